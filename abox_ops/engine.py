@@ -1,10 +1,9 @@
-"""What an engine offers: a knowledge base opened for checking, and the add set that it computes for
-a batch.
+"""What an engine offers: a knowledge base opened for checking, and the add set that it computes
+for a batch.
 
 An engine holds a certified-consistent (T, A) in some form (dictionaries, columns, a Spark table)
-and computes A_add for a
-batch. It never asks a reasoner. All engines give equal add sets for equal inputs; `abox_ops.memory`
-is the reference.
+and computes A_add for a batch. It never asks a reasoner. All engines give equal add sets for
+equal inputs; `abox_ops.memory` is the reference.
 """
 
 from __future__ import annotations
@@ -44,14 +43,12 @@ def never_over() -> bool:
 class Inquiry:
     """How a batch is decided while it is patched.
 
-    ``decide``: asked for modules, as often as need be.
-    ``attempt``: asked instead where another answer than consistent only means to look at more: the
-    own reasoner, with a small
-    budget (THEORY, "How much is asked, and how far I grows"). Without it ``decide`` is.
-    ``is_over``: after it says so, what is not decided yet is left undetermined.
-    ``verdict_only``: ends where the batch is known to be inconsistent, with what was looked at by
-    then.
-    ``certain``: called as soon as that is known.
+    ``decide``: asked for modules, as often as need be. ``attempt``: asked instead where another
+    answer than consistent only means to look at more: the own reasoner, with a small budget
+    (THEORY, "How much is asked, and how far I grows"). Without it ``decide`` is. ``is_over``:
+    after it says so, what is not decided yet is left undetermined. ``verdict_only``: ends where
+    the batch is known to be inconsistent, with what was looked at by then. ``certain``: called
+    as soon as that is known.
     """
 
     decide: Decide
@@ -71,9 +68,8 @@ class Inquiry:
 @dataclass(frozen=True, slots=True)
 class WideningFigures:
     """What it cost to ask again about modules that failed: ``rounds`` of asking; ``questions``
-    about modules that were widened,
-    and the ``elements`` that these laid out; ``closed``: elements past the bound on both
-    (`abox_ops.patch.effort`).
+    about modules that were widened, and the ``elements`` that these laid out; ``closed``:
+    elements past the bound on both (`abox_ops.patch.effort`).
     """
 
     rounds: int = 0
@@ -115,10 +111,9 @@ class AddSet(Protocol):
     """A_add of one batch, split into modules.
 
     ``tbox``: the clauses that the modules' atoms refer to. ``contradictory``: elements (sorted
-    members) that unit propagation
-    alone refutes; they are in no module. ``insertions``: |A⁺ \\ A|; ``size``: |A_add| (THEORY, "The
-    add set"); ``pulled_in``:
-    how many elements entered without being touched by the batch.
+    members) that unit propagation alone refutes; they are in no module. ``insertions``: |A⁺ \\
+    A|; ``size``: |A_add| (THEORY, "The add set"); ``pulled_in``: how many elements entered
+    without being touched by the batch.
     """
 
     tbox: ClausalTBox
@@ -173,16 +168,17 @@ class KnowledgeBase(Protocol):
         """A_add for ((A less ``deletions``) ∪ ``insertions``); the deletions come first."""
 
     def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
-        """How many of ``deletions`` are not in A, so that deleting them does nothing; and at most
-        ``most`` of them.
+        """How many of ``deletions`` are not in A, so that deleting them does nothing; and at
+        most ``most`` of them.
         """
 
 
 @runtime_checkable
 class ModelKnowledgeBase(Protocol):
     """A knowledge base whose engine has the criterion `model` (THEORY, "The criterion `model`").
-    ``is_completed``: whether the
-    certified completion of A is known, so that a check need not begin by looking at all of A."""
+    ``is_completed``: whether the certified completion of A is known, so that a check need not
+    begin by looking at all of A.
+    """
 
     is_completed: bool
 
@@ -192,9 +188,9 @@ class ModelKnowledgeBase(Protocol):
         """A_add for ((A less ``deletions``) ∪ ``insertions``), and one answer for each of its
         modules.
 
-        ``inquiry`` is asked for the certified completion too, which is that of A where it is known,
-        unless complex assertions are
-        deleted (THEORY, "N in a store, and its renewal"), else that of A less ``deletions``.
+        ``inquiry`` is asked for the certified completion too, which is that of A where it is
+        known, unless complex assertions are deleted (THEORY, "N in a store, and its renewal"),
+        else that of A less ``deletions``.
         """
 
 
@@ -204,5 +200,6 @@ class Layering(ModelKnowledgeBase, Protocol):
 
     def with_accepted(self, add_set: AddSet) -> ModelKnowledgeBase | None:
         """(T, A ∪ A⁺) for the criterion `model`, where ``add_set`` came of `patched` by this and
-        all its answers are consistent.
-        None where a deletion came first, or where that costs as much as checking A ∪ A⁺ anew."""
+        all its answers are consistent. None where a deletion came first, or where that costs as
+        much as checking A ∪ A⁺ anew.
+        """

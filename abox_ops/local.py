@@ -63,8 +63,8 @@ class LocalKnowledgeBase:
 
     @classmethod
     def build(cls, tbox: TBox, abox: ABox) -> LocalKnowledgeBase:
-        """Opens (``tbox``, ``abox``) in memory; nothing is assumed of it but that its TBox lies in
-        SHIQ(D).
+        """Opens (``tbox``, ``abox``) in memory; nothing is assumed of it but that its TBox lies
+        in SHIQ(D).
         """
         return cls(tbox, array_base(abox), role_box(tbox.axioms))
 
@@ -175,8 +175,8 @@ class LocalKnowledgeBase:
         *,
         all_plain: bool = False,
     ) -> Patch:
-        """The patch of ``whole`` onto N, over the ``calculus`` of T with the vocabulary ``added``,
-        not closed yet.
+        """The patch of ``whole`` onto N, over the ``calculus`` of T with the vocabulary
+        ``added``, not closed yet.
         """
         graph = Graph(whole, self.roles, self.index.equal, self.index.labels.of, outside.classes)
         known = self.index.simplified.clauses.atom_ids
@@ -199,8 +199,8 @@ class LocalKnowledgeBase:
         return LocalAddSet(calculus, self.index, whole, self.roles, found)
 
     def _outside(self, inquiry: Inquiry) -> OutsideCompletion:
-        """N of (T, A): as it is stored, else certified on first use; one that time did not suffice
-        for is not kept.
+        """N of (T, A): as it is stored, else certified on first use; one that time did not
+        suffice for is not kept.
         """
         if self._completion is not None:
             return self._completion
@@ -239,9 +239,9 @@ class LocalKnowledgeBase:
         return self.add_set_on(self.index.calculus, graph.whole, found)
 
     def whole(self, insertions: ABox) -> UnionView:
-        """The base beside what ``insertions`` bring. Names of T are numbered once, so that what is
-        worked out of labels and roles
-        for one batch serves the next."""
+        """The base beside what ``insertions`` bring. Names of T are numbered once, so that what
+        is worked out of labels and roles for one batch serves the next.
+        """
         names = self.index.calculus.names
         used = chain(insertions.classes, insertions.object_properties, insertions.data_properties)
         batch = batch_of(
@@ -272,8 +272,8 @@ class LocalKnowledgeBase:
 
     def _removed(self, deletions: ABox, held: dict[str, Columns]) -> dict[str, Columns] | None:
         """The rows of the base that ``deletions`` remove; one that the same batch inserts again
-        (``held``) stays. None if no row
-        goes."""
+        (``held``) stays. None if no row goes.
+        """
         gone, _ = split(self.base, batch_of(self.base, deletions, self.base.names.copy()))
         for name, rows in gone.items():
             columns = ROW_COLUMNS[name]
@@ -283,8 +283,8 @@ class LocalKnowledgeBase:
 
     def _less(self, removed: dict[str, Columns]) -> LocalKnowledgeBase:
         """This less the ``removed`` rows. All is indexed anew where complex assertions may take
-        definitions with them, and where
-        the labels of A are no sound start, since they clash."""
+        definitions with them, and where the labels of A are no sound start, since they clash.
+        """
         less = LessBase(self.base, removed)
         anew = len(removed["complex"]["node"]) or self.index.contradictory
         index = None if anew else index_without(self.index, self.base, less, self.roles)
@@ -315,8 +315,9 @@ class LocalKnowledgeBase:
         self, whole: UnionView, calculus: Calculus, added: Sequence[SubClassOf | Class]
     ) -> Patch:
         """The criterion `clausal` for ``whole``, over the ``calculus`` of T with the vocabulary
-        ``added``: one patch onto N =
-        told, in which every element is plain (THEORY, "The add set")."""
+        ``added``: one patch onto N = told, in which every element is plain (THEORY, "The add
+        set").
+        """
         from abox_ops.patch.certificate_columns import of_told
 
         told = of_told(self.index.calculus, self.index.merged)

@@ -1,5 +1,5 @@
-"""The add set of the engine `local`: columns, written out as assertions and modules when they are
-asked for.
+"""The add set of the engine `local`: columns, written out as assertions and modules when they
+are asked for.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ class LocalAddSet(FoundModules):
         ]
 
     def settled(self) -> LocalAddSet:
-        """See `abox_ops.engine.Settling`: without the patch and the role assertions of the graph,
-        most of the memory.
+        """See `abox_ops.engine.Settling`: without the patch and the role assertions of the
+        graph, most of the memory.
         """
         found = replace(self, patch=None)
         # Counted while the role assertions are there.
@@ -293,8 +293,8 @@ class LocalAddSet(FoundModules):
         return assertion in self._inserted[about]
 
     def _note_inserted(self, individuals: Sequence[str]) -> None:
-        """Look up together which assertions about ``individuals`` are inserted, of those not known
-        yet.
+        """Look up together which assertions about ``individuals`` are inserted, of those not
+        known yet.
         """
         new = [individual for individual in individuals if individual not in self._inserted]
         if new:

@@ -1,5 +1,5 @@
-"""The engine `memory`: plain dictionaries, every fixpoint over all of A, nothing incremental. The
-reference for the others.
+"""The engine `memory`: plain dictionaries, every fixpoint over all of A, nothing incremental.
+The reference for the others.
 """
 
 from __future__ import annotations
@@ -129,9 +129,7 @@ class MemoryKnowledgeBase:
 
     @classmethod
     def build(cls, tbox: TBox, abox: Iterable[Assertion]) -> MemoryKnowledgeBase:
-        """Opens (``tbox``, ``abox``); nothing is assumed of it but that its TBox lies in
-        SHIQ(D).
-        """
+        """Opens (``tbox``, ``abox``); nothing is assumed of it but that its TBox lies in SHIQ(D)."""
         assertions = frozenset(abox)
         roles = role_box(tbox.axioms)
         extra = vocabulary(assertions, roles)
@@ -139,8 +137,8 @@ class MemoryKnowledgeBase:
 
     @classmethod
     def from_store(cls, store: StoredSnapshot, tbox: TBox | None = None) -> MemoryKnowledgeBase:
-        """Opens the snapshot of ``store``; reads all of it. ``tbox``: instead of its own, with the
-        same clauses.
+        """Opens the snapshot of ``store``; reads all of it. ``tbox``: instead of its own, with
+        the same clauses.
         """
         return cls.build(tbox or store.tbox, store.export())
 
@@ -176,10 +174,9 @@ class MemoryKnowledgeBase:
         ).classes
 
     def _merged(self, less: MemoryKnowledgeBase) -> Partition[str]:
-        """Merge classes of ``less``, which is this less deletions: those of this, since a model of
-        A is one of ``less`` too, but
-        where there is none, or the deletions take definitions with them (THEORY, "N in a store, and
-        its renewal").
+        """Merge classes of ``less``, which is this less deletions: those of this, since a model
+        of A is one of ``less`` too, but where there is none, or the deletions take definitions
+        with them (THEORY, "N in a store, and its renewal").
         """
         if (
             less is self
@@ -236,8 +233,8 @@ class MemoryKnowledgeBase:
 
     def _as_certified(self, less: MemoryKnowledgeBase) -> MemoryKnowledgeBase:
         """``less``, which is this less deletions, with the clauses and the completion that are
-        known of this, if there is one and
-        the deletions take no definitions with them."""
+        known of this, if there is one and the deletions take no definitions with them.
+        """
         known = next((outside for _, outside in self._completions if outside.is_guessed), None)
         if less is self or known is None or abox_of(self.assertions - less.assertions).complex:
             return less
@@ -255,9 +252,9 @@ class MemoryKnowledgeBase:
         return base, batch - base.assertions
 
     def _without(self, removed: frozenset[Assertion]) -> MemoryKnowledgeBase:
-        """This less the ``removed`` assertions. Names that nothing else mentions stay names of A.
-        Where definitions may go with
-        them, or A contradicts itself, all is made anew."""
+        """This less the ``removed`` assertions. Names that nothing else mentions stay names of
+        A. Where definitions may go with them, or A contradicts itself, all is made anew.
+        """
         less = self.assertions - removed
         if abox_of(removed).complex or any(map(clashes, self.labels.values())):
             return MemoryKnowledgeBase.build(self.source, less)

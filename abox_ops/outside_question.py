@@ -1,18 +1,15 @@
-"""(T, A) as a whole, with nominals, Self, keys and chains, written so that a reasoner sees none of
-what reasoners err on.
+"""(T, A) as a whole, with nominals, Self, keys and chains, written so that a reasoner sees none
+of what reasoners err on.
 
 HermiT and Openllet miss consequences of chains above inverses, of transitivity in cycles of
-inverses, of negative assertions on
-roles that are not simple, and of keys on complex classes. So a nominal is named, N ≡ {a}, and
-∃r.{a} is ∃r.N; ∃r.Self is named.
-The rest is SHIQ(D) with chains, and takes the passes of every other TBox, `simplify.paths` for
-transitivity. A key is on a name
-Q with C ⊑ Q. What comes out has a model if and only if (T, A) has one.
+inverses, of negative assertions on roles that are not simple, and of keys on complex classes. So
+a nominal is named, N ≡ {a}, and ∃r.{a} is ∃r.N; ∃r.Self is named. The rest is SHIQ(D) with
+chains, and takes the passes of every other TBox, `simplify.paths` for transitivity. A key is on
+a name Q with C ⊑ Q. What comes out has a model if and only if (T, A) has one.
 
 Keys speak of individuals that IRIs name, and reasoners are sent names for blank nodes too: those
-are kept out by Q ⊒ C ⊓ Named;
-as a value r_i(x, z) of a key, z would count though it is blank. Then the question is put in two
-forms (`OutsideQuestion.weaker`).
+are kept out by Q ⊒ C ⊓ Named; as a value r_i(x, z) of a key, z would count though it is blank.
+Then the question is put in two forms (`OutsideQuestion.weaker`).
 """
 
 from __future__ import annotations
@@ -56,8 +53,9 @@ _BUILT_IN = {name: iri for iri, name in _STAND_INS.items()}
 @dataclass(frozen=True)
 class OutsideQuestion:
     """``weaker``: the axioms without the keys that blank nodes may be values of, where there are
-    some: if these are
-    inconsistent with ``assertions`` so is (T, A), and if ``axioms`` are consistent so is it."""
+    some: if these are inconsistent with ``assertions`` so is (T, A), and if ``axioms`` are
+    consistent so is it.
+    """
 
     axioms: tuple[owl.Axiom, ...]
     assertions: tuple[owl.Assertion, ...]
@@ -65,9 +63,9 @@ class OutsideQuestion:
 
 
 def question(axioms: Sequence[owl.Axiom], assertions: Iterable[owl.Assertion]) -> OutsideQuestion:
-    """(T, A) as it is to be sent. Raises Irregular where ``axioms`` break a global restriction of
-    OWL 2 DL, `UsageError` for what
-    cannot be said."""
+    """(T, A) as it is to be sent. Raises Irregular where ``axioms`` break a global restriction
+    of OWL 2 DL, `UsageError` for what cannot be said.
+    """
     assertions = list(assertions)
     if tops := watched(axioms):
         if len(tops) > 1 and any(
@@ -241,10 +239,9 @@ class _Writer:
 
 
 def _heard(assertions: Iterable[owl.Assertion], axioms: Iterable[object]) -> list[owl.Assertion]:
-    """The ``assertions``, consistent by themselves, that can contradict ``axioms``: not those on a
-    name that stands nowhere
-    else, which means whatever is asserted of it. (Negative assertions may come to contradict when
-    individuals are one.)
+    """The ``assertions``, consistent by themselves, that can contradict ``axioms``: not those on
+    a name that stands nowhere else, which means whatever is asserted of it. (Negative assertions
+    may come to contradict when individuals are one.)
     """
     assertions = list(assertions)
     names = names_of([*axioms, *(a for a in assertions if not _is_positive(a))]) | {owl.NOTHING.iri}

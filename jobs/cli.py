@@ -1,9 +1,8 @@
 """The command line: ``shiq certify | index | check | gate | report | status | export | compact |
 simplify | generate …``.
 
-Exit codes: 0 consistent; 1 inconsistent; 2 usage; 3 undetermined; 4 operational; 130 interrupted.
-Results go to stdout,
-progress and errors to stderr.
+Exit codes: 0 consistent; 1 inconsistent; 2 usage; 3 undetermined; 4 operational; 130
+interrupted. Results go to stdout, progress and errors to stderr.
 """
 
 from __future__ import annotations
@@ -50,11 +49,11 @@ COMMANDS = {
 )
 @click.version_option(None, "--version", package_name="shiq", prog_name="shiq")
 def cli() -> None:
-    """Do tonight's insertions keep a knowledge graph logically consistent? In full SHIQ(D), at the
-    cost of the batch.
+    """Do tonight's insertions keep a knowledge graph logically consistent? In full SHIQ(D), at
+    the cost of the batch.
 
-    The TBox is the ontology, the ABox the data; the base is what a store holds, a batch what is to
-    be added tonight.
+    The TBox is the ontology, the ABox the data; the base is what a store holds, a batch what is
+    to be added tonight.
 
     Exit codes: 0 consistent, 1 inconsistent, 2 usage, 3 undetermined, 4 operational (a file, a
     store, a JVM).
@@ -62,8 +61,8 @@ def cli() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Runs the command line and exits. No exception gets out: Python's own exit code 1 would read
-    as `inconsistent`.
+    """Runs the command line and exits. No exception gets out: Python's own exit code 1 would
+    read as `inconsistent`.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     if instruction := os.environ.get("_SHIQ_COMPLETE"):  # a shell asks what may stand at the cursor

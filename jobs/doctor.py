@@ -58,8 +58,8 @@ class Finding:
 def examine(
     *, heap: str = "1g", spark: bool = False, master: str | None = None
 ) -> Iterator[Finding]:
-    """Every finding, as it is made. ``spark``: starts a Spark session too, at ``master``. Nothing
-    here raises.
+    """Every finding, as it is made. ``spark``: starts a Spark session too, at ``master``.
+    Nothing here raises.
     """
     parts: list[Callable[[], Iterator[Finding]]] = [
         _python,
@@ -136,8 +136,8 @@ def _version(name: str) -> str:
 
 
 def _decides(reasoner: Any) -> str:
-    """ "" if ``reasoner`` tells a tiny contradiction from a tiny ontology without one; else what it
-    says.
+    """ "" if ``reasoner`` tells a tiny contradiction from a tiny ontology without one; else what
+    it says.
     """
     from shiq.model import Class, DisjointClasses, TBox
     from shiq.reasoner.protocol import Module

@@ -18,8 +18,8 @@ WHY: Final = ".why.json"
 
 
 def write_whole(path: Path, content: bytes | str) -> None:
-    """Writes the file in one step: it holds ``content``, or what it held before. Readable for whom
-    the umask says.
+    """Writes the file in one step: it holds ``content``, or what it held before. Readable for
+    whom the umask says.
 
     Text is written as UTF-8, and a lone surrogate, which UTF-8 does not have, as its escape.
     Raises: OperationalError.
@@ -50,8 +50,8 @@ def naming(path: Path, remedy: str = "") -> Iterator[None]:
 
 
 def is_device(path: Path) -> bool:
-    """Whether ``path`` is a device, a pipe or an open file such as /dev/stdout: written to, never
-    put away.
+    """Whether ``path`` is a device, a pipe or an open file such as /dev/stdout: written to,
+    never put away.
     """
     return path.absolute().parent in (Path("/dev"), Path("/dev/fd")) or (
         path.exists() and not (path.is_file() or path.is_dir())
@@ -66,9 +66,9 @@ def replace_file(path: Path, data: bytes) -> None:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A file to be written, which takes the place of the one at ``path`` at the end, in one step,
-    durably; a device is written
-    to. Raises: OSError."""
+    """A file to be written, which takes the place of the one at ``path`` at the end, in one
+    step, durably; a device is written to. Raises: OSError.
+    """
     if is_device(path):
         with open(path, "ab", buffering=0) as device:
             yield device

@@ -29,9 +29,9 @@ def today() -> date:
 
 
 def read_known(file: Path, day: date | None = None) -> KnownLeftovers:
-    """The known leftovers in a TOML or JSON file, as of ``day``. Raises: InputError where the file
-    cannot be read, UsageError
-    where it says something that is not known."""
+    """The known leftovers in a TOML or JSON file, as of ``day``. Raises: InputError where the
+    file cannot be read, UsageError where it says something that is not known.
+    """
     return known_of(read_tables(file, "docs/EVIDENCE.md")[0], day or today(), str(file))
 
 
@@ -80,9 +80,9 @@ def draft(
     allowed: Collection[str],
     fail_on: Collection[str],
 ) -> tuple[KnownEntry, ...]:
-    """The entries of ``before``, and one by ``owner`` for each kind and term of the ``leftovers``
-    that stands in the way and has
-    a term."""
+    """The entries of ``before``, and one by ``owner`` for each kind and term of the
+    ``leftovers`` that stands in the way and has a term.
+    """
     ends = before.today + _DRAFTED
     new = dict.fromkeys(
         (x.kind, x.term) for x in leftovers if x.term and blocks(x, allowed, fail_on)

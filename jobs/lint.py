@@ -29,8 +29,8 @@ from simplify import simplify
 
 SCHEMA_VERSION = 2
 
-# : What a bucket of `Reading.ledger` is called in print; those of leftovers are called by their
-# kind.
+#: What a bucket of `Reading.ledger` is called in print; those of leftovers are called by their
+#: kind.
 BUCKETS = {
     "axiom": "axioms",
     "assertion": "assertions",
@@ -42,10 +42,10 @@ BUCKETS = {
 @dataclass(frozen=True, slots=True)
 class Lint:
     """``ledger``: triples by bucket, each in exactly one (for functional syntax: axioms);
-    ``axioms``, ``assertions``: distinct
-    ones that came of them; ``blocking``: the kinds of ``leftovers`` that would keep a verdict from
-    being `consistent`; ``asked``:
-    those of ``leftovers`` that a check would ask HermiT about, if there is no ``obstacle``."""
+    ``axioms``, ``assertions``: distinct ones that came of them; ``blocking``: the kinds of
+    ``leftovers`` that would keep a verdict from being `consistent`; ``asked``: those of
+    ``leftovers`` that a check would ask HermiT about, if there is no ``obstacle``.
+    """
 
     ledger: Mapping[str, int]
     axioms: int
@@ -127,8 +127,7 @@ def lint(
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Lint:
     """Reads ``ontology`` (TBox, perhaps with assertions), then ``data`` by its vocabulary.
-    ``classes``: also looks, for a few
-    seconds, which classes can have no member.
+    ``classes``: also looks, for a few seconds, which classes can have no member.
 
     Raises: UsageError, InputError.
     """

@@ -1,12 +1,10 @@
 """The nightly job: ``spark-submit jobs/nightly.py [check|gate|index] --store kg/ …``
 
-It is that command of ``shiq`` with ``--engine spark``: the same options, exit codes and JSON, for
-where spark-submit starts the
-program. Without a command it is ``check``. The JSON file is written last and in one step: it tells
-the whole answer, or is not
-there. In cluster mode, where no exit code comes back, it is what to look at. ``evidence.run`` in
-that of a check names the run by
-its content: the store's snapshot, the batch, the criterion.
+It is that command of ``shiq`` with ``--engine spark``: the same options, exit codes and JSON,
+for where spark-submit starts the program. Without a command it is ``check``. The JSON file is
+written last and in one step: it tells the whole answer, or is not there. In cluster mode, where
+no exit code comes back, it is what to look at. ``evidence.run`` in that of a check names the run
+by its content: the store's snapshot, the batch, the criterion.
 """
 
 from __future__ import annotations
@@ -20,8 +18,8 @@ COMMANDS = ("check", "gate", "index")
 
 
 def arguments(given: list[str]) -> list[str]:
-    """Give the command line of ``shiq`` that says the same. Raises: SystemExit for a command that
-    is none of `COMMANDS`.
+    """Give the command line of ``shiq`` that says the same. Raises: SystemExit for a command
+    that is none of `COMMANDS`.
     """
     command, *options = given if given and not given[0].startswith("-") else [COMMANDS[0], *given]
     if command not in COMMANDS:
@@ -43,9 +41,10 @@ def main(given: list[str] | None = None) -> None:
 
 
 def _importable() -> None:
-    """Makes ``jobs`` the package, wherever spark-submit found this file: it puts the folder of the
-    file first on the path, where
-    modules would go by wrong names; and executors on this machine need the path too."""
+    """Makes ``jobs`` the package, wherever spark-submit found this file: it puts the folder of
+    the file first on the path, where modules would go by wrong names; and executors on this
+    machine need the path too.
+    """
     here = Path(__file__).resolve().parent
     sys.path[:] = [entry for entry in sys.path if not entry or Path(entry).resolve() != here]
     if here.name == "jobs" and (here.parent / "shiq").is_dir():

@@ -1,9 +1,9 @@
-"""An output never replaces an input, another output, or a file of a store; and it can be written,
-which is seen before any work.
+"""An output never replaces an input, another output, or a file of a store; and it can be
+written, which is seen before any work.
 
-Two names are one place if they lead to the same file by device and inode, through links; addresses,
-if they have the same normal
-form. What is no file (``-``, a device, a pipe) replaces nothing.
+Two names are one place if they lead to the same file by device and inode, through links;
+addresses, if they have the same normal form. What is no file (``-``, a device, a pipe) replaces
+nothing.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from shiq.sources import TABLE
 
 class OutputKind(Enum):
     """What an option makes. ``ROWS``: a file that is written where it stands, and not replaced;
-    ``OWN``: a folder in which
-    nothing else may lie, as a checkpoint or a table."""
+    ``OWN``: a folder in which nothing else may lie, as a checkpoint or a table.
+    """
 
     FILE = "a file"
     ROWS = "a file of rows"
@@ -46,9 +46,9 @@ _OWNED = (OutputKind.OWN, OutputKind.STORE)
 
 @dataclass(frozen=True)
 class InputPlace:
-    """What an ``option`` names to be read. ``leads_to``: of a catalog, whether it has a file; what
-    else lies in it, if it is a
-    folder of this machine, is not read."""
+    """What an ``option`` names to be read. ``leads_to``: of a catalog, whether it has a file;
+    what else lies in it, if it is a folder of this machine, is not read.
+    """
 
     option: str
     name: str
@@ -57,9 +57,9 @@ class InputPlace:
 
 @dataclass(frozen=True)
 class OutputPlace:
-    """What an ``option`` names to be written. ``derived``: the name follows from the one that was
-    given: what is wrong with its
-    folder is seen there."""
+    """What an ``option`` names to be written. ``derived``: the name follows from the one that
+    was given: what is wrong with its folder is seen there.
+    """
 
     option: str
     name: str
@@ -144,9 +144,10 @@ def _of_file_address(name: str) -> Path | None:
 
 
 def normal_address(name: str) -> str:
-    """The normal form of an address: one scheme for each kind of place, the host in small letters
-    and without the usual port, the
-    path without empty parts, ``.`` and ``..``, and with no character escaped."""
+    """The normal form of an address: one scheme for each kind of place, the host in small
+    letters and without the usual port, the path without empty parts, ``.`` and ``..``, and with
+    no character escaped.
+    """
     scheme, _, rest = name.partition("://")
     kind = _KINDS.get(scheme.lower(), scheme.lower())
     host, _, path = rest.partition("/")
@@ -157,8 +158,8 @@ def normal_address(name: str) -> str:
 
 
 def _identity(where: _Where) -> tuple[object, ...]:
-    """What two names of one place have in common: device and inode; of what is not there yet, those
-    of its folder, and a name.
+    """What two names of one place have in common: device and inode; of what is not there yet,
+    those of its folder, and a name.
     """
     if isinstance(where, str):
         return (where,)
@@ -178,8 +179,8 @@ def _resolved(path: Path) -> Path:
 
 def _around(path: Path) -> Iterator[Path]:
     """``path`` and the folders that it lies in: those that its name has, since a file that is
-    replaced is replaced there, and
-    those that it leads to through links."""
+    replaced is replaced there, and those that it leads to through links.
+    """
     named = (
         Path(os.path.realpath(path.parent)) / path.name
         if path.name not in ("", "..")

@@ -1,5 +1,5 @@
-"""What every HTML page of shiq has in common: the frame, the looks, and escaping. One file, nothing
-fetched.
+"""What every HTML page of shiq has in common: the frame, the looks, and escaping. One file,
+nothing fetched.
 """
 
 from __future__ import annotations

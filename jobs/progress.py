@@ -13,20 +13,19 @@ from typing import TextIO
 QUIET = 5.0
 #: Seconds between redraws on a terminal.
 REDRAW = 0.1
-# : Seconds after which a stage that reports nothing is shown again with the time: in plain lines,
-# and on a terminal.
+#: Seconds after which a stage that reports nothing is shown again with the time: in plain lines,
+#: and on a terminal.
 SILENT = 8.0
 TICK = 1.0
 
 
 class ProgressLine:
-    """Shows (stage, done, total). ``level``: 0 quiet, 1 normal, 2 verbose (a line for every stage,
-    at once).
+    """Shows (stage, done, total). ``level``: 0 quiet, 1 normal, 2 verbose (a line for every
+    stage, at once).
 
     What is done of a stage only grows: where a stage begins anew, what it did before counts on.
-    Where nothing is reported for
-    ``silent`` seconds (default: `TICK` on a terminal, else `SILENT`), the stage is shown again with
-    the time.
+    Where nothing is reported for ``silent`` seconds (default: `TICK` on a terminal, else
+    `SILENT`), the stage is shown again with the time.
     """
 
     def __init__(

@@ -1,10 +1,9 @@
 """The reduced ontology of a check: A_add with the simplified TBox, as a file for a reasoner of
-one's own (THEORY, "The
-procedure").
+one's own (THEORY, "The procedure").
 
-It is what modules were decided with, so it is consistent if and only if A ∪ A⁺ is, where (T, A) is;
-elements that contradict by
-themselves are instances of owl:Nothing. Every name that is not of the user's begins with `FRESH`.
+It is what modules were decided with, so it is consistent if and only if A ∪ A⁺ is, where (T, A)
+is; elements that contradict by themselves are instances of owl:Nothing. Every name that is not
+of the user's begins with `FRESH`.
 """
 
 from __future__ import annotations
@@ -62,9 +61,7 @@ class FarAddSet(Protocol):
     tbox: ClausalTBox
 
     def reduced_sample(self) -> Sequence[owl.Assertion]:
-        """Assertions in which every property and datatype occurs that the reduced ontology's
-        have.
-        """
+        """Assertions in which every property and datatype occurs that the reduced ontology's have."""
 
     def reduced_lines(
         self, write: Callable[[Sequence[owl.Assertion], Sequence[str]], list[str]]
@@ -79,9 +76,10 @@ class FarAddSet(Protocol):
 
 @dataclass(frozen=True)
 class ReducedWriter:
-    """Writes axioms and assertions as lines of functional syntax, or else of N-Triples. ``puns``:
-    IRIs of object properties that
-    are data properties too, which have another name then."""
+    """Writes axioms and assertions as lines of functional syntax, or else of N-Triples.
+    ``puns``: IRIs of object properties that are data properties too, which have another name
+    then.
+    """
 
     tbox: ClausalTBox
     puns: frozenset[str]
@@ -107,9 +105,9 @@ class ReducedWriter:
             yield from self._texts(axiom, axiom_lines)
 
     def lines(self, assertions: Sequence[owl.Assertion], individuals: Sequence[str]) -> list[str]:
-        """The lines of ``assertions``, and of the declarations of ``individuals``. Blank nodes have
-        names: OWL 2 DL says less of
-        them."""
+        """The lines of ``assertions``, and of the declarations of ``individuals``. Blank nodes
+        have names: OWL 2 DL says less of them.
+        """
         declaration = declaration_text if self.is_functional else declaration_line
         found = [
             renamed_text(declaration("NamedIndividual", named_individual(each)))
@@ -256,8 +254,8 @@ def output_kind(name: str, engine: str) -> OutputKind:
 
 
 def refuse_place(name: str, engine: str) -> None:
-    """Refuse a name under which nothing can be written, or where a table is, which is not replaced.
-    Raises: UsageError.
+    """Refuse a name under which nothing can be written, or where a table is, which is not
+    replaced. Raises: UsageError.
     """
     ending_of(name)
     if output_kind(name, engine) is OutputKind.OWN and Path(name).exists():
@@ -267,8 +265,8 @@ def refuse_place(name: str, engine: str) -> None:
 
 
 def write_reduced(result: Result, target: Path) -> list[str]:
-    """Write the reduced ontology of ``result`` to ``target``, in the form that its name says; why
-    it is not the whole question.
+    """Write the reduced ontology of ``result`` to ``target``, in the form that its name says;
+    why it is not the whole question.
 
     A file is replaced in one step. Raises: UsageError, OperationalError.
     """

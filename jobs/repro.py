@@ -1,10 +1,9 @@
-"""A module packed so that somebody else can decide it: the ontology as text, what was answered, and
-how to run it.
+"""A module packed so that somebody else can decide it: the ontology as text, what was answered,
+and how to run it.
 
 A reproducer is a zip of text files; nothing in it is ever run or unpickled. The ontology is the
-clauses and the module written
-back (`shiq.clause_axioms`), so it holds neither more of the data than the module, nor less of the
-TBox than was decided with.
+clauses and the module written back (`shiq.clause_axioms`), so it holds neither more of the data
+than the module, nor less of the TBox than was decided with.
 """
 
 from __future__ import annotations
@@ -182,8 +181,8 @@ def _member(archive: zipfile.ZipFile, name: str, source: Path) -> str:
 def replay(
     packed: Reproducer, *, heap: str = "1g", timeout: float | None = None
 ) -> dict[str, Answer]:
-    """What `own` and HermiT say of it now: `own` by the whole way from text to clauses, HermiT from
-    scratch.
+    """What `own` and HermiT say of it now: `own` by the whole way from text to clauses, HermiT
+    from scratch.
     """
     with tempfile.TemporaryDirectory(prefix="shiq-repro-") as folder:
         path = Path(folder) / ONTOLOGY
@@ -219,9 +218,9 @@ def module_of_batch(
     number: int = 0,
     individual: str = "",
 ) -> tuple[ClausalTBox, Module]:
-    """The module of a check by ``criterion``, by its number or by an ``individual`` in it. Raises
-    UsageError where there is
-    none."""
+    """The module of a check by ``criterion``, by its number or by an ``individual`` in it.
+    Raises UsageError where there is none.
+    """
     with Session(store) as session:
         batch = session.read(list(insertions), list(deletions))
         add_set = session.knowledge_base("local").add_set(

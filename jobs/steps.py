@@ -1,5 +1,5 @@
-"""What to do about what stands in the way of a verdict: the steps that remove most first, each with
-a command to paste.
+"""What to do about what stands in the way of a verdict: the steps that remove most first, each
+with a command to paste.
 """
 
 from __future__ import annotations
@@ -167,8 +167,8 @@ def _spelling(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[st
 
 
 def _replacing(file: str, wrong: str, right: str) -> str:
-    """The command of sed that writes ``right`` for ``wrong``: whole IRIs where the file has these,
-    else names behind a prefix.
+    """The command of sed that writes ``right`` for ``wrong``: whole IRIs where the file has
+    these, else names behind a prefix.
     """
     with suppress(OSError):
         whole = f"<{wrong}>".encode() in Path(file).read_bytes()

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 
 def visible(text: str) -> str:
-    """``text`` with an escape for every character that shows nothing, or moves what is around it:
-    controls, line ends, marks
-    that turn the direction of writing, zero-width and unassigned characters."""
+    """``text`` with an escape for every character that shows nothing, or moves what is around
+    it: controls, line ends, marks that turn the direction of writing, zero-width and unassigned
+    characters.
+    """
     return (
         text if text.isprintable() else "".join(c if c.isprintable() else _escape(c) for c in text)
     )

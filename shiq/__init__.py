@@ -1,7 +1,7 @@
 """Incremental consistency checking of ontology-backed knowledge graphs, in full SHIQ(D).
 
-Names are loaded when they are first asked for, so that ``import shiq`` stays light: no JVM, no data
-frames, no Spark.
+Names are loaded when they are first asked for, so that ``import shiq`` stays light: no JVM, no
+data frames, no Spark.
 
 >>> import shiq
 >>> shiq.Verdict.CONSISTENT.value

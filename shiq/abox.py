@@ -1,10 +1,9 @@
 """An ABox as dictionary-encoded columns.
 
 Individuals, class names, property names and literals are interned once; assertions are parallel
-integer arrays. That is the
-form which parsing fills without an object per assertion, and which numpy reads without a copy. The
-rare kinds (complex class
-assertions, negative assertions) are lists of model values.
+integer arrays. That is the form which parsing fills without an object per assertion, and which
+numpy reads without a copy. The rare kinds (complex class assertions, negative assertions) are
+lists of model values.
 
 >>> builder = ABoxBuilder()
 >>> builder.add_class("urn:a", "urn:Person")
@@ -62,8 +61,8 @@ def _column() -> array[int]:
 
 
 class Pairs(Sequence[tuple[int, int]]):
-    """Pairs of ids as two parallel columns: an AllDifferent of 2,000 individuals is two million of
-    them.
+    """Pairs of ids as two parallel columns: an AllDifferent of 2,000 individuals is two million
+    of them.
     """
 
     __slots__ = ("first", "second")
@@ -176,9 +175,7 @@ class ABoxBuilder:
                 self.complex.append(assertion)
 
     def build(self) -> ABox:
-        """The columns as an `ABox`, each assertion once (identical copies are dropped, order
-        kept).
-        """
+        """The columns as an `ABox`, each assertion once (identical copies are dropped, order kept)."""
         classes = dict.fromkeys(zip(self.class_subject, self.class_name))
         roles = dict.fromkeys(zip(self.role_subject, self.role_name, self.role_object))
         data = dict.fromkeys(zip(self.data_subject, self.data_name, self.data_literal))
@@ -205,14 +202,13 @@ class ABoxBuilder:
 
 @dataclass(frozen=True, eq=False)
 class ABox:
-    """A finite set of assertions. Row i of each column family is one assertion; ids index the value
-    lists.
+    """A finite set of assertions. Row i of each column family is one assertion; ids index the
+    value lists.
 
-    ``class_*``: named class assertions; ``role_*``: object property assertions on named properties;
-    ``data_*``: data property
-    assertions; ``same``/``different``: pairs of individual ids; ``complex``: complex class
-    assertions and negative property
-    assertions, as model values. Never mutated.
+    ``class_*``: named class assertions; ``role_*``: object property assertions on named
+    properties; ``data_*``: data property assertions; ``same``/``different``: pairs of individual
+    ids; ``complex``: complex class assertions and negative property assertions, as model values.
+    Never mutated.
     """
 
     individuals: list[str] = field(default_factory=list)

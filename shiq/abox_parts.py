@@ -44,8 +44,8 @@ def rows_on(abox: ABox, names: Mapping[str, Collection[str]]) -> list[_Mask]:
 
 
 def chosen(abox: ABox, masks: Sequence[_Mask], rare: Mapping[str, Any] | None = None) -> ABox:
-    """The assertions that ``masks`` choose, one for each family; ``rare``: the other ones, as they
-    are by default.
+    """The assertions that ``masks`` choose, one for each family; ``rare``: the other ones, as
+    they are by default.
     """
     columns: dict[str, Any] = {
         name: int_array(_column(abox, name)[mask])

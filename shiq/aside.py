@@ -1,9 +1,9 @@
-"""What belongs to a base and is not seen by its checks: assertions that were set aside because they
-contradict the rest.
+"""What belongs to a base and is not seen by its checks: assertions that were set aside because
+they contradict the rest.
 
-A contradiction that is let in makes everything follow, so that no later check would say anything.
-What is known, or waived, to
-contradict is therefore kept beside the base, by name, and never certified with it.
+A contradiction that is let in makes everything follow, so that no later check would say
+anything. What is known, or waived, to contradict is therefore kept beside the base, by name, and
+never certified with it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any
 from shiq.errors import at_store
 from shiq.verdict import Leftover
 
-# : Why an assertion was set aside: as part of a conflict that the base had by itself, by a waiver,
-# by its severity; or since its
-#: value has to be of a datatype that nothing defines, so that nobody can say whether it is.
+#: Why an assertion was set aside: as part of a conflict that the base had by itself, by a waiver,
+#: by its severity; or since its value has to be of a datatype that nothing defines, so that nobody
+#: can say whether it is.
 KNOWN, WAIVED, WARNED, UNDECIDED = "known", "waived", "warned", "undecided"
 
 
@@ -26,11 +26,9 @@ KNOWN, WAIVED, WARNED, UNDECIDED = "known", "waived", "warned", "undecided"
 class Aside:
     """An assertion that was set aside: ``triples``, its N-Triples lines.
 
-    ``why``: `KNOWN`, `WAIVED`, `WARNED` or `UNDECIDED`; ``pattern``, ``rule``: of the conflict, ""
-    where it has none; ``owner``,
-    ``reason``, ``expires`` (ISO 8601): of the waiver; ``alone``: for the TBox with this hash, the
-    assertion contradicts the
-    axioms alone.
+    ``why``: `KNOWN`, `WAIVED`, `WARNED` or `UNDECIDED`; ``pattern``, ``rule``: of the conflict,
+    "" where it has none; ``owner``, ``reason``, ``expires`` (ISO 8601): of the waiver;
+    ``alone``: for the TBox with this hash, the assertion contradicts the axioms alone.
     """
 
     triples: tuple[str, ...]

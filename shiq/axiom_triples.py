@@ -23,8 +23,8 @@ def declaration_line(kind: str, iri: str) -> str:
 
 
 def axiom_lines(axiom: owl.Axiom) -> tuple[str, ...]:
-    """The triples of ``axiom``; blank nodes are named as those of `shiq.ntriples.assertion_lines`
-    are.
+    """The triples of ``axiom``; blank nodes are named as those of
+    `shiq.ntriples.assertion_lines` are.
 
     Raises: TypeError for an axiom that no clause and no role box comes to.
     """

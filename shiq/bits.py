@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-# : The positions of more ones are read from digits: taking away one after another costs the length
-# of the mask each time.
+#: The positions of more ones are read from digits: taking away one after another costs the length
+#: of the mask each time.
 _FEW = 8
 
 

@@ -1,8 +1,8 @@
 """Axioms about owl:top…Property and owl:bottom…Property, said without them where that is exact.
 
 The universal role is outside SHIQ(D), but much that is said of it is trivial, and the empty role
-can always be done without:
-r ⊑ ⊥ is ⊤ ⊑ ∀r.⊥. What cannot be rewritten keeps the property, so that it can be named and refused.
+can always be done without: r ⊑ ⊥ is ⊤ ⊑ ∀r.⊥. What cannot be rewritten keeps the property, so
+that it can be named and refused.
 
 >>> bottom = owl.ObjectProperty(owl.OWL + "bottomObjectProperty")
 >>> without_built_in(owl.SubObjectPropertyOf(owl.ObjectProperty("urn:r"), bottom)) == (never(owl.ObjectProperty("urn:r")),)
@@ -40,9 +40,10 @@ def never(property: owl.ObjectPropertyExpression | owl.DataProperty) -> owl.Axio
 
 
 def without_built_in(axiom: owl.Axiom) -> tuple[owl.Axiom, ...]:
-    """Axioms that together say what ``axiom`` says, without top and bottom properties where that is
-    exact and easy; none for a
-    tautology. An axiom without such properties is returned as it is."""
+    """Axioms that together say what ``axiom`` says, without top and bottom properties where that
+    is exact and easy; none for a tautology. An axiom without such properties is returned as it
+    is.
+    """
     return _about_properties(_in_expressions(axiom)) if uses_built_in(axiom) else (axiom,)
 
 
@@ -70,8 +71,8 @@ def assertion_without_built_in(assertion: owl.Assertion) -> tuple[owl.Assertion,
 
 
 def expression_without_built_in(expression: owl.ClassExpression) -> owl.ClassExpression:
-    """``expression`` with restrictions on top and bottom properties replaced by ⊤ or ⊥ where they
-    are equivalent to it.
+    """``expression`` with restrictions on top and bottom properties replaced by ⊤ or ⊥ where
+    they are equivalent to it.
     """
     match expression:
         case owl.ObjectIntersectionOf(operands):

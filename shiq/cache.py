@@ -24,9 +24,9 @@ class _None:
 
 _NONE = _None()
 
-# : What goes first: the oldest entry, the one not asked for the longest, or the one asked for the
-# least (of these, the one not
-#: asked for the longest); lifo: the newest, mru: the one asked for last.
+#: What goes first: the oldest entry, the one not asked for the longest, or the one asked for the
+#: least (of these, the one not asked for the longest); lifo: the newest, mru: the one asked for
+#: last.
 Policy: TypeAlias = Literal["fifo", "lru", "lfu", "lifo", "mru"]
 
 

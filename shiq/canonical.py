@@ -1,17 +1,14 @@
 """A canonical order of the nodes of a graph: isomorphic graphs become equal when their nodes are
 renumbered by it.
 
-A graph has nodes 0 … n-1, each with a colour, and arcs (label, from, to); to -1: the label is said
-of one node. Colours and
-labels are compared and sorted, so that each has to be of one kind. A node that is to be kept has a
-colour of its own, such as its
-name.
+A graph has nodes 0 … n-1, each with a colour, and arcs (label, from, to); to -1: the label is
+said of one node. Colours and labels are compared and sorted, so that each has to be of one kind.
+A node that is to be kept has a colour of its own, such as its name.
 
-Colour refinement tells most nodes apart. What is left open falls into components that do not depend
-on each other, as all nodes
-of one colour are tied to other ones in the same way; each is ordered by itself, and the components
-by what they are then. Only in
-one that stays whole a node is set apart by trial.
+Colour refinement tells most nodes apart. What is left open falls into components that do not
+depend on each other, as all nodes of one colour are tied to other ones in the same way; each is
+ordered by itself, and the components by what they are then. Only in one that stays whole a node
+is set apart by trial.
 
 >>> square, other = [("r", 0, 1), ("r", 1, 2), ("r", 2, 3), ("r", 3, 0)], [("r", 2, 0), ("r", 0, 3), ("r", 3, 1), ("r", 1, 2)]
 >>> form([0] * 4, square) == form([0] * 4, other)
@@ -31,10 +28,9 @@ Arc: TypeAlias = tuple[Any, int, int]
 #: Colours in the order of the nodes, and the sorted arcs.
 Form: TypeAlias = tuple[tuple[Hashable, ...], tuple[Arc, ...]]
 
-# : Trials end after so many nodes, those of each trial counted again. What is open then is ordered
-# by the first trial, so that
-# : equal forms still mean isomorphic graphs, but two isomorphic ones (strongly regular or the like)
-# may differ in form.
+#: Trials end after so many nodes, those of each trial counted again. What is open then is ordered
+#: by the first trial, so that equal forms still mean isomorphic graphs, but two isomorphic ones
+#: (strongly regular or the like) may differ in form.
 MOST_TRIED = 10_000
 
 
@@ -69,8 +65,8 @@ def canonical_order(colours: Sequence[Any], arcs: Sequence[Arc]) -> list[int]:
 
 
 class _Graph:
-    """A graph whose colours are numbers: how many nodes have a lesser one. A part that is split off
-    gets the next number.
+    """A graph whose colours are numbers: how many nodes have a lesser one. A part that is split
+    off gets the next number.
     """
 
     def __init__(self, size: int, arcs: Sequence[Arc]) -> None:
@@ -88,8 +84,8 @@ class _Graph:
 
     def refine(self, colour: list[int], nodes: Iterable[int], touched: Iterable[int]) -> None:
         """Splits the colours of ``nodes`` until nodes of one colour are tied to as many of each
-        other; ``touched``: the nodes
-        near which something has changed."""
+        other; ``touched``: the nodes near which something has changed.
+        """
         inside = set(nodes)
         cells = _cells(inside, colour)
         colour.append(-1)
@@ -146,8 +142,8 @@ class _Graph:
         self, nodes: list[int], cells: dict[int, list[int]], colour: list[int]
     ) -> list[int]:
         """The least that comes of setting apart one node of the first colour; of nodes that an
-        automorphism exchanges, one is
-        tried."""
+        automorphism exchanges, one is tried.
+        """
         number = min(cells)
         found: dict[tuple[Arc, ...], list[int]] = {}
         orbit = {node: node for node in nodes}
@@ -181,8 +177,8 @@ class _Graph:
     def _components(
         self, nodes: list[int], cells: dict[int, list[int]], colour: list[int]
     ) -> list[list[int]]:
-        """``nodes`` by what ties them together: an arc, unless its label ties all nodes of the one
-        colour to all of the other.
+        """``nodes`` by what ties them together: an arc, unless its label ties all nodes of the
+        one colour to all of the other.
         """
         inside = set(nodes)
         ties = [(kind, a, b) for a in nodes for kind, b in self.around[a] if b in inside and a != b]

@@ -2,12 +2,10 @@
 context from.
 
 Nothing is ever fetched. A catalog is a folder, below which each ontology is known by its header
-(`shiq.ontology_folder`), or a
-file, which goes before folders: XML, as Protégé and ROBOT write it (``catalog-v001.xml``, OASIS XML
-Catalogs), or JSON:
-``{"http://example.org/onto": "onto.owl"}``, or ``{"file": "onto.owl", "sha256": "…"}`` in the place
-of a name. Its files are in
-the catalog's folder or below, wherever links lead.
+(`shiq.ontology_folder`), or a file, which goes before folders: XML, as Protégé and ROBOT write
+it (``catalog-v001.xml``, OASIS XML Catalogs), or JSON: ``{"http://example.org/onto":
+"onto.owl"}``, or ``{"file": "onto.owl", "sha256": "…"}`` in the place of a name. Its files are
+in the catalog's folder or below, wherever links lead.
 """
 
 from __future__ import annotations
@@ -47,8 +45,8 @@ _MOST_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """``target``: the file, relative to the catalog's folder, as the catalog has it; ``sha256``: of
-    its bytes, "" for any.
+    """``target``: the file, relative to the catalog's folder, as the catalog has it; ``sha256``:
+    of its bytes, "" for any.
     """
 
     target: str
@@ -58,8 +56,8 @@ class CatalogEntry:
 @dataclass(frozen=True)
 class CatalogFile:
     """``entries`` by IRI; ``rewrites``: (how an IRI begins, how its file's path begins), longest
-    first; ``copies``: the addresses
-    of files that were copied from far away."""
+    first; ``copies``: the addresses of files that were copied from far away.
+    """
 
     name: str
     folder: Path
@@ -75,8 +73,8 @@ class CatalogFile:
     def find(self, iri: str) -> Path | None:
         """The file for ``iri``; None where the catalog has none.
 
-        Raises: InputError for a file outside of the catalog's folder, that is missing, too large,
-        or not the one meant.
+        Raises: InputError for a file outside of the catalog's folder, that is missing, too
+        large, or not the one meant.
         """
         entry = (
             self.entries.get(iri)
@@ -93,8 +91,8 @@ class CatalogFile:
         return self._checked(iri, entry)
 
     def leads_to(self, path: Path) -> bool:
-        """Whether an ontology may be imported from ``path``: a file that an entry has, or, as its
-        extension says, a rewrite.
+        """Whether an ontology may be imported from ``path``: a file that an entry has, or, as
+        its extension says, a rewrite.
         """
         place, rdf = path.resolve(), path.suffix.lower() in ONTOLOGY_EXTENSIONS
         with suppress(InputError):
@@ -231,8 +229,8 @@ class Catalog:
         return []
 
     def hint(self, iri: str) -> str:
-        """What to do about an import that nothing answers, by what the folders hold; "" where they
-        say nothing of it.
+        """What to do about an import that nothing answers, by what the folders hold; "" where
+        they say nothing of it.
         """
         for name, other in chain.from_iterable(folder.near(iri) for folder in self.folders):
             return f'{name} is <{other}>: if that is meant, write {{"{iri}": "FILE"}} into a catalog file beside it'
@@ -251,8 +249,8 @@ Catalogs: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
 def read_catalog(named: Catalogs) -> Catalog:
-    """The catalogs that are named. Raises: InputError for one that is missing or says what is not
-    understood here.
+    """The catalogs that are named. Raises: InputError for one that is missing or says what is
+    not understood here.
     """
     names = [
         os.fsdecode(os.fspath(one))

@@ -1,5 +1,5 @@
-"""The public calls: are these insertions consistent with this knowledge base, and is it consistent
-itself?
+"""The public calls: are these insertions consistent with this knowledge base, and is it
+consistent itself?
 
 >>> from shiq.abox import abox_of
 >>> from shiq.model import *

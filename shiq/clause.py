@@ -1,19 +1,18 @@
 """DL-clauses as values: what `simplify` makes, and `abox_ops` and `shiq.reasoner` read.
 
 A clause stands for  ⋀ body(x) ∧ ⋀ roles(x, y_j) ∧ ⋀ branch_body(y_j)  →  ⋁ head(x) ∨ ⋁
-branch_head(y_j) ∨ ⋁ y_i ≈ y_j
-over a centre x and branches y_j, in the normal form of THEORY, "DL-clauses":
+branch_head(y_j) ∨ ⋁ y_i ≈ y_j over a centre x and branches y_j, in the normal form of THEORY,
+"DL-clauses":
 
 * *local*: ``role`` is None, ``at_most`` is 0; speaks of x alone.
 * *u-type*: one role atom role(x, y), ``at_most`` is 0.
 * *m-type*: ``at_most`` = n ≥ 1 and n + 1 role atoms role(x, y_i), each with branch_body(y_i) (at
-  most one name);
-  all y_i ≈ y_j are in the head, beside ``head``; ``branch_head`` is empty. It says ≤n role.C at x,
-  or one of ``head``.
+  most one name); all y_i ≈ y_j are in the head, beside ``head``; ``branch_head`` is empty. It
+  says ≤n role.C at x, or one of ``head``.
 
 ⊤ and ⊥ never occur; transitivity and property chains are already eliminated. The name ℓ_R of
-`shiq.roles.loop_name` means that
-there is a loop of R: the one thing that clauses leave to the role box. An example, A ⊑ ∀r.B:
+`shiq.roles.loop_name` means that there is a loop of R: the one thing that clauses leave to the
+role box. An example, A ⊑ ∀r.B:
 
 >>> Clause(body=("urn:A",), role=Role("urn:r"), branch_head=("urn:B",)).kind
 'u'
@@ -40,9 +39,7 @@ class AtLeast:
 
     @property
     def is_loop(self) -> bool:
-        """Whether it stands for a loop: who has that meets it alone (THEORY, "Chains and
-        loops").
-        """
+        """Whether it stands for a loop: who has that meets it alone (THEORY, "Chains and loops")."""
         return (
             self.filler is not None
             and self.filler.startswith(LOOPS)
@@ -68,17 +65,16 @@ class DataAtMost:
     range: DataRange
 
 
-# : What can hold of one element: a class name, or a restriction. Only names occur in bodies and
-# branches.
+#: What can hold of one element: a class name, or a restriction. Only names occur in bodies and
+#: branches.
 Atom: TypeAlias = str | AtLeast | DataAtLeast | DataAtMost
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """See the module. ``origins`` are indexes into `ClausalTBox.axioms`: the axioms that the clause
-    follows from
-    (for a clause that transitivity elimination made: the restriction, the transitivity axiom and
-    the role inclusions).
+    """See the module. ``origins`` are indexes into `ClausalTBox.axioms`: the axioms that the
+    clause follows from (for a clause that transitivity elimination made: the restriction, the
+    transitivity axiom and the role inclusions).
     """
 
     body: tuple[str, ...] = ()
@@ -97,14 +93,13 @@ class Clause:
 
 @dataclass(frozen=True)
 class ClausalTBox:
-    """A TBox as clauses: equisatisfiable with ``axioms``, with the same consequences over the old
-    names.
+    """A TBox as clauses: equisatisfiable with ``axioms``, with the same consequences over the
+    old names.
 
-    ``atoms`` lists every atom of the clauses (and any name added for an ABox) once; a set of atoms
-    is an int with bit i for
-    ``atoms[i]``. Adding axioms at the end keeps the atoms and clauses of the front as they are (a
-    prefix).
-    ``fresh`` are the names that normalisation made; ``definitions`` the defined datatypes.
+    ``atoms`` lists every atom of the clauses (and any name added for an ABox) once; a set of
+    atoms is an int with bit i for ``atoms[i]``. Adding axioms at the end keeps the atoms and
+    clauses of the front as they are (a prefix). ``fresh`` are the names that normalisation made;
+    ``definitions`` the defined datatypes.
     """
 
     clauses: tuple[Clause, ...]

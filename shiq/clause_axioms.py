@@ -1,10 +1,9 @@
 """Clauses and modules written back as OWL 2 axioms and assertions, for reasoners that read
-ontologies (THEORY, "DL-clauses" and
-"Modules").
+ontologies (THEORY, "DL-clauses" and "Modules").
 
-Names stay as they are, fresh ones included; transitivity stays eliminated. A clause is an inclusion
-again: its body below the
-disjunction of what it allows at the centre, of ∀R.(…) for what it says of a branch, or of ≤n R.C.
+Names stay as they are, fresh ones included; transitivity stays eliminated. A clause is an
+inclusion again: its body below the disjunction of what it allows at the centre, of ∀R.(…) for
+what it says of a branch, or of ≤n R.C.
 
 >>> clause_axiom(Clause(body=("urn:A",), role=Role("urn:r"), branch_head=("urn:C",))) == owl.SubClassOf(
 ...     owl.Class("urn:A"), owl.ObjectAllValuesFrom(owl.ObjectProperty("urn:r"), owl.Class("urn:C"))
@@ -24,12 +23,11 @@ from shiq.roles import Role, RoleBox, expression_of, loop_name
 
 
 def clause_axioms(tbox: ClausalTBox) -> tuple[owl.Axiom, ...]:
-    """Axioms that hold in the same models as the clauses, the role box and the datatype definitions
-    of ``tbox``.
+    """Axioms that hold in the same models as the clauses, the role box and the datatype
+    definitions of ``tbox``.
 
     Without transitivity axioms: the clauses have transitivity eliminated, and a role box with it
-    would make roles non-simple
-    that the clauses count. In a fixed order, each axiom once.
+    would make roles non-simple that the clauses count. In a fixed order, each axiom once.
     """
     definitions = (
         owl.DatatypeDefinition(owl.Datatype(iri), range)
@@ -118,8 +116,8 @@ def module_assertions(
 ) -> list[owl.Assertion]:
     """``module`` as assertions on individuals, the ``names`` of its nodes; each once.
 
-    A node of which nothing is said is an instance of owl:Thing, so that it is there; i ≠ i makes it
-    one of owl:Nothing.
+    A node of which nothing is said is an instance of owl:Thing, so that it is there; i ≠ i makes
+    it one of owl:Nothing.
     """
     assertions: list[owl.Assertion] = []
     for name, positive, negative in zip(names, module.positive, module.negative):

@@ -14,20 +14,15 @@ class Conflict:
     """A minimal contradiction.
 
     ``insertions``: a minimal X ⊆ A⁺ with (T, (A less deletions) ∪ X) inconsistent; ``base``
-    (assertions of A) and ``axioms`` are
-    with X one minimal justification. Assertions are N-Triples lines (several for one that RDF maps
-    to several triples), axioms
-    functional syntax. ``origin``: ``insertions``, or ``base`` for a conflict that (T, A) has by
-    itself (X is empty then).
-    ``places``: of each line of ``insertions``, every place where it was read, or () for all;
-    ``keys``: what the caller called the
-    rows of the insertions, where tables of triples had a column for that. ``is_minimal``: False
-    where it contradicts, but time
-    ran out, or a reasoner gave up, before it was sure that nothing can be left out.
-    ``vocabularies``: known vocabularies, with
-    their versions, whose axioms from shiq's own tables are among ``axioms``. ``base_places``: of
-    each line of ``base``,
-    where that was looked up.
+    (assertions of A) and ``axioms`` are with X one minimal justification. Assertions are
+    N-Triples lines (several for one that RDF maps to several triples), axioms functional syntax.
+    ``origin``: ``insertions``, or ``base`` for a conflict that (T, A) has by itself (X is empty
+    then). ``places``: of each line of ``insertions``, every place where it was read, or () for
+    all; ``keys``: what the caller called the rows of the insertions, where tables of triples had
+    a column for that. ``is_minimal``: False where it contradicts, but time ran out, or a
+    reasoner gave up, before it was sure that nothing can be left out. ``vocabularies``: known
+    vocabularies, with their versions, whose axioms from shiq's own tables are among ``axioms``.
+    ``base_places``: of each line of ``base``, where that was looked up.
     """
 
     insertions: tuple[str, ...]

@@ -1,10 +1,9 @@
 """The end of the time that a check may take, wherever it is by then.
 
 Loops that may run for long look at the clock by themselves and end with what they have. For all
-that do not (reading, counting,
-a saturation, a question that is being built) there is an alarm a little later, which raises
-`TimeIsOver` in their midst.
-What was under way is then not to be used any more: a table may have been half updated.
+that do not (reading, counting, a saturation, a question that is being built) there is an alarm a
+little later, which raises `TimeIsOver` in their midst. What was under way is then not to be used
+any more: a table may have been half updated.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# : Seconds that loops have to end by themselves; then the alarm, and again while something keeps
-# the exception from getting out:
-#: Python drops what is raised in a finalizer, or while it collects garbage.
+#: Seconds that loops have to end by themselves; then the alarm, and again while something keeps the
+#: exception from getting out: Python drops what is raised in a finalizer, or while it collects
+#: garbage.
 GRACE = 0.7
 AGAIN = 0.5
 
 
 class TimeIsOver(BaseException):
-    """The time of a check is over. Not an `Exception`: nothing on its way is to take it for a fault
-    of what it works on.
+    """The time of a check is over. Not an `Exception`: nothing on its way is to take it for a
+    fault of what it works on.
     """
 
 
@@ -41,10 +40,9 @@ def is_past(deadline: float | None) -> bool:
 
 @contextmanager
 def until(deadline: float | None) -> Iterator[None]:
-    """Raises `TimeIsOver` in the body where it goes on after ``deadline`` (`time.monotonic`). Only
-    the main thread can be
-    interrupted, and only where nobody else has set SIGALRM; elsewhere the loops that look at the
-    clock have to do.
+    """Raises `TimeIsOver` in the body where it goes on after ``deadline`` (`time.monotonic`).
+    Only the main thread can be interrupted, and only where nobody else has set SIGALRM;
+    elsewhere the loops that look at the clock have to do.
     """
     if deadline is None or not _is_free():
         yield

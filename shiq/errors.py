@@ -3,10 +3,9 @@
 ShiqError
 ├── UsageError            the call is wrong: exit code 2
 └── OperationalError      a file, a store, a JVM or a limit: exit code 4
-    ├── InputError        missing, unreadable, over a limit, or not in the expected format at all;
-    names the file
-    ├── StoreError        not a store, of another version, or moved under our feet
-    └── ReasonerError     a reasoner could not be started
+    ├── InputError        missing, unreadable, over a limit, or not in the expected format at
+    all; names the file ├── StoreError        not a store, of another version, or moved under our
+    feet └── ReasonerError     a reasoner could not be started
 
 Inconsistent and undetermined are answers (`shiq.verdict`), never exceptions. Each error carries
 what to do next.

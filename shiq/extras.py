@@ -22,8 +22,8 @@ _PYSPARK = re.compile(r"\[(?:PACKAGE_NOT_INSTALLED|UNSUPPORTED_PACKAGE_VERSION)\
 
 
 def missing_package(error: BaseException) -> OperationalError | None:
-    """Name the package that ``error`` says cannot be imported, and the extra that brings it. None
-    for other errors.
+    """Name the package that ``error`` says cannot be imported, and the extra that brings it.
+    None for other errors.
 
     >>> print(missing_package(ModuleNotFoundError("No module named 'pyspark'", name="pyspark.sql")))
     this needs the package pyspark, which is not installed

@@ -1,9 +1,9 @@
-"""The files of a folder that is read as one table: those that hold data, and those that their names
-set apart from it.
+"""The files of a folder that is read as one table: those that hold data, and those that their
+names set apart from it.
 
 What Spark, Hive and others leave beside the data begins with ``_`` or ``.`` (``_SUCCESS``,
-``.part-0.parquet.crc``), and so does
-what they have not finished. A folder named ``_k=v`` holds the rows of a value of the column ``_k``.
+``.part-0.parquet.crc``), and so does what they have not finished. A folder named ``_k=v`` holds
+the rows of a value of the column ``_k``.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _ALONE = "Give the file itself."
 
 
 def files_of(root: Path, log: str = "") -> Iterator[tuple[Path, bool]]:
-    """Every file below ``root`` but for the folder ``log`` in it, folder by folder, and whether it
-    is data by its name.
+    """Every file below ``root`` but for the folder ``log`` in it, folder by folder, and whether
+    it is data by its name.
 
-    Raises: InputError for what cannot be told to be a file of this table: a link that leads out of
-    the folder or to another
-    folder, a pipe, a folder that cannot be listed, one that is a table with a log of its own.
+    Raises: InputError for what cannot be told to be a file of this table: a link that leads out
+    of the folder or to another folder, a pipe, a folder that cannot be listed, one that is a
+    table with a log of its own.
     """
     real = root.resolve()
     for where, folders, names in os.walk(root, onerror=_refuse):
@@ -60,9 +60,7 @@ def files_of(root: Path, log: str = "") -> Iterator[tuple[Path, bool]]:
 
 
 def is_parquet(file: Path) -> bool:
-    """Whether ``file`` is Parquet by its first bytes, or says so by its name. Raises:
-    InputError.
-    """
+    """Whether ``file`` is Parquet by its first bytes, or says so by its name. Raises: InputError."""
     if file.suffix.lower() == ".parquet":
         return True
     try:

@@ -1,5 +1,5 @@
-"""The syntaxes that files may have, known by their first bytes, and by the file's name where these
-leave it open.
+"""The syntaxes that files may have, known by their first bytes, and by the file's name where
+these leave it open.
 """
 
 from __future__ import annotations

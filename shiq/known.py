@@ -21,9 +21,8 @@ from shiq.verdict import LIKE_OTHERS, Leftover
 @dataclass(frozen=True, slots=True)
 class KnownEntry:
     """A waiver: ``owner`` answers for the leftovers of one ``kind`` about a ``term`` (see
-    `Leftover.term`), or all terms of a
-    ``pattern`` (with ``*``, ``?`` and ``[…]``, as for files), up to and including the day
-    ``expires``.
+    `Leftover.term`), or all terms of a ``pattern`` (with ``*``, ``?`` and ``[…]``, as for
+    files), up to and including the day ``expires``.
     """
 
     kind: str
@@ -45,8 +44,8 @@ class KnownLeftovers:
     today: date = field(default_factory=date.today)
 
     def marked(self, leftovers: Iterable[Leftover]) -> tuple[Leftover, ...]:
-        """``leftovers``, those that an entry covers marked: as known, or as lapsed where all such
-        entries have ended.
+        """``leftovers``, those that an entry covers marked: as known, or as lapsed where all
+        such entries have ended.
         """
         return tuple(map(self._marked, leftovers)) if self.entries else tuple(leftovers)
 

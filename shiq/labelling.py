@@ -12,8 +12,9 @@ PROPERTIES = ("http://www.w3.org/2004/02/skos/core#prefLabel", RDFS + "label")
 
 def labelled(found: Iterable[tuple[str, str, Literal]], signature: Signature) -> dict[str, str]:
     """The label of each term of ``signature`` among ``found`` (IRI, property, label): English
-    before no language before others,
-    then the best property, then the first in alphabetical order."""
+    before no language before others, then the best property, then the first in alphabetical
+    order.
+    """
     terms = (
         signature.classes
         | signature.object_properties

@@ -1,5 +1,5 @@
-"""What was left out in reading: each line, triple or axiom as it stands, where a verdict tells only
-the first ones.
+"""What was left out in reading: each line, triple or axiom as it stands, where a verdict tells
+only the first ones.
 """
 
 from __future__ import annotations

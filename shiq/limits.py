@@ -1,6 +1,6 @@
-"""How much a file may unpack to, and how large a document may be that is held as a whole: settings,
-with defaults that real data
-stays far below."""
+"""How much a file may unpack to, and how large a document may be that is held as a whole:
+settings, with defaults that real data stays far below.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ _SIZE = re.compile(r"(\d+)\s*([kmgt]?)b?", re.IGNORECASE)
 @dataclass(frozen=True, slots=True)
 class InputLimits:
     """``ratio``: unpacked bytes for each packed one, above `HARMLESS_BYTES` (RDF has 10 to 60);
-    ``document``: bytes of an import,
-    or of a file in a syntax that is read as a whole (RDF/XML, JSON-LD, functional syntax)."""
+    ``document``: bytes of an import, or of a file in a syntax that is read as a whole (RDF/XML,
+    JSON-LD, functional syntax).
+    """
 
     ratio: int = 250
     document: int = 4 << 30
 
 
 def limits() -> InputLimits:
-    """The limits as the environment sets them: SHIQ_MAX_RATIO, SHIQ_MAX_DOCUMENT (as 500m or 8g).
-    Raises: UsageError.
+    """The limits as the environment sets them: SHIQ_MAX_RATIO, SHIQ_MAX_DOCUMENT (as 500m or
+    8g). Raises: UsageError.
     """
     usual = InputLimits()
     return InputLimits(

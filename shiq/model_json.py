@@ -1,8 +1,7 @@
 """Model values as JSON, exactly: [type name, field, field, …].
 
 Functional syntax would read better, but reading it back scopes blank nodes anew and sorts axioms
-out; a store has to give back
-the very values that it was given.
+out; a store has to give back the very values that it was given.
 
 >>> from shiq.model import Class, SubClassOf
 >>> encode(SubClassOf(Class("urn:A"), Class("urn:B")))

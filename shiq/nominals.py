@@ -1,8 +1,8 @@
 """Class assertions whose nominals only name another individual, said without nominals.
 
 a:∃r.{b} is r(a,b); a:{b} is a = b; a:¬{b,c} is a ≠ b and a ≠ c; a:∃r.Self is r(a,a). What no
-assertion of SHIQ(D) says, such as
-a:{b,c}, keeps its nominal, so that it can be named and refused.
+assertion of SHIQ(D) says, such as a:{b,c}, keeps its nominal, so that it can be named and
+refused.
 
 >>> from shiq.model import ObjectProperty
 >>> inside = without_nominals(owl.ClassAssertion(owl.ObjectHasValue(ObjectProperty("urn:r"), "urn:b"), "urn:a"))
@@ -21,8 +21,8 @@ _NOMINALS = (owl.ObjectOneOf, owl.ObjectHasValue, owl.ObjectHasSelf)
 
 
 def without_nominals(assertion: owl.Assertion) -> Iterator[owl.Assertion]:
-    """Assertions that together say what ``assertion`` says, with nominals only where they cannot be
-    done without.
+    """Assertions that together say what ``assertion`` says, with nominals only where they cannot
+    be done without.
     """
     if not isinstance(assertion, owl.ClassAssertion) or not any(
         isinstance(part, _NOMINALS) for part in parts(assertion)
@@ -91,8 +91,8 @@ def _named_by(expression: owl.ClassExpression) -> str:
 
 
 def _negation_inwards(expression: owl.ClassExpression) -> owl.ClassExpression:
-    """An equivalent of ``expression`` whose outermost negation stands before a name, a nominal or a
-    number restriction.
+    """An equivalent of ``expression`` whose outermost negation stands before a name, a nominal
+    or a number restriction.
     """
     match expression:
         case owl.ObjectComplementOf(owl.ObjectComplementOf(operand)):

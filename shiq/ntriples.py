@@ -25,8 +25,8 @@ _ESCAPED = re.compile("_x((?!d[89a-f][0-9a-f]{2}_)(?:10|[0-9a-f])?[0-9a-f]{0,4})
 
 
 def term(individual: str) -> str:
-    """An individual as an N-Triples term: ``<IRI>``, or ``_:label`` with a label that is valid and
-    stays distinct.
+    """An individual as an N-Triples term: ``<IRI>``, or ``_:label`` with a label that is valid
+    and stays distinct.
     """
     return blank_term(individual) if individual.startswith("_:") else iri_term(individual)
 
@@ -35,8 +35,8 @@ def blank_term(individual: str) -> str:
     """``_:label`` with every character that a label cannot have as ``_x…_`` (its code in
     hexadecimal).
 
-    Injective: different blank nodes stay different; a label that is valid already and has no "_x"
-    stays as it is.
+    Injective: different blank nodes stay different; a label that is valid already and has no
+    "_x" stays as it is.
     """
     return "_:" + _IN_LABELS.sub(
         lambda match: f"_x{ord(match[0]):x}_" if match[0] else "_x_", individual[2:]
@@ -65,11 +65,10 @@ def literal(value: owl.Literal) -> str:
 def assertion_lines(assertion: owl.Assertion) -> tuple[str, ...]:
     """The triples of ``assertion`` as N-Triples lines, the one that says it first.
 
-    An assertion on an inverse property is turned round. Class expressions and negative assertions
-    are written by the OWL 2
-    mapping to RDF graphs (section 2); their blank nodes are named after a hash of the assertion, so
-    that the same assertion
-    always gives the same lines, and different ones share no node.
+    An assertion on an inverse property is turned round. Class expressions and negative
+    assertions are written by the OWL 2 mapping to RDF graphs (section 2); their blank nodes are
+    named after a hash of the assertion, so that the same assertion always gives the same lines,
+    and different ones share no node.
     """
     match assertion:
         case owl.ClassAssertion(owl.Class(iri), individual):
@@ -106,9 +105,9 @@ def _code(match: re.Match[str]) -> str:
 
 
 class TripleWriter:
-    """Writes the triples of one assertion or axiom. Until `triples` names them after a hash of all
-    lines, blank nodes are
-    numbered behind a NUL, which no term contains."""
+    """Writes the triples of one assertion or axiom. Until `triples` names them after a hash of
+    all lines, blank nodes are numbered behind a NUL, which no term contains.
+    """
 
     def __init__(self) -> None:
         self._lines: list[str] = []

@@ -1,10 +1,9 @@
-"""Folders of ontologies: which file below a folder is the ontology that is imported, by the header
-of each.
+"""Folders of ontologies: which file below a folder is the ontology that is imported, by the
+header of each.
 
 Headers are worked out once for each file, by its path, size and times, and noted in the user's
-cache directory; the folder itself
-is never written. A file that is younger than two seconds is not noted, as it may be changed again
-within one tick of its time.
+cache directory; the folder itself is never written. A file that is younger than two seconds is
+not noted, as it may be changed again within one tick of its time.
 """
 
 from __future__ import annotations
@@ -58,9 +57,7 @@ class OntologyFolder:
         return self.path.resolve()
 
     def headed(self, iri: str) -> tuple[list[Path], list[Path]]:
-        """The files of which ``iri`` is the version IRI, and those of which it is the ontology
-        IRI.
-        """
+        """The files of which ``iri`` is the version IRI, and those of which it is the ontology IRI."""
         versions, ontologies = self._by_iri
         return versions.get(iri, []), ontologies.get(iri, [])
 
@@ -128,8 +125,8 @@ class OntologyFolder:
         return versions, ontologies
 
     def _files(self) -> Iterator[tuple[Path, _Stamp]]:
-        """Every file below, with what tells it from another of that name; a link counts if it leads
-        to a file below.
+        """Every file below, with what tells it from another of that name; a link counts if it
+        leads to a file below.
         """
         count = 0
         for where, folders, names in os.walk(self.root, onerror=_refuse):
@@ -199,8 +196,8 @@ def _read_index(path: Path) -> dict[str, tuple[_Stamp, FileHeaders]]:
 
 
 def _write_index(path: Path, files: Mapping[str, tuple[_Stamp, FileHeaders]]) -> None:
-    """Puts the index in place in one step, so that several processes may do so at once; where there
-    is no room for it, none.
+    """Puts the index in place in one step, so that several processes may do so at once; where
+    there is no room for it, none.
     """
     text = json.dumps(
         {

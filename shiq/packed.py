@@ -1,6 +1,6 @@
-"""Packed files: gzip, bzip2, xz and zstd, recognised by their first bytes. An archive that is cut
-short or followed by something
-else is an error, never a shorter file."""
+"""Packed files: gzip, bzip2, xz and zstd, recognised by their first bytes. An archive that is
+cut short or followed by something else is an error, never a shorter file.
+"""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ class _Decompressor(Protocol):
 
 
 class _Members(io.RawIOBase):
-    """One archive behind the other; the standard library's own readers pass over what follows the
-    last one.
+    """One archive behind the other; the standard library's own readers pass over what follows
+    the last one.
     """
 
     def __init__(self, raw: BinaryIO, packing: Packing) -> None:

@@ -1,5 +1,5 @@
-"""What lies inside SHIQ(D), what does not, and why; and what can be brought inside without changing
-its meaning.
+"""What lies inside SHIQ(D), what does not, and why; and what can be brought inside without
+changing its meaning.
 
 Source: OWL 2 structural specification, section 11 (simple roles, datatypes); THEORY, "Beyond
 SHIQ(D), at no loss".
@@ -54,16 +54,12 @@ def split_axioms(
     """The axioms inside SHIQ(D), in order, and what is wrong with others: (axiom, kind, message).
 
     Call it once all sources are together. ``chains``: whether regular property chains, Self and
-    reflexive roles count as inside
-    too (THEORY, "Chains and loops"). Brought inside where that is exact: r∘r ⊑ r is transitivity;
-    the top and bottom
-    properties (`shiq.built_in`); ≥1, ≤0 and =0 on a role that is not simple, as ∃ and ∀¬. Axioms
-    that these leave alone are
-    returned as they are; reported is always the axiom as given. One with an unknown datatype, and
-    the first with an IRI as a
-    second kind of property (or as class and datatype), is inside and reported too; of others
-    reported, what could be brought
-    inside at most.
+    reflexive roles count as inside too (THEORY, "Chains and loops"). Brought inside where that
+    is exact: r∘r ⊑ r is transitivity; the top and bottom properties (`shiq.built_in`); ≥1, ≤0
+    and =0 on a role that is not simple, as ∃ and ∀¬. Axioms that these leave alone are returned
+    as they are; reported is always the axiom as given. One with an unknown datatype, and the
+    first with an IRI as a second kind of property (or as class and datatype), is inside and
+    reported too; of others reported, what could be brought inside at most.
 
     in_both_readings: names that are meant to occur as two kinds (`shiq.rdf.two_readings`).
 
@@ -112,14 +108,12 @@ def split_assertions(
     """The assertions inside SHIQ(D), in order, and what is wrong with others: (assertion, kind,
     message).
 
-    ``axioms`` say which roles are simple and which datatypes are defined. Nominals that only name
-    another individual are
-    rewritten exactly: a:∃r.{b} is r(a,b), a:¬∃r.{b} and a:∀r.¬{b} are ¬r(a,b), a:{b} is a = b,
-    a:¬{b,c} is a ≠ b and a ≠ c,
-    a:∃r.Self is r(a,a); of a conjunction the parts that can be said are inside. Reported is always
-    the assertion as given; one
-    with an unknown datatype is inside too. The literals of plain data assertions are passed over
-    here.
+    ``axioms`` say which roles are simple and which datatypes are defined. Nominals that only
+    name another individual are rewritten exactly: a:∃r.{b} is r(a,b), a:¬∃r.{b} and a:∀r.¬{b}
+    are ¬r(a,b), a:{b} is a = b, a:¬{b,c} is a ≠ b and a ≠ c, a:∃r.Self is r(a,a); of a
+    conjunction the parts that can be said are inside. Reported is always the assertion as given;
+    one with an unknown datatype is inside too. The literals of plain data assertions are passed
+    over here.
     """
     if not assertions:
         return [], []
@@ -159,8 +153,9 @@ def _on_nodes(
     axioms: Sequence[owl.Axiom],
 ) -> tuple[list[owl.Axiom], list[tuple[owl.Axiom, str, str]]]:
     """``axioms`` with those on roles of values for inverse functional data properties; these,
-    reported where values are asked for
-    that nothing asserts: that individuals have one of them in common is not seen."""
+    reported where values are asked for that nothing asserts: that individuals have one of them
+    in common is not seen.
+    """
     from shiq.rdf.values_as_nodes import asked_for, value_axioms, watched
 
     plain = [axiom for axiom in axioms if not isinstance(axiom, owl.InverseFunctionalDataProperty)]
@@ -222,9 +217,9 @@ def _plain(axiom: owl.Axiom) -> owl.Axiom:
 def _readable(
     candidates: list[tuple[owl.Axiom, owl.Axiom]],
 ) -> tuple[list[tuple[owl.Axiom, owl.Axiom]], list[tuple[owl.Axiom, str, str]]]:
-    """``candidates`` (axioms as given, and as they would be inside) without the chains and the Self
-    that cannot be read; these,
-    reported."""
+    """``candidates`` (axioms as given, and as they would be inside) without the chains and the
+    Self that cannot be read; these, reported.
+    """
     axioms = [plain for _, plain in candidates]
     roles = role_box(axioms)
     if not (roles.composite or roles.selves):
@@ -286,8 +281,8 @@ def _term_of_language(value: owl.Axiom | owl.Assertion) -> str:
 def _punning(
     axioms: Iterable[tuple[owl.Axiom, owl.Axiom]], in_both_readings: Collection[str]
 ) -> list[tuple[owl.Axiom, str, str]]:
-    """Each IRI that stands for two kinds, with the first axiom (as given, and as it is inside) in
-    which it is the second.
+    """Each IRI that stands for two kinds, with the first axiom (as given, and as it is inside)
+    in which it is the second.
     """
     seen: dict[tuple[str, str], str] = {}
     told: set[str] = {*in_both_readings}
@@ -317,8 +312,8 @@ def _punning(
 
 
 def on_simple_roles(axiom: V, roles: RoleBox) -> V:
-    """``axiom`` (or an assertion) with ≥1, ≥0, ≤0 and =0 on roles that are not simple written as ∃,
-    ⊤ and ∀¬.
+    """``axiom`` (or an assertion) with ≥1, ≥0, ≤0 and =0 on roles that are not simple written as
+    ∃, ⊤ and ∀¬.
     """
     if not any(
         isinstance(part, _CARDINALITIES) and not roles.is_simple(role_of(part.property))
@@ -432,8 +427,8 @@ class _Data:
         self._theory = DataTheory(definitions)
 
     def refusal(self, value: owl.Axiom | owl.Assertion) -> Finding | None:
-        """Why the data ranges in ``value`` mean nothing: an ill-typed literal, an illegal facet, a
-        cyclic definition.
+        """Why the data ranges in ``value`` mean nothing: an ill-typed literal, an illegal facet,
+        a cyclic definition.
         """
         if isinstance(value, owl.DataPropertyAssertion | owl.NegativeDataPropertyAssertion):
             return None

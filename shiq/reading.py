@@ -1,5 +1,5 @@
-"""What reading some sources gave: axioms, assertions, and everything that became neither; and where
-it stood.
+"""What reading some sources gave: axioms, assertions, and everything that became neither; and
+where it stood.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from shiq.verdict import Leftover
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """One triple of the input. ``source``: file or object; ``line``: 1-based, of a table the row, 0
-    where unknown; ``graph``: the
-    named graph as an N-Triples term, "" for the default graph; ``key``: what the caller calls the
-    row of a table; ``column``: the
-    columns of a table that it was made of by a mapping."""
+    """One triple of the input. ``source``: file or object; ``line``: 1-based, of a table the
+    row, 0 where unknown; ``graph``: the named graph as an N-Triples term, "" for the default
+    graph; ``key``: what the caller calls the row of a table; ``column``: the columns of a table
+    that it was made of by a mapping.
+    """
 
     source: str = ""
     line: int = 0
@@ -67,22 +67,17 @@ def nowhere(assertions: Iterable[Assertion]) -> Mapping[Assertion, tuple[Place, 
 class Reading:
     """The result of reading one or more sources together.
 
-    ``ledger`` counts every triple in exactly one bucket: ``axiom``, ``assertion``, ``declaration``,
-    ``annotation`` (with ontology
-    headers), or ``leftover:KIND``; its values sum up to the number of triples (for functional
-    syntax: of axioms) read. A line or
-    passage that is no triple counts as one, under ``leftover:malformed``.
-    ``tbox`` holds only what SHIQ(D) can say and is well-formed (simple roles where they are
-    needed); the rest is in
-    ``leftovers``.
-    ``labels``: what terms of the TBox are called, by IRI, where annotations say so.
-    ``places``: where the assertions were read, for as long as the reading is kept; ``left_at``:
-    where each of the leftovers was,
-    those too of which ``leftovers`` only says how many there are; ``left_out``: each line, triple,
-    axiom or assertion that is in
-    neither, one by one as it stands (`shiq.left_out`).
-    ``ontologies``: the IRIs by which the sources can be imported (of ontologies, their versions and
-    their documents).
+    ``ledger`` counts every triple in exactly one bucket: ``axiom``, ``assertion``,
+    ``declaration``, ``annotation`` (with ontology headers), or ``leftover:KIND``; its values sum
+    up to the number of triples (for functional syntax: of axioms) read. A line or passage that
+    is no triple counts as one, under ``leftover:malformed``. ``tbox`` holds only what SHIQ(D)
+    can say and is well-formed (simple roles where they are needed); the rest is in
+    ``leftovers``. ``labels``: what terms of the TBox are called, by IRI, where annotations say
+    so. ``places``: where the assertions were read, for as long as the reading is kept;
+    ``left_at``: where each of the leftovers was, those too of which ``leftovers`` only says how
+    many there are; ``left_out``: each line, triple, axiom or assertion that is in neither, one
+    by one as it stands (`shiq.left_out`). ``ontologies``: the IRIs by which the sources can be
+    imported (of ontologies, their versions and their documents).
     """
 
     tbox: TBox = field(default_factory=TBox)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from shiq.conflict import Conflict
     from shiq.explanation import ConflictGroup, ExplainedConflicts
 
-# : Version of the JSON form that `Result.to_dict` gives; it changes when a field changes its
-# meaning or goes.
+#: Version of the JSON form that `Result.to_dict` gives; it changes when a field changes its meaning
+#: or goes.
 SCHEMA_VERSION = 2
 
 
@@ -32,16 +32,13 @@ class NotConsistent(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """``assertions``: |A|; ``insertions``: |A⁺ \\ A|; ``add_set``: |A_add|; ``pulled_in``: elements
-    that entered untouched;
-    ``modules``, ``shapes``: how many, and how many different ones; ``reasoner_calls``: shapes that
-    a reasoner was asked about;
-    ``seconds``: wall time by stage; ``spark``: what the check cost there: jobs, tasks, bytes
-    shuffled and sent to the driver;
-    ``widening``, under the criterion `model`: rounds of asking, questions about modules that were
-    widened, the elements in these,
-    and how many elements the bound on both closed (`abox_ops.patch.effort`); empty where nothing
-    was widened.
+    """``assertions``: |A|; ``insertions``: |A⁺ \\ A|; ``add_set``: |A_add|; ``pulled_in``:
+    elements that entered untouched; ``modules``, ``shapes``: how many, and how many different
+    ones; ``reasoner_calls``: shapes that a reasoner was asked about; ``seconds``: wall time by
+    stage; ``spark``: what the check cost there: jobs, tasks, bytes shuffled and sent to the
+    driver; ``widening``, under the criterion `model`: rounds of asking, questions about modules
+    that were widened, the elements in these, and how many elements the bound on both closed
+    (`abox_ops.patch.effort`); empty where nothing was widened.
     """
 
     assertions: int = 0
@@ -74,13 +71,12 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class PulledIn:
-    """How many elements a check looked at though the batch does not touch them, by what asked for
-    them first. ``reason``:
-    "clause", an open clause on a role assertion, as ``text`` (names without namespaces), with the
-    axioms that it follows from;
-    "roles", an axiom on roles or a negative assertion; "equality", individuals that the batch makes
-    equal. ``examples``: an
-    individual of each of the first elements."""
+    """How many elements a check looked at though the batch does not touch them, by what asked
+    for them first. ``reason``: "clause", an open clause on a role assertion, as ``text`` (names
+    without namespaces), with the axioms that it follows from; "roles", an axiom on roles or a
+    negative assertion; "equality", individuals that the batch makes equal. ``examples``: an
+    individual of each of the first elements.
+    """
 
     reason: str
     count: int
@@ -108,16 +104,14 @@ class UndecidedModule:
 @dataclass(frozen=True)
 class Evidence:
     """Why the verdict can be believed: what was read (``ledger`` by bucket), what was not
-    interpreted (``leftovers``), which
-    kinds were ``allowed``, the criterion, engine and reasoner, the certificate of the base, and how
-    modules were decided.
-    ``run``: the same for the same question about the same store and batch (engine ``spark``).
-    ``fail_on``: kinds that were asked
-    to stand in the way. ``sent``: for HermiT, how many questions it was asked in this process, how
-    many axioms were sent with
-    them and how many the OWL API was seen to hold; it is only asked where these are the same.
-    ``notes``: what else is to be known
-    of how the answer came about, for instance a licence that was accepted."""
+    interpreted (``leftovers``), which kinds were ``allowed``, the criterion, engine and
+    reasoner, the certificate of the base, and how modules were decided. ``run``: the same for
+    the same question about the same store and batch (engine ``spark``). ``fail_on``: kinds that
+    were asked to stand in the way. ``sent``: for HermiT, how many questions it was asked in this
+    process, how many axioms were sent with them and how many the OWL API was seen to hold; it is
+    only asked where these are the same. ``notes``: what else is to be known of how the answer
+    came about, for instance a licence that was accepted.
+    """
 
     criterion: str = "clausal"
     engine: str = "local"
@@ -168,30 +162,24 @@ class Result:
     """The answer to one check.
 
     ``verdict``; ``reason``: why undetermined (or what else is to be known), "" otherwise;
-    ``a_add``: the assertions that were
-    kept; ``modules``: the individuals of each module, contradictory elements first; ``conflicts``:
-    see `Conflict`;
-    ``more_conflicts``: contradictions that are known but not explained, because of a limit;
-    ``complete``: whether ``conflicts``
-    holds every minimal one; ``snapshot``: of the store that the batch was checked against, 0 where
-    there is
-    none; ``committed``: the snapshot that the batch made, 0 if it was not taken into a store;
-    ``labels``: what
-    terms of the TBox are called, if there are conflicts; ``disagreements``: modules that two
-    reasoners answer differently
-    (`abox_ops.modules.audit.Disagreement`), if an audit was asked for; ``undecided``: the modules
-    that were left undetermined, of engines of this process; ``why_pulled``: what pulled elements
-    in, most first, if that was
-    asked for; ``ended``: whether this is the last word: not so while conflicts are still looked
-    for, or where that was
-    interrupted. The verdict stands in either case.
+    ``a_add``: the assertions that were kept; ``modules``: the individuals of each module,
+    contradictory elements first; ``conflicts``: see `Conflict`; ``more_conflicts``:
+    contradictions that are known but not explained, because of a limit; ``complete``: whether
+    ``conflicts`` holds every minimal one; ``snapshot``: of the store that the batch was checked
+    against, 0 where there is none; ``committed``: the snapshot that the batch made, 0 if it was
+    not taken into a store; ``labels``: what terms of the TBox are called, if there are
+    conflicts; ``disagreements``: modules that two reasoners answer differently
+    (`abox_ops.modules.audit.Disagreement`), if an audit was asked for; ``undecided``: the
+    modules that were left undetermined, of engines of this process; ``why_pulled``: what pulled
+    elements in, most first, if that was asked for; ``ended``: whether this is the last word: not
+    so while conflicts are still looked for, or where that was interrupted. The verdict stands in
+    either case.
 
-    ``a_add`` with the user's own TBox is not the question that was decided, so another reasoner may
-    call the two consistent where
-    the batch is not. What was decided is the simplified TBox, with names of its own, over the
-    modules, which also hold what was
-    inferred from the assertions that were left out (THEORY, "The procedure" and "The add set").
-    `shiq check --reduced` writes it.
+    ``a_add`` with the user's own TBox is not the question that was decided, so another reasoner
+    may call the two consistent where the batch is not. What was decided is the simplified TBox,
+    with names of its own, over the modules, which also hold what was inferred from the
+    assertions that were left out (THEORY, "The procedure" and "The add set"). `shiq check
+    --reduced` writes it.
     """
 
     verdict: Verdict
@@ -233,8 +221,9 @@ class Result:
     @cached_property
     def without(self) -> dict[str, Any]:
         """What a CONSISTENT leaves out of account, because its kind was allowed: how many axioms
-        and assertions are known to be
-        among it, and how much there is of each kind; empty if nothing is left out."""
+        and assertions are known to be among it, and how much there is of each kind; empty if
+        nothing is left out.
+        """
         if self.verdict is not Verdict.CONSISTENT:
             return {}
         allowed = self.evidence.allowed
@@ -255,9 +244,7 @@ class Result:
         return {**counts, "kinds": dict(sorted(kinds.items()))} if kinds else {}
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form (schema_version, verdict, reason, statistics, conflicts, groups,
-        evidence).
-        """
+        """The JSON form (schema_version, verdict, reason, statistics, conflicts, groups, evidence)."""
         explained = self.explained
         return {
             "schema_version": SCHEMA_VERSION,

@@ -2,12 +2,10 @@
 loops").
 
 With w ⊑ R for chains w, and R∘R ⊑ R for transitive R, a pair is in S iff some word of L(S) links
-it. L(S) is regular where the
-chains are (OWL 2, section 11.2): B_S has i –S→ f; RR ⊑ R: f –ε→ i; Rw ⊑ R: f –w→ f; wR ⊑ R: i –w→
-i; w ⊑ R: i –w→ f; letters
-that are not simple are replaced by copies of their automata. Each chain is taken with its mirror
-image, letters equivalent to S
-are read as S.
+it. L(S) is regular where the chains are (OWL 2, section 11.2): B_S has i –S→ f; RR ⊑ R: f –ε→ i;
+Rw ⊑ R: f –w→ f; wR ⊑ R: i –w→ i; w ⊑ R: i –w→ f; letters that are not simple are replaced by
+copies of their automata. Each chain is taken with its mirror image, letters equivalent to S are
+read as S.
 
 Source: Horrocks, Kutz, Sattler, The even more irresistible SROIQ, KR 2006.
 """
@@ -32,8 +30,9 @@ _Steps: TypeAlias = "set[tuple[int, Role | None, int]]"
 
 class Irregular(UsageError):
     """The role axioms break a global restriction of OWL 2 DL, or need too large an automaton;
-    ``str`` says which. ``roles``:
-    chains into these, or into all roles where there are none, are what breaks it."""
+    ``str`` says which. ``roles``: chains into these, or into all roles where there are none, are
+    what breaks it.
+    """
 
     def __init__(self, message: str, roles: Iterable[Role] = ()) -> None:
         super().__init__(message)
@@ -145,8 +144,8 @@ class RolePaths:
         return self._reduced(_without_empty_steps(steps, size, {1}))
 
     def _reduced(self, automaton: WordAutomaton) -> WordAutomaton:
-        """The same words, with states of the same future as one, and letters below others between
-        the same states left out.
+        """The same words, with states of the same future as one, and letters below others
+        between the same states left out.
         """
         found = automaton
         while True:
@@ -169,11 +168,9 @@ class RolePaths:
 
 
 def beyond_reach(axioms: Sequence[owl.Axiom], simple: Mapping[Role, str]) -> dict[owl.Axiom, str]:
-    """The property chains among ``axioms`` without which the others are regular, of automata that
-    are not too large, and imply
-    none of the roles in ``simple``, which have to be simple; with what is wrong. Where chains break
-    a rule together, all that do
-    go.
+    """The property chains among ``axioms`` without which the others are regular, of automata
+    that are not too large, and imply none of the roles in ``simple``, which have to be simple;
+    with what is wrong. Where chains break a rule together, all that do go.
 
     Stops because each round takes a chain out.
     """

@@ -1,11 +1,9 @@
-"""The role box: inverses, the role hierarchy ⊑*, transitive, composite and simple roles, loops; the
-data property hierarchy.
+"""The role box: inverses, the role hierarchy ⊑*, transitive, composite and simple roles, loops;
+the data property hierarchy.
 
-A role is a property name or its inverse. ⊑* is the reflexive transitive closure of role inclusions,
-closed under inverses.
-A role is simple if no transitive role, and none that a property chain implies, lies below it (OWL 2
-structural specification,
-section 11.1).
+A role is a property name or its inverse. ⊑* is the reflexive transitive closure of role
+inclusions, closed under inverses. A role is simple if no transitive role, and none that a
+property chain implies, lies below it (OWL 2 structural specification, section 11.1).
 """
 
 from __future__ import annotations
@@ -59,11 +57,9 @@ class RoleBox:
     """What a TBox says of roles alone.
 
     ``inclusions`` are as asserted (not closed); ``transitive`` is closed under inverses;
-    ``disjoint`` holds unordered pairs
-    as asserted, as ordered tuples; a role outside any axiom is known to every method (reflexively).
-    ``composite``: what a
-    property chain implies, and its inverse. ``selves``: the properties of which some class
-    expression asks for loops;
+    ``disjoint`` holds unordered pairs as asserted, as ordered tuples; a role outside any axiom
+    is known to every method (reflexively). ``composite``: what a property chain implies, and its
+    inverse. ``selves``: the properties of which some class expression asks for loops;
     ``reflexive``: those that every element has a loop of.
     """
 
@@ -117,8 +113,8 @@ class RoleBox:
     @cached_property
     def asked_loops(self) -> frozenset[str]:
         """The properties for whose loops it matters whether they are there: those of Self, and
-        those of disjoint roles of which
-        one may have loops."""
+        those of disjoint roles of which one may have loops.
+        """
         found, apart = set(self.selves), [(r.iri, s.iri) for r, s in self.disjoint]
         while apart:
             above = {role.iri for iri in found | self.reflexive for role in self.loops_above(iri)}
@@ -151,8 +147,8 @@ class RoleBox:
 
 
 def reachable(pairs: Iterable[tuple[T, T]]) -> dict[T, frozenset[T]]:
-    """The reflexive transitive closure of ``pairs``, by source. What lies on one cycle shares one
-    set.
+    """The reflexive transitive closure of ``pairs``, by source. What lies on one cycle shares
+    one set.
     """
     successors: dict[T, list[T]] = {}
     for source, target in pairs:

@@ -17,8 +17,8 @@ _HOME = Path(__file__).resolve().parent.parent
 
 
 def refuse_others() -> None:
-    """Looks where Python finds the packages that come with shiq. Raises: OperationalError for one
-    that is not ours.
+    """Looks where Python finds the packages that come with shiq. Raises: OperationalError for
+    one that is not ours.
     """
     for name in BESIDE:
         found = _found(name)
@@ -35,8 +35,8 @@ def refuse_others() -> None:
 
 
 def _found(name: str) -> Path | None:
-    """The folder of the package, or the file of the module without its suffix, that ``import name``
-    gives.
+    """The folder of the package, or the file of the module without its suffix, that ``import
+    name`` gives.
     """
     loaded = sys.modules.get(name)
     spec: ModuleSpec | None = (

@@ -1,6 +1,4 @@
-"""What an axiom or assertion is built of: its sub-expressions, entities, literals and
-individuals.
-"""
+"""What an axiom or assertion is built of: its sub-expressions, entities, literals and individuals."""
 
 from __future__ import annotations
 
@@ -16,8 +14,8 @@ _LEAVES = (str, *_ENTITIES, owl.Literal)
 #: More different, or same, individuals in one axiom are refused: it would become millions of pairs.
 MOST_DIFFERENT = 2000
 
-# : Assertions without a name of a class, property or datatype. A list of n different individuals is
-# n(n - 1)/2 of them.
+#: Assertions without a name of a class, property or datatype. A list of n different individuals is
+#: n(n - 1)/2 of them.
 OF_INDIVIDUALS = (owl.SameIndividual, owl.DifferentIndividuals)
 
 
@@ -30,9 +28,8 @@ def parts(value: object) -> Iterator[object]:
     """``value`` and every model value inside it, depth first and in order; individuals come as
     strings.
 
-    Facet names, cardinalities and the fields of entities and literals are left out. Stops because
-    values are finite trees;
-    iterative, so that deep nesting is fine.
+    Facet names, cardinalities and the fields of entities and literals are left out. Stops
+    because values are finite trees; iterative, so that deep nesting is fine.
     """
     stack: list[object] = [value]
     while stack:
@@ -63,8 +60,8 @@ def entities(
 
 
 def signature_of(values: Iterable[object]) -> owl.Signature:
-    """The vocabulary that axioms or assertions use, by position; built-in and other reserved names
-    are left out.
+    """The vocabulary that axioms or assertions use, by position; built-in and other reserved
+    names are left out.
     """
     classes: set[str] = set()
     object_properties: set[str] = set()

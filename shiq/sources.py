@@ -1,10 +1,8 @@
 """Opening inputs: what a source is, its format, and clear errors for what is not what it should be.
 
-A source is a path, an object of rdflib, owlready2 or pyoxigraph, or a value of our own. Objects are
-recognised by modules that
-are loaded already, so that nothing heavy is imported for a path. Files are read whole or refused: a
-broken archive is noticed
-before its contents are used.
+A source is a path, an object of rdflib, owlready2 or pyoxigraph, or a value of our own. Objects
+are recognised by modules that are loaded already, so that nothing heavy is imported for a path.
+Files are read whole or refused: a broken archive is noticed before its contents are used.
 """
 
 from __future__ import annotations
@@ -48,10 +46,9 @@ _standard_input: FileSource | None = None
 
 @dataclass(frozen=True)
 class FileSource:
-    """A file whose format is known. ``name`` is the path as the caller wrote it, ``iri`` the base
-    for relative references;
-    ``most``: how many bytes it may have, unpacked (0: any number); ``parts``: its lines, where
-    these are parsed elsewhere.
+    """A file whose format is known. ``name`` is the path as the caller wrote it, ``iri`` the
+    base for relative references; ``most``: how many bytes it may have, unpacked (0: any number);
+    ``parts``: its lines, where these are parsed elsewhere.
     """
 
     name: str
@@ -120,10 +117,10 @@ class TableKind(Enum):
 @dataclass(frozen=True, eq=False)
 class TableSource:
     """A table of triples with the columns s, p, o [, graph, key]: a path, or a value in memory.
-    ``taken``: which version of it
-    this is, for evidence. ``mapping``: what its rows say, where they are no triples; ``bare``:
-    terms may stand without the marks
-    of N-Triples; ``parts``: its rows, where these are parsed elsewhere."""
+    ``taken``: which version of it this is, for evidence. ``mapping``: what its rows say, where
+    they are no triples; ``bare``: terms may stand without the marks of N-Triples; ``parts``: its
+    rows, where these are parsed elsewhere.
+    """
 
     name: str
     kind: TableKind
@@ -140,8 +137,8 @@ class TableSource:
 
     @property
     def is_read_row_by_row(self) -> bool:
-        """Whether what a row says follows from that row alone: a triple, or what a mapping without
-        joins makes of it.
+        """Whether what a row says follows from that row alone: a triple, or what a mapping
+        without joins makes of it.
         """
         return self.is_plain if self.mapping is None else self.mapping.is_without_joins
 
@@ -176,8 +173,7 @@ def source_of(value: object) -> Source:
     """What ``value`` is.
 
     Raises: InputError, naming the file, for one that is missing, unreadable or in no format we
-    read; UsageError for a value
-    that is no source at all.
+    read; UsageError for a value that is no source at all.
     """
     if isinstance(value, TableSource | FileSource):
         return value
@@ -219,7 +215,8 @@ def table_kind(name: str) -> TableKind | None:
     """Whether ``name`` is the path of a Delta table, a Parquet file, or a folder with Parquet
     files; None for anything else.
 
-    Raises: InputError for a folder that cannot be read as one table."""
+    Raises: InputError for a folder that cannot be read as one table.
+    """
     return _table_kind_at(path_of(name))
 
 
@@ -302,8 +299,8 @@ def _opened(text: str, path: Path) -> FileSource:
 
 
 def path_of(text: str) -> Path:
-    """The path that ``text`` is, or is the file: address of; of an object store, or Hadoop's file
-    system, that of a copy.
+    """The path that ``text`` is, or is the file: address of; of an object store, or Hadoop's
+    file system, that of a copy.
 
     Raises: InputError for any other address, and where there is none.
     """
@@ -351,8 +348,9 @@ def _unreadable(name: str, error: Exception) -> InputError:
 
 class _Checked(io.RawIOBase):
     """The unpacked bytes of a file, as long as they stay within the limits; without a byte order
-    mark of UTF-8, which only XML
-    is shown: there it outdoes the encoding that the document declares."""
+    mark of UTF-8, which only XML is shown: there it outdoes the encoding that the document
+    declares.
+    """
 
     def __init__(self, source: FileSource) -> None:
         self._name, self._packing, self._most = source.name, source.packing, source.most

@@ -56,29 +56,24 @@ def gate(
     gate(df, store)``.
 
     All is decided when this is called, once. The three DataFrames rest on files that executors
-    wrote: `GatedFrames.close` removes
-    them, or the end of the process. ``accepted`` and ``quarantine`` have all columns of ``df``,
-    whatever they are; each row is in
-    one of them, duplicates too. ``quarantine`` has five more: ``reason``, ``cause``, ``conflict``,
-    ``axioms`` and ``hint``.
+    wrote: `GatedFrames.close` removes them, or the end of the process. ``accepted`` and
+    ``quarantine`` have all columns of ``df``, whatever they are; each row is in one of them,
+    duplicates too. ``quarantine`` has five more: ``reason``, ``cause``, ``conflict``, ``axioms``
+    and ``hint``.
 
     Inside ``foreachBatch`` a micro-batch that Spark sends again is taken in once, and added to
     tables once.
 
     Args:
-        mode: split sets rows aside that contradict or are not understood; reject accepts all rows
-        or none.
-        commit: take the accepted rows into the store, in one step.
-        columns: the columns that hold s, p, o and graph, where they have other names: ``{"s":
-        "subject", …}``.
-        mapping: a file (RML, YARRRML) that says what the columns mean; rows go to one side as a
-        whole.
-        accepted, quarantine: tables to which the rows are added, once for each run, before the
-        store takes any:
-            ``"NAME.delta"``, a folder that executors share, or ``"table:catalog.schema.t"`` of
-            Delta's or Iceberg's.
-        settings: as in `shiq.check_insertions`, and unit, aside, policy, identities and
-        max_quarantine as in docs/GATE.md.
+        mode: split sets rows aside that contradict or are not understood; reject accepts all
+        rows or none. commit: take the accepted rows into the store, in one step. columns: the
+        columns that hold s, p, o and graph, where they have other names: ``{"s": "subject",
+        …}``. mapping: a file (RML, YARRRML) that says what the columns mean; rows go to one side
+        as a whole. accepted, quarantine: tables to which the rows are added, once for each run,
+        before the store takes any: ``"NAME.delta"``, a folder that executors share, or
+        ``"table:catalog.schema.t"`` of Delta's or Iceberg's. settings: as in
+        `shiq.check_insertions`, and unit, aside, policy, identities and max_quarantine as in
+        docs/GATE.md.
 
     Raises: UsageError, for a column of the name of one of the five too; OperationalError.
     """
@@ -99,8 +94,8 @@ def index(
     mapping: str | Path | None = None,
     **settings: Any,
 ) -> Result:
-    """Build a store of the triples of a DataFrame and an ontology, and certify it; see `gate` for
-    the columns.
+    """Build a store of the triples of a DataFrame and an ontology, and certify it; see `gate`
+    for the columns.
 
     Args:
         settings: as in `shiq.check.index`; ``engine`` is spark unless another is named.

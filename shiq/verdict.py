@@ -32,8 +32,8 @@ EXIT_CODES = {Verdict.CONSISTENT: 0, Verdict.INCONSISTENT: 1, Verdict.UNDETERMIN
 #: Allowed, it is a decision on what the values of these datatypes are.
 UNKNOWN_DATATYPE = "unknown-datatype"
 
-# : Kinds of leftovers. Each makes the verdict `undetermined` unless it is allowed by name
-# (``--allow KIND``).
+#: Kinds of leftovers. Each makes the verdict `undetermined` unless it is allowed by name (``--allow
+#: KIND``).
 KINDS: dict[str, str] = {
     "malformed": "a line or triple that is not RDF, or an axiom whose triples do not fit the OWL 2 mapping",
     "undeclared": "a class or property that the TBox does not know: no axiom can see it, mostly a typo",
@@ -79,10 +79,9 @@ KINDS: dict[str, str] = {
 }
 
 
-# : Kinds that are reported but do not stand in the way of `consistent`, unless they are asked to
-# (``--fail-on KIND``). The
-# : datatype layer leaves undecided whatever rests on an opaque value, and what was set aside is in
-# no question that is asked.
+#: Kinds that are reported but do not stand in the way of `consistent`, unless they are asked to
+#: (``--fail-on KIND``). The datatype layer leaves undecided whatever rests on an opaque value, and
+#: what was set aside is in no question that is asked.
 INFORMATIVE = frozenset(
     {
         "out-of-reach",
@@ -107,15 +106,15 @@ INFORMATIVE = frozenset(
     }
 )
 
-# : Kinds whose leftovers keep the axioms and assertions that they leave out of account
-# (`Leftover.said`).
+#: Kinds whose leftovers keep the axioms and assertions that they leave out of account
+#: (`Leftover.said`).
 LEAVING_OUT = frozenset({"outside-shiq", "non-simple-role"})
 
 #: Kinds of what is said with a name that no axiom knows, and is in A all the same.
 IN_DATA = frozenset({"undeclared", "foreign", "other-language"})
 
-# : Kinds by which something stays unread, so that a `consistent` which allows them is one without
-# it.
+#: Kinds by which something stays unread, so that a `consistent` which allows them is one without
+#: it.
 UNREAD = frozenset(
     {
         "ambiguous-import",
@@ -135,9 +134,9 @@ UNINTERPRETED = "uninterpreted"
 
 
 def stands_in_the_way(kind: str, allowed: Collection[str], fail_on: Collection[str] = ()) -> bool:
-    """Whether a leftover of this kind keeps a verdict from being `consistent`. What is allowed by
-    name does not, even where
-    ``fail_on`` holds `UNINTERPRETED`."""
+    """Whether a leftover of this kind keeps a verdict from being `consistent`. What is allowed
+    by name does not, even where ``fail_on`` holds `UNINTERPRETED`.
+    """
     if kind in fail_on:
         return True
     return kind not in allowed and (kind not in INFORMATIVE or UNINTERPRETED in fail_on)
@@ -162,19 +161,15 @@ _IRI = re.compile(r"<([^<>\s]+)>")
 class Leftover:
     """Something that was not interpreted: never dropped in silence.
 
-    ``kind`` is one of `KINDS`; ``source`` a file or object name; ``line`` 1-based, 0 where unknown;
-    ``text`` the triple or
-    line as it stands (shortened where long); ``hint`` what to do, for instance the nearest known
-    name; ``count`` how many
-    triples or lines it stands for (the first of them is shown), so that a misspelt property used a
-    million times is one row;
-    ``items`` how many axioms or assertions these are, 0 where each is one.
-    ``agreed``: it came with a base, and its kind was allowed when that was certified. ``known``:
-    who answers for it, and until
-    when (`shiq.known`); ``lapsed``: who did. ``said``: the axioms and assertions that it leaves
-    out, where they are well-formed
-    OWL 2 that SHIQ(D) cannot say. ``asked``: it went into a store counted in, so what was allowed
-    of its kind before is not it.
+    ``kind`` is one of `KINDS`; ``source`` a file or object name; ``line`` 1-based, 0 where
+    unknown; ``text`` the triple or line as it stands (shortened where long); ``hint`` what to
+    do, for instance the nearest known name; ``count`` how many triples or lines it stands for
+    (the first of them is shown), so that a misspelt property used a million times is one row;
+    ``items`` how many axioms or assertions these are, 0 where each is one. ``agreed``: it came
+    with a base, and its kind was allowed when that was certified. ``known``: who answers for it,
+    and until when (`shiq.known`); ``lapsed``: who did. ``said``: the axioms and assertions that
+    it leaves out, where they are well-formed OWL 2 that SHIQ(D) cannot say. ``asked``: it went
+    into a store counted in, so what was allowed of its kind before is not it.
     """
 
     kind: str
@@ -198,10 +193,9 @@ class Leftover:
 
     @property
     def term(self) -> str:
-        """What it is about: the first IRI that the message names, else the triple, axiom or line as
-        it stands. "" where that is
-        not known as a whole: it was shortened, or is no line but what comes after an error, or it
-        only counts others.
+        """What it is about: the first IRI that the message names, else the triple, axiom or line
+        as it stands. "" where that is not known as a whole: it was shortened, or is no line but
+        what comes after an error, or it only counts others.
         """
         if named := _IRI.search(self.message):
             return named[1]
@@ -234,8 +228,8 @@ class Leftover:
 
 
 def counted(what: str, leftovers: Iterable[Leftover]) -> str:
-    """How many axioms, assertions or lines ``leftovers`` are; behind that how many triples, where
-    these are more.
+    """How many axioms, assertions or lines ``leftovers`` are; behind that how many triples,
+    where these are more.
     """
     number = triples = 0
     for leftover in leftovers:

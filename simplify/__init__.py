@@ -1,12 +1,10 @@
 """TBox → simplified TBox → DL-clauses (THEORY, "Simplified TBox" and "DL-clauses"). Sees no ABox.
 
-One rewrite per file, in the order of `PASSES`: `desugar` makes inclusions of all axioms, `to_nnf`
-writes them as ⊤ ⊑ C,
-`normal_form` takes them apart, `name_restrictions` (Definition 4 only) gives every ∀ and ≤ an
-inclusion of its own,
-`eliminate_transitivity` does what its name says, for property chains too, `contract_loops` says of
-loops what is said of
-neighbours, and `clauses` reads the result as DL-clauses.
+One rewrite per file, in the order of `PASSES`: `desugar` makes inclusions of all axioms,
+`to_nnf` writes them as ⊤ ⊑ C, `normal_form` takes them apart, `name_restrictions` (Definition 4
+only) gives every ∀ and ≤ an inclusion of its own, `eliminate_transitivity` does what its name
+says, for property chains too, `contract_loops` says of loops what is said of neighbours, and
+`clauses` reads the result as DL-clauses.
 
 >>> from shiq.model import Class, SubClassOf, TBox
 >>> simplified = simplify(TBox((SubClassOf(Class("urn:A"), Class("urn:B")),)))
@@ -39,15 +37,14 @@ if TYPE_CHECKING:
 
 __all__ = ["PASSES", "SimplifiedTBox", "simplify"]
 
-# : From inclusions to inclusions. Each goes from front to back and never back again, so that what
-# is added at the end of a TBox
-#: leaves names, clauses and atoms of the front as they are.
+#: From inclusions to inclusions. Each goes from front to back and never back again, so that what is
+#: added at the end of a TBox leaves names, clauses and atoms of the front as they are.
 Pass: TypeAlias = Callable[[Sequence[Inclusion], Context], list[Inclusion]]
 
 
 def along_roles(inclusions: Sequence[Inclusion], context: Context) -> list[Inclusion]:
-    """``inclusions`` (in normal form) without what rests on transitivity or chains, and with what
-    they say of loops.
+    """``inclusions`` (in normal form) without what rests on transitivity or chains, and with
+    what they say of loops.
     """
     found = eliminate_transitivity(inclusions, context)
     if not context.roles.looped:
@@ -58,22 +55,20 @@ def along_roles(inclusions: Sequence[Inclusion], context: Context) -> list[Inclu
     return contract_loops(found, context)
 
 
-# : After `desugar`, before `clauses`: the form of DL-clauses; what comes first serves Definition 4
-# too, which then names
-#: restrictions before it goes along roles.
+#: After `desugar`, before `clauses`: the form of DL-clauses; what comes first serves Definition 4
+#: too, which then names restrictions before it goes along roles.
 PASSES: tuple[Pass, ...] = (to_nnf, normal_form, along_roles)
 
 
 @dataclass(frozen=True)
 class SimplifiedTBox:
-    """A TBox in the two forms that the criteria read; both have its models, up to fresh names and
-    roles that are not simple. The
-    form of Definition 4 is made when somebody asks for it: one criterion reads it.
+    """A TBox in the two forms that the criteria read; both have its models, up to fresh names
+    and roles that are not simple. The form of Definition 4 is made when somebody asks for it:
+    one criterion reads it.
 
     ``axioms``: the TBox's, then the extra ones; origins index into it. ``clauses``: THEORY,
-    "DL-clauses". ``normalised``: the
-    inclusions that both forms are made of, ``given``: the class names that must be atoms too, by
-    axiom.
+    "DL-clauses". ``normalised``: the inclusions that both forms are made of, ``given``: the
+    class names that must be atoms too, by axiom.
     """
 
     axioms: tuple[Axiom, ...]
@@ -123,14 +118,12 @@ class SimplifiedTBox:
 
 def simplify(tbox: TBox, extra: Sequence[SubClassOf | Class] = ()) -> SimplifiedTBox:
     """``tbox`` simplified, with what an ABox adds: ``extra`` definitions Q ⊑ C of complex class
-    assertions, and class names that
-    must be atoms too.
+    assertions, and class names that must be atoms too.
 
-    The clauses and atoms of simplify(tbox, extra) are a prefix of those of simplify(tbox, [*extra,
-    *more]). Equisatisfiable with
-    ``tbox`` for every ABox over names and roles, with the same consequences over old names
-    (negative assertions on roles that
-    are not simple apart: THEORY, "DL-clauses").
+    The clauses and atoms of simplify(tbox, extra) are a prefix of those of simplify(tbox,
+    [*extra, *more]). Equisatisfiable with ``tbox`` for every ABox over names and roles, with the
+    same consequences over old names (negative assertions on roles that are not simple apart:
+    THEORY, "DL-clauses").
 
     Raises `UsageError` for what lies outside SHIQ(D), and for a name of the caller's that looks
     like a fresh one.

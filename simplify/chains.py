@@ -28,9 +28,8 @@ class PlainTBox:
     SHIQ(D) without negative ones.
 
     ``roles``: by which a role above a chain is not simple. ``loops``; ``asked_loops``: the
-    properties whose loops matter, so that
-    an asserted loop is to be told; ``has_bounds``: whether individuals may be made one, so that
-    others may become loops.
+    properties whose loops matter, so that an asserted loop is to be told; ``has_bounds``:
+    whether individuals may be made one, so that others may become loops.
     """
 
     axioms: tuple[owl.Axiom, ...]

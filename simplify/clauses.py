@@ -1,9 +1,9 @@
-"""The last pass: inclusions in normal form as DL-clauses (THEORY, "DL-clauses"; the values are in
-`shiq.clause`).
+"""The last pass: inclusions in normal form as DL-clauses (THEORY, "DL-clauses"; the values are
+in `shiq.clause`).
 
 A disjunct A is a head atom, ¬A a body atom, ≥ and data restrictions are head atoms, ∀R.(…) is a
-role atom with its literals at
-the branch, ≤n R.A makes n + 1 branches. ⊤ ⊑ ⊥ is the clause with nothing in it.
+role atom with its literals at the branch, ≤n R.A makes n + 1 branches. ⊤ ⊑ ⊥ is the clause with
+nothing in it.
 """
 
 from __future__ import annotations
@@ -27,9 +27,8 @@ def clausal_tbox(
     """``inclusions`` (in normal form, transitivity eliminated) as a clausal TBox over ``axioms``.
 
     Each clause once, with the origins it was first found with; tautologies are dropped. Atoms in
-    the order of first use;
-    ``names`` (how many axioms stand before it, class name), in that order, come before what later
-    axioms bring.
+    the order of first use; ``names`` (how many axioms stand before it, class name), in that
+    order, come before what later axioms bring.
     """
     clauses: dict[Hashable, Clause] = {}
     for inclusion in inclusions:
@@ -149,9 +148,7 @@ def datatype_definitions(axioms: Iterable[owl.Axiom]) -> dict[str, owl.DataRange
 
 
 def datatype_origins(axioms: Sequence[owl.Axiom]) -> dict[str, frozenset[int]]:
-    """The definitions that each defined datatype rests on, directly or not, as indexes of
-    axioms.
-    """
+    """The definitions that each defined datatype rests on, directly or not, as indexes of axioms."""
     definitions = datatype_definitions(axioms)
     index = {
         axiom.datatype.iri: i
@@ -205,8 +202,8 @@ def _literals(filler: owl.ClassExpression) -> tuple[tuple[str, ...], tuple[str, 
 
 
 def _key(clause: Clause) -> Hashable:
-    """What makes two clauses the same: a u-type clause over names alone may be read from either end
-    of its role atom.
+    """What makes two clauses the same: a u-type clause over names alone may be read from either
+    end of its role atom.
     """
     centre = (frozenset(clause.body), frozenset(clause.head))
     branch = (frozenset(clause.branch_body), frozenset(clause.branch_head))

@@ -104,8 +104,9 @@ def part_roles(
     restricted: Iterable[Role], properties: Iterable[str], roles: RoleBox
 ) -> tuple[str, ...]:
     """The ``properties`` S with S ⊑* R or S ⊑* R⁻ for some restricted R, in order: u-part of the
-    roles of the universals, m-part
-    of those of the ≤ restrictions (Definition 5, THEORY, "Part-of")."""
+    roles of the universals, m-part of those of the ≤ restrictions (Definition 5, THEORY,
+    "Part-of").
+    """
     below = {s.iri for role in restricted for s in roles.subroles(role)}
     return tuple(sorted(below.intersection(properties)))
 

@@ -1,13 +1,10 @@
 """Pass 1: every axiom about classes and data becomes inclusions over a small set of constructors
-(THEORY, "Simplified TBox": step
-1).
+(THEORY, "Simplified TBox": step 1).
 
-Dom(S) = C is ∃S.⊤ ⊑ C, Ran(S) = C is ⊤ ⊑ ∀S.C, a functional S is ⊤ ⊑ ≤1 S.⊤; equivalences go both
-ways, disjointness goes
-pairwise; exact cardinalities are both bounds; p.{v} is ≥1 p.{v}, ∀p.D is ≤0 p.(¬D). ∃R.Self is a
-name for what has a loop of R,
-and every element has it where R is reflexive. Other axioms about roles alone leave nothing here:
-the role box has them. What
+Dom(S) = C is ∃S.⊤ ⊑ C, Ran(S) = C is ⊤ ⊑ ∀S.C, a functional S is ⊤ ⊑ ≤1 S.⊤; equivalences go
+both ways, disjointness goes pairwise; exact cardinalities are both bounds; p.{v} is ≥1 p.{v},
+∀p.D is ≤0 p.(¬D). ∃R.Self is a name for what has a loop of R, and every element has it where R
+is reflexive. Other axioms about roles alone leave nothing here: the role box has them. What
 SHIQ(D) cannot say is refused by name.
 """
 
@@ -46,8 +43,8 @@ def desugar(axioms: Sequence[owl.Axiom], context: Context) -> list[Inclusion]:
     """The inclusions that ``axioms`` stand for, in order, each with its axiom's index.
 
     Only an exact cardinality with a complex filler needs a fresh name (Q ≡ filler), because the
-    filler would double at each
-    level of nesting. Raises `UsageError` for a construct outside SHIQ(D).
+    filler would double at each level of nesting. Raises `UsageError` for a construct outside
+    SHIQ(D).
     """
     rewrite = _Desugar(context)
     inclusions: list[Inclusion] = []
@@ -219,8 +216,8 @@ def _disjointness(
 
 
 def require_simple(role: Role, roles: RoleBox, where: owl.Axiom | owl.ClassExpression) -> None:
-    """Raises `UsageError` unless ``role`` is simple: elsewhere transitivity could not be eliminated
-    (OWL 2, section 11).
+    """Raises `UsageError` unless ``role`` is simple: elsewhere transitivity could not be
+    eliminated (OWL 2, section 11).
     """
     if not roles.is_simple(role):
         inverse = "the inverse of " if role.inverted else ""

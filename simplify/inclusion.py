@@ -1,5 +1,5 @@
-"""What the passes hand on: an inclusion with the axioms it follows from, and what a pass may know
-of the whole TBox; fresh names.
+"""What the passes hand on: an inclusion with the axioms it follows from, and what a pass may
+know of the whole TBox; fresh names.
 
 >>> Inclusion(owl.Class("urn:A"), owl.Class("urn:B"), frozenset({0})).disjuncts
 (Class(iri='urn:B'),)
@@ -30,8 +30,8 @@ class Inclusion:
     """sub ⊑ sup, with one set of axiom indexes that suffices for it.
 
     The set is empty for the definition of a fresh name: such a definition extends every TBox
-    conservatively, whichever axioms
-    of it are taken, so it follows from nothing and blames no axiom.
+    conservatively, whichever axioms of it are taken, so it follows from nothing and blames no
+    axiom.
     """
 
     sub: owl.ClassExpression
@@ -46,14 +46,14 @@ class Inclusion:
 
 @dataclass(frozen=True)
 class RoleOrigins:
-    """Which axioms make role inclusions, transitivity and words of roles hold: the origins of what
-    passes add.
+    """Which axioms make role inclusions, transitivity and words of roles hold: the origins of
+    what passes add.
 
-    ``steps[R]`` are pairs (S, i): axiom i says R ⊑ S. ``transitive[R]`` is an axiom that says R is
-    transitive. ``into[P]``,
-    for a property P, are pairs (i, properties): axiom i says that words of these lie below P or its
-    inverse; ``about[P]``: the
-    axioms on disjoint, asymmetric and irreflexive roles that name P."""
+    ``steps[R]`` are pairs (S, i): axiom i says R ⊑ S. ``transitive[R]`` is an axiom that says R
+    is transitive. ``into[P]``, for a property P, are pairs (i, properties): axiom i says that
+    words of these lie below P or its inverse; ``about[P]``: the axioms on disjoint, asymmetric
+    and irreflexive roles that name P.
+    """
 
     steps: Mapping[Role, tuple[tuple[Role, int], ...]] = field(default_factory=dict)
     transitive: Mapping[Role, int] = field(default_factory=dict)
@@ -137,10 +137,9 @@ def _frozen(lists: Mapping[K, list[V]]) -> dict[K, tuple[V, ...]]:
 
 @dataclass(frozen=True)
 class Context:
-    """What is fixed before the passes run. ``paths``: the words that roles stand for, where there
-    are property chains. ``taken``
-    are names that no fresh name may have; ``scope`` keeps the fresh names of the two forms
-    (clausal, Definition 4) apart.
+    """What is fixed before the passes run. ``paths``: the words that roles stand for, where
+    there are property chains. ``taken`` are names that no fresh name may have; ``scope`` keeps
+    the fresh names of the two forms (clausal, Definition 4) apart.
     """
 
     roles: RoleBox = field(default_factory=RoleBox)
@@ -225,17 +224,16 @@ _RESERVED = re.compile(
 
 
 def is_reserved(name: str) -> bool:
-    """Whether ``name`` looks like one that a pass makes. Others that begin with `PREFIX` are free
-    for callers.
+    """Whether ``name`` looks like one that a pass makes. Others that begin with `PREFIX` are
+    free for callers.
     """
     return _RESERVED.fullmatch(name) is not None
 
 
 class FreshNames:
     """Names ``urn:shiq:fresh:<label>:<n>``, numbered in the order in which their keys come up;
-    names in ``taken`` are passed
-    over. What comes later never changes an earlier name, so axioms added at the end leave those of
-    the front alone.
+    names in ``taken`` are passed over. What comes later never changes an earlier name, so axioms
+    added at the end leave those of the front alone.
 
     >>> names = FreshNames("demo")
     >>> names.name("a filler"), names.name("another"), names.name("a filler")
@@ -257,10 +255,9 @@ class FreshNames:
     def literal(self, key: Hashable, positive: bool) -> tuple[owl.ClassExpression, bool]:
         """A literal on the name for (``key``, ``positive``), and whether the name is new.
 
-        The literal L is to be defined by L ⊑ D. With ``positive`` it is a name Q (Q ⊑ D), otherwise
-        ¬Q (¬D ⊑ Q): taking the
-        latter where D holds no positive literal keeps Horn inclusions Horn (Motik, Shearer,
-        Horrocks 2009, section 4.1).
+        The literal L is to be defined by L ⊑ D. With ``positive`` it is a name Q (Q ⊑ D),
+        otherwise ¬Q (¬D ⊑ Q): taking the latter where D holds no positive literal keeps Horn
+        inclusions Horn (Motik, Shearer, Horrocks 2009, section 4.1).
         """
         name, is_new = self.name((key, positive))
         return (owl.Class(name) if positive else owl.ObjectComplementOf(owl.Class(name))), is_new

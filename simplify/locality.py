@@ -1,15 +1,13 @@
 """The part of a TBox that can matter to what is said in a given vocabulary.
 
-An axiom is ⊥-local in a signature if it holds whenever every name outside the signature is empty;
-such axioms say nothing about
-the names inside. Taking up every axiom that is not, with its names, until nothing changes gives a
-module that implies
-everything over the signature that the whole TBox implies: it contradicts the same assertions, and
-holds every justification.
+An axiom is ⊥-local in a signature if it holds whenever every name outside the signature is
+empty; such axioms say nothing about the names inside. Taking up every axiom that is not, with
+its names, until nothing changes gives a module that implies everything over the signature that
+the whole TBox implies: it contradicts the same assertions, and holds every justification.
 
-Source: Cuenca Grau, Horrocks, Kazakov, Sattler, Modular Reuse of Ontologies: Theory and Practice,
-JAIR 31 (2008), section 5.
-Direction: over-approximates; an axiom that is left out is in no justification.
+Source: Cuenca Grau, Horrocks, Kazakov, Sattler, Modular Reuse of Ontologies: Theory and
+Practice, JAIR 31 (2008), section 5. Direction: over-approximates; an axiom that is left out is
+in no justification.
 """
 
 from __future__ import annotations
@@ -24,8 +22,8 @@ from shiq.signature import parts
 
 
 def relevant(axioms: Sequence[owl.Axiom], values: Iterable[object]) -> list[owl.Axiom]:
-    """The axioms, in their order, that can take part in a contradiction with ``values`` (assertions
-    or expressions).
+    """The axioms, in their order, that can take part in a contradiction with ``values``
+    (assertions or expressions).
 
     Stops because each round takes an axiom up or is the last. Cost: rounds × size of ``axioms``.
     """
@@ -34,9 +32,10 @@ def relevant(axioms: Sequence[owl.Axiom], values: Iterable[object]) -> list[owl.
 
 @dataclass(frozen=True)
 class Reach:
-    """``places`` of axioms, ascending; ``names``: a vocabulary with that of these axioms. Data in
-    these names reaches no more;
-    what data in others reaches as well is reached from all these names."""
+    """``places`` of axioms, ascending; ``names``: a vocabulary with that of these axioms. Data
+    in these names reaches no more; what data in others reaches as well is reached from all these
+    names.
+    """
 
     places: tuple[int, ...]
     names: frozenset[str]
@@ -46,9 +45,9 @@ def reached(axioms: Sequence[owl.Axiom], vocabulary: Iterable[str]) -> Reach:
     """The axioms that can say anything about data in ``vocabulary`` (IRIs of classes and
     properties).
 
-    The others hold once all other names are empty, whatever the domain and wherever the individuals
-    are: so a model of those
-    reached and of the data, with other names emptied, is one of all.
+    The others hold once all other names are empty, whatever the domain and wherever the
+    individuals are: so a model of those reached and of the data, with other names emptied, is
+    one of all.
     """
     names = set(vocabulary)
     inside: set[int] = set()

@@ -24,8 +24,8 @@ def contract_loops(inclusions: Sequence[Inclusion], context: Context) -> list[In
     """``inclusions`` (in normal form, transitivity eliminated) with what they say of loops, and
     what role axioms say of these.
 
-    For each L₁ ⊑ ∀S.L₂ L₁ ⊓ ℓ_R ⊑ L₂; for each ≤n S.C ℓ_R ⊑ ∃R.ℓ_R, a need that x meets itself, so
-    that counting knows of it.
+    For each L₁ ⊑ ∀S.L₂ L₁ ⊓ ℓ_R ⊑ L₂; for each ≤n S.C ℓ_R ⊑ ∃R.ℓ_R, a need that x meets itself,
+    so that counting knows of it.
     """
     roles, counted = context.roles, set[tuple[str, Role]]()
     if not roles.looped:
@@ -60,8 +60,8 @@ def contract_loops(inclusions: Sequence[Inclusion], context: Context) -> list[In
 
 
 def _role_axioms_on_loops(context: Context) -> Iterator[Inclusion]:
-    """ℓ_R ⊑ ℓ_S for R below S or its inverse, ℓ_R ⊑ ⊥ below irreflexive and asymmetric roles, ℓ_R ⊓
-    ℓ_S ⊑ ⊥ for disjoint ones.
+    """ℓ_R ⊑ ℓ_S for R below S or its inverse, ℓ_R ⊑ ⊥ below irreflexive and asymmetric roles,
+    ℓ_R ⊓ ℓ_S ⊑ ⊥ for disjoint ones.
     """
     roles, about = context.roles, context.role_origins.about
     for iri in roles.looped:
@@ -85,8 +85,8 @@ def _role_axioms_on_loops(context: Context) -> Iterator[Inclusion]:
 
 
 def _between(context: Context, iri: str, above: Role) -> frozenset[int]:
-    """Which axioms make a loop of ``iri`` one of ``above``; none are told where the context knows
-    of none.
+    """Which axioms make a loop of ``iri`` one of ``above``; none are told where the context
+    knows of none.
     """
     origins, roles = context.role_origins, context.roles
     for role, found in product((Role(iri), Role(iri, True)), (above, above.inverse)):

@@ -1,10 +1,9 @@
-"""Pass 2: sub ⊑ sup becomes ⊤ ⊑ C with C in negation normal form (THEORY, "Simplified TBox": step
-1).
+"""Pass 2: sub ⊑ sup becomes ⊤ ⊑ C with C in negation normal form (THEORY, "Simplified TBox":
+step 1).
 
-In the result ¬ stands before names only; ⊤ and ⊥ occur only as the whole of C or not at all; ⊓ and
-⊔ are flat; ≥0, ≤0 and
-restrictions on ⊥ are gone (≤0 R.C is ∀R.¬C, ≥n R.⊥ is ⊥). The filler of ≤ stays as it is: it occurs
-with reversed polarity.
+In the result ¬ stands before names only; ⊤ and ⊥ occur only as the whole of C or not at all; ⊓
+and ⊔ are flat; ≥0, ≤0 and restrictions on ⊥ are gone (≤0 R.C is ∀R.¬C, ≥n R.⊥ is ⊥). The filler
+of ≤ stays as it is: it occurs with reversed polarity.
 """
 
 from __future__ import annotations

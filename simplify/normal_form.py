@@ -1,14 +1,13 @@
-"""Pass 3: ⊤ ⊑ C becomes inclusions ⊤ ⊑ L₁ ⊔ … ⊔ Lₖ ⊔ X with nothing nested (THEORY, "DL-clauses":
-the normal form).
+"""Pass 3: ⊤ ⊑ C becomes inclusions ⊤ ⊑ L₁ ⊔ … ⊔ Lₖ ⊔ X with nothing nested (THEORY,
+"DL-clauses": the normal form).
 
 Each Lᵢ is a name, a negated name, ≥n R.A, or a data restriction; X, at most one, is ∀R.(a
-disjunction of literals) or ≤n R.A
-with n ≥ 1; A is a name or ⊤. What does not fit is named: a fresh literal L with L ⊑ D stands for D.
-Naming needs one direction
-only, so ≥n R.D becomes ≥n R.Q with Q ⊑ D, and ≤n R.D becomes ≤n R.Q with D ⊑ Q.
+disjunction of literals) or ≤n R.A with n ≥ 1; A is a name or ⊤. What does not fit is named: a
+fresh literal L with L ⊑ D stands for D. Naming needs one direction only, so ≥n R.D becomes ≥n
+R.Q with Q ⊑ D, and ≤n R.D becomes ≤n R.Q with D ⊑ Q.
 
-⊓ on the right is split, ∀R.(C ⊓ D) too; ⊔ is distributed over ⊓ while that stays small, which keeps
-the whole polynomial.
+⊓ on the right is split, ∀R.(C ⊓ D) too; ⊔ is distributed over ⊓ while that stays small, which
+keeps the whole polynomial.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ from simplify.nnf import nnf
 
 LABEL = "normal-form"
 
-# : How many inclusions one ⊔ over several ⊓ may be multiplied out into. Beyond it the largest ⊓ is
-# named.
+#: How many inclusions one ⊔ over several ⊓ may be multiplied out into. Beyond it the largest ⊓ is
+#: named.
 DISTRIBUTED = 8
 
 #: A disjunction; a concept is a list of them, read as their conjunction: [] is ⊤, [()] is ⊥.
@@ -43,10 +42,10 @@ _RESTRICTIONS = owl.ObjectAllValuesFrom | owl.ObjectMaxCardinality
 
 def normal_form(inclusions: Sequence[Inclusion], context: Context) -> list[Inclusion]:
     """``inclusions`` (⊤ ⊑ C, C in NNF) in normal form, in order; the definitions of fresh names
-    follow the inclusion that first
-    needs them. A name is reused for the same concept. Number and width of the results are linear in
-    |C|, so the size is at most
-    quadratic, and so is the time (for nested ≤)."""
+    follow the inclusion that first needs them. A name is reused for the same concept. Number and
+    width of the results are linear in |C|, so the size is at most quadratic, and so is the time
+    (for nested ≤).
+    """
     naming = _Naming(context)
     result: list[Inclusion] = []
     for inclusion in inclusions:
@@ -93,8 +92,8 @@ class _Naming:
         return taken
 
     def conjuncts(self, expression: owl.ClassExpression) -> list[Disjunction]:
-        """``expression`` (in NNF) as a conjunction of disjunctions; deeper parts are named from the
-        inside out.
+        """``expression`` (in NNF) as a conjunction of disjunctions; deeper parts are named from
+        the inside out.
         """
         match expression:
             case owl.Class():
@@ -189,9 +188,9 @@ class _Naming:
     def _literal(
         self, concept: list[Disjunction], positive: bool | None = None
     ) -> owl.ClassExpression:
-        """A literal L with L ⊑ ``concept``, given a name if need be: of the sign asked for, or of
-        the one that keeps Horn
-        inclusions Horn."""
+        """A literal L with L ⊑ ``concept``, given a name if need be: of the sign asked for, or
+        of the one that keeps Horn inclusions Horn.
+        """
         sign = any(map(_is_positive, concept)) if positive is None else positive
         if len(concept) == 1 and len(concept[0]) == 1 and is_literal(concept[0][0]):
             (literal,) = concept[0]

@@ -1,10 +1,8 @@
 """What a ∀ on a role above property chains says (THEORY, "Chains and loops").
 
 L₁ ⊑ ∀S.L₂ becomes L₁ ⊑ Q_i, Q_p ⊑ ∀R.Q_q for p –R→ q, Q_f ⊑ L₂ over the automaton of S
-(`shiq.role_words`): from a model of the
-result, with all pairs that words link added to the roles that are not simple, comes one of the
-whole; no bound, loop or key sees
-these roles.
+(`shiq.role_words`): from a model of the result, with all pairs that words link added to the
+roles that are not simple, comes one of the whole; no bound, loop or key sees these roles.
 """
 
 from __future__ import annotations
@@ -27,8 +25,8 @@ LABEL = "paths"
 
 
 class PathClauses:
-    """Inclusions along automata, each defined once. The names are those of (S, state, L₂), whoever
-    asks.
+    """Inclusions along automata, each defined once. The names are those of (S, state, L₂),
+    whoever asks.
     """
 
     def __init__(self, context: Context, paths: RolePaths) -> None:
@@ -36,11 +34,11 @@ class PathClauses:
         self._known: set[tuple[object, ...]] = set()
 
     def of(self, inclusion: Inclusion, restriction: owl.ObjectAllValuesFrom) -> Iterator[Inclusion]:
-        """What ``inclusion`` says by its ``restriction`` on a role that is not simple, along words.
-        Raises Irregular.
+        """What ``inclusion`` says by its ``restriction`` on a role that is not simple, along
+        words. Raises Irregular.
 
-        Where L₁ is ⊤ so is Q_i. The definitions of the states are conservative, whatever the chains
-        are, so they have no origins.
+        Where L₁ is ⊤ so is Q_i. The definitions of the states are conservative, whatever the
+        chains are, so they have no origins.
         """
         others = tuple(d for d in inclusion.disjuncts if d is not restriction)
         filler = disjuncts(restriction.filler)

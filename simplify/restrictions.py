@@ -1,11 +1,10 @@
 """Definition 4: every ∀ and ≤ stands in an inclusion of its own, L₁ ⊑ ∀S.L₂ or L₁ ⊑ ≤n S.L₂
 (THEORY, "Simplified TBox": step 2).
 
-Inside a larger disjunction ∀S.C is replaced by a fresh A₁ with A₁ ⊑ ∀S.A₂, A₂ ⊑ C, and ≤n S.C by A₁
-with A₁ ⊑ ≤n S.C (fillers
-of ≤ have been named, from above, by `normal_form`). Where the restriction stands alone with at most
-one literal, that literal's
-complement is L₁ and no name is needed. A domain, C ⊔ ∀S.⊥, is written ⊤ ⊑ ∀S⁻.C.
+Inside a larger disjunction ∀S.C is replaced by a fresh A₁ with A₁ ⊑ ∀S.A₂, A₂ ⊑ C, and ≤n S.C by
+A₁ with A₁ ⊑ ≤n S.C (fillers of ≤ have been named, from above, by `normal_form`). Where the
+restriction stands alone with at most one literal, that literal's complement is L₁ and no name is
+needed. A domain, C ⊔ ∀S.⊥, is written ⊤ ⊑ ∀S⁻.C.
 """
 
 from __future__ import annotations
@@ -54,8 +53,8 @@ class AtMost:
 
 
 def name_restrictions(inclusions: Sequence[Inclusion], context: Context) -> list[Inclusion]:
-    """``inclusions`` (in `normal_form`) in the form of Definition 4, the definitions of fresh names
-    after their first use.
+    """``inclusions`` (in `normal_form`) in the form of Definition 4, the definitions of fresh
+    names after their first use.
     """
     names = context.fresh(LABEL)
     result: list[Inclusion] = []
@@ -109,8 +108,8 @@ def _named(
 
 
 def definition4_axiom(inclusion: Inclusion) -> owl.SubClassOf:
-    """⊤ ⊑ C as it is read best: L₁ ⊑ ∀S.L₂, L₁ ⊑ ≤n S.L₂, or names on the left and what they imply
-    on the right.
+    """⊤ ⊑ C as it is read best: L₁ ⊑ ∀S.L₂, L₁ ⊑ ≤n S.L₂, or names on the left and what they
+    imply on the right.
     """
     restriction = restriction_of(inclusion)
     if restriction is not None:

@@ -1,11 +1,10 @@
-"""Transitivity elimination (THEORY, "Simplified TBox": step 3; the trap: THEORY, "Deciding a shape
-without a JVM").
+"""Transitivity elimination (THEORY, "Simplified TBox": step 3; the trap: THEORY, "Deciding a
+shape without a JVM").
 
-For L₁ ⊑ ∀S.L₂ and a transitive R ⊑* S: L₁ ⊑ ∀R.Q, Q ⊑ ∀R.Q, Q ⊑ L₂ with Q fresh for (R, L₂). After
-that no inclusion relies on
-transitivity: from a model of the result, closing the transitive roles gives a model of the TBox. It
-must see every inclusion
-that naming produced, the fillers under ≤ among them.
+For L₁ ⊑ ∀S.L₂ and a transitive R ⊑* S: L₁ ⊑ ∀R.Q, Q ⊑ ∀R.Q, Q ⊑ L₂ with Q fresh for (R, L₂).
+After that no inclusion relies on transitivity: from a model of the result, closing the
+transitive roles gives a model of the TBox. It must see every inclusion that naming produced, the
+fillers under ≤ among them.
 """
 
 from __future__ import annotations
@@ -32,13 +31,12 @@ LABEL = "transitivity"
 
 
 def eliminate_transitivity(inclusions: Sequence[Inclusion], context: Context) -> list[Inclusion]:
-    """``inclusions`` (in normal form) with what transitive roles, and property chains, entail about
-    each ∀ added after it.
+    """``inclusions`` (in normal form) with what transitive roles, and property chains, entail
+    about each ∀ added after it.
 
-    Nothing is needed where L₁ is ⊤ (⊤ ⊑ ∀S.L₂ speaks of every R-successor already), where L₂ is ⊥,
-    and where L₁ is L₂. Q is a
-    name, or a negated name where L₂ has no positive literal: ∃S.C ⊑ D stays Horn, Q' being "C can
-    be reached".
+    Nothing is needed where L₁ is ⊤ (⊤ ⊑ ∀S.L₂ speaks of every R-successor already), where L₂ is
+    ⊥, and where L₁ is L₂. Q is a name, or a negated name where L₂ has no positive literal: ∃S.C
+    ⊑ D stays Horn, Q' being "C can be reached".
     """
     names = context.fresh(LABEL)
     words = None if context.paths is None else _path_clauses(context, context.paths)
@@ -89,9 +87,10 @@ def _path_clauses(context: Context, paths: RolePaths) -> PathClauses:
 
 
 def transitive_subroles(role: Role, roles: RoleBox) -> list[tuple[Role, tuple[Role, ...]]]:
-    """The greatest transitive roles below ``role``, one of each equivalence class with all that are
-    equivalent to it; what
-    holds along a role holds along those below it, so the others add nothing."""
+    """The greatest transitive roles below ``role``, one of each equivalence class with all that
+    are equivalent to it; what holds along a role holds along those below it, so the others add
+    nothing.
+    """
     below = roles.subroles(role) & roles.transitive
     found: list[tuple[Role, tuple[Role, ...]]] = []
     seen: set[Role] = set()

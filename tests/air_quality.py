@@ -1,6 +1,4 @@
-"""The worked example of SPEC 001, section 5: T, B, eleven events, and what each is enriched
-with.
-"""
+"""The worked example of SPEC 001, section 5: T, B, eleven events, and what each is enriched with."""
 
 from __future__ import annotations
 
@@ -100,8 +98,8 @@ _SS = _PLAIN | {"SSCoronaAlert", "CoronaAlert"}
 _UNKNOWN = [*observation("o10", "x", 130), said("x", "a", "CO2Sensor")]
 _SAME_AS = "<http://www.w3.org/2002/07/owl#sameAs>"
 
-# : Each event, whether it finds an entry where all before it came in order, and the types of its
-# individuals.
+#: Each event, whether it finds an entry where all before it came in order, and the types of its
+#: individuals.
 EVENTS: list[tuple[list[str], bool, dict[str, frozenset[str]]]] = [
     (observation("o1", "sensor1", 120), False, {"o1": _SS, "sensor1": _SENSOR}),
     (observation("o2", "sensor1", 130), True, {"o2": _SS, "sensor1": _SENSOR}),

@@ -66,8 +66,8 @@ def observation(name: str, sensor: str, *values: int) -> list[owl.Assertion]:
     ]
 
 
-# : The events, and what is entailed of the first individual of each beside Observation (and of the
-# sensor, where that is told).
+#: The events, and what is entailed of the first individual of each beside Observation (and of the
+#: sensor, where that is told).
 _ALERT = {"CO2Observation", "SSCoronaAlert", "CoronaAlert"}
 _LOW = owl.ObjectPropertyAssertion(
     owl.ObjectProperty("urn:b:hasBatteryLevel"), "urn:b:o4", "urn:b:low"

@@ -1,7 +1,7 @@
 """Random clausal TBoxes and modules, near the threshold between consistent and inconsistent.
 
-Used by the tests of `own` and by its comparison with HermiT. A case is a function of its seed and
-profile.
+Used by the tests of `own` and by its comparison with HermiT. A case is a function of its seed
+and profile.
 """
 
 from __future__ import annotations

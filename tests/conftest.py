@@ -27,8 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent
 CASES = ROOT / "data" / "cases"
 
 
-# : Java code that runs for seconds costs more to optimise than it gains. Said to whatever starts
-# Spark, also in other processes.
+#: Java code that runs for seconds costs more to optimise than it gains. Said to whatever starts
+#: Spark, also in other processes.
 _JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _SPARK = "spark"
 
@@ -38,10 +38,10 @@ def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> Iterator[None]:
     """Groups tests for several workers: all that need Spark go to one, which starts one session;
-    others go by files. Groups that
-    take longest come first, so that none of them is what one worker is still at when the others are
-    done: Spark, then files that
-    start another JVM; and of like ones those with more tests."""
+    others go by files. Groups that take longest come first, so that none of them is what one
+    worker is still at when the others are done: Spark, then files that start another JVM; and of
+    like ones those with more tests.
+    """
     groups = {item: _SPARK if _needs_spark(item) else item.path.stem for item in items}
     if config.pluginmanager.hasplugin("xdist"):
         for item, group in groups.items():
@@ -77,8 +77,8 @@ def data_path() -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def no_waiting_for_disks() -> Iterator[None]:
-    """Stores are written thousands of times; what a killed process leaves does not depend on fsync,
-    only a power cut's does.
+    """Stores are written thousands of times; what a killed process leaves does not depend on
+    fsync, only a power cut's does.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda handle: None)
@@ -101,9 +101,10 @@ _KEEPER = ModuleType("keeper")
 
 @pytest.fixture(autouse=True)
 def one_jvm(request: pytest.FixtureRequest) -> None:
-    """HermiT's JVM stays from one test to the next: it takes a second to start, and more until it
-    is quick. It does not in tests
-    of the fixture ``cold_jvm``, nor before a test has asked it."""
+    """HermiT's JVM stays from one test to the next: it takes a second to start, and more until
+    it is quick. It does not in tests of the fixture ``cold_jvm``, nor before a test has asked
+    it.
+    """
     if request.node.get_closest_marker("jvm") and "cold_jvm" not in request.fixturenames:
         from shiq.reasoner import jvm
 
@@ -120,8 +121,8 @@ def cold_jvm() -> None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """One Spark session on two cores for all tests that need one, with two tasks to a shuffle: data
-    are small here.
+    """One Spark session on two cores for all tests that need one, with two tasks to a shuffle:
+    data are small here.
     """
     pyspark = pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
     assert pyspark

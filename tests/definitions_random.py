@@ -1,5 +1,5 @@
-"""Random TBoxes that are mostly definitions, some cyclic, doubled, or of a property that only says
-"has some"; and modules.
+"""Random TBoxes that are mostly definitions, some cyclic, doubled, or of a property that only
+says "has some"; and modules.
 
 Used by the tests of lazy unfolding. A case is a function of its seed.
 """

@@ -1,5 +1,5 @@
-"""Random documents in RDF/XML and Turtle, with the oddities that their grammars have, and some that
-they have not.
+"""Random documents in RDF/XML and Turtle, with the oddities that their grammars have, and some
+that they have not.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ ILLEGAL = {
 
 @dataclass
 class Sample:
-    """A document; ``oddities`` name what in it a library may get wrong, ``illegal`` what no grammar
-    has.
+    """A document; ``oddities`` name what in it a library may get wrong, ``illegal`` what no
+    grammar has.
     """
 
     text: str

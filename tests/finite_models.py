@@ -1,9 +1,8 @@
 """Finite models by brute force: a second, independent reading of what clauses and modules mean.
 
-For each domain of at most ``size`` elements and each way to place the individuals in it, everything
-is grounded to
-propositional clauses, and a plain DPLL looks for a solution. Data values are taken from a finite
-set (`VALUES`).
+For each domain of at most ``size`` elements and each way to place the individuals in it,
+everything is grounded to propositional clauses, and a plain DPLL looks for a solution. Data
+values are taken from a finite set (`VALUES`).
 """
 
 from __future__ import annotations
@@ -194,9 +193,7 @@ def contains(data_range: DataRange, value: int | str) -> bool:
 
 
 def solve(clauses: list[Ground]) -> bool:
-    """Whether propositional clauses are satisfiable: DPLL with unit propagation and pure
-    literals.
-    """
+    """Whether propositional clauses are satisfiable: DPLL with unit propagation and pure literals."""
     stack = [clauses]
     while stack:
         reduced = _propagate(stack.pop())

@@ -1,8 +1,7 @@
 """Random ontologies in functional-style syntax, as people and tools may write them: prefixes,
-comments, odd white space, escapes,
-annotations within annotations, names of several kinds. Only what OWL 2 can say; each axiom is about
-a class of its own, so that
-none is there twice."""
+comments, odd white space, escapes, annotations within annotations, names of several kinds. Only
+what OWL 2 can say; each axiom is about a class of its own, so that none is there twice.
+"""
 
 from __future__ import annotations
 
@@ -348,8 +347,8 @@ def document(seed: int, *, plain: bool = False) -> str:
 
 
 def mutated(text: str, seed: int) -> str:
-    """``text`` with one slip: a character more or less, another one, or an end that is missing. No
-    slip begins a comment.
+    """``text`` with one slip: a character more or less, another one, or an end that is missing.
+    No slip begins a comment.
     """
     rng = random.Random(seed)
     at = rng.randrange(len(text))

@@ -12,8 +12,8 @@ def run_and_kill(
     command: Sequence[str], environment: Mapping[str, str], after: float | None
 ) -> None:
     """Runs ``command``, which says a line when it is ready and waits for one; kills it so many
-    seconds after that it may go, or
-    lets it end (None)."""
+    seconds after that it may go, or lets it end (None).
+    """
     with subprocess.Popen(
         command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as child:

@@ -1,5 +1,5 @@
-"""A large module of the kind that UOBM gives: students, courses, hubs, one choice and one bound for
-every other individual.
+"""A large module of the kind that UOBM gives: students, courses, hubs, one choice and one bound
+for every other individual.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Hypothesis strategies for values of the OWL 2 model: every constructor, members of sets
-distinct.
-"""
+"""Hypothesis strategies for values of the OWL 2 model: every constructor, members of sets distinct."""
 
 from __future__ import annotations
 

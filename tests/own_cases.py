@@ -1,6 +1,5 @@
-"""Cases by hand for the hypertableau: the counterexamples of THEORY, "Irrelevant role assertions",
-and traps that random tests
-seldom meet.
+"""Cases by hand for the hypertableau: the counterexamples of THEORY, "Irrelevant role
+assertions", and traps that random tests seldom meet.
 
 A node is the atoms asserted there; ``Not(atom)`` is a negated one. Role names are single letters.
 """

@@ -1,5 +1,5 @@
-"""People who know each other, and companies that are none: a small ontology and as much data as is
-asked for.
+"""People who know each other, and companies that are none: a small ontology and as much data as
+is asked for.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Is what `own` calls a pre-model one? It is unravelled for some elements, and each is checked as
-the centre of every clause.
+"""Is what `own` calls a pre-model one? It is unravelled for some elements, and each is checked
+as the centre of every clause.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def unravelling(state: State, limit: int) -> list[Element]:
     }
 
     def atoms(x: int) -> frozenset[object]:
-        """What holds at x; with it the limits on properties that nothing at x leads to, which the
-        calculus leaves out.
+        """What holds at x; with it the limits on properties that nothing at x leads to, which
+        the calculus leaves out.
         """
         found = frozenset(a for i, a in enumerate(state.tables.atoms) if state.pos[x] >> i & 1)
         led = {a.property for a in found if isinstance(a, DataAtLeast)}

@@ -1,12 +1,11 @@
-"""Random RDF/XML and Turtle, read by us, by pyoxigraph and by rdflib: the same triples, up to the
-names of blank nodes.
+"""Random RDF/XML and Turtle, read by us, by pyoxigraph and by rdflib: the same triples, up to
+the names of blank nodes.
 
     python -m tests.readers_random 1000 [FIRST_SEED]
 
-Where a library differs it must be wrong by the grammar: `FAULTS` names what it gets wrong, by the
-oddity of the document; a
-difference without one of these is an error. Broken Turtle is compared with its statements read one
-by one.
+Where a library differs it must be wrong by the grammar: `FAULTS` names what it gets wrong, by
+the oddity of the document; a difference without one of these is an error. Broken Turtle is
+compared with its statements read one by one.
 """
 
 from __future__ import annotations

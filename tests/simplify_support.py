@@ -1,10 +1,9 @@
-"""For the tests of `simplify`: random TBoxes inside SHIQ(D), finite interpretations, and what holds
-in them.
+"""For the tests of `simplify`: random TBoxes inside SHIQ(D), finite interpretations, and what
+holds in them.
 
 `satisfies` reads axioms by the semantics of OWL 2 (direct semantics, tables 4 to 9), `extends`
-decides by search whether the
-fresh names of a clausal TBox can be interpreted such that its clauses hold: neither shares code
-with what they judge.
+decides by search whether the fresh names of a clausal TBox can be interpreted such that its
+clauses hold: neither shares code with what they judge.
 """
 
 from __future__ import annotations
@@ -234,9 +233,7 @@ Ground = dict[tuple[str, int], bool]
 
 
 def extends(i: Interpretation, tbox: ClausalTBox) -> dict[str, frozenset[int]] | None:
-    """An interpretation of the fresh names with which every clause holds in ``i``, if there is
-    one.
-    """
+    """An interpretation of the fresh names with which every clause holds in ``i``, if there is one."""
     ground: list[Ground] = []
     for clause in tbox.clauses:
         for x in range(i.size):
@@ -254,8 +251,8 @@ Instance = tuple[str, int, bool]
 
 
 def _instances(i: Interpretation, tbox: ClausalTBox, clause: Clause, x: int) -> list[Ground]:
-    """The instances of ``clause`` at ``x`` as propositional clauses over fresh names; true ones are
-    left out.
+    """The instances of ``clause`` at ``x`` as propositional clauses over fresh names; true ones
+    are left out.
     """
     alternatives: list[list[list[Instance]]] = [[[(name, x, False) for name in clause.body]]]
     for atom in clause.head:
@@ -463,8 +460,8 @@ def random_range(rng: random.Random, depth: int) -> DataRange:
 def random_interpretation(
     rng: random.Random, size: int, axioms: Sequence[Axiom], *, transitive: bool
 ) -> Interpretation:
-    """A random interpretation in which the inclusions between properties hold; with ``transitive``
-    also transitivity.
+    """A random interpretation in which the inclusions between properties hold; with
+    ``transitive`` also transitivity.
     """
     box = role_box(axioms)
     density = rng.choice((0.15, 0.3, 0.5, 0.8))
@@ -504,8 +501,8 @@ def random_interpretation(
 def close_roles(
     pairs: dict[Role, frozenset[tuple[int, int]]], axioms: Sequence[Axiom], *, transitive: bool
 ) -> dict[Role, frozenset[tuple[int, int]]]:
-    """The least extension of ``pairs`` (each role with its inverse) that is closed under ⊑* and, if
-    asked for, transitivity.
+    """The least extension of ``pairs`` (each role with its inverse) that is closed under ⊑* and,
+    if asked for, transitivity.
     """
     box = role_box(axioms)
     current = dict(pairs)

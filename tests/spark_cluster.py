@@ -2,10 +2,8 @@
 ended by its pid.
 
 As a program: ``python tests/spark_cluster.py PROGRAM ARGUMENTS`` runs a program below jobs/ with
-ARGUMENTS on a master and two
-workers, which share no copies of an object store's files, kills one of them by SIGKILL once the
-first stage is done, and exits
-with the program's code.
+ARGUMENTS on a master and two workers, which share no copies of an object store's files, kills
+one of them by SIGKILL once the first stage is done, and exits with the program's code.
 """
 
 from __future__ import annotations
@@ -127,8 +125,8 @@ def nightly(
     log: str,
     program: str = "nightly.py",
 ) -> subprocess.Popen[bytes]:
-    """Starts the nightly job, or another ``program``, on the cluster; it leaves an event log in the
-    folder ``log``.
+    """Starts the nightly job, or another ``program``, on the cluster; it leaves an event log in
+    the folder ``log``.
     """
     events = made.folder / log
     events.mkdir()
@@ -165,8 +163,8 @@ def wait_for_stage(
     seconds: float = 600,
     event: str = STAGE_DONE,
 ) -> None:
-    """Waits until the job has done a stage (or what else ``event`` says), and so is in the middle
-    of its work.
+    """Waits until the job has done a stage (or what else ``event`` says), and so is in the
+    middle of its work.
     """
     deadline = time.monotonic() + seconds
     while job.poll() is None:

@@ -1,8 +1,8 @@
-"""The engine `spark` over Spark Connect beside the engine `local`, in a process of its own, since
-one holds one kind of session.
+"""The engine `spark` over Spark Connect beside the engine `local`, in a process of its own,
+since one holds one kind of session.
 
-``python -m tests.spark_connect FOLDER`` prints a line for each question, and ends with code 1 where
-the two differ.
+``python -m tests.spark_connect FOLDER`` prints a line for each question, and ends with code 1
+where the two differ.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from shiq.roles import role_box
 def groups(
     grouping: StoredPartition, store: Store, elements: StoredPartition | None = None
 ) -> set[frozenset[str]]:
-    """The classes of more than one, by terms (of the ``elements`` that they hold); both tables of
-    the grouping say the same.
+    """The classes of more than one, by terms (of the ``elements`` that they hold); both tables
+    of the grouping say the same.
     """
     by_member: dict[int, set[int]] = {}
     for rows in grouping.by_member.scan():

@@ -12,8 +12,8 @@ from jobs.streaming.ordering import BatchTold, Order
 
 
 class Here:
-    """`jobs.streaming.ordering.BatchRecords` of chunks; ``texts_of``: the texts of a chunk by line;
-    ``asked``: what for.
+    """`jobs.streaming.ordering.BatchRecords` of chunks; ``texts_of``: the texts of a chunk by
+    line; ``asked``: what for.
     """
 
     def __init__(

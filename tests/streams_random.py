@@ -199,8 +199,8 @@ def disagreement(seed: int) -> str:
 
 
 def against_the_reasoner(seed: int) -> str:
-    """Whether the rows say of a window's content what a check of SHIQ says of it, at some c; "" if
-    so.
+    """Whether the rows say of a window's content what a check of SHIQ says of it, at some c; ""
+    if so.
     """
     case, draw = drawn(seed), random.Random(seed)
     watched = plan(case.tbox, case.window)

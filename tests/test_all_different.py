@@ -1,5 +1,5 @@
-"""Many different individuals in one axiom: as its pairs one by one, in every syntax and engine, and
-told by its own line.
+"""Many different individuals in one axiom: as its pairs one by one, in every syntax and engine,
+and told by its own line.
 """
 
 from __future__ import annotations
@@ -144,8 +144,8 @@ def test_pairs_are_a_sequence_and_lose_what_is_taken_out() -> None:
 
 
 def random_texts(seed: int) -> tuple[str, str, str, str]:
-    """A base that is consistent by itself but for what is to be different: with a list, and pair by
-    pair; and a batch so.
+    """A base that is consistent by itself but for what is to be different: with a list, and pair
+    by pair; and a batch so.
     """
     dice = random.Random(seed)
     names = [f":i{k}" for k in range(dice.choice((3, 6, 12)))]

@@ -1,5 +1,5 @@
-"""The benchmark: its arithmetic, its log, and that its processes measure what they say. No peer is
-needed.
+"""The benchmark: its arithmetic, its log, and that its processes measure what they say. No peer
+is needed.
 """
 
 from __future__ import annotations

@@ -81,8 +81,8 @@ def test_the_verdict_goes_without_it(store: Path, tmp_path: Path) -> None:
 
 @pytest.mark.spark
 def test_on_spark_too(spark: object, store: Path, tmp_path: Path) -> None:
-    """In tables as in lines; deletions without such a label are read in tasks, and told with their
-    places all the same.
+    """In tables as in lines; deletions without such a label are read in tasks, and told with
+    their places all the same.
     """
     deletions = {
         "old.nt": f"_:a1.b <{TYPE}> <{COMPANY.iri}> .\n",

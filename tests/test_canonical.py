@@ -151,8 +151,8 @@ def _tuples(n: int) -> list[tuple[int, int, int, int]]:
 
 
 def test_symmetric_graphs_have_one_form_each() -> None:
-    """Colours tell no two nodes of these apart; rook and shrikhande are strongly regular with the
-    same parameters.
+    """Colours tell no two nodes of these apart; rook and shrikhande are strongly regular with
+    the same parameters.
     """
     rng = random.Random(3)
     found = set()
@@ -168,9 +168,7 @@ def test_symmetric_graphs_have_one_form_each() -> None:
 
 
 def test_the_search_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond the bound a form is a graph renumbered still: equal ones belong to isomorphic
-    graphs.
-    """
+    """Beyond the bound a form is a graph renumbered still: equal ones belong to isomorphic graphs."""
     assert MOST_TRIED > 1000
     monkeypatch.setattr("shiq.canonical.MOST_TRIED", 1)
     rng = random.Random(5)

@@ -1,5 +1,5 @@
-"""Imports from a folder of ontologies: each known by its header, in every syntax, and only where it
-is certain which is meant.
+"""Imports from a folder of ontologies: each known by its header, in every syntax, and only where
+it is certain which is meant.
 """
 
 from __future__ import annotations

@@ -244,14 +244,14 @@ def test_many_random_ontologies_say_what_everything_from_scratch_says() -> None:
 # --- naive readings
 # ---------------------------------------------------------------------------------
 
-# : Whether a gadget's last assertions are the batch; by which the small contradictions are cut in
-# two.
+#: Whether a gadget's last assertions are the batch; by which the small contradictions are cut in
+#: two.
 _CUTS = (1, -1)
 
 
 def missed(names: Iterable[str]) -> set[str]:
-    """Those of the small contradictions that some criterion does not see, wherever they are cut in
-    two.
+    """Those of the small contradictions that some criterion does not see, wherever they are cut
+    in two.
     """
     found: set[str] = set()
     for name, cut, criterion in product(names, _CUTS, CRITERIA[:2]):

@@ -1,5 +1,5 @@
-"""What docstrings cite: sections of docs/THEORY.md by their titles, and documents that are in this
-repository.
+"""What docstrings cite: sections of docs/THEORY.md by their titles, and documents that are in
+this repository.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _DOCUMENT = re.compile(r"(?<![\w*.{/-])((?:docs|data)/)?([\w/-]+\.md)\b")
 
 @cache
 def titles() -> frozenset[str]:
-    """The sections of docs/THEORY.md, without numbers; what stands behind a colon or in parentheses
-    may be left out.
+    """The sections of docs/THEORY.md, without numbers; what stands behind a colon or in
+    parentheses may be left out.
     """
     text = (ROOT / "docs" / "THEORY.md").read_text(encoding="utf-8")
     found = re.findall(r"^##+ (?:\d[\d.]* )?(.*)$", text, re.MULTILINE)

@@ -14,8 +14,8 @@ from shiq.verdict import Verdict
 
 
 def star(size: int, folder: Path) -> Path:
-    """A hub with ``size`` neighbours that may all be one, each with a need for a text, and a number
-    as its only value.
+    """A hub with ``size`` neighbours that may all be one, each with a need for a text, and a
+    number as its only value.
     """
     lines = [
         "Prefix(:=<urn:t#>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>) Ontology(",

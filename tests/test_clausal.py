@@ -73,9 +73,9 @@ def test_a_planted_mistake_is_found(name: str, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("criterion", ["none", "clausal", "model"])
 @pytest.mark.parametrize("length", [1, 3, 12])
 def test_what_comes_in_far_behind_an_element_is_looked_at(criterion: str, length: int) -> None:
-    """The first round takes in b1, which is the new n; turns of told⁺ take in the chain behind it;
-    at its end counting asks for
-    two more, and these contradict."""
+    """The first round takes in b1, which is the new n; turns of told⁺ take in the chain behind
+    it; at its end counting asks for two more, and these contradict.
+    """
     chain = ["b1", *(f"c{i}" for i in range(length))]
     links = " ".join(f"ObjectPropertyAssertion(:R :{a} :{b})" for a, b in pairwise(chain))
     reading = parse_functional(
@@ -123,9 +123,10 @@ def test_what_comes_in_far_behind_an_element_is_looked_at(criterion: str, length
 def test_no_more_is_kept_than_by_a_closure_of_its_own(
     data_path: Path, tmp_path: Path, data: str, ontology: str, drawn: str, most: int
 ) -> None:
-    """``most``: what the closure kept of this very batch that `clausal` was before it was a patch
-    (commit e424408 took it out);
-    1 % more are allowed. ``drawn``: the batch by its MD5: of another one ``most`` says nothing."""
+    """``most``: what the closure kept of this very batch that `clausal` was before it was a
+    patch (commit e424408 took it out); 1 % more are allowed. ``drawn``: the batch by its MD5: of
+    another one ``most`` says nothing.
+    """
     tbox = read_ontology([data_path / ontology]).tbox
     triples = read_triples(data_path / data)
     batch = tmp_path / "batch.nt"

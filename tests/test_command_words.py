@@ -1,5 +1,5 @@
-"""What people type instead of the words of the command line is understood, or refused with what to
-type.
+"""What people type instead of the words of the command line is understood, or refused with what
+to type.
 """
 
 from __future__ import annotations

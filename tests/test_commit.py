@@ -59,8 +59,8 @@ def batches(
 
 
 def run(seed: int, path: Path, count: int, width: int | None = None) -> tuple[int, int]:
-    """Random commits on one random knowledge base; how many there were, and how many did not build
-    anew.
+    """Random commits on one random knowledge base; how many there were, and how many did not
+    build anew.
     """
     kb = random_kb(seed)
     dice = random.Random(seed)
@@ -100,9 +100,7 @@ def test_a_store_after_commits_equals_one_built_anew(seed: int, tmp_path: Path) 
 def test_ranges_take_in_what_commits_left(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ranges of one or two individuals, each written anew at once, or small files joined at
-    once.
-    """
+    """Ranges of one or two individuals, each written anew at once, or small files joined at once."""
     monkeypatch.setattr(ranges, "_FEW", seed % 4)
     monkeypatch.setattr(ranges, "MOST_SMALL", seed % 3)
     assert run(seed, tmp_path, 6, 1 + seed % 2)[0] == 6
@@ -191,8 +189,8 @@ def test_another_store_at_the_same_place_refuses(tmp_path: Path) -> None:
 def test_an_index_of_other_clauses_is_not_grown_but_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another version of the program may read the TBox in other clauses: then rows of the two must
-    not be mixed.
+    """Another version of the program may read the TBox in other clauses: then rows of the two
+    must not be mixed.
     """
     for seed in (1, 4, 6):
         kb, path = random_kb(seed), tmp_path / str(seed)
@@ -370,8 +368,8 @@ def test_numbers_of_what_was_deleted_are_not_given_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The range of the dictionary that lost its last individuals is written anew, and those of
-    other tables, which name their
-    rows as removed, are not."""
+    other tables, which name their rows as removed, are not.
+    """
     monkeypatch.setattr(ranges, "_FEW", 1)
     path, here = tmp_path / "kg", people(0, 8)
     store = write_store(path, TBOX, abox_of(here), prepared=prepare(TBOX, abox_of(here), 2))

@@ -74,8 +74,8 @@ def test_an_unknown_shell_is_refused() -> None:
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
 def test_tabs_in_bash(tmp_path: Path) -> None:
-    """The program on the path completes; a function of its name, which Enter calls, prints what the
-    line became.
+    """The program on the path completes; a function of its name, which Enter calls, prints what
+    the line became.
     """
     (tmp_path / "batch.nt").write_text("")
     (tmp_path / "shiq").write_text(

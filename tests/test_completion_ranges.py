@@ -35,8 +35,8 @@ from shiq.rdf import read_ontology
 
 
 def by_ranges(seed: int, width: int, folder: Path) -> bool:
-    """Whether a random base has a model; it is the same, in ranges of ``width`` individuals and in
-    one process.
+    """Whether a random base has a model; it is the same, in ranges of ``width`` individuals and
+    in one process.
     """
     folder.mkdir()
     with pytest.MonkeyPatch.context() as patch:
@@ -72,8 +72,8 @@ def test_random_bases_at_length(block: int, tmp_path: Path) -> None:
     assert completed > 12
 
 
-# : x may be broken at ≤3 t only where y3 has no told witness; it has one, z, as long as z is
-# guessed to be D, which fails.
+#: x may be broken at ≤3 t only where y3 has no told witness; it has one, z, as long as z is guessed
+#: to be D, which fails.
 FAR = """Ontology(<urn:o> Declaration(ObjectProperty(<urn:s>)) SubObjectPropertyOf(<urn:r> <urn:t>)
   SubClassOf(<urn:B> ObjectMaxCardinality(2 <urn:r> <urn:E>)) SubClassOf(owl:Thing ObjectMaxCardinality(3 <urn:t>))
   SubClassOf(<urn:A> ObjectSomeValuesFrom(ObjectInverseOf(<urn:t>) <urn:D>))
@@ -90,8 +90,8 @@ FAR_DATA = """@prefix : <urn:> . :x a :B, :D; :r :y1, :y2, :y4; :s :y3. :z a :F;
 def test_what_single_elements_rest_on_stays_read(
     width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Under merge classes, x's range does not ask for z, since another clause keeps what is there;
-    its pairs rest on z.
+    """Under merge classes, x's range does not ask for z, since another clause keeps what is
+    there; its pairs rest on z.
     """
     monkeypatch.setattr(numbering, "RANGE", width)
     (tmp_path / "t.ofn").write_text(FAR)

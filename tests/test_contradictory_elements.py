@@ -1,6 +1,6 @@
-"""Elements that told⁺ contradicts are in no merge class (THEORY, "Contradictory elements"): equal
-on every engine, and nothing is
-proved by a check that has some."""
+"""Elements that told⁺ contradicts are in no merge class (THEORY, "Contradictory elements"):
+equal on every engine, and nothing is proved by a check that has some.
+"""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ OUTSIDE = Case(
     "ClassAssertion(:E :x) ClassAssertion(:D :b)",
     "ClassAssertion(:F :x) ObjectPropertyAssertion(:R :x :b)",
 )
-# : x contradicts itself, and is the told witness of both needs of b; so b, c are innocent as long
-# as it is there.
+#: x contradicts itself, and is the told witness of both needs of b; so b, c are innocent as long as
+#: it is there.
 WITNESS = Case(
     "a witness of two needs",
     "SubClassOf(:A1 ObjectSomeValuesFrom(:R1 :D1)) SubClassOf(:A2 ObjectSomeValuesFrom(:R2 :D2)) DisjointClasses(:D1 :D2)"
@@ -139,9 +139,9 @@ def test_no_module_is_proved_innocent_beside_one(
 def test_one_contradictory_student_has_no_more_looked_at_than_a_batch_without(
     tmp_path: Path,
 ) -> None:
-    """A graduate student aged 12, among others that the batch is about: a merge class of thousands
-    had 40,711 assertions looked
-    at instead of 2,572."""
+    """A graduate student aged 12, among others that the batch is about: a merge class of
+    thousands had 40,711 assertions looked at instead of 2,572.
+    """
     generate(1, 7, tmp_path, faults=0)
     index([tmp_path / "tbox.owl"], [tmp_path / "abox.nt.gz"], tmp_path / "kg", reasoner="own")
     batch = (tmp_path / "insert.nt").read_text()
@@ -191,8 +191,8 @@ def plain_facts(base: ModelKnowledgeBase, kb: RandomKB) -> dict[str, object]:
 
 
 def check_equal(seed: int, decider: Decider) -> bool:
-    """Compares what columns and reference keep, criterion by criterion; False for an inconsistent
-    base.
+    """Compares what columns and reference keep, criterion by criterion; False for an
+    inconsistent base.
     """
     kb = random_clash_kb(seed)
     if not is_usable(kb, decider):

@@ -173,8 +173,8 @@ def written(
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_look_up_gives_the_rows_that_were_written_or_none(tmp_path: Path, seed: int) -> None:
-    """A damaged key may lead the search astray though the rows that it ends at are whole: that is
-    seen too.
+    """A damaged key may lead the search astray though the rows that it ends at are whole: that
+    is seen too.
     """
     dice = np.random.default_rng(seed)
     whole, path, columns, again = written(tmp_path, dice)

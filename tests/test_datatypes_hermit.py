@@ -1,9 +1,8 @@
 """The datatype theory against HermiT's own datatypes, where HermiT is right.
 
 Left out is what HermiT 1.3.8 gets wrong or refuses: the complement of the whole of xsd:float or
-xsd:double (taken for empty), ≤n
-over unions, intersections and complements (given a name here), and XSD types outside the OWL 2
-datatype map.
+xsd:double (taken for empty), ≤n over unions, intersections and complements (given a name here),
+and XSD types outside the OWL 2 datatype map.
 """
 
 from __future__ import annotations

@@ -443,8 +443,8 @@ def test_a_datatype_that_is_read_by_form_is_like_any_other_space_of_its_own() ->
 
 
 def test_taking_a_question_apart_changes_no_answer() -> None:
-    """Several questions over properties of their own, as one: the conjunction, and never less than
-    the whole gives.
+    """Several questions over properties of their own, as one: the conjunction, and never less
+    than the whole gives.
     """
     draw = random.Random(10)
     answers: dict[bool | None, int] = {True: 0, False: 0, None: 0}

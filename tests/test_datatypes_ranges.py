@@ -35,9 +35,7 @@ def typed(lexical: str, name: str) -> Literal:
 
 
 def restricted(name: str, *facets: tuple[str, str], of: str = "") -> DatatypeRestriction:
-    """Facet values are of the restricted type, of ``of``, or of the type that the facet asks
-    for.
-    """
+    """Facet values are of the restricted type, of ``of``, or of the type that the facet asks for."""
     kinds = {
         "pattern": "string",
         "length": "integer",

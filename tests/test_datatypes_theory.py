@@ -1,5 +1,5 @@
-"""Satisfiability of one element's data restrictions, and proxies: W3C cases, hazards, and cases by
-hand.
+"""Satisfiability of one element's data restrictions, and proxies: W3C cases, hazards, and cases
+by hand.
 """
 
 from __future__ import annotations

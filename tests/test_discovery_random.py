@@ -50,8 +50,8 @@ def reports_of(
 def expected_rules(
     ontology: Ontology, stream: dict[int, Any], window: range
 ) -> set[tuple[Any, ...]]:
-    """The rules of a window by the definitions: each spelling counted by its bindings, then one of
-    each class under T.
+    """The rules of a window by the definitions: each spelling counted by its bindings, then one
+    of each class under T.
     """
     knowledge = ontology.knowledge()
     base = knowledge.base

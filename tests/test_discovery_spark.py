@@ -134,8 +134,8 @@ def sources(folder: Path) -> list[str]:
 
 
 def by_batches(targets: Sequence[str], folder: Path, dice: Random) -> tuple[Any, Any]:
-    """What `ran` gives by Spark, without it: records in order of the sources, cut into chunks and
-    batches at random.
+    """What `ran` gives by Spark, without it: records in order of the sources, cut into chunks
+    and batches at random.
     """
     from jobs.streaming.chunks import rows_of
     from jobs.streaming.discovery import EntailedWindows
@@ -209,8 +209,8 @@ def test_spark_gives_the_json_of_one_process(tmp_path: Path, spark: SparkSession
 
 
 def program(source: str, folder: str, master: str, follow: bool) -> None:
-    """A run in small batches, with a checkpoint, in a process that may be killed; in this process
-    alone without a ``master``.
+    """A run in small batches, with a checkpoint, in a process that may be killed; in this
+    process alone without a ``master``.
     """
     from jobs.spark.session import stop
     from jobs.streaming.session import streaming_session

@@ -241,8 +241,8 @@ WITH_JAM = "ObjectSomeValuesFrom(<urn:with> <urn:Jam>)"
 
 
 def test_exported_rules_run_as_stream_rules(tmp_path: Path) -> None:
-    """The static neighbours stand as facts; a class expression is a predicate of its own, which its
-    parts derive too.
+    """The static neighbours stand as facts; a class expression is a predicate of its own, which
+    its parts derive too.
     """
     more_classes = "Declaration(Class(:Event)) Declaration(Class(<http://b#Event>)) Declaration(ObjectProperty(:with))"
     text = T.replace("Declaration(Class(:Event))", more_classes)
@@ -531,8 +531,8 @@ def test_the_printed_gate_and_the_prose_differ() -> None:
 
 
 def test_lemma_1_holds_for_ground_atomsets_only() -> None:
-    """Error 4: nothing is common, yet a body that was there expands; an exact method must not look
-    at Φ.
+    """Error 4: nothing is common, yet a body that was there expands; an exact method must not
+    look at Φ.
     """
     stream = {0: said("Event(a)"), 1: said("Event(b) Stop(b)")}
     for method in ("exact", "scratch"):
@@ -553,8 +553,8 @@ def test_the_least_support_holds_in_a3() -> None:
 
 
 def test_after_a_shut_gate_counts_are_bridged() -> None:
-    """Error 6: counts that belong to an older window are brought to this one, over all slides that
-    were skipped.
+    """Error 6: counts that belong to an older window are brought to this one, over all slides
+    that were skipped.
     """
     found, static, stream = random_case(4)
     ontology = Ontology(

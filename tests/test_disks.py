@@ -1,5 +1,5 @@
-"""Disks that are full or may not be written: exit code 4 and what to do, and the store stays as it
-was.
+"""Disks that are full or may not be written: exit code 4 and what to do, and the store stays as
+it was.
 """
 
 from __future__ import annotations

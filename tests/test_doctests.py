@@ -21,8 +21,8 @@ def test_every_package_is_searched_for_examples() -> None:
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_folder_is_a_package(package: str) -> None:
-    """A module of a folder without ``__init__.py`` would be imported by its file's name, beside the
-    one that others import.
+    """A module of a folder without ``__init__.py`` would be imported by its file's name, beside
+    the one that others import.
     """
     folders = {path.parent for path in (ROOT / package).rglob("*.py")}
     assert folders and all((folder / "__init__.py").exists() for folder in folders)

@@ -1,14 +1,13 @@
 """The first run on ontologies that others publish: `make test-door`. Half an hour; the setting
 SHIQ_DOOR, else skipped.
 
-Each ontology of a public crawl is certified without options, and with the crawl as catalog. HermiT
-is asked about each document
-as the OWL API reads it: none that it refutes may be consistent here. Prints how many are answered,
-and what differs.
+Each ontology of a public crawl is certified without options, and with the crawl as catalog.
+HermiT is asked about each document as the OWL API reads it: none that it refutes may be
+consistent here. Prints how many are answered, and what differs.
 
 It differs the other way on one: a literal that is typed rdf:PlainLiteral without an @ is not in
-that datatype's lexical space, so
-that the document is inconsistent. The OWL API takes it for a plain literal.
+that datatype's lexical space, so that the document is inconsistent. The OWL API takes it for a
+plain literal.
 """
 
 from __future__ import annotations
@@ -61,8 +60,8 @@ class _Peer:
         self.jvm: Any = None
 
     def consistent(self, path: Path) -> bool | None:
-        """What HermiT says of the axioms in one document; None where it has no answer, or the OWL
-        API no axiom.
+        """What HermiT says of the axioms in one document; None where it has no answer, or the
+        OWL API no axiom.
         """
         self.jvm = shared_jvm(self, "2g")
         try:

@@ -1,5 +1,5 @@
-"""Axioms in doubt: a consistent answer holds in each reading, and a contradiction that needs them
-is left open.
+"""Axioms in doubt: a consistent answer holds in each reading, and a contradiction that needs
+them is left open.
 """
 
 from __future__ import annotations

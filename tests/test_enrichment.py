@@ -1,5 +1,5 @@
-"""Events enriched: the worked example in any order under any policy, and what keys must tell apart
-and must not.
+"""Events enriched: the worked example in any order under any policy, and what keys must tell
+apart and must not.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.fixture(scope="module")
 def example(files: tuple[Path, Path]) -> Iterator[tuple[Enricher, dict[Any, Entailment]]]:
-    """The worked example opened, and what was reasoned for each of its events, so that many orders
-    of them cost no more.
+    """The worked example opened, and what was reasoned for each of its events, so that many
+    orders of them cost no more.
     """
     with open_enricher(*files, reasoner="own") as enricher:
         known: dict[Any, Entailment] = {}

@@ -1,5 +1,5 @@
-"""What goes wrong while an event is decided: nothing false is kept, nothing waits unseen, and the
-reason says a way out.
+"""What goes wrong while an event is decided: nothing false is kept, nothing waits unseen, and
+the reason says a way out.
 """
 
 from __future__ import annotations

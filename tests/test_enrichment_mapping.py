@@ -1,5 +1,5 @@
-"""Raw records by RML: what mappings say, what of them is refused, and that direct keys are the keys
-of the triples.
+"""Raw records by RML: what mappings say, what of them is refused, and that direct keys are the
+keys of the triples.
 """
 
 from __future__ import annotations

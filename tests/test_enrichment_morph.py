@@ -1,5 +1,5 @@
-"""Mappings beside morph-kgc, in an environment of its own: both make the same triples of the same
-records.
+"""Mappings beside morph-kgc, in an environment of its own: both make the same triples of the
+same records.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Random events over random ontologies against each class denied by itself; and that planted faults
-are seen.
+"""Random events over random ontologies against each class denied by itself; and that planted
+faults are seen.
 """
 
 from __future__ import annotations

@@ -52,8 +52,8 @@ def ran(
     batch_bytes: int = 1 << 20,
     **settings: Any,
 ) -> tuple[StreamAnswer, list[str], list[str]]:
-    """The result, rows and rejects of a run, by Spark where there is a session; it goes on from its
-    checkpoint.
+    """The result, rows and rejects of a run, by Spark where there is a session; it goes on from
+    its checkpoint.
     """
     from jobs.streaming.enrich import EnrichedBatches, OrderedRows
     from jobs.streaming.session import on_spark

@@ -1,5 +1,5 @@
-"""`shiq evaluate`: batches, metered processes, peers' answers, comparisons, the JSON form and the
-page. No peer is needed.
+"""`shiq evaluate`: batches, metered processes, peers' answers, comparisons, the JSON form and
+the page. No peer is needed.
 """
 
 from __future__ import annotations

@@ -27,9 +27,10 @@ def log_of(
     between: float = 0,
     warm: float = 0,
 ) -> list[Any]:
-    """A log of stages of tasks that each went to the first free core: ``between`` goes by without a
-    task ahead of each stage,
-    and each core's first task of a stage takes ``warm`` longer."""
+    """A log of stages of tasks that each went to the first free core: ``between`` goes by
+    without a task ahead of each stage, and each core's first task of a stage takes ``warm``
+    longer.
+    """
     clock = before
     events: list[Any] = [
         {"Event": "SparkListenerApplicationStart", "Timestamp": 0},

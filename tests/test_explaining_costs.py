@@ -72,8 +72,8 @@ def clash_at_the_end(n: int) -> tuple[TBox, list[Assertion], list[Assertion]]:
 
 
 def alternation(n: int) -> tuple[TBox, list[Assertion], list[Assertion]]:
-    """A chain whose end refutes its head, by cases that double with each link unless told literals
-    are looked at.
+    """A chain whose end refutes its head, by cases that double with each link unless told
+    literals are looked at.
     """
     return tbox_of(ALTERNATION), [*links(n), a(n, D)], [a(0, A)]
 
@@ -81,8 +81,8 @@ def alternation(n: int) -> tuple[TBox, list[Assertion], list[Assertion]]:
 @dataclass
 class Costs:
     """Counts of one call: nodes of modules put to the own reasoner, modules put to HermiT,
-    assertions laid out in graphs, and
-    role assertions along which told literals were looked for."""
+    assertions laid out in graphs, and role assertions along which told literals were looked for.
+    """
 
     nodes: int = 0
     handed_on: int = 0
@@ -143,8 +143,8 @@ def measured(world: tuple[TBox, Sequence[Assertion], Sequence[Assertion]]) -> tu
 def test_many_culprits_on_a_chain_cost_no_more_than_their_derivations(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Twice the chain has four times the assertions in its conflicts. Nothing is asked about each
-    pair of culprits.
+    """Twice the chain has four times the assertions in its conflicts. Nothing is asked about
+    each pair of culprits.
     """
     monkeypatch.setattr(budget, "MOST_OF_ALL", 0)
     (small, _), (large, result) = measured(culprits(40)), measured(culprits(80))

@@ -333,8 +333,8 @@ def test_titles_of_random_patterns_are_told_apart() -> None:
 
 
 def test_canonical_rows_of_look_alikes() -> None:
-    """Two triangles and a ring of six look alike to colours, and are not the same; every numbering
-    of a ring is.
+    """Two triangles and a ring of six look alike to colours, and are not the same; every
+    numbering of a ring is.
     """
 
     def rows(edges: list[tuple[int, int]]) -> object:

@@ -41,9 +41,7 @@ R, S = (ObjectProperty(f"urn:{name}") for name in "RS")
 
 
 def chain(size: int, axioms: tuple[Any, ...], kind: str) -> RecurringWorld:
-    """A chain of R with A at its head as the line, and a batch about an individual apart from
-    it.
-    """
+    """A chain of R with A at its head as the line, and a batch about an individual apart from it."""
     base = [ObjectPropertyAssertion(R, f"urn:{i}", f"urn:{i + 1}") for i in range(size)]
     apart, line = (ClassAssertion(D, "urn:apart"),), ClassAssertion(A, "urn:0")
     return RecurringWorld(
@@ -72,8 +70,8 @@ def propagation(size: int) -> RecurringWorld:
 
 def fork(size: int) -> RecurringWorld:
     """Two chains of a functional role, a batch that speaks of their heads, and a line that
-    contradicts what has both for
-    neighbours, and needs a third one there."""
+    contradicts what has both for neighbours, and needs a third one there.
+    """
     base: list[Any] = [
         ObjectPropertyAssertion(R, f"urn:{x}{i}", f"urn:{x}{i + 1}")
         for x in "xy"

@@ -1,6 +1,6 @@
 """Functional-style syntax and OWL/XML beside the OWL API: of random documents both read the same
-axioms; a slip is refused or
-told, or both still read the same."""
+axioms; a slip is refused or told, or both still read the same.
+"""
 
 from __future__ import annotations
 

@@ -454,8 +454,8 @@ def test_why_lines_were_set_aside_is_kept_beside_them(kg: Path) -> None:
     assert gate(kg, bad, "--delete", kg.parent / "rex.nt", "--commit")[:3] == (0, bad, b"")
 
 
-# : Runs the command line, and kills itself just before it puts a file in its place for the n-th
-# time.
+#: Runs the command line, and kills itself just before it puts a file in its place for the n-th
+#: time.
 CHILD = """
 import os, signal, sys
 from jobs.cli import cli
@@ -473,9 +473,10 @@ sys.exit(cli.main(sys.argv[2:], standalone_mode=False))
 
 @pytest.mark.slow
 def test_a_killed_run_leaves_whole_files(kg: Path) -> None:
-    """Killed at any moment: no side is half written, nothing is accepted before what was set aside
-    is on disk, the store holds
-    the batch only if both are there, and the same run again gives what an undisturbed one gives."""
+    """Killed at any moment: no side is half written, nothing is accepted before what was set
+    aside is on disk, the store holds the batch only if both are there, and the same run again
+    gives what an undisturbed one gives.
+    """
     folder = kg.parent
     (folder / "batch.nt").write_text("".join(f"{line}\n" for line in [*GOOD, *BAD]))
     good, bad = (folder / "good.nt", folder / "bad.nt")
@@ -559,9 +560,9 @@ def test_wrong_use(kg: Path) -> None:
     ],
 )
 def test_planted_faults_of_lubm(tmp_path: Path, faults: int) -> None:
-    """What is set aside is what was planted, whatever the order of the lines; nothing is lost; what
-    is accepted is consistent
-    from scratch: for many faults, by HermiT on all of it at once."""
+    """What is set aside is what was planted, whatever the order of the lines; nothing is lost;
+    what is accepted is consistent from scratch: for many faults, by HermiT on all of it at once.
+    """
     generate(1, 3, tmp_path, disjointness=True, faults=faults)
     (tmp_path / "base.nt").write_bytes(gzip.decompress((tmp_path / "abox.nt.gz").read_bytes()))
     run(

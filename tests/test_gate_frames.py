@@ -314,8 +314,8 @@ def query_of(spark: SparkSession) -> Iterator[Any]:
 def test_a_micro_batch_that_changes_nothing_is_not_taken_in_later_either(
     spark: SparkSession, tmp_path: Path, query_of: Any
 ) -> None:
-    """What it says is in the store already; sent again after somebody deleted that, it would bring
-    it back.
+    """What it says is in the store already; sent again after somebody deleted that, it would
+    bring it back.
     """
     store, gone = stored(tmp_path), tmp_path / "gone.nt"
     gone.write_text(f"<urn:a> {TYPE} <urn:A> .\n")

@@ -1,5 +1,5 @@
-"""Hints of a gate: looked for last, one by one beside what is accepted, without HermiT, and within
-their time.
+"""Hints of a gate: looked for last, one by one beside what is accepted, without HermiT, and
+within their time.
 """
 
 from __future__ import annotations
@@ -205,9 +205,9 @@ def test_what_was_found_in_time_stays(
 
 
 def test_hermit_is_not_asked(kg: Path, watched: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second value of a functional property is no other spelling away from being right: its range
-    is every literal. What the
-    own reasoner leaves open is no hint."""
+    """A second value of a functional property is no other spelling away from being right: its
+    range is every literal. What the own reasoner leaves open is no hint.
+    """
     created = []
 
     def create(name: str, **settings: Any) -> Any:
@@ -304,8 +304,8 @@ PIECES = [
 def test_hints_are_those_of_whole_checks(
     units: Path, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On top of what is accepted, committed or not, as by a check of all that is accepted with the
-    line instead, one by one.
+    """On top of what is accepted, committed or not, as by a check of all that is accepted with
+    the line instead, one by one.
     """
     rng = random.Random(seed)
     lines = [*rng.sample(PIECES, rng.randint(5, 10)), *GOOD]
@@ -350,8 +350,8 @@ def test_hints_are_those_of_whole_checks(
 def test_a_batch_of_lubm_with_many_faults(
     tmp_path: Path, watched: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With HermiT at hand: of 60 faults one line has another spelling, which takes one check and no
-    question to a reasoner.
+    """With HermiT at hand: of 60 faults one line has another spelling, which takes one check and
+    no question to a reasoner.
     """
     generate(1, 19, tmp_path, disjointness=True, faults=60)
     (tmp_path / "base.nt").write_bytes(gzip.decompress((tmp_path / "abox.nt.gz").read_bytes()))

@@ -108,8 +108,8 @@ REIFIED = [
     t("_:x", owl("annotatedTarget"), "Cat"),
     t("_:x", "<http://www.w3.org/2000/01/rdf-schema#comment>", '"sure?"'),
 ]
-# : `rex` is a dog, and neither a tom nor an ann that is not one: rewritten when it is read, to rex
-# = tom.
+#: `rex` is a dog, and neither a tom nor an ann that is not one: rewritten when it is read, to rex =
+#: tom.
 NOMINAL = [
     a("rex", "_:o"),
     t("_:o", TYPE, owl("Class")),
@@ -430,8 +430,8 @@ def test_hints_were_checked(units: Path, tmp_path: Path) -> None:
 
 def test_a_batch_of_five(units: Path, tmp_path: Path) -> None:
     """One conflict, one literal on an object property, one misspelt property, one unit literal
-    under its own range, one good
-    line: two are accepted, three set aside with three reasons."""
+    under its own range, one good line: two are accepted, three set aside with three reasons.
+    """
     conflict, literal, misspelt = (
         a("rex", "Cat"),
         t("ann", "likes", '"tom"'),

@@ -1,9 +1,8 @@
 """The engine `graphframes`: equal to `memory`, and never a wrong answer from below.
 
 It runs on DataFrames; where SHIQ_GRAPHFRAMES_JAR names GraphFrames' JVM core, by GraphFrames too
-(`make test-graphframes JAR=…`).
-A round of messages costs Spark jobs, so most cases are checked side by side, as one knowledge base
-with names kept apart.
+(`make test-graphframes JAR=…`). A round of messages costs Spark jobs, so most cases are checked
+side by side, as one knowledge base with names kept apart.
 """
 
 from __future__ import annotations
@@ -290,8 +289,8 @@ def two_classes_made_one() -> Parts:
 
 
 def same_reduced(found: GraphFramesAddSet, parts: Parts, folder: Path) -> None:
-    """Assert that executors write the reduced ontology of ``parts`` as the engine memory does, as
-    text and as tables.
+    """Assert that executors write the reduced ontology of ``parts`` as the engine memory does,
+    as text and as tables.
     """
     from pyarrow.parquet import read_table
 

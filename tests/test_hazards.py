@@ -2,9 +2,8 @@
 users of other tools have met.
 
 Where an input cannot be understood, nothing here may end with exit code 0 and `consistent`.
-Formats, archives and documents have
-their own hazards, tested with the reading of inputs; lost executors (row 67) with nightly jobs;
-size in test_hazards_scale.
+Formats, archives and documents have their own hazards, tested with the reading of inputs; lost
+executors (row 67) with nightly jobs; size in test_hazards_scale.
 """
 
 from __future__ import annotations
@@ -353,9 +352,9 @@ def test_43_what_some_reasoners_drop_is_decided(tmp_path: Path, run: Run, text: 
 def test_44_chains_of_equal_individuals(
     kg: Path, insert: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Closed by union-find: a chain of any length is one element and is decided; one that is larger
-    than `CROWD` is told, and
-    stands in the way where that is asked for."""
+    """Closed by union-find: a chain of any length is one element and is decided; one that is
+    larger than `CROWD` is told, and stands in the way where that is asked for.
+    """
     chain = [SameIndividual(f"urn:t#i{k}", f"urn:t#i{k + 1}") for k in range(3_000)]
     facts = [
         ClassAssertion(Class("urn:t#Cat"), "urn:t#i0"),
@@ -382,10 +381,9 @@ def test_44_chains_of_equal_individuals(
 def test_46_identity_of_classes_and_literals_is_rejected(
     insert: Run, run: Run, tmp_path: Path, word: str
 ) -> None:
-    """Between a class and an individual only where all there is was read: OWL 2 lets a class be an
-    individual too, and real data
-    does that (OWL2Bench), so in a batch, whose base may say so, it is taken as it stands: an
-    individual of that name.
+    """Between a class and an individual only where all there is was read: OWL 2 lets a class be
+    an individual too, and real data does that (OWL2Bench), so in a batch, whose base may say so,
+    it is taken as it stands: an individual of that name.
     """
     code, said = insert(GOOD + f'<urn:t#tom> <{OWL}{word}> "tom" .\n')
     assert (code, "malformed" in said, "batch.nt:2" in said) == (3, True, True), said
@@ -397,8 +395,9 @@ def test_46_identity_of_classes_and_literals_is_rejected(
 
 def test_47_a_hub(kg: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A hub by a functional property merges its neighbours into one element: linear work, the
-    verdict decided. One whose role
-    assertions all count is told; a time limit leaves undetermined what takes longer."""
+    verdict decided. One whose role assertions all count is told; a time limit leaves
+    undetermined what takes longer.
+    """
     hub = [
         ObjectPropertyAssertion(ObjectProperty("urn:t#twin"), "urn:t#tom", f"urn:t#n{k}")
         for k in range(300)
@@ -507,8 +506,8 @@ def test_56_halves_that_contradict_together_and_conflicts_through_the_base(inser
 
 
 def test_57_many_conflicts_with_one_cause_are_one_pattern(insert: Run) -> None:
-    """All are counted, as many as wished are explained; those with one cause are one row with its
-    count and samples.
+    """All are counted, as many as wished are explained; those with one cause are one row with
+    its count and samples.
     """
     text = "".join(
         f"<urn:t#i{k}> {TYPE} <urn:t#Cat> .\n<urn:t#i{k}> {TYPE} <urn:t#Dog> .\n"
@@ -536,9 +535,10 @@ def chain_to_nothing(count: int) -> TBox:
 
 
 def test_58_explaining_is_bounded_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A chain of inclusions is one conflict of 61 axioms. Where making it minimal takes too long,
-    the best so far is given, and
-    marked; where the time for all of it is over, the verdict stands and the conflict is counted."""
+    """A chain of inclusions is one conflict of 61 axioms. Where making it minimal takes too
+    long, the best so far is given, and marked; where the time for all of it is over, the verdict
+    stands and the conflict is counted.
+    """
     tbox, batch = chain_to_nothing(60), abox_of([ClassAssertion(Class("urn:C0"), "urn:a")])
     (conflict,) = check_insertions(tbox, None, batch, reasoner="own").conflicts
     assert (len(conflict.axioms), conflict.is_minimal) == (61, True)
@@ -582,9 +582,7 @@ class Holder:
 
 
 def test_65_a_reasoner_that_is_killed_gives_no_answer(tmp_path: Path) -> None:
-    """137: the JVM is killed while it is asked; an answer counts only if the JVM lived to give
-    it.
-    """
+    """137: the JVM is killed while it is asked; an answer counts only if the JVM lived to give it."""
     path = ontology(
         tmp_path,
         ":Cat rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :chases ; owl:someValuesFrom :Cat ] .",
@@ -654,8 +652,8 @@ def test_66_scratch_is_private_removed_and_its_lack_is_told(
 
 
 def test_68_two_jobs_at_once_and_a_job_that_is_ended(kg: Path, tmp_path: Path, run: Run) -> None:
-    """A store is taken by one writer; a job that is ended leaves the old snapshot or the new one,
-    never a part.
+    """A store is taken by one writer; a job that is ended leaves the old snapshot or the new
+    one, never a part.
     """
     from jobs.store.lock import writing
 

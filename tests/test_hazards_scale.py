@@ -1,5 +1,5 @@
-"""Hazards that only size makes: the rows 19, 44, 47, 57 and 58 of the table, at the size that they
-name or the largest that fits.
+"""Hazards that only size makes: the rows 19, 44, 47, 57 and 58 of the table, at the size that
+they name or the largest that fits.
 
 Row 47 names 50 million edges; two million are what a test may ask of a machine, and the figures
 grow in proportion.

@@ -1,5 +1,5 @@
-"""HermiT as a backend: right where verdicts are known by hand, and never an answer where something
-failed.
+"""HermiT as a backend: right where verdicts are known by hand, and never an answer where
+something failed.
 """
 
 from __future__ import annotations
@@ -302,8 +302,8 @@ def test_halving_asks_little(hermit: HermitReasoner, monkeypatch: pytest.MonkeyP
 def test_a_contradiction_of_hermit_with_itself_is_no_answer(
     hermit: HermitReasoner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Inconsistent together, consistent one by one: that cannot be, so neither is believed of the
-    last.
+    """Inconsistent together, consistent one by one: that cannot be, so neither is believed of
+    the last.
     """
 
     def fickle(self: object, bases: object, question: OntologyText) -> bool:
@@ -393,8 +393,8 @@ def test_damaged_text_is_no_ontology(
 
 
 def _pigeonhole(holes: int) -> ClausalTBox:
-    """⊤ says that one more pigeon than ``holes`` sits in a hole each of its own: refuted by nothing
-    short of all the cases.
+    """⊤ says that one more pigeon than ``holes`` sits in a hole each of its own: refuted by
+    nothing short of all the cases.
     """
     sits = [[f"urn:p{i}h{j}" for j in range(holes)] for i in range(holes + 1)]
     alone = [

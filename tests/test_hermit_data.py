@@ -162,8 +162,8 @@ def test_data_through_proxies(
 
 
 def test_values_that_no_range_speaks_of_are_not_listed() -> None:
-    """Nor as many as keys may need: a range of rdfs:Literal, or all but some values, is as long as
-    what it leaves out.
+    """Nor as many as keys may need: a range of rdfs:Literal, or all but some values, is as long
+    as what it leaves out.
     """
     theory, count = DataTheory(), MOST_VALUES + 1
     names = [_f(a, f"name {i}", "string", G) for i in range(count)]
@@ -389,8 +389,8 @@ def _random_class(rng: random.Random, depth: int) -> ClassExpression:
 
 
 def test_random_data_from_scratch_through_clauses_and_by_own(hermit: HermitReasoner) -> None:
-    """One individual with data: HermiT on the raw ontology, HermiT on clauses and a module, and our
-    own tableau agree.
+    """One individual with data: HermiT on the raw ontology, HermiT on clauses and a module, and
+    our own tableau agree.
     """
     own = OwnReasoner()
     seen = dict.fromkeys(Verdict, 0)

@@ -1,5 +1,5 @@
-"""Ontologies, bases, batches and catalogs from standard input and from object stores, read as files
-of the same content are.
+"""Ontologies, bases, batches and catalogs from standard input and from object stores, read as
+files of the same content are.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Inverse functional data properties: individuals with one value below one are one, blank ones too,
-on every engine.
+"""Inverse functional data properties: individuals with one value below one are one, blank ones
+too, on every engine.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""The JVM: it answers or fails, never both; it dies with its parent; it says nothing on our
-output.
-"""
+"""The JVM: it answers or fails, never both; it dies with its parent; it says nothing on our output."""
 
 from __future__ import annotations
 

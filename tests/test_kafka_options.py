@@ -1,6 +1,4 @@
-"""What `--source-option` hands to the clients of both engines, and that secrets are shown
-nowhere.
-"""
+"""What `--source-option` hands to the clients of both engines, and that secrets are shown nowhere."""
 
 from __future__ import annotations
 

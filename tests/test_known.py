@@ -147,8 +147,8 @@ def random_lines(rng: random.Random, size: int = 14) -> set[str]:
 
 def test_random_bases(folder: Path) -> None:
     """Rest and set aside are the data; the rest is consistent, and inconsistent with any one of
-    what was set aside; the order of
-    the data does not count."""
+    what was set aside; the order of the data does not count.
+    """
     ontology = read_ontology([folder / "t.ofn"])
     decider = Decider(create("own"))
     for seed in range(3):

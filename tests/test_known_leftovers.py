@@ -272,8 +272,8 @@ def test_what_a_leftover_is_about(leftover: Leftover, term: str) -> None:
 def test_what_is_not_told_as_a_whole_is_known_by_no_term(
     files: dict[str, Path], tmp_path: Path
 ) -> None:
-    """Of many broken lines the last are only counted, and a long one is shortened: others may be so
-    as well.
+    """Of many broken lines the last are only counted, and a long one is shortened: others may be
+    so as well.
     """
     drafted = tmp_path / "drafted.toml"
     asked = (

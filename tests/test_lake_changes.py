@@ -1,5 +1,5 @@
-"""What versions of a table that Spark knows brought and took is the batch that the same files would
-be.
+"""What versions of a table that Spark knows brought and took is the batch that the same files
+would be.
 """
 
 from __future__ import annotations

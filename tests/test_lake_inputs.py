@@ -1,5 +1,5 @@
-"""Tables that only a session of Spark's knows are read as the same triples in files; those that it
-cannot read are refused.
+"""Tables that only a session of Spark's knows are read as the same triples in files; those that
+it cannot read are refused.
 """
 
 from __future__ import annotations
@@ -241,8 +241,8 @@ def test_the_command_takes_tables_on_both_sides_and_indexes_them(
 
 
 def test_the_gate_splits_a_table_as_it_does_the_same_lines(spark: SparkSession, kg: Path) -> None:
-    """Each of two tables is read once, so what is committed is what was checked, whatever becomes
-    of it meanwhile.
+    """Each of two tables is read once, so what is committed is what was checked, whatever
+    becomes of it meanwhile.
     """
     rows = GOOD + BAD[1:]
     spark.createDataFrame(

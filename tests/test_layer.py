@@ -68,9 +68,7 @@ def from_scratch(tbox: TBox, assertions: Sequence[Assertion], decider: Decider) 
 def on_top(
     seed: int, decider: Decider, folder: Path | None = None
 ) -> list[tuple[Verdict, Verdict]]:
-    """Verdicts on parts of a random batch on top of the rest of it, each beside that from
-    scratch.
-    """
+    """Verdicts on parts of a random batch on top of the rest of it, each beside that from scratch."""
     kb, dice = random_kb(seed), random.Random(seed)
     if folder is None:
         base = LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox))

@@ -16,8 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("shiq", "simplify", "abox_ops", "jobs", "streams")
 
 # The rooms, from the bottom to the top: each may import itself and those before it. The longest
-# prefix of a module is its room;
-# a module outside all of them needs a place in this order.
+# prefix of a module is its room; a module outside all of them needs a place in this order.
 ROOMS = (
     "shiq",
     "simplify",
@@ -92,8 +91,7 @@ FACES = (
 # Packages of rooms: nothing of their own but a docstring.
 HALLS = ("abox_ops", "jobs", "jobs.checking", "streams")
 # What may be found by a name in a string, and where: engines of Spark and the store; commands, each
-# loaded when it is called; and
-# what is run in a process of its own.
+# loaded when it is called; and what is run in a process of its own.
 BY_NAME = {
     "shiq": FACES,
     "jobs.checking.options": ("jobs.spark", "jobs.graphframes", "jobs.store.upkeep"),

@@ -1,5 +1,5 @@
-"""Lives of stores of random OWL 2 DL: after whatever happened to one, each verdict is HermiT's on
-what it holds by then.
+"""Lives of stores of random OWL 2 DL: after whatever happened to one, each verdict is HermiT's
+on what it holds by then.
 """
 
 from __future__ import annotations

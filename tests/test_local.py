@@ -1,5 +1,5 @@
-"""The engine `local` against the reference `memory`: equal add sets on every input; and the cost of
-a check follows its batch.
+"""The engine `local` against the reference `memory`: equal add sets on every input; and the cost
+of a check follows its batch.
 """
 
 from __future__ import annotations
@@ -181,9 +181,9 @@ def test_equal_on_many_random_knowledge_bases() -> None:
 def small_vocabulary(
     dice: random.Random, least: int, most: int, straight: float
 ) -> tuple[list[Class], list[ObjectProperty], list[str], Callable[[], ObjectPropertyExpression]]:
-    """Classes, properties, from ``least`` to ``most`` individuals, and what draws a role, which is
-    no inverse as often as
-    ``straight``."""
+    """Classes, properties, from ``least`` to ``most`` individuals, and what draws a role, which
+    is no inverse as often as ``straight``.
+    """
     names = [Class(f"urn:C{i}") for i in range(4)]
     properties = [ObjectProperty(f"urn:r{i}") for i in range(3)]
 
@@ -195,8 +195,8 @@ def small_vocabulary(
 
 
 def counting_case(seed: int) -> Case:
-    """Much of what `random_kb` is too broad to hit often: bounds that are just met, merge classes
-    that come and go.
+    """Much of what `random_kb` is too broad to hit often: bounds that are just met, merge
+    classes that come and go.
     """
     dice = random.Random(seed)
     names, properties, individuals, role = small_vocabulary(dice, 4, 8, 0.7)
@@ -262,8 +262,8 @@ def test_names_that_only_deletions_mention_are_still_names_of_the_base() -> None
 
 def merge_classes(case: Case) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]] | None:
     """Merge classes after a batch, by individual that a commit looks at: as it counts them, and
-    made anew. None where a commit
-    builds all anew."""
+    made anew. None where a commit builds all anew.
+    """
     base = LocalKnowledgeBase.build(case.tbox, abox_of(case.abox))
     after = base.without(abox_of(case.deletions), abox_of(case.insertions))
     whole = after.whole(abox_of(case.insertions))
@@ -311,8 +311,8 @@ def test_merge_classes_that_a_batch_takes_apart_matter(monkeypatch: pytest.Monke
 
 
 def deletion_case(seed: int) -> Case:
-    """Told literals that travel far and support each other in circles, elements that are equal for
-    a reason; much is deleted.
+    """Told literals that travel far and support each other in circles, elements that are equal
+    for a reason; much is deleted.
     """
     dice = random.Random(seed)
     names = [Class(f"urn:C{i}") for i in range(5)]
@@ -364,8 +364,8 @@ def deletion_case(seed: int) -> Case:
 
 
 def chain_case(seed: int) -> Case:
-    """Literals and equalities that run along chains, some of them closed to rings, with what gets
-    in their way.
+    """Literals and equalities that run along chains, some of them closed to rings, with what
+    gets in their way.
     """
     dice = random.Random(seed)
     names, properties = (
@@ -444,8 +444,8 @@ def test_equal_after_deletions(count: int) -> None:
 
 @pytest.mark.parametrize("planted", ["nothing is reached", "nothing comes from outside"])
 def test_deletions_that_reach_far_matter(monkeypatch: pytest.MonkeyPatch, planted: str) -> None:
-    """The cases above would find an engine that forgets what a deletion reaches, or where the rest
-    gets its literals from.
+    """The cases above would find an engine that forgets what a deletion reaches, or where the
+    rest gets its literals from.
     """
     if planted == "nothing is reached":
         monkeypatch.setattr(deletion, "may_have_sent", lambda *labels: False)

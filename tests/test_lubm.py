@@ -1,6 +1,4 @@
-"""The LUBM generator: counts, repeatability, the TBox, the consistent batch and the planted
-faults.
-"""
+"""The LUBM generator: counts, repeatability, the TBox, the consistent batch and the planted faults."""
 
 from __future__ import annotations
 

@@ -246,9 +246,7 @@ def test_random_tables_say_what_they_say_row_by_row(tmp_path: Path, seed: int) -
 
 
 def test_parts_that_tasks_read_say_what_the_table_says(tmp_path: Path) -> None:
-    """Row groups of a file, and batches of a DataFrame, each by itself; not where rows are
-    joined.
-    """
+    """Row groups of a file, and batches of a DataFrame, each by itself; not where rows are joined."""
     from jobs.spark.reading import bytes_of, part_in, read_frame
 
     (tmp_path / "rooms.csv").write_text(ROOMS)

@@ -1,8 +1,8 @@
-"""Random misspellings of own terms, and random documents with foreign terms and properties of open
-kind.
+"""Random misspellings of own terms, and random documents with foreign terms and properties of
+open kind.
 
-Every misspelt own term blocks. A verdict is the one of the same document with all kinds declared by
-hand.
+Every misspelt own term blocks. A verdict is the one of the same document with all kinds declared
+by hand.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ def misspelt(dice: random.Random, iri: str) -> str:
 
 
 def distance(first: str, second: str) -> int:
-    """Optimal string alignment, by the book: letters inserted, deleted, exchanged, or swapped with
-    the next.
+    """Optimal string alignment, by the book: letters inserted, deleted, exchanged, or swapped
+    with the next.
     """
     table = [
         [i + j if i * j == 0 else 0 for j in range(len(second) + 1)] for i in range(len(first) + 1)
@@ -153,8 +153,8 @@ def test_slips_are_found_among_the_names_that_share_a_piece_as_among_all(seed: i
 
 @dataclass(frozen=True)
 class Document:
-    """text: what says nothing of some kinds. by_hand: with every kind declared. names: own names in
-    the data.
+    """text: what says nothing of some kinds. by_hand: with every kind declared. names: own names
+    in the data.
     """
 
     text: str
@@ -239,8 +239,8 @@ def random_document(dice: random.Random) -> Document:
 
 
 def compare(folder: Path, seeds: range, consistent: Callable[[Path], bool]) -> Counter[Verdict]:
-    """Certify documents, and each with a name misspelt; ``consistent`` is asked about the document
-    with all kinds declared.
+    """Certify documents, and each with a name misspelt; ``consistent`` is asked about the
+    document with all kinds declared.
     """
     found = Counter[Verdict]()
     for seed in seeds:

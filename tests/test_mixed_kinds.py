@@ -119,8 +119,8 @@ def test_what_holds_of_both_refutes_what_is_asserted_of_one(tmp_path: Path, valu
 
 
 def test_a_contradiction_that_needs_one_property_to_be_both_is_none(tmp_path: Path) -> None:
-    """At least two values of each are asked for, and at most one: of data, or of individuals, but
-    nothing says of which.
+    """At least two values of each are asked for, and at most one: of data, or of individuals,
+    but nothing says of which.
     """
     text = (
         DECLARED + ":p a owl:ObjectProperty , owl:DatatypeProperty . :q rdfs:range :Dog , xsd:int ."
@@ -173,8 +173,8 @@ def random_document(chance: random.Random) -> tuple[str, str]:
 
 def single_reading(text: str, chosen: dict[str, tuple[str, ...]]) -> tuple[str, bool]:
     """The document where each property is of the ``chosen`` kinds, under a name for each: every
-    line in all ways that make sense
-    (a slow reference), and whether that keeps all assertions."""
+    line in all ways that make sense (a slow reference), and whether that keeps all assertions.
+    """
     kept, whole = [], True
     for line in text.splitlines():
         used = [p for p in chosen if p in line]

@@ -1,6 +1,6 @@
-"""The criterion `model` in columns: equal to the reference; kept in stores, and renewed by commits
-(THEORY, "N in a store, and
-its renewal")."""
+"""The criterion `model` in columns: equal to the reference; kept in stores, and renewed by
+commits (THEORY, "N in a store, and its renewal").
+"""
 
 from __future__ import annotations
 
@@ -370,8 +370,8 @@ def steps(seed: int) -> tuple[TBox, list[Assertion], list[list[Assertion]]]:
 
 
 def is_refuted(path: Path, decider: Decider) -> bool:
-    """Whether (T, A) has no model that gives each element its certified label, and keeps apart what
-    the store says is apart.
+    """Whether (T, A) has no model that gives each element its certified label, and keeps apart
+    what the store says is apart.
     """
     with open_stored(path) as store:
         base = LocalKnowledgeBase.from_store(store)
@@ -410,8 +410,8 @@ def disagreement(
     """Takes batch after batch into a store: where the verdict is not that from scratch; and how
     many checks used the model.
 
-    ``deleting``: each batch takes some of what there is away as well, and brings back what is gone
-    with odds of one half.
+    ``deleting``: each batch takes some of what there is away as well, and brings back what is
+    gone with odds of one half.
     """
     tbox, base, batches = steps(seed)
     dice = random.Random(seed)

@@ -1,6 +1,6 @@
-"""The criterion `model` with deletions: what the model that certified A says of what is left of A
-(THEORY, "N in a store, and its
-renewal")."""
+"""The criterion `model` with deletions: what the model that certified A says of what is left of
+A (THEORY, "N in a store, and its renewal").
+"""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def decider() -> Iterator[Decider]:
 
 
 def check_equal_less(seed: int, decider: Decider) -> bool:
-    """Deletes some of a random base whose completion is known, and inserts: engines are equal, and
-    right; False for an
-    inconsistent base."""
+    """Deletes some of a random base whose completion is known, and inserts: engines are equal,
+    and right; False for an inconsistent base.
+    """
     kb = random_kb(seed)
     deletions = random.Random(seed).sample(
         sorted(kb.abox, key=repr), min(len(kb.abox), 1 + seed % 4)
@@ -137,8 +137,8 @@ CASES = [
 
 def verdicts(case: Case, path: Path) -> tuple[Verdict, Verdict]:
     """Of the deletions and insertions of ``case`` in one batch, and of the insertions where the
-    deletions were committed before;
-    all under the criterion `model`."""
+    deletions were committed before; all under the criterion `model`.
+    """
     path.mkdir(parents=True)
     tbox = parse_functional(f"{PREFIX} Ontology({case.tbox})", "test", "t").tbox
     base, deletions, insertions = (

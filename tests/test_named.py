@@ -22,8 +22,8 @@ TBOX = """Prefix(:=<urn:k:>) Ontology(
   SubClassOf(:X ObjectUnionOf(ObjectComplementOf(:P) :Q))
   SubClassOf(:X ObjectUnionOf(ObjectComplementOf(:P) ObjectComplementOf(:Q)))
   SubClassOf(:W ObjectAllValuesFrom(:r :W)))"""
-# : a0 is in a module with a1; the z are apart from each other, so more than a label might be kept
-# of them, but is not.
+#: a0 is in a module with a1; the z are apart from each other, so more than a label might be kept of
+#: them, but is not.
 BATCH = """Prefix(:=<urn:k:>) Ontology(
   ClassAssertion(:P :b) ClassAssertion(:X :a0) ObjectPropertyAssertion(:r :a0 :a1)
   ClassAssertion(:W :z1) ClassAssertion(:W :z2) ClassAssertion(:W :z3)

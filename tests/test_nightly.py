@@ -139,8 +139,8 @@ def test_event_logs_are_summed_up_by_job(tmp_path: Path) -> None:
 @pytest.mark.spark
 @pytest.mark.slow
 def test_67_lost_executors_and_duplicate_tasks_change_nothing(lubm: Path, tmp_path: Path) -> None:
-    """The hazards' row 67: a worker is killed in mid check; tasks run twice, by speculation; plans
-    change as they run.
+    """The hazards' row 67: a worker is killed in mid check; tasks run twice, by speculation;
+    plans change as they run.
     """
     import spark_cluster as sc
 

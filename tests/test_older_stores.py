@@ -1,5 +1,5 @@
-"""Stores of older formats: no command reads them but those that make one of the present format, or
-print what is in them.
+"""Stores of older formats: no command reads them but those that make one of the present format,
+or print what is in them.
 """
 
 from __future__ import annotations

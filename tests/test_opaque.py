@@ -1,5 +1,5 @@
-"""Unknown datatypes, such as those of units, from outside: what is decided, what stays open, that
-nobody is asked in vain.
+"""Unknown datatypes, such as those of units, from outside: what is decided, what stays open,
+that nobody is asked in vain.
 """
 
 from __future__ import annotations

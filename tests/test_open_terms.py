@@ -371,8 +371,8 @@ def test_a_contradiction_in_each_reading_counts(tmp_path: Path) -> None:
 
 
 def test_a_contradiction_that_needs_both_kinds_at_once_does_not_count() -> None:
-    """One property of a conflict, as object property in one axiom and as data property in another,
-    and no assertion of it.
+    """One property of a conflict, as object property in one axiom and as data property in
+    another, and no assertion of it.
     """
     tom, cat = ClassAssertion(Class("urn:Cat"), "urn:tom"), Class("urn:Cat")
     axioms = (

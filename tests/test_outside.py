@@ -292,8 +292,8 @@ def test_what_is_outside_lives_with_the_store(tmp_path: Path) -> None:
 
 @pytest.mark.spark
 def test_spark_takes_deletions_of_what_is_outside_away(spark: object, tmp_path: Path) -> None:
-    """What a deletion names is not taken for asserted; nor is an axiom of the TBox that the batch
-    says again a leftover.
+    """What a deletion names is not taken for asserted; nor is an axiom of the TBox that the
+    batch says again a leftover.
     """
     tbox, base, _, _ = CONTRADICTIONS["nominals"]
     files = written(tmp_path, "t", tbox), written(tmp_path, "a", base)
@@ -449,8 +449,8 @@ def test_a_key_speaks_of_named_individuals_only(tmp_path: Path) -> None:
     assert checked(tmp_path, tbox, base, batch.format(":b")).verdict.value == "inconsistent"
 
 
-# : Beside a nominal in reach of the data: axioms, opaque values, and the verdict (as `own` gives it
-# without the nominal).
+#: Beside a nominal in reach of the data: axioms, opaque values, and the verdict (as `own` gives it
+#: without the nominal).
 OPAQUE = [
     ("", '"215"^^:unit', "consistent"),
     (

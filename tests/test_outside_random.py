@@ -74,8 +74,8 @@ def test_what_is_reached_goes_on_from_what_was() -> None:
     assert len(met) >= 4, met
 
 
-# : Where HermiT 1.3.8 (or 1.4.3) is wrong about what is written, decided by hand; as a whole
-# question it is right.
+#: Where HermiT 1.3.8 (or 1.4.3) is wrong about what is written, decided by hand; as a whole
+#: question it is right.
 FAULTS = {
     "chains and an inverse inclusion": (
         "inconsistent",

@@ -17,8 +17,8 @@ from shiq.verdict import Verdict
 #: Seconds for one case; what needs longer is undetermined.
 LIMIT = 5.0
 
-# : The one case that may end undetermined: a value for rdf:first of rdf:nil, which no axiom uses,
-# and which is outside OWL 2 DL.
+#: The one case that may end undetermined: a value for rdf:first of rdf:nil, which no axiom uses,
+#: and which is outside OWL 2 DL.
 OPEN = {"WebOnt-I5.5-004"}
 
 #: Cases that are decided by lazy unfolding of definitions only.

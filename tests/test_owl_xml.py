@@ -325,8 +325,8 @@ _SPOILT = (
 
 
 def test_what_goes_in_comes_out_by_count() -> None:
-    """Elements of the axioms are spoilt one by one: each costs its axiom, which is counted, and no
-    other.
+    """Elements of the axioms are spoilt one by one: each costs its axiom, which is counted, and
+    no other.
     """
     ElementTree.register_namespace("", OWL)
     for seed in range(80):

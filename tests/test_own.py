@@ -146,8 +146,8 @@ def test_a_long_chain_needs_no_recursion() -> None:
 
 
 def forest(*children: tuple[int, str, AtLeast]) -> Search:
-    """One individual, named A, and unnamed nodes (parent, name, the role that made them), without
-    any rule applied.
+    """One individual, named A, and unnamed nodes (parent, name, the role that made them),
+    without any rule applied.
     """
     names = dict.fromkeys(["A", *(name for _, name, _ in children)])
     tbox = ClausalTBox((), CASES["nothing"].roles, atoms=tuple(names))

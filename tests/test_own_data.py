@@ -1,5 +1,5 @@
-"""The reasoner `own` where data decides: restrictions and values of a node, disjunctions over them,
-merges, opaque datatypes.
+"""The reasoner `own` where data decides: restrictions and values of a node, disjunctions over
+them, merges, opaque datatypes.
 """
 
 from __future__ import annotations
@@ -122,8 +122,8 @@ def test_a_value_out_of_range() -> None:
 
 
 def test_a_need_below_a_range() -> None:
-    """C ⊑ ∃g.string, g ⊑ f, f functional with an integer range: C is unsatisfiable, at a successor
-    too.
+    """C ⊑ ∃g.string, g ⊑ f, f functional with an integer range: C is unsatisfiable, at a
+    successor too.
     """
     clauses = [FUNCTIONAL, Clause((), (every(INT),)), isa("C", some(STRING, p="g"))]
     roles = RoleBox(data_inclusions=frozenset({("g", "f")}))
@@ -311,8 +311,8 @@ def test_domains_of_data_properties_are_no_choices() -> None:
 
 
 def test_a_clash_over_data_goes_back_to_the_choice_that_it_rests_on() -> None:
-    """A choice that the data refutes, with 60 after it that have no part in it: not 2^60 ways, but
-    one way back.
+    """A choice that the data refutes, with 60 after it that have no part in it: not 2^60 ways,
+    but one way back.
     """
     late = [isa("C", f"A{i}", f"B{i}") for i in range(60)]
     refuted = [isa("C", every(STRING), "D"), Clause(("D",), (at_most(0, p="g"),))]

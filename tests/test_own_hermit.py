@@ -1,9 +1,9 @@
 """The reasoner `own` against HermiT, on random clausal TBoxes and modules, and on the cases by
 hand.
 
-Data reaches HermiT as proxies: with its own datatypes it miscounts some finite ranges (≥3 d.[1, 3]
-beside ≤0 d.[3, ∞) is no
-fault for it), and takes 1.0 for another value than 1 in a negative assertion.
+Data reaches HermiT as proxies: with its own datatypes it miscounts some finite ranges (≥3 d.[1,
+3] beside ≤0 d.[3, ∞) is no fault for it), and takes 1.0 for another value than 1 in a negative
+assertion.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def hermit() -> Iterator[HermitReasoner]:
 
 
 def compare(hermit: HermitReasoner, profile: str, seeds: range) -> Counter[tuple[str, str]]:
-    """Asserts that no two verdicts contradict each other; a time-out or an exhausted budget is no
-    verdict.
+    """Asserts that no two verdicts contradict each other; a time-out or an exhausted budget is
+    no verdict.
     """
     own, verdicts = OwnReasoner(), Counter[tuple[str, str]]()
     for seed in seeds:

@@ -1,5 +1,5 @@
-"""Large numbers are counted, not built (THEORY, "Large numbers"): by hand, beside built ones, and
-with mistakes.
+"""Large numbers are counted, not built (THEORY, "Large numbers"): by hand, beside built ones,
+and with mistakes.
 """
 
 from __future__ import annotations
@@ -176,9 +176,7 @@ def test_hermit_is_not_asked_about_large_numbers() -> None:
 )
 @pytest.mark.parametrize("criterion", ["model", "clausal"])
 def test_a_check_counts(criterion: str, batch: str, verdict: Verdict, tmp_path: Path) -> None:
-    """In the base and its certificate, in the batch, in needs and limits, of objects and of
-    data.
-    """
+    """In the base and its certificate, in the batch, in needs and limits, of objects and of data."""
     head = "Prefix(:=<urn:t#>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>) Ontology("
     names = "".join(
         f"Declaration(Class(:{name}))" for name in ("Many", "Fewer", "Few", "B", "Full", "D")
@@ -260,8 +258,8 @@ def ask(case: Case | tuple[ClausalTBox, Module], building: Building) -> SearchOu
 
 
 def contradictions(seeds: range) -> Iterator[str]:
-    """What is wrong with counted answers: another verdict than if all is built, or a model that is
-    none.
+    """What is wrong with counted answers: another verdict than if all is built, or a model that
+    is none.
     """
     for profile in PROFILES:
         for seed in seeds:

@@ -1,5 +1,5 @@
-"""The reasoner `own` on small ontologies that other reasoners get wrong, whole: axioms, assertions,
-no criterion.
+"""The reasoner `own` on small ontologies that other reasoners get wrong, whole: axioms,
+assertions, no criterion.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Lazy unfolding: the same verdicts as without it, what it makes of clauses and modules, and when
-it is used.
+"""Lazy unfolding: the same verdicts as without it, what it makes of clauses and modules, and
+when it is used.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ def verdict(tbox: ClausalTBox, module: Module) -> Verdict | None:
 
 
 def compare(seeds: range) -> Counter[tuple[str, str]]:
-    """Asserts that unfolding never contradicts the search without it, and that the clauses it uses
-    suffice.
+    """Asserts that unfolding never contradicts the search without it, and that the clauses it
+    uses suffice.
     """
     verdicts: Counter[tuple[str, str]] = Counter()
     for seed in seeds:

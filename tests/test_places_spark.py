@@ -1,5 +1,5 @@
-"""Stores in an object store or Hadoop's file system, built and checked by Spark: the same store and
-the same answers.
+"""Stores in an object store or Hadoop's file system, built and checked by Spark: the same store
+and the same answers.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def inputs(folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.spark
 def test_commands_on_spark(place: Bucket | Hdfs, tmp_path: Path, spark: object) -> None:
-    """Index, check and commit; workers read copies of their own, which some of them have and some
-    have not.
+    """Index, check and commit; workers read copies of their own, which some of them have and
+    some have not.
     """
     inputs(tmp_path)
     calls = [
@@ -102,11 +102,11 @@ def test_commands_on_spark(place: Bucket | Hdfs, tmp_path: Path, spark: object) 
 @pytest.mark.spark
 @pytest.mark.slow
 def test_a_worker_that_is_killed_changes_nothing(place: Bucket | Hdfs, tmp_path: Path) -> None:
-    """On a cluster of two workers, each with copies of its own, and no folder that both see but the
-    inputs'.
+    """On a cluster of two workers, each with copies of its own, and no folder that both see but
+    the inputs'.
 
-    A check has one stage, over before a worker could be killed in it: `test_nightly` has the large
-    one.
+    A check has one stage, over before a worker could be killed in it: `test_nightly` has the
+    large one.
     """
     inputs(tmp_path)
     files = ("--tbox", str(tmp_path / "t.ofn"), str(tmp_path / "a.nt"), "--range", "64")

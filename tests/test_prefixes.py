@@ -1,6 +1,4 @@
-"""IRIs are shortened on the terminal by the prefixes of the files that were read, and full in
-JSON.
-"""
+"""IRIs are shortened on the terminal by the prefixes of the files that were read, and full in JSON."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Progress: what is done only grows, silence is broken, and files have the names that the user gave
-them.
+"""Progress: what is done only grows, silence is broken, and files have the names that the user
+gave them.
 """
 
 from __future__ import annotations

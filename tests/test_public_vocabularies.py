@@ -1,9 +1,8 @@
-"""Nine vocabularies that everybody uses: its own file answers for each, a planted fault is found, a
-misspelt term blocks.
+"""Nine vocabularies that everybody uses: its own file answers for each, a planted fault is
+found, a misspelt term blocks.
 
-The files are those of npm's @zazuko/rdf-vocabularies and @vocabulary/m4i and of PyPI's brickschema
-(1.3), named NAME.nq or
-NAME.ttl in the folder of the setting SHIQ_VOCABULARIES.
+The files are those of npm's @zazuko/rdf-vocabularies and @vocabulary/m4i and of PyPI's
+brickschema (1.3), named NAME.nq or NAME.ttl in the folder of the setting SHIQ_VOCABULARIES.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ XSD, FAULTY = W3 + "2001/XMLSchema#", "urn:faulty"
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """A vocabulary, two classes of it that are disjoint or a property and a value that it excludes,
-    and a misspelt class.
+    """A vocabulary, two classes of it that are disjoint or a property and a value that it
+    excludes, and a misspelt class.
 
     allow: kinds of leftovers of the file itself, such as imports of files that no package ships.
     """

@@ -1,5 +1,5 @@
-"""Nothing is dropped: undeclared names, punning, broken lists, typing errors, imports, rules, and
-the ledger.
+"""Nothing is dropped: undeclared names, punning, broken lists, typing errors, imports, rules,
+and the ledger.
 """
 
 from __future__ import annotations
@@ -478,10 +478,9 @@ def test_what_every_model_can_meet_is_told_and_in_nobody_s_way(tmp_path: Path) -
 def test_a_batch_that_uses_what_nothing_used_before(
     tmp_path: Path, tbox: str, batch: str, verdict: str
 ) -> None:
-    """The first came out `consistent` while what the TBox says there was for information only: as
-    an annotation the batch passed,
-    and the axiom had been set aside. The last is: owl:sameAs between classes is about the
-    individuals of these names.
+    """The first came out `consistent` while what the TBox says there was for information only:
+    as an annotation the batch passed, and the axiom had been set aside. The last is: owl:sameAs
+    between classes is about the individuals of these names.
     """
     some = DECLARED + ":likes rdfs:domain :Cat . "
     base, inserted = (

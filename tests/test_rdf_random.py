@@ -1,6 +1,4 @@
-"""Property: whatever triples come, reading neither fails nor loses one, and tells every
-leftover.
-"""
+"""Property: whatever triples come, reading neither fails nor loses one, and tells every leftover."""
 
 from __future__ import annotations
 

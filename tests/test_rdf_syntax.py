@@ -1,6 +1,4 @@
-"""Turtle and RDF/XML: errors with lines, reading on behind them, entities, encodings, blank
-nodes.
-"""
+"""Turtle and RDF/XML: errors with lines, reading on behind them, entities, encodings, blank nodes."""
 
 from __future__ import annotations
 

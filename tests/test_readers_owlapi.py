@@ -1,5 +1,5 @@
-"""Random ontologies that the OWL API writes as RDF/XML, Turtle and OWL/XML: we count as many axioms
-as it reads back itself.
+"""Random ontologies that the OWL API writes as RDF/XML, Turtle and OWL/XML: we count as many
+axioms as it reads back itself.
 """
 
 from __future__ import annotations
@@ -140,8 +140,8 @@ def test_real_ontologies_that_the_owl_api_converts_to_owl_xml_say_the_same(
 
 def words_of(axiom: object) -> tuple[str, ...]:
     """An axiom without the order of its parts, which the OWL API does not keep, and without
-    intersections, which it has of one
-    class."""
+    intersections, which it has of one class.
+    """
     return tuple(
         sorted(
             word

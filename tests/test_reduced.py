@@ -1,5 +1,5 @@
-"""`shiq check --reduced`: a file that is consistent exactly where base and batch are, and says in
-its first line if it is not.
+"""`shiq check --reduced`: a file that is consistent exactly where base and batch are, and says
+in its first line if it is not.
 """
 
 from __future__ import annotations

@@ -116,8 +116,8 @@ def careless(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 BAD = [ClassAssertion(Class("urn:D"), "urn:x"), ClassAssertion(C, "urn:x")]
-# : A contradiction that needs a reasoner, not just propagation: D ⊑ ∃r.B with r functional and C ⊑
-# ∃r.A.
+#: A contradiction that needs a reasoner, not just propagation: D ⊑ ∃r.B with r functional and C ⊑
+#: ∃r.A.
 HARD = TBox(
     (*TEXT.axioms, SubClassOf(Class("urn:D"), ObjectSomeValuesFrom(ObjectProperty("urn:r"), B)))
 )
@@ -463,8 +463,8 @@ def test_a_program_that_is_missing_is_said(
 
 PARSED = "echo '{info} 1 >> Ontology parsed in 1 ms.'"
 CONSISTENT = f"{PARSED}; echo \"{{info}} 1 >> Ontology 'x' is consistent.\""
-# : Programs that behave as Konclude has been seen to: `consistent` with exit code 0 whatever they
-# were given.
+#: Programs that behave as Konclude has been seen to: `consistent` with exit code 0 whatever they
+#: were given.
 LIARS = {
     "says consistent": CONSISTENT,
     "says inconsistent": CONSISTENT.replace("consistent", "inconsistent"),

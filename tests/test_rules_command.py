@@ -333,8 +333,8 @@ def test_literals_as_constants(tmp_path: Path) -> None:
 
 
 def test_what_is_no_statement_is_said(tmp_path: Path) -> None:
-    """An atom of a mapped predicate whose subject is an integer is no N-Quads statement, and is not
-    left out in silence.
+    """An atom of a mapped predicate whose subject is an integer is no N-Quads statement, and is
+    not left out in silence.
     """
     (tmp_path / "a.lp").write_text(
         "#rdf p/2 = <urn:p>. #rdf c/1 = <urn:C>. p(X,Y) :- a(X,Y). c(X) :- a(X,_). o(X) :- a(X,_).\n"

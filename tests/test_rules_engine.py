@@ -1,5 +1,5 @@
-"""The engine of stream rules in columns: against the naive evaluator, with planted faults, and what
-it forgets.
+"""The engine of stream rules in columns: against the naive evaluator, with planted faults, and
+what it forgets.
 """
 
 from __future__ import annotations
@@ -177,8 +177,8 @@ def test_published_links_and_results() -> None:
 # --- recursion that follows what changed
 # ------------------------------------------------------------
 
-# : Recursive strata that are maintained: two ways, cycles of two, negation, windows of the past,
-# repeated variables, arithmetic.
+#: Recursive strata that are maintained: two ways, cycles of two, negation, windows of the past,
+#: repeated variables, arithmetic.
 RECURSIONS = (
     "r(X) :- s(X). r(Y) :- r(X), e(X,Y), not f(Y).",
     "p(X,Y) :- e(X,Y). p(X,Z) :- p(X,Y), p(Y,Z). loop(X) :- p(X,X). many :- p(X,X) count 1 in [2].",
@@ -264,8 +264,8 @@ def test_one_literal_twice_in_a_rule() -> None:
 
 
 def test_rows_beyond_the_range_of_an_index() -> None:
-    """New values outside of what was packed, numbers among texts, and keys that are too wide to be
-    packed.
+    """New values outside of what was packed, numbers among texts, and keys that are too wide to
+    be packed.
     """
     rules = "j(X,Y,Z) :- a(X,Y), b(Y,Z) in [3]. n(X) :- a(X,Y), not b(X,Y) in [2]."
     wide = [0, 1, "x", '"x"', 1 << 62, -(1 << 63), (1 << 63) - 1, -(1 << 60), "<urn:a>", 7]

@@ -1,5 +1,5 @@
-"""Programs that are refused, each fault with its line and column; faults of a run; and input that
-cannot be read.
+"""Programs that are refused, each fault with its line and column; faults of a run; and input
+that cannot be read.
 """
 
 from __future__ import annotations

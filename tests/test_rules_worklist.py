@@ -78,8 +78,8 @@ def drawn(seed: int) -> tuple[str, Points]:
 
 @pytest.fixture
 def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often lists were begun, and were given back before their end; each recursion goes row by
-    row, joins in small parts.
+    """How often lists were begun, and were given back before their end; each recursion goes row
+    by row, joins in small parts.
     """
     told, run = Counter[str](), Worklist.run
 

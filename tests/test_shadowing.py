@@ -1,5 +1,5 @@
-"""A package of the user's with the name of one of ours: the message says which file it is, on the
-command line and in Python.
+"""A package of the user's with the name of one of ours: the message says which file it is, on
+the command line and in Python.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The shape of a node with many data values: worked out in one pass, equal to comparing every two
-values.
+"""The shape of a node with many data values: worked out in one pass, equal to comparing every
+two values.
 """
 
 from __future__ import annotations

@@ -481,8 +481,8 @@ def test_fresh_names_avoid_those_of_the_tbox() -> None:
 
 
 def test_the_filler_under_at_most_is_named_before_transitivity_goes() -> None:
-    """The trap of THEORY, "Deciding a shape without a JVM": A0 ⊑ ≤1 S.∃R.A1 with R transitive must
-    see A1 at two R-steps.
+    """The trap of THEORY, "Deciding a shape without a JVM": A0 ⊑ ≤1 S.∃R.A1 with R transitive
+    must see A1 at two R-steps.
     """
     simplified = simplify(
         TBox(

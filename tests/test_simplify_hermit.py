@@ -1,5 +1,5 @@
-"""The simplified TBox against HermiT: the same satisfiability, and the same inclusions between old
-names, as the TBox itself.
+"""The simplified TBox against HermiT: the same satisfiability, and the same inclusions between
+old names, as the TBox itself.
 
 Beside finite interpretations (test_simplify_models) this sees infinite models, and consequences
 over several axioms.
@@ -152,8 +152,8 @@ def test_same_consistency_of_aboxes(reasoner: object, seed: int) -> None:
 
 def test_transitivity_under_at_most(reasoner: object) -> None:
     """The trap of THEORY, "Deciding a shape without a JVM": Trans(R), A ⊑ ≤1 S.∃R.B, two unequal
-    S-successors that reach B in two
-    R-steps: inconsistent."""
+    S-successors that reach B in two R-steps: inconsistent.
+    """
     r, s = ObjectProperty("R"), ObjectProperty("S")
     axioms = (
         TransitiveObjectProperty(r),

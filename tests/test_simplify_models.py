@@ -2,10 +2,8 @@
 allow, and nothing else.
 
 For a TBox without transitivity an interpretation of the old names is a model iff the fresh names
-can be interpreted such that all
-clauses hold. With transitivity every model still extends so, and whatever extends so becomes a
-model when the transitive roles
-are closed.
+can be interpreted such that all clauses hold. With transitivity every model still extends so,
+and whatever extends so becomes a model when the transitive roles are closed.
 """
 
 from __future__ import annotations

@@ -90,8 +90,8 @@ def test_lubm_cannot_be_contradicted_by_positive_assertions() -> None:
 
 
 def test_lubm_eliminates_its_transitive_role() -> None:
-    """subOrganizationOf is transitive; nothing in LUBM restricts it but a domain and a range, which
-    need nothing.
+    """subOrganizationOf is transitive; nothing in LUBM restricts it but a domain and a range,
+    which need nothing.
     """
     simplified = simplified_of("lubm/univ-bench.owl")
     suborganization = Role(LUBM + "subOrganizationOf")

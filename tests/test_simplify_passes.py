@@ -1,10 +1,9 @@
 """Golden pairs: every file in data/passes is named after a pass and holds what goes into it and
 what comes out.
 
-A case is a title line ``# …``, axioms in functional-style syntax, ``---``, and what the pass makes
-of them in DL notation (an
-empty list if nothing). In a case whose title begins with ``noop:`` the pass hands on what it is
-given.
+A case is a title line ``# …``, axioms in functional-style syntax, ``---``, and what the pass
+makes of them in DL notation (an empty list if nothing). In a case whose title begins with
+``noop:`` the pass hands on what it is given.
 """
 
 from __future__ import annotations

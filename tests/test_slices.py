@@ -74,11 +74,10 @@ def decider() -> Iterator[Decider]:
 
 
 def sparse_case(seed: int, *, calm: bool = False, most: int = 8) -> Case:
-    """Many individuals in small clusters that hang together loosely, and all that lets far things
-    meet: bounds and what
-    they merge, universals that send, equalities, disjoint and inverse roles. ``calm``: bases are
-    consistent more often, and roles
-    disjoint and asymmetric."""
+    """Many individuals in small clusters that hang together loosely, and all that lets far
+    things meet: bounds and what they merge, universals that send, equalities, disjoint and
+    inverse roles. ``calm``: bases are consistent more often, and roles disjoint and asymmetric.
+    """
     dice = random.Random(seed)
     names = [Class(f"urn:C{i}") for i in range(5)]
     properties = [ObjectProperty(f"urn:r{i}") for i in range(4)]
@@ -144,8 +143,8 @@ def sparse_case(seed: int, *, calm: bool = False, most: int = 8) -> Case:
 def stacked(
     case: Case, seed: int, decider: Decider, folder: Path | None = None
 ) -> list[tuple[Verdict, Verdict]]:
-    """Verdicts on the slices of a random batch, each on top of those before it, beside those from
-    scratch of all up to there.
+    """Verdicts on the slices of a random batch, each on top of those before it, beside those
+    from scratch of all up to there.
     """
     dice = random.Random(seed)
     if from_scratch(case.tbox, case.abox, decider) is not Verdict.CONSISTENT:
@@ -259,8 +258,8 @@ def is_sliced(result: Result) -> bool:
 
 
 def same_in_slices(case: Case, store: Path) -> tuple[bool, Verdict] | None:
-    """Whether a batch was taken in slices, and the verdict, which is that of one piece; None for an
-    inconsistent base.
+    """Whether a batch was taken in slices, and the verdict, which is that of one piece; None for
+    an inconsistent base.
     """
     if (
         index(case.tbox, abox_of(case.abox), store, max_conflicts=0, **_SETTINGS).verdict
@@ -285,9 +284,7 @@ def same_in_slices(case: Case, store: Path) -> tuple[bool, Verdict] | None:
 
 
 def test_checks_in_slices(tmp_path: Path) -> None:
-    """A batch that contradicts is looked at whole, so its conflicts name insertions of all
-    slices.
-    """
+    """A batch that contradicts is looked at whole, so its conflicts name insertions of all slices."""
     found = [same_in_slices(calm_case(seed), tmp_path / str(seed)) for seed in range(8)]
     assert (True, Verdict.CONSISTENT) in found and (False, Verdict.INCONSISTENT) in found
 
@@ -305,8 +302,8 @@ def test_checks_in_slices_often(tmp_path: Path) -> None:
 def test_a_gate_sets_the_same_aside(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever the slices and the order of lines are; what is committed is one snapshot. (Files are
-    read without Spark.)
+    """Whatever the slices and the order of lines are; what is committed is one snapshot. (Files
+    are read without Spark.)
     """
     monkeypatch.setattr(SparkWork, "sources", lambda self, given: list(given))
     dice = random.Random(seed)

@@ -1,5 +1,5 @@
-"""Time travel: what a store keeps behind its present snapshot, what can be done with it, and what
-ends it.
+"""Time travel: what a store keeps behind its present snapshot, what can be done with it, and
+what ends it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def numbers(path: Path) -> list[int]:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_each_snapshot_goes_on_saying_what_it_said(seed: int, tmp_path: Path) -> None:
-    """Insertions and deletions; some batches bring clauses of their own, so that the store is built
-    anew.
+    """Insertions and deletions; some batches bring clauses of their own, so that the store is
+    built anew.
     """
     kb = random_kb(seed)
     dice = random.Random(seed)
@@ -212,8 +212,8 @@ def _allow(*kinds: str) -> list[str]:
 
 
 def _left_out(path: Path) -> tuple[dict[str, int], list[str]]:
-    """How many by kind, as `status` counts them, and the lines that `export --aside` prints below
-    its comments.
+    """How many by kind, as `status` counts them, and the lines that `export --aside` prints
+    below its comments.
     """
     assert shiq("status", "--store", "kg", "--json", "out.json", cwd=path).returncode == 0
     found = json.loads((path / "out.json").read_text())

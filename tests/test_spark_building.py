@@ -1,6 +1,6 @@
 """Building a store on Spark: the store equals the one that the embedded writer makes, table by
-table, and so does what is known
-of it."""
+table, and so does what is known of it.
+"""
 
 from __future__ import annotations
 
@@ -245,9 +245,9 @@ def built(
 
 @dataclass(frozen=True)
 class Embedded:
-    """What the embedded writer makes: its store, what it was read from, and (size of what is kept,
-    modules, shapes) of the
-    certificate by a model, if there is one."""
+    """What the embedded writer makes: its store, what it was read from, and (size of what is
+    kept, modules, shapes) of the certificate by a model, if there is one.
+    """
 
     store: Store
     given: Reading
@@ -319,10 +319,9 @@ def assert_equal(ours: Store, theirs: Store) -> None:
 
 
 def assert_same_answer(found: BuiltStore, ontology: Reading, theirs: Embedded) -> None:
-    """The verdict by modules, their number and shapes, and what is kept, as the engine `local` has
-    them. Without a completion
-    the builder counts by the stored merge classes, coarser than those of a check: it may keep more,
-    in larger modules.
+    """The verdict by modules, their number and shapes, and what is kept, as the engine `local`
+    has them. Without a completion the builder counts by the stored merge classes, coarser than
+    those of a check: it may keep more, in larger modules.
     """
     certified = found.certified
     assert found.is_completed == (theirs.certificate is not None)
@@ -456,8 +455,8 @@ def test_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("completes", [True, False])
 def test_shapes_are_drawn_for_an_audit(tmp_path: Path, completes: bool) -> None:
-    """All of them, or those of a share, with what was said of them; whether by a model, or range by
-    range.
+    """All of them, or those of a share, with what was said of them; whether by a model, or range
+    by range.
     """
     names = [Class(f"urn:C{i}") for i in range(4)]
     axioms = (
@@ -522,8 +521,8 @@ def test_files_that_are_opened_grow_with_the_data(
     near: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Eight times the chunks and the ranges: not sixty-four times the files, also where what
-    belongs together is far apart by
-    its terms, and so is clustered."""
+    belongs together is far apart by its terms, and so is clustered.
+    """
     opened, opens = [], pa.memory_map
     monkeypatch.setattr(pa, "memory_map", lambda path: opened.append(path) or opens(path))
     counts = []
@@ -592,8 +591,8 @@ def test_the_clustered_numbering(
 
 @pytest.mark.spark
 def test_on_spark(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tasks in other processes, several ranges and chunks: the store, and a second snapshot in its
-    place.
+    """Tasks in other processes, several ranges and chunks: the store, and a second snapshot in
+    its place.
     """
     monkeypatch.setattr(numbering, "RANGE", 3)
     ontology, files = random_base(3, tmp_path)
@@ -695,8 +694,9 @@ def test_all_that_is_left_out_is_kept_however_much(
     session: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More than a verdict tells, of one chunk and of several, where the chunks have to be judged
-    again, and of what the driver
-    reads; by source and line, and nothing twice. Ill-typed literals have their places too."""
+    again, and of what the driver reads; by source and line, and nothing twice. Ill-typed
+    literals have their places too.
+    """
     for name in ("triples", "accounts", "judging"):
         monkeypatch.setattr(f"shiq.rdf.{name}.MOST_SHOWN", 5)
     monkeypatch.setattr("jobs.spark.building.chunks.MOST_SHOWN", 5)
@@ -801,8 +801,8 @@ def test_what_cannot_be_used_is_refused(tmp_path: Path) -> None:
 def test_tables_and_files_are_cut_alike(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A Parquet folder, a Delta table and packed lines after two byte order marks, with what speaks
-    of other triples in each.
+    """A Parquet folder, a Delta table and packed lines after two byte order marks, with what
+    speaks of other triples in each.
     """
     from deltalake import write_deltalake
 

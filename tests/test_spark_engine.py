@@ -251,8 +251,8 @@ def test_a_commit_by_spark_writes_the_tables_of_local(spark: SparkSession, tmp_p
 def test_real_data(
     spark: SparkSession, data_path: Path, tmp_path: Path, tbox: str, data: str, monkeypatch: Any
 ) -> None:
-    """5 % of the data, its subjects exchanged, half of them for fresh ones; read in parts of some
-    kilobytes.
+    """5 % of the data, its subjects exchanged, half of them for fresh ones; read in parts of
+    some kilobytes.
     """
     for file in (tbox, data):
         if not (data_path / file).is_file():

@@ -166,8 +166,8 @@ def test_a_source_of_which_no_line_is_a_triple_is_refused(tmp_path: Path) -> Non
 
 def lines_by_spark(path: Path, cuts: Sequence[int], rows: int) -> Iterator[pa.RecordBatch]:
     """What Spark's reader gives of the blocks of a file, so many rows at a time: lines without
-    their ends, nor a byte order
-    mark."""
+    their ends, nor a byte order mark.
+    """
     data = path.read_bytes()
     lines: list[tuple[bytes, str, int]] = []
     at, begins = 0, [0, *cuts]
@@ -298,8 +298,8 @@ def test_rows_of_a_frame_keep_their_keys(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def random_lines(dice: random.Random) -> bytes:
-    """Lines of all sorts, ended by \\n and \\r\\n, with bare \\r inside; the last one perhaps not
-    ended.
+    """Lines of all sorts, ended by \\n and \\r\\n, with bare \\r inside; the last one perhaps
+    not ended.
     """
     ends = [b"\n", b"\n", b"\r\n"]
     names = ["<urn:tom>", "<urn:ann>", "_:b1", "_:b2", "<urn:ümläut>", "<urn:n{}>"]

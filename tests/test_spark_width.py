@@ -1,5 +1,5 @@
-"""For how many cores tasks are cut: what the user says, else what the cluster may have and not what
-has registered by now.
+"""For how many cores tasks are cut: what the user says, else what the cluster may have and not
+what has registered by now.
 """
 
 from __future__ import annotations

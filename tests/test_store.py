@@ -220,8 +220,8 @@ def test_a_store_without_look_up_files_is_read_by_row_groups(tmp_path: Path) -> 
 
 
 def test_the_tables_of_a_commit_share_a_file(tmp_path: Path) -> None:
-    """At most twelve files come with a commit, and readers of Parquet find the rows of a table in
-    the one that is shared.
+    """At most twelve files come with a commit, and readers of Parquet find the rows of a table
+    in the one that is shared.
     """
     plain = TBox((SubClassOf(Class("urn:A"), Class("urn:B")),), TEXT.signature)
     store = write_store(tmp_path / "kg", plain, chain(30))
@@ -486,8 +486,8 @@ class Crash(BaseException):
 
 
 def steps(monkeypatch: pytest.MonkeyPatch, crash_at: int) -> list[str]:
-    """Crashes before the ``crash_at``-th step that changes something on disk, or comes after all of
-    them; gives those taken.
+    """Crashes before the ``crash_at``-th step that changes something on disk, or comes after all
+    of them; gives those taken.
     """
     taken: list[str] = []
     for module, name in (

@@ -1,5 +1,5 @@
-"""What stream commands share: events, sources, sinks, lateness, rejects, checkpoints; each fault of
-an input is named.
+"""What stream commands share: events, sources, sinks, lateness, rejects, checkpoints; each fault
+of an input is named.
 """
 
 from __future__ import annotations

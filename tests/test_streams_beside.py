@@ -1,6 +1,4 @@
-"""What is done beside deciding: events on two sides, windows checked against a store, drawn
-events.
-"""
+"""What is done beside deciding: events on two sides, windows checked against a store, drawn events."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""How a TBox is to be watched: every count of the published example and of the two stand-ins, and
-what lies outside DL-Lite.
+"""How a TBox is to be watched: every count of the published example and of the two stand-ins,
+and what lies outside DL-Lite.
 """
 
 from __future__ import annotations

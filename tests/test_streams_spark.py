@@ -115,8 +115,8 @@ def assert_same(
 
 
 def many(seeds: range, folder: Path, lateness: int) -> tuple[str, list[str]]:
-    """An ontology file and lines of events of many random cases, each in a vocabulary of its own;
-    with faults among them.
+    """An ontology file and lines of events of many random cases, each in a vocabulary of its
+    own; with faults among them.
     """
     axioms, lines = list[str](), list[tuple[int, str]]()
     for seed in seeds:
@@ -335,9 +335,7 @@ def test_what_spark_cannot_do_is_refused_before_anything_is_touched(
 @pytest.mark.slow
 @pytest.mark.parametrize(("strategy", "kind"), [("ntm", "parquet"), ("ltm", "delta")])
 def test_tables_in_and_out(spark: SparkSession, tmp_path: Path, strategy: str, kind: str) -> None:
-    """From a table of events to tables of rows and rejects, by bolts that all stand in one
-    stage.
-    """
+    """From a table of events to tables of rows and rejects, by bolts that all stand in one stage."""
     from jobs.streaming.session import streaming_session
 
     session, _ = streaming_session()
@@ -525,8 +523,8 @@ def test_no_start_asks_the_network_for_the_version_of_kafkas_connector(
 
 
 class _Numbers:
-    """A system that puts an event into the bucket of its time, and refuses those whose triples say
-    so.
+    """A system that puts an event into the bucket of its time, and refuses those whose triples
+    say so.
     """
 
     limits = EventLimits(lateness=2, max_ahead=50, window=3, start=2, end=90)
@@ -639,8 +637,8 @@ def test_order_and_lateness_are_judged_as_one_by_one() -> None:
 
 
 def test_the_order_sees_nothing_of_events_without_ids_that_are_in_time() -> None:
-    """Neither times nor texts: only a head a chunk, whatever is in the chunk. An id, a late event
-    and a broken line each ask.
+    """Neither times nor texts: only a head a chunk, whatever is in the chunk. An id, a late
+    event and a broken line each ask.
     """
     system, draw = _Numbers(), random.Random(1)
 

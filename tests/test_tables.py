@@ -1,5 +1,5 @@
-"""Tables of triples as base, insertions and deletions, with every engine: broken rows one by one,
-keys into the conflicts.
+"""Tables of triples as base, insertions and deletions, with every engine: broken rows one by
+one, keys into the conflicts.
 """
 
 from __future__ import annotations
@@ -228,8 +228,8 @@ def test_a_folder_and_a_column_that_say_different_things_are_refused(
 def test_folders_that_say_different_things_of_a_column_are_refused(
     tmp_path: Path, first: str | None, second: str | None
 ) -> None:
-    """Neither is passed over, on the driver or in ranges; one that says the same again, or says it
-    of no column, is read.
+    """Neither is passed over, on the driver or in ranges; one that says the same again, or says
+    it of no column, is read.
     """
     rows = pa.table({"s": ["<urn:ann>"], "o": ["<urn:tom>"]})
 

@@ -1,6 +1,6 @@
 """Told literals and equalities after insertions, outward from what changed: as from scratch, and
-nobody else met; and the merge
-classes of a store with and without N."""
+nobody else met; and the merge classes of a store with and without N.
+"""
 
 from __future__ import annotations
 
@@ -102,9 +102,7 @@ def random_case(seed: int) -> Case:
 
 
 def joining_case(seed: int) -> Case:
-    """Functional roles that come into force, or find a filler, by what travels to them over
-    hubs.
-    """
+    """Functional roles that come into force, or find a filler, by what travels to them over hubs."""
     dice = random.Random(seed)
     names, properties, individuals, role = small_vocabulary(dice, 5, 12, 0.6)
     axioms = [
@@ -251,9 +249,10 @@ def test_a_hub_that_stays_as_it_is_brings_no_neighbours() -> None:
 
 
 def life(seed: int, path: Path, decider: Decider) -> list[str]:
-    """Commits on a certified store, the last one under `clausal`: what it says that one built anew
-    does not; and verdicts under
-    `clausal`, which goes by the classes of N before that, that are not those from scratch."""
+    """Commits on a certified store, the last one under `clausal`: what it says that one built
+    anew does not; and verdicts under `clausal`, which goes by the classes of N before that, that
+    are not those from scratch.
+    """
     tbox, base, batches = steps(seed)
     dice = random.Random(seed)
     wrong: list[str] = []

@@ -22,8 +22,8 @@ from tests.tools.random_ontologies.kb import random_kb
 
 SEEDS = range(250)
 STEPS = 100_000
-# : A part of a module may take more steps than the whole: less is said of it, so that more is tried
-# (seed 2167: over 400,000).
+#: A part of a module may take more steps than the whole: less is said of it, so that more is tried
+#: (seed 2167: over 400,000).
 STEPS_OF_A_PART = 20 * STEPS
 
 

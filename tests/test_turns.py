@@ -59,8 +59,8 @@ def test_kinds_that_turn_out_to_have_one_cause_are_drawn_as_one() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_every_group_is_drawn_once(seed: int) -> None:
-    """However turns are taken and whatever is learnt; of known causes none is two ahead of another
-    that still waits.
+    """However turns are taken and whatever is learnt; of known causes none is two ahead of
+    another that still waits.
     """
     r = random.Random(seed)
     groups = [(f"g{i}",) for i in range(r.randrange(60))]
@@ -123,8 +123,8 @@ def test_each_cause_gets_a_conflict_before_one_gets_many(most: int) -> None:
 
 
 def test_a_cause_that_hides_behind_another_of_the_same_individual_is_found() -> None:
-    """Of 40 individuals that contradict by their classes three do so by a role too, which shares a
-    class with that.
+    """Of 40 individuals that contradict by their classes three do so by a role too, which shares
+    a class with that.
     """
     axioms = "SubClassOf(:A :P) SubClassOf(:B :Q) DisjointClasses(:P :Q) ObjectPropertyDomain(:f :R) DisjointClasses(:R :Q)"
     facts = [f"ClassAssertion(:A :k{i}) ClassAssertion(:B :k{i})" for i in range(40)]

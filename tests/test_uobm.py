@@ -1,5 +1,5 @@
-"""The UOBM generator: counts, repeatability, the TBox, links between universities, and that it can
-be contradicted.
+"""The UOBM generator: counts, repeatability, the TBox, links between universities, and that it
+can be contradicted.
 """
 
 from __future__ import annotations

@@ -173,8 +173,8 @@ def test_nothing_is_decided_where_told_literals_contradict(decider: Decider) -> 
 
 
 def test_a_store_is_never_certified_by_what_ended_early(tmp_path: Path) -> None:
-    """A base that a clash or a module refutes is stored as inconsistent, and not with a model of a
-    part of it.
+    """A base that a clash or a module refutes is stored as inconsistent, and not with a model of
+    a part of it.
     """
     verdicts = Counter[str]()
     for seed in range(40):

@@ -1,5 +1,5 @@
-"""The tables of well-known vocabularies: whole, as their own files say, and used where they should
-be.
+"""The tables of well-known vocabularies: whole, as their own files say, and used where they
+should be.
 """
 
 from __future__ import annotations

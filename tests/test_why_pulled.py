@@ -1,5 +1,5 @@
-"""What pulls individuals in: every element that was pulled in has one reason, and the clause that
-is named asks for it.
+"""What pulls individuals in: every element that was pulled in has one reason, and the clause
+that is named asks for it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What a patch asks where modules fail, and how far it grows (THEORY, "How much is asked, and how
-far I grows"): by counts.
+"""What a patch asks where modules fail, and how far it grows (THEORY, "How much is asked, and
+how far I grows"): by counts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What runs along a chain is done by a work list: equal to the reference, and no round over arrays
-for each step (THEORY,
-"Maintenance of the told sets" and "The loop")."""
+"""What runs along a chain is done by a work list: equal to the reference, and no round over
+arrays for each step (THEORY, "Maintenance of the told sets" and "The loop").
+"""
 
 from __future__ import annotations
 
@@ -58,9 +58,7 @@ def decider() -> Iterator[Decider]:
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Lists from the first round on, over as little as may be fetched at a time; the steps of
-    each.
-    """
+    """Lists from the first round on, over as little as may be fetched at a time; the steps of each."""
     taken: list[int] = []
     monkeypatch.setattr(RoundSizes, "is_slow", lambda self, changed, everything: changed > 0)
     monkeypatch.setattr(RoundSizes, "judge", lambda self, steps: taken.append(steps))
@@ -127,8 +125,8 @@ def test_a_planted_mistake_is_found(
 
 @dataclass
 class Work:
-    """What a check did: ``rounds`` over arrays, ``counts`` of all of I, ``fetches`` and ``steps``
-    of walks.
+    """What a check did: ``rounds`` over arrays, ``counts`` of all of I, ``fetches`` and
+    ``steps`` of walks.
     """
 
     rounds: int = 0
@@ -294,8 +292,8 @@ def test_a_commit_along_a_chain_takes_few_rounds(
 
 def test_a_list_looks_up_far_ends_that_were_met_late() -> None:
     """Several individuals that are one may come apart, so what they are is asked of each that is
-    met, not of those gone on from
-    alone."""
+    met, not of those gone on from alone.
+    """
     line = SameIndividual("urn:a00000", "urn:b00000")
     base = LocalKnowledgeBase.build(FUNCTIONAL, abox_of([*two_lists(1500), line]))
     assert len(base.without(abox_of([line]), abox_of([])).index.detached) == 3002

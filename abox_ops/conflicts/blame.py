@@ -1,9 +1,8 @@
 """Minimal conflicts by asking about subsets: for questions that no clause and no module belongs to.
 
 Asked first is about what lies near the insertions, in growing circles of individuals, since most
-contradictions are small; then
-what is left is halved (`shrink`). Every answer that counts is of the reasoner's; an undetermined
-one keeps what it is about.
+contradictions are small; then what is left is halved (`shrink`). Every answer that counts is of
+the reasoner's; an undetermined one keeps what it is about.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ Ask = Callable[[Sequence[Axiom], Sequence[Assertion]], Answer]
 
 
 class Blame:
-    """Conflicts of insertions that with ``base`` are known to contradict ``axioms``. ``found`` is
-    filled in as they are found.
+    """Conflicts of insertions that with ``base`` are known to contradict ``axioms``. ``found``
+    is filled in as they are found.
     """
 
     def __init__(
@@ -49,9 +48,9 @@ class Blame:
                 self._about[individual].append(assertion)
 
     def run(self, inserted: Sequence[Assertion], limit: int) -> bool:
-        """Looks for conflicts one after the other, the next without an insertion of each of those
-        found; whether every minimal
-        one is there."""
+        """Looks for conflicts one after the other, the next without an insertion of each of
+        those found; whether every minimal one is there.
+        """
         removed: set[Assertion] = set()
         while len(self.found) < limit:
             if self.progress:
@@ -124,8 +123,8 @@ class Blame:
         return verdict is Verdict.INCONSISTENT
 
     def _near(self, inserted: Sequence[Assertion]) -> list[Assertion]:
-        """Assertions of the base around ``inserted`` that contradict it already; all of the base,
-        if no small circle does.
+        """Assertions of the base around ``inserted`` that contradict it already; all of the
+        base, if no small circle does.
         """
         for circle in self._circles(inserted):
             if self.refutes(self.axioms, [*circle, *inserted]):

@@ -6,16 +6,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-# : Assertions that questions about one conflict hold together, for the base and for the axioms, and
-# those about all conflicts.
+#: Assertions that questions about one conflict hold together, for the base and for the axioms, and
+#: those about all conflicts.
 MOST = 15_000
 MOST_OF_ALL = 40_000
 #: So many, of one conflict, are asked about in any case.
 LEAST = 400
 #: What a question that a small budget leaves open counts for, in assertions.
 OPEN = 300
-# : Questions about one conflict that go beyond a small budget of the own reasoner, and those about
-# all; and the seconds of each.
+#: Questions about one conflict that go beyond a small budget of the own reasoner, and those about
+#: all; and the seconds of each.
 HARD = 8
 HARD_OF_ALL = 100
 HARD_SECONDS = 5.0
@@ -26,9 +26,8 @@ class QuestionBudget:
     """What may still be asked about a conflict; nothing is counted between conflicts.
 
     left: assertions in questions; hard: questions that go beyond a small budget; of_all,
-    hard_of_all: those for all further ones.
-    is_told_first: whether told literals are looked at before a reasoner is asked, since they show
-    what it leaves open.
+    hard_of_all: those for all further ones. is_told_first: whether told literals are looked at
+    before a reasoner is asked, since they show what it leaves open.
     """
 
     left: int = 0

@@ -1,5 +1,5 @@
-"""Which assertions a contradiction rests on: what the reasoner's refutation used, back from facts
-of a module to assertions.
+"""Which assertions a contradiction rests on: what the reasoner's refutation used, back from
+facts of a module to assertions.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def core(
     refuted_part: Callable[[Module], Module | None],
 ) -> list[owl.Assertion] | None:
     """The ``assertions``, in their order, that one refutation of them rests on: inconsistent by
-    themselves, not always
-    minimal. None where none was found. ``refuted_part`` is `shiq.reasoner.protocol.Tracing.core`.
+    themselves, not always minimal. None where none was found. ``refuted_part`` is
+    `shiq.reasoner.protocol.Tracing.core`.
     """
     graph = ElementGraph(tbox)
     plains = [(plain, a) for a in assertions for plain in normalise(a, tbox.roles).assertions]

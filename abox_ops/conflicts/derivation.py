@@ -1,9 +1,9 @@
 """Unit propagation with reasons: which assertions a clash rests on (THEORY, "Which assertions a
 told clash rests on").
 
-Labels grow one after the other. Back from a clash, each growth asks for a smallest part of what it
-was made of, so that the
-whole costs as much as the propagation and the derivation that is looked for.
+Labels grow one after the other. Back from a clash, each growth asks for a smallest part of what
+it was made of, so that the whole costs as much as the propagation and the derivation that is
+looked for.
 """
 
 from __future__ import annotations
@@ -48,9 +48,8 @@ class Link:
 class LabelGrowth:
     """Growth of one label from ``before`` to ``after``, the closure with what was ``received``.
 
-    ``assertion``: what was received is asserted, or came along it. ``link``: role, ends and their
-    labels then, of what came along
-    one; ``side``: the end that received.
+    ``assertion``: what was received is asserted, or came along it. ``link``: role, ends and
+    their labels then, of what came along one; ``side``: the end that received.
     """
 
     individual: str
@@ -66,8 +65,8 @@ class LabelGrowth:
 class ToldDerivation:
     """The told literals of individuals by some assertions, each with its reason.
 
-    Equalities that restrictions entail are left out, so fewer literals may be told here than by all
-    of the calculus.
+    Equalities that restrictions entail are left out, so fewer literals may be told here than by
+    all of the calculus.
     """
 
     space: LabelSpace
@@ -212,8 +211,8 @@ class ToldDerivation:
     def _want(
         self, x: str, literals: Label, before: int, wanted: dict[int, Label | None], heap: list[int]
     ) -> None:
-        """Ask for ``literals`` of ``x``, each of the growth that brought it, all of these earlier
-        than ``before``.
+        """Ask for ``literals`` of ``x``, each of the growth that brought it, all of these
+        earlier than ``before``.
         """
         literals = _less(literals, self.space.close(EMPTY))
         for number in self._growths_of.get(x, ()):

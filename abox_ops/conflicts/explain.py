@@ -1,14 +1,11 @@
 """Conflicts: minimal sets of insertions that contradict (T, A), each with one justification.
 
-A conflict's *insertions* are a minimal X ⊆ A⁺ with (T, A ∪ X) inconsistent; its *base* and *axioms*
-make with X one minimal
-justification. Contradictory elements and inconsistent modules of an add set lead to one conflict
-each; further ones are
-found by checking the batch again without a hitting set of those found, as in Reiter's hitting set
-tree, all groups of
-conflicts that share no insertion at once. Where many hitting sets are to be tried, what is blamed
-by none is checked once, and
-the rest of what they leave on top of that.
+A conflict's *insertions* are a minimal X ⊆ A⁺ with (T, A ∪ X) inconsistent; its *base* and
+*axioms* make with X one minimal justification. Contradictory elements and inconsistent modules
+of an add set lead to one conflict each; further ones are found by checking the batch again
+without a hitting set of those found, as in Reiter's hitting set tree, all groups of conflicts
+that share no insertion at once. Where many hitting sets are to be tried, what is blamed by none
+is checked once, and the rest of what they leave on top of that.
 """
 
 from __future__ import annotations
@@ -34,8 +31,8 @@ from shiq.deadline import is_past, seconds_left
 from shiq.explanation.patterns import cause_of
 from shiq.explanation.proof import prove
 
-# : More conflicts than this are not looked at one by one when something was undetermined in a check
-# of them all together.
+#: More conflicts than this are not looked at one by one when something was undetermined in a check
+#: of them all together.
 LOOKED_AT = 50
 
 
@@ -147,9 +144,9 @@ class Explainer(Justifier):
     def _blamed(
         self, tbox: ClausalTBox, base: list[owl.Assertion], inserted: list[owl.Assertion]
     ) -> list[owl.Assertion]:
-        """A minimal part of ``inserted`` that contradicts with ``base``, as all of it does. What is
-        left of a single one is
-        it: A by itself is consistent."""
+        """A minimal part of ``inserted`` that contradicts with ``base``, as all of it does. What
+        is left of a single one is it: A by itself is consistent.
+        """
         if len(inserted) == 1 and self.is_base_consistent:
             return inserted
         return self._shrunk(inserted, lambda part: self._refutes(tbox, [*part, *base]))
@@ -157,13 +154,12 @@ class Explainer(Justifier):
     def _areas(
         self, cores: ToldCores, add_set: AddSet, group: tuple[str, ...]
     ) -> list[list[owl.Assertion]] | None:
-        """Small sets of assertions around ``group`` that are inconsistent by themselves and share
-        no insertion: what refutations
-        rest on, where the reasoner tells. Empty where a conflict that is known explains ``group``,
-        None if time runs out.
+        """Small sets of assertions around ``group`` that are inconsistent by themselves and
+        share no insertion: what refutations rest on, where the reasoner tells. Empty where a
+        conflict that is known explains ``group``, None if time runs out.
 
-        The own reasoner is asked further and further around with a small budget, before anything is
-        asked in full.
+        The own reasoner is asked further and further around with a small budget, before anything
+        is asked in full.
         """
         tbox, known, supports = add_set.tbox, cores.known, cores.supports
         for asked in (self._attempted, self._refutes):
@@ -209,9 +205,8 @@ class Explainer(Justifier):
     ) -> dict[frozenset[owl.Assertion], list[owl.Assertion]]:
         """Candidates made minimal with respect to all of A, not just to what was near.
 
-        X less any one insertion must be consistent with A. Since that is antitone, many such sets
-        are tried as one batch; only
-        where that is inconsistent they are tried one by one.
+        X less any one insertion must be consistent with A. Since that is antitone, many such
+        sets are tried as one batch; only where that is inconsistent they are tried one by one.
         """
         done: dict[frozenset[owl.Assertion], list[owl.Assertion]] = {}
         open_ = {k: b for k, b in candidates.items() if len(k) > 1}
@@ -268,9 +263,7 @@ class Explainer(Justifier):
     def _smaller(
         self, key: frozenset[owl.Assertion], base: list[owl.Assertion], add_set: AddSet
     ) -> Iterable[tuple[frozenset[owl.Assertion], list[owl.Assertion]]]:
-        """``key`` itself if it is minimal, else a conflict inside it, found with more of A in
-        view.
-        """
+        """``key`` itself if it is minimal, else a conflict inside it, found with more of A in view."""
         for out in sorted(key, key=repr):
             rest = sorted(key - {out}, key=repr)
             smaller_set, groups = self.check(abox_of(rest))

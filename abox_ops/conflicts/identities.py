@@ -1,9 +1,8 @@
 """Individuals that a batch makes equal for certain, with the reasons.
 
 Only what unit propagation entails is listed (THEORY, "Beyond SHIQ(D), at no loss"): asserted
-equality, and the told neighbours of
-an element at which a ≤1 S.C is in force. Equalities that need a case distinction, such as most of
-≤n for n > 1, are not.
+equality, and the told neighbours of an element at which a ≤1 S.C is in force. Equalities that
+need a case distinction, such as most of ≤n for n > 1, are not.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from shiq.clause import ClausalTBox
 from shiq.model import Assertion, Axiom, ObjectPropertyAssertion, SameIndividual
 from shiq.roles import Role, role_of
 
-# : The individuals of one element of A ∪ A⁺, by the elements of A (and fresh individuals) that it
-# was made of.
+#: The individuals of one element of A ∪ A⁺, by the elements of A (and fresh individuals) that it
+#: was made of.
 Merged = Sequence[tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Reason why individuals are equal: ``assertions`` (those in ``inserted`` are the batch's) and
-    ``axioms``.
+    """Reason why individuals are equal: ``assertions`` (those in ``inserted`` are the batch's)
+    and ``axioms``.
     """
 
     assertions: tuple[Assertion, ...]
@@ -36,9 +35,9 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Individuals that are equal now: ``parts``: what was told apart before and is equal now, two
-    at least; ``reasons``: direct
-    ones, a spanning tree of the parts where all are direct."""
+    """Individuals that are equal now: ``parts``: what was told apart before and is equal now,
+    two at least; ``reasons``: direct ones, a spanning tree of the parts where all are direct.
+    """
 
     parts: tuple[tuple[str, ...], ...]
     reasons: tuple[Reason, ...]

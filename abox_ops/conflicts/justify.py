@@ -45,8 +45,8 @@ V = TypeVar("V")
 PATIENCE = 60.0
 #: Forms of conflicts with more rows are not compared up to the names of individuals.
 LONG = 60
-# : Checks a part of the batch: the add set, and its contradictory or inconsistent groups of
-# individuals.
+#: Checks a part of the batch: the add set, and its contradictory or inconsistent groups of
+#: individuals.
 Checker = Callable[[ABox], tuple[AddSet, list[tuple[str, ...]]]]
 #: Answers for modules, in order, within so many seconds.
 DecideInTime: TypeAlias = Callable[..., Sequence[Answer]]
@@ -59,17 +59,14 @@ class Justifier:
 
     ``tbox`` is the TBox as given; ``check`` decides (T, A ∪ X) for X ⊆ A⁺ incrementally.
 
-    ``limit``: how many conflicts at most; ``deadline``: `time.monotonic` by which to stop looking
-    for more. What was left is
-    in ``unexplained`` (groups known to be inconsistent) and ``complete`` (whether every minimal
-    conflict was found). ``unsure``
-    is set where something was taken to be consistent that was not decided. ``patience``: seconds
-    for making the base and the
-    axioms of one conflict minimal; what is left by then is given as it is, and marked. Insertions
-    are not bounded by it: who is
-    blamed does not depend on the machine's speed. ``above`` gives what checks on top of a part of
-    the batch that was accepted,
-    where that is cheaper.
+    ``limit``: how many conflicts at most; ``deadline``: `time.monotonic` by which to stop
+    looking for more. What was left is in ``unexplained`` (groups known to be inconsistent) and
+    ``complete`` (whether every minimal conflict was found). ``unsure`` is set where something
+    was taken to be consistent that was not decided. ``patience``: seconds for making the base
+    and the axioms of one conflict minimal; what is left by then is given as it is, and marked.
+    Insertions are not bounded by it: who is blamed does not depend on the machine's speed.
+    ``above`` gives what checks on top of a part of the batch that was accepted, where that is
+    cheaper.
     """
 
     tbox: owl.TBox
@@ -141,8 +138,9 @@ class Justifier:
 
     def _axioms(self, tbox: ClausalTBox, assertions: list[owl.Assertion]) -> list[owl.Axiom]:
         """A minimal set of axioms that contradicts ``assertions``. Conflicts that differ only in
-        individuals share it;
-        where they may differ in literals that the axioms tell apart, that is verified."""
+        individuals share it; where they may differ in literals that the axioms tell apart, that
+        is verified.
+        """
         rows, terms = rows_of(
             [line for a in assertions for text in assertion_lines(a) if (line := line_of(text))]
         )
@@ -185,8 +183,8 @@ class Justifier:
         elif not candidates or not self._refutes_with(candidates, assertions):
             candidates = relevant(self.tbox.axioms, assertions)
         # A proof is a good guess, which makes what follows ten times as fast. It is verified like
-        # any other; where there is no
-        # time for that, it is what is told, as not shown to be minimal.
+        # any other; where there is no time for that, it is what is told, as not shown to be
+        # minimal.
         proof, before = prove(assertions, candidates, (0,)), self.unsure
         if proof is not None and (
             self._refutes_with(proof.axioms, assertions) or self._is_too_much(assertions)
@@ -223,8 +221,8 @@ class Justifier:
         return bool(closure.contradictory), [m.module for m in modules(closure.kept)]
 
     def _refutes(self, tbox: ClausalTBox, assertions: list[owl.Assertion]) -> bool:
-        """Whether (T, ``assertions``) is inconsistent; an undetermined answer is not, and none is
-        given when time has run out.
+        """Whether (T, ``assertions``) is inconsistent; an undetermined answer is not, and none
+        is given when time has run out.
         """
         if self._is_too_much(assertions):
             return False
@@ -251,8 +249,8 @@ class Justifier:
         )
 
     def _attempts(self, tbox: ClausalTBox, parts: Sequence[Module]) -> Sequence[Answer]:
-        """Answers within a small budget; those about large modules are not remembered, since hardly
-        one comes twice.
+        """Answers within a small budget; those about large modules are not remembered, since
+        hardly one comes twice.
         """
         is_small = all(len(module.positive) <= SMALL for module in parts)
         return (self.decider.attempt if is_small else self.decider.attempt_once)(tbox, parts)
@@ -261,8 +259,8 @@ class Justifier:
         self, tbox: ClausalTBox, parts: Sequence[Module], decide: DecideInTime, attempt: Decide
     ) -> Sequence[Answer]:
         """The answers of ``decide``; while questions are counted those of ``attempt``, within a
-        small budget, where these say all
-        or no question may go beyond it."""
+        small budget, where these say all or no question may go beyond it.
+        """
         if not self._budget.is_counted:
             return decide(tbox, parts)
         answers = attempt(tbox, parts)
@@ -276,8 +274,8 @@ class Justifier:
         return decide(tbox, parts, HARD_SECONDS)
 
     def _is_too_much(self, assertions: Sequence[owl.Assertion]) -> bool:
-        """Whether there is no time for a question about ``assertions``, or it goes beyond what is
-        asked of one conflict.
+        """Whether there is no time for a question about ``assertions``, or it goes beyond what
+        is asked of one conflict.
         """
         if self._is_over() or self._budget.is_spent(len(assertions)):
             self.unsure = True
@@ -287,8 +285,8 @@ class Justifier:
     def _refuted(
         self, answers: Sequence[Answer], data: DataView, assertions: Sequence[owl.Assertion]
     ) -> bool:
-        """Whether ``answers`` about ``assertions`` refute; where they leave it open, told literals
-        may.
+        """Whether ``answers`` about ``assertions`` refute; where they leave it open, told
+        literals may.
         """
         verdicts = {answer.verdict for answer in answers}
         if Verdict.INCONSISTENT in verdicts:
@@ -349,9 +347,8 @@ class Justifier:
 
 def _may_tell_apart(axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion]) -> bool:
     """Whether what ``axioms`` say of ``assertions`` may depend on which literals these have. It
-    does not where no axiom is about
-    values, each literal denotes one, and no assertion says more of it. A contradiction without
-    axioms rests on such a literal.
+    does not where no axiom is about values, each literal denotes one, and no assertion says more
+    of it. A contradiction without axioms rests on such a literal.
     """
     theory = DataTheory()
     more = (a for a in assertions if not isinstance(a, owl.DataPropertyAssertion))

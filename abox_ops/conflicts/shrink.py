@@ -12,8 +12,8 @@ V = TypeVar("V")
 
 
 def shrink(items: Sequence[V], holds: Callable[[list[V]], bool]) -> list[V]:
-    """A minimal sublist of ``items`` with ``holds``, given that ``holds`` is monotone and true of
-    ``items``.
+    """A minimal sublist of ``items`` with ``holds``, given that ``holds`` is monotone and true
+    of ``items``.
 
     Removes halves first, then single items: about k·log(n/k) questions for k left of n.
     Deterministic.
@@ -37,10 +37,9 @@ def areas(items: Sequence[V], holds: Callable[[list[V]], bool]) -> list[list[V]]
     """Disjoint small sublists of ``items`` with ``holds``, given that it is monotone and true of
     ``items``.
 
-    Halves are looked at by themselves, so items that belong together should stand near each other:
-    then parts in which nothing
-    holds fall away at once. Where neither half holds alone, the list is narrowed as a whole. At
-    least one area is found.
+    Halves are looked at by themselves, so items that belong together should stand near each
+    other: then parts in which nothing holds fall away at once. Where neither half holds alone,
+    the list is narrowed as a whole. At least one area is found.
 
     >>> [len(a) <= SMALL for a in areas(list(range(1000)), lambda part: {3, 4} <= set(part) or {700, 705} <= set(part))]
     [True, True]

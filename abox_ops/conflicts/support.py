@@ -2,9 +2,8 @@
 inconsistent by itself.
 
 An add set holds told literals that came from afar, along role assertions that were then dropped.
-`supports` gives growing sets
-of assertions of A ∪ A⁺: first what the elements say themselves, then what gave them their literals,
-then whatever is near.
+`supports` gives growing sets of assertions of A ∪ A⁺: first what the elements say themselves,
+then what gave them their literals, then whatever is near.
 """
 
 from __future__ import annotations
@@ -45,11 +44,10 @@ class Supports:
     def sets(
         self, individuals: Iterable[str], *, told_only: bool = False
     ) -> Iterator[list[Assertion]]:
-        """Growing lists of assertions around ``individuals`` (members of one or more elements), the
-        last one everything that
-        is connected with them by role assertions; ``told_only``: everything that gives them their
-        told literals. Once there are
-        many individuals, a list has twice as many as the one before it, or nothing comes after it.
+        """Growing lists of assertions around ``individuals`` (members of one or more elements),
+        the last one everything that is connected with them by role assertions; ``told_only``:
+        everything that gives them their told literals. Once there are many individuals, a list
+        has twice as many as the one before it, or nothing comes after it.
 
         Stops because the individuals in play grow within a finite set.
         """
@@ -83,8 +81,8 @@ class Supports:
                 yield self._among(inside)
 
     def _count_links(self, fresh: Iterable[str]) -> None:
-        """Count for each individual how many of those inside have role assertions to it, now that
-        ``fresh`` are inside too.
+        """Count for each individual how many of those inside have role assertions to it, now
+        that ``fresh`` are inside too.
         """
         self.fetch(fresh)
         self._linked.update(
@@ -148,8 +146,8 @@ class Supports:
         return sorted(found, key=lambda a: (max(place[i] for i in individuals_of(a)), repr(a)))
 
     def _suppliers(self, individual: str, inside: dict[str, None], *, every: bool) -> Iterator[str]:
-        """Neighbours outside that give ``individual`` literals which ``inside`` does not yield, or
-        make it equal to another.
+        """Neighbours outside that give ``individual`` literals which ``inside`` does not yield,
+        or make it equal to another.
         """
         self._fetch_labels([individual, *(other for _, other in self._half_edges(individual))])
         label = self._told[individual]
@@ -180,11 +178,10 @@ class Supports:
         yield from self._joining(individual, inside)
 
     def _joining(self, individual: str, inside: dict[str, None]) -> Iterator[str]:
-        """Centres outside with role assertions to ``individual`` and to another of ``inside``: they
-        may make the two equal;
-        and the individuals that are asserted the same. What is different from many contradicts
-        where it is one of them: that is
-        inside then."""
+        """Centres outside with role assertions to ``individual`` and to another of ``inside``:
+        they may make the two equal; and the individuals that are asserted the same. What is
+        different from many contradicts where it is one of them: that is inside then.
+        """
         for assertion in self.about(individual):
             if not isinstance(assertion, ObjectPropertyAssertion | DifferentIndividuals):
                 yield from (other for other in individuals_of(assertion) if other not in inside)

@@ -1,5 +1,5 @@
-"""What the contradictions of many groups rest on, where told literals alone show them: worked out
-for all of them together.
+"""What the contradictions of many groups rest on, where told literals alone show them: worked
+out for all of them together.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from shiq.model import Assertion, ClassAssertion
 Group: TypeAlias = tuple[str, ...]
 
 
-# : A region with more assertions than so many for each group, or so many in all, is not made larger
-# for all of them together.
+#: A region with more assertions than so many for each group, or so many in all, is not made larger
+#: for all of them together.
 MOST_FOR_A_GROUP, MOST = 40, 60
-# : Groups at which a core behind one that is known is looked for, and the largest region that is
-# searched for it.
+#: Groups at which a core behind one that is known is looked for, and the largest region that is
+#: searched for it.
 LOOKS_BEHIND, MOST_BEHIND = 32, 200
 
 
@@ -30,10 +30,9 @@ class ToldCores:
     """Search for the cores of ``groups``: sets of assertions that are inconsistent by themselves.
 
     known: conflicts of a single insertion; no other minimal conflict has one of these, so cores
-    have none.
-    is_enough: whether no more cores are wanted, by how many there are.
-    by_group: the groups at which told literals clash; without a core where only what is known makes
-    them clash.
+    have none. is_enough: whether no more cores are wanted, by how many there are. by_group: the
+    groups at which told literals clash; without a core where only what is known makes them
+    clash.
     """
 
     supports: Supports
@@ -45,8 +44,8 @@ class ToldCores:
 
     def run(self) -> dict[Group, list[list[Assertion]]]:
         """Look around all groups together, further and further, until each is shown to clash,
-        nothing more is told, or
-        there is much around them."""
+        nothing more is told, or there is much around them.
+        """
         open_ = list(self.groups)
         most = max(MOST, MOST_FOR_A_GROUP * len(open_))
         for region in self.supports.sets(
@@ -74,8 +73,8 @@ class ToldCores:
         return self.by_group[group]
 
     def derive(self, assertions: Iterable[Assertion]) -> ToldDerivation:
-        """The told literals by ``assertions``: those of the base are reasons rather than those that
-        are inserted.
+        """The told literals by ``assertions``: those of the base are reasons rather than those
+        that are inserted.
         """
         found = ToldDerivation(self.supports.space, self.data)
         base, inserted = self.supports.split(assertions)
@@ -86,8 +85,8 @@ class ToldCores:
     def _peel(
         self, derivation: ToldDerivation, region: Sequence[Assertion], groups: Sequence[Group]
     ) -> None:
-        """Take a core of each of ``groups``, then one of the rest without the insertions of these,
-        until no group clashes.
+        """Take a core of each of ``groups``, then one of the rest without the insertions of
+        these, until no group clashes.
 
         Stops because insertions go each time.
         """
@@ -114,10 +113,9 @@ class ToldCores:
 
 @dataclass
 class HiddenCores:
-    """Search for cores that share an insertion with the known one of their group, and so would show
-    only when all conflicts are
-    searched for. It is made at few groups, and each combination of classes and properties is given
-    once.
+    """Search for cores that share an insertion with the known one of their group, and so would
+    show only when all conflicts are searched for. It is made at few groups, and each combination
+    of classes and properties is given once.
 
     left: groups that may still be looked at; forms: the combinations that were met.
     """

@@ -1,10 +1,9 @@
 """In which order contradictory groups are explained: cause by cause in turn.
 
-What a group's cause is shows when one of its conflicts is known. Until then, groups with the same
-told labels count as of one
-cause. Of these kinds of groups the largest comes first, then always the one that is least like
-those before it: so causes that
-have nothing in common are met early, however many groups the first of them has.
+What a group's cause is shows when one of its conflicts is known. Until then, groups with the
+same told labels count as of one cause. Of these kinds of groups the largest comes first, then
+always the one that is least like those before it: so causes that have nothing in common are met
+early, however many groups the first of them has.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ ORDERED = 300
 
 
 class Turns:
-    """The groups that are not drawn yet, in lines: one for each cause that is known, and for each
-    kind whose cause is not.
+    """The groups that are not drawn yet, in lines: one for each cause that is known, and for
+    each kind whose cause is not.
     """
 
     def __init__(self, groups: Sequence[Group], labels: Mapping[str, Label]) -> None:
@@ -75,9 +74,9 @@ class Turns:
         return self._kinds[group] not in self._unknown
 
     def learn(self, group: Group, cause: Hashable, core: Label) -> None:
-        """Note that ``cause`` is that of all groups like ``group``, and, unless ``core`` is empty,
-        of those of one label that has
-        all of it. What is known already stays."""
+        """Note that ``cause`` is that of all groups like ``group``, and, unless ``core`` is
+        empty, of those of one label that has all of it. What is known already stays.
+        """
         kinds = [
             kind for kind in self._unknown if core != EMPTY and len(kind) == 1 and _has(kind, core)
         ]
@@ -97,8 +96,8 @@ def _has(kind: Kind, core: Label) -> bool:
 
 
 def _unlike_first(waiting: Mapping[Kind, Sequence[Group]]) -> list[Kind]:
-    """The kinds, the one with most groups first, then always the one that is least like all before
-    it.
+    """The kinds, the one with most groups first, then always the one that is least like all
+    before it.
     """
     by_size = sorted(waiting, key=lambda kind: -len(waiting[kind]))
     joined = {kind: _joined(kind) for kind in by_size[:ORDERED]}

@@ -2,9 +2,8 @@
 assertions").
 
 The merge classes of A are part of its index. For a batch they are recomputed where a centre's
-labels, role assertions or
-neighbours' labels changed: classes that such a centre may have made are dissolved, and all centres
-around them asked again.
+labels, role assertions or neighbours' labels changed: classes that such a centre may have made
+are dissolved, and all centres around them asked again.
 """
 
 from __future__ import annotations
@@ -25,9 +24,7 @@ from shiq.roles import Role
 
 @dataclass(frozen=True)
 class ClassCounts:
-    """Counts of each of ``classes``: |∪E| + max G; the (class, element) pairs of ∪E; whether G >
-    0.
-    """
+    """Counts of each of ``classes``: |∪E| + max G; the (class, element) pairs of ∪E; whether G > 0."""
 
     classes: Ints
     total: Ints
@@ -40,8 +37,8 @@ class Counts:
     """Merge classes of ``graph`` under its present labels. ``class_of`` gives the class of each
     number, by one of its numbers.
 
-    Only what a clause with a ≤n or a ≥-atom speaks of matters here, so labels are cut down to that:
-    few distinct ones are left.
+    Only what a clause with a ≤n or a ≥-atom speaks of matters here, so labels are cut down to
+    that: few distinct ones are left.
     """
 
     def __init__(self, calculus: Calculus, graph: Graph) -> None:
@@ -55,8 +52,8 @@ class Counts:
     # -----------------------------------------------------------------------------------
 
     def _sync(self) -> None:
-        """Takes in elements that the graph has met meanwhile, in the merge classes that they have
-        in A.
+        """Takes in elements that the graph has met meanwhile, in the merge classes that they
+        have in A.
         """
         known = len(self.class_of)
         if known == len(self.graph):
@@ -105,10 +102,10 @@ class Counts:
 
     def of_batch(self, changed: Ints, detached: Ints, *, everywhere: bool = False) -> None:
         """The merge classes of A ∪ A⁺, where the labels of ``changed`` elements, or what they
-        consist of, or their role
-        assertions are not those of A; ``detached`` are those that deletions have changed.
-        ``everywhere``: at every element of the
-        graph, which is all of A ∪ A⁺."""
+        consist of, or their role assertions are not those of A; ``detached`` are those that
+        deletions have changed. ``everywhere``: at every element of the graph, which is all of A
+        ∪ A⁺.
+        """
         if not self.calculus.space.m_type:
             return
         if everywhere:
@@ -132,9 +129,9 @@ class Counts:
         return unique(target)
 
     def _dissolve(self, dirty: Ints, detached: Ints) -> Ints:
-        """Takes apart every class that the class of a ``dirty`` element may have made, and so on,
-        and those of the ``detached``
-        elements; gives the elements whose classes have to be asked again.
+        """Takes apart every class that the class of a ``dirty`` element may have made, and so
+        on, and those of the ``detached`` elements; gives the elements whose classes have to be
+        asked again.
 
         Stops because a class is taken apart once.
         """
@@ -156,9 +153,7 @@ class Counts:
             around = unique(np.concatenate([around, self._neighbours(loose)]))
 
     def _merge(self, classes: Ints) -> None:
-        """Unites from ``classes`` on until nothing grows. Stops because classes only grow
-        together.
-        """
+        """Unites from ``classes`` on until nothing grows. Stops because classes only grow together."""
         queue = unique(classes)
         while len(queue):
             self.graph.expand(self.members(queue))
@@ -234,9 +229,7 @@ class Counts:
     def _generated(
         self, clause: CompiledClause, classes: Ints, members: Ints, edges: tuple[Ints, Ints, Ints]
     ) -> Ints:
-        """max G by class: needs below S at one member, and what may take the class as its
-        witness.
-        """
+        """max G by class: needs below S at one member, and what may take the class as its witness."""
         below = self.calculus.below(clause)
         position = classes.searchsorted(self.class_of[members])
         found = np.zeros(len(classes), np.int64)
@@ -247,8 +240,8 @@ class Counts:
         return found
 
     def _own(self, below: frozenset[Role], members: Ints, edges: tuple[Ints, Ints, Ints]) -> Ints:
-        """Σ k over the needed ≥k R.D of each member with R among ``below``; a k of 1 counts 0 where
-        a told neighbour meets it.
+        """Σ k over the needed ≥k R.D of each member with R among ``below``; a k of 1 counts 0
+        where a told neighbour meets it.
         """
         calculus, labels = self.calculus, self.calculus.table.labels
         found, inverse, _ = distinct(self._label[members])
@@ -278,8 +271,8 @@ class Counts:
         edges: tuple[Ints, Ints, Ints],
         found: Ints,
     ) -> None:
-        """Adds to ``found`` what may take a class as its witness: asserted neighbours that need it,
-        and members' children.
+        """Adds to ``found`` what may take a class as its witness: asserted neighbours that need
+        it, and members' children.
         """
         table, needed = self.calculus.table, self.calculus.needs.needed
         source, _, target = edges

@@ -2,9 +2,8 @@
 (THEORY, "Border rules").
 
 Merge classes exist twice: those of I, made here from the labels that a patch gives its elements,
-and those that the certified
-model knows outside, which are stored. A class is named by a *code*: twice a number, and one more
-inside I.
+and those that the certified model knows outside, which are stored. A class is named by a *code*:
+twice a number, and one more inside I.
 """
 
 from __future__ import annotations
@@ -22,17 +21,16 @@ from abox_ops.labels.columns import Calculus
 from abox_ops.labels.numbered import Bools
 from shiq.columns.arrays import NONE, Ints, distinct, row_codes, unique
 
-# : Why neighbours are made one class: they are counted; there are witnesses of their own; and a bit
-# for each kind of taker.
+#: Why neighbours are made one class: they are counted; there are witnesses of their own; and a bit
+#: for each kind of taker.
 _TIED, _OWN = 1, 2
 
 
 class _Overfull:
     """What is known of one clause while classes grow, by element. ``elements``: those of a class
-    over which it may be broken, as
-    it then may for good; ``tied``: by what reasons its neighbours were made one class already, a
-    bit for each; ``hub``: one of
-    those, or -1."""
+    over which it may be broken, as it then may for good; ``tied``: by what reasons its
+    neighbours were made one class already, a bit for each; ``hub``: one of those, or -1.
+    """
 
     def __init__(self, elements: Bools) -> None:
         self.elements = elements
@@ -41,11 +39,11 @@ class _Overfull:
 
 
 class FineCounts(GroupCounts):
-    """Counts of ``graph`` under ``labels()`` (by number, as many as the graph has by now); classes
-    of the ``inside`` elements.
-    ``remembered``: what earlier counts of the graph have left. ``contradictory``: elements of I
-    that are in no merge class, of I
-    or of the outside (THEORY, "Contradictory elements")."""
+    """Counts of ``graph`` under ``labels()`` (by number, as many as the graph has by now);
+    classes of the ``inside`` elements. ``remembered``: what earlier counts of the graph have
+    left. ``contradictory``: elements of I that are in no merge class, of I or of the outside
+    (THEORY, "Contradictory elements").
+    """
 
     def __init__(
         self,
@@ -74,9 +72,9 @@ class FineCounts(GroupCounts):
         return flag_of(self._inside, elements)
 
     def outside_classes(self) -> Ints:
-        """For each number of the graph one of its merge class: that of the certified model where it
-        knows the number, else
-        that of the element's own group."""
+        """For each number of the graph one of its merge class: that of the certified model where
+        it knows the number, else that of the element's own group.
+        """
         known = len(self._outside)
         if known < len(self.graph):
             number = np.arange(known, len(self.graph), dtype=np.int64)
@@ -92,9 +90,9 @@ class FineCounts(GroupCounts):
         return found
 
     def pairs(self, classes: Ints) -> tuple[Ints, Ints]:
-        """(code, element) for every element of the classes; of those outside, elements that are in
-        I now are among them, unless
-        they are contradictory."""
+        """(code, element) for every element of the classes; of those outside, elements that are
+        in I now are among them, unless they are contradictory.
+        """
         rep, out = self.graph.rep, self.outside_classes()
         is_in = classes % 2 == 1
         own, others = (flags(len(rep), classes[chosen] // 2) for chosen in (is_in, ~is_in))
@@ -111,8 +109,8 @@ class FineCounts(GroupCounts):
         return np.concatenate([self._class[inner] * 2 + 1, code]), np.concatenate([inner, element])
 
     def with_mates(self, chosen: Bools) -> Bools:
-        """The elements in ``chosen`` (a flag by number), and all of a merge class with one of them:
-        inside, outside, or both.
+        """The elements in ``chosen`` (a flag by number), and all of a merge class with one of
+        them: inside, outside, or both.
         """
         rep, out = self.graph.rep, self.outside_classes()
         parts = longer(chosen, len(rep))[rep]
@@ -124,8 +122,8 @@ class FineCounts(GroupCounts):
         return found
 
     def class_numbers(self) -> Ints:
-        """The merge class of each number: one of the elements that its class in I has; itself for
-        those outside.
+        """The merge class of each number: one of the elements that its class in I has; itself
+        for those outside.
         """
         return np.concatenate([self._class, np.arange(len(self._class), len(self.graph))])
 
@@ -138,8 +136,8 @@ class FineCounts(GroupCounts):
 
     def is_within(self, elements: Ints, clause: CompiledClause) -> Bools:
         """Whether ``clause`` cannot be broken at each element of I: over its merge class, or
-        outside over that of the certified
-        model less what is in I."""
+        outside over that of the certified model less what is in I.
+        """
         known = self._within.setdefault(clause.index, {})
         codes, inverse, _ = distinct(self.classes(elements))
         new = np.array([c for c in codes.tolist() if c not in known], np.int64)
@@ -192,10 +190,9 @@ class FineCounts(GroupCounts):
     def _ties(
         self, clause: CompiledClause, members: Ints, group: Ints, count: int, state: _Overfull
     ) -> tuple[Ints, Ints]:
-        """Pairs of elements of I that have to be of one class, since ``clause`` may be broken over
-        all of these groups: ∪E, and
-        what may take a member for its witness, or, if a member has witnesses of its own there,
-        every neighbour.
+        """Pairs of elements of I that have to be of one class, since ``clause`` may be broken
+        over all of these groups: ∪E, and what may take a member for its witness, or, if a member
+        has witnesses of its own there, every neighbour.
 
         A member whose neighbours were tied for all these reasons before stands for them by its hub.
         """

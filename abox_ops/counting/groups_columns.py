@@ -1,5 +1,5 @@
-"""E and G over groups of elements, in columns: `abox_ops.counting.reference` with ``fine`` (THEORY,
-"Border rules").
+"""E and G over groups of elements, in columns: `abox_ops.counting.reference` with ``fine``
+(THEORY, "Border rules").
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Edges:
 
 class GroupCounts:
     """Counts of ``graph`` under ``labels()`` (by number, as many as the graph has by now).
-    ``remembered``: what earlier counts of
-    the graph have left."""
+    ``remembered``: what earlier counts of the graph have left.
+    """
 
     def __init__(
         self,
@@ -175,8 +175,8 @@ class GroupCounts:
         return found
 
     def _unmet(self, need: AtLeast, elements: Ints) -> Bools:
-        """Which elements have ``need``, and, if it is for one witness, no told neighbour that meets
-        it.
+        """Which elements have ``need``, and, if it is for one witness, no told neighbour that
+        meets it.
         """
         found = self._has(need, elements)
         if need.n > 1 or need.is_loop or not found.any():
@@ -205,9 +205,9 @@ class GroupCounts:
         return flags(count, group[~self._seen(members, lambda: self._view.denied(bit))])
 
     def _asked(self, taken: dict[AtLeast, Bools], edges: Edges) -> Bools:
-        """Which ``edges`` lead to those that may take a member for their witness and so become its
-        S-neighbours; ``taken``: which
-        groups may be taken at all."""
+        """Which ``edges`` lead to those that may take a member for their witness and so become
+        its S-neighbours; ``taken``: which groups may be taken at all.
+        """
         asked = np.zeros(len(edges.source), np.bool_)
         if not taken:
             return asked

@@ -1,6 +1,6 @@
 """Merge classes of a range of A: `abox_ops.counting.fine_columns`, where the classes are made in
-rounds over all ranges (THEORY,
-"By ranges of ids")."""
+rounds over all ranges (THEORY, "By ranges of ids").
+"""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class RangeCounts(FineCounts):
         super().__init__(calculus, graph, labels, np.zeros(len(graph), np.bool_))
 
     def ties(self, elements: Ints) -> tuple[Ints, Ints]:
-        """Pairs of elements that have to be of one class, since the classes of ``elements`` are as
-        they are.
+        """Pairs of elements that have to be of one class, since the classes of ``elements`` are
+        as they are.
         """
         codes = unique(self.classes(elements))
         code, member = self.pairs(codes)

@@ -2,8 +2,7 @@
 assertions").
 
 *E*: the asserted S-neighbours of an element that may be C. *G*: how many more it can be made to
-have. A *merge class* is what
-may have to be equal; counts are taken over a class, of elements.
+have. A *merge class* is what may have to be equal; counts are taken over a class, of elements.
 """
 
 from __future__ import annotations
@@ -21,16 +20,14 @@ from shiq.roles import Role
 
 @dataclass
 class _Count:
-    """What one m-type clause sees of one merge class: E, and the parts of G. All of it only grows
-    when classes merge.
+    """What one m-type clause sees of one merge class: E, and the parts of G. All of it only
+    grows when classes merge.
 
-    ``own``: the most needs below S at one member. ``asking``: by ≥-atom that could make a member an
-    S-neighbour of another
-    element, the neighbours that may need it. ``takers``: those of these atoms whose filler some
-    member may be. ``children``:
-    all needs of the members. ``near``: all neighbours of active members, and these where they may
-    be their own. ``is_full``: the
-    bound can be broken.
+    ``own``: the most needs below S at one member. ``asking``: by ≥-atom that could make a member
+    an S-neighbour of another element, the neighbours that may need it. ``takers``: those of
+    these atoms whose filler some member may be. ``children``: all needs of the members.
+    ``near``: all neighbours of active members, and these where they may be their own.
+    ``is_full``: the bound can be broken.
     """
 
     everyone: set[str]
@@ -74,9 +71,10 @@ class _Count:
         return self.near if self.generates else set()
 
     def keep_representatives(self, among: frozenset[str]) -> None:
-        """Drops all but one element of each set that `joined` is the union of: they were put into
-        one merge class, since the
-        bound is broken, so that one stands for all when the class is counted again."""
+        """Drops all but one element of each set that `joined` is the union of: they were put
+        into one merge class, since the bound is broken, so that one stands for all when the
+        class is counted again.
+        """
         if self.fine:
             for atom in self.takers & self.asking.keys() if not self.own else ():
                 self.asking[atom] = set(list(self.asking[atom] & among)[:1])
@@ -96,8 +94,8 @@ class _Count:
 
 
 class Counting:
-    """E and G of single elements, or of given groups, of one element graph under one assignment of
-    labels.
+    """E and G of single elements, or of given groups, of one element graph under one assignment
+    of labels.
 
     ``fine``: G as in THEORY, "Border rules": a met need of one witness makes no further
     S-neighbour, and E is not counted again.
@@ -199,9 +197,9 @@ class Counting:
 
 
 class Counts(Counting):
-    """E, G and merge classes of one element graph under one assignment of labels; centres ``among``
-    the elements, if given: only
-    these are put into classes."""
+    """E, G and merge classes of one element graph under one assignment of labels; centres
+    ``among`` the elements, if given: only these are put into classes.
+    """
 
     def __init__(
         self,
@@ -220,8 +218,8 @@ class Counts(Counting):
             self._merge()
 
     def is_within(self, element: str, clause: CompiledClause) -> bool:
-        """Whether |∪E| + max G ≤ n over the merge class of ``element``: the clause cannot be broken
-        there.
+        """Whether |∪E| + max G ≤ n over the merge class of ``element``: the clause cannot be
+        broken there.
         """
         counts = self._counts[self.classes.find(element)]
         return not counts[self.space.m_type.index(clause)].is_full

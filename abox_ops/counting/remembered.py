@@ -15,9 +15,10 @@ from shiq.columns.arrays import NONE, Ints
 
 
 class CountedLabels(NamedTuple):
-    """What counting reads of the label of each element, by number: all of it, of the element itself
-    and of its neighbours; the
-    fillers of ≥-atoms, of their neighbours too, who may be witnesses."""
+    """What counting reads of the label of each element, by number: all of it, of the element
+    itself and of its neighbours; the fillers of ≥-atoms, of their neighbours too, who may be
+    witnesses.
+    """
 
     label: Ints
     fillers: Ints

@@ -19,8 +19,9 @@ _NO_ROWS = np.zeros(0, np.bool_)
 
 class CountingView:
     """Labels as rows of bits, of the atoms that counting depends on: what
-    `abox_ops.counting.reference` asks of one label, asked
-    of all, and remembered: there is one for a calculus."""
+    `abox_ops.counting.reference` asks of one label, asked of all, and remembered: there is one
+    for a calculus.
+    """
 
     def __init__(self, calculus: Calculus) -> None:
         self.calculus = calculus
@@ -116,8 +117,8 @@ class CountingView:
         return tuple(self._atoms)
 
     def takers(self, clause: CompiledClause) -> tuple[AtLeast, ...]:
-        """The ≥k R.D of which a witness is an S-neighbour of whoever ``clause`` is about, by R⁻ ⊑*
-        S.
+        """The ≥k R.D of which a witness is an S-neighbour of whoever ``clause`` is about, by R⁻
+        ⊑* S.
         """
         return self._among(clause)[0]
 

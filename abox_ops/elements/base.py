@@ -1,9 +1,8 @@
-"""What an engine over columns holds of A: sorted tables with dictionaries, in memory, in a store,
-or either less deletions.
+"""What an engine over columns holds of A: sorted tables with dictionaries, in memory, in a
+store, or either less deletions.
 
-Individuals are *nodes* (integers). A batch numbers its fresh individuals and its own literals and
-complex assertions from
-`FRESH` on, so that both kinds go through the same columns.
+Individuals are *nodes* (integers). A batch numbers its fresh individuals and its own literals
+and complex assertions from `FRESH` on, so that both kinds go through the same columns.
 """
 
 from __future__ import annotations
@@ -289,8 +288,8 @@ class LessTable:
 
 @dataclass(frozen=True, eq=False)
 class OverBase:
-    """A base laid over another one: every question is passed on to ``base``, but for those that a
-    subclass answers itself.
+    """A base laid over another one: every question is passed on to ``base``, but for those that
+    a subclass answers itself.
     """
 
     base: Base

@@ -1,11 +1,9 @@
 """The part of A ∪ A⁺ that a check has looked at, by element, as arrays.
 
-An *element* is a class of individuals of A that are equal for certain, or a fresh individual; it is
-numbered when it is met.
-Elements that the batch makes equal are joined: `rep` gives the element that stands for each. What
-an element consists of is
-fetched when it is *gathered*, its role assertions when it is *expanded*; of the others only the
-label in A is known.
+An *element* is a class of individuals of A that are equal for certain, or a fresh individual; it
+is numbered when it is met. Elements that the batch makes equal are joined: `rep` gives the
+element that stands for each. What an element consists of is fetched when it is *gathered*, its
+role assertions when it is *expanded*; of the others only the label in A is known.
 """
 
 from __future__ import annotations
@@ -26,8 +24,8 @@ from shiq.columns.arrays import NONE, Columns, Ints, grown, positions, ranges, u
 from shiq.columns.rows import DIFFERENT, SAME
 from shiq.roles import Role, RoleBox, role_of
 
-# : A literal that a complex assertion comes to: (class name, whether positive); ⊥ as (owl:Nothing,
-# True).
+#: A literal that a complex assertion comes to: (class name, whether positive); ⊥ as (owl:Nothing,
+#: True).
 NameLiteral = tuple[str, bool]
 
 _NO_FLAGS = np.zeros(0, np.bool_)
@@ -74,12 +72,11 @@ class Rare:
 
 class Graph:
     """Element graph in columns, grown as elements are looked at: ``label`` is told⁺ (or whatever
-    the criterion reads) of each
-    element, ``old`` told in A less the deletions.
+    the criterion reads) of each element, ``old`` told in A less the deletions.
 
-    ``group``: the merge class in A of an element, by the base's number. All columns are by element
-    number; use `rep`. ``edges``
-    are by `rep` already; ``by_node``: they have the nodes of their ends too.
+    ``group``: the merge class in A of an element, by the base's number. All columns are by
+    element number; use `rep`. ``edges`` are by `rep` already; ``by_node``: they have the nodes
+    of their ends too.
     """
 
     def __init__(
@@ -132,8 +129,8 @@ class Graph:
         return keys
 
     def locate(self, keys: Ints) -> Ints:
-        """The numbers of elements given by the base's number of them; those not met before are met
-        now.
+        """The numbers of elements given by the base's number of them; those not met before are
+        met now.
         """
         if not len(keys):
             return NONE
@@ -208,8 +205,8 @@ class Graph:
     # --------------------------------------------------------------------------------------
 
     def gather(self, reps: Ints) -> None:
-        """Fetches the members of ``reps``, their pairs and complex assertions (where that was not
-        done before).
+        """Fetches the members of ``reps``, their pairs and complex assertions (where that was
+        not done before).
         """
         if not self._is_joined and self.gathered[reps].all():
             return
@@ -253,8 +250,8 @@ class Graph:
         return node[order], element[order]
 
     def meet_insertions(self) -> None:
-        """Meets the inserted role assertions, from both ends; what A asserts there is fetched as it
-        is asked for (`follow`).
+        """Meets the inserted role assertions, from both ends; what A asserts there is fetched as
+        it is asked for (`follow`).
         """
         rows = dict(self.whole.inserted["half_edges"].columns)
         self._add_edges(
@@ -265,8 +262,9 @@ class Graph:
 
     def follow(self, elements: Bools) -> None:
         """Expands those of ``elements`` (a flag by number) that are not as in A, where
-        `meet_insertions` has put that off. Others
-        send nothing along the role assertions of A that has not arrived."""
+        `meet_insertions` has put that off. Others send nothing along the role assertions of A
+        that has not arrived.
+        """
         if self._has_insertions:
             self.expand(
                 (elements & ((self.label != self.old) | self.is_new())[: len(elements)]).nonzero()[
@@ -363,8 +361,8 @@ class Graph:
         return source[rows], role[rows], target[rows]
 
     def with_readers(self, chosen: Bools) -> Bools:
-        """The elements in ``chosen`` (a flag by number), and those of which known role assertions
-        lead to one of them.
+        """The elements in ``chosen`` (a flag by number), and those of which known role
+        assertions lead to one of them.
         """
         found = longer(chosen, len(self))
         if chosen.any():
@@ -396,9 +394,7 @@ class _BySource:
         self._sorted = np.zeros(0, np.int32)
 
     def rows(self, column: Ints, chosen: Bools) -> Ints | Bools:
-        """The rows of ``column`` with a number that is ``chosen``, ascending, or a flag for
-        each.
-        """
+        """The rows of ``column`` with a number that is ``chosen``, ascending, or a flag for each."""
         if len(column) < _MANY or np.count_nonzero(chosen) * _SPARSE > len(column):
             found: Bools = chosen[column]
             return found
@@ -413,14 +409,14 @@ class _BySource:
         return np.concatenate([np.sort(self._order[known].astype(np.int64)), later])
 
 
-# : Rows from which on an order by source is kept; how much fewer must be asked for that it is
-# looked up.
+#: Rows from which on an order by source is kept; how much fewer must be asked for that it is looked
+#: up.
 _MANY, _SPARSE = 1 << 14, 32
 
 
 class ElementFlags:
-    """A flag by element number, as a field of what has a ``graph``; elements that are met later are
-    not meant.
+    """A flag by element number, as a field of what has a ``graph``; elements that are met later
+    are not meant.
     """
 
     def __set_name__(self, _: type, name: str) -> None:
@@ -439,8 +435,8 @@ class ElementFlags:
 
 
 def numbers_of(graph: Graph, keys: Ints) -> Ints:
-    """The element of ``graph`` for each of the base's numbers, by its `rep`; -1 for one that it has
-    not met.
+    """The element of ``graph`` for each of the base's numbers, by its `rep`; -1 for one that it
+    has not met.
     """
     at, is_known = graph._places(keys)
     found = np.full(len(keys), -1, np.int64)

@@ -1,12 +1,10 @@
-"""Assertions in normal form: literals, role and data assertions on names, (in)equalities; complex
-ones by definition.
+"""Assertions in normal form: literals, role and data assertions on names, (in)equalities;
+complex ones by definition.
 
-A complex class assertion a:C becomes a:Q with Q ⊑ C; ¬R(a, b) with R not simple, or above one that
-may have loops without an
-assertion that says so, becomes a:∀R.¬N, b:N with N for b alone (THEORY, "DL-clauses"). The names
-are a function of C and of b,
-so that A and A⁺ agree on them. `vocabulary`: what a batch brings that a TBox does not speak of
-(THEORY, "Beyond SHIQ(D), at no
+A complex class assertion a:C becomes a:Q with Q ⊑ C; ¬R(a, b) with R not simple, or above one
+that may have loops without an assertion that says so, becomes a:∀R.¬N, b:N with N for b alone
+(THEORY, "DL-clauses"). The names are a function of C and of b, so that A and A⁺ agree on them.
+`vocabulary`: what a batch brings that a TBox does not speak of (THEORY, "Beyond SHIQ(D), at no
 loss").
 """
 
@@ -26,8 +24,8 @@ NAMED = "urn:shiq:fresh:individual:"
 @dataclass(frozen=True, slots=True)
 class NormalAssertions:
     """Assertions in normal form: ``assertions``: class assertions on a (negated) name, and every
-    other kind but non-simple
-    negative role assertions; a:⊤ is gone, a:¬⊤ is a:⊥. ``definitions``: the Q ⊑ C that they need.
+    other kind but non-simple negative role assertions; a:⊤ is gone, a:¬⊤ is a:⊥.
+    ``definitions``: the Q ⊑ C that they need.
     """
 
     assertions: tuple[owl.Assertion, ...]

@@ -23,8 +23,9 @@ from shiq.columns.arrays import (
 @dataclass(frozen=True, eq=False)
 class StoredPartition:
     """Partition as a store keeps it: ``by_member``: (member, group) and ``by_group``: (group,
-    member), of the classes that have
-    more than one member. A group is named by one of its members."""
+    member), of the classes that have more than one member. A group is named by one of its
+    members.
+    """
 
     by_member: Table
     by_group: Table
@@ -69,8 +70,8 @@ class StoredPartition:
 @dataclass(frozen=True, eq=False)
 class OverlaidPartition(StoredPartition):
     """Partition patched in a few places: another grouping but for ``patched`` ids (ascending),
-    whole groups of it, which are in
-    the groups ``into`` now."""
+    whole groups of it, which are in the groups ``into`` now.
+    """
 
     patched: Ints
     into: Ints
@@ -112,8 +113,8 @@ def grouping(member: Ints, group: Ints) -> StoredPartition:
 
 
 def of_several(member: Ints, group: Ints) -> tuple[Ints, Ints]:
-    """(member, group) of the groups that have more than one of the (distinct) members, each named
-    by its least one.
+    """(member, group) of the groups that have more than one of the (distinct) members, each
+    named by its least one.
     """
     if not len(member):
         return member, group
@@ -124,8 +125,8 @@ def of_several(member: Ints, group: Ints) -> tuple[Ints, Ints]:
 
 
 def components(count: int, first: Ints, second: Ints) -> Ints:
-    """The least number of its component for each of 0 … count-1, where first[i] and second[i] are
-    connected.
+    """The least number of its component for each of 0 … count-1, where first[i] and second[i]
+    are connected.
 
     Stops because every round with an open pair makes two components one.
     """
@@ -145,8 +146,8 @@ def components(count: int, first: Ints, second: Ints) -> Ints:
 
 
 def lifted(grouping: StoredPartition, lost: Ints, left: Ints, origin: Ints) -> OverlaidPartition:
-    """``grouping`` with, in the place of the elements ``lost``, what is ``left`` of them: left[i]
-    of origin[i].
+    """``grouping`` with, in the place of the elements ``lost``, what is ``left`` of them:
+    left[i] of origin[i].
     """
     group, member = grouping.members(unique(grouping.of(lost)))
     stays = ~is_in(member, lost)

@@ -1,5 +1,5 @@
-"""Equal individuals as one element: union-find over individuals, and over whatever else may have to
-be one.
+"""Equal individuals as one element: union-find over individuals, and over whatever else may have
+to be one.
 
 >>> classes = Partition()
 >>> classes.union("b", "a"), classes.find("b"), classes.find("c")
@@ -15,9 +15,9 @@ V = TypeVar("V", bound=Hashable)
 
 
 class Partition(Generic[V]):
-    """A partition, grown by `union`. Every value is in it, alone at first; a class is named by its
-    least member, so that
-    the names do not depend on the order of the unions."""
+    """A partition, grown by `union`. Every value is in it, alone at first; a class is named by
+    its least member, so that the names do not depend on the order of the unions.
+    """
 
     __slots__ = ("_least", "_members", "_root")
 
@@ -39,8 +39,8 @@ class Partition(Generic[V]):
         return (value,) if root is None else tuple(sorted(self._members[root], key=_key))
 
     def union(self, first: V, second: V) -> V:
-        """Makes one class of two; gives its name. The smaller class is relabelled: O(log n) times
-        per value in all.
+        """Makes one class of two; gives its name. The smaller class is relabelled: O(log n)
+        times per value in all.
         """
         a, b = self._own_root(first), self._own_root(second)
         if a != b:

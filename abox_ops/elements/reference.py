@@ -1,9 +1,8 @@
 """Assertions seen by element: the graph that the criteria walk.
 
 An *element* is a class of individuals that are equal for certain (THEORY, "Beyond SHIQ(D), at no
-loss"), named by its least
-member. `ElementGraph` maps each element to its asserted literals, its role assertions from either
-end, and its data.
+loss"), named by its least member. `ElementGraph` maps each element to its asserted literals, its
+role assertions from either end, and its data.
 """
 
 from __future__ import annotations
@@ -28,12 +27,10 @@ class ElementGraph:
     """Normalised assertions by individual, with a partition into elements.
 
     ``literals``: asserted label by individual; ``half_edges``: (role, neighbour) by individual,
-    each role assertion from both
-    ends (roles signed: R from the subject, R⁻ from the object); ``data``/``negative_data``:
-    (property, literal) by individual;
+    each role assertion from both ends (roles signed: R from the subject, R⁻ from the object);
+    ``data``/``negative_data``: (property, literal) by individual;
     ``different``/``negative_edges``: by individual likewise from both ends. Neighbours are
-    individuals: look them up through
-    ``elements``.
+    individuals: look them up through ``elements``.
     """
 
     tbox: ClausalTBox
@@ -164,9 +161,7 @@ class ElementGraph:
 
 
 class SettledGraph(ElementGraph):
-    """An element graph that is only read from here on: it remembers the neighbours of each
-    element.
-    """
+    """An element graph that is only read from here on: it remembers the neighbours of each element."""
 
     def __init__(self, graph: ElementGraph) -> None:
         super().__init__(**{f.name: getattr(graph, f.name) for f in fields(graph)})

@@ -1,6 +1,4 @@
-"""A batch beside the base that it goes into: A ∪ A⁺ (deletions already taken) as one set of
-tables.
-"""
+"""A batch beside the base that it goes into: A ∪ A⁺ (deletions already taken) as one set of tables."""
 
 from __future__ import annotations
 
@@ -42,8 +40,8 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Assertions in the numbers of a base. Its own individuals, literals and complex assertions are
-    numbered from `FRESH` on.
+    """Assertions in the numbers of a base. Its own individuals, literals and complex assertions
+    are numbered from `FRESH` on.
     """
 
     names: Names
@@ -137,9 +135,9 @@ def split(base: Base, batch: Batch) -> tuple[dict[str, Columns], dict[str, Colum
 
 
 def _held_edges(base: Base, rows: Columns) -> Bools:
-    """Which half-edges ``base`` has. Each role assertion is looked for from that of its ends which
-    has fewer: a hub's are not
-    read."""
+    """Which half-edges ``base`` has. Each role assertion is looked for from that of its ends
+    which has fewer: a hub's are not read.
+    """
     node, role, neighbour = (rows[c] for c in ROW_COLUMNS["half_edges"])
     table = base.table("half_edges")
     nodes = unique(node)

@@ -30,13 +30,12 @@ def entailed(
     *,
     static: bool = False,
 ) -> Entailment:
-    """What ``base`` with the event ``assertions`` entails of the event's individuals, blank nodes
-    too.
+    """What ``base`` with the event ``assertions`` entails of the event's individuals, blank
+    nodes too.
 
     Which of ``classes`` (None: those that T, B and E name) each belongs to, which pairs of them
-    stand in ``roles``; with
-    ``static``, what the event makes of others besides. ⊤ and fresh names are no answers. For many
-    events, open an `Entailer`.
+    stand in ``roles``; with ``static``, what the event makes of others besides. ⊤ and fresh
+    names are no answers. For many events, open an `Entailer`.
     """
     with Entailer(base, classes, roles, static=static) as entailer:
         return entailer.entailed(assertions)

@@ -30,9 +30,10 @@ class Contradiction(Exception):
 
 @dataclass(frozen=True)
 class AskedRole:
-    """A role that is asked about; ``ends``: the atoms D_R and N_R, which contradict where it leads
-    (`AskedVocabulary`). If it is
-    not ``is_seen``, the edges of a model do not say where it may lead."""
+    """A role that is asked about; ``ends``: the atoms D_R and N_R, which contradict where it
+    leads (`AskedVocabulary`). If it is not ``is_seen``, the edges of a model do not say where it
+    may lead.
+    """
 
     role: Role
     is_simple: bool
@@ -75,9 +76,9 @@ class ModuleQuestions:
         roles: Sequence[AskedRole] = (),
         deadline: float | None = None,
     ) -> ModuleAnswer:
-        """Which of the ``wanted`` names follow at each node, and which ``roles`` lead from one of
-        these nodes to another. Raises:
-        Contradiction, OpenQuestion."""
+        """Which of the ``wanted`` names follow at each node, and which ``roles`` lead from one
+        of these nodes to another. Raises: Contradiction, OpenQuestion.
+        """
         if self._tables is None or self._tables.tbox is not tbox:
             self._tables = Tables(tbox)
         limit = self._steps + self._steps_per_node * len(module.positive)
@@ -167,8 +168,8 @@ class PairQuestions(Questions):
                 ]
 
     def _led_to(self, node: int, bit: int, *, is_simple: bool) -> set[int]:
-        """The nodes that a role of a model may lead to: a role that is not simple, by any number of
-        edges.
+        """The nodes that a role of a model may lead to: a role that is not simple, by any number
+        of edges.
         """
         found = {y for y, roles in self.near[node].items() if roles & bit}
         waiting = [] if is_simple else list(found)

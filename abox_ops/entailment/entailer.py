@@ -23,9 +23,8 @@ class Entailer:
     """``premises`` opened for questions about ``classes`` (None: those that T, B and the event
     name) and ``roles`` (IRIs).
 
-    With ``static`` results tell what an event makes of individuals that it does not mention. Each
-    event is taken with B alone;
-    nothing is kept of it.
+    With ``static`` results tell what an event makes of individuals that it does not mention.
+    Each event is taken with B alone; nothing is kept of it.
     """
 
     def __init__(
@@ -68,9 +67,7 @@ class Entailer:
     def entailed(
         self, assertions: Iterable[owl.Assertion], deadline: float | None = None
     ) -> Entailment:
-        """What (T, B ∪ ``assertions``) entails; undetermined after ``deadline``
-        (`time.monotonic`).
-        """
+        """What (T, B ∪ ``assertions``) entails; undetermined after ``deadline`` (`time.monotonic`)."""
         if self._horn is not None:
             given = list(assertions)
             found = self._horn.entailed(given, static=self.asked.static)
@@ -87,17 +84,18 @@ class Entailer:
         return self._outside.entailed(event, deadline)
 
     def changed(self, assertions: Sequence[owl.Assertion]) -> frozenset[str] | None:
-        """Which individuals of B may be something else, or be linked otherwise, with ``assertions``
-        than without: what follows
-        of an event rests on them, or is the same. None: there is no telling."""
+        """Which individuals of B may be something else, or be linked otherwise, with
+        ``assertions`` than without: what follows of an event rests on them, or is the same.
+        None: there is no telling.
+        """
         if self._inside is None:
             return None
         ways = [self._inside.changed(assertions)]
         return union_of(ways if self._horn is None else [*ways, self._horn.changed(assertions)])
 
     def of_base(self, deadline: float | None = None) -> Entailment:
-        """What (T, B) by itself entails of every individual of B: its verdict says whether anything
-        can be asked at all.
+        """What (T, B) by itself entails of every individual of B: its verdict says whether
+        anything can be asked at all.
         """
         premises = self.premises
         alone = Premises(premises.tbox, ABox(), premises.axioms, (), premises.unread)

@@ -2,9 +2,8 @@
 "Entailment").
 
 A label is a set of names. What it entails at its own individual, by way of witnesses too, is one
-run of the tableau on a single
-node, remembered; what a role assertion sends from end to end depends on the labels of its ends, and
-is remembered.
+run of the tableau on a single node, remembered; what a role assertion sends from end to end
+depends on the labels of its ends, and is remembered.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ class LabelOpen(Exception):
 
 
 def is_horn(tbox: ClausalTBox) -> bool:
-    """Whether ``tbox`` has at most one atom in each head, no bound, no data, and nothing to say of
-    role assertions alone.
+    """Whether ``tbox`` has at most one atom in each head, no bound, no data, and nothing to say
+    of role assertions alone.
     """
     box = tbox.roles
     plain = all(isinstance(a, str) or hasattr(a, "role") for a in tbox.atoms)

@@ -1,5 +1,5 @@
-"""Entailment for (T, B) in SHIQ(D): the module of the event's individuals, and what follows there
-(THEORY, "Entailment").
+"""Entailment for (T, B) in SHIQ(D): the module of the event's individuals, and what follows
+there (THEORY, "Entailment").
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def union_of(parts: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
 
 @dataclass(frozen=True)
 class Conclusions:
-    """What follows of individuals: ``types`` and ``pairs``; ``held``: the classes that they have in
-    one model; ``touches`` and
-    ``changes``: see `EventModules`."""
+    """What follows of individuals: ``types`` and ``pairs``; ``held``: the classes that they have
+    in one model; ``touches`` and ``changes``: see `EventModules`.
+    """
 
     types: dict[str, frozenset[str]]
     pairs: frozenset[RolePair]
@@ -105,8 +105,8 @@ class InsideEntailer:
         )
 
     def changed(self, assertions: Sequence[owl.Assertion]) -> frozenset[str] | None:
-        """The individuals that may be something else, or be linked otherwise, with ``assertions``
-        than without; None: any.
+        """The individuals that may be something else, or be linked otherwise, with
+        ``assertions`` than without; None: any.
         """
         event = self._premises.event(assertions)
         said = self._said(event)
@@ -163,8 +163,8 @@ class InsideEntailer:
         alone: bool,
     ) -> Conclusions:
         """What follows of ``individuals``, of which ``event`` mentions some; unless they are
-        ``alone``, of all in I. Raises:
-        Contradiction, OpenQuestion."""
+        ``alone``, of all in I. Raises: Contradiction, OpenQuestion.
+        """
         said = self._said(event)
         if said is None:
             raise OpenQuestion("loops may arise that no clause sees")

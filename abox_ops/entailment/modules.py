@@ -1,8 +1,8 @@
-"""The part of (T, B ∪ E) that answers questions about the individuals of E, for T and B in SHIQ(D)
-(THEORY, "Entailment").
+"""The part of (T, B ∪ E) that answers questions about the individuals of E, for T and B in
+SHIQ(D) (THEORY, "Entailment").
 
-All individuals of E are started in I: each is asserted to be of a class of its own that no clause
-mentions.
+All individuals of E are started in I: each is asserted to be of a class of its own that no
+clause mentions.
 """
 
 from __future__ import annotations
@@ -40,10 +40,9 @@ MOST_TOUCHED = 1_000
 
 @dataclass(frozen=True)
 class AskedVocabulary:
-    """What T is extended by, for literals on names to say all that is asked: C ⊑ F for a class that
-    is not named, with R(a,b)
-    entailed iff D_R(a) and N_R(b) contradict, D_R ⊑ ∀R.¬N_R. ``static``: of individuals that E does
-    not mention, too.
+    """What T is extended by, for literals on names to say all that is asked: C ⊑ F for a class
+    that is not named, with R(a,b) entailed iff D_R(a) and N_R(b) contradict, D_R ⊑ ∀R.¬N_R.
+    ``static``: of individuals that E does not mention, too.
     """
 
     classes: tuple[owl.ClassExpression, ...] | None = ()
@@ -82,10 +81,10 @@ class AskedVocabulary:
 @dataclass(frozen=True)
 class EventModules:
     """``clauses``, over which ``modules`` are asked; None where told literals alone contradict.
-    ``nodes``: where individuals are,
-    those of E among them: (module, node). ``touches``: all whom the closure looked at, where it
-    looks at nobody else in effect;
-    ``changes``: those of them who are in I, or are told more, and whom E mentions."""
+    ``nodes``: where individuals are, those of E among them: (module, node). ``touches``: all
+    whom the closure looked at, where it looks at nobody else in effect; ``changes``: those of
+    them who are in I, or are told more, and whom E mentions.
+    """
 
     clauses: ClausalTBox
     modules: Sequence[NamedModule] | None
@@ -95,12 +94,12 @@ class EventModules:
 
 
 class ModuleFinder:
-    """(``premises``, extended by ``asked``) as columns. The classes that events bring are taken in
-    as they come up.
+    """(``premises``, extended by ``asked``) as columns. The classes that events bring are taken
+    in as they come up.
     """
 
-    # : How often all of B is indexed again for new names; further ones cost time at each event that
-    # has them.
+    #: How often all of B is indexed again for new names; further ones cost time at each event that
+    #: has them.
     MOST_TIMES = 8
 
     def __init__(self, premises: Premises, asked: AskedVocabulary) -> None:
@@ -192,9 +191,9 @@ class ModuleFinder:
         )
 
     def _seen(self, assertions: Sequence[owl.Assertion]) -> Sequence[owl.Assertion]:
-        """``assertions`` without those on properties that T and B do not have, unless negative ones
-        or class expressions
-        may speak of them."""
+        """``assertions`` without those on properties that T and B do not have, unless negative
+        ones or class expressions may speak of them.
+        """
         if abox_of(assertions).complex:
             return assertions
         return [a for a in assertions if self._is_seen(a)]

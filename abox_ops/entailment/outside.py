@@ -2,9 +2,8 @@
 reasoner (THEORY, "Entailment").
 
 Nominals are read as names, N_o for {o} with N_o(o); what else SHIQ(D) cannot say is left out. So
-what follows below follows; what
-a model below denies is denied to the full reasoner, all at once, and what it refuses is halved
-until each is settled.
+what follows below follows; what a model below denies is denied to the full reasoner, all at
+once, and what it refuses is halved until each is settled.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ class OutsideEntailer:
 
     def __init__(self, premises: Premises, asked: AskedVocabulary, reasoners: Reasoners) -> None:
         self._premises, self._asked, self._reasoners = premises, asked, reasoners
-        # : Classes that followed of somebody by the full reasoner alone, with what follows of them
-        # below.
+        #: Classes that followed of somebody by the full reasoner alone, with what follows of them
+        #: below.
         self._expected: set[tuple[str, frozenset[str]]] = set()
 
     def entailed(self, event: EventAssertions, deadline: float | None = None) -> Entailment:
@@ -141,8 +140,8 @@ class OutsideEntailer:
     def _below(
         self, event: EventAssertions, individuals: Sequence[str], deadline: float | None
     ) -> Conclusions:
-        """What follows from the part in SHIQ(D). Raises: Contradiction, which is one of the whole
-        then.
+        """What follows from the part in SHIQ(D). Raises: Contradiction, which is one of the
+        whole then.
         """
         said = _named_nominals((*event.inside, *event.outside))
         for premises, entailer in self._lower:
@@ -164,9 +163,7 @@ class OutsideEntailer:
 
     @cached_property
     def _lower(self) -> list[tuple[Premises, InsideEntailer]]:
-        """What is below: with chains and loops as clauses, where these can be read so; and
-        without.
-        """
+        """What is below: with chains and loops as clauses, where these can be read so; and without."""
         whole = (*self._premises.all_axioms, *self._premises.all_assertions)
         axioms = [rewritten(axiom, _name_of) for axiom in self._premises.all_axioms]
         said = [*_named_nominals(self._premises.all_assertions), *_nominal_facts(whole)]
@@ -199,9 +196,7 @@ class _Settling:
         self._is_consistent = False
 
     def entailed(self, denied: Sequence[Denied]) -> list[Denied]:
-        """The ``denied`` that cannot be, and so are entailed. Raises: Contradiction,
-        OpenQuestion.
-        """
+        """The ``denied`` that cannot be, and so are entailed. Raises: Contradiction, OpenQuestion."""
         if not denied or self._is_possible([a for each in denied for a in each]):
             return []
         self.require_consistent()

@@ -16,9 +16,7 @@ NumberPair = tuple[str, int, int]
 
 
 class RoleGraph:
-    """Role assertions between numbers, for the roles ``asked``; ``below``: what this one adds
-    to.
-    """
+    """Role assertions between numbers, for the roles ``asked``; ``below``: what this one adds to."""
 
     def __init__(
         self, box: RoleBox, asked: tuple[str, ...], below: RoleGraph | None = None
@@ -58,8 +56,8 @@ class RoleGraph:
             self.backward[step].setdefault(b, set()).add(a)
 
     def pairs(self, among: set[int], *, static: bool) -> tuple[set[NumberPair], set[NumberPair]]:
-        """All pairs ``among`` these; and where ``static`` asks for it, those with another end that
-        what is below lacks.
+        """All pairs ``among`` these; and where ``static`` asks for it, those with another end
+        that what is below lacks.
         """
         within: set[NumberPair] = set()
         beyond: set[NumberPair] = set()

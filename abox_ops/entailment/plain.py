@@ -1,5 +1,5 @@
-"""(T, B) with chains, Self and reflexive roles, read as one of SHIQ(D) (THEORY, "Chains and loops
-as clauses").
+"""(T, B) with chains, Self and reflexive roles, read as one of SHIQ(D) (THEORY, "Chains and
+loops as clauses").
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from simplify.loops import loop_class
 @dataclass(frozen=True, eq=False)
 class PlainReading:
     """``premises`` in SHIQ(D), with what is asked in their T; ``tbox`` tells what was read how.
-    ``is_below``: what follows of it
-    follows, and there may be more."""
+    ``is_below``: what follows of it follows, and there may be more.
+    """
 
     premises: Premises
     tbox: PlainTBox

@@ -32,9 +32,9 @@ class EventAssertions:
 
 @dataclass(frozen=True, eq=False)
 class Premises:
-    """(T, B). ``tbox`` and ``abox`` lie in SHIQ(D), ``axioms`` and ``assertions`` are the rest of
-    OWL 2 DL; ``unread``: what is
-    wrong with what is neither, and rests on no answer then."""
+    """(T, B). ``tbox`` and ``abox`` lie in SHIQ(D), ``axioms`` and ``assertions`` are the rest
+    of OWL 2 DL; ``unread``: what is wrong with what is neither, and rests on no answer then.
+    """
 
     tbox: owl.TBox
     abox: ABox

@@ -1,5 +1,5 @@
-"""Who is asked: a reasoner for modules of clauses, and HermiT for whole questions of OWL 2 DL; both
-are kept warm.
+"""Who is asked: a reasoner for modules of clauses, and HermiT for whole questions of OWL 2 DL;
+both are kept warm.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _CONSISTENT = Answer(Verdict.CONSISTENT)
 @dataclass
 class Reasoners:
     """``name``: who decides modules (`shiq.reasoner.BACKENDS`); whole questions go to HermiT,
-    unless that is `own`.
-    ``timeout``: seconds for one question; ``asked``: how many there were."""
+    unless that is `own`. ``timeout``: seconds for one question; ``asked``: how many there were.
+    """
 
     name: str = "auto"
     timeout: float | None = 60.0
@@ -99,8 +99,8 @@ class Reasoners:
         return self._hermit
 
     def left(self, deadline: float | None) -> float | None:
-        """Seconds for the next question: until ``deadline`` (`time.monotonic`), and ``timeout`` at
-        most.
+        """Seconds for the next question: until ``deadline`` (`time.monotonic`), and ``timeout``
+        at most.
         """
         if deadline is None:
             return self.timeout
@@ -108,9 +108,7 @@ class Reasoners:
         return left if self.timeout is None else min(left, self.timeout)
 
     def close(self) -> None:
-        """Lets the reasoners go; it may be called twice, and whoever asks again starts them
-        again.
-        """
+        """Lets the reasoners go; it may be called twice, and whoever asks again starts them again."""
         for reasoner in (self._modules, self._hermit):
             if reasoner is not None:
                 reasoner.close()
@@ -134,8 +132,8 @@ class WholeQuestion:
         self._reasoners, self._axioms, self._assertions = reasoners, axioms, assertions
 
     def asked(self, more: Sequence[owl.ClassAssertion], deadline: float | None = None) -> Answer:
-        """Whether the ontology is consistent together with ``more``: assertions A(x) or ¬A(x), A a
-        class name.
+        """Whether the ontology is consistent together with ``more``: assertions A(x) or ¬A(x), A
+        a class name.
         """
         left = self._reasoners.left(deadline)
         if left is not None and left <= 0:
@@ -178,8 +176,8 @@ def consistent(
     reasoners: Reasoners,
     deadline: float | None = None,
 ) -> Answer:
-    """Whether (``tbox``, ``assertions``), both in SHIQ(D), is consistent: by all of it, in as many
-    modules as it falls into.
+    """Whether (``tbox``, ``assertions``), both in SHIQ(D), is consistent: by all of it, in as
+    many modules as it falls into.
     """
     base = MemoryKnowledgeBase.build(tbox, ())
     whole = base.add_set(abox_of(assertions), ABox(), "none")

@@ -19,15 +19,12 @@ class Entailment:
     """What (T, B ∪ E) entails, exactly, where ``verdict`` is CONSISTENT; else nothing is told.
 
     ``types``: of each individual of E, which of the classes that were asked about it belongs to,
-    maybe none. ``pairs``: of the
-    roles asked about, between individuals of E. ``static_types``, ``static_pairs``, where they were
-    asked for: the same of the
-    individuals that E does not mention (of pairs: with such an end), less what (T, B) by itself
-    entails; only those with any.
-    ``reason``: why the verdict is UNDETERMINED. ``touches``: the individuals whose change alone can
-    change this; None: any.
-    ``changes``: those who can be something else, or be linked otherwise, with E than without, E's
-    own too; None: any.
+    maybe none. ``pairs``: of the roles asked about, between individuals of E. ``static_types``,
+    ``static_pairs``, where they were asked for: the same of the individuals that E does not
+    mention (of pairs: with such an end), less what (T, B) by itself entails; only those with
+    any. ``reason``: why the verdict is UNDETERMINED. ``touches``: the individuals whose change
+    alone can change this; None: any. ``changes``: those who can be something else, or be linked
+    otherwise, with E than without, E's own too; None: any.
     """
 
     verdict: Verdict

@@ -24,9 +24,9 @@ class NotPlain(Exception):
 
 
 class HornEntailer:
-    """See `abox_ops.entailment.Entailer`, which this is for Horn T without counting and B of plain
-    assertions; `of` says whether
-    it is one."""
+    """See `abox_ops.entailment.Entailer`, which this is for Horn T without counting and B of
+    plain assertions; `of` says whether it is one.
+    """
 
     def __init__(self, premises: Premises, asked: AskedVocabulary, labels: HornLabels) -> None:
         self._asked, self._labels = asked, labels

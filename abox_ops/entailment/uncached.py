@@ -1,9 +1,8 @@
-"""The obvious way: each class and each role of each individual is denied by itself, beside all of
-T, B and E.
+"""The obvious way: each class and each role of each individual is denied by itself, beside all
+of T, B and E.
 
 C(a) is entailed by (T, B ∪ E) iff (T, B ∪ E ∪ {¬C(a)}) is inconsistent, R(a,b) iff (T, B ∪ E ∪
-{¬R(a,b)}) is. Slow and plain:
-the other ways are compared with this one.
+{¬R(a,b)}) is. Slow and plain: the other ways are compared with this one.
 """
 
 from __future__ import annotations

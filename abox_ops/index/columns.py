@@ -1,6 +1,4 @@
-"""What is worked out of (T, A) once, and kept: quotient, told literals, merge classes, by
-element.
-"""
+"""What is worked out of (T, A) once, and kept: quotient, told literals, merge classes, by element."""
 
 from __future__ import annotations
 
@@ -37,8 +35,8 @@ from shiq.stages import enter_stage
 from simplify import SimplifiedTBox, simplify
 
 Extra = tuple[owl.SubClassOf | owl.Class, ...]
-# : The tables of the merge classes that a store goes by with N, which serve N = told too, and
-# without.
+#: The tables of the merge classes that a store goes by with N, which serve N = told too, and
+#: without.
 CLASSES_OF_N, CLASSES_OF_TOLD = ("outside", "outside_members"), ("merged", "merged_members")
 
 
@@ -55,8 +53,8 @@ class ElementLabels:
 
     @property
     def overrides(self) -> tuple[Ints, Ints]:
-        """(element, label) of those whose label is not that of the table, or may not be; elements
-        ascending.
+        """(element, label) of those whose label is not that of the table, or may not be;
+        elements ascending.
         """
         return NONE, NONE
 
@@ -86,15 +84,13 @@ class PatchedLabels(ElementLabels):
 @dataclass(frozen=True, eq=False)
 class Index:
     """``same``: individuals by asserted equality; ``equal``: by all equality known for certain;
-    ``merged``: elements by merge
-    class. An element is named by its least node. ``labels``: the numbers of told labels in
-    ``calculus``.
+    ``merged``: elements by merge class. An element is named by its least node. ``labels``: the
+    numbers of told labels in ``calculus``.
 
     ``contradictory``: whether some told label clashes, so that A is inconsistent.
-    ``stored_labels``: how many labels the
-    columns speak of; those beyond were met by checks. ``detached``: nodes of elements that
-    deletions have changed; what is left
-    of them has the merge class that it had, though counting might give a smaller one.
+    ``stored_labels``: how many labels the columns speak of; those beyond were met by checks.
+    ``detached``: nodes of elements that deletions have changed; what is left of them has the
+    merge class that it had, though counting might give a smaller one.
     """
 
     extra: Extra
@@ -112,8 +108,8 @@ class Index:
 
 
 def stored_index(tbox: owl.TBox, roles: RoleBox, base: StoreBase) -> Index:
-    """The index that the store of ``base`` holds; built anew if this version of the program reads
-    ``tbox`` in other clauses.
+    """The index that the store of ``base`` holds; built anew if this version of the program
+    reads ``tbox`` in other clauses.
     """
     store = base.store
     document = store.index_document
@@ -176,8 +172,8 @@ def build_index(tbox: owl.TBox, roles: RoleBox, base: Base) -> Index:
 
 
 def merge_classes(calculus: Calculus, graph: Graph) -> StoredPartition:
-    """The merge classes of A under its labels; ``graph`` is all of A, expanded. Elements are named
-    by their least nodes.
+    """The merge classes of A under its labels; ``graph`` is all of A, expanded. Elements are
+    named by their least nodes.
     """
     # Loaded where a base is indexed.
     from abox_ops.counting.columns import Counts
@@ -223,9 +219,9 @@ def all_complex(base: Base) -> list[owl.Assertion]:
 def vocabulary_of(
     names: Names, classes: Ints, complex: Sequence[owl.Assertion], roles: RoleBox
 ) -> Extra:
-    """What the TBox has to be extended by for assertions on ``classes`` and the ``complex`` ones:
-    what `vocabulary` gives
-    for all of them."""
+    """What the TBox has to be extended by for assertions on ``classes`` and the ``complex``
+    ones: what `vocabulary` gives for all of them.
+    """
     stand_ins = (
         owl.ClassAssertion(owl.Class(names.classes.values[i]), "") for i in classes.tolist()
     )
@@ -235,9 +231,7 @@ def vocabulary_of(
 def negated(
     complex: Sequence[owl.Assertion], roles: RoleBox
 ) -> tuple[frozenset[Role], frozenset[str]]:
-    """The roles and data properties of the negative assertions among normalised ``complex``
-    ones.
-    """
+    """The roles and data properties of the negative assertions among normalised ``complex`` ones."""
     plain = [p for a in complex for p in normalise(a, roles).assertions]
     negative = [
         role_of(p.property) for p in plain if isinstance(p, owl.NegativeObjectPropertyAssertion)

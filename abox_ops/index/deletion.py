@@ -1,10 +1,9 @@
 """Deletions: delete and rederive (THEORY, "Maintenance of the told sets").
 
-Told literals may support each other in circles, so everything that propagation could have derived
-from what is deleted is taken
-away first, by a forward walk over role assertions; then it is derived again from what is left. An
-element that loses something
-is taken apart into its asserted equals first. The work is bounded by that walk, not by A.
+Told literals may support each other in circles, so everything that propagation could have
+derived from what is deleted is taken away first, by a forward walk over role assertions; then it
+is derived again from what is left. An element that loses something is taken apart into its
+asserted equals first. The work is bounded by that walk, not by A.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ def index_without(index: Index, base: Base, less: LessBase, roles: RoleBox) -> I
 
 
 def _reach(index: Index, base: Base, less: LessBase, roles: RoleBox, touched: Ints) -> Ints:
-    """The nodes of the elements of ``base`` whose label or members may rest on what was deleted at
-    ``touched`` nodes.
+    """The nodes of the elements of ``base`` whose label or members may rest on what was deleted
+    at ``touched`` nodes.
     """
     calculus = index.calculus
     old = Graph(alone(base), roles, index.equal, index.labels.of)
@@ -76,9 +75,8 @@ def _reach(index: Index, base: Base, less: LessBase, roles: RoleBox, touched: In
 
 class _Reach:
     """What may be lost, one element after another, where each round finds few. ``lost``: what is
-    known to be, by number;
-    ``found``: what is lost beyond; ``todo``: what is to be gone on from, in the end by arrays.
-    Elements are keys.
+    known to be, by number; ``found``: what is lost beyond; ``todo``: what is to be gone on from,
+    in the end by arrays. Elements are keys.
     """
 
     def __init__(self, calculus: Calculus, old: Graph, left: Graph, lost: Bools) -> None:
@@ -92,8 +90,8 @@ class _Reach:
         self._known: dict[tuple[int, int, int, int], bool] = {}
 
     def run(self, begun: list[int]) -> None:
-        """Goes on from the elements ``begun``, which are lost, until nothing is left, or one is for
-        arrays.
+        """Goes on from the elements ``begun``, which are lost, until nothing is left, or one is
+        for arrays.
         """
         region, lost, self.todo = self.region, self._lost, begun
         while self.todo:
@@ -163,8 +161,8 @@ def _have_several(graph: Graph, keys: Ints) -> Bools:
 def _may_have_sent(
     calculus: Calculus, role: Ints, source: Ints, certain: Ints, target: Ints
 ) -> Bools:
-    """Whether a role assertion may have given its object a literal, by one of its subject's that is
-    not ``certain``.
+    """Whether a role assertion may have given its object a literal, by one of its subject's that
+    is not ``certain``.
     """
     reduced = calculus.role_calculus.reduced
     found, which = combinations(
@@ -181,9 +179,10 @@ def _may_have_sent(
 def may_have_sent(
     space: LabelSpace, role: Role, source: Label, certain: Label, target: Label
 ) -> bool:
-    """Whether some u-type clause on ``role`` has all its literals at the subject refuted there, one
-    of them by a literal that is
-    not ``certain``, and a literal at the object that holds there."""
+    """Whether some u-type clause on ``role`` has all its literals at the subject refuted there,
+    one of them by a literal that is not ``certain``, and a literal at the object that holds
+    there.
+    """
 
     def sends(here: tuple[int, int], there: tuple[int, int]) -> bool:
         head, body = here
@@ -207,9 +206,7 @@ def may_have_sent(
 
 
 def _rederived(index: Index, less: LessBase, roles: RoleBox, lost: Ints) -> Index:
-    """``index`` with the elements of the ``lost`` nodes (ascending) worked out from ``less``
-    alone.
-    """
+    """``index`` with the elements of the ``lost`` nodes (ascending) worked out from ``less`` alone."""
     calculus = index.calculus
     parts = _asserted_equals(less, lost)
     equal = OverlaidPartition(index.equal.by_member, index.equal.by_group, lost, parts)

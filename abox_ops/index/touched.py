@@ -20,8 +20,9 @@ from shiq.roles import Role, RoleBox
 @dataclass(frozen=True)
 class TouchedNodes:
     """``nodes``: of all inserted assertions once normalised (a:⊤ is none). ``other``: the same
-    without role and data assertions;
-    ``negative``: of negative assertions alone. ``data``: the inserted data rows."""
+    without role and data assertions; ``negative``: of negative assertions alone. ``data``: the
+    inserted data rows.
+    """
 
     nodes: Ints
     other: Ints

@@ -1,3 +1,3 @@
 """Labels: what one set of literals says by itself, whoever has it (THEORY, "DL-clauses", "Told
-literals", "Irrelevant role
-assertions" and "Outside completion")."""
+literals", "Irrelevant role assertions" and "Outside completion").
+"""

@@ -2,16 +2,14 @@
 literals").
 
 A *label* is a pair of bitmasks (positive, negative) over `ClausalTBox.atoms`. It is closed under
-unit propagation with local
-clauses; along a role assertion, u-type clauses send further literals to either end. Both depend on
-labels alone, so they are
-computed once per distinct label or (role, label, label).
+unit propagation with local clauses; along a role assertion, u-type clauses send further literals
+to either end. Both depend on labels alone, so they are computed once per distinct label or
+(role, label, label).
 
-A label *clashes* if a literal stands with its negation. Propagation goes on there: a clause gives
-its last literal that is not
-refuted even if another one satisfies it, and all its literals if none is left. So closure and
-sending are monotone, and the
-fixpoint is one, whatever the order; a clash spreads no further than unit resolution carries it.
+A label *clashes* if a literal stands with its negation. Propagation goes on there: a clause
+gives its last literal that is not refuted even if another one satisfies it, and all its literals
+if none is left. So closure and sending are monotone, and the fixpoint is one, whatever the
+order; a clash spreads no further than unit resolution carries it.
 """
 
 from __future__ import annotations
@@ -63,8 +61,8 @@ NOTHING_SENT = SentLiterals(EMPTY, EMPTY)
 
 
 def contradiction(tbox: ClausalTBox) -> Label:
-    """The label of a contradiction that no atom is to blame for, such as an asserted owl:Nothing:
-    no clause speaks of its bit.
+    """The label of a contradiction that no atom is to blame for, such as an asserted
+    owl:Nothing: no clause speaks of its bit.
 
     In the labels of a TBox that has grown since, it is still a clash.
     """
@@ -85,8 +83,8 @@ class LabelSpace:
     """The label calculus of one clausal TBox, memoised.
 
     ``data_mask``: the atoms that are data restrictions; ``clash``: see `contradiction`;
-    ``compiled``: the clauses with a role
-    or with a restriction in the head (the others only propagate).
+    ``compiled``: the clauses with a role or with a restriction in the head (the others only
+    propagate).
     """
 
     tbox: ClausalTBox
@@ -128,8 +126,8 @@ class LabelSpace:
         return label[0], label[1] & ~self.data_mask
 
     def clauses_of(self, role: Role) -> tuple[CompiledClause, ...]:
-        """The clauses with a role atom that an assertion of ``role`` from centre to branch matches
-        (through ⊑*).
+        """The clauses with a role atom that an assertion of ``role`` from centre to branch
+        matches (through ⊑*).
         """
         above = self.tbox.roles.superroles(role)
         found = self._clauses_of.get(above)
@@ -145,8 +143,8 @@ class LabelSpace:
         return self.tbox.roles.subroles(role)
 
     def may_loop(self, clause: CompiledClause) -> bool:
-        """Whether an element may be among its own S-neighbours by a class, of an m-type ``clause``
-        with ≤n S.C.
+        """Whether an element may be among its own S-neighbours by a class, of an m-type
+        ``clause`` with ≤n S.C.
         """
         if not self.tbox.roles.looped:
             return False
@@ -165,8 +163,8 @@ class LabelSpace:
         return found
 
     def tried(self, closed: Label, more: Label) -> Label:
-        """The closure of a ``closed`` label with ``more``, where it does not clash; costs as much
-        as there is more.
+        """The closure of a ``closed`` label with ``more``, where it does not clash; costs as
+        much as there is more.
         """
         label = join(closed, more)
         if label == closed:
@@ -174,8 +172,8 @@ class LabelSpace:
         return self._closed.get(label) or self._propagation.closure(label, closed, to_clash=True)
 
     def sent(self, role: Role, subject: Label, object: Label) -> SentLiterals:
-        """What an assertion of ``role`` between elements with these labels sends to either end by
-        u-type clauses.
+        """What an assertion of ``role`` between elements with these labels sends to either end
+        by u-type clauses.
         """
         key = (role, subject, object)
         found = self._sent.get(key)

@@ -21,8 +21,8 @@ def unsatisfiable_classes(
     """The named classes, sorted, that have no member in any model of ``tbox``, and how many were
     left undecided.
 
-    Only classes that some clause mentions are asked about: another can always have a member, unless
-    nothing can.
+    Only classes that some clause mentions are asked about: another can always have a member,
+    unless nothing can.
     """
     names = sorted(
         (atom, i)

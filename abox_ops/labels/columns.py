@@ -1,5 +1,5 @@
-"""What one clausal TBox says of labels and roles, by the numbers of the columns. Nothing here knows
-an individual.
+"""What one clausal TBox says of labels and roles, by the numbers of the columns. Nothing here
+knows an individual.
 """
 
 from __future__ import annotations
@@ -29,10 +29,9 @@ V = TypeVar("V")
 
 
 class Calculus:
-    """Label calculus on numbers: `LabelSpace` and its companions for ``tbox``, on numbered labels.
-    ``labels``: numbers that were
-    given out before, of a TBox whose atoms are a prefix. ``like``: one for the same clauses, which
-    shares what it works out.
+    """Label calculus on numbers: `LabelSpace` and its companions for ``tbox``, on numbered
+    labels. ``labels``: numbers that were given out before, of a TBox whose atoms are a prefix.
+    ``like``: one for the same clauses, which shares what it works out.
     """
 
     def __init__(
@@ -157,9 +156,9 @@ class Calculus:
         return self.table.where(labels, lambda x: not (clause.body & ~x[0] or clause.head & ~x[1]))
 
     def needs_below(self, label: Label, roles: frozenset[Role]) -> tuple[int, tuple[AtLeast, ...]]:
-        """The ≥k R.D needed at ``label`` with R among ``roles``: the sum of the k > 1 and of loops,
-        which no other element
-        meets, and the others with k = 1."""
+        """The ≥k R.D needed at ``label`` with R among ``roles``: the sum of the k > 1 and of
+        loops, which no other element meets, and the others with k = 1.
+        """
         found = self._needs_below.get((label, roles))
         if found is None:
             needed = [need for need in self.needs.needed(label) if need.role in roles]
@@ -196,8 +195,8 @@ class Calculus:
         return found
 
     def refuted(self, rows: Columns, literals: Iterable[owl.Literal]) -> Ints:
-        """The label that each data assertion gives (`DataView.refuted`); ``literals`` are those of
-        the rows.
+        """The label that each data assertion gives (`DataView.refuted`); ``literals`` are those
+        of the rows.
         """
         properties = self.names.data_properties.values
         values = list(literals)
@@ -227,9 +226,9 @@ class Calculus:
 
     @cached_property
     def _tells_strings_apart(self) -> frozenset[str]:
-        """The data properties with a ≤n f.D on them that not all strings are told alike by: neither
-        D, nor what it is the
-        complement of, is a datatype that has all of them or none."""
+        """The data properties with a ≤n f.D on them that not all strings are told alike by:
+        neither D, nor what it is the complement of, is a datatype that has all of them or none.
+        """
         found: set[str] = set()
         for atom in self.tbox.atoms:
             if isinstance(atom, DataAtMost):

@@ -2,10 +2,9 @@
 (THEORY, "Outside completion").
 
 Nothing that is guessed is entailed. Names are taken for false as far as unit propagation allows,
-original ones before fresh ones;
-what that makes true, ≥-atoms included, is taken over. Propagation goes over the local clauses and
-over what the witness of a
-≥-atom, itself closed so, sends back.
+original ones before fresh ones; what that makes true, ≥-atoms included, is taken over.
+Propagation goes over the local clauses and over what the witness of a ≥-atom, itself closed so,
+sends back.
 """
 
 from __future__ import annotations
@@ -42,9 +41,10 @@ class Completions:
         self._sent: dict[tuple[int, int, int, int], Label] = {}
 
     def of(self, label: Label, triggers: int = 0) -> Label:
-        """``label`` with a guess for every name that unit propagation can live with; the atoms in
-        ``triggers`` are tried as
-        true first. Contains the closed ``label``; does not clash unless that does."""
+        """``label`` with a guess for every name that unit propagation can live with; the atoms
+        in ``triggers`` are tried as true first. Contains the closed ``label``; does not clash
+        unless that does.
+        """
         key = (label, triggers)
         found = self._completed.get(key)
         if found is None:
@@ -98,8 +98,8 @@ class Completions:
         return found
 
     def _with_witnesses(self, label: Label, depth: int) -> Label:
-        """The closed ``label`` with what witnesses of its ≥-atoms send back, closed again, as far
-        as there is no clash.
+        """The closed ``label`` with what witnesses of its ≥-atoms send back, closed again, as
+        far as there is no clash.
 
         Stops because every round adds a literal of finitely many.
         """
@@ -115,8 +115,8 @@ class Completions:
         return label
 
     def _sent_back(self, i: int, label: Label, depth: int) -> Label:
-        """What a witness of the ≥-atom ``i`` sends to an element with ``label``; a clash if there
-        can be none.
+        """What a witness of the ≥-atom ``i`` sends to an element with ``label``; a clash if
+        there can be none.
         """
         mask = self._masks[i]
         positive, negative = label[0] & mask, label[1] & mask
@@ -154,8 +154,9 @@ class Completions:
 @dataclass(frozen=True)
 class NameHalves:
     """Tree of names to be tried by halves: atoms by position, and, if there are several, the two
-    halves of them in their order;
-    made when asked for, since few of them are needed and there is a mask for each."""
+    halves of them in their order; made when asked for, since few of them are needed and there is
+    a mask for each.
+    """
 
     positions: list[int]
 

@@ -1,8 +1,7 @@
 """Which data assertions a check must see (THEORY, "The add set": data).
 
 d(a, v) is *decided* when no data restriction that may be in force at a can use v in a
-contradiction. The datatype layer answers
-for values; this file only counts.
+contradiction. The datatype layer answers for values; this file only counts.
 """
 
 from __future__ import annotations
@@ -61,9 +60,7 @@ class DataView:
         return DataTheory(self.space.tbox.definitions, self.space.tbox.roles)
 
     def refuted(self, values: Iterable[tuple[str, Literal]]) -> Label:
-        """The ≤0 p.D that asserted values refute, as a label; a clash where a value is
-        ill-typed.
-        """
+        """The ≤0 p.D that asserted values refute, as a label; a clash where a value is ill-typed."""
         label = EMPTY
         for value in values:
             found = self._refuted.get(value)
@@ -83,10 +80,9 @@ class DataView:
         return (0, negative) if negative else EMPTY
 
     def in_force(self, atom: int, label: Label) -> bool:
-        """Whether the data restriction ``atom`` may have to hold at an element with ``label``: it
-        is told, or some clause
-        with it in the head is not satisfied by another literal of the centre. (That a value refutes
-        it satisfies no clause.)
+        """Whether the data restriction ``atom`` may have to hold at an element with ``label``:
+        it is told, or some clause with it in the head is not satisfied by another literal of the
+        centre. (That a value refutes it satisfies no clause.)
         """
         key = (atom, label)
         found = self._in_force.get(key)
@@ -108,9 +104,8 @@ class DataView:
     ) -> bool:
         """Whether ``property``(a, ``literal``) is decided at an element with ``label``.
 
-        ``count`` gives |V| + G of a's merge class for a restriction; ``negated``: the properties of
-        negative data assertions,
-        closed downwards.
+        ``count`` gives |V| + G of a's merge class for a restriction; ``negated``: the properties
+        of negative data assertions, closed downwards.
         """
         if property in self.disjoint or property in negated:
             return False

@@ -1,11 +1,9 @@
-"""Which clauses a role assertion leaves open: the literal half of irrelevance (THEORY, "Irrelevant
-role assertions").
+"""Which clauses a role assertion leaves open: the literal half of irrelevance (THEORY,
+"Irrelevant role assertions").
 
-A role assertion is tested at both ends and at every position of every clause that it matches. What
-literals do not discharge
-is *open*: an open u-type clause makes the assertion relevant, an open m-type clause leaves it to
-counting
-(`abox_ops.counting.reference`).
+A role assertion is tested at both ends and at every position of every clause that it matches.
+What literals do not discharge is *open*: an open u-type clause makes the assertion relevant, an
+open m-type clause leaves it to counting (`abox_ops.counting.reference`).
 """
 
 from __future__ import annotations
@@ -19,8 +17,8 @@ from shiq.roles import Role
 
 class OpenClauses(NamedTuple):
     """What a role assertion leaves open: ``relevant``: a u-type clause is open.
-    ``at_subject``/``at_object``: m-type clauses open
-    with their centre there."""
+    ``at_subject``/``at_object``: m-type clauses open with their centre there.
+    """
 
     relevant: bool
     at_subject: tuple[CompiledClause, ...]
@@ -35,9 +33,7 @@ class Irrelevance:
     _open: dict[tuple[Role, Label, Label], OpenClauses] = field(default_factory=dict)
 
     def open(self, role: Role, subject: Label, object: Label) -> OpenClauses:
-        """The clauses that an assertion of ``role`` between elements with these labels leaves
-        open.
-        """
+        """The clauses that an assertion of ``role`` between elements with these labels leaves open."""
         key = (role, subject, object)
         found = self._open.get(key)
         if found is None:

@@ -45,9 +45,10 @@ class Needs:
 def is_served(
     tbox: ClausalTBox, need: AtLeast, certified: Label, label: Label, roles: Collection[Role]
 ) -> bool:
-    """(wit) The model did not take a for a witness of ``need`` at b, or the one witness asked for
-    may go on being a, which is
-    ``certified``, has ``label`` and is reached from b by asserted ``roles``."""
+    """(wit) The model did not take a for a witness of ``need`` at b, or the one witness asked
+    for may go on being a, which is ``certified``, has ``label`` and is reached from b by
+    asserted ``roles``.
+    """
     bit = 0 if need.filler is None else 1 << tbox.atom_ids[need.filler]
     if bit & certified[1]:
         return True

@@ -1,7 +1,7 @@
 """Labels by number: the per-signature calculus of `abox_ops`, applied to columns.
 
-A label is computed once per distinct combination that occurs; columns hold its number. `EMPTY_ID`
-is the empty label.
+A label is computed once per distinct combination that occurs; columns hold its number.
+`EMPTY_ID` is the empty label.
 """
 
 from __future__ import annotations
@@ -223,8 +223,8 @@ class LabelTable:
 
 @dataclass
 class RoleCalculus:
-    """What a role assertion does, by (role number, label number, label number). ``roles`` gives the
-    role of each number.
+    """What a role assertion does, by (role number, label number, label number). ``roles`` gives
+    the role of each number.
     """
 
     table: LabelTable
@@ -246,8 +246,8 @@ class RoleCalculus:
         )
 
     def reduced(self, role: Ints, label: Ints) -> Ints:
-        """Each label without the atoms that no clause on the role, seen from that end, speaks of:
-        much fewer are distinct.
+        """Each label without the atoms that no clause on the role, seen from that end, speaks
+        of: much fewer are distinct.
         """
         return self.table.masked(label, role, self._role_masks())
 
@@ -266,9 +266,9 @@ class RoleCalculus:
     def distinct(
         self, role: Ints, subject: Ints, object: Ints
     ) -> tuple[list[tuple[int, ...]], Ints]:
-        """The distinct role assertions by role and labels of their ends, as far as clauses on the
-        role speak of these; and which
-        of them each is."""
+        """The distinct role assertions by role and labels of their ends, as far as clauses on
+        the role speak of these; and which of them each is.
+        """
         return combinations(role, self.reduced(role, subject), self.reduced(role ^ 1, object))
 
     def sent(self, role: Ints, subject: Ints, object: Ints) -> tuple[Ints, Ints]:
@@ -307,8 +307,8 @@ class RoleCalculus:
 
     def unmet(self, role: int, label: int, other: int) -> int:
         """The head atoms of the first end, as a label, of the u-type clauses on a role assertion
-        that the labels do not decide:
-        ≥-atoms where there are any, else all."""
+        that the labels do not decide: ≥-atoms where there are any, else all.
+        """
         key = (role, label, other)
         found = self._unmet.get(key)
         if found is None:

@@ -1,11 +1,9 @@
 """Unit propagation over local clauses (THEORY, "Told literals").
 
-A *literal* is a position: that of its atom if it is positive, that of its atom + ``width`` if it is
-negative. A label becomes the
-mask of the literals that it refutes. Over few atoms a clause is the mask of its literals, so that
-what is left of it is one
-operation; over many, masks of so many bits for as many clauses would be quadratic, and a clause is
-the tuple of its literals.
+A *literal* is a position: that of its atom if it is positive, that of its atom + ``width`` if it
+is negative. A label becomes the mask of the literals that it refutes. Over few atoms a clause is
+the mask of its literals, so that what is left of it is one operation; over many, masks of so
+many bits for as many clauses would be quadratic, and a clause is the tuple of its literals.
 """
 
 from __future__ import annotations
@@ -31,8 +29,8 @@ class Propagation(Protocol):
     def closure(
         self, label: tuple[int, int], closed: tuple[int, int], *, to_clash: bool = False
     ) -> tuple[int, int]:
-        """The closure of ``label``, of which ``closed`` is closed. With ``to_clash``, no more than
-        it takes to find a clash.
+        """The closure of ``label``, of which ``closed`` is closed. With ``to_clash``, no more
+        than it takes to find a clash.
 
         Stops because every step refutes a literal of finitely many.
         """
@@ -42,8 +40,8 @@ def propagation_of(
     width: int, clauses: Iterable[Sequence[int]], clash: tuple[int, int]
 ) -> Propagation:
     """Propagation with ``clauses``, each by its literals, over atoms below ``width``. ``clash``:
-    what a clause without literals
-    gives."""
+    what a clause without literals gives.
+    """
     return (WidePropagation if width >= WIDE else MaskPropagation)(width, clauses, clash)
 
 
@@ -154,9 +152,7 @@ class WidePropagation:
         *,
         to_clash: bool = False,
     ) -> tuple[int, int]:
-        """See `Propagation`; ``closed`` is closed but for the clauses at the places in
-        ``queue``.
-        """
+        """See `Propagation`; ``closed`` is closed but for the clauses at the places in ``queue``."""
         width, low, clauses, clauses_with = self._width, self._low, self._clauses, self._with
         positive, negative = label
         # Names that no clause here speaks of.

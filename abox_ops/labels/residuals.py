@@ -1,11 +1,9 @@
-"""Residuals: what is asserted at the inside end of a crossing role assertion instead of looking at
-the other end (THEORY,
-"Inside").
+"""Residuals: what is asserted at the inside end of a crossing role assertion instead of looking
+at the other end (THEORY, "Inside").
 
-The residual of a clause at one end is the disjunction of its literals there that are not refuted.
-More than one of them need a
-name of their own: Q with Q ⊑ the disjunction, so the modules are decided over a TBox that is
-extended by these names.
+The residual of a clause at one end is the disjunction of its literals there that are not
+refuted. More than one of them need a name of their own: Q with Q ⊑ the disjunction, so the
+modules are decided over a TBox that is extended by these names.
 """
 
 from __future__ import annotations

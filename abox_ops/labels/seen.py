@@ -1,6 +1,7 @@
-"""Which role assertions a disjointness, asymmetry, irreflexivity axiom or a negative assertion can
-see (THEORY, "Beyond SHIQ(D),
-at no loss"), or a class that asks for loops (THEORY, "Chains and loops")."""
+"""Which role assertions a disjointness, asymmetry, irreflexivity axiom or a negative assertion
+can see (THEORY, "Beyond SHIQ(D), at no loss"), or a class that asks for loops (THEORY, "Chains
+and loops").
+"""
 
 from __future__ import annotations
 
@@ -11,8 +12,8 @@ from shiq.roles import Role, RoleBox
 
 def seen_roles(roles: RoleBox) -> frozenset[Role]:
     """The roles, closed under inverses, that lie below a role of a disjointness, asymmetry or
-    irreflexivity axiom, or below one
-    for whose loops it matters whether they are there."""
+    irreflexivity axiom, or below one for whose loops it matters whether they are there.
+    """
     named = (
         {r for pair in roles.disjoint for r in pair}
         | roles.asymmetric
@@ -32,10 +33,10 @@ def is_violated(
     asserted: Collection[Role], negated: Collection[Role], is_loop: bool, roles: RoleBox
 ) -> bool:
     """Whether role assertions ``asserted`` of one pair contradict a disjointness, asymmetry or
-    irreflexivity axiom, or a negative
-    assertion ``negated`` of the same pair, or may contradict what T says of loops; all of them as
-    seen from the first of the
-    pair; ``is_loop``: it is one element."""
+    irreflexivity axiom, or a negative assertion ``negated`` of the same pair, or may contradict
+    what T says of loops; all of them as seen from the first of the pair; ``is_loop``: it is one
+    element.
+    """
     closed = {s for r in asserted for s in roles.superroles(r)}
     if is_loop:
         closed |= {s.inverse for s in closed}

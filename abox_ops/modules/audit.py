@@ -1,8 +1,8 @@
 """Deciding a share of the shapes again by a second reasoner (``--audit``).
 
 Which shapes are drawn follows from what they are, so the same question is audited the same way
-every time. A disagreement is a
-fault in one of two reasoners: nothing that rests on either can be believed, so the run stops there.
+every time. A disagreement is a fault in one of two reasoners: nothing that rests on either can
+be believed, so the run stops there.
 """
 
 from __future__ import annotations
@@ -39,9 +39,8 @@ class Disagreement:
 @dataclass
 class Audit:
     """``share`` of the shapes, 0 to 1, goes to a second reasoner, made when it is first needed:
-    ``seconds`` says by whom each
-    reasoner is audited. ``asked``, ``agreed``, ``unsettled`` count shapes; unsettled ones the
-    second could not decide.
+    ``seconds`` says by whom each reasoner is audited. ``asked``, ``agreed``, ``unsettled`` count
+    shapes; unsettled ones the second could not decide.
     """
 
     share: float

@@ -2,8 +2,8 @@
 (THEORY, "The add set": data).
 
 A merge class may hold most of the graph. So its values are gathered once, each distinct value is
-put to the datatypes once for a
-range, each distinct label is asked once what it needs, and the sums are those of columns.
+put to the datatypes once for a range, each distinct label is asked once what it needs, and the
+sums are those of columns.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class ClassValues:
         return self._counts[atom][int(self._classes.searchsorted(class_))]
 
     def _identities(self) -> Ints:
-        """A number for the value of each literal: equal for identical values; an ill-typed literal
-        has its own.
+        """A number for the value of each literal: equal for identical values; an ill-typed
+        literal has its own.
         """
         theory, number = self._calculus.data.theory, dict[object, int]()
         keys = [

@@ -1,6 +1,7 @@
 """A_add by element, and written back as assertions: what was kept of A ∪ A⁺, and the remedies
 (THEORY, "The add set":
-|A_add|)."""
+|A_add|).
+"""
 
 from __future__ import annotations
 
@@ -18,8 +19,7 @@ from shiq.roles import RoleBox, role_of
 @dataclass(frozen=True)
 class Closure:
     """``seen``: I; ``labels``: told⁺ of I and of the touched; ``touched``: elements of A⁺;
-    ``contradictory``: elements of I whose
-    label clashes; ``kept``: A_add without them;
+    ``contradictory``: elements of I whose label clashes; ``kept``: A_add without them;
     ``remedies``: (element, name, positive) that stand for role assertions which were dropped
     (definition7).
     """
@@ -41,10 +41,9 @@ def kept_assertions(
     """The distinct assertions of A ∪ A⁺ that are kept, by individual, then remedies that are not
     asserted anyway.
 
-    Class assertions, sameAs and what cannot be decided at an element of I are kept; role and data
-    assertions where the closure
-    keeps them (not at elements that contradict themselves); literals that are merely derived are
-    not counted.
+    Class assertions, sameAs and what cannot be decided at an element of I are kept; role and
+    data assertions where the closure keeps them (not at elements that contradict themselves);
+    literals that are merely derived are not counted.
     """
     find = elements.find
     asserted: set[tuple[str, str, bool]] = set()

@@ -48,8 +48,8 @@ def modules(
     """The components of ``kept`` under its role assertions, in the order of their least elements.
 
     Inequalities and negative role assertions between components hold of themselves, since the
-    domains of the components'
-    models are disjoint (no nominals); inside a component they are kept.
+    domains of the components' models are disjoint (no nominals); inside a component they are
+    kept.
     """
     components: Partition[str] = Partition()
     for subject, _, object in kept.edges:

@@ -24,20 +24,19 @@ if TYPE_CHECKING:
     from shiq.explanation.canonical import Row
     from shiq.reasoner.own import OwnReasoner
 
-# : By conflicts up to the names of their individuals (`shiq.explanation.canonical`): axioms, and
-# whether none of them is too many.
+#: By conflicts up to the names of their individuals (`shiq.explanation.canonical`): axioms, and
+#: whether none of them is too many.
 KnownReasons: TypeAlias = "dict[tuple[Row, ...], tuple[list[Axiom], bool]]"
 
 
 @dataclass
 class Decider:
     """Asks ``reasoner`` about shapes that it has not answered yet. ``asked`` counts the modules
-    that reached the reasoner,
-    ``shapes`` the distinct ones met. Undetermined answers are not remembered. After a disagreement
-    in ``audit`` nothing is
-    answered any more. ``beside``: what whole questions are put to, once there was one.
-    ``attempts``: answers of a small budget,
-    by the TBox as in ``known``."""
+    that reached the reasoner, ``shapes`` the distinct ones met. Undetermined answers are not
+    remembered. After a disagreement in ``audit`` nothing is answered any more. ``beside``: what
+    whole questions are put to, once there was one. ``attempts``: answers of a small budget, by
+    the TBox as in ``known``.
+    """
 
     reasoner: Reasoner
     progress: Callable[[str, int, int], None] | None = None
@@ -50,8 +49,8 @@ class Decider:
     _space: LabelSpace | None = None
     _reasons: tuple[TBox, KnownReasons] | None = None
 
-    # : Shapes per call of the reasoner, so that progress shows and one time-out does not cost
-    # everything.
+    #: Shapes per call of the reasoner, so that progress shows and one time-out does not cost
+    #: everything.
     BATCH = 500
 
     def decide(
@@ -86,8 +85,9 @@ class Decider:
         self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
     ) -> list[Answer]:
         """One answer per module, in order, of the own reasoner within a small budget, whatever
-        ``reasoner`` is. It depends on the
-        shape alone, so it is the same wherever and whenever a module is asked about."""
+        ``reasoner`` is. It depends on the shape alone, so it is the same wherever and whenever a
+        module is asked about.
+        """
         if not modules:
             return []
         shapes, _ = self._shapes(tbox)
@@ -106,8 +106,8 @@ class Decider:
     def attempt_once(
         self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
     ) -> list[Answer]:
-        """As `attempt`, of modules as they stand, and not remembered: what comes once only need not
-        be put in order.
+        """As `attempt`, of modules as they stand, and not remembered: what comes once only need
+        not be put in order.
         """
         self.asked += len(modules)
         return list(self.own_reasoner.attempt(tbox, modules, timeout))
@@ -234,8 +234,8 @@ def _stopped() -> Answer:
 
 
 def _keys(shapes: Shapes, modules: Sequence[Module]) -> list[Shape]:
-    """The shape of each of ``modules``, worked out once where an engine gives one object for many
-    elements.
+    """The shape of each of ``modules``, worked out once where an engine gives one object for
+    many elements.
     """
     distinct = {id(m): m for m in modules}
     keys = {i: shapes.shape(m) for i, m in distinct.items()}

@@ -25,9 +25,8 @@ from shiq.columns.arrays import NONE, Columns, Ints, distinct, is_in, row_codes,
 from shiq.reasoner.protocol import Module
 from shiq.roles import RoleBox
 
-# : What asked for an element: 0 if nothing was noted, as where individuals became equal; an axiom
-# on roles or negative assertion;
-#: from `_CLAUSES` on, a clause.
+#: What asked for an element: 0 if nothing was noted, as where individuals became equal; an axiom on
+#: roles or negative assertion; from `_CLAUSES` on, a clause.
 NOTHING, ROLES, _CLAUSES = 0, 1, 2
 
 
@@ -48,8 +47,8 @@ class PulledInReasons:
         self._codes = NONE
 
     def note(self, elements: Ints, codes: Ints | int) -> None:
-        """Says what asked for ``elements``, where nothing has been noted; of an element that stands
-        twice, one code.
+        """Says what asked for ``elements``, where nothing has been noted; of an element that
+        stands twice, one code.
         """
         if not len(elements):
             return
@@ -75,12 +74,10 @@ class AddSetColumns:
     """A closure in columns, by element number of ``graph`` (elements by their `rep`, ascending).
 
     ``seen``: I; ``labelled``: elements that ``labels`` are given for; ``labels``: by number;
-    ``kept_labels``: what modules hold;
-    ``contradictory``: elements of I that clash; ``edges``: kept role assertions (source, role,
-    target), roles not inverted, each
-    once; ``data``: kept data rows (element, node, property, literal); ``remedies``: (element, name,
-    positive); ``pulled_in``: why
-    elements are there, under the criteria `clausal` and `model`.
+    ``kept_labels``: what modules hold; ``contradictory``: elements of I that clash; ``edges``:
+    kept role assertions (source, role, target), roles not inverted, each once; ``data``: kept
+    data rows (element, node, property, literal); ``remedies``: (element, name, positive);
+    ``pulled_in``: why elements are there, under the criteria `clausal` and `model`.
     """
 
     graph: Graph
@@ -98,8 +95,8 @@ class AddSetColumns:
 
 @dataclass(frozen=True, eq=False)
 class FoundModules:
-    """What was ``found`` of ``whole`` = A ∪ A⁺, written out as modules; ``decided``: these, where
-    they are known.
+    """What was ``found`` of ``whole`` = A ∪ A⁺, written out as modules; ``decided``: these,
+    where they are known.
     """
 
     calculus: Calculus
@@ -121,8 +118,8 @@ class FoundModules:
 
     @cached_property
     def modules(self) -> Sequence[NamedModule]:
-        """The connected components of what is kept, in the order of their least members; or those
-        that were ``decided``.
+        """The connected components of what is kept, in the order of their least members; or
+        those that were ``decided``.
         """
         if self.decided is not None:
             return self.decided
@@ -204,8 +201,8 @@ class FoundModules:
         return result
 
     def components(self, count: int, first: Ints, second: Ints) -> Ints:
-        """The least number of its component for each of 0 … count-1, where first[i] and second[i]
-        are connected.
+        """The least number of its component for each of 0 … count-1, where first[i] and
+        second[i] are connected.
         """
         return components(count, first, second)
 

@@ -1,8 +1,8 @@
 """The modules of an add set and what is answered of them, where most are alike: nothing is done
 once for each.
 
-Who the nodes of a module are matters for those that are not consistent alone, and is looked up when
-one of the modules is.
+Who the nodes of a module are matters for those that are not consistent alone, and is looked up
+when one of the modules is.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from shiq.verdict import Verdict
 
 
 class NamedModules(Lazily[NamedModule]):
-    """Modules: each of the ``distinct`` ones so many times as ``counts`` says; ``named`` gives all,
-    each with an object of
-    ``distinct``. ``crowd``: the most individuals that one node stands for."""
+    """Modules: each of the ``distinct`` ones so many times as ``counts`` says; ``named`` gives
+    all, each with an object of ``distinct``. ``crowd``: the most individuals that one node
+    stands for.
+    """
 
     def __init__(
         self,
@@ -86,9 +87,9 @@ def tally(answers: Sequence[Answer]) -> Counter[Verdict]:
 
 
 def inconsistent_groups(add_set: AddSet, answers: Sequence[Answer]) -> list[tuple[str, ...]]:
-    """The individuals of each element, or module, that is known to be contradictory; of a module,
-    those near the contradiction
-    where the reasoner says which."""
+    """The individuals of each element, or module, that is known to be contradictory; of a
+    module, those near the contradiction where the reasoner says which.
+    """
     return [
         *add_set.contradictory,
         *(

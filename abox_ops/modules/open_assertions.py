@@ -1,6 +1,6 @@
 """What labels and counts leave open of role and data assertions, in columns (THEORY, "Irrelevant
-role assertions", "The add set"
-and "Beyond SHIQ(D), at no loss")."""
+role assertions", "The add set" and "Beyond SHIQ(D), at no loss").
+"""
 
 from __future__ import annotations
 
@@ -123,8 +123,8 @@ class OpenAssertions:
         return seen
 
     def _meets_negative(self, source: Ints, role: Ints, target: Ints) -> Bools:
-        """Which role assertions have a negative one on a role above, between the merge classes of
-        their ends.
+        """Which role assertions have a negative one on a role above, between the merge classes
+        of their ends.
         """
         counts, roles = self.counts, self.calculus.roles
         self.graph.expand(counts.pairs(unique(counts.classes(source)))[1])

@@ -1,9 +1,8 @@
 """Shapes: modules that are equal up to renaming have the same answer (THEORY, "Modules").
 
-The key of a shape is the module itself, its nodes in canonical order (`shiq.canonical`): equal keys
-mean isomorphic modules,
-whatever the order; a poor order only costs a hit. Literals are replaced by what the TBox can tell
-of them.
+The key of a shape is the module itself, its nodes in canonical order (`shiq.canonical`): equal
+keys mean isomorphic modules, whatever the order; a poor order only costs a hit. Literals are
+replaced by what the TBox can tell of them.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ Shape: TypeAlias = tuple[Hashable, ...]
 
 #: Literals whose cells are kept.
 KEPT_LITERALS = 100_000
-# : Modules of several elements whose shapes are kept: parts of a batch are checked one after the
-# other, and have most in common.
+#: Modules of several elements whose shapes are kept: parts of a batch are checked one after the
+#: other, and have most in common.
 KEPT_MODULES = 10_000
 #: Larger modules are compared as they stand.
 ORDERED_NODES = 200
@@ -76,9 +75,9 @@ class Shapes:
         )
 
     def ordered(self, module: Module) -> tuple[Module, Sequence[int]]:
-        """``module`` with its nodes in the order of its key, and which node of ``module`` each is:
-        what a search makes of it then
-        depends on its shape alone."""
+        """``module`` with its nodes in the order of its key, and which node of ``module`` each
+        is: what a search makes of it then depends on its shape alone.
+        """
         order = _order(module, self._node_data(module))
         place = places(order)
         if len(order) == 1:
@@ -98,8 +97,8 @@ class Shapes:
         ), order
 
     def _node_data(self, module: Module) -> list[Hashable]:
-        """Per node: its (negative) data, each literal as what the TBox tells of it and which others
-        of the node it equals.
+        """Per node: its (negative) data, each literal as what the TBox tells of it and which
+        others of the node it equals.
         """
         rows: list[list[tuple[bool, str, Literal]]] = [[] for _ in module.positive]
         for node, property, literal in module.data:
@@ -109,10 +108,9 @@ class Shapes:
         return [self._tokenised(row) if row else () for row in rows]
 
     def _tokenised(self, row: list[tuple[bool, str, Literal]]) -> Hashable:
-        """The data of one node by equal values, in one pass: a node may have thousands. A literal
-        stands for itself where a
-        different value comes before, and whether the two are one is not known
-        (`shiq.datatypes.DataTheory.same`).
+        """The data of one node by equal values, in one pass: a node may have thousands. A
+        literal stands for itself where a different value comes before, and whether the two are
+        one is not known (`shiq.datatypes.DataTheory.same`).
         """
         row = sorted(
             row,

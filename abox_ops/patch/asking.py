@@ -1,10 +1,8 @@
 """What told⁺ alone brings into I (THEORY, "The loop": turns of told⁺).
 
 A u-type clause that the label of an end in I leaves to the other end, whatever is guessed there,
-and that the certified model
-does not meet: the border rules would pull the other end in when the labels are next made. Doing so
-at once makes a chain of such
-elements a matter of told⁺.
+and that the certified model does not meet: the border rules would pull the other end in when the
+labels are next made. Doing so at once makes a chain of such elements a matter of told⁺.
 """
 
 from __future__ import annotations
@@ -23,9 +21,8 @@ def asking_clause(
     all_plain: bool,
 ) -> CompiledClause | None:
     """The first u-type clause on role(a, b), a in I and b not, that b has to come in for.
-    ``inside``: told⁺ of a; ``outside``:
-    told_N of b; ``before``: told_N of a where the assertion is one of A between elements as they
-    are now, else None.
+    ``inside``: told⁺ of a; ``outside``: told_N of b; ``before``: told_N of a where the assertion
+    is one of A between elements as they are now, else None.
     """
     for named, at_branch in ((role, False), (role.inverse, True)):
         for c in space.clauses_of(named):

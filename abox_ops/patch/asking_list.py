@@ -1,6 +1,6 @@
 """Turns of told⁺ one element after another, where each turn brings in few:
-`abox_ops.patch.start_columns` by a work list
-(THEORY, "The loop": turns of told⁺)."""
+`abox_ops.patch.start_columns` by a work list (THEORY, "The loop": turns of told⁺).
+"""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from shiq.columns.arrays import Ints
 
 
 class AskingList:
-    """I of ``state``, growing turn by turn from elements that have just come in. ``walk``: told⁺;
-    ``codes``: what asked for each
-    element that came in, by key."""
+    """I of ``state``, growing turn by turn from elements that have just come in. ``walk``:
+    told⁺; ``codes``: what asked for each element that came in, by key.
+    """
 
     def __init__(self, state: PatchState, asking: ToldTurns) -> None:
         graph = state.graph
@@ -33,9 +33,9 @@ class AskingList:
         self._changed: dict[int, None] = {}
 
     def run(self, elements: Ints) -> None:
-        """Goes on from the ``elements``, until no turn brings in more, or one is for arrays: at an
-        element with many role
-        assertions, or after a clash."""
+        """Goes on from the ``elements``, until no turn brings in more, or one is for arrays: at
+        an element with many role assertions, or after a clash.
+        """
         walk, frontier = self.walk, self.state.graph.key[elements].tolist()
         while frontier:
             walk.active.update(frontier)
@@ -93,9 +93,7 @@ class AskingList:
         return key >= FRESH or key in self.walk.joined or self.region.is_joined(key)
 
     def adopt(self) -> Bools:
-        """Takes over into ``state`` what came of the turns; which elements have changed or come
-        in.
-        """
+        """Takes over into ``state`` what came of the turns; which elements have changed or come in."""
         state, graph, walk = self.state, self.state.graph, self.walk
         reps = adopt(graph, walk, [*self._changed, *self.codes])
         state.active = active_after(graph, state.active, reps)

@@ -1,13 +1,10 @@
 """The border rules: when a role assertion between I and the outside may be left out of a check
-(THEORY, "Border rules": rules 1
-to 6).
+(THEORY, "Border rules": rules 1 to 6).
 
 For every clause that a crossing assertion matches, at either end and at every position, one of
-these must hold: a literal decides
-it (told); the certified model met it at the outside end already (R0); counting bounds it (C); the
-inside end stands where it
-stood (R); or a residual asserted at the inside end meets it. If none does, the outside end is
-pulled in.
+these must hold: a literal decides it (told); the certified model met it at the outside end
+already (R0); counting bounds it (C); the inside end stands where it stood (R); or a residual
+asserted at the inside end meets it. If none does, the outside end is pulled in.
 """
 
 from __future__ import annotations
@@ -38,13 +35,11 @@ class UnmetClause:
 class Border:
     """The rules between ``inside`` (I) and the rest, for one I and one assignment of labels.
 
-    ``label``: what holds at an element in the part that it belongs to, told_N outside. ``clash``:
-    the elements of I that told⁺
-    contradicts, which are in no merge class. ``changed``: the elements of I that A does not have,
-    or not as they are now.
-    ``stood``: whether role(a, b), a inside, is an assertion of A between elements as they are now.
-    ``counts``: the counts and
-    merge classes of I.
+    ``label``: what holds at an element in the part that it belongs to, told_N outside.
+    ``clash``: the elements of I that told⁺ contradicts, which are in no merge class.
+    ``changed``: the elements of I that A does not have, or not as they are now. ``stood``:
+    whether role(a, b), a inside, is an assertion of A between elements as they are now.
+    ``counts``: the counts and merge classes of I.
     """
 
     space: LabelSpace
@@ -84,9 +79,10 @@ class Border:
                     yield UnmetClause(c, True)
 
     def is_covered_outside(self, role: Role, a: str, b: str) -> bool:
-        """Whether an inserted role(a, b) between two elements outside holds in the certified model
-        with nothing more to look at:
-        every clause is decided by told_N or bounded by counting."""
+        """Whether an inserted role(a, b) between two elements outside holds in the certified
+        model with nothing more to look at: every clause is decided by told_N or bounded by
+        counting.
+        """
         for r, centre, branch in ((role, a, b), (role.inverse, b, a)):
             at_centre, at_branch = self.label(centre), self.label(branch)
             for c in self.space.clauses_of(r):
@@ -96,9 +92,9 @@ class Border:
         return True
 
     def is_within_outside(self, b: str, clause: CompiledClause) -> bool:
-        """Whether counting alone (rule C) covers ``clause`` at b, outside I: over b's merge class
-        in the certified model, with
-        the neighbours that A ∪ A⁺ has."""
+        """Whether counting alone (rule C) covers ``clause`` at b, outside I: over b's merge
+        class in the certified model, with the neighbours that A ∪ A⁺ has.
+        """
         key = (self.outside.classes.find(b), clause.index)
         found = self._within.get(key)
         if found is None:
@@ -122,8 +118,8 @@ class Border:
         return not clause.branch_head & ~negative and not clause.branch_body & ~positive
 
     def _is_replaced(self, clause: CompiledClause, a: str, b: str) -> bool:
-        """Rule R: ``clause`` is ≤n S.C at b outside; a stands where it stood among b's S-neighbours
-        in the certified model.
+        """Rule R: ``clause`` is ≤n S.C at b outside; a stands where it stood among b's
+        S-neighbours in the certified model.
         """
         return (
             sum(

@@ -1,6 +1,6 @@
-"""The border rules in columns (`abox_ops.patch.border`, THEORY, "Border rules"): when a check may
-leave out a role assertion that
-leaves I."""
+"""The border rules in columns (`abox_ops.patch.border`, THEORY, "Border rules"): when a check
+may leave out a role assertion that leaves I.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from shiq.roles import Role
 
 class PatchLabels(Protocol):
     """The labels of a patch, by number, as many as the graph has by now. ``mu``: the label of an
-    element in its part;
-    ``certified``: told_N; ``is_new``: whether A does not have it, or not as it is now."""
+    element in its part; ``certified``: told_N; ``is_new``: whether A does not have it, or not as
+    it is now.
+    """
 
     @property
     def mu(self) -> Ints: ...
@@ -52,8 +53,8 @@ class Border:
         )
 
     def residual(self, clause: CompiledClause, at_branch: bool, labels: Ints) -> Ints:
-        """The number of what to assert at an end with each of ``labels``; -1 where every literal is
-        refuted there.
+        """The number of what to assert at an end with each of ``labels``; -1 where every literal
+        is refuted there.
         """
         table, residuals = self.calculus.table, self.calculus.residuals
 
@@ -66,8 +67,8 @@ class Border:
     def is_covered(
         self, clause: CompiledClause, at_branch: bool, a: Ints, b: Ints, is_old: Bools
     ) -> Bools:
-        """Which role assertions (a inside, b outside) have ``clause`` met by the certified model,
-        or bounded (rules R0, C, R).
+        """Which role assertions (a inside, b outside) have ``clause`` met by the certified
+        model, or bounded (rules R0, C, R).
         """
         table = self.calculus.table
         if clause.n and not at_branch:
@@ -87,8 +88,8 @@ class Border:
         return met
 
     def _is_replaced(self, clause: CompiledClause, a: Ints, b: Ints) -> Bools:
-        """Rule R: ``clause`` is ≤n S.C at b outside; a stands where it stood among b's S-neighbours
-        in the certified model.
+        """Rule R: ``clause`` is ≤n S.C at b outside; a stands where it stood among b's
+        S-neighbours in the certified model.
         """
         calculus, table, graph = self.calculus, self.calculus.table, self.graph
         below = calculus.below(clause)

@@ -15,8 +15,8 @@ def certified_completion(
 ) -> OutsideCompletion:
     """N of a consistent (T, A); ``patch`` puts all of A into nothing, ``base`` says what is told.
 
-    Where A turns out to be inconsistent, or is left undecided under an assumption, N says nothing
-    beyond ``base``.
+    Where A turns out to be inconsistent, or is left undecided under an assumption, N says
+    nothing beyond ``base``.
     """
     found = patched(patch, inquiry)
     if patch.contradictory() or not found.is_consistent:

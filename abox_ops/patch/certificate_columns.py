@@ -63,9 +63,10 @@ class BaseCertificate:
 def certified(
     index: Index, base: Base, roles: RoleBox, named: Callable[[Graph], Named], inquiry: Inquiry
 ) -> BaseCertificate:
-    """(T, ``base``), which ``index`` belongs to, by itself. Where A turns out to be inconsistent,
-    or is left undecided under an
-    assumption, N says nothing beyond told. ``named``: see `PatchInput`."""
+    """(T, ``base``), which ``index`` belongs to, by itself. Where A turns out to be
+    inconsistent, or is left undecided under an assumption, N says nothing beyond told.
+    ``named``: see `PatchInput`.
+    """
     enter_stage("certifying: completing the model")
     calculus = index.calculus
     graph = Graph(alone(base), roles, index.equal, index.labels.of)

@@ -1,10 +1,8 @@
 """A_add under the criteria `model` and `clausal`, in columns: `abox_ops.patch.reference` and
-`abox_ops.patch.border` (THEORY,
-"The add set", "Inside" and "Border rules").
+`abox_ops.patch.border` (THEORY, "The add set", "Inside" and "Border rules").
 
 The steps are those of the reference; each runs over all elements or role assertions at once, and
-asks `abox_ops` once per
-distinct combination of labels.
+asks `abox_ops` once per distinct combination of labels.
 """
 
 from __future__ import annotations
@@ -72,8 +70,8 @@ class Patch(WidenedState):
         self._saturate_from(None if fresh is None else flags(len(graph), fresh))
 
     def _saturate_from(self, changed: Bools | None) -> None:
-        """told⁺ of the active elements, all of which have it already but for those that ``changed``
-        (None: all).
+        """told⁺ of the active elements, all of which have it already but for those that
+        ``changed`` (None: all).
         """
         graph, take_in = self.graph, self.take_in_all if self.grown_tbox else None
         self.active = saturate(self.calculus, graph, self.active, take_in, changed=changed)
@@ -84,9 +82,9 @@ class Patch(WidenedState):
     # -----------------------------------------------------------------------------------------
 
     def close(self, *, to_clash: bool = False, certain: Certain = unheard) -> bool:
-        """See `abox_ops.patch.reference.Patch.close`. Stops because I and the plain elements grow,
-        and elements merge, in finite
-        sets."""
+        """See `abox_ops.patch.reference.Patch.close`. Stops because I and the plain elements
+        grow, and elements merge, in finite sets.
+        """
         self._asked = self._rows = None
         while True:
             if self._settle(to_clash, certain):
@@ -144,8 +142,8 @@ class Patch(WidenedState):
                 pace.judge(self._walk(elements))
 
     def _walk(self, elements: Ints) -> int:
-        """Goes on by a work list from the ``elements``, which have just come in; the number of its
-        steps.
+        """Goes on by a work list from the ``elements``, which have just come in; the number of
+        its steps.
         """
         if self.grown_tbox or self.effort.has_any:
             return 0
@@ -186,12 +184,11 @@ class Patch(WidenedState):
 
     def _crossings(self) -> tuple[Ints, Ints, Ints]:
         """From which elements over role assertions others must come in, these, and the elements
-        whose assumption leaves a clause
-        unmet.
+        whose assumption leaves a clause unmet.
 
-        Notes the residuals of the others. An element that contradicts itself settles the matter and
-        asks for nothing. Role
-        assertions between elements that are not stale ask for nothing, and keep their residuals.
+        Notes the residuals of the others. An element that contradicts itself settles the matter
+        and asks for nothing. Role assertions between elements that are not stale ask for
+        nothing, and keep their residuals.
         """
         graph, stale = self.graph, self.stale
         calm = self.inside & ~self.contradictory()
@@ -296,8 +293,8 @@ class Patch(WidenedState):
         return {"source": source[kept], "role": role[kept], "target": target[kept]}, data
 
     def keeps(self, source: Ints, role: Ints, target: Ints) -> Bools:
-        """Which role assertions are kept; all between their ends are among them, from the first to
-        the second.
+        """Which role assertions are kept; all between their ends are among them, from the first
+        to the second.
         """
         open_ = self.relevant(source, role, target)
         seen = self.seen(source, role, target) & ~open_

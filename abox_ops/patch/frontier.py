@@ -1,7 +1,6 @@
-"""What a round of a patch has to look at again, in columns: elements that changed since they were
-last read, and those whose
-answers rest on them. The others are as they were found; `abox_ops.patch.reference` walks all of I
-in every round.
+"""What a round of a patch has to look at again, in columns: elements that changed since they
+were last read, and those whose answers rest on them. The others are as they were found;
+`abox_ops.patch.reference` walks all of I in every round.
 """
 
 from __future__ import annotations
@@ -32,10 +31,9 @@ class Frontier:
         ]
 
     def reached(self, graph: Graph, counts: FineCounts | None, *columns: Ints | Bools) -> Bools:
-        """The elements that were met since, or of which a column is another now, or of which a role
-        assertion leads to one of
-        those; counting reads the fillers of ≥-atoms one step further. All where elements were
-        joined.
+        """The elements that were met since, or of which a column is another now, or of which a
+        role assertion leads to one of those; counting reads the fillers of ≥-atoms one step
+        further. All where elements were joined.
         """
         if self._rep is None or not np.array_equal(self._rep, graph.rep[: len(self._rep)]):
             return np.ones(len(graph), np.bool_)

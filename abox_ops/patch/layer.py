@@ -1,13 +1,11 @@
-"""A ∪ A⁺ as a base beside that of A, when a patch has accepted A⁺: nothing is written, nothing of A
-is copied.
+"""A ∪ A⁺ as a base beside that of A, when a patch has accepted A⁺: nothing is written, nothing
+of A is copied.
 
-What a commit would write as the next snapshot (`jobs.store.snapshot_delta`, THEORY, "N in a store,
-and its renewal") is laid over
-the tables of A: the rows of A⁺, told⁺, equalities, and N renewed from the patch. Layers stack: each
-numbers what is new to it
-above what those below it brought. Literals that told⁺ would send to elements which
-the patch did not look at are not among the told ones; N has them. So it serves for checks under the
-criterion `model` alone.
+What a commit would write as the next snapshot (`jobs.store.snapshot_delta`, THEORY, "N in a
+store, and its renewal") is laid over the tables of A: the rows of A⁺, told⁺, equalities, and N
+renewed from the patch. Layers stack: each numbers what is new to it above what those below it
+brought. Literals that told⁺ would send to elements which the patch did not look at are not among
+the told ones; N has them. So it serves for checks under the criterion `model` alone.
 """
 
 from __future__ import annotations
@@ -40,16 +38,16 @@ from shiq.columns.arrays import (
 from shiq.columns.rows import NODES, ROW_COLUMNS, Names
 from shiq.model import Literal
 
-# : Nodes and literals of what is laid over a base are numbered from here on: above those of a base,
-# below those of a batch.
+#: Nodes and literals of what is laid over a base are numbered from here on: above those of a base,
+#: below those of a batch.
 LAID = FRESH >> 1
 
 
 @dataclass(frozen=True, eq=False)
 class LaidTable:
     """``table``, which has no keys from ``first`` on, less the ``removed`` rows, with those of
-    ``added``, in the columns of
-    ``added``."""
+    ``added``, in the columns of ``added``.
+    """
 
     table: Table
     added: ArrayTable
@@ -177,8 +175,8 @@ class LaidBase(OverBase):
 
 
 def laid(ids: Ints, first: int) -> Ints:
-    """Numbers of a batch as those of a base that it is laid over, from ``first`` on; others as they
-    are.
+    """Numbers of a batch as those of a base that it is laid over, from ``first`` on; others as
+    they are.
     """
     found: Ints = np.where(ids >= FRESH, ids - FRESH + first, ids)
     return found
@@ -192,12 +190,11 @@ def _of_batch(ids: Ints, first: int) -> Ints:
 def layer(
     index: Index, whole: UnionView, patch: Patch
 ) -> tuple[Base, Index, OutsideCompletion] | None:
-    """(T, A ∪ A⁺) with its index and N, for ``whole`` = A ∪ A⁺ that ``patch`` has found consistent,
-    over the ``index`` of A.
+    """(T, A ∪ A⁺) with its index and N, for ``whole`` = A ∪ A⁺ that ``patch`` has found
+    consistent, over the ``index`` of A.
 
     None where that is no small change: A⁺ has complex assertions, brings axioms, or says of
-    somebody that it is a ⊤ and no
-    more; or A is less deletions, or without N.
+    somebody that it is a ⊤ and no more; or A is less deletions, or without N.
     """
     calculus, graph, outside = patch.calculus, patch.graph, patch.outside
     # Numbers of labels that a store, or a layer, has are the same in each calculus.

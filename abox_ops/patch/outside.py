@@ -2,11 +2,9 @@
 completion").
 
 N is any set of literals and inequalities about the elements of A with (T, A ∪ N) consistent. It
-serves to keep elements out of a
-check, and is never part of A_add. Here it is read off a certificate: elements with their completed
-labels, found consistent by
-modules, and elements of different modules, which are different in the model that the modules'
-models make.
+serves to keep elements out of a check, and is never part of A_add. Here it is read off a
+certificate: elements with their completed labels, found consistent by modules, and elements of
+different modules, which are different in the model that the modules' models make.
 """
 
 from __future__ import annotations
@@ -27,10 +25,9 @@ class OutsideCompletion:
     """N over the elements of ``graph`` (A).
 
     ``told``: told by element; ``certified``: told_N by element; ``module_of``: the module of the
-    certificate in which an element
-    was decided; ``absent``: names that nothing in T or A speaks of, taken for empty; ``inherited``:
-    the merge classes of the
-    certified model, where they are not those of ``graph``.
+    certificate in which an element was decided; ``absent``: names that nothing in T or A speaks
+    of, taken for empty; ``inherited``: the merge classes of the certified model, where they are
+    not those of ``graph``.
     """
 
     space: LabelSpace
@@ -50,8 +47,8 @@ class OutsideCompletion:
         told: Mapping[str, Label],
         classes: Partition[str] | None = None,
     ) -> OutsideCompletion:
-        """The N that says nothing beyond what is told; ``classes``: its merge classes, where they
-        are known.
+        """The N that says nothing beyond what is told; ``classes``: its merge classes, where
+        they are known.
         """
         return cls(space, SettledGraph(graph), told, told, inherited=classes)
 
@@ -86,10 +83,9 @@ class OutsideCompletion:
 
     def less(self, graph: ElementGraph, told: Mapping[str, Label]) -> OutsideCompletion:
         """N of A less deletions, of which ``graph`` and ``told`` are (THEORY, "N in a store, and
-        its renewal"). The model stays:
-        what is left of an element keeps its label, and is of one merge class and of one module with
-        whatever else is left of
-        it."""
+        its renewal"). The model stays: what is left of an element keeps its label, and is of one
+        merge class and of one module with whatever else is left of it.
+        """
         origin = {e: self.graph.elements.find(e) for e in graph.names()}
         return replace(
             self,
@@ -106,8 +102,8 @@ class OutsideCompletion:
     def grown(self, space: LabelSpace, absent: int) -> OutsideCompletion:
         """The same N under a TBox with further definitions Q ⊑ C, every Q in ``absent``.
 
-        The model is one of the larger TBox with Q empty, since neither T nor A mentions it; so its
-        merge classes stay.
+        The model is one of the larger TBox with Q empty, since neither T nor A mentions it; so
+        its merge classes stay.
         """
         if space.tbox is self.space.tbox:
             return self
@@ -116,8 +112,8 @@ class OutsideCompletion:
 
 def lifted(classes: Partition[str], origin: Mapping[str, str]) -> Partition[str]:
     """The merge ``classes`` of A, of what deletions left: ``origin`` gives the element of A that
-    each element is left of, and
-    what is left of one class is one class."""
+    each element is left of, and what is left of one class is one class.
+    """
     together: dict[str, list[str]] = {}
     for element, old in origin.items():
         together.setdefault(classes.find(old), []).append(element)

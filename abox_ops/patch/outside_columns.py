@@ -1,8 +1,7 @@
 """N in columns: `abox_ops.patch.outside` (THEORY, "Outside completion"), by the numbers of a base.
 
 An element's certified label is its told label completed, which depends on that label alone; only
-the elements for which it is
-another one are listed.
+the elements for which it is another one are listed.
 """
 
 from __future__ import annotations
@@ -25,11 +24,9 @@ from shiq.columns.arrays import NONE, Ints, Table, is_in, positions, unique, wit
 @dataclass(frozen=True, eq=False)
 class OutsideCompletion:
     """N over the elements of a base. ``is_guessed``: whether it says more than told; ``others``:
-    (element, label) where the
-    certified label is not the completed told one; ``classes``: the merge classes of the certified
-    model; ``modules``: elements
-    by module of the certificate. ``known``: the labels that the numbers in ``others`` stand for;
-    ``completions``: over them.
+    (element, label) where the certified label is not the completed told one; ``classes``: the
+    merge classes of the certified model; ``modules``: elements by module of the certificate.
+    ``known``: the labels that the numbers in ``others`` stand for; ``completions``: over them.
     ``left``: what deletions left of elements of A (ascending), with the certified label
     ``left_label`` as before.
     """
@@ -45,9 +42,10 @@ class OutsideCompletion:
     _completed: dict[Label, Label] = field(default_factory=dict)
 
     def labels(self, calculus: Calculus, keys: Ints, told: Ints, absent: int = 0) -> Ints:
-        """told_N of elements by their keys and told labels, closed; ``absent``: names that T and A
-        do not have, which are empty.
-        An individual that the base does not have has the label of everything."""
+        """told_N of elements by their keys and told labels, closed; ``absent``: names that T and
+        A do not have, which are empty. An individual that the base does not have has the label
+        of everything.
+        """
         table = calculus.table
         nothing: Label = (0, absent)
 
@@ -71,11 +69,11 @@ class OutsideCompletion:
         return found
 
     def less(self, before: Index, after: Index, vanished: Ints) -> OutsideCompletion:
-        """N of A less deletions (THEORY, "N in a store, and its renewal"); ``before`` and ``after``
-        are the indexes, ``vanished``
-        the individuals that nothing mentions any more. The model stays: what is left of an element
-        keeps its label, and is of one
-        merge class and of one module with whatever else is left of it."""
+        """N of A less deletions (THEORY, "N in a store, and its renewal"); ``before`` and
+        ``after`` are the indexes, ``vanished`` the individuals that nothing mentions any more.
+        The model stays: what is left of an element keeps its label, and is of one merge class
+        and of one module with whatever else is left of it.
+        """
         lost = unique(before.equal.of(after.detached))
         left = unique(after.equal.of(without(after.detached, vanished)))
         origin = before.equal.of(left)
@@ -108,8 +106,8 @@ class OutsideCompletion:
 
 
 def stored_completion(index: Index, store: StoredSnapshot) -> OutsideCompletion | None:
-    """The completion that ``store`` holds, in the numbers of the ``index`` that it holds too; None
-    if there is none.
+    """The completion that ``store`` holds, in the numbers of the ``index`` that it holds too;
+    None if there is none.
     """
     if not store.is_completed or not isinstance(index.labels.table, type(store.table("elements"))):
         return None

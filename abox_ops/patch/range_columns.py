@@ -1,11 +1,9 @@
-"""The certificate of a base, range by range: what `abox_ops.patch.certificate_columns` finds of all
-elements at once (THEORY, "By
-ranges of ids").
+"""The certificate of a base, range by range: what `abox_ops.patch.certificate_columns` finds of
+all elements at once (THEORY, "By ranges of ids").
 
 A range is certified as a part of all of A put into nothing: its elements are in I, and of the
-others it takes for granted what is
-known of them so far. It tells what it has read, so that it is certified again where that turns out
-otherwise.
+others it takes for granted what is known of them so far. It tells what it has read, so that it
+is certified again where that turns out otherwise.
 """
 
 from __future__ import annotations
@@ -42,20 +40,19 @@ class KnownOfOthers(Protocol):
         """The turns and elements that each of them has (`abox_ops.patch.effort`)."""
 
     def labels_of(self, keys: Ints, calculus: Calculus) -> tuple[Ints, Ints]:
-        """Positions in ``keys`` of those that have another label than the completed told one, and
-        the numbers of these labels.
+        """Positions in ``keys`` of those that have another label than the completed told one,
+        and the numbers of these labels.
         """
 
 
 @dataclass(frozen=True)
 class CertifiedRange:
     """What came of a range, by key: its elements with ``other`` labels than the completed told
-    ones; all that was ``read``; pairs
-    of elements that single ones make one class (``first``, ``second``), unless classes are known;
-    its elements of which more is
-    kept than a label (``open``), and the role assertions kept there (``source``, ``target``), seen
-    from its own end; the others
-    (``alone``) with what their modules say; how many role and data assertions are kept (``size``).
+    ones; all that was ``read``; pairs of elements that single ones make one class (``first``,
+    ``second``), unless classes are known; its elements of which more is kept than a label
+    (``open``), and the role assertions kept there (``source``, ``target``), seen from its own
+    end; the others (``alone``) with what their modules say; how many role and data assertions
+    are kept (``size``).
     """
 
     other: Ints
@@ -73,8 +70,8 @@ class CertifiedRange:
 
 @dataclass(frozen=True)
 class FailedModules:
-    """What modules that failed change, by key: the elements that become ``plain``; those that have
-    another effort, with it.
+    """What modules that failed change, by key: the elements that become ``plain``; those that
+    have another effort, with it.
     """
 
     plain: Ints
@@ -139,9 +136,7 @@ class RangeCertifier:
         )
 
     def ties(self, classes: Ints) -> tuple[Ints, Ints]:
-        """Pairs of elements that ``classes``, named by one of their elements each, make one
-        class.
-        """
+        """Pairs of elements that ``classes``, named by one of their elements each, make one class."""
         patch = self._patch(classes)
         patch.settle()
         first, second = patch.counts.ties(patch.own)
@@ -164,8 +159,9 @@ class RangeCertifier:
 
     def widen(self, modules: Sequence[Ints]) -> FailedModules:
         """What ``modules`` that failed change: see
-        `abox_ops.patch.widening_columns.WidenedState.widen`. Nothing, where
-        nothing is assumed of their elements."""
+        `abox_ops.patch.widening_columns.WidenedState.widen`. Nothing, where nothing is assumed
+        of their elements.
+        """
         every = unique(np.concatenate([NONE, *modules]))
         assumed = self._assumed(every)
         turns, laid_out = self.known.turns_of(every)
@@ -257,8 +253,8 @@ class RangeCertification(Certification):
         return super().may_clash(first, second)
 
     def _label_more(self) -> None:
-        """Takes in elements that were met meanwhile: until the labels are settled, guessed without
-        triggers.
+        """Takes in elements that were met meanwhile: until the labels are settled, guessed
+        without triggers.
         """
         known, graph, table = len(self._certified), self.graph, self.calculus.table
         if known == len(graph):

@@ -1,12 +1,10 @@
-"""A_add under the criterion `model`: I, what is assumed at its elements, and what is kept (THEORY,
-"Inside"), plain and obvious.
+"""A_add under the criterion `model`: I, what is assumed at its elements, and what is kept
+(THEORY, "Inside"), plain and obvious.
 
-An element of I is *assumed*: its label is told⁺ with a guess at the rest, which its module has to
-bear; or *plain*: its label is
-told⁺ alone. All rules read these labels. `Patch.close` brings in what the border rules ask for;
-`abox_ops.patch.widening` asks
-for the modules and, where one fails, takes assumptions back and pulls in the elements that
-residuals kept out.
+An element of I is *assumed*: its label is told⁺ with a guess at the rest, which its module has
+to bear; or *plain*: its label is told⁺ alone. All rules read these labels. `Patch.close` brings
+in what the border rules ask for; `abox_ops.patch.widening` asks for the modules and, where one
+fails, takes assumptions back and pulls in the elements that residuals kept out.
 """
 
 from __future__ import annotations
@@ -37,9 +35,8 @@ class Patch(PatchState):
     # -----------------------------------------------------------------------------------------
 
     def close(self, *, to_clash: bool = False, certain: Certain = unheard) -> bool:
-        """told⁺, the labels, the counts and the border rules afresh, until nothing more has to be
-        pulled in. See
-        `abox_ops.patch.widening.Patch`.
+        """told⁺, the labels, the counts and the border rules afresh, until nothing more has to
+        be pulled in. See `abox_ops.patch.widening.Patch`.
 
         Stops because I and the plain elements grow, and elements merge, within finite sets.
         """
@@ -80,8 +77,8 @@ class Patch(PatchState):
                 self._raise(e, effort)
 
     def _settle(self, to_clash: bool, certain: Certain) -> bool:
-        """Closes told⁺ and brings in what it alone asks for, in turn, until that is nothing. With
-        ``to_clash``: see `close`.
+        """Closes told⁺ and brings in what it alone asks for, in turn, until that is nothing.
+        With ``to_clash``: see `close`.
         """
         while True:
             self.told.saturate({*self._touched, *self.inside})
@@ -126,8 +123,8 @@ class Patch(PatchState):
 
     def _uncovered(self) -> set[str]:
         """The ends of inserted role assertions that no rule covers as things are. Those of
-        contradictory elements ask for
-        nothing."""
+        contradictory elements ask for nothing.
+        """
         find = self.whole.elements.find
         found: set[str] = set()
         for assertion in self.inserted:
@@ -154,8 +151,8 @@ class Patch(PatchState):
         """Whether an inserted role(a, b) needs no more of its ends inside than there are: the
         border rules see to the others.
 
-        Outside, a seen assertion must be the first of its pair, since the model may have given an
-        older one further roles.
+        Outside, a seen assertion must be the first of its pair, since the model may have given
+        an older one further roles.
         """
         if self._is_seen(role, a, b) and self._may_clash(a, b):
             return False
@@ -168,12 +165,11 @@ class Patch(PatchState):
         return self.border.is_covered_outside(role, a, b)
 
     def _crossings(self) -> tuple[dict[str, Effort], set[str]]:
-        """The elements that must come in over role assertions, with their efforts, and the elements
-        whose assumption leaves a
-        clause unmet.
+        """The elements that must come in over role assertions, with their efforts, and the
+        elements whose assumption leaves a clause unmet.
 
-        Notes the residuals of the others. An element that contradicts itself settles the matter and
-        asks for nothing.
+        Notes the residuals of the others. An element that contradicts itself settles the matter
+        and asks for nothing.
         """
         self.residuals, self.kept_out = {}, {}
         pulled: dict[str, Effort] = {}

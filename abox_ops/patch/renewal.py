@@ -1,11 +1,9 @@
-"""N of (A ∪ A⁺), from that of A and the patch by which A⁺ was accepted (THEORY, "N in a store, and
-its renewal").
+"""N of (A ∪ A⁺), from that of A and the patch by which A⁺ was accepted (THEORY, "N in a store,
+and its renewal").
 
-The model of the patch is that of I beside the one that certified A: so the labels of I are what its
-modules were asked with,
-those of all others stay, with what is told by now. Elements that the model of A may make one stay
-together, whatever they are
-now.
+The model of the patch is that of I beside the one that certified A: so the labels of I are what
+its modules were asked with, those of all others stay, with what is told by now. Elements that
+the model of A may make one stay together, whatever they are now.
 """
 
 from __future__ import annotations
@@ -33,12 +31,10 @@ class Renewal:
 
 @dataclass(frozen=True)
 class ElementRenames:
-    """The elements that a batch may have changed. Of each as it is now: the ``name`` that the store
-    will give it, its label
-    ``told``, and one ``node`` of it. Of each of A less the deletions: ``key``, and the name
-    ``into`` of what it is part of now.
-    ``gone``: elements of A whose name none has now. ``first_new``: the number that the first fresh
-    individual gets.
+    """The elements that a batch may have changed. Of each as it is now: the ``name`` that the
+    store will give it, its label ``told``, and one ``node`` of it. Of each of A less the
+    deletions: ``key``, and the name ``into`` of what it is part of now. ``gone``: elements of A
+    whose name none has now. ``first_new``: the number that the first fresh individual gets.
     """
 
     name: Ints

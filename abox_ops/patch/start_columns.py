@@ -1,8 +1,8 @@
-"""What comes into I before anything is asked, in columns: the start, the inserted role assertions
-that no rule covers (THEORY,
-"Inside: assumed and plain elements"), and turn by turn what told⁺ alone brings in:
-`abox_ops.patch.asking` for all elements that
-changed (THEORY, "The loop": turns of told⁺)."""
+"""What comes into I before anything is asked, in columns: the start, the inserted role
+assertions that no rule covers (THEORY, "Inside: assumed and plain elements"), and turn by turn
+what told⁺ alone brings in: `abox_ops.patch.asking` for all elements that changed (THEORY, "The
+loop": turns of told⁺).
+"""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ NEW = -1
 
 
 def started(state: PatchState, border: Border) -> Ints:
-    """The stale elements of which the insertions say what is not part of the certified model, role
-    assertions apart.
+    """The stale elements of which the insertions say what is not part of the certified model,
+    role assertions apart.
     """
     graph = state.graph
     found = [graph.elements_of(state.touched.negative)]
@@ -42,8 +42,8 @@ def started(state: PatchState, border: Border) -> Ints:
 
 
 def _paired(state: PatchState, border: Border) -> list[Ints]:
-    """The ends of the inserted equalities, and of those inequalities that the certified model does
-    not have.
+    """The ends of the inserted equalities, and of those inequalities that the certified model
+    does not have.
     """
     graph = state.graph
     pairs = graph.whole.inserted["pairs"].columns
@@ -58,8 +58,8 @@ def _paired(state: PatchState, border: Border) -> list[Ints]:
 
 def uncovered(state: PatchState) -> Ints:
     """The ends of inserted role assertions, of uncertain elements, that no rule covers as things
-    are. Those of contradictory
-    elements ask for nothing."""
+    are. Those of contradictory elements ask for nothing.
+    """
     graph = state.graph
     if not len(graph.whole.inserted["half_edges"]):
         return NONE
@@ -89,9 +89,9 @@ def uncovered(state: PatchState) -> Ints:
 
 
 class ToldTurns:
-    """Elements that come in, turn after turn, and what asks for each. Of an element that is as it
-    was when its role assertions
-    were last looked at, nothing is asked again."""
+    """Elements that come in, turn after turn, and what asks for each. Of an element that is as
+    it was when its role assertions were last looked at, nothing is asked again.
+    """
 
     def __init__(self, state: PatchState) -> None:
         self.state = state
@@ -101,9 +101,9 @@ class ToldTurns:
         self._more: dict[tuple[int, int], bool] = {}
 
     def turn(self) -> tuple[Ints, Ints, Ints]:
-        """The elements that told⁺ asks for as it stands, and over which role assertions: pairs of
-        an element in I and one of
-        these. Notes for what clauses they come in."""
+        """The elements that told⁺ asks for as it stands, and over which role assertions: pairs
+        of an element in I and one of these. Notes for what clauses they come in.
+        """
         state, graph = self.state, self.state.graph
         is_new, count = state.is_new, len(graph)
         label = np.full(count, -1, np.int64)
@@ -139,9 +139,9 @@ class ToldTurns:
         return np.array(found, np.bool_)[inverse] if keys else np.zeros(0, np.bool_)
 
     def says_more(self, told: int, known: int) -> bool:
-        """Whether a label goes beyond that of told_N. Where every element is plain, a clash that A
-        has by itself is nothing
-        new."""
+        """Whether a label goes beyond that of told_N. Where every element is plain, a clash that
+        A has by itself is nothing new.
+        """
         found = self._more.get((told, known))
         if found is None:
             calculus = self.state.calculus
@@ -189,9 +189,9 @@ class ToldTurns:
         return np.array([self.code(*key) for key in keys], np.int64)[inverse]
 
     def code(self, role: int, inside: int, before: int, outside: int) -> int:
-        """The code of what asks for the far end of a role assertion, by the numbers of the role and
-        of the labels that
-        `asking_clause` takes; 0 where nothing does."""
+        """The code of what asks for the far end of a role assertion, by the numbers of the role
+        and of the labels that `asking_clause` takes; 0 where nothing does.
+        """
         key = (role, inside, before, outside)
         found = self._codes.get(key)
         if found is None:

@@ -1,5 +1,5 @@
-"""I of a patch, and the labels that hold at its elements and outside (THEORY, "Inside: assumed and
-plain elements").
+"""I of a patch, and the labels that hold at its elements and outside (THEORY, "Inside: assumed
+and plain elements").
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class Patching:
 
 
 class PatchState:
-    """I of one batch, growing. ``whole`` holds A ∪ A⁺ with the normalised insertions ``inserted``
-    (= A⁺ \\ A).
+    """I of one batch, growing. ``whole`` holds A ∪ A⁺ with the normalised insertions
+    ``inserted`` (= A⁺ \\ A).
 
-    ``all_plain``: the criterion `clausal`: nothing is assumed, and what no rule covers is pulled in
-    (THEORY, "The add set").
+    ``all_plain``: the criterion `clausal`: nothing is assumed, and what no rule covers is pulled
+    in (THEORY, "The add set").
     """
 
     counts: Counts
@@ -78,8 +78,8 @@ class PatchState:
             for q in means.space.tbox.roles.data_subproperties(p)
         )
         self.inside: set[str] = set()
-        # : The elements of I that told⁺ contradicts, as this round has them: they are in no merge
-        # class.
+        #: The elements of I that told⁺ contradicts, as this round has them: they are in no merge
+        #: class.
         self.clash: frozenset[str] = frozenset()
         self._plain: set[str] = set()
         self._assumed: dict[str, Label] = {}
@@ -87,15 +87,13 @@ class PatchState:
         self.effort: dict[str, Effort] = {}
         self._classes: dict[tuple[bool, str], frozenset[str]] = {}
         self._unmet_heads: dict[tuple[Role, Label, Label], int] = {}
-        # : By element of I: what is asserted there as residuals, and the elements outside that
-        # these keep out.
+        #: By element of I: what is asserted there as residuals, and the elements outside that these
+        #: keep out.
         self.residuals: dict[str, Label] = {}
         self.kept_out: dict[str, set[str]] = {}
 
     def label(self, element: str) -> Label:
-        """What holds at an element in its part: told⁺ with what is assumed inside, told_N
-        outside.
-        """
+        """What holds at an element in its part: told⁺ with what is assumed inside, told_N outside."""
         return self._assumed[element] if element in self.inside else self.outside.label(element)
 
     def _told_plus(self, element: str) -> Label:
@@ -112,8 +110,8 @@ class PatchState:
             self._raise(find(e), effort)
 
     def _raise(self, element: str, effort: Effort) -> None:
-        """Gives ``element`` the greater of its own effort and ``effort``; one that reaches farther
-        is plain.
+        """Gives ``element`` the greater of its own effort and ``effort``; one that reaches
+        farther is plain.
         """
         self.effort[element] = effort = self.effort.get(element, NO_EFFORT).joined(effort)
         if effort.reach:
@@ -129,8 +127,9 @@ class PatchState:
 
     def _asked_for(self) -> dict[str, Effort]:
         """The elements outside of which told⁺ goes beyond told_N, or which a clause asks for
-        whatever is guessed in I, with their
-        efforts. An element that contradicts itself asks for nothing."""
+        whatever is guessed in I, with their efforts. An element that contradicts itself asks for
+        nothing.
+        """
         found = {
             e: NO_EFFORT for e in self.told.labels if e not in self.inside and self._says_more(e)
         }
@@ -147,8 +146,9 @@ class PatchState:
 
     def _says_more(self, element: str) -> bool:
         """Whether told⁺ of an element goes beyond told_N, or the element is not one of A. Where
-        every element is plain, a
-        clash that A has by itself is nothing new: A is certified by nobody then."""
+        every element is plain, a clash that A has by itself is nothing new: A is certified by
+        nobody then.
+        """
         if self.told.is_fresh_or_joined(element):
             return True
         label = self.told.labels[element]
@@ -163,8 +163,8 @@ class PatchState:
         return {e for e in self.inside if clashes(self._told_plus(e))}
 
     def _assume(self) -> None:
-        """A label for every element of I: first without triggers, then with those of clauses that
-        such labels leave overfull.
+        """A label for every element of I: first without triggers, then with those of clauses
+        that such labels leave overfull.
         """
         changed = self.changed = frozenset(
             e for e in self.inside if self.told.is_fresh_or_joined(e)
@@ -191,9 +191,10 @@ class PatchState:
         }
 
     def _triggers(self, elements: Iterable[str]) -> dict[str, int]:
-        """The head atoms that are better tried as true at each element: of the clauses on its role
-        assertions that the labels
-        leave unmet, and of m-type clauses whose bound may be broken at the element by itself."""
+        """The head atoms that are better tried as true at each element: of the clauses on its
+        role assertions that the labels leave unmet, and of m-type clauses whose bound may be
+        broken at the element by itself.
+        """
         names = sum(1 << i for i, a in enumerate(self.space.tbox.atoms) if isinstance(a, str))
         bounded = [c for c in self.space.m_type if c.head & names]
         counting = Counting(self.space, self.whole, self.label, self.means.needs, fine=True)
@@ -211,9 +212,9 @@ class PatchState:
         return found
 
     def _unmet(self, role: Role, label: Label, other: Label) -> int:
-        """The head atoms of one end, with ``label``, of the u-type clauses on role(it, the other)
-        that the labels do not decide:
-        ≥-atoms where there are any, else all."""
+        """The head atoms of one end, with ``label``, of the u-type clauses on role(it, the
+        other) that the labels do not decide: ≥-atoms where there are any, else all.
+        """
         key = (role, label, other)
         found = self._unmet_heads.get(key)
         if found is None:
@@ -234,8 +235,8 @@ class PatchState:
         return found
 
     def _is_seen(self, role: Role, a: str, b: str) -> bool:
-        """Whether a disjointness, asymmetry or irreflexivity axiom or a negative assertion can see
-        role(a, b).
+        """Whether a disjointness, asymmetry or irreflexivity axiom or a negative assertion can
+        see role(a, b).
         """
         if role in self._axiom_roles:
             return True
@@ -250,8 +251,8 @@ class PatchState:
         )
 
     def _class(self, element: str) -> frozenset[str]:
-        """The elements that may be equal to an element in its part; none of the contradictory ones
-        but itself.
+        """The elements that may be equal to an element in its part; none of the contradictory
+        ones but itself.
         """
         if element in self.clash:
             return frozenset((element,))
@@ -268,9 +269,8 @@ class PatchState:
 
     def _may_clash(self, a: str, b: str) -> bool:
         """Whether a disjointness, asymmetry or irreflexivity axiom or a negative assertion may
-        contradict what stands between a
-        and b: either end may be one with another element, or what is asserted of the pair
-        contradicts as it is.
+        contradict what stands between a and b: either end may be one with another element, or
+        what is asserted of the pair contradicts as it is.
         """
         if self._may_share(a) or self._may_share(b):
             return True

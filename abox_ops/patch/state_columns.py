@@ -1,5 +1,5 @@
-"""I of a patch, and the labels that hold at its elements and outside, in columns (THEORY, "Inside:
-assumed and plain elements").
+"""I of a patch, and the labels that hold at its elements and outside, in columns (THEORY,
+"Inside: assumed and plain elements").
 
 The labels are those of `abox_ops.patch.reference`, worked out once per distinct combination.
 """
@@ -34,9 +34,8 @@ Named = Callable[[AddSetColumns], Sequence[NamedModule]]
 @dataclass(frozen=True, eq=False)
 class PatchInput:
     """What a patch is made of: (T, A) as ``index`` and N as ``outside`` have it, A ∪ A⁺ as
-    ``graph`` has it. ``name``: gives the
-    modules of what is kept; ``absent``: names that T has not without the batch; ``all_plain``: see
-    `abox_ops.patch.state`.
+    ``graph`` has it. ``name``: gives the modules of what is kept; ``absent``: names that T has
+    not without the batch; ``all_plain``: see `abox_ops.patch.state`.
     """
 
     index: Index
@@ -58,9 +57,8 @@ class PatchState(OpenAssertions):
     inside, plain, active = ElementFlags(), ElementFlags(), ElementFlags()
     #: Elements that A does not have, or not as they are now; elements that were made of several.
     is_new, joined = ElementFlags(), ElementFlags()
-    # : Elements that this round has to look at again; those that some round had to, since inserted
-    # role assertions were last
-    #: looked at.
+    #: Elements that this round has to look at again; those that some round had to, since inserted
+    #: role assertions were last looked at.
     stale, uncertain = ElementFlags(), ElementFlags()
 
     def __init__(self, given: PatchInput) -> None:
@@ -144,9 +142,8 @@ class PatchState(OpenAssertions):
 
     def may_clash(self, first: Ints, second: Ints) -> Bools:
         """Whether a disjointness, asymmetry or irreflexivity axiom or a negative assertion may
-        contradict what stands between two
-        elements: either may be one with another, or what is asserted of the two contradicts as it
-        is.
+        contradict what stands between two elements: either may be one with another, or what is
+        asserted of the two contradicts as it is.
         """
         if not len(first):
             return np.zeros(0, np.bool_)
@@ -162,8 +159,8 @@ class PatchState(OpenAssertions):
     # ---------------------------------------------------------------------------
 
     def assume(self) -> None:
-        """A label for every element of I: first without triggers, then with those of clauses that
-        such labels leave overfull.
+        """A label for every element of I: first without triggers, then with those of clauses
+        that such labels leave overfull.
         """
         graph, table = self.graph, self.calculus.table
         self.is_new = self._new()
@@ -192,8 +189,8 @@ class PatchState(OpenAssertions):
         self.mu[members[said]] = np.array(labels, np.int64)[inverse]
 
     def _triggers(self, elements: Ints) -> Ints:
-        """The head atoms that are better tried as true at each of ``elements`` (ascending), as the
-        number of a label.
+        """The head atoms that are better tried as true at each of ``elements`` (ascending), as
+        the number of a label.
         """
         graph, counts = self.graph, None
         if self.calculus.bounded:
@@ -226,8 +223,8 @@ class PatchState(OpenAssertions):
 
 def are_violated(calculus: Calculus, graph: Graph, first: Ints, second: Ints) -> Bools:
     """Whether what is asserted between each two elements contradicts as it is: a disjointness,
-    asymmetry or irreflexivity axiom
-    or a negative assertion."""
+    asymmetry or irreflexivity axiom or a negative assertion.
+    """
     if not len(first):
         return np.zeros(0, np.bool_)
     graph.expand(first)
@@ -249,8 +246,8 @@ def are_violated(calculus: Calculus, graph: Graph, first: Ints, second: Ints) ->
 def roles_between(
     calculus: Calculus, graph: Graph, first: Ints, second: Ints
 ) -> tuple[Ints, list[frozenset[Role]]]:
-    """The roles that are asserted between each two elements, as a number of the list that goes with
-    it.
+    """The roles that are asserted between each two elements, as a number of the list that goes
+    with it.
     """
     roles = calculus.roles
     source, role, target = graph.half_edges(flags(len(graph), first))

@@ -1,10 +1,9 @@
 """How far a patch goes at once where rounds repeat (THEORY, "Strides").
 
-What border rules ask for comes in one element behind the other, a round each, and a round looks at
-all of I. The *depth* of an
-element says how many role assertions away it began (`abox_ops.patch.effort`). From `DEEP` on, what
-role assertions that labels
-leave open lead to comes in with it, as many more: so the depth doubles with each round.
+What border rules ask for comes in one element behind the other, a round each, and a round looks
+at all of I. The *depth* of an element says how many role assertions away it began
+(`abox_ops.patch.effort`). From `DEEP` on, what role assertions that labels leave open lead to
+comes in with it, as many more: so the depth doubles with each round.
 """
 
 from __future__ import annotations
@@ -20,9 +19,8 @@ E = TypeVar("E", bound=Hashable)
 #: Elements next to a module that failed; if there are more they do not know of it.
 WIDEST_RIM = 512
 
-# : The elements outside I that role assertions of an element lead to which labels leave open:
-# told_N of the far end, and of the
-#: element told_N, or, where it would be plain in I, told⁺.
+#: The elements outside I that role assertions of an element lead to which labels leave open: told_N
+#: of the far end, and of the element told_N, or, where it would be plain in I, told⁺.
 Onward = Callable[[E, bool], Iterable[E]]
 
 
@@ -38,8 +36,8 @@ def strides(pulled: Mapping[E, Effort], onward: Onward[E]) -> dict[E, Effort]:
 
 def _stride(begun: E, effort: Effort, onward: Onward[E]) -> dict[E, int]:
     """The elements near ``begun``, and how many role assertions away each is: level by level, as
-    many as it is deep, each as a
-    whole, and at most twice as many elements."""
+    many as it is deep, each as a whole, and at most twice as many elements.
+    """
     reached = {begun: 0}
     level = [begun]
     for hops in range(effort.depth if effort.depth >= DEEP else 0):
@@ -55,9 +53,9 @@ def _stride(begun: E, effort: Effort, onward: Onward[E]) -> dict[E, int]:
 
 @dataclass(frozen=True, slots=True)
 class ModuleSurroundings(Generic[E]):
-    """Changes around a module that failed: the elements that become ``plain``, its own among them;
-    those next to these
-    (``rim``); the ``effort`` that both have from then on."""
+    """Changes around a module that failed: the elements that become ``plain``, its own among
+    them; those next to these (``rim``); the ``effort`` that both have from then on.
+    """
 
     plain: Collection[E]
     rim: Collection[E]
@@ -67,12 +65,12 @@ class ModuleSurroundings(Generic[E]):
 def surroundings(
     elements: Collection[E], effort: Effort, onward: Callable[[E], Iterable[E]]
 ) -> ModuleSurroundings[E]:
-    """The surroundings of a module of ``elements`` with the ``effort`` of its turn; ``onward``: see
-    `Onward`, within I.
+    """The surroundings of a module of ``elements`` with the ``effort`` of its turn; ``onward``:
+    see `Onward`, within I.
 
     Level by level as far as the effort reaches, each as a whole, at most twice the effort's
-    elements; around a closed module the
-    first level in any case. A rim of too many elements is none.
+    elements; around a closed module the first level in any case. A rim of too many elements is
+    none.
     """
     reached, level = dict.fromkeys(elements), list(elements)
     most, hops = len(elements) + 2 * effort.elements, 0

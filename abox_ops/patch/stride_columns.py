@@ -19,8 +19,8 @@ from shiq.columns.arrays import NONE, Ints
 
 
 def stride(state: WidenedState, begun: Mapping[int, Effort]) -> Ints:
-    """Raises the efforts of what comes in with ``begun``, elements outside I by number; gives these
-    elements.
+    """Raises the efforts of what comes in with ``begun``, elements outside I by number; gives
+    these elements.
     """
     graph, walk = state.graph, _OuterEdges(state)
     codes = state.pulled_in.codes(graph)

@@ -2,13 +2,11 @@
 "The loop": steps (a) to (d)).
 
 Consistent modules are exact as they are asked. One that is inconsistent, or undecided, is asked
-bare (a): without assumptions
-and residuals it consists of consequences of (T, A ∪ A⁺), so inconsistent is exact then. Otherwise
-its assumptions are given up
-(b); with none left, what its residuals kept out is pulled in (c); with none of these left, it was
-bare already (d). Only then is
-it asked in full: before, an answer other than consistent, or a bare one other than inconsistent,
-means no more than to widen.
+bare (a): without assumptions and residuals it consists of consequences of (T, A ∪ A⁺), so
+inconsistent is exact then. Otherwise its assumptions are given up (b); with none left, what its
+residuals kept out is pulled in (c); with none of these left, it was bare already (d). Only then
+is it asked in full: before, an answer other than consistent, or a bare one other than
+inconsistent, means no more than to widen.
 """
 
 from __future__ import annotations
@@ -33,9 +31,8 @@ class Patch(Protocol):
 
     def close(self, *, to_clash: bool = False, certain: Certain = unheard) -> bool:
         """Brings in what the border rules ask for. With ``to_clash``, goes no further than to
-        elements that told⁺ contradicts,
-        which are then all of I; whether there are any. ``certain`` is called where there are some,
-        with and without.
+        elements that told⁺ contradicts, which are then all of I; whether there are any.
+        ``certain`` is called where there are some, with and without.
         """
 
     def asked(self) -> Sequence[NamedModule]:
@@ -45,14 +42,14 @@ class Patch(Protocol):
         """The same modules, in the same order, without."""
 
     def can_widen(self, modules: Sequence[Sequence[str]]) -> Sequence[bool]:
-        """Whether anything is assumed of the individuals of each of ``modules``, or kept out by a
-        residual of theirs.
+        """Whether anything is assumed of the individuals of each of ``modules``, or kept out by
+        a residual of theirs.
         """
 
     def widen(self, modules: Sequence[Sequence[str]]) -> None:
         """Makes the elements of each of ``modules`` plain, or, where nothing is assumed of them,
-        takes in what their residuals
-        kept out. All at once, from what I is now."""
+        takes in what their residuals kept out. All at once, from what I is now.
+        """
 
     def closed(self) -> int:
         """How many elements of I are closed (`abox_ops.patch.effort`)."""
@@ -60,9 +57,10 @@ class Patch(Protocol):
 
 @dataclass(frozen=True)
 class PatchOutcome:
-    """What came of a patch. ``modules`` with one answer each: the refuted ones as they were asked
-    bare, then the others as they
-    were asked last. ``widening``: what asking again has cost."""
+    """What came of a patch. ``modules`` with one answer each: the refuted ones as they were
+    asked bare, then the others as they were asked last. ``widening``: what asking again has
+    cost.
+    """
 
     modules: Sequence[NamedModule]
     answers: Sequence[Answer]
@@ -100,8 +98,8 @@ class _RefutedModules:
 @dataclass
 class _OpenQuestions:
     """Bare questions that a small budget did not decide: the smallest of those about modules of
-    each individual, as these were
-    widened."""
+    each individual, as these were widened.
+    """
 
     smallest: dict[str, NamedModule] = field(default_factory=dict)
 
@@ -124,9 +122,7 @@ def _size(module: NamedModule) -> tuple[int, tuple[tuple[str, ...], ...]]:
 
 
 class _Questions:
-    """What is asked of a reasoner for a patch, and what is remembered of it while the loop goes
-    on.
-    """
+    """What is asked of a reasoner for a patch, and what is remembered of it while the loop goes on."""
 
     def __init__(self, patch: Patch, inquiry: Inquiry) -> None:
         self.patch, self.inquiry = patch, inquiry
@@ -150,9 +146,9 @@ class _Questions:
     def final(
         self, asked: Sequence[NamedModule], answers: Sequence[Answer], bare: Sequence[NamedModule]
     ) -> list[Answer]:
-        """Answers for modules that cannot be widened: what was answered when they were ``asked``,
-        where that is exact for the
-        ``bare`` module; else what is answered in full."""
+        """Answers for modules that cannot be widened: what was answered when they were
+        ``asked``, where that is exact for the ``bare`` module; else what is answered in full.
+        """
         found: list[Answer | None] = [
             answer
             if mine.module == other.module
@@ -167,9 +163,8 @@ class _Questions:
 
 
 def patched(patch: Patch, inquiry: Inquiry) -> PatchOutcome:
-    """Decides (T, A ∪ A⁺) by patching the certified model. That it is inconsistent is known as soon
-    as consequences of
-    (T, A ∪ A⁺) alone show it.
+    """Decides (T, A ∪ A⁺) by patching the certified model. That it is inconsistent is known as
+    soon as consequences of (T, A ∪ A⁺) alone show it.
 
     Stops because every round refutes a module, makes an element plain, or pulls one in.
     """

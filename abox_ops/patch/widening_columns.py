@@ -1,6 +1,7 @@
-"""How a patch in columns goes on after a module failed (THEORY, "How much is asked, and how far I
-grows"): what is assumed is
-given up, and what residuals kept out comes in. `abox_ops.patch.effort` says how far."""
+"""How a patch in columns goes on after a module failed (THEORY, "How much is asked, and how far
+I grows"): what is assumed is given up, and what residuals kept out comes in.
+`abox_ops.patch.effort` says how far.
+"""
 
 from __future__ import annotations
 
@@ -105,8 +106,8 @@ class WidenedState(PatchState):
     def __init__(self, given: PatchInput) -> None:
         super().__init__(given)
         self.effort = EffortColumns()
-        # : What of the residuals each role assertion that is kept out asserts: element inside and
-        # outside, residual, clause.
+        #: What of the residuals each role assertion that is kept out asserts: element inside and
+        #: outside, residual, clause.
         self._kept_out = (NONE, NONE, NONE, NONE)
 
     def _elements(self, individuals: Sequence[str]) -> Ints:
@@ -142,9 +143,7 @@ class WidenedState(PatchState):
             self.plain[targets[self.effort.reaches(targets)]] = True
 
     def _spread(self, failed: Sequence[tuple[Ints, Effort]]) -> None:
-        """What modules that ``failed`` change around them
-        (`abox_ops.patch.stride.surroundings`).
-        """
+        """What modules that ``failed`` change around them (`abox_ops.patch.stride.surroundings`)."""
         from abox_ops.patch.stride_columns import InnerEdges
 
         inner = InnerEdges(self.graph, self.calculus, self.inside)

@@ -1,6 +1,6 @@
 """A_add as published, in columns: `abox_ops.published.reference` (THEORY, "The procedure"),
-frontier by frontier; and the
-criterion `none`."""
+frontier by frontier; and the criterion `none`.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def rules_of(index: Index, tbox: SimplifiedTBox, touched: TouchedNodes) -> Defin
 def told_nodes(
     calculus: Calculus, whole: UnionView, touched: TouchedNodes, features: frozenset[str]
 ) -> Ints:
-    """The nodes that enter at once: those of every inserted assertion but role assertions, and data
-    that cannot matter.
+    """The nodes that enter at once: those of every inserted assertion but role assertions, and
+    data that cannot matter.
     """
     data = touched.data
     seen = _on(calculus, data, features) | _ill_typed(calculus, whole, data)
@@ -57,8 +57,8 @@ def told_nodes(
 
 
 class PublishedProcedure:
-    """One run of the published procedure for one batch. ``old_graph``: that of A less the deletions
-    alone.
+    """One run of the published procedure for one batch. ``old_graph``: that of A less the
+    deletions alone.
     """
 
     def __init__(

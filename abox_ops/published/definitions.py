@@ -1,12 +1,10 @@
-"""What becomes of a role assertion as published: part-of, remedies, irrelevance (THEORY, "Part-of"
-and "Remedy assertions":
-Definitions 5 to 7 of Wu and Lécué, CIKM 2014).
+"""What becomes of a role assertion as published: part-of, remedies, irrelevance (THEORY,
+"Part-of" and "Remedy assertions": Definitions 5 to 7 of Wu and Lécué, CIKM 2014).
 
 A remedy stands for a role assertion. For S(a, b) and L₁ ⊑ ∀S'.L₂ with S ⊑* S': nothing is to be
-done where b:L₂ or a:¬L₁ is
-asserted; the remedy is b:L₂ where a:L₁ is asserted or L₁ = ⊤, and a:¬L₁ where b:¬L₂ is; otherwise
-there is none. S(a, b) is
-irrelevant, if S carries no ≤n, when every such axiom is met or has a remedy.
+done where b:L₂ or a:¬L₁ is asserted; the remedy is b:L₂ where a:L₁ is asserted or L₁ = ⊤, and
+a:¬L₁ where b:¬L₂ is; otherwise there is none. S(a, b) is irrelevant, if S carries no ≤n, when
+every such axiom is met or has a remedy.
 """
 
 from __future__ import annotations
@@ -44,8 +42,8 @@ class Remedy(NamedTuple):
 def remedies(
     axioms: Iterable[Universal], centre: Label, branch: Label, atom_ids: Mapping[Atom, int]
 ) -> Iterator[Remedy | None]:
-    """The remedy of a role assertion from ``centre`` to ``branch`` for each of ``axioms`` that is
-    not met; None for one without.
+    """The remedy of a role assertion from ``centre`` to ``branch`` for each of ``axioms`` that
+    is not met; None for one without.
 
     ``axioms`` are those whose role lies above the assertion's.
     """
@@ -67,9 +65,9 @@ def remedies(
 
 
 class Outcome(NamedTuple):
-    """What becomes of a role assertion: it is kept, or ``remedies`` (whether at its object, name,
-    positive) stand for it, perhaps
-    none; and which of its ends enter."""
+    """What becomes of a role assertion: it is kept, or ``remedies`` (whether at its object,
+    name, positive) stand for it, perhaps none; and which of its ends enter.
+    """
 
     kept: bool
     remedies: tuple[tuple[bool, str, bool], ...]
@@ -86,10 +84,9 @@ class Definition7:
     """Definitions 5 to 7 for one TBox and the negative assertions.
 
     ``never``: the roles that are never irrelevant, closed under inverses: those with a ≤n, and
-    those that an axiom on roles or
-    a negative assertion can see (THEORY, "Beyond SHIQ(D), at no loss");
-    ``axioms``: by role S, the L₁ ⊑ ∀S'.L₂ with S ⊑* S', for every role for which S or S⁻ has one;
-    ``features``: the data properties that T or a negative assertion can see.
+    those that an axiom on roles or a negative assertion can see (THEORY, "Beyond SHIQ(D), at no
+    loss"); ``axioms``: by role S, the L₁ ⊑ ∀S'.L₂ with S ⊑* S', for every role for which S or S⁻
+    has one; ``features``: the data properties that T or a negative assertion can see.
     """
 
     never: frozenset[Role]
@@ -134,9 +131,8 @@ class Definition7:
         self, role: Role, subject: Label, object: Label, old: tuple[Label, Label] | None
     ) -> Outcome:
         """What becomes of a role assertion between elements with these asserted labels; ``old``:
-        the labels of its ends in A less
-        the deletions, None where it is inserted. A remedy that these give too makes nobody enter: A
-        entails it.
+        the labels of its ends in A less the deletions, None where it is inserted. A remedy that
+        these give too makes nobody enter: A entails it.
         """
         if role in self.never:
             return _KEPT
@@ -157,8 +153,8 @@ class Definition7:
     def _remedies(
         self, role: Role, subject: Label, object: Label
     ) -> list[tuple[bool, Remedy | None]]:
-        """The remedies for the axioms above ``role`` (False, remedy) and above its inverse (True,
-        remedy).
+        """The remedies for the axioms above ``role`` (False, remedy) and above its inverse
+        (True, remedy).
         """
         forward = remedies(self.axioms[role], subject, object, self.atom_ids)
         backward = remedies(self.axioms[role.inverse], object, subject, self.atom_ids)

@@ -1,16 +1,13 @@
-"""A_add as published (Wu and Lécué, CIKM 2014, section 4), with what THEORY, "The procedure" puts
-right; and the criterion
-`none`.
+"""A_add as published (Wu and Lécué, CIKM 2014, section 4), with what THEORY, "The procedure"
+puts right; and the criterion `none`.
 
 Put right beyond the print, each with a test:
-* An individual that enters brings all its part-of role assertions, also where nothing is asserted
-  of it by name (the print's
-  step 2 waits for a concept assertion).
-* A remedy that A alone does not entail, since its role assertion or its premise is inserted, makes
-  its individual enter.
-* What THEORY, "Beyond SHIQ(D), at no loss", adds (disjoint, asymmetric, irreflexive roles, negative
-  assertions) is never
-  irrelevant.
+* An individual that enters brings all its part-of role assertions, also where nothing is
+  asserted of it by name (the print's step 2 waits for a concept assertion).
+* A remedy that A alone does not entail, since its role assertion or its premise is inserted,
+  makes its individual enter.
+* What THEORY, "Beyond SHIQ(D), at no loss", adds (disjoint, asymmetric, irreflexive roles,
+  negative assertions) is never irrelevant.
 """
 
 from __future__ import annotations
@@ -104,8 +101,8 @@ def definition7(
 def everything(
     tbox: ClausalTBox, theory: DataTheory, whole: ElementGraph, inserted: Iterable[Assertion] = ()
 ) -> Closure:
-    """All of A ∪ A⁺, with asserted labels: the criterion `none`. For small inputs, and the plainest
-    oracle of the others.
+    """All of A ∪ A⁺, with asserted labels: the criterion `none`. For small inputs, and the
+    plainest oracle of the others.
     """
     elements = set(whole.names())
     edges = {(role, a, b) for a in elements for role, b in whole.neighbours(a)}
@@ -137,8 +134,8 @@ def _closure(
     remedies: Set[tuple[str, str, bool]],
 ) -> Closure:
     """The elements ``seen`` with what is asserted of them, and ``remedies``; role assertions
-    ``edges`` between them, and data on
-    ``features``."""
+    ``edges`` between them, and data on ``features``.
+    """
     labels = {e: whole.asserted(e) for e in seen}
     for element, name, positive in remedies:
         bit = 1 << whole.tbox.atom_ids[name]

@@ -1,10 +1,9 @@
-"""The told literals of many elements at once, in columns: the fixpoint of `abox_ops.told.reference`
-(THEORY, "Told literals" and
-"Beyond SHIQ(D), at no loss").
+"""The told literals of many elements at once, in columns: the fixpoint of
+`abox_ops.told.reference` (THEORY, "Told literals" and "Beyond SHIQ(D), at no loss").
 
 Each round sends along all role assertions of the elements that changed, once per distinct (role,
-label, label). Where round after
-round changes few, a work list goes on (`abox_ops.told.work_list`).
+label, label). Where round after round changes few, a work list goes on
+(`abox_ops.told.work_list`).
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from shiq.columns.arrays import Ints, distinct, unique
 
 #: How many small rounds, one after another, make it a chain.
 _PATIENCE = 6
-# : Elements that a small round changes, and of how many elements of the graph there may be one
-# more: a round looks at all.
+#: Elements that a small round changes, and of how many elements of the graph there may be one more:
+#: a round looks at all.
 _FEW, _SHARE = 64, 256
 
 
@@ -37,8 +36,8 @@ class RoundSizes:
         self._small, self._patience = 0, _PATIENCE
 
     def is_slow(self, changed: int, everything: int) -> bool:
-        """Notes a round that changed so many elements, in a graph of ``everything``; whether it is
-        time for a list.
+        """Notes a round that changed so many elements, in a graph of ``everything``; whether it
+        is time for a list.
         """
         self._small = self._small + 1 if changed <= _FEW + everything // _SHARE else 0
         return self._small >= self._patience
@@ -59,13 +58,11 @@ def saturate(
     from_outside: bool = False,
 ) -> Bools:
     """Brings the labels of the ``active`` elements (expanded ones, a flag by number) to the
-    fixpoint; gives the elements that
-    are active then: those that entailed equalities made are, in place of their parts. ``take_in``
-    is called with those.
+    fixpoint; gives the elements that are active then: those that entailed equalities made are,
+    in place of their parts. ``take_in`` is called with those.
 
     ``changed``: all others were at the fixpoint without these. ``from_outside``: neighbours that
-    are not active send too, and
-    make equal what they must; they themselves stay as they are.
+    are not active send too, and make equal what they must; they themselves stay as they are.
 
     Stops because labels grow within finitely many literals and elements only merge.
     """
@@ -100,8 +97,8 @@ def saturate(
 
 
 def closed(calculus: Calculus, graph: Graph, chosen: Bools) -> None:
-    """Closes the labels of the ``chosen`` elements; those of which two members are asserted to be
-    different clash.
+    """Closes the labels of the ``chosen`` elements; those of which two members are asserted to
+    be different clash.
     """
     apart = graph.contradicted()
     apart = apart[chosen[apart]]
@@ -187,8 +184,8 @@ def joined_in_turn(
     centres: Ints,
     edges: tuple[Ints, Ints, Ints],
 ) -> tuple[Ints, Ints]:
-    """Pairs that ``clause``, a ≤1 S.C in force at ``centres``, makes equal: each told neighbour by
-    ``edges`` with the next.
+    """Pairs that ``clause``, a ≤1 S.C in force at ``centres``, makes equal: each told neighbour
+    by ``edges`` with the next.
     """
     rows = calculus.among(edges[1], calculus.below(clause)) & flags(len(graph), centres)[edges[0]]
     source, target = edges[0][rows], edges[2][rows]
@@ -219,8 +216,8 @@ def _activate(graph: Graph, active: Bools, grown: Ints) -> Bools:
 def asserted_labels(
     calculus: Calculus, graph: Graph, elements: Ints, *, inserted_only: bool = False
 ) -> Ints:
-    """The literals asserted at each of the gathered ``elements`` (ascending), joined; a clash where
-    two members are different.
+    """The literals asserted at each of the gathered ``elements`` (ascending), joined; a clash
+    where two members are different.
     """
     element, node = graph.nodes_of(elements)
     rows = graph.whole.rows_of("class_assertions", np.sort(node), with_old=not inserted_only)

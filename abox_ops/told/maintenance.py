@@ -1,9 +1,9 @@
 """Told literals of A ∪ A⁺ from those of A, outward from what changed, in columns (THEORY,
 "Maintenance of the told sets").
 
-A role assertion of A is met where a clause on its role can do more with the label of one end than
-with the told one: of a hub
-whose label stays none is, of one whose label grows those by the roles on which that matters.
+A role assertion of A is met where a clause on its role can do more with the label of one end
+than with the told one: of a hub whose label stays none is, of one whose label grows those by the
+roles on which that matters.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ from shiq.roles import Role
 
 def insert(calculus: Calculus, graph: Graph, touched: Ints) -> None:
     """Brings the labels of ``graph``, which are told of A, to told of A ∪ A⁺, and joins what is
-    equal by that. ``touched``: the
-    nodes of A⁺. What is no longer as in A is gathered then.
+    equal by that. ``touched``: the nodes of A⁺. What is no longer as in A is gathered then.
 
     Stops because labels grow within finitely many literals and elements only merge.
     """
@@ -47,10 +46,9 @@ def insert(calculus: Calculus, graph: Graph, touched: Ints) -> None:
 
 
 class _Outward:
-    """``met``: the role assertions that take part (source, role, target), from the end that wanted
-    them, the inserted ones from
-    both; ``unmet``: the others of elements that changed (source, role, node). Ends are elements as
-    they are numbered.
+    """``met``: the role assertions that take part (source, role, target), from the end that
+    wanted them, the inserted ones from both; ``unmet``: the others of elements that changed
+    (source, role, node). Ends are elements as they are numbered.
     """
 
     def __init__(self, calculus: Calculus, graph: Graph) -> None:
@@ -97,8 +95,8 @@ class _Outward:
 
     def merged(self) -> Ints:
         """Joins the told neighbours of every element at which a ≤1 S.C is in force, and which or
-        whose neighbours changed; the
-        elements that grew."""
+        whose neighbours changed; the elements that grew.
+        """
         calculus, graph = self.calculus, self.graph
         pairs = [self._forced_equal(clause) for clause in calculus.functional]
         first, second = (np.concatenate([NONE, *(pair[i] for pair in pairs)]) for i in (0, 1))
@@ -130,8 +128,8 @@ class _Outward:
     # ----------------------------------------------------------------------
 
     def _read(self, elements: Ints) -> None:
-        """Fetches the role assertions of A of ``elements``, where that was not done before; nobody
-        is met by that.
+        """Fetches the role assertions of A of ``elements``, where that was not done before;
+        nobody is met by that.
         """
         graph = self.graph
         graph.gather(elements)
@@ -176,9 +174,9 @@ class _Outward:
         return wanted
 
     def _matters(self, role: Role, before: Label, now: Label) -> bool:
-        """Whether an assertion of ``role`` may send, or make equal, more with the label ``now`` at
-        its subject than with the one
-        ``before``, whatever the label of its object."""
+        """Whether an assertion of ``role`` may send, or make equal, more with the label ``now``
+        at its subject than with the one ``before``, whatever the label of its object.
+        """
         space = self.calculus.space
         here = [(c.head, c.body) for c in space.clauses_of(role) if not c.n]
         here += [(c.branch_head, c.branch_body) for c in space.clauses_of(role.inverse) if not c.n]

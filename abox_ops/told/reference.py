@@ -1,11 +1,9 @@
 """The told literals of many elements at once: the least fixpoint along role assertions, with
 entailed equalities.
 
-Literals travel along role assertions between *active* elements only; the labels of the others are
-read, never changed
-(THEORY, "Told literals" and "The add set"). Where a ≤1 S.C is in force at an active element, its
-told neighbours become one
-element.
+Literals travel along role assertions between *active* elements only; the labels of the others
+are read, never changed (THEORY, "Told literals" and "The add set"). Where a ≤1 S.C is in force
+at an active element, its told neighbours become one element.
 """
 
 from __future__ import annotations
@@ -32,13 +30,12 @@ def saturate(
     labels: dict[str, Label],
     otherwise: Callable[[str], Label] = lambda element: EMPTY,
 ) -> None:
-    """Brings ``labels`` to the fixpoint, in place; its keys are the active elements, ``otherwise``
-    labels the others.
+    """Brings ``labels`` to the fixpoint, in place; its keys are the active elements,
+    ``otherwise`` labels the others.
 
-    Elements that an entailed equality makes are active too and replace those that they are made of;
-    ``graph.elements`` is
-    updated with them.
-    Stops because labels grow within finitely many literals and elements only merge.
+    Elements that an entailed equality makes are active too and replace those that they are made
+    of; ``graph.elements`` is updated with them. Stops because labels grow within finitely many
+    literals and elements only merge.
     """
     _Saturation(space, data, graph, labels, otherwise).run()
 
@@ -76,8 +73,8 @@ class _Saturation:
             self.labels[x] = self.space.close(join(self.labels[x], told))
 
     def _send(self, changed: set[str]) -> set[str]:
-        """One round along the role assertions of the ``changed`` elements; the active elements that
-        it changed.
+        """One round along the role assertions of the ``changed`` elements; the active elements
+        that it changed.
         """
         labels = self.labels
         received: dict[str, Label] = {}

@@ -1,9 +1,9 @@
-"""The role assertions around elements, for whoever walks from one to the next: plain dictionaries,
-fetched many at a time.
+"""The role assertions around elements, for whoever walks from one to the next: plain
+dictionaries, fetched many at a time.
 
-A walk goes one step at a time, and an array of one row costs as much as one of a thousand. So the
-elements whose numbers lie
-around the one asked for are fetched with it; the more often something was missing, the more.
+A walk goes one step at a time, and an array of one row costs as much as one of a thousand. So
+the elements whose numbers lie around the one asked for are fetched with it; the more often
+something was missing, the more.
 """
 
 from __future__ import annotations
@@ -20,26 +20,25 @@ from shiq.columns.rows import DIFFERENT
 #: A role assertion from one end: role number, the other end, whether the batch inserts it.
 HalfEdge = tuple[int, int, bool]
 
-# : told_N of elements by their keys, labels, and numbers in the graph (-1 for those that it has not
-# met).
+#: told_N of elements by their keys, labels, and numbers in the graph (-1 for those that it has not
+#: met).
 CertifiedLabels = Callable[[Ints, Ints, Ints], Ints]
 
 #: Elements with more role assertions are not for walks.
 _WIDE = 512
-# : Numbers around the one asked for that are fetched with it: about what costs as much as asking
-# once more.
+#: Numbers around the one asked for that are fetched with it: about what costs as much as asking
+#: once more.
 _AROUND = 256
 
 
 class Region:
-    """What is known of elements, by *key*: that of the element that stands for them in ``graph``,
-    which is not changed.
+    """What is known of elements, by *key*: that of the element that stands for them in
+    ``graph``, which is not changed.
 
     ``label``: as in ``graph``, or that in A of an element that ``graph`` has not met;
-    ``certified``: told_N, where it is asked
-    for; ``known``: the number of those that ``graph`` has met; ``paired``: those of which something
-    is asserted to differ;
-    ``wide``: those with too many role assertions for a walk, which are not fetched.
+    ``certified``: told_N, where it is asked for; ``known``: the number of those that ``graph``
+    has met; ``paired``: those of which something is asserted to differ; ``wide``: those with too
+    many role assertions for a walk, which are not fetched.
     """
 
     def __init__(self, graph: Graph, certified: CertifiedLabels | None = None) -> None:
@@ -155,8 +154,8 @@ class Region:
         return node[order], key[order]
 
     def take_in(self, keys: Ints) -> Ints:
-        """Notes what ``graph`` knows of ``keys``, else what A says; the keys of what they are part
-        of.
+        """Notes what ``graph`` knows of ``keys``, else what A says; the keys of what they are
+        part of.
         """
         graph = self.graph
         number = numbers_of(graph, keys)

@@ -1,7 +1,7 @@
 """told⁺: the told literals of A ∪ A⁺ at the elements that a check looks at (THEORY, "The add set").
 
-The *active* elements are the touched ones and those of I; literals run along every role assertion
-between them, on top of told.
+The *active* elements are the touched ones and those of I; literals run along every role
+assertion between them, on top of told.
 """
 
 from __future__ import annotations
@@ -61,9 +61,7 @@ class ToldPlus:
         return self._told(element)
 
     def is_fresh_or_joined(self, element: str) -> bool:
-        """Whether an individual of the element is not one of A, or A⁺ made the element of
-        several.
-        """
+        """Whether an individual of the element is not one of A, or A⁺ made the element of several."""
         members = self.whole.elements.members(element)
         if any(m not in self.old.individuals for m in members):
             return True

@@ -1,12 +1,10 @@
 """told literals one element after another, where each step changes little: a literal that runs
-along a chain, or equalities along
-two lists (THEORY, "Maintenance of the told sets": the work list).
+along a chain, or equalities along two lists (THEORY, "Maintenance of the told sets": the work
+list).
 
-`abox_ops.told.columns` does a round over arrays for each step, which costs what arrays cost; a work
-list looks at the role
-assertions of what changed and at nothing else. It may stop at any step: told is one fixpoint
-whatever the order, and the rounds
-go on from where it is.
+`abox_ops.told.columns` does a round over arrays for each step, which costs what arrays cost; a
+work list looks at the role assertions of what changed and at nothing else. It may stop at any
+step: told is one fixpoint whatever the order, and the rounds go on from where it is.
 """
 
 from __future__ import annotations
@@ -25,14 +23,12 @@ from shiq.columns.arrays import Ints, unique
 
 class WorkList:
     """told of ``region``, from the labels that it has: literals run between ``active`` elements.
-    ``from_outside``: see
-    `abox_ops.told.columns.saturate`.
+    ``from_outside``: see `abox_ops.told.columns.saturate`.
 
     ``changed``: elements with another label than at first, or made of several; ``unions``: pairs
-    that became one; ``steps``: how
-    many elements were looked at; ``has_clash``: whether one of ``changed`` clashes;
-    ``has_stopped``: whether one was met that is
-    for arrays. Elements are keys; `find` gives the one that stands for what became one.
+    that became one; ``steps``: how many elements were looked at; ``has_clash``: whether one of
+    ``changed`` clashes; ``has_stopped``: whether one was met that is for arrays. Elements are
+    keys; `find` gives the one that stands for what became one.
     """
 
     def __init__(
@@ -72,9 +68,7 @@ class WorkList:
         return key
 
     def close(self) -> None:
-        """Goes on until nothing is left to do, or the list stops: at an element that is for
-        arrays.
-        """
+        """Goes on until nothing is left to do, or the list stops: at an element that is for arrays."""
         while self.todo and not self.has_stopped:
             key, _ = self.todo.popitem()
             self.steps += 1
@@ -187,8 +181,8 @@ class WorkList:
 def narrow_walk(
     calculus: Calculus, graph: Graph, active: Bools, changed: Bools, *, from_outside: bool
 ) -> tuple[Bools, Bools, int]:
-    """Goes on from the ``changed`` elements by a work list. Gives the active elements, those that
-    have changed, and the steps.
+    """Goes on from the ``changed`` elements by a work list. Gives the active elements, those
+    that have changed, and the steps.
     """
     region = Region(graph)
     walk = WorkList(calculus, region, set(graph.key[active].tolist()), from_outside=from_outside)
@@ -211,9 +205,9 @@ class _Everyone(set[int]):
 
 
 def walk_everywhere(calculus: Calculus, graph: Graph, changed: Ints) -> tuple[Ints, int]:
-    """Goes on from the ``changed`` elements of A ∪ A⁺ by a work list in which every element takes
-    part. Gives all that have
-    changed, and the steps."""
+    """Goes on from the ``changed`` elements of A ∪ A⁺ by a work list in which every element
+    takes part. Gives all that have changed, and the steps.
+    """
     walk = WorkList(calculus, Region(graph), _Everyone())
     walk.todo = dict.fromkeys(graph.key[changed].tolist())
     walk.close()

@@ -2,6 +2,5 @@
 before it only.
 
 `options` ← `base` ← `blank_nodes` ← `inputs` ← `answer` ← `crowds` ← `explaining` ← `outside` ←
-`deciding` ← `certifying` ←
-`session` ← `calls`.
+`deciding` ← `certifying` ← `session` ← `calls`.
 """

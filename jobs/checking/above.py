@@ -1,6 +1,4 @@
-"""Checks of a few insertions on top of a batch that was accepted, whether it was committed or
-not.
-"""
+"""Checks of a few insertions on top of a batch that was accepted, whether it was committed or not."""
 
 from __future__ import annotations
 
@@ -27,14 +25,12 @@ def checker_above(
     deciders: DeciderPool,
     forget: Callable[[], None],
 ) -> CheckAbove | None:
-    """A check of insertions on top of the batch that ``accepted`` found consistent. ``base`` holds
-    that batch where it was
-    committed, and is what it was checked against otherwise. A blank node means the same in both
-    batches.
+    """A check of insertions on top of the batch that ``accepted`` found consistent. ``base``
+    holds that batch where it was committed, and is what it was checked against otherwise. A
+    blank node means the same in both batches.
 
-    ``forget`` is called where a check is broken off: ``base`` may be half updated then. None where
-    the batch cannot be laid on
-    ``base`` without being written (`Layering.with_accepted`).
+    ``forget`` is called where a check is broken off: ``base`` may be half updated then. None
+    where the batch cannot be laid on ``base`` without being written (`Layering.with_accepted`).
     """
     if not accepted.committed:
         layered = _layered(base.knowledge_base, accepted)

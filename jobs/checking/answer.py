@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from jobs.checking.open_kinds import Refutes
     from shiq.conflict import Conflict
 
-# : Makes the result, and the certificate, of what an engine found of A: with |A|, the ledger and
-# the leftovers of reading it.
+#: Makes the result, and the certificate, of what an engine found of A: with |A|, the ledger and the
+#: leftovers of reading it.
 Answering = Callable[[Findings, int, Mapping[str, int], tuple[Leftover, ...]], tuple[Result, Any]]
 
 
@@ -47,8 +47,8 @@ def result_of(
     refutes: Refutes | None = None,
 ) -> Result:
     """The result of a batch: of what was ``found``, with the ``ledger`` and ``leftovers`` of
-    reading it; ``refutes``: see
-    `jobs.checking.open_kinds.keep_settled`."""
+    reading it; ``refutes``: see `jobs.checking.open_kinds.keep_settled`.
+    """
     if found.refuted and base.tbox.has_readings:
         from jobs.checking.open_kinds import keep_settled
 
@@ -159,8 +159,8 @@ def refuted_result(
     options: Options,
     clock: Clock,
 ) -> Result:
-    """The result of a batch that is known to be inconsistent and no more, while its conflicts are
-    looked for.
+    """The result of a batch that is known to be inconsistent and no more, while its conflicts
+    are looked for.
     """
     return Result(
         Verdict.INCONSISTENT,
@@ -180,8 +180,8 @@ def refuted_result(
 
 def _evidence(options: Options, criterion: str = "", **found: Any) -> Evidence:
     """What was asked, as ``options`` say, by ``criterion`` if that is another; with what was
-    ``found``, by the names of
-    `Evidence`."""
+    ``found``, by the names of `Evidence`.
+    """
     return Evidence(
         criterion=criterion or options.criterion,
         engine=options.engine,
@@ -203,9 +203,10 @@ def in_time(
     check: Callable[[], Result],
     leftovers: tuple[Leftover, ...] = (),
 ) -> Result:
-    """What ``check`` gives in the time of ``options``, which counts since ``clock`` began; where it
-    takes longer, the result that
-    is certain by then, or one that says what was under way, with ``leftovers``."""
+    """What ``check`` gives in the time of ``options``, which counts since ``clock`` began; where
+    it takes longer, the result that is certain by then, or one that says what was under way,
+    with ``leftovers``.
+    """
     # Spark's start and its jobs are not broken off in their midst, which would leave a JVM behind.
     if options.timeout is None or options.engine in ELSEWHERE or options.engine in FAR_WORK:
         return check()
@@ -252,8 +253,8 @@ def _verdict(
     leftovers: tuple[Leftover, ...],
     options: Options,
 ) -> tuple[Verdict, str]:
-    """INCONSISTENT is exact whatever was left over, since consistency is antitone; CONSISTENT needs
-    that nothing was.
+    """INCONSISTENT is exact whatever was left over, since consistency is antitone; CONSISTENT
+    needs that nothing was.
     """
     if refuted:
         return Verdict.INCONSISTENT, ""
@@ -421,8 +422,8 @@ class _Kept(Sequence[Assertion]):
         return make()
 
 
-# : How many equal individuals, or role assertions of one individual, are too many to go without a
-# word.
+#: How many equal individuals, or role assertions of one individual, are too many to go without a
+#: word.
 CROWD = 10_000
 
 
@@ -439,10 +440,9 @@ STOPPED = "verdict only: A_add, modules and counts are of what was looked at unt
 
 def crowds(add_set: AddSet) -> tuple[Leftover, ...]:
     """A leftover for each element of A_add (individuals that are equal, by SameIndividual or a
-    (inverse-)functional role) of more
-    than `CROWD` individuals, and for each of more than `CROWD` role assertions; for the `TOLD`
-    largest. They are decided like any
-    other."""
+    (inverse-)functional role) of more than `CROWD` individuals, and for each of more than
+    `CROWD` role assertions; for the `TOLD` largest. They are decided like any other.
+    """
     modules = NamedModules.of(add_set.modules)
     equal = (e for module in modules for e in module.elements) if modules.crowd > CROWD else ()
     linked = any(len(module.edges) > CROWD for module in modules.distinct)

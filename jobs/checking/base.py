@@ -1,5 +1,5 @@
-"""What is handed around in a check: an opened base, a batch, what was found of it, and what engines
-give.
+"""What is handed around in a check: an opened base, a batch, what was found of it, and what
+engines give.
 """
 
 from __future__ import annotations
@@ -26,16 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OpenBase:
-    """A base opened for checking: a certificate (empty: nothing was certified), what of it was not
-    interpreted, the IRIs by which
-    a batch may import its TBox, what sets the blank nodes of a batch apart from those of batches
-    that went in before, and the
-    labels of the TBox's terms; the ``snapshot`` of a store that it is, 0 for any other base;
-    ``assertions``: A, where this
-    process can list it, and ``vocabulary``: the classes and properties that A speaks of, or more;
-    ``reach``: what of T
-    was reached, kept for as long as T and A are the same (`jobs.checking.outside`); ``store``: the
-    path of the store.
+    """A base opened for checking: a certificate (empty: nothing was certified), what of it was
+    not interpreted, the IRIs by which a batch may import its TBox, what sets the blank nodes of
+    a batch apart from those of batches that went in before, and the labels of the TBox's terms;
+    the ``snapshot`` of a store that it is, 0 for any other base; ``assertions``: A, where this
+    process can list it, and ``vocabulary``: the classes and properties that A speaks of, or
+    more; ``reach``: what of T was reached, kept for as long as T and A are the same
+    (`jobs.checking.outside`); ``store``: the path of the store.
     """
 
     tbox: TBox
@@ -57,10 +54,9 @@ class OpenBase:
 
 
 def agreed(leftovers: Iterable[Leftover], certificate: Mapping[str, Any]) -> tuple[Leftover, ...]:
-    """``leftovers`` of a base, marked where its ``certificate`` was given with their kind allowed:
-    what was decided then need not
-    be decided at each check. One that was counted in when it came is not meant by what was allowed
-    of others.
+    """``leftovers`` of a base, marked where its ``certificate`` was given with their kind
+    allowed: what was decided then need not be decided at each check. One that was counted in
+    when it came is not meant by what was allowed of others.
     """
     if certificate.get("verdict") != Verdict.CONSISTENT.value:
         return tuple(leftovers)
@@ -84,13 +80,12 @@ class AddSetSize(Protocol):
 
 @dataclass(frozen=True)
 class InputBatch:
-    """A batch as it was read; ``ledger``: its triples by bucket; ``places``: where its insertions
-    stand, and ``deleted_at`` its
-    deletions; ``left_at``: where what was not interpreted of its insertions stands; ``unsaid``:
-    what is deleted of what A
-    leaves out; ``left_out``: each line, triple or assertion that is left out, as it stands;
-    ``far``: what is done of the check
-    away from this process."""
+    """A batch as it was read; ``ledger``: its triples by bucket; ``places``: where its
+    insertions stand, and ``deleted_at`` its deletions; ``left_at``: where what was not
+    interpreted of its insertions stands; ``unsaid``: what is deleted of what A leaves out;
+    ``left_out``: each line, triple or assertion that is left out, as it stands; ``far``: what is
+    done of the check away from this process.
+    """
 
     insertions: ABox
     deletions: ABox
@@ -109,11 +104,9 @@ class Findings:
     """What an engine and a reasoner have found of a batch, by ``criterion``.
 
     ``refuted``: how many contradictory elements and inconsistent modules there are; ``decided``:
-    modules by verdict;
-    ``undecided``: why; ``places``: where insertions in conflicts were read; ``run``: names the run
-    by its content; ``sent``,
-    ``notes``: see `Evidence`; ``ended``, ``undetermined``: see `Result`; ``cost``: see
-    `Statistics`.
+    modules by verdict; ``undecided``: why; ``places``: where insertions in conflicts were read;
+    ``run``: names the run by its content; ``sent``, ``notes``: see `Evidence`; ``ended``,
+    ``undetermined``: see `Result`; ``cost``: see `Statistics`.
     """
 
     criterion: str
@@ -142,10 +135,10 @@ class Findings:
 @dataclass(frozen=True)
 class Explanation:
     """What came of explaining an inconsistent batch: ``conflicts``; how many contradictions are
-    left ``unexplained``; whether
-    every minimal conflict is there (``complete``); ``ended``: false where it was interrupted;
-    ``broken_off``: whether that, or
-    the end of its time, came in its midst; ``notes``: what to say of that."""
+    left ``unexplained``; whether every minimal conflict is there (``complete``); ``ended``:
+    false where it was interrupted; ``broken_off``: whether that, or the end of its time, came in
+    its midst; ``notes``: what to say of that.
+    """
 
     conflicts: Sequence[RawConflict] = ()
     unexplained: int = 0
@@ -156,9 +149,9 @@ class Explanation:
 
 
 class FarWork(Protocol):
-    """Work of one check that is done away from this process, where its engine has that: reading the
-    batch, and deciding shapes
-    where these are many or hard."""
+    """Work of one check that is done away from this process, where its engine has that: reading
+    the batch, and deciding shapes where these are many or hard.
+    """
 
     def sources(self, given: Sequence[object]) -> list[object]:
         """``given``, to be read there as far as that can be. Raises: InputError."""
@@ -189,13 +182,12 @@ class DistributedEngine(Protocol):
         clock: Clock,
     ) -> tuple[Findings, Mapping[str, int], tuple[Leftover, ...]]:
         """What is found of a batch, the ledger of reading it, and its leftovers. Which criterion
-        `AUTO` is (`resolved`) is known
-        when the deletions are read. ``decider`` is for explaining conflicts here."""
+        `AUTO` is (`resolved`) is known when the deletions are read. ``decider`` is for
+        explaining conflicts here.
+        """
 
     def close(self) -> None:
-        """Lets go what is held for the results given so far; they cannot be looked at any
-        further.
-        """
+        """Lets go what is held for the results given so far; they cannot be looked at any further."""
 
 
 @runtime_checkable

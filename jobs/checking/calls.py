@@ -1,5 +1,5 @@
-"""The public calls of `shiq.check`, which are about a base that is given whole, or make a store of
-it.
+"""The public calls of `shiq.check`, which are about a base that is given whole, or make a store
+of it.
 """
 
 from __future__ import annotations
@@ -43,21 +43,17 @@ def check_insertions(
     deletions: object = None,
     **settings: Any,
 ) -> Result:
-    """Whether (T, (A less ``deletions``) ∪ ``insertions``) is consistent, given T = ``tbox`` and A
-    = ``abox``.
+    """Whether (T, (A less ``deletions``) ∪ ``insertions``) is consistent, given T = ``tbox`` and
+    A = ``abox``.
 
     Each of the four is a path, a list of paths, a TBox or ABox of ours, an rdflib Graph, an
-    owlready2 Ontology or World, or a
-    pyoxigraph Store, or a table with the columns s, p, o [, graph, key]: Parquet, Delta, Arrow,
-    pandas, Spark; ``abox`` may be
-    None, or a store opened by `open_store` (``tbox`` is then ignored if None). A base that is not a
-    store is certified first.
-    Deletions come first. The settings are the fields of `Options`, by name. ``allow`` names kinds
-    of leftovers
-    (`shiq.verdict.KINDS`) that may not stand in the way of `consistent`; ``fail_on`` those that
-    shall, though they are for
-    information; ``known``: a file of leftovers that somebody answers for (docs/EVIDENCE.md);
-    ``catalog``: a catalog of
+    owlready2 Ontology or World, or a pyoxigraph Store, or a table with the columns s, p, o [,
+    graph, key]: Parquet, Delta, Arrow, pandas, Spark; ``abox`` may be None, or a store opened by
+    `open_store` (``tbox`` is then ignored if None). A base that is not a store is certified
+    first. Deletions come first. The settings are the fields of `Options`, by name. ``allow``
+    names kinds of leftovers (`shiq.verdict.KINDS`) that may not stand in the way of
+    `consistent`; ``fail_on`` those that shall, though they are for information; ``known``: a
+    file of leftovers that somebody answers for (docs/EVIDENCE.md); ``catalog``: a catalog of
     imports, a file or a folder of ontologies, or a list of these (`shiq.catalog`).
 
     Raises `UsageError` for unknown names, `OperationalError` for inputs that cannot be used at all.
@@ -86,8 +82,8 @@ def check_insertions(
 
 @takes_settings
 def certify(sources: object, more: object = None, **settings: Any) -> Result:
-    """Whether T and A, read from ``sources`` (and ``more``), are consistent by themselves. Settings
-    as in `check_insertions`.
+    """Whether T and A, read from ``sources`` (and ``more``), are consistent by themselves.
+    Settings as in `check_insertions`.
     """
     from jobs.checking.certifying import BaseQuestion, certify_base
 
@@ -112,14 +108,12 @@ def certify(sources: object, more: object = None, **settings: Any) -> Result:
 
 @takes_settings
 def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Result:
-    """Certifies the A of the store at ``store`` again, by itself, and records the certificate, in
-    one step.
+    """Certifies the A of the store at ``store`` again, by itself, and records the certificate,
+    in one step.
 
-    A ``tbox`` takes the place of the store's own: all that rests on it is worked out anew, as the
-    next snapshot, which keeps the
-    ones before. Assertions that come with it are added to A; those that came with the old one stay.
-    Settings as in
-    `check_insertions`.
+    A ``tbox`` takes the place of the store's own: all that rests on it is worked out anew, as
+    the next snapshot, which keeps the ones before. Assertions that come with it are added to A;
+    those that came with the old one stay. Settings as in `check_insertions`.
 
     Raises `StoreError` if the store was changed meanwhile.
     """
@@ -194,21 +188,18 @@ def index(
     from_store: str | Path | None = None,
     **settings: Any,
 ) -> Result:
-    """Builds a store at ``store`` from T and A and certifies it. A base that is not consistent is
-    stored all the same, marked
-    uncertified. ``repair`` takes out of A what is set aside first, and is kept beside it in the
-    store.
+    """Builds a store at ``store`` from T and A and certifies it. A base that is not consistent
+    is stored all the same, marked uncertified. ``repair`` takes out of A what is set aside
+    first, and is kept beside it in the store.
 
     ``replace_store``: what becomes of a store that is there already. False: `UsageError`, as
-    without --replace; True: it is
-    replaced by a base that is consistent, or undetermined where the old one was not consistent, and
-    else stays as it was, with a
-    note in the result; "always": it is replaced.
+    without --replace; True: it is replaced by a base that is consistent, or undetermined where
+    the old one was not consistent, and else stays as it was, with a note in the result;
+    "always": it is replaced.
 
-    ``from_store``: another store, of any format, whose T and A are taken, with what is set aside or
-    left out there and the
-    versions of tables that it has taken; ``tbox`` and ``abox`` are None then. Settings as in
-    `check_insertions`.
+    ``from_store``: another store, of any format, whose T and A are taken, with what is set aside
+    or left out there and the versions of tables that it has taken; ``tbox`` and ``abox`` are
+    None then. Settings as in `check_insertions`.
     """
     from jobs.checking.certifying import (
         BaseQuestion,
@@ -295,9 +286,9 @@ def index(
 def _in_time_to_write(
     options: Options, build: Callable[[Options, Clock, Decider], Result]
 ) -> Result:
-    """What ``build`` gives, which writes a store; where the time is over before there is something
-    to write, a result that says
-    what was under way."""
+    """What ``build`` gives, which writes a store; where the time is over before there is
+    something to write, a result that says what was under way.
+    """
     from shiq.deadline import TimeIsOver
 
     clock = Clock(progress=options.progress)

@@ -142,9 +142,7 @@ class BaseQuestion:
 
 
 def certify_base(question: BaseQuestion) -> Result:
-    """(T, A) by itself: all of A as insertions into nothing (THEORY, "Beyond SHIQ(D), at no
-    loss").
-    """
+    """(T, A) by itself: all of A as insertions into nothing (THEORY, "Beyond SHIQ(D), at no loss")."""
     question = question.by_form
     options, decider, clock = question.options, question.decider, question.clock
     empty = begun(options).build(question.ontology.tbox, ABox())
@@ -179,9 +177,7 @@ def certify_base(question: BaseQuestion) -> Result:
 
 
 def _of_base(result: Result) -> Result:
-    """``result`` of asking about A as insertions into nothing, with conflicts that are the
-    base's.
-    """
+    """``result`` of asking about A as insertions into nothing, with conflicts that are the base's."""
     conflicts = tuple(
         replace(_of_axioms(c), base=(*c.insertions, *c.base)) for c in result.conflicts
     )
@@ -229,10 +225,10 @@ def _something_at_all(question: BaseQuestion) -> Result:
 
 def prepare_and_certify(question: BaseQuestion) -> tuple[Any, Result]:
     """(T, A) as a store will hold it, and its certificate: by a model whose completion the store
-    keeps (THEORY, "Outside
-    completion"); where that is not to be had, or another criterion is asked for, by asking about A
-    as a whole, in the time that
-    is left. Raises: TimeIsOver where there is none for preparing it."""
+    keeps (THEORY, "Outside completion"); where that is not to be had, or another criterion is
+    asked for, by asking about A as a whole, in the time that is left. Raises: TimeIsOver where
+    there is none for preparing it.
+    """
     question = question.by_form
     tbox, abox, options = question.ontology.tbox, question.abox, question.options
     decider, clock = question.decider, question.clock
@@ -283,8 +279,8 @@ def prepare_and_certify(question: BaseQuestion) -> tuple[Any, Result]:
 
 
 def reading_in_time(options: Options, clock: Clock) -> AbstractContextManager[None]:
-    """Raises `TimeIsOver` in the body where the time of ``options``, which counts since ``clock``
-    began, is over.
+    """Raises `TimeIsOver` in the body where the time of ``options``, which counts since
+    ``clock`` began, is over.
     """
     return until(deadline_of(options, clock.begun)[0])
 
@@ -299,8 +295,9 @@ def index_far(
     place: Any,
 ) -> Result:
     """`index` by an engine that reads, stores and decides by itself. ``taken``: the versions of
-    Delta tables that are about to be
-    read, by feed; ``place``: what is at ``store`` now (`jobs.store.replacing`)."""
+    Delta tables that are about to be read, by feed; ``place``: what is at ``store`` now
+    (`jobs.store.replacing`).
+    """
     clock = Clock(progress=options.progress)
     ontology = ontology_of(sources_of(tbox), options)
     clock.stage("reading the TBox")
@@ -364,8 +361,8 @@ def certificate_of(result: Result, options: Options) -> Any:
     )
 
 
-# : Seconds for finding the classes that can have no member; what is not asked about by then is not
-# told.
+#: Seconds for finding the classes that can have no member; what is not asked about by then is not
+#: told.
 SECONDS_FOR_CLASSES = 2.0
 
 
@@ -398,8 +395,8 @@ def impossible_classes(tbox: ClausalTBox, options: Options) -> tuple[Leftover, .
 
 @dataclass(frozen=True)
 class StoreContent:
-    """What a store holds, as it was read: ``ontology`` with its leftovers, ``data`` with A and all
-    other leftovers.
+    """What a store holds, as it was read: ``ontology`` with its leftovers, ``data`` with A and
+    all other leftovers.
     """
 
     ontology: Reading
@@ -473,8 +470,8 @@ def read_again(store: Any, tbox: list[object], options: Options) -> StoreContent
 
 
 def _said_again(data: Reading) -> Reading:
-    """``data`` with the assertions that roles of the TBox before left out, which may be simple by
-    now.
+    """``data`` with the assertions that roles of the TBox before left out, which may be simple
+    by now.
     """
     left = [x for x in data.leftovers if x.kind == NON_SIMPLE and x.said]
     if not left:
@@ -485,8 +482,8 @@ def _said_again(data: Reading) -> Reading:
 
 
 def _not_in_the_store(read: frozenset[str], now: Signature) -> tuple[Leftover, ...]:
-    """A leftover for each object and data property that the data was not ``read`` for: annotations
-    are not kept.
+    """A leftover for each object and data property that the data was not ``read`` for:
+    annotations are not kept.
     """
     return tuple(
         Leftover(

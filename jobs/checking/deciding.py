@@ -58,9 +58,7 @@ def check_batch(
     *,
     read: InputBatch | None = None,
 ) -> Result:
-    """The check of a batch against an opened base; ``read``: the batch, where that was read
-    before.
-    """
+    """The check of a batch against an opened base; ``read``: the batch, where that was read before."""
     if isinstance(base, Result):
         return replace(base, reason=BASE_INCONSISTENT)
     engine = base.knowledge_base
@@ -249,8 +247,8 @@ def answered_outside(
     clock: Clock,
     left: float | None,
 ) -> Result:
-    """The result of a batch of which the part inside SHIQ(D) was ``found``, once the rest is looked
-    at; ``left``: seconds.
+    """The result of a batch of which the part inside SHIQ(D) was ``found``, once the rest is
+    looked at; ``left``: seconds.
     """
     if any(map(is_outside, (*base.leftovers, *leftovers))):
         # Loaded where something is outside: most TBoxes have nothing there.
@@ -276,8 +274,8 @@ def answered_outside(
 def _refutes(
     decider: Decider, seconds: float | None, tbox: TBox, assertions: Sequence[Assertion]
 ) -> bool:
-    """Whether the reasoner refutes ``tbox`` with ``assertions``; without any, whether nothing can
-    exist.
+    """Whether the reasoner refutes ``tbox`` with ``assertions``; without any, whether nothing
+    can exist.
     """
     something = ClassAssertion(THING, "urn:shiq:something")
     add_set = (
@@ -300,8 +298,8 @@ def _announce(
     clock: Clock,
 ) -> None:
     """Tells that the batch is inconsistent for certain, to whoever asked to hear it at once. Not
-    where the contradiction may rest
-    on reading a property in both ways."""
+    where the contradiction may rest on reading a property in both ways.
+    """
     if base.tbox.has_readings:
         return
     clock.certain = refuted_result(base, ledger, leftovers, options, clock)
@@ -314,8 +312,8 @@ _LOOKING, _ASKING = "working out what has to be looked at", "deciding modules"
 
 
 def explaining_limit(options: Options, left: float | None) -> tuple[float | None, str]:
-    """How many seconds explaining may take where so many are ``left`` of the check, and the option
-    that says so.
+    """How many seconds explaining may take where so many are ``left`` of the check, and the
+    option that says so.
     """
     named = {
         "--explain-seconds": (options.explain_seconds,) * 2,
@@ -413,8 +411,8 @@ def has_disagreed(decider: Decider) -> bool:
 
 
 def new_decider(options: Options) -> Decider:
-    """A decider as ``options`` ask for, with an audit if they do; `close_decider` frees it. Raises
-    `UsageError`.
+    """A decider as ``options`` ask for, with an audit if they do; `close_decider` frees it.
+    Raises `UsageError`.
     """
     reasoner = create(options.reasoner, heap=options.heap, accept_agpl=options.accept_agpl)
     if not options.audit:
@@ -463,8 +461,8 @@ class DeciderPool:
         self._known: dict[_Key, Decider] = {}
 
     def lookup(self, options: Options) -> Decider:
-        """The decider that ``options`` ask for, ready for one more check; a new one in place of one
-        whose audit disagreed.
+        """The decider that ``options`` ask for, ready for one more check; a new one in place of
+        one whose audit disagreed.
         """
         key = _key(options)
         if key in self._known and has_disagreed(self._known[key]):

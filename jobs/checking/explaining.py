@@ -39,10 +39,9 @@ def explained(
     limit: str,
 ) -> Explanation:
     """The conflicts of ``insertions``, whose check gave ``add_set`` with the inconsistent
-    ``groups``, found by ``deadline``,
-    which the option ``limit`` set. ``answered`` checks a part of the batch. Where somebody has
-    heard the verdict already, Ctrl-C
-    leaves what was found."""
+    ``groups``, found by ``deadline``, which the option ``limit`` set. ``answered`` checks a part
+    of the batch. Where somebody has heard the verdict already, Ctrl-C leaves what was found.
+    """
 
     def check(
         part: ABox, onto: ModelKnowledgeBase | None = None

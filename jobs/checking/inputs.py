@@ -1,6 +1,4 @@
-"""Reading what is checked: TBox, assertions and batches, with the leftovers that are told of
-them.
-"""
+"""Reading what is checked: TBox, assertions and batches, with the leftovers that are told of them."""
 
 from __future__ import annotations
 
@@ -64,9 +62,8 @@ def spread(sources: Sequence[Any]) -> list[Any]:
 
 
 def input_sources(given: object, options: Options, *, builds: bool = False) -> list[object]:
-    """``given`` as a list; tables with the mapping that says what their rows mean; with the engine
-    spark, tables that only Spark
-    can read are those of its session. ``builds``: a store.
+    """``given`` as a list; tables with the mapping that says what their rows mean; with the
+    engine spark, tables that only Spark can read are those of its session. ``builds``: a store.
 
     Raises: InputError, UsageError, OperationalError.
     """
@@ -97,8 +94,8 @@ def noted(result: Result, *sources: Iterable[object]) -> Result:
 
 
 def with_leftovers(result: Result, told: Sequence[Leftover], options: Options) -> Result:
-    """``result`` with what was ``told`` of the batch before it was checked; what of that stands in
-    the way leaves it open.
+    """``result`` with what was ``told`` of the batch before it was checked; what of that stands
+    in the way leaves it open.
     """
     if not told:
         return result
@@ -118,7 +115,8 @@ def ontology_of(
     """``sources`` read as an ontology; ``closed``: no data comes later; ``doubt``: see
     `read_ontology`.
 
-    Raises: InputError, OperationalError."""
+    Raises: InputError, OperationalError.
+    """
     reading = read_ontology(
         sources,
         progress=on_reading(options),
@@ -151,9 +149,7 @@ def tables_of(options: Options) -> VocabularyChoice | None:
 
 
 def refuse_named(options: Options, ontologies: Collection[str]) -> None:
-    """Raises: UsageError where a vocabulary is named, and the TBox of a store was read without
-    it.
-    """
+    """Raises: UsageError where a vocabulary is named, and the TBox of a store was read without it."""
     tables = tables_of(options)
     if tables and (missing := sorted({*tables.imports} - {*ontologies})):
         name = next(
@@ -174,8 +170,8 @@ def assertions_of(
     keeps_left_out: bool = False,
 ) -> Reading:
     """The ABox of ``sources``, with the assertions that came with the ontology; ``scope`` keeps
-    blank nodes of different
-    inputs apart. ``keeps_left_out``: of a base too."""
+    blank nodes of different inputs apart. ``keeps_left_out``: of a base too.
+    """
     reading = Reading()
     if sources:
         reading = read_assertions(
@@ -243,8 +239,8 @@ def read_batch(
 
 def _of_deletion(leftover: Leftover, held: frozenset[Axiom | Assertion]) -> Iterator[Leftover]:
     """What is left of a ``leftover`` of deletions where the base leaves out what is ``held``: to
-    delete something else that is
-    left out deletes nothing, and says nothing."""
+    delete something else that is left out deletes nothing, and says nothing.
+    """
     if not leaves_out(leftover) or any(isinstance(v, Axiom) for v in leftover.said):
         yield leftover
     elif not held.issuperset(leftover.said):
@@ -268,8 +264,8 @@ def is_outside(leftover: Leftover) -> bool:
 
 
 def stands_whatever_hermit_says(leftover: Leftover, options: Options) -> bool:
-    """Whether it keeps a check from `consistent`, and no answer to the whole question could change
-    that.
+    """Whether it keeps a check from `consistent`, and no answer to the whole question could
+    change that.
     """
     is_asked = options.outside == ASK and is_outside(leftover) and OUTSIDE not in options.fail_on
     return blocks(leftover, options.allow, options.fail_on) and not is_asked
@@ -369,12 +365,11 @@ def without_ill_typed(abox: ABox) -> tuple[ABox, tuple[Leftover, ...]]:
 
 
 def told_by_label(deletions: Reading, scope: str) -> Reading:
-    """``deletions``, which were read with ``scope``, about the nodes of the base: ``_:x`` is what
-    `shiq export` prints so.
+    """``deletions``, which were read with ``scope``, about the nodes of the base: ``_:x`` is
+    what `shiq export` prints so.
 
     A blank node is named by nothing else, and a label in a file of deletions could stand for
-    nothing but a new node, about which
-    nothing is asserted that could be deleted.
+    nothing but a new node, about which nothing is asserted that could be deleted.
     """
     if VALUE_LINK in deletions.abox.object_properties:
         from shiq.rdf.values_as_nodes import without_links

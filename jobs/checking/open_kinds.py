@@ -1,10 +1,9 @@
-"""Conflicts about properties that were read as object and as data property both: which of them hold
-in every reading.
+"""Conflicts about properties that were read as object and as data property both: which of them
+hold in every reading.
 
-An assertion of a conflict leaves one kind for its property: a literal is a value, anything else an
-individual. An axiom about
-properties alone carries that kind on to the others in it (THEORY, "Terms that may be object or
-data").
+An assertion of a conflict leaves one kind for its property: a literal is a value, anything else
+an individual. An axiom about properties alone carries that kind on to the others in it (THEORY,
+"Terms that may be object or data").
 """
 
 from __future__ import annotations
@@ -84,8 +83,8 @@ def _properties(value: object) -> list[ObjectProperty | DataProperty]:
 def is_refuted_in_each_reading(
     conflict: RawConflict, names: Collection[str], tbox: TBox, refutes: Refutes
 ) -> bool:
-    """Whether the assertions of ``conflict`` contradict ``tbox`` whichever kind each of ``names``
-    has; at most `MOST_NAMES`.
+    """Whether the assertions of ``conflict`` contradict ``tbox`` whichever kind each of
+    ``names`` has; at most `MOST_NAMES`.
     """
     if len(names) > MOST_NAMES:
         return False
@@ -148,8 +147,8 @@ def keep_settled(found: Findings, tbox: TBox, refutes: Refutes | None) -> Findin
     """``found`` with the conflicts that hold in every reading of ``tbox``; without any, the
     contradiction counts as undecided.
 
-    refutes: asked about single readings; without it, only what the assertions of a conflict settle
-    counts.
+    refutes: asked about single readings; without it, only what the assertions of a conflict
+    settle counts.
     """
     if not found.refuted or not tbox.has_readings:
         return found

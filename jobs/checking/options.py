@@ -41,12 +41,12 @@ AUTO = "auto"
 #: Engines that build stores by themselves, away from this process.
 BUILDERS: Mapping[str, str] = {"spark": "jobs.spark.building.indexing:index"}
 
-# : Engines that are `local`, with reading and hard shapes away from this process: what makes a
-# `jobs.checking.base.FarWork`.
+#: Engines that are `local`, with reading and hard shapes away from this process: what makes a
+#: `jobs.checking.base.FarWork`.
 FAR_WORK: Mapping[str, str] = {"spark": "jobs.spark.engine:SparkWork"}
 
-# : What becomes of what lies outside SHIQ(D) and within reach of the data: HermiT is asked about
-# the whole, or it stays open.
+#: What becomes of what lies outside SHIQ(D) and within reach of the data: HermiT is asked about the
+#: whole, or it stays open.
 ASK = "ask"
 OUTSIDE = (ASK, "undetermined")
 
@@ -78,40 +78,30 @@ EXPLAIN_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class Options:
-    """How to check. ``criterion``: one of `CRITERIA`, `MODEL`, or "auto": `MODEL` where the store
-    holds what that needs, else
-    ``clausal``; `PUBLISHED` with the engine ``graphframes``. ``timeout``: seconds for all of a
-    check, or for reading, indexing
-    and certifying a store (writing it is not counted); ``heap``: of a JVM, where one is needed;
-    ``max_conflicts``: how many are explained, the rest is counted; ``master``: where the engines
-    ``spark`` and ``graphframes``
-    run, if no session is active; ``catalog``: one or several catalogs, files or folders
-    (`shiq.catalog`), of what is imported;
-    ``vocabulary``: names of known vocabularies (`shiq.vocabularies`) whose axioms count as if
-    imported, or "none": no table does;
-    ``fail_on``: kinds of leftovers that stand in the way though they are informative otherwise, or
-    `UNINTERPRETED` for all;
-    ``audit``: the share of the shapes, 0 to 1, that a second reasoner decides again;
-    ``accept_agpl``: a reasoner under the AGPL
-    may be asked; ``require_nonempty``: a batch that holds nothing is an `InputError`;
-    ``verdict_only``: an inconsistent batch is
-    looked at only until that is certain, so A_add, modules and counts are of what was looked at,
-    and nothing is explained;
-    ``explain_seconds``: for explaining conflicts when the verdict is certain, 0 for none of that,
-    None for as long as it takes;
-    ``certain`` is called with a result without conflicts (`Result.ended`) as soon as that is what
-    it is: Ctrl-C then ends
-    explaining, not the check. ``known``: leftovers that somebody answers for, which stand in
-    nobody's way; ``outside``: one of
-    `OUTSIDE`; ``range_size``: how many individuals a range of a store's tables is to have
-    (`jobs.store.numbering`); ``mapping``:
-    the path of what says which triples the rows of tables are (RML or YARRRML); ``terms``: one of
-    `TERMS`, for tables of triples;
-    ``driver_rows``: a batch of more insertions is taken in slices by the engine ``spark`` (None:
-    never);
-    ``most_module``: the assertions of a module that a task of the engine ``graphframes`` is given;
-    a larger one stays
-    undecided."""
+    """How to check. ``criterion``: one of `CRITERIA`, `MODEL`, or "auto": `MODEL` where the
+    store holds what that needs, else ``clausal``; `PUBLISHED` with the engine ``graphframes``.
+    ``timeout``: seconds for all of a check, or for reading, indexing and certifying a store
+    (writing it is not counted); ``heap``: of a JVM, where one is needed; ``max_conflicts``: how
+    many are explained, the rest is counted; ``master``: where the engines ``spark`` and
+    ``graphframes`` run, if no session is active; ``catalog``: one or several catalogs, files or
+    folders (`shiq.catalog`), of what is imported; ``vocabulary``: names of known vocabularies
+    (`shiq.vocabularies`) whose axioms count as if imported, or "none": no table does;
+    ``fail_on``: kinds of leftovers that stand in the way though they are informative otherwise,
+    or `UNINTERPRETED` for all; ``audit``: the share of the shapes, 0 to 1, that a second
+    reasoner decides again; ``accept_agpl``: a reasoner under the AGPL may be asked;
+    ``require_nonempty``: a batch that holds nothing is an `InputError`; ``verdict_only``: an
+    inconsistent batch is looked at only until that is certain, so A_add, modules and counts are
+    of what was looked at, and nothing is explained; ``explain_seconds``: for explaining
+    conflicts when the verdict is certain, 0 for none of that, None for as long as it takes;
+    ``certain`` is called with a result without conflicts (`Result.ended`) as soon as that is
+    what it is: Ctrl-C then ends explaining, not the check. ``known``: leftovers that somebody
+    answers for, which stand in nobody's way; ``outside``: one of `OUTSIDE`; ``range_size``: how
+    many individuals a range of a store's tables is to have (`jobs.store.numbering`);
+    ``mapping``: the path of what says which triples the rows of tables are (RML or YARRRML);
+    ``terms``: one of `TERMS`, for tables of triples; ``driver_rows``: a batch of more insertions
+    is taken in slices by the engine ``spark`` (None: never); ``most_module``: the assertions of
+    a module that a task of the engine ``graphframes`` is given; a larger one stays undecided.
+    """
 
     criterion: str = "auto"
     engine: str = "local"
@@ -206,8 +196,8 @@ class Options:
 
 
 def takes_settings(call: Call) -> Call:
-    """``call``, whose ``**settings`` are the fields of `Options`, with these in the signature that
-    `help` and editors show.
+    """``call``, whose ``**settings`` are the fields of `Options`, with these in the signature
+    that `help` and editors show.
     """
     shown = inspect.signature(call)
     own = [
@@ -259,8 +249,8 @@ def options_in(settings: Mapping[str, Any]) -> Options:
 
 
 def load(target: str) -> Any:
-    """The object named ``module:attribute``, or a module; engines and stores are loaded only when
-    they are asked for.
+    """The object named ``module:attribute``, or a module; engines and stores are loaded only
+    when they are asked for.
 
     Raises: OperationalError where a package is missing that an extra brings.
     """
@@ -288,8 +278,8 @@ def engine_named(name: str) -> Any:
 
 
 def begun(options: Options) -> Any:
-    """What opens knowledge bases of the engine that is asked for; an engine with a session begins
-    it where ``options`` say.
+    """What opens knowledge bases of the engine that is asked for; an engine with a session
+    begins it where ``options`` say.
     """
     engine = engine_named(options.engine)
     if hasattr(engine, "begin"):
@@ -303,11 +293,11 @@ _VOID = "criterion clausal instead of model: a complex or negative assertion is 
 def resolved(
     options: Options, knowledge_base: object, deletions: ABox
 ) -> tuple[Options, tuple[str, ...]]:
-    """``options`` with a criterion of an engine's, and what to note: `MODEL` instead of `AUTO` if
-    the knowledge base knows the
-    certified completion that it rests on, and none of the batch's ``deletions`` is complex, which
-    would make it void
-    (`abox_ops.engine.ModelKnowledgeBase.patched`)."""
+    """``options`` with a criterion of an engine's, and what to note: `MODEL` instead of `AUTO`
+    if the knowledge base knows the certified completion that it rests on, and none of the
+    batch's ``deletions`` is complex, which would make it void
+    (`abox_ops.engine.ModelKnowledgeBase.patched`).
+    """
     if options.criterion != AUTO:
         return options, ()
     if options.engine == "graphframes":
@@ -321,9 +311,8 @@ def resolved(
 @dataclass
 class Clock:
     """Wall seconds by stage; since when the time counts that a check may take; what is under way
-    (``doing``), and the result
-    that is certain already, for where that time is over (`jobs.checking.answer.in_time`).
-    ``progress`` is told what is begun.
+    (``doing``), and the result that is certain already, for where that time is over
+    (`jobs.checking.answer.in_time`). ``progress`` is told what is begun.
     """
 
     seconds: dict[str, float] = field(default_factory=dict)

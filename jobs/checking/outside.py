@@ -2,11 +2,9 @@
 where it can.
 
 Consistency is antitone, so what contradicts without these axioms and assertions contradicts with
-them. Where the rest does not,
-an axiom that is ⊥-local for what the data and the axioms reached speak of holds in some model of
-those (`simplify.locality`):
-it is out of reach, and the answer stands. For others T and all of A are asked about at once
-(`abox_ops.outside_question`): exact,
+them. Where the rest does not, an axiom that is ⊥-local for what the data and the axioms reached
+speak of holds in some model of those (`simplify.locality`): it is out of reach, and the answer
+stands. For others T and all of A are asked about at once (`abox_ops.outside_question`): exact,
 at the cost of the graph and not of the batch.
 """
 
@@ -32,9 +30,8 @@ from shiq.role_words import Irregular
 from shiq.verdict import UNKNOWN_DATATYPE, Leftover, Verdict, blocks
 from simplify.locality import Reach, names_of, reached
 
-# : Seconds for the whole question where no time-out is given; and how many assertions it has at
-# most then. HermiT seldom ends
-#: with more in that time.
+#: Seconds for the whole question where no time-out is given; and how many assertions it has at most
+#: then. HermiT seldom ends with more in that time.
 SECONDS = 600.0
 MOST_ASSERTIONS = 20_000
 
@@ -44,9 +41,7 @@ KEPT_REACHES = 32
 
 @dataclass(frozen=True)
 class OutsideFindings:
-    """``found`` with what the whole question gave, and the leftovers of base and batch, told
-    anew.
-    """
+    """``found`` with what the whole question gave, and the leftovers of base and batch, told anew."""
 
     found: Findings
     base: tuple[Leftover, ...]
@@ -63,9 +58,10 @@ def with_outside(
     left: float | None,
     announce: Callable[[], None],
 ) -> OutsideFindings:
-    """What is known once axioms and assertions outside SHIQ(D) are looked at; ``leftovers``: of the
-    batch. ``left``: seconds;
-    ``announce`` is called as soon as the whole is certain to be inconsistent."""
+    """What is known once axioms and assertions outside SHIQ(D) are looked at; ``leftovers``: of
+    the batch. ``left``: seconds; ``announce`` is called as soon as the whole is certain to be
+    inconsistent.
+    """
     of_base = [
         x
         for x in (less(x, batch.unsaid) for x in options.known.marked(base.leftovers))
@@ -136,8 +132,8 @@ def _reached(base: OpenBase, axioms: tuple[Axiom, ...], names: frozenset[str]) -
 
 @dataclass(frozen=True)
 class Ahead:
-    """What a check would do with ``leftovers``, told by reach: ask HermiT about ``asked``, unless
-    it cannot (``obstacle``).
+    """What a check would do with ``leftovers``, told by reach: ask HermiT about ``asked``,
+    unless it cannot (``obstacle``).
     """
 
     leftovers: tuple[Leftover, ...]
@@ -151,8 +147,8 @@ def ahead(
     vocabulary: frozenset[str] | None,
     options: Options,
 ) -> Ahead:
-    """For data in ``vocabulary`` (None: in any), and T with ``axioms`` and what ``leftovers`` leave
-    out.
+    """For data in ``vocabulary`` (None: in any), and T with ``axioms`` and what ``leftovers``
+    leave out.
     """
     said = dict.fromkeys(v for x in leftovers if is_outside(x) for v in x.said)
     everything = (*axioms, *(v for v in said if isinstance(v, Axiom)))

@@ -38,18 +38,17 @@ if TYPE_CHECKING:
     from shiq.aside import Aside
     from simplify.locality import Reach
 
-# : Sees the result that is about to be committed; gives what is set aside beside the batch, or None
-# if it is not to be committed.
+#: Sees the result that is about to be committed; gives what is set aside beside the batch, or None
+#: if it is not to be committed.
 Approval = Callable[[Result], "Collection[Aside] | None"]
 
 
 class Session:
-    """An open store. Shapes that were decided are remembered from one check to the next, while the
-    store is not changed.
+    """An open store. Shapes that were decided are remembered from one check to the next, while
+    the store is not changed.
 
     Each check is about what the store holds when it begins, whoever wrote that; a session on a
-    snapshot by its number stays
-    there.
+    snapshot by its number stays there.
     """
 
     def __init__(self, path: str | Path, snapshot: int | None = None) -> None:
@@ -106,19 +105,16 @@ class Session:
         **settings: Any,
     ) -> Result:
         """Checks one batch against what the store holds now, also where another process has
-        committed since the last check
-        (`Result.snapshot`); settings as in `check_insertions`. The store changes only with
-        ``commit``, and only if the verdict is
-        CONSISTENT: it takes the batch in, in one step, and the session goes on with the new
-        snapshot (`Result.committed`).
-        ``before_commit`` is shown the result first; it gives what is to be set aside beside the
-        batch, or None to stop;
-        ``taken``: see `taken`, told with the commit, which never takes a number back.
+        committed since the last check (`Result.snapshot`); settings as in `check_insertions`.
+        The store changes only with ``commit``, and only if the verdict is CONSISTENT: it takes
+        the batch in, in one step, and the session goes on with the new snapshot
+        (`Result.committed`). ``before_commit`` is shown the result first; it gives what is to be
+        set aside beside the batch, or None to stop; ``taken``: see `taken`, told with the
+        commit, which never takes a number back.
 
-        Raises `StoreError` if another process commits while this check, which is to commit, is at
-        work (nothing is lost: check
-        again), if the session is closed, or if it was opened on a snapshot by its number and is to
-        commit.
+        Raises `StoreError` if another process commits while this check, which is to commit, is
+        at work (nothing is lost: check again), if the session is closed, or if it was opened on
+        a snapshot by its number and is to commit.
         """
         leftovers = self._store.leftovers
         if commit and self._is_past:
@@ -159,8 +155,8 @@ class Session:
 
     def above(self, accepted: Result, **settings: Any) -> CheckAbove | None:
         """A check of insertions on top of the batch that ``accepted`` found consistent here,
-        whether it was committed or not; see
-        `jobs.checking.above.checker_above`."""
+        whether it was committed or not; see `jobs.checking.above.checker_above`.
+        """
         options = Options(**settings_of(settings))
         self._renew()
         return checker_above(self._base(options), accepted, options, self._deciders, self._forget)
@@ -212,8 +208,9 @@ class Session:
 
     def left(self, insertions: object, **settings: Any) -> list[tuple[Leftover, tuple[Place, ...]]]:
         """What of ``insertions`` is not interpreted and keeps a check with these settings from
-        `consistent`; each with all its
-        places. What lies outside SHIQ(D) is none of it where a check asks about that."""
+        `consistent`; each with all its places. What lies outside SHIQ(D) is none of it where a
+        check asks about that.
+        """
         options = Options(**settings_of(settings))
         self._renew()
         found = read_batch(self._base(options), insertions, None, options).left_at()
@@ -251,8 +248,8 @@ class Session:
         return found
 
     def knowledge_base(self, engine: str, tbox: TBox | None = None) -> KnowledgeBase:
-        """The store as ``engine`` holds it for this session; ``tbox``: instead of its own, with the
-        same clauses.
+        """The store as ``engine`` holds it for this session; ``tbox``: instead of its own, with
+        the same clauses.
         """
         key = engine, tbox is not None
         if key not in self._knowledge_bases:
@@ -261,9 +258,7 @@ class Session:
         return self._knowledge_bases[key]
 
     def _renew(self) -> None:
-        """Goes on from what the store holds now, unless the session is on a snapshot by its
-        number.
-        """
+        """Goes on from what the store holds now, unless the session is on a snapshot by its number."""
         if self._is_past:
             return
         opened = self._store
@@ -343,8 +338,8 @@ def _in_one_piece(
 def _outside_now(
     held: tuple[Leftover, ...], batch: InputBatch, options: Options
 ) -> tuple[Leftover, ...]:
-    """``held``, the leftovers of A, with what ``batch`` says that A leaves out, and without what it
-    deletes there.
+    """``held``, the leftovers of A, with what ``batch`` says that A leaves out, and without what
+    it deletes there.
     """
     kept = [x for x in (less(x, batch.unsaid) for x in held) if x is not None]
     said = {v for x in kept for v in x.said}
@@ -364,8 +359,8 @@ def _taken_in(leftover: Leftover, options: Options) -> Leftover:
 def _told(
     held: tuple[Leftover, ...], left_out: Iterable[Leftover], options: Options
 ) -> tuple[Leftover, ...]:
-    """``held`` with how much a batch leaves out, by kind: agreed when it was committed, so no check
-    asks about it again.
+    """``held`` with how much a batch leaves out, by kind: agreed when it was committed, so no
+    check asks about it again.
     """
     found = Counter[tuple[str, str]]()
     for leftover in left_out:
@@ -397,7 +392,7 @@ _COMMITTED = "left out of batches that were committed"
 
 
 def open_store(path: str | Path, snapshot: int | None = None) -> Session:
-    """Opens a store for several checks; a context manager. ``snapshot``: one that it keeps, instead
-    of the present one.
+    """Opens a store for several checks; a context manager. ``snapshot``: one that it keeps,
+    instead of the present one.
     """
     return Session(path, snapshot)

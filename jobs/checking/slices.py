@@ -1,10 +1,9 @@
-"""Large batches in slices, each checked on top of those before it, so that memory follows a slice
-(THEORY, "Slices").
+"""Large batches in slices, each checked on top of those before it, so that memory follows a
+slice (THEORY, "Slices").
 
 It serves for batches that are consistent. Where a slice is not found so, or cannot be laid under
-the next one, the batch is taken
-whole instead, so that conflicts, what is left undecided, and what a gate sets aside do not depend
-on slices.
+the next one, the batch is taken whole instead, so that conflicts, what is left undecided, and
+what a gate sets aside do not depend on slices.
 """
 
 from __future__ import annotations
@@ -52,9 +51,8 @@ Opening: TypeAlias = Callable[[Options], AbstractContextManager[Decider]]
 @dataclass(frozen=True)
 class SlicedAddSet:
     """The add sets of slices of a batch, of which only the figures are held. What they kept is
-    worked out again by ``again``;
-    ``whole`` gives the add set of the batch in one piece. ``merges``: whether one makes individuals
-    equal.
+    worked out again by ``again``; ``whole`` gives the add set of the batch in one piece.
+    ``merges``: whether one makes individuals equal.
     """
 
     again: Callable[[], Iterator[AddSet]]
@@ -100,8 +98,8 @@ class SlicedAddSet:
         return [individuals_in(module) for add_set in self.again() for module in add_set.modules]
 
     def identities(self) -> list[Identity]:
-        """The individuals that the batch makes equal, with the reasons: those of the batch in one
-        piece.
+        """The individuals that the batch makes equal, with the reasons: those of the batch in
+        one piece.
         """
         return identities(self.whole()) if self.merges else []
 
@@ -139,9 +137,9 @@ def find_by_slices(
     decider: Decider,
     opened: Opening,
 ) -> tuple[Findings | None, str]:
-    """Check a batch slice by slice; None where it has to be taken whole, and why. ``opened``: gives
-    a decider for what
-    is asked for later."""
+    """Check a batch slice by slice; None where it has to be taken whole, and why. ``opened``:
+    gives a decider for what is asked for later.
+    """
     rows = options.driver_rows or 1
     why = obstacle(base, batch, options)
     found = SlicedAddSet(
@@ -205,8 +203,8 @@ def _run(
     base: OpenBase, batch: InputBatch, rows: int, inquiry: Inquiry
 ) -> Iterator[tuple[AddSet, Counter[str], object]]:
     """The add set of each slice, its modules by verdict, and what keeps the next one from being
-    laid on top, which then is not
-    looked at."""
+    laid on top, which then is not looked at.
+    """
     below: Any = base.knowledge_base
     for part in slices_of(below.base, batch.insertions, rows):
         add_set, answers = below.patched(part, ABox(), inquiry)
@@ -240,9 +238,10 @@ def _findings(found: SlicedAddSet, options: Options, decider: Decider) -> Findin
 
 
 def slices_of(base: Base, abox: ABox, rows: int) -> Iterator[ABox]:
-    """``abox``, of assertions on named classes and properties, in parts of about so many ``rows``.
-    What is said of one subject
-    stays together, and subjects that are near each other in ``base``, or near somebody there."""
+    """``abox``, of assertions on named classes and properties, in parts of about so many
+    ``rows``. What is said of one subject stays together, and subjects that are near each other
+    in ``base``, or near somebody there.
+    """
     subjects = [
         np.asarray(column, np.int64)
         for column in (abox.class_subject, abox.role_subject, abox.data_subject)
@@ -258,8 +257,8 @@ def slices_of(base: Base, abox: ABox, rows: int) -> Iterator[ABox]:
 
 
 def _near(base: Base, abox: ABox) -> Ints:
-    """By individual: its node in ``base``; of one that is fresh the least of its neighbours there;
-    a large number without any.
+    """By individual: its node in ``base``; of one that is fresh the least of its neighbours
+    there; a large number without any.
     """
     nodes = base.nodes_of(abox.individuals)
     near = np.where(nodes < 0, np.iinfo(np.int64).max, nodes)

@@ -273,8 +273,9 @@ def _changes(
     taken: Mapping[str, int],
 ) -> TableChanges | None:
     """The changes of a table, by Spark where it is Spark's to read; where no version is named,
-    those after what was ``taken``.
-    None where nothing was. Raises: InputError, UsageError, OperationalError."""
+    those after what was ``taken``. None where nothing was. Raises: InputError, UsageError,
+    OperationalError.
+    """
     if options["engine"] == "spark":
         from jobs.spark.lake import hidden_version
         from jobs.spark.lake_changes import lake_changes, version_taken

@@ -1,7 +1,7 @@
 """Shell completion: what may stand at the cursor, file names too.
 
-A shell asks through the variable _SHIQ_COMPLETE; ``eval "$(_SHIQ_COMPLETE=bash_source shiq)"`` sets
-bash up.
+A shell asks through the variable _SHIQ_COMPLETE; ``eval "$(_SHIQ_COMPLETE=bash_source shiq)"``
+sets bash up.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def answer_shell(commands: click.Command, instruction: str) -> int:
-    """Print what a shell asked for by ``instruction`` (bash_source, bash_complete, …). Returns: the
-    exit code.
+    """Print what a shell asked for by ``instruction`` (bash_source, bash_complete, …). Returns:
+    the exit code.
     """
     if not shell_complete(commands, {}, "shiq", VARIABLE, instruction):
         return 0

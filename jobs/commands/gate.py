@@ -63,8 +63,8 @@ def _limit(
 
 
 def _side(beside: str = "") -> Writes:
-    """Where one side of a batch is written: a file, or a folder of a file for each of several; and
-    one ``beside`` it.
+    """Where one side of a batch is written: a file, or a folder of a file for each of several;
+    and one ``beside`` it.
     """
 
     def written(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
@@ -214,9 +214,8 @@ def gate(
     """Accept a batch, or the part of it that contradicts nothing: 0 all accepted, 5 split, 1
     refused, 3 left open.
 
-    \b
-    shiq gate --store kg/ --insert tonight.nt --mode split --accepted good.nt --quarantine bad.nt
-    --commit
+    \b shiq gate --store kg/ --insert tonight.nt --mode split --accepted good.nt --quarantine
+    bad.nt --commit
     """
     from shiq.check import open_store as opened
 
@@ -347,9 +346,10 @@ def _gate_rows_on_spark(
 
 
 class Announcement:
-    """Tells what a gate has decided, and writes its reports and JSON, while hints are still to be
-    looked for; from then on
-    SIGTERM is what Ctrl-C is: it ends looking, and the answer stands."""
+    """Tells what a gate has decided, and writes its reports and JSON, while hints are still to
+    be looked for; from then on SIGTERM is what Ctrl-C is: it ends looking, and the answer
+    stands.
+    """
 
     def __init__(
         self,

@@ -166,8 +166,8 @@ def lubm(
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 @click.option("-v", "--verbose", is_flag=True, help="More of everything.")
 def uobm(universities: int, seed: int, out: str, misspelt: bool, quiet: bool, verbose: bool) -> int:
-    """UOBM: tbox.owl and abox.nt.gz with the IRIs of univ-bench-dl.owl; people and courses linked
-    across universities.
+    """UOBM: tbox.owl and abox.nt.gz with the IRIs of univ-bench-dl.owl; people and courses
+    linked across universities.
     """
     from jobs.evaluation.uobm.generate import generate as run
 
@@ -233,8 +233,8 @@ def building(rooms: int, events: int, seed: int, out: str, quiet: bool) -> int:
 def lubm_stream(out: str, quiet: bool, **recipe: int) -> int:
     """LUBM as events for `shiq stream consistency`: tbox.owl, events.jsonl, faults.json.
 
-    The TBox has one group of negative inclusions; with --assume siblings-disjoint a plan of it has
-    several, which --cut can part.
+    The TBox has one group of negative inclusions; with --assume siblings-disjoint a plan of it
+    has several, which --cut can part.
     """
     from jobs.evaluation.streams.lubm import StreamRecipe
     from jobs.evaluation.streams.lubm import generate as run
@@ -273,9 +273,7 @@ def dublin(roads: int, snapshots: int, seed: int, out: str, faults: int, quiet: 
 
 
 def _generate(make: Callable[[Progress], GenerationReport], quiet: bool, verbose: bool) -> int:
-    """Calls a generator, which is given what to report its progress to, and prints what it
-    wrote.
-    """
+    """Calls a generator, which is given what to report its progress to, and prints what it wrote."""
     progress = ProgressLine(level(quiet, verbose))
     try:
         report = make(partial(progress, "generating"))

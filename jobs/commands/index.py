@@ -98,8 +98,8 @@ def index(
     shiq index --tbox onto.owl --store kg/ --replace data.nt.gz
     shiq index --from-store old/ --store kg/
 
-    A first index makes its store whatever the verdict is. One that is there stays, unless --replace
-    is given (exit 2).
+    A first index makes its store whatever the verdict is. One that is there stays, unless
+    --replace is given (exit 2).
     """
     from jobs.store import place_of
     from jobs.store.replacing import claim_place

@@ -99,8 +99,8 @@ def _share(context: click.Context, parameter: click.Parameter, value: str) -> fl
 
 class Commands(click.Group):
     """A group that answers an unknown command with the nearest known one. ``modules``: where
-    commands are that are imported
-    when they are asked for, each under its own name there."""
+    commands are that are imported when they are asked for, each under its own name there.
+    """
 
     command_class = GuardedCommand
 

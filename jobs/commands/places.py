@@ -1,9 +1,8 @@
-"""Parameters that name files, folders and stores, and the command that keeps what it writes apart
-from what it reads.
+"""Parameters that name files, folders and stores, and the command that keeps what it writes
+apart from what it reads.
 
 Every parameter that names a place has the type `Reads` or `Writes`; a command of the class
-`GuardedCommand` compares them before
-it does anything.
+`GuardedCommand` compares them before it does anything.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from shiq.sources import STDIN
 
 #: What finds the files that a named one refers to, as a catalog does.
 LeadsTo: TypeAlias = Callable[[str], Callable[[Path], bool]]
-# : Gives by the name of an output and the parameters of the command what is written: each with its
-# name and kind.
+#: Gives by the name of an output and the parameters of the command what is written: each with its
+#: name and kind.
 Written: TypeAlias = Callable[[str, Mapping[str, Any]], Iterable[tuple[str, OutputKind]]]
 
 _READ, _WRITTEN = f"{__name__}.inputs", f"{__name__}.outputs"
@@ -76,8 +75,8 @@ class Reads(_Place):
 
 class ReadsData(Reads):
     """The names of ontologies, bases and batches. ``-`` is standard input; a prefix of an object
-    store, or a folder of Hadoop's
-    file system, stands for the files below it."""
+    store, or a folder of Hadoop's file system, stands for the files below it.
+    """
 
 
 class ReadsStore(Reads):
@@ -87,9 +86,9 @@ class ReadsStore(Reads):
 
 
 class Writes(_Place):
-    """The name of what is written. ``kind``: of the file or folder of that name; ``written``: all
-    that is written, where it is
-    more than that; the first has the name that was given."""
+    """The name of what is written. ``kind``: of the file or folder of that name; ``written``:
+    all that is written, where it is more than that; the first has the name that was given.
+    """
 
     def __init__(
         self,
@@ -108,8 +107,8 @@ class Writes(_Place):
 
 class GuardedCommand(click.Command):
     """A command that refuses, before it does anything, outputs that would replace what it reads,
-    one another, or a store; and
-    that reads standard input, and what is far away, at one moment."""
+    one another, or a store; and that reads standard input, and what is far away, at one moment.
+    """
 
     def invoke(self, ctx: click.Context) -> Any:
         named = [
@@ -140,9 +139,7 @@ class GuardedCommand(click.Command):
             return super().invoke(ctx)
 
     def _spread(self, ctx: click.Context, stack: ExitStack) -> None:
-        """Names the files below prefixes one by one, which stand for one content each from here
-        on.
-        """
+        """Names the files below prefixes one by one, which stand for one content each from here on."""
         from jobs.checking.inputs import spread
         from shiq.remote.inputs import at_one_moment
 

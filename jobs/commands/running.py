@@ -58,9 +58,9 @@ def write_json(target: str | None, value: dict[str, Any]) -> None:
 def answering(
     reports: Sequence[str], json_file: str | None
 ) -> Callable[[Answer, Request, Mapping[str, str]], None]:
-    """What writes an answer to what was asked, with the labels of terms: to ``reports``, and last
-    as JSON. Whether reports can be
-    written is found out first."""
+    """What writes an answer to what was asked, with the labels of terms: to ``reports``, and
+    last as JSON. Whether reports can be written is found out first.
+    """
     if not reports:
         return lambda answer, asked, labels: (
             write_json(json_file, completed(answer(), asked, labels)) if json_file else None
@@ -82,8 +82,8 @@ def run_check(
     call: Callable[[dict[str, Any]], Any], options: dict[str, Any], asked: Request
 ) -> int:
     """Calls a check, prints its result, writes its reports, and its JSON last; the exit code.
-    ``options`` may name a file for
-    what is told of the run as lineage."""
+    ``options`` may name a file for what is told of the run as lineage.
+    """
     if file := options.pop("lineage", None):
         # Loaded where it is asked for.
         from jobs.reports.lineage import RunEvents
@@ -158,8 +158,9 @@ def _with_rows(result: shiq.Result, asked: Request) -> shiq.Result:
 
 class Heard:
     """Prints the verdict of an inconsistent batch when it is certain, and writes it to
-    ``json_file``; from then on SIGTERM is
-    what Ctrl-C is: it ends explaining, and what is known is told."""
+    ``json_file``; from then on SIGTERM is what Ctrl-C is: it ends explaining, and what is known
+    is told.
+    """
 
     def __init__(
         self, json_file: str | None, asked: Request, progress: ProgressLine | None
@@ -238,8 +239,8 @@ class Request:
     """What was asked: it goes with the answer, so that a report can name files and lines, and
     commands to go on with.
 
-    ``command``: check, certify, index or gate; ``inputs``: store, tbox, abox, ontology, insertions,
-    deletions, mode, unit.
+    ``command``: check, certify, index or gate; ``inputs``: store, tbox, abox, ontology,
+    insertions, deletions, mode, unit.
     """
 
     command: str
@@ -273,9 +274,9 @@ class Request:
 def completed(
     answer: dict[str, Any], asked: Request, labels: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """``answer``, as JSON, with the places of facts (`jobs.reports.locations`), those of ``labels``
-    that its conflicts need, and
-    ``about``: what was asked, when, of what version."""
+    """``answer``, as JSON, with the places of facts (`jobs.reports.locations`), those of
+    ``labels`` that its conflicts need, and ``about``: what was asked, when, of what version.
+    """
     given = {
         key: list(value) if isinstance(value, tuple) else value
         for key, value in asked.inputs.items()

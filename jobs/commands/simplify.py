@@ -26,8 +26,8 @@ def simplify(
     catalog: tuple[str, ...],
     vocabulary: tuple[str, ...],
 ) -> int:
-    """What a TBox says to a checker: simplified TBox, DL-clauses, u-part and m-part roles, Fs(T),
-    what lies outside SHIQ(D).
+    """What a TBox says to a checker: simplified TBox, DL-clauses, u-part and m-part roles,
+    Fs(T), what lies outside SHIQ(D).
     """
     from jobs.text.simplified import simplified_text
     from shiq.catalog import read_catalog

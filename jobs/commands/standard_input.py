@@ -29,9 +29,9 @@ FORMATS = {
 
 @contextmanager
 def reading_standard_input(syntax: str | None) -> Iterator[None]:
-    """Lets ``-`` stand for what standard input gives, in a temporary file, until the end. Raises:
-    OperationalError,
-    also where it is empty."""
+    """Lets ``-`` stand for what standard input gives, in a temporary file, until the end.
+    Raises: OperationalError, also where it is empty.
+    """
     if sys.stdin is None:
         raise InputError(
             "standard input is closed", "Give - something to read, by a pipe or by < FILE."

@@ -13,12 +13,11 @@ from jobs.commands.running import write_json
     "--json", "json_file", type=WRITES, metavar="FILE", help="Write it as JSON; - for stdout."
 )
 def vocabularies(json_file: str | None) -> int:
-    """List the well-known vocabularies that need no file: what each term is, and the axioms that an
-    import brings.
+    """List the well-known vocabularies that need no file: what each term is, and the axioms that
+    an import brings.
 
-    The kind of a term is known wherever it is used. The axioms count where the ontology imports the
-    vocabulary, or where
-    --vocabulary NAME names it.
+    The kind of a term is known wherever it is used. The axioms count where the ontology imports
+    the vocabulary, or where --vocabulary NAME names it.
 
     \b
     shiq vocabularies

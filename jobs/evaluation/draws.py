@@ -1,9 +1,8 @@
 """Draws that do not wander: what generated data takes from its profile.
 
-The sums over a few universities are what evaluations compare, so draws are *stratified*: cards are
-dealt from a shuffled deck,
-each once, again and again, so that any sum of n draws is off its mean by less than one deck, for
-every seed.
+The sums over a few universities are what evaluations compare, so draws are *stratified*: cards
+are dealt from a shuffled deck, each once, again and again, so that any sum of n draws is off its
+mean by less than one deck, for every seed.
 
 >>> from itertools import islice
 >>> sorted(islice(deck(random.Random(1), (7, 10)), 4))

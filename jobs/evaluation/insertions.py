@@ -1,13 +1,12 @@
 """Insertion batches: random ones as in the published evaluation, and parts of the data itself.
 
-`random_batch` draws assertions of the data evenly. Its subject becomes a fresh individual (half of
-the time) or any individual
-of the data, the object of a role assertion any individual; a class or a value stays. So the batch
-has the data's own mix of
-predicates, and is not made to fit the TBox: it may well contradict it.
+`random_batch` draws assertions of the data evenly. Its subject becomes a fresh individual (half
+of the time) or any individual of the data, the object of a role assertion any individual; a
+class or a value stays. So the batch has the data's own mix of predicates, and is not made to fit
+the TBox: it may well contradict it.
 
-The same arguments give the same batch: the draws rest on the one generator of numpy whose sequence
-is frozen.
+The same arguments give the same batch: the draws rest on the one generator of numpy whose
+sequence is frozen.
 """
 
 from __future__ import annotations
@@ -39,9 +38,10 @@ Ints = Any  # numpy arrays of integers
 
 @dataclass(frozen=True, eq=False)
 class NumberedTriples:
-    """Distinct triples as columns of numbers into ``terms``, which are N-Triples terms. ``lines``:
-    as they stand in the file;
-    ``unread``: how many lines are no triples, comments and blank lines apart."""
+    """Distinct triples as columns of numbers into ``terms``, which are N-Triples terms.
+    ``lines``: as they stand in the file; ``unread``: how many lines are no triples, comments and
+    blank lines apart.
+    """
 
     lines: Any
     terms: Any
@@ -101,8 +101,8 @@ def _bytes(path: Path) -> bytes:
 def random_batch(
     triples: NumberedTriples, count: int, seed: int, fresh: float = FRESH
 ) -> list[str]:
-    """``count`` N-Triples lines that are not in ``triples``, no two alike; a share of ``fresh`` of
-    their subjects is fresh.
+    """``count`` N-Triples lines that are not in ``triples``, no two alike; a share of ``fresh``
+    of their subjects is fresh.
 
     Raises InputError where so many different ones cannot be found.
     """

@@ -1,5 +1,5 @@
-"""A TBox written as RDF/XML, after the OWL 2 mapping to RDF graphs: the axioms that our generators
-make, no others.
+"""A TBox written as RDF/XML, after the OWL 2 mapping to RDF graphs: the axioms that our
+generators make, no others.
 
 >>> from shiq.model import Class, SubClassOf, TBox
 >>> "rdfs:subClassOf" in tbox_as_rdfxml(TBox((SubClassOf(Class("urn:A"), Class("urn:B")),)), "urn:o")

@@ -1,5 +1,5 @@
-"""Letting a batch in, or the good part of it: what ``shiq gate`` does. How it goes on the whole is
-in `jobs.gate.decide`.
+"""Letting a batch in, or the good part of it: what ``shiq gate`` does. How it goes on the whole
+is in `jobs.gate.decide`.
 """
 
 from __future__ import annotations

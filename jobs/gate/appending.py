@@ -1,5 +1,5 @@
-"""Adding rows to a Delta table in one transaction, with the id of the run: a run that is repeated
-adds nothing.
+"""Adding rows to a Delta table in one transaction, with the id of the run: a run that is
+repeated adds nothing.
 
 The rows are written as Parquet files first, by this process or by executors; one entry of the
 table's log then makes them count.
@@ -27,8 +27,8 @@ from deltalake.transaction import AddAction, create_table_with_add_actions
 from jobs.files import naming
 from shiq.errors import OperationalError
 
-# : What a writer of a Delta table has to care for that only adds files; anything else is left to
-# Spark.
+#: What a writer of a Delta table has to care for that only adds files; anything else is left to
+#: Spark.
 _FEATURES: Final = frozenset({"appendOnly", "invariants", "changeDataFeed", "timestampNtz"})
 
 
@@ -76,8 +76,8 @@ def content_of(tables: Iterable[pa.Table]) -> int:
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
-    """``schema`` as Delta has it: times in microseconds of UTC, no large or coded texts, nothing of
-    Arrow's own beside.
+    """``schema`` as Delta has it: times in microseconds of UTC, no large or coded texts, nothing
+    of Arrow's own beside.
     """
     return pa.schema([pa.field(field.name, _plain(field.type)) for field in schema])
 
@@ -107,8 +107,8 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 @dataclass(frozen=True, slots=True)
 class AppendRun:
     """The id of what is added to a table: an application of Delta's, and the number of its
-    transaction. Numbers up to the last
-    one that was added are there."""
+    transaction. Numbers up to the last one that was added are there.
+    """
 
     application: str
     number: int = 1

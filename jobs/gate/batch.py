@@ -20,12 +20,11 @@ from shiq.reading import Place
 from shiq.result import Result
 from shiq.sources import FileSource
 
-# : The N-Triples lines of one assertion; those of several hang together by nodes that are named
-# after a hash of them.
+#: The N-Triples lines of one assertion; those of several hang together by nodes that are named
+#: after a hash of them.
 Stated: TypeAlias = tuple[str, ...]
-# : What is set aside together with a culprit: the triple alone, its row of a table, all triples
-# with its subject, its named graph,
-#: or its document.
+#: What is set aside together with a culprit: the triple alone, its row of a table, all triples with
+#: its subject, its named graph, or its document.
 UNITS: Final = ("triple", "row", "subject", "graph", "document")
 _HASHED: Final = re.compile(r"_:n([0-9a-f]{24})\.\d+(?= )")
 
@@ -40,9 +39,7 @@ def assertions_in(texts: Iterable[str]) -> list[Stated]:
 
 
 class GateBatch:
-    """Batch of a gate: the ``lines`` of the files ``names``. Lines go by their places in
-    ``lines``.
-    """
+    """Batch of a gate: the ``lines`` of the files ``names``. Lines go by their places in ``lines``."""
 
     def __init__(self, names: Sequence[str], lines: Sequence[Line]) -> None:
         self.names, self.lines = tuple(names), tuple(lines)
@@ -81,11 +78,10 @@ class GateBatch:
     def stated(
         self, assertion: Stated, inside: Collection[int], places: Collection[Place] = ()
     ) -> frozenset[int]:
-        """The lines without which ``assertion`` is not said any more: where it stands by its text
-        and by the ``places`` that a
-        reader names; where none of these is ``inside``, what of OWL's vocabulary is about its
-        individuals. Nothing where no line
-        can have said it."""
+        """The lines without which ``assertion`` is not said any more: where it stands by its
+        text and by the ``places`` that a reader names; where none of these is ``inside``, what
+        of OWL's vocabulary is about its individuals. Nothing where no line can have said it.
+        """
         triple = said_by(assertion[0])
         found = set(
             self._by_key.get((file_of(assertion[0]), triple), ())
@@ -111,9 +107,10 @@ class GateBatch:
         )
 
     def around(self, lines: Iterable[int], unit: str = "triple") -> frozenset[int]:
-        """``lines``, with what stays together with them, and what is of the same ``unit``. Of a row
-        that goes along, another row
-        may say a triple again, and stays: it says nothing else that is wrong."""
+        """``lines``, with what stays together with them, and what is of the same ``unit``. Of a
+        row that goes along, another row may say a triple again, and stays: it says nothing else
+        that is wrong.
+        """
         found = self._blocks.around(lines)
         if unit == "triple":
             return found
@@ -133,9 +130,7 @@ class GateBatch:
         return (line.file, line.triple[0]) if line.triple[0].startswith("_:") else line.triple[0]
 
     def _about(self, assertion: Stated) -> set[int]:
-        """The lines of OWL's vocabulary in structures that mention an individual of
-        ``assertion``.
-        """
+        """The lines of OWL's vocabulary in structures that mention an individual of ``assertion``."""
         named = {
             _named(file_of(text), term)
             for text in assertion
@@ -185,9 +180,8 @@ class GateBatch:
 
     def sources(self, inside: Collection[int], more: Sequence[Line] = ()) -> list[str | FileSource]:
         """The lines at the places ``inside`` as sources with the names of the files; ``more``:
-        lines that stand below. A batch of
-        lines of which none is out, and that all readers count alike, is read where it is; else from
-        memory.
+        lines that stand below. A batch of lines of which none is out, and that all readers count
+        alike, is read where it is; else from memory.
         """
         if len(inside) == len(self.lines) and not more and self._is_plain:
             return list(self.names)

@@ -1,10 +1,9 @@
 """Lines of a batch that stay together: what RDF maps one assertion to, wherever it stands.
 
 A line that says the same triple again goes where the first one goes. The triples of a class
-expression, a list, a negative
-assertion or an annotated axiom hang together by the nodes that they are about; two assertions that
-share such a node share what
-is said of it, so that neither could be taken without a part of the other.
+expression, a list, a negative assertion or an annotated axiom hang together by the nodes that
+they are about; two assertions that share such a node share what is said of it, so that neither
+could be taken without a part of the other.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from shiq.rdf.vocabulary import AXIOM_NODES, FILLERS, OPERATORS, REIFICATIONS, i
 
 _TYPE: Final = RDF + "type"
 _OF_INDIVIDUALS: Final = {OWL + "sameAs", OWL + "differentFrom"}
-# : What makes a name the node of a structure, as every blank node is of which OWL's vocabulary says
-# something.
+#: What makes a name the node of a structure, as every blank node is of which OWL's vocabulary says
+#: something.
 _NODES: Final = REIFICATIONS | AXIOM_NODES
 _PARTS: Final = (
     *(

@@ -1,8 +1,8 @@
 """The lines that conflicts cost: all of them, or a smallest set that breaks every conflict.
 
-What is chosen follows from the conflicts that were met so far, all of them each time, so that with
-`LEAST` a line that was set
-aside for one conflict comes back in where a later one makes another choice cheaper.
+What is chosen follows from the conflicts that were met so far, all of them each time, so that
+with `LEAST` a line that was set aside for one conflict comes back in where a later one makes
+another choice cheaper.
 """
 
 from __future__ import annotations
@@ -21,17 +21,16 @@ from shiq.conflict import Conflict
 from shiq.explanation import Pattern
 from shiq.result import Result
 
-# : What is set aside of conflicts: all insertions of each, since nothing tells which is the wrong
-# one; or as few lines as will do.
+#: What is set aside of conflicts: all insertions of each, since nothing tells which is the wrong
+#: one; or as few lines as will do.
 ALL, LEAST = "all", "least"
 
 
 @dataclass
 class Culprits:
-    """The conflicts met so far, each with its pattern, sentence and judgement, and what they cost:
-    ``out``, and ``beside`` where
-    the policy lets the conflict pass. ``is_proven``: that no smaller set of lines breaks the
-    conflicts.
+    """The conflicts met so far, each with its pattern, sentence and judgement, and what they
+    cost: ``out``, and ``beside`` where the policy lets the conflict pass. ``is_proven``: that no
+    smaller set of lines breaks the conflicts.
     """
 
     batch: GateBatch
@@ -51,8 +50,8 @@ class Culprits:
     _lines: dict[Stated, frozenset[int]] = field(default_factory=dict)
 
     def judge(self, result: Result, inside: Collection[int]) -> range:
-        """Takes note of the conflicts of ``result``, the check of the lines ``inside``; gives their
-        places.
+        """Takes note of the conflicts of ``result``, the check of the lines ``inside``; gives
+        their places.
         """
         begun = len(self.conflicts)
         for i, conflict in enumerate(result.conflicts):

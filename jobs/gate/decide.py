@@ -1,19 +1,16 @@
 """Taking the good part of a batch: what ``shiq gate`` does.
 
 A batch is accepted as a whole, or the insertions that take part in a contradiction are set aside
-and the rest is accepted: every
-line goes to one side, as it was written. What is accepted has been checked as it is then written,
-so it does not rest on the
-culprits being all of them: they are taken out, round by round, until a check says `consistent`.
+and the rest is accepted: every line goes to one side, as it was written. What is accepted has
+been checked as it is then written, so it does not rest on the culprits being all of them: they
+are taken out, round by round, until a check says `consistent`.
 
-Which lines are set aside follows from the set of triples alone, not from their order: what was not
-understood or not decided,
-and all insertions of all minimal conflicts, since nothing tells which of them is the wrong one, or
-a smallest set of lines that
-breaks every conflict (`jobs.gate.culprits`). A line that takes part in conflicts alone that a
-policy lets pass
-(`jobs.gate.waivers`) is tolerated: not accepted, since what contradicts is never certified, and no
-reason to hold the batch up.
+Which lines are set aside follows from the set of triples alone, not from their order: what was
+not understood or not decided, and all insertions of all minimal conflicts, since nothing tells
+which of them is the wrong one, or a smallest set of lines that breaks every conflict
+(`jobs.gate.culprits`). A line that takes part in conflicts alone that a policy lets pass
+(`jobs.gate.waivers`) is tolerated: not accepted, since what contradicts is never certified, and
+no reason to hold the batch up.
 """
 
 from __future__ import annotations
@@ -51,8 +48,8 @@ from shiq.verdict import Leftover, Verdict
 
 MODES: Final = ("reject", "split")
 ASIDES: Final = (ALL, LEAST)
-# : What to do about individuals that the batch makes equal: say so with -v alone, say so, or set
-# aside what makes them equal.
+#: What to do about individuals that the batch makes equal: say so with -v alone, say so, or set
+#: aside what makes them equal.
 IDENTITIES: Final = ("allow", "warn", "block")
 Deliver: TypeAlias = Callable[[GateAnswer], None]
 
@@ -80,32 +77,26 @@ def gate(
     **settings: Any,
 ) -> GateAnswer:
     """Accepts the batch of ``insertions`` (files that `read_lines` knows; with the engine spark
-    tables, which are read once) and
-    ``deletions``; with ``mode`` ``split`` the part of the insertions that is left when what was not
-    understood or not decided is
-    set aside, and of conflicts what ``aside`` says, each line with its ``unit``. ``commit``: what
-    is accepted goes into the
-    store, and what is tolerated into its ledger; ``deliver`` is called once before that, to write
-    what was decided down.
-    ``dry_run``: neither. ``taken``: see `Session.check`. What is far away is read at one moment.
-    Settings: `check_insertions`.
+    tables, which are read once) and ``deletions``; with ``mode`` ``split`` the part of the
+    insertions that is left when what was not understood or not decided is set aside, and of
+    conflicts what ``aside`` says, each line with its ``unit``. ``commit``: what is accepted goes
+    into the store, and what is tolerated into its ledger; ``deliver`` is called once before
+    that, to write what was decided down. ``dry_run``: neither. ``taken``: see `Session.check`.
+    What is far away is read at one moment. Settings: `check_insertions`.
 
     Last, other spellings are looked for of lines that were set aside, for ``explain_seconds``
-    (None: as long as it takes).
-    Where there is something to look for, ``announce`` is called before with the answer, which
-    stands from then on: Ctrl-C ends
-    the search, not the call. ``hints_first``: they are looked for before ``deliver`` is called.
+    (None: as long as it takes). Where there is something to look for, ``announce`` is called
+    before with the answer, which stands from then on: Ctrl-C ends the search, not the call.
+    ``hints_first``: they are looked for before ``deliver`` is called.
 
     Refused as a whole where a check stays undetermined by what is not in the batch, where a
-    contradiction has no line of the
-    batch to blame, with ``mode`` ``reject``, where no line is left to accept, and where more would
-    be set aside than
-    ``max_quarantine`` allows (`parse_limit`). Stops because each round takes a line out, or meets a
-    conflict for the first time.
+    contradiction has no line of the batch to blame, with ``mode`` ``reject``, where no line is
+    left to accept, and where more would be set aside than ``max_quarantine`` allows
+    (`parse_limit`). Stops because each round takes a line out, or meets a conflict for the first
+    time.
 
-    Raises: UsageError for unknown names or syntaxes, InputError for files that cannot be read, or
-    that ``require_nonempty`` and
-    have no triple.
+    Raises: UsageError for unknown names or syntaxes, InputError for files that cannot be read,
+    or that ``require_nonempty`` and have no triple.
     """
     names = (
         ("mode", mode, MODES),
@@ -209,9 +200,10 @@ def _require_triples(names: Sequence[str], lines: Sequence[Line]) -> None:
 
 @dataclass
 class _Gating:
-    """State of a gate at work: what was taken out and why, beside what conflicts cost; ``check``,
-    ``left``: of the session, with
-    the settings; ``mark``: says in the answer what is still to be looked for."""
+    """State of a gate at work: what was taken out and why, beside what conflicts cost;
+    ``check``, ``left``: of the session, with the settings; ``mark``: says in the answer what is
+    still to be looked for.
+    """
 
     batch: GateBatch
     culprits: Culprits
@@ -248,8 +240,8 @@ class _Gating:
         return [i for i in range(len(self.batch.lines)) if i not in gone]
 
     def know(self, ledger: Iterable[Aside], tbox_hash: str) -> None:
-        """Takes note of what the store has set aside; a line that says again what contradicts the
-        axioms alone stays so.
+        """Takes note of what the store has set aside; a line that says again what contradicts
+        the axioms alone stays so.
         """
         held = {}
         for row in ledger:
@@ -278,8 +270,8 @@ class _Gating:
     def decide(
         self, commit: bool, deliver: Callable[[GateAnswer], GateAnswer] | None
     ) -> GateAnswer:
-        """Rounds of checks, until what is left is consistent or the batch is refused. ``deliver``
-        gives what it delivered.
+        """Rounds of checks, until what is left is consistent or the batch is refused.
+        ``deliver`` gives what it delivered.
         """
         if self.mode == "split":
             self._take_broken()
@@ -365,8 +357,8 @@ class _Gating:
 
     def _take_not_understood(self, **settings: str) -> bool:
         """Takes the lines out that stand in the way of `consistent` as they are read, until none
-        does; whether there were any.
-        Whether a line is understood may depend on others."""
+        does; whether there were any. Whether a line is understood may depend on others.
+        """
         begun = len(self.taken)
         while True:
             before, out = len(self.taken), dict[int, SetAsideLine]()

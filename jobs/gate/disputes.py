@@ -22,10 +22,10 @@ def disputes(
     tbox: TBox, lines: Iterable[Line], ledger: Sequence[Aside], reasoner: str = "auto"
 ) -> tuple[Conflict, ...]:
     """The minimal conflicts that lines of a batch have with what is set aside of the same
-    individuals, without the rest of the
-    base: with that, what is set aside contradicts anyway. ``insertions``: of the batch; ``base``:
-    of the ledger. Rows about blank
-    nodes are not looked at: a batch cannot speak of these."""
+    individuals, without the rest of the base: with that, what is set aside contradicts anyway.
+    ``insertions``: of the batch; ``base``: of the ledger. Rows about blank nodes are not looked
+    at: a batch cannot speak of these.
+    """
     rows = [triples for aside in ledger if (triples := _triples(aside))]
     mentioned = {term for triples in rows for triple in triples for term in _individuals(triple)}
     near = [

@@ -1,6 +1,4 @@
-"""The command's gate on Spark: one table in, whose rows executors add to the tables of both
-sides.
-"""
+"""The command's gate on Spark: one table in, whose rows executors add to the tables of both sides."""
 
 from __future__ import annotations
 
@@ -37,9 +35,7 @@ def gate_tables(session: Session, insertions: Sequence[str], **settings: Any) ->
 
 
 def _frame(spark: SparkSession, name: str) -> DataFrame:
-    """All columns of a table: of Spark's session, Delta or Parquet. Raises: UsageError,
-    InputError.
-    """
+    """All columns of a table: of Spark's session, Delta or Parquet. Raises: UsageError, InputError."""
     try:
         if name.startswith(TABLE):
             return KnownTable.of(spark, name).frame

@@ -1,10 +1,9 @@
-"""DataFrames through a gate: rows in, rows accepted and rows set aside out, each with all columns
-that it had.
+"""DataFrames through a gate: rows in, rows accepted and rows set aside out, each with all
+columns that it had.
 
 Executors read the batch and write it down once, so that what is decided about is what comes out.
-The driver is given the terms
-alone, and decides as `jobs.gate.decide` does for files. Sides are joins of the written rows with
-the decision.
+The driver is given the terms alone, and decides as `jobs.gate.decide` does for files. Sides are
+joins of the written rows with the decision.
 """
 
 from __future__ import annotations
@@ -59,8 +58,8 @@ PARTS: Final = COLUMNS[:4]
 NAME: Final = "DataFrame"
 #: The number of a row, beside its columns, which are kept by their places.
 _ROW: Final = "row"
-# : What Spark calls a query in whose midst it is, the same after a restart from its checkpoint, and
-# the number of its batch.
+#: What Spark calls a query in whose midst it is, the same after a restart from its checkpoint, and
+#: the number of its batch.
 _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
 #: Rows of a change data feed have it.
 _CHANGE: Final = "_change_type"
@@ -71,9 +70,8 @@ _open: set[RoundFiles] = set()
 @dataclass(eq=False)
 class GatedFrames:
     """The answer of a gate as three DataFrames, which rest on files until `close`: ``accepted``,
-    with the columns of the input;
-    ``quarantine``, with `REASON_COLUMNS` beside them; ``conflicts``. ``answer``: what was decided,
-    for programs.
+    with the columns of the input; ``quarantine``, with `REASON_COLUMNS` beside them;
+    ``conflicts``. ``answer``: what was decided, for programs.
     """
 
     answer: GateAnswer
@@ -129,7 +127,8 @@ def gate_frame(
     """Decide which rows of ``frame`` ``store`` can take, as ``shiq gate`` does for files; see
     `shiq.spark.gate`.
 
-    Raises: UsageError, InputError, OperationalError."""
+    Raises: UsageError, InputError, OperationalError.
+    """
     spark = frame.sparkSession
     _refuse(frame, spark, name)
     sides = FrameSides.of(spark, frame.schema, accepted, quarantine)
@@ -236,8 +235,8 @@ def index_frame(
 def _renamed(
     frame: DataFrame, columns: Mapping[str, str] | None, mapping: str | Path | None
 ) -> DataFrame:
-    """The columns of ``frame`` that hold triples, by the names of `PARTS`, where ``columns`` says
-    which. Raises: UsageError.
+    """The columns of ``frame`` that hold triples, by the names of `PARTS`, where ``columns``
+    says which. Raises: UsageError.
     """
     if columns is None:
         return frame
@@ -279,8 +278,8 @@ def _refuse(frame: DataFrame, spark: SparkSession, name: str) -> None:
 
 @dataclass(frozen=True)
 class _Reading:
-    """The terms of a DataFrame as the driver is given them: ``names``, by the names that ``source``
-    has for them, of columns.
+    """The terms of a DataFrame as the driver is given them: ``names``, by the names that
+    ``source`` has for them, of columns.
     """
 
     source: TableSource

@@ -21,13 +21,12 @@ SCHEMA_VERSION: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class SetAsideLine:
-    """Line that was set aside: ``conflicts``: the places, in `GateAnswer.conflicts`, of those that
-    the line takes part in; none
-    for one that is no triple, or that goes with a culprit (`UNITS`). ``kind``: of what was not
-    understood, one of
-    `shiq.verdict.KINDS`; else "conflict", "undecided", "unit", "identity" or "batch"; of what is
-    tolerated, what the policy says.
-    ``hint``: what to do about it."""
+    """Line that was set aside: ``conflicts``: the places, in `GateAnswer.conflicts`, of those
+    that the line takes part in; none for one that is no triple, or that goes with a culprit
+    (`UNITS`). ``kind``: of what was not understood, one of `shiq.verdict.KINDS`; else
+    "conflict", "undecided", "unit", "identity" or "batch"; of what is tolerated, what the policy
+    says. ``hint``: what to do about it.
+    """
 
     line: Line
     reason: str
@@ -38,22 +37,17 @@ class SetAsideLine:
 
 @dataclass(frozen=True, eq=False)
 class GateAnswer:
-    """Answer of a gate: ``verdict``: on the whole batch; ``result``: of the last check, which for
-    `ACCEPTED` and `SPLIT` is that
-    of ``accepted`` and says consistent; ``reason``: why a batch was refused; ``conflicts``: all
-    that were met, each with its
-    pattern, sentence and judgement; ``tolerated``: lines that the policy, or the store's ledger,
-    keeps beside; ``identities``:
-    what becomes equal by what is accepted, None where a batch is refused before that is known.
-    ``run``: the same for the same
-    question about the same store and batch. ``disputes``: what is accepted contradicts of what the
-    store has set aside.
-    ``is_proven``: where as little as may be was to be set aside, that no smaller set of lines
-    breaks the conflicts.
-    ``unexamined_lines``: lines set aside for which another spelling was not looked for to the end;
-    ``ended``: whether this is the
-    last word, not so while such spellings are still looked for. Everything else stands in either
-    case.
+    """Answer of a gate: ``verdict``: on the whole batch; ``result``: of the last check, which
+    for `ACCEPTED` and `SPLIT` is that of ``accepted`` and says consistent; ``reason``: why a
+    batch was refused; ``conflicts``: all that were met, each with its pattern, sentence and
+    judgement; ``tolerated``: lines that the policy, or the store's ledger, keeps beside;
+    ``identities``: what becomes equal by what is accepted, None where a batch is refused before
+    that is known. ``run``: the same for the same question about the same store and batch.
+    ``disputes``: what is accepted contradicts of what the store has set aside. ``is_proven``:
+    where as little as may be was to be set aside, that no smaller set of lines breaks the
+    conflicts. ``unexamined_lines``: lines set aside for which another spelling was not looked
+    for to the end; ``ended``: whether this is the last word, not so while such spellings are
+    still looked for. Everything else stands in either case.
     """
 
     decision: str
@@ -81,8 +75,9 @@ class GateAnswer:
     @property
     def exit_code(self) -> int:
         """0 everything accepted but what is tolerated; 5 a part accepted; 1 refused; 3 refused
-        because the last check left open
-        whether the rest is consistent, and no contradiction was found."""
+        because the last check left open whether the rest is consistent, and no contradiction was
+        found.
+        """
         if self.decision != REFUSED:
             return 0 if self.decision == ACCEPTED else 5
         return 3 if self.verdict is self.result.verdict is Verdict.UNDETERMINED else 1

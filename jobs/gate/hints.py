@@ -2,10 +2,9 @@
 decided, written and committed.
 
 A hint rests on a check of its own: on top of what was accepted, the line as it would be written,
-beside what else was set aside
-for the same conflicts, contradicts nothing. Such a check looks at the modules that these lines
-touch, and asks nobody but the own
-reasoner; where that leaves anything open there is no hint.
+beside what else was set aside for the same conflicts, contradicts nothing. Such a check looks at
+the modules that these lines touch, and asks nobody but the own reasoner; where that leaves
+anything open there is no hint.
 """
 
 from __future__ import annotations
@@ -49,8 +48,9 @@ def with_hints(
     announce: Callable[[GateAnswer], None] | None,
 ) -> GateAnswer:
     """Add the hints that are found within the time of ``options`` to the answer about ``batch``.
-    Where there is something to
-    look for, ``announce`` is called first, and Ctrl-C ends the search."""
+    Where there is something to look for, ``announce`` is called first, and Ctrl-C ends the
+    search.
+    """
     add_set = gated.result.a_add
     if gated.ended or not isinstance(add_set, OfAnAddSet):
         return gated
@@ -104,9 +104,9 @@ class _Trials:
                 self._lines_of.setdefault(n, []).append(row.line)
 
     def hold(self, pairs: Sequence[tuple[SetAsideLine, Line]]) -> bool:
-        """Whether what is accepted is consistent with lines instead of those that were set aside,
-        and with what else was set
-        aside for the same conflicts."""
+        """Whether what is accepted is consistent with lines instead of those that were set
+        aside, and with what else was set aside for the same conflicts.
+        """
         others = dict.fromkeys(other for x, _ in pairs for other in self._others(x))
         lines = [*others, *(line for _, line in pairs)]
         if self._check is not None:

@@ -14,10 +14,10 @@ from shiq.result import Result
 @dataclass(frozen=True, slots=True)
 class EqualIndividuals:
     """Individuals that a batch makes equal: ``individuals``: N-Triples terms that are equal, one
-    for each individual or class of
-    equal ones that was told apart before; ``insertions``, ``base``, ``axioms``: a reason, as of a
-    conflict; no ``insertions``
-    where the reason is not direct."""
+    for each individual or class of equal ones that was told apart before; ``insertions``,
+    ``base``, ``axioms``: a reason, as of a conflict; no ``insertions`` where the reason is not
+    direct.
+    """
 
     individuals: tuple[str, ...]
     insertions: tuple[str, ...]

@@ -1,8 +1,8 @@
 """The lines of a batch, each as it stands in its file.
 
-N-Triples and N-Quads are split at their line ends and never rewritten. Files of other syntaxes have
-no line for each triple:
-their triples become N-Quads lines here, with blank nodes named in the order in which they are met.
+N-Triples and N-Quads are split at their line ends and never rewritten. Files of other syntaxes
+have no line for each triple: their triples become N-Quads lines here, with blank nodes named in
+the order in which they are met.
 """
 
 from __future__ import annotations
@@ -51,15 +51,13 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Line:
-    """A line of a batch: ``raw`` as it stands in the file, end of line included; ``triple``: None
-    for a comment or a blank line;
-    ``graph``: the name of its graph, "" for the default graph; ``problem``: why it is no triple. A
-    bare carriage
-    return ends a line, as N-Triples has it, and counts as one. ``row``, ``column``: where a mapping
-    read it in a table, whose
-    rows are several lines each; else 0 and "". ``unordered``: its row in a table whose rows have no
-    order, as that was read;
-    `NO_ROW` where it is none of its table. Each line is itself alone."""
+    """A line of a batch: ``raw`` as it stands in the file, end of line included; ``triple``:
+    None for a comment or a blank line; ``graph``: the name of its graph, "" for the default
+    graph; ``problem``: why it is no triple. A bare carriage return ends a line, as N-Triples has
+    it, and counts as one. ``row``, ``column``: where a mapping read it in a table, whose rows
+    are several lines each; else 0 and "". ``unordered``: its row in a table whose rows have no
+    order, as that was read; `NO_ROW` where it is none of its table. Each line is itself alone.
+    """
 
     file: int
     number: int
@@ -91,9 +89,9 @@ def read_lines(source: str | TableSource, file: int = 0) -> tuple[list[Line], tu
     """The lines of the file or table ``source``, and what is told of it beside them, as rows
     without a partner.
 
-    Raises: UsageError for a syntax that is not known by the name, InputError for a file that cannot
-    be read, or is not one line
-    for each triple and broken."""
+    Raises: UsageError for a syntax that is not known by the name, InputError for a file that
+    cannot be read, or is not one line for each triple and broken.
+    """
     if isinstance(source, TableSource) or table_kind(source) or text_table_kind(source):
         return _of_table(source, file)
     return _of_file(source, file), ()
@@ -130,9 +128,7 @@ def _of_file(name: str, file: int) -> list[Line]:
 
 
 def is_plain(name: str) -> bool:
-    """Whether the file ``name`` has a line for each triple, so that a check reads it as it
-    stands.
-    """
+    """Whether the file ``name`` has a line for each triple, so that a check reads it as it stands."""
     return not name.startswith(TABLE) and _suffix(name) in _LINE_FORMATS
 
 
@@ -145,8 +141,8 @@ def _suffix(name: str) -> str:
 
 
 def bare_name(name: str) -> str:
-    """The name of the file that a side of ``name`` is written to: not compressed, and N-Quads where
-    lines were made.
+    """The name of the file that a side of ``name`` is written to: not compressed, and N-Quads
+    where lines were made.
 
     >>> bare_name("in/tonight.nt.gz"), bare_name("tonight.ttl")
     ('tonight.nt', 'tonight.nq')
@@ -165,9 +161,10 @@ def text_of(lines: Iterable[Line]) -> bytes:
 
 
 def spaced_text(lines: Iterable[Line]) -> Iterator[bytes]:
-    """``lines`` of one file, each at the number that it has in its file, so that messages name the
-    right place. Where a carriage
-    return ends one, a newline does, for readers that count these alone."""
+    """``lines`` of one file, each at the number that it has in its file, so that messages name
+    the right place. Where a carriage return ends one, a newline does, for readers that count
+    these alone.
+    """
     at = 1
     for line in lines:
         yield b"\n" * (line.number - at)
@@ -185,13 +182,13 @@ def read_triple(text: bytes) -> Triple | None:
 
 # --- what a check calls them ----------------------------------------------------------------------
 
-# : What the parser says of a text that is a single line: the line that it names is none of the
-# file's.
+#: What the parser says of a text that is a single line: the line that it names is none of the
+#: file's.
 _SAID: Final = re.compile(r"Parser error (.*?): (.*?)(?: \(line \d+\))?", re.DOTALL)
 _COLUMNS: Final = re.compile(r"at line 1 (column \d+|between columns \d+ and \d+)")
 
-# : What a check puts before the label of a blank node of a batch (as subject or object): where it
-# was read.
+#: What a check puts before the label of a blank node of a batch (as subject or object): where it
+#: was read.
 _SCOPED: Final = re.compile(r"(?:\A|(?<=> ))_:i\d+\.(\d+)\.")
 
 
@@ -295,10 +292,9 @@ def _of_document(name: str, file: int) -> list[Line]:
 
 
 def _of_table(source: str | TableSource, file: int) -> tuple[list[Line], tuple[Leftover, ...]]:
-    """The rows of a table, broken ones as lines that are no triple. Tables of a session of Spark's
-    have no order: their rows are
-    numbered in that of their texts. Broken rows of a table that this one is joined with stand at
-    none of its rows.
+    """The rows of a table, broken ones as lines that are no triple. Tables of a session of
+    Spark's have no order: their rows are numbered in that of their texts. Broken rows of a table
+    that this one is joined with stand at none of its rows.
     """
     statements, broken = read_statements(source)
     told = tuple(x for x in broken if x.kind != "malformed")
@@ -361,8 +357,8 @@ def _stated(file: int, number: int, x: Statement, renamed: Callable[[str], str])
 
 
 def _numbering() -> Callable[[str], str]:
-    """A function that renames blank nodes in the order in which it meets them: parsers name some of
-    them by chance.
+    """A function that renames blank nodes in the order in which it meets them: parsers name some
+    of them by chance.
     """
     met: dict[str, str] = {}
     return lambda term: (

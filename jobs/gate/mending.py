@@ -1,5 +1,5 @@
-"""Lines as they may have been meant: other spellings of a line that was set aside, and the search
-for one that mends it.
+"""Lines as they may have been meant: other spellings of a line that was set aside, and the
+search for one that mends it.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _ABSOLUTE: Final = re.compile(r"<?([A-Za-z][A-Za-z0-9+.\-]*:[^\s<>]+)>?")
 
 
 class Mending:
-    """Other spellings of lines, by what a TBox knows: names that are near, the datatypes and values
-    that a range names, and the
-    IRI that a literal spells."""
+    """Other spellings of lines, by what a TBox knows: names that are near, the datatypes and
+    values that a range names, and the IRI that a literal spells.
+    """
 
     def __init__(self, signature: owl.Signature, tbox: ClausalTBox) -> None:
         self._signature, self._tbox = signature, tbox
@@ -56,9 +56,9 @@ class Mending:
         return NearMisses(self._signature.object_properties | self._signature.data_properties)
 
     def spellings(self, triple: Triple, kind: str) -> list[Triple]:
-        """What ``triple`` may have been meant to say, the likeliest first; ``kind``: what was wrong
-        with it
-        (`SetAsideLine.kind`)."""
+        """What ``triple`` may have been meant to say, the likeliest first; ``kind``: what was
+        wrong with it (`SetAsideLine.kind`).
+        """
         subject, predicate, value = triple
         iri, known = predicate[1:-1], self._signature
         found: list[Triple] = []
@@ -76,8 +76,8 @@ class Mending:
 
     def _values(self, property: str, text: str) -> Iterator[owl.Literal]:
         """Values that ``text`` may have been meant for: members of the range's enumerations that
-        are spelt alike, then the same
-        lexical form as another datatype of the range."""
+        are spelt alike, then the same lexical form as another datatype of the range.
+        """
         read = _literal(text)
         if read is None or read.language:
             return
@@ -147,9 +147,10 @@ def is_mendable(row: SetAsideLine) -> bool:
 
 
 class SpellingSearch:
-    """Search for the lines to write instead of some of ``rows``. ``found``: by line, what to write;
-    ``open``: lines that were not
-    looked at to the end. Both hold whenever the search stops."""
+    """Search for the lines to write instead of some of ``rows``. ``found``: by line, what to
+    write; ``open``: lines that were not looked at to the end. Both hold whenever the search
+    stops.
+    """
 
     def __init__(self, rows: Iterable[SetAsideLine], mending: Mending) -> None:
         self._rows = sorted(filter(is_mendable, rows), key=lambda x: (x.line.text, x.line.file))
@@ -160,9 +161,9 @@ class SpellingSearch:
     def run(
         self, holds: Holds, is_over: Callable[[], bool], tell: Callable[[int, int], object]
     ) -> None:
-        """Look at the lines until ``is_over``. ``holds`` is asked about many together, since what
-        is consistent stays so without
-        some of it. ``tell`` hears how many are done, of all."""
+        """Look at the lines until ``is_over``. ``holds`` is asked about many together, since
+        what is consistent stays so without some of it. ``tell`` hears how many are done, of all.
+        """
         for start in range(0, len(self._rows), TOGETHER):
             tell(start, len(self._rows))
             if is_over():

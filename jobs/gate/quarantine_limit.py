@@ -35,9 +35,7 @@ class QuarantineLimit:
 
 
 def parse_limit(value: int | str) -> QuarantineLimit:
-    """Read a limit: a number of assertions, or a share of them such as ``2%``. Raises:
-    UsageError.
-    """
+    """Read a limit: a number of assertions, or a share of them such as ``2%``. Raises: UsageError."""
     found = _LIMIT.fullmatch(str(value).strip())
     if found is None or Decimal(found[2] or 0) > 100:
         raise UsageError(

@@ -1,5 +1,5 @@
-"""The decision of a gate by rows of a table: why each row is in the quarantine, and the conflicts
-as rows.
+"""The decision of a gate by rows of a table: why each row is in the quarantine, and the
+conflicts as rows.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from jobs.gate.gated import REFUSED, WITH_THE_BATCH, GateAnswer, SetAsideLine
 from shiq.errors import UsageError
 
 _TEXT, _TEXTS = pa.string(), pa.list_(pa.string())
-# : Columns that the quarantine has after those of the table: why the row is there, and the same for
-# programs.
+#: Columns that the quarantine has after those of the table: why the row is there, and the same for
+#: programs.
 REASON_COLUMNS: Final = pa.schema(
     [("reason", _TEXT), ("cause", _TEXT), ("conflict", _TEXTS), ("axioms", _TEXTS), ("hint", _TEXT)]
 )
@@ -31,8 +31,8 @@ _ALONG: Final = "unit"
 
 
 def refuse_reason_columns(table: str, columns: Iterable[str]) -> None:
-    """Raises: UsageError for columns that have the names of `REASON_COLUMNS`, whatever their case,
-    as Spark compares names.
+    """Raises: UsageError for columns that have the names of `REASON_COLUMNS`, whatever their
+    case, as Spark compares names.
     """
     for name in columns:
         if name.lower() in REASON_COLUMNS.names:
@@ -45,8 +45,9 @@ def refuse_reason_columns(table: str, columns: Iterable[str]) -> None:
 @dataclass(frozen=True, slots=True)
 class RowReason:
     """Why a row is in the quarantine; the fields are `REASON_COLUMNS`. ``cause``: the id of the
-    conflict's pattern,
-    which conflicts of one kind share, else the kind of what was not understood."""
+    conflict's pattern, which conflicts of one kind share, else the kind of what was not
+    understood.
+    """
 
     reason: str
     cause: str
@@ -74,8 +75,8 @@ class RowSides:
 
 
 def row_sides(gated: GateAnswer) -> RowSides:
-    """The sides of the rows of the one table that ``gated`` is about. A row that is tolerated is in
-    the quarantine.
+    """The sides of the rows of the one table that ``gated`` is about. A row that is tolerated is
+    in the quarantine.
     """
     lines: dict[int, list[SetAsideLine]] = {}
     for line in (*gated.set_aside, *gated.tolerated):

@@ -1,5 +1,5 @@
-"""Names of sides of a gate: those that end in .delta, .parquet, .csv or .tsv, or begin with table:,
-are tables.
+"""Names of sides of a gate: those that end in .delta, .parquet, .csv or .tsv, or begin with
+table:, are tables.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def is_delta_side(name: str) -> bool:
 
 
 def place_of_side(name: str) -> str:
-    """The file or folder that a side which is a table is written to; "" for a table that only Spark
-    knows the place of.
+    """The file or folder that a side which is a table is written to; "" for a table that only
+    Spark knows the place of.
     """
     if not name.startswith(TABLE):
         return name

@@ -2,8 +2,7 @@
 each file in one step.
 
 A run that is stopped at any moment leaves whole files: what was set aside is on disk before
-anything is accepted, and what was
-accepted before, by another run, is taken away first.
+anything is accepted, and what was accepted before, by another run, is taken away first.
 """
 
 from __future__ import annotations
@@ -24,9 +23,10 @@ _Files: TypeAlias = dict[Path, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Places to write to: a file, or a directory for a batch of several files; None is not written.
-    Without ``tolerated`` what is
-    tolerated goes with the quarantine, so that nothing is lost."""
+    """Places to write to: a file, or a directory for a batch of several files; None is not
+    written. Without ``tolerated`` what is tolerated goes with the quarantine, so that nothing is
+    lost.
+    """
 
     accepted: Path | None = None
     quarantine: Path | None = None
@@ -34,8 +34,8 @@ class Sides:
 
 
 def write_sides(gated: GateAnswer, sides: Sides) -> None:
-    """Writes both sides and, beside the quarantine, why (`WHY`): the run, the digests of the files,
-    and a row for each line.
+    """Writes both sides and, beside the quarantine, why (`WHY`): the run, the digests of the
+    files, and a row for each line.
 
     A batch of several files comes as a directory of files with their names: blank nodes of two
     files are different nodes.

@@ -1,5 +1,5 @@
-"""A smallest set of lines that breaks every conflict: a minimum hitting set, where what hits costs
-several lines.
+"""A smallest set of lines that breaks every conflict: a minimum hitting set, where what hits
+costs several lines.
 
 >>> smallest([[frozenset({1}), frozenset({2})], [frozenset({2}), frozenset({3})]], {1: 0, 2: 1, 3: 2})
 (frozenset({2}), True)
@@ -19,10 +19,9 @@ MOST: Final = 20_000
 def smallest(
     conflicts: Iterable[Sequence[frozenset[int]]], rank: Mapping[int, int]
 ) -> tuple[frozenset[int], bool]:
-    """A set of lines that holds one of the ways of each of ``conflicts``, and whether it is known
-    to be a smallest one. Of its
-    lines none could be left out in any case. It follows from the ``rank`` of lines, not from the
-    order of what is given.
+    """A set of lines that holds one of the ways of each of ``conflicts``, and whether it is
+    known to be a smallest one. Of its lines none could be left out in any case. It follows from
+    the ``rank`` of lines, not from the order of what is given.
     """
     named = {
         frozenset(frozenset(rank[i] for i in way) for way in ways) for ways in conflicts if ways
@@ -74,8 +73,8 @@ def _parts(conflicts: list[Ways]) -> list[list[Ways]]:
 
 class _Search:
     """Search by branch and bound: what breaks the conflict with the fewest ways is tried way by
-    way; conflicts that share no line
-    bound what is still to be paid."""
+    way; conflicts that share no line bound what is still to be paid.
+    """
 
     def __init__(self, conflicts: list[Ways]) -> None:
         self._conflicts = conflicts
@@ -114,8 +113,8 @@ class _Search:
         return cost
 
     def _greedy(self) -> set[int]:
-        """What breaks most conflicts for each line goes first; then lines that are not needed are
-        put back, the last first.
+        """What breaks most conflicts for each line goes first; then lines that are not needed
+        are put back, the last first.
         """
         chosen: set[int] = set()
         order: list[int] = []

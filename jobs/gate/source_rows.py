@@ -16,8 +16,8 @@ from shiq.sources import TableKind, TableSource
 
 @dataclass(frozen=True)
 class SourceRows:
-    """The rows of a table in a file or folder. ``schema``: of all columns; in text every value is
-    one.
+    """The rows of a table in a file or folder. ``schema``: of all columns; in text every value
+    is one.
     """
 
     source: TableSource
@@ -26,8 +26,8 @@ class SourceRows:
 
     @classmethod
     def of(cls, source: TableSource) -> SourceRows:
-        """Raises: UsageError for a table whose rows have no columns in common, InputError for one
-        that cannot be read.
+        """Raises: UsageError for a table whose rows have no columns in common, InputError for
+        one that cannot be read.
         """
         if source.kind in (TableKind.CSV, TableKind.TSV):
             return cls(source, pa.schema([(name, pa.string()) for name in read_header(source)]))

@@ -1,9 +1,9 @@
-"""Sides of a gate as tables: the rows of the one table that was gated, with all their columns, and
-in the quarantine the reasons.
+"""Sides of a gate as tables: the rows of the one table that was gated, with all their columns,
+and in the quarantine the reasons.
 
-A name that ends in .delta, .parquet, .csv or .tsv, or begins with table:, is a table. What is added
-to (Delta, Iceberg) is added
-to in one transaction with the id of the run; a file is replaced in one step.
+A name that ends in .delta, .parquet, .csv or .tsv, or begins with table:, is a table. What is
+added to (Delta, Iceberg) is added to in one transaction with the id of the run; a file is
+replaced in one step.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from shiq.sources import TABLE, TableSource, source_of
 
 def side_run(gated: GateAnswer, store: Place, side: str, content: int) -> AppendRun:
     """The id of what a run adds to a ``side``: the same where the same is decided about the same
-    rows, whose ``content`` is that
-    of all columns (`content_of`), committed or not."""
+    rows, whose ``content`` is that of all columns (`content_of`), committed or not.
+    """
     where = store.absolute() if isinstance(store, Path) else store
     found = hashlib.sha256(f"{where}\n{side}\n{content:x}\n".encode())
     for mark, lines in (

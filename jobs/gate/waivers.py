@@ -1,9 +1,8 @@
 """Which conflicts stand in the way: severities and waivers, as a file says (``--policy``).
 
-A policy never makes a contradiction true or harmless. It says which conflicts do not hold a batch
-up: their insertions are set
-aside as *tolerated*, beside what is accepted. A store that held one of them would be inconsistent,
-and everything would follow.
+A policy never makes a contradiction true or harmless. It says which conflicts do not hold a
+batch up: their insertions are set aside as *tolerated*, beside what is accepted. A store that
+held one of them would be inconsistent, and everything would follow.
 
 >>> policy_of({"severity": {"cax-dw": "warn"}}, date(2030, 1, 1)).judge([], "cax-dw-1234abcd", "cax-dw").effect
 'warn'
@@ -21,8 +20,8 @@ from jobs.gate.lines import Triple, read_triple
 from jobs.tables import day_of, only, read_tables
 from shiq.errors import UsageError
 
-# : What a conflict does: it stands in the way; it is told; it is told in the JSON file and with -v
-# alone; somebody answers for it.
+#: What a conflict does: it stands in the way; it is told; it is told in the JSON file and with -v
+#: alone; somebody answers for it.
 FAIL, WARN, INFO, WAIVED, KNOWN = "fail", "warn", "info", "waived", "known"
 SEVERITIES: Final = (FAIL, WARN, INFO)
 _WHAT: Final = ("pattern", "rule", "triples")
@@ -32,9 +31,10 @@ _OF_POLICY: Final = ("severity", "waiver")
 
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    """Waiver: ``owner`` answers for some conflicts up to and including the day ``expires``, for a
-    ``reason``: those of a
-    ``pattern``, those of a ``rule``, or those whose insertions are all among ``triples``."""
+    """Waiver: ``owner`` answers for some conflicts up to and including the day ``expires``, for
+    a ``reason``: those of a ``pattern``, those of a ``rule``, or those whose insertions are all
+    among ``triples``.
+    """
 
     owner: str
     reason: str
@@ -51,9 +51,9 @@ class Waiver:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Judgement of a conflict: what it does (``effect``), and the waiver that says so; ``expired``:
-    one that would have, had it
-    not ended."""
+    """Judgement of a conflict: what it does (``effect``), and the waiver that says so;
+    ``expired``: one that would have, had it not ended.
+    """
 
     effect: str = FAIL
     waiver: Waiver | None = None
@@ -87,8 +87,8 @@ class Judgement:
 @dataclass(frozen=True)
 class Policy:
     """Policy of a gate: ``severity`` by pattern or rule id, where it is not `FAIL`; ``digest``:
-    names the policy by its content
-    and day."""
+    names the policy by its content and day.
+    """
 
     severity: Mapping[str, str] = field(default_factory=dict)
     waivers: tuple[Waiver, ...] = ()
@@ -96,9 +96,10 @@ class Policy:
     digest: str = ""
 
     def judge(self, insertions: Collection[Triple], pattern: str, rule: str) -> Judgement:
-        """What a conflict does that has these ``insertions``, a pattern and a rule. A severity of
-        the pattern counts before one
-        of its rule; a waiver, only for what would stand in the way."""
+        """What a conflict does that has these ``insertions``, a pattern and a rule. A severity
+        of the pattern counts before one of its rule; a waiver, only for what would stand in the
+        way.
+        """
         effect = self.severity.get(pattern) or self.severity.get(rule) or FAIL
         if effect != FAIL:
             return Judgement(effect)
@@ -116,9 +117,9 @@ class Policy:
 
 
 def read_policy(file: Path, today: date) -> Policy:
-    """The policy in a TOML or JSON file, as of ``today``. Raises: InputError where the file cannot
-    be read, UsageError where it
-    says something that is not known."""
+    """The policy in a TOML or JSON file, as of ``today``. Raises: InputError where the file
+    cannot be read, UsageError where it says something that is not known.
+    """
     found, digest = read_tables(file, "docs/GATE.md")
     return policy_of(found, today, str(file), digest)
 

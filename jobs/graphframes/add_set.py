@@ -41,9 +41,9 @@ from shiq.reasoner.protocol import Module
 
 @dataclass(frozen=True, eq=False)
 class GraphFramesAddSet:
-    """A_add of one batch on tables; ``touched``: the nodes of its normalised insertions. The tables
-    are there until the run's
-    files are removed."""
+    """A_add of one batch on tables; ``touched``: the nodes of its normalised insertions. The
+    tables are there until the run's files are removed.
+    """
 
     tables: UnionTables
     entered: EnteredTables
@@ -122,8 +122,8 @@ class GraphFramesAddSet:
         return _rows(chosen, F.col("what"), "node", F.lit(-1), F.col("neighbour"))
 
     def _values(self, seen: DataFrame) -> DataFrame | None:
-        """Complex and negative assertions: each at its one individual, or at its subject where both
-        are there.
+        """Complex and negative assertions: each at its one individual, or at its subject where
+        both are there.
         """
         tables = self.tables
         if tables.normal is None:
@@ -247,8 +247,8 @@ class GraphFramesAddSet:
         return sorted(map(flat, found.values()))
 
     def elements_of(self, chosen: DataFrame) -> dict[int, tuple[tuple[str, ...], ...]]:
-        """The elements of each component of ``chosen`` (component, id), in order, by the terms of
-        their individuals.
+        """The elements of each component of ``chosen`` (component, id), in order, by the terms
+        of their individuals.
         """
         terms = self.tables.named(self.tables.terms, id="node").join(chosen, "id")
         rows = terms.groupBy("component", "id").agg(

@@ -1,9 +1,8 @@
 """Rows of tables as the assertions that they stand for, and as lines of a file, made by executors.
 
 A row says what it is (kind), of which individual (term), with a number for its class, role,
-property or literal (name), perhaps
-another individual (other), and texts: the parts of a literal (lexical, datatype, language), or a
-value as JSON.
+property or literal (name), perhaps another individual (other), and texts: the parts of a literal
+(lexical, datatype, language), or a value as JSON.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from shiq.clause_axioms import atom_expression, module_assertions
 from shiq.model_json import decode
 from shiq.reasoner.protocol import Module
 
-# : Kinds of rows of A_add and of its modules; `ELEMENT` has a label as its text, and is where an
-# individual is named first.
+#: Kinds of rows of A_add and of its modules; `ELEMENT` has a label as its text, and is where an
+#: individual is named first.
 CLASS, ROLE, DATA, SAME, DIFFERENT, REMEDY, VALUE = (
     "class",
     "role",

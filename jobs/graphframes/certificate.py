@@ -1,8 +1,7 @@
 """What every fixpoint is held against before it is believed.
 
 A check here never uses GraphFrames, and costs about one more round. If it fails, the whole check
-ends with a `CertificateError`:
-nothing is decided on an answer that was not proved.
+ends with a `CertificateError`: nothing is decided on an answer that was not proved.
 """
 
 from __future__ import annotations
@@ -27,14 +26,13 @@ class CertificateError(OperationalError):
 def certify_entered(
     start: DataFrame, entered: DataFrame, dealt: DataFrame, wanted: DataFrame
 ) -> None:
-    """Certify that exactly those of ``entered`` (id, round) are reached from ``start`` (id) along
-    role assertions.
+    """Certify that exactly those of ``entered`` (id, round) are reached from ``start`` (id)
+    along role assertions.
 
-    ``dealt`` are those whose outcome is known, ``wanted`` those at what entered: none of these was
-    left out. Exactly the start
-    has round 0; everything else was given a round d by a neighbour of round d - 1, so by induction
-    it is reached. And no message
-    from what entered goes to what did not, so nothing is missing.
+    ``dealt`` are those whose outcome is known, ``wanted`` those at what entered: none of these
+    was left out. Exactly the start has round 0; everything else was given a round d by a
+    neighbour of round d - 1, so by induction it is reached. And no message from what entered
+    goes to what did not, so nothing is missing.
     """
     lost = wanted.join(dealt, ["subject", "role", "object"], "left_anti").select(F.lit(1))
     arcs = dealt.filter("outcome RLIKE '[SD]'").select("src", "dst", "outcome")
@@ -59,9 +57,8 @@ def certify_entered(
 
 def certify_components(edges: DataFrame, found: DataFrame) -> None:
     """Certify that ``found`` (id, component) names every end of ``edges`` (src, dst) once, by a
-    vertex of its component, and that
-    no edge joins two. That a component is one piece is seen where it is laid out
-    (`jobs.graphframes.modules`).
+    vertex of its component, and that no edge joins two. That a component is one piece is seen
+    where it is laid out (`jobs.graphframes.modules`).
     """
     ids = ends_of(edges)
     named = found.groupBy("id").agg(F.count("*").alias("names"))

@@ -1,8 +1,7 @@
 """The Spark session of the engine `graphframes`, and whether its JVM has GraphFrames' core.
 
 The core is not part of graphframes-py. It is used where it is on the classpath (`spark.jars`,
-`spark.jars.packages`, or the
-environment variable below), and nothing asks for it.
+`spark.jars.packages`, or the environment variable below), and nothing asks for it.
 """
 
 from __future__ import annotations
@@ -76,8 +75,9 @@ def has_core(spark: SparkSession) -> bool:
 
 def _settings(size: int) -> dict[str, str]:
     """What a job over ``size`` rows runs under. Adaptive execution has made components come out
-    wrong; a small graph wants one
-    partition, and compiling every plan would cost more than running it."""
+    wrong; a small graph wants one partition, and compiling every plan would cost more than
+    running it.
+    """
     return {
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.shuffle.partitions": str(1 + size // _PARTITION),
@@ -94,8 +94,8 @@ def _settings(size: int) -> dict[str, str]:
 
 @contextmanager
 def running(spark: SparkSession, size: int) -> Iterator[None]:
-    """Runs what is inside under settings for ``size`` assertions; what Spark itself raises becomes
-    an `OperationalError`.
+    """Runs what is inside under settings for ``size`` assertions; what Spark itself raises
+    becomes an `OperationalError`.
     """
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException

@@ -1,12 +1,10 @@
-"""The engine `graphframes`: the published method (criterion `definition7`) from beginning to end on
-Spark tables.
+"""The engine `graphframes`: the published method (criterion `definition7`) from beginning to end
+on Spark tables.
 
 Individuals are vertices, role assertions edges. The rounds of the procedure are messages between
-neighbours, and modules are
-connected components. Both are asked of GraphFrames, or of joins where its core is not at hand
-(`jobs.graphframes.messages`).
-The driver holds the batch, T, counts, and what contradicts. The engine `local` certifies a base
-that is given as files, and
+neighbours, and modules are connected components. Both are asked of GraphFrames, or of joins
+where its core is not at hand (`jobs.graphframes.messages`). The driver holds the batch, T,
+counts, and what contradicts. The engine `local` certifies a base that is given as files, and
 explains conflicts.
 """
 
@@ -76,15 +74,15 @@ class GraphFramesKnowledgeBase:
 
     @classmethod
     def begin(cls, master: str | None) -> None:
-        """Begin the session that all knowledge bases of this engine share, at ``master``, if none
-        is active.
+        """Begin the session that all knowledge bases of this engine share, at ``master``, if
+        none is active.
         """
         session(master)
 
     @classmethod
     def build(cls, tbox: TBox, abox: ABox) -> GraphFramesKnowledgeBase:
-        """Open (``tbox``, ``abox``) in memory; nothing is assumed of it but that its TBox lies in
-        SHIQ(D).
+        """Open (``tbox``, ``abox``) in memory; nothing is assumed of it but that its TBox lies
+        in SHIQ(D).
         """
         return cls(LocalKnowledgeBase.build(tbox, abox))
 
@@ -255,9 +253,9 @@ class GraphFramesKnowledgeBase:
         seconds: float | None,
         refuted: int,
     ) -> Explanation:
-        """The conflicts of the ``part`` of the insertions that says what contradicts, found by the
-        engine `local`; ``refuted``:
-        how many contradictions there are in all."""
+        """The conflicts of the ``part`` of the insertions that says what contradicts, found by
+        the engine `local`; ``refuted``: how many contradictions there are in all.
+        """
         from jobs.checking.explaining import explained
 
         seconds, limit = explaining_limit(options, seconds)
@@ -316,8 +314,9 @@ def answers_of(
 
 def _near(add_set: GraphFramesAddSet, shapes: list[str], most: int) -> frozenset[str]:
     """The individuals that say what contradicts, ``most`` times at least: those of clashing
-    elements and of modules of one of
-    ``shapes``, and those whose role assertions gave remedies there."""
+    elements and of modules of one of ``shapes``, and those whose role assertions gave remedies
+    there.
+    """
     tables, entered = add_set.tables, add_set.entered
     modules = add_set.laid_out.those(add_set.shapes_frame(shapes))
     chosen = modules.select("component").distinct().limit(most)

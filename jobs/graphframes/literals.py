@@ -1,9 +1,8 @@
-"""What the TBox says of labels and assertions, for Spark's workers: functions of texts and numbers,
-as Arrow functions.
+"""What the TBox says of labels and assertions, for Spark's workers: functions of texts and
+numbers, as Arrow functions.
 
-A literal travels as a number, 2·atom, + 1 where it is negated; a label as its literals with commas
-between. So each distinct
-combination is worked out once a batch.
+A literal travels as a number, 2·atom, + 1 where it is negated; a label as its literals with
+commas between. So each distinct combination is worked out once a batch.
 """
 
 from __future__ import annotations
@@ -51,9 +50,7 @@ def label_of(text: str) -> Label:
 
 
 def arrow_column(work: Callable[..., str], *columns: Column) -> Column:
-    """``work`` of each row of ``columns``, a text; asked once for what a batch has several
-    times.
-    """
+    """``work`` of each row of ``columns``, a text; asked once for what a batch has several times."""
 
     # No type hints: Spark would read them.
     def of_batch(*batch):  # type: ignore[no-untyped-def]
@@ -72,9 +69,9 @@ def arrow_column(work: Callable[..., str], *columns: Column) -> Column:
 
 @dataclass(frozen=True)
 class WorkerRules:
-    """Definitions 5 to 7 for one batch, as workers ask for them. ``roles``: the role of each role
-    number; ``class_literals``: the
-    literals that an assertion of each class number gives; ``token`` names it in a worker's memory.
+    """Definitions 5 to 7 for one batch, as workers ask for them. ``roles``: the role of each
+    role number; ``class_literals``: the literals that an assertion of each class number gives;
+    ``token`` names it in a worker's memory.
     """
 
     tbox: ClausalTBox
@@ -100,9 +97,8 @@ class WorkerRules:
         self, role: int, src: str, dst: str, inserted: bool, before_src: str, before_dst: str
     ) -> str:
         """What becomes of a role assertion between elements with these asserted labels
-        (`Definition7.outcome`): K where it is
-        kept, S and D where its ends enter, and each remedy, s or d for its end and the number of
-        the literal.
+        (`Definition7.outcome`): K where it is kept, S and D where its ends enter, and each
+        remedy, s or d for its end and the number of the literal.
         """
         old = None if inserted else (label_of(before_src), label_of(before_dst))
         found = self.rules.outcome(self.roles[role], label_of(src), label_of(dst), old)
@@ -120,8 +116,8 @@ class WorkerRules:
 
     def normal(self, value: str, term: str) -> str:
         """What a complex or negative assertion, as JSON, comes to at the individual ``term``, as
-        JSON (`NORMAL`): literals, and
-        negative assertions of which it is the subject."""
+        JSON (`NORMAL`): literals, and negative assertions of which it is the subject.
+        """
         numbers = {role: i for i, role in enumerate(self.roles)}
         found: list[Mapping[str, object]] = []
         for plain in normalise(decode(json.loads(value)), self.box).assertions:

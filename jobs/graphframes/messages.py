@@ -1,8 +1,7 @@
 """What the job asks of GraphFrames: messages between neighbours, and connected components.
 
 Both are served by GraphFrames where its core is on the classpath, and else by the same joins on
-DataFrames. A graph is two
-tables: vertices (id, …) and edges (src, dst, …).
+DataFrames. A graph is two tables: vertices (id, …) and edges (src, dst, …).
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from pyspark.sql import functions as F
 from jobs.graphframes.core import has_core
 from jobs.graphframes.round_files import RoundFiles
 
-# : Up to so many edges one superstep a hop is cheaper than contracting the graph, which has a high
-# fixed cost.
+#: Up to so many edges one superstep a hop is cheaper than contracting the graph, which has a high
+#: fixed cost.
 _SMALL = 200_000
 
 
@@ -35,9 +34,8 @@ class GraphCalls(Protocol):
         to_dst: Column,
     ) -> DataFrame:
         """(id, aggregate) for every vertex that gets a message along an edge. ``to_src`` and
-        ``to_dst`` are what an edge sends to
-        its ends, in the columns ``src``, ``edge`` and ``dst``; null is no message. ``aggregate`` is
-        over the column ``MSG``.
+        ``to_dst`` are what an edge sends to its ends, in the columns ``src``, ``edge`` and
+        ``dst``; null is no message. ``aggregate`` is over the column ``MSG``.
         """
 
     def components(self, edges: DataFrame, files: RoundFiles) -> DataFrame:
@@ -88,9 +86,9 @@ class DataFrameCalls:
     def components(self, edges: DataFrame, files: RoundFiles) -> DataFrame:
         """See `GraphCalls.components`.
 
-        Each round a vertex takes the least name of its neighbours, and then the name of the vertex
-        that it is named after,
-        so that names travel twice as far in each. Stops because names only become less.
+        Each round a vertex takes the least name of its neighbours, and then the name of the
+        vertex that it is named after, so that names travel twice as far in each. Stops because
+        names only become less.
         """
         found = files.write("components", ends_of(edges).withColumn("component", F.col("id")))
         while True:

@@ -33,18 +33,18 @@ from shiq.model import Literal
 from shiq.reasoner.protocol import Module
 
 _LAID_OUT = "component bigint, label string, what string, text string, count bigint, body binary"
-# : The columns of what modules are made of: the component, and those of
-# `jobs.graphframes.assertions`.
+#: The columns of what modules are made of: the component, and those of
+#: `jobs.graphframes.assertions`.
 _PARTS = ("component", "kind", "term", "other", "name", *LITERAL)
 
 
 @dataclass(frozen=True)
 class ModuleTables:
-    """``records``: a row (component or label, what, text: its shape, count, body) for each module
-    of more than a label, and
-    for each label that is one alone; ``rows``: what they are made of (`_PARTS`); ``members``:
-    component, id, label of all of
-    them; ``too_large``: component, size."""
+    """``records``: a row (component or label, what, text: its shape, count, body) for each
+    module of more than a label, and for each label that is one alone; ``rows``: what they are
+    made of (`_PARTS`); ``members``: component, id, label of all of them; ``too_large``:
+    component, size.
+    """
 
     records: DataFrame
     rows: DataFrame
@@ -64,9 +64,9 @@ class ModuleTables:
 
 
 def lay_out(tables: UnionTables, entered: EnteredTables, most: int, audit: float) -> ModuleTables:
-    """The modules of what ``entered``, with those drawn for an ``audit`` of that share. Larger ones
-    than ``most`` assertions are
-    not laid out."""
+    """The modules of what ``entered``, with those drawn for an ``audit`` of that share. Larger
+    ones than ``most`` assertions are not laid out.
+    """
     files = tables.files
     free = entered.vertices.filter("NOT clashes").select(
         "id", F.array_join("literals", ",").alias("label")

@@ -1,10 +1,9 @@
 """The published procedure (THEORY, "The procedure") as rounds of messages between neighbours, on
 tables.
 
-A round takes the role assertions at what entered in the one before. What becomes of each depends on
-what is asserted at its ends:
-whether it is kept, or which remedies stand for it, and which of its ends enter. That is its
-message.
+A round takes the role assertions at what entered in the one before. What becomes of each depends
+on what is asserted at its ends: whether it is kept, or which remedies stand for it, and which of
+its ends enter. That is its message.
 """
 
 from __future__ import annotations
@@ -26,12 +25,11 @@ from shiq.columns.arrays import Ints
 class EnteredTables:
     """What enters.
 
-    ``vertices``: id (an element), literals (asserted ones and remedies), clashes.
-    ``edges``: the role assertions that a round dealt with: subject, object (nodes), src, dst
-    (elements), role, kept, outcome
-    (`literals.WorkerRules.outcome`), and whether both ends are free of clashes (inside).
-    ``remedies``: id, literal.
-    ``data``: id, node, property, literal, its parts, ill_typed.
+    ``vertices``: id (an element), literals (asserted ones and remedies), clashes. ``edges``: the
+    role assertions that a round dealt with: subject, object (nodes), src, dst (elements), role,
+    kept, outcome (`literals.WorkerRules.outcome`), and whether both ends are free of clashes
+    (inside). ``remedies``: id, literal. ``data``: id, node, property, literal, its parts,
+    ill_typed.
     """
 
     vertices: DataFrame
@@ -42,8 +40,8 @@ class EnteredTables:
 
 def enter(tables: UnionTables, changed: Ints, told: Ints) -> EnteredTables:
     """Run the procedure. ``changed``: the nodes of inserted assertions that are no role or data
-    assertions; ``told``: those that
-    enter at once (`abox_ops.published.columns.told_nodes`)."""
+    assertions; ``told``: those that enter at once (`abox_ops.published.columns.told_nodes`).
+    """
     rounds = _Rounds(tables, changed)
     entered, dealt = rounds.run(told)
     each = dealt.select("src", "dst", F.explode(F.split("outcome", " ")).alias("part")).filter(
@@ -110,9 +108,9 @@ class _Rounds:
         self._before = tables.files.write("before", before)
 
     def run(self, told: Ints) -> tuple[DataFrame, DataFrame]:
-        """(id, round) of those that enter, with the round in which they do, and the role assertions
-        that were dealt with. Stops
-        because an element enters once."""
+        """(id, round) of those that enter, with the round in which they do, and the role
+        assertions that were dealt with. Stops because an element enters once.
+        """
         tables, files = self.tables, self.tables.files
         inserted = tables.rows("half_edges", "node", "role", "neighbour", with_old=False)
         edges = [files.write("edges0", self._outcomes(self._turned(inserted)))]
@@ -216,8 +214,8 @@ def _labels(rows: DataFrame, name: str) -> DataFrame:
 def _labelled(
     tables: UnionTables, entered: DataFrame, remedies: DataFrame, data: DataFrame
 ) -> DataFrame:
-    """(id, literals, clashes) of the ``entered``: what is asserted of them, and their ``remedies``;
-    ``data``: their values.
+    """(id, literals, clashes) of the ``entered``: what is asserted of them, and their
+    ``remedies``; ``data``: their values.
     """
     clash = F.explode(F.array(*(F.lit(i).cast("bigint") for i in tables.rules.clash))).alias(
         "literal"
@@ -238,8 +236,8 @@ def _labelled(
 
 
 def _data(tables: UnionTables, entered: DataFrame) -> DataFrame:
-    """The data assertions of the ``entered``: id, node, property, literal, its parts, and whether
-    it denotes nothing.
+    """The data assertions of the ``entered``: id, node, property, literal, its parts, and
+    whether it denotes nothing.
     """
     rows = tables.named(tables.rows("data_assertions", "node", "property", "literal"), id="node")
     values = tables.values(rows.join(entered, "id", "left_semi"))

@@ -14,9 +14,9 @@ from shiq.errors import OperationalError
 
 
 class RoundFiles:
-    """A folder of tables, removed by ``remove`` or with this. A table that is written again under
-    its name takes the place of the
-    one before."""
+    """A folder of tables, removed by ``remove`` or with this. A table that is written again
+    under its name takes the place of the one before.
+    """
 
     def __init__(self, spark: SparkSession, folder: str) -> None:
         self.spark, self.folder = spark, folder
@@ -43,8 +43,8 @@ class RoundFiles:
 def round_files(
     spark: SparkSession, what: str = "the rounds of the engine 'graphframes'"
 ) -> RoundFiles:
-    """Files for one run, which hold ``what``: below Spark's checkpoint folder, or on this machine
-    where Spark runs on it alone.
+    """Files for one run, which hold ``what``: below Spark's checkpoint folder, or on this
+    machine where Spark runs on it alone.
 
     Raises: OperationalError where the executors of a cluster have no folder in common.
     """

@@ -1,5 +1,5 @@
-"""A ∪ A⁺ (deletions already taken) as Spark tables: what a store has is read where it lies, a batch
-comes from the driver.
+"""A ∪ A⁺ (deletions already taken) as Spark tables: what a store has is read where it lies, a
+batch comes from the driver.
 
 Individuals are nodes (`abox_ops.elements.base`). Those that are asserted to be equal are one
 element, named by its least node.
@@ -103,9 +103,7 @@ class UnionTables:
 
     @cached_property
     def old_names(self) -> DataFrame | None:
-        """(node, element) of the nodes that A alone makes one with another; None: there are
-        none.
-        """
+        """(node, element) of the nodes that A alone makes one with another; None: there are none."""
         return self._components(
             self.rows("pairs", "node", "kind", "neighbour").filter("NOT inserted"),
             with_inserted=False,
@@ -135,8 +133,8 @@ class UnionTables:
         return self.files.write("now_elements" if with_inserted else "elements", found)
 
     def named(self, rows: DataFrame, **columns: str) -> DataFrame:
-        """``rows`` with a column for each of ``columns``: the element of A ∪ A⁺ of the node in the
-        column that it names.
+        """``rows`` with a column for each of ``columns``: the element of A ∪ A⁺ of the node in
+        the column that it names.
         """
         return _renamed(rows, self.names, columns)
 

@@ -69,8 +69,7 @@ def hitting_set(conflicts: Sequence[Collection[owl.Assertion]]) -> list[owl.Asse
     """A set of assertions that meets all ``conflicts``, and of which none could be left out.
 
     Greedy: what most conflicts share goes first, by its text where several do; then, the last
-    chosen first, what the others make
-    needless is put back.
+    chosen first, what the others make needless is put back.
     """
     places: dict[owl.Assertion, list[int]] = {}
     for i, conflict in enumerate(conflicts):

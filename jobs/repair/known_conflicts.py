@@ -5,18 +5,16 @@ What is set aside is kept beside the rest, by name: rest and set aside together 
 little goes as may be:
 
 1. An assertion that contradicts the axioms alone goes, whatever else is there: every consistent
-   part of the data lacks it. Which
-   classes and properties no individual can have is asked once for each of them.
-2. For each element or module that is inconsistent still, all minimal conflicts are found among the
-   assertions around it. Of these
-   a hitting set goes: the assertion that most conflicts share first, by its text where several do;
-   then those are put back that
-   no conflict needs. So each that goes completes a conflict with the rest.
+   part of the data lacks it. Which classes and properties no individual can have is asked once
+   for each of them.
+2. For each element or module that is inconsistent still, all minimal conflicts are found among
+   the assertions around it. Of these a hitting set goes: the assertion that most conflicts share
+   first, by its text where several do; then those are put back that no conflict needs. So each
+   that goes completes a conflict with the rest.
 
-Step 2 is repeated until nothing is known to be inconsistent. Then values go that leave an element
-or module undecided, because
-they have to be of a datatype that nothing defines. All of it follows from the set of assertions,
-not from their order.
+Step 2 is repeated until nothing is known to be inconsistent. Then values go that leave an
+element or module undecided, because they have to be of a datatype that nothing defines. All of
+it follows from the set of assertions, not from their order.
 """
 
 from __future__ import annotations
@@ -59,19 +57,19 @@ MOST = 500
 MOST_ALIKE = 50
 #: Begins the names of individuals of one of many parts that are asked about together.
 _COPY = "urn:shiq:part:"
-# : What sets the name of an object apart from that of its subject, where it is asked whether there
-# can be any.
+#: What sets the name of an object apart from that of its subject, where it is asked whether there
+#: can be any.
 _OBJECT = ":object"
 _ANY = owl.Datatype(owl.RDFS + "Literal")
 
 
 @dataclass(frozen=True)
 class KnownConflicts:
-    """``rest``: the assertions that are left; ``asides``: the others, in the order of their texts;
-    ``conflicts``: one for each
-    assertion that contradicts by itself, and those of step 2; ``unexplained``: groups known to be
-    inconsistent and not explained,
-    which stay in the rest; ``labels``: of the terms of the TBox."""
+    """``rest``: the assertions that are left; ``asides``: the others, in the order of their
+    texts; ``conflicts``: one for each assertion that contradicts by itself, and those of step 2;
+    ``unexplained``: groups known to be inconsistent and not explained, which stay in the rest;
+    ``labels``: of the terms of the TBox.
+    """
 
     rest: ABox
     asides: tuple[Aside, ...] = ()
@@ -129,9 +127,9 @@ def nearby(
     refuted: Sequence[tuple[str, ...]],
     undecided: Sequence[tuple[str, ...]],
 ) -> list[owl.Assertion]:
-    """What is said of groups of individuals, and around those that are ``refuted`` as much as makes
-    them so. ``add_set``: of A as
-    it stands, to look it up."""
+    """What is said of groups of individuals, and around those that are ``refuted`` as much as
+    makes them so. ``add_set``: of A as it stands, to look it up.
+    """
     search = _Search(ontology, decider, "", lambda stage, done, total: None)
     supports = Supports(LabelSpace(add_set.tbox), add_set)
     about = add_set.about_all(sorted({i for group in (*refuted, *undecided) for i in group}))
@@ -149,8 +147,8 @@ def nearby(
 
 @dataclass
 class Repairing:
-    """What ``index`` is given to set known conflicts aside: writes them to ``file``, and why beside
-    it, before the store is.
+    """What ``index`` is given to set known conflicts aside: writes them to ``file``, and why
+    beside it, before the store is.
     """
 
     file: Path
@@ -250,8 +248,8 @@ class _Search:
 
     def _around(self, abox: ABox) -> list[RawConflict]:
         """Minimal conflicts around each element and module of ``abox`` that is inconsistent: for
-        each, enough of them that it
-        is consistent, by what is said of it, without a hitting set."""
+        each, enough of them that it is consistent, by what is said of it, without a hitting set.
+        """
         self.unexplained = 0
         self.progress("looking for known conflicts", len(self.conflicts), 0)
         add_set = self.empty.add_set(abox, ABox())
@@ -301,8 +299,8 @@ class _Search:
     def _said(
         self, add_set: AddSet, groups: Sequence[tuple[str, ...]]
     ) -> list[list[owl.Assertion]]:
-        """What is said of the individuals of each group, sorted; nothing where that is too much to
-        look at together.
+        """What is said of the individuals of each group, sorted; nothing where that is too much
+        to look at together.
         """
         about = add_set.about_all(sorted({individual for group in groups for individual in group}))
         found = []
@@ -315,9 +313,8 @@ class _Search:
         self, parts: Sequence[list[owl.Assertion]]
     ) -> dict[frozenset[owl.Assertion], RawConflict]:
         """Minimal conflicts of ``parts``, each inconsistent, one for each part at least. What a
-        part shares with an earlier one,
-        up to its individuals and literals, is not worked out again, but asked: of all parts
-        together.
+        part shares with an earlier one, up to its individuals and literals, is not worked out
+        again, but asked: of all parts together.
         """
         found: dict[frozenset[owl.Assertion], RawConflict] = {}
         guesses: list[tuple[int, RawConflict]] = []
@@ -406,8 +403,8 @@ class _Search:
 
 
 def _any(family: str, iri: str, individual: str) -> owl.Assertion:
-    """What every assertion on a class or property entails of its subject, and is refuted only with
-    all of them.
+    """What every assertion on a class or property entails of its subject, and is refuted only
+    with all of them.
     """
     if family == "class":
         return owl.ClassAssertion(owl.Class(iri), individual)

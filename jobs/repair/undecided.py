@@ -22,10 +22,9 @@ class OfAnAddSet(Protocol):
 
 
 def undecided_insertions(result: Result) -> Iterator[list[tuple[tuple[str, ...], str]]]:
-    """What of a batch may have left modules undetermined, as N-Triples lines with the reason; the
-    likeliest first: values of
-    which nobody can say whether they are in a range; what is said of the individuals of the module
-    alone; what else mentions one.
+    """What of a batch may have left modules undetermined, as N-Triples lines with the reason;
+    the likeliest first: values of which nobody can say whether they are in a range; what is said
+    of the individuals of the module alone; what else mentions one.
     """
     if not result.undecided or not isinstance(result.a_add, OfAnAddSet):
         return

@@ -1,5 +1,5 @@
-"""A report as JUnit XML, for build servers: one case for each cause, which failed; an error where
-there is no verdict.
+"""A report as JUnit XML, for build servers: one case for each cause, which failed; an error
+where there is no verdict.
 """
 
 from __future__ import annotations

@@ -38,9 +38,8 @@ class RunEvents:
     """The events of one run of ``command`` with ``inputs`` (`jobs.commands.running.Request`); a
     context manager around it.
 
-    Raises: OperationalError where ``file`` cannot be written as the run begins; where it cannot at
-    the end, stderr says so, and
-    what was found, and done, stands.
+    Raises: OperationalError where ``file`` cannot be written as the run begins; where it cannot
+    at the end, stderr says so, and what was found, and done, stands.
     """
 
     file: Path
@@ -122,8 +121,8 @@ class RunEvents:
             lines.write(json.dumps(event) + "\n")
 
     def _read(self, sides: tuple[str, ...], is_judged: bool = False) -> Iterator[dict[str, Any]]:
-        """The sources of ``sides``, as of their versions; if they are judged, with what was found
-        of them.
+        """The sources of ``sides``, as of their versions; if they are judged, with what was
+        found of them.
         """
         notes = self.result.evidence.notes if self.result else ()
         taken = {

@@ -1,10 +1,8 @@
 """Where the facts of conflicts stand in the files that were read.
 
-Reading keeps no line numbers. Where there are conflicts, the files are looked through once more for
-the few triples in question:
-one pass over the files that a call named, in its time and in constant memory (but for tables, which
-are read as for the check),
-and none without a conflict.
+Reading keeps no line numbers. Where there are conflicts, the files are looked through once more
+for the few triples in question: one pass over the files that a call named, in its time and in
+constant memory (but for tables, which are read as for the check), and none without a conflict.
 """
 
 from __future__ import annotations
@@ -37,9 +35,8 @@ _LINES = {"NTRIPLES", "NQUADS"}
 @dataclass(frozen=True, slots=True)
 class SideFiles:
     """The files that one side was read from, and those of them that a mapping reads as tables.
-    ``scope``: a regular expression
-    for what comes before the number of the file in the name of a blank node that a check gives:
-    ``_:<scope><number>.<label>``.
+    ``scope``: a regular expression for what comes before the number of the file in the name of a
+    blank node that a check gives: ``_:<scope><number>.<label>``.
     """
 
     files: Sequence[object]
@@ -56,8 +53,7 @@ def located(document: dict[str, Any], sides: Mapping[str, SideFiles]) -> dict[st
     base), index, source, line.
 
     A fact of a file that is no N-Triples or N-Quads is given no line; one that is not found (a
-    triple that the OWL mapping makes)
-    no location.
+    triple that the OWL mapping makes) no location.
     """
     conflicts = document.get("conflicts", [])
     if not conflicts:
@@ -144,8 +140,8 @@ def _file(given: object) -> FileSource | None:
 
 
 def _asked(text: str, scoped: re.Pattern[str]) -> tuple[int | None, Triple] | None:
-    """What to look for, and in which file alone if it has blank nodes; None for what no single line
-    says.
+    """What to look for, and in which file alone if it has blank nodes; None for what no single
+    line says.
     """
     try:
         triple = _triple(text.encode())
@@ -165,8 +161,8 @@ def _asked(text: str, scoped: re.Pattern[str]) -> tuple[int | None, Triple] | No
 
 
 def _lines_about(source: FileSource, subjects: set[str]) -> Iterator[tuple[int, Triple]]:
-    """(line, triple) for the lines with one of ``subjects``. Lines are parsed only if they seem to
-    have one.
+    """(line, triple) for the lines with one of ``subjects``. Lines are parsed only if they seem
+    to have one.
     """
     if not subjects:
         return
@@ -192,8 +188,8 @@ def _lines_about(source: FileSource, subjects: set[str]) -> Iterator[tuple[int, 
 def _rows_about(
     source: TableSource, scope: str, subjects: set[str]
 ) -> Iterator[tuple[int, str, Triple]]:
-    """(line, columns, triple) for what a table says of ``subjects``, in which blank nodes have no
-    scope.
+    """(line, columns, triple) for what a table says of ``subjects``, in which blank nodes have
+    no scope.
     """
     # Loaded where a conflict is about a table.
     from shiq.rdf.tables import read_table

@@ -1,5 +1,5 @@
-"""A report as Markdown, for the summary of a build step or a message: short, however much there is
-to tell.
+"""A report as Markdown, for the summary of a build step or a message: short, however much there
+is to tell.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """What a report is made of: the JSON answer of a command, read into values.
 
 Every format is made of this, so that `shiq report` makes the same reports again from the JSON
-alone. Keys that are not known here
-are passed by.
+alone. Keys that are not known here are passed by.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ FAIL = "fail"
 
 @dataclass(frozen=True, slots=True)
 class FilePlace:
-    """Where a fact was read; ``line`` is 1-based, 0 where only the file is known; ``column``: of a
-    table.
+    """Where a fact was read; ``line`` is 1-based, 0 where only the file is known; ``column``: of
+    a table.
     """
 
     source: str
@@ -53,8 +52,8 @@ class StatedFact:
 @dataclass(frozen=True, slots=True)
 class ReportedConflict:
     """A conflict; ``number``: its place in the list, from 1; ``effect``: what a gate makes of it
-    (fail, warn, info, waived,
-    known); ``remarks``: what else is to be known of it."""
+    (fail, warn, info, waived, known); ``remarks``: what else is to be known of it.
+    """
 
     number: int
     insertions: tuple[StatedFact, ...]
@@ -78,9 +77,10 @@ class ReportedLine:
 
 @dataclass(frozen=True, slots=True)
 class Leftovers:
-    """Something that was not interpreted; ``blocks``: whether it stands in the way of `consistent`;
-    ``count``: triples or lines,
-    ``number``: the axioms, assertions and lines that they are."""
+    """Something that was not interpreted; ``blocks``: whether it stands in the way of
+    `consistent`; ``count``: triples or lines, ``number``: the axioms, assertions and lines that
+    they are.
+    """
 
     kind: str
     message: str
@@ -94,10 +94,9 @@ class Leftovers:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """The answer as values. ``document``: the JSON as it stands; ``result``: of the (last) check;
-    ``decision``: of a gate, else
-    ""; ``tolerated``: lines that its policy keeps beside; ``identities``: what becomes equal by
-    what it accepts.
+    """The answer as values. ``document``: the JSON as it stands; ``result``: of the (last)
+    check; ``decision``: of a gate, else ""; ``tolerated``: lines that its policy keeps beside;
+    ``identities``: what becomes equal by what it accepts.
     """
 
     document: Mapping[str, Any]

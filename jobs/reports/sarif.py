@@ -1,9 +1,8 @@
 """A report as SARIF 2.1.0, for code hosts and editors: a rule for each cause, a result for each
 contradiction.
 
-Hosts cap what they take in, so that no more than `PER_RULE` results of a rule and `RESULTS` in all
-are written; what was left out
-is told by a notification.
+Hosts cap what they take in, so that no more than `PER_RULE` results of a rule and `RESULTS` in
+all are written; what was left out is told by a notification.
 
 Source: OASIS, Static Analysis Results Interchange Format (SARIF) Version 2.1.0.
 """

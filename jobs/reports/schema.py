@@ -1,8 +1,7 @@
 """The JSON Schema of answers, and whether an answer fits it.
 
-The words of JSON Schema (2020-12) that `verdict.schema.json` uses are the ones that are understood
-here; any other is refused, so
-that no part of the schema goes unchecked.
+The words of JSON Schema (2020-12) that `verdict.schema.json` uses are the ones that are
+understood here; any other is refused, so that no part of the schema goes unchecked.
 """
 
 from __future__ import annotations

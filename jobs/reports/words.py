@@ -1,5 +1,5 @@
-"""A report in words, for people who know their data and no logic. Plain text; every format escapes
-it by itself.
+"""A report in words, for people who know their data and no logic. Plain text; every format
+escapes it by itself.
 """
 
 from __future__ import annotations
@@ -330,8 +330,8 @@ def _splitting(report: Report) -> str:
 
 def _split(report: Report, *sides: str) -> list[str]:
     """The options of a gate that splits, with a file for each of ``sides`` that this run neither
-    read nor wrote; folders for a
-    batch of several files, which comes out as several."""
+    read nor wrote; folders for a batch of several files, which comes out as several.
+    """
     about = report.about
     end = "" if len(about.get("insertions") or ()) > 1 and len(sides) > 1 else ".nq"
     values = (

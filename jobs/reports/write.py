@@ -66,8 +66,8 @@ class Target:
 
 
 def target_of(name: str) -> Target:
-    """The target that ``name`` means: by its end; a folder if it is one, ends with a slash, or has
-    no end.
+    """The target that ``name`` means: by its end; a folder if it is one, ends with a slash, or
+    has no end.
 
     Raises: UsageError for an end that is not known.
     """
@@ -86,9 +86,9 @@ def target_of(name: str) -> Target:
 
 
 def prepare(targets: Iterable[Target]) -> None:
-    """Sees before the work that reports can be written after it, and takes away the answers of an
-    earlier run, which must not be
-    taken for this one's. Raises: OperationalError."""
+    """Sees before the work that reports can be written after it, and takes away the answers of
+    an earlier run, which must not be taken for this one's. Raises: OperationalError.
+    """
     for target in targets:
         folder = target.path if target.format == FOLDER else target.path.parent
         try:
@@ -109,8 +109,8 @@ def prepare(targets: Iterable[Target]) -> None:
 
 
 def write_reports(document: Mapping[str, Any], targets: Sequence[Target]) -> None:
-    """Writes the answer ``document`` as each of ``targets``, every file in one step, the JSON after
-    all others.
+    """Writes the answer ``document`` as each of ``targets``, every file in one step, the JSON
+    after all others.
 
     Raises: OperationalError.
     """

@@ -2,8 +2,7 @@
 said of them.
 
 There each is put to the same reasoner again, and to the second one that audits it
-(`abox_ops.modules.audit`); all three have to
-agree.
+(`abox_ops.modules.audit`); all three have to agree.
 """
 
 from __future__ import annotations

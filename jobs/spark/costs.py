@@ -44,9 +44,9 @@ def described(spark: SparkSession, text: str) -> Iterator[None]:
 
 @dataclass
 class TaggedJobs:
-    """What is started in ``spark`` within: tagged `TAG`, described by its ``stage``, and counted.
-    Afterwards all is as the caller
-    had it."""
+    """What is started in ``spark`` within: tagged `TAG`, described by its ``stage``, and
+    counted. Afterwards all is as the caller had it.
+    """
 
     spark: SparkSession
     stage: str
@@ -76,8 +76,8 @@ class TaggedJobs:
             self.spark.sparkContext.cancelJobsWithTag(self.own)
 
     def cost(self) -> Mapping[str, int]:
-        """How many jobs and tasks there were, and bytes: shuffled, and sent to the driver; nothing
-        where Spark does not tell.
+        """How many jobs and tasks there were, and bytes: shuffled, and sent to the driver;
+        nothing where Spark does not tell.
         """
         if is_connect(self.spark):
             return {}

@@ -35,16 +35,16 @@ _COLUMNS = ("shape", "modules", "verdict", "reason", "used", "near", "by")
 _SCHEMA = pa.schema([(name, pa.int64() if name == "modules" else pa.string()) for name in _COLUMNS])
 #: What a row of records is about: a module of some shape; one that is drawn for an audit.
 SHAPE, DRAWN = "shape", "drawn"
-# : Shapes of one question that are tried on the driver, with a small budget; and how many have to
-# be open for them to go out.
+#: Shapes of one question that are tried on the driver, with a small budget; and how many have to be
+#: open for them to go out.
 MOST_HERE, LEAST_OUT = 2_000, 2
 
 
 @dataclass(frozen=True)
 class DecidedShapes:
-    """``modules`` and ``shapes`` by verdict; ``undecided``: the reason by shape; ``inconsistent``:
-    the answers by shape;
-    ``drawn``: shapes for an audit."""
+    """``modules`` and ``shapes`` by verdict; ``undecided``: the reason by shape;
+    ``inconsistent``: the answers by shape; ``drawn``: shapes for an audit.
+    """
 
     modules: dict[str, int]
     shapes: dict[str, int]
@@ -60,8 +60,8 @@ class DecidedShapes:
 
 def decide(records: DataFrame, clauses: bytes, asking: Asking, tasks: int) -> DataFrame:
     """The answer for each distinct shape of ``records``, whose modules are over the pickled
-    ``clauses``: shape, modules that have
-    it, verdict, reason, clauses used."""
+    ``clauses``: shape, modules that have it, verdict, reason, clauses used.
+    """
     shapes = (
         records.where(F.col("what") == SHAPE)
         .groupBy(F.col("text").alias("shape"))
@@ -159,9 +159,8 @@ def _decide(
 
 class FarReasoner:
     """Decides on the driver what a small budget suffices for, and in executors what that leaves
-    open, where that is more than
-    one module, and what comes beyond `MOST_HERE`. ``here``: the reasoner of the driver, for all
-    else.
+    open, where that is more than one module, and what comes beyond `MOST_HERE`. ``here``: the
+    reasoner of the driver, for all else.
     """
 
     def __init__(

@@ -2,8 +2,8 @@
 shapes that are many or hard.
 
 Reading is what grows with the bytes, and each line stands by itself; reasoning is dear, and each
-shape stands by itself. What
-lies between costs the driver some 20 µs an insertion: less than to move it about.
+shape stands by itself. What lies between costs the driver some 20 µs an insertion: less than to
+move it about.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Tables that only a session of Spark's can read, as sources: `table:catalog.schema.t`, and Delta
-tables with deletion vectors or
-column mapping, where delta-spark is on the session.
+"""Tables that only a session of Spark's can read, as sources: `table:catalog.schema.t`, and
+Delta tables with deletion vectors or column mapping, where delta-spark is on the session.
 
-Of a table that keeps versions, the one that is the newest when it is asked for is read, in tasks,
-as often as it is needed. Any
-other may change meanwhile, so a check takes it once, to the driver.
+Of a table that keeps versions, the one that is the newest when it is asked for is read, in
+tasks, as often as it is needed. Any other may change meanwhile, so a check takes it once, to the
+driver.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ _SNAPSHOT = re.compile(r"\bcurrent-snapshot-id=(\d+)")
 def spark_tables(
     sources: Sequence[object], options: Options, *, builds: bool = False
 ) -> list[object]:
-    """``sources``, with those that only Spark can read as tables of its session. ``builds``: they
-    are read once, for a store.
+    """``sources``, with those that only Spark can read as tables of its session. ``builds``:
+    they are read once, for a store.
 
     Raises: InputError, OperationalError.
     """
@@ -101,9 +100,9 @@ def condition(error: Exception) -> str:
 
 @dataclass(frozen=True)
 class KnownTable:
-    """A table that a session knows by ``name``. ``version``: the one that ``frame`` reads, of those
-    that its ``format`` keeps;
-    None where that cannot be told."""
+    """A table that a session knows by ``name``. ``version``: the one that ``frame`` reads, of
+    those that its ``format`` keeps; None where that cannot be told.
+    """
 
     name: str
     frame: DataFrame

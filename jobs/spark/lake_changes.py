@@ -2,10 +2,9 @@
 versions, net.
 
 Delta tells rows by its change data feed, Iceberg by its table `NAME.changes`, a scan of its
-changelog. They are
-believed where counts agree: rows before, and what came less what went, are the rows after. Else the
-versions are compared, row by
-row. A triple that one row lost while another still says it is not deleted (`shiq.rdf.changes`).
+changelog. They are believed where counts agree: rows before, and what came less what went, are
+the rows after. Else the versions are compared, row by row. A triple that one row lost while
+another still says it is not deleted (`shiq.rdf.changes`).
 """
 
 from __future__ import annotations
@@ -47,9 +46,10 @@ _ROW = COLUMNS[:4]
 
 @dataclass(frozen=True)
 class LakeChanges(TableChanges):
-    """The changes of a table that Spark knows; ``first`` and ``last`` are versions of Delta's, or
-    snapshots of Iceberg's;
-    ``committed``: when the last of Iceberg's was made, in milliseconds, as its ids do not grow."""
+    """The changes of a table that Spark knows; ``first`` and ``last`` are versions of Delta's,
+    or snapshots of Iceberg's; ``committed``: when the last of Iceberg's was made, in
+    milliseconds, as its ids do not grow.
+    """
 
     committed: int | None = None
 
@@ -81,8 +81,8 @@ def lake_changes(
     after: int | None = None,
 ) -> LakeChanges:
     """The changes that the versions from ``first`` on, or those after ``after``, made up to
-    ``last`` (None: the newest), of the
-    table that `table:NAME` names. ``first`` 0 is the first snapshot of Iceberg's, too.
+    ``last`` (None: the newest), of the table that `table:NAME` names. ``first`` 0 is the first
+    snapshot of Iceberg's, too.
 
     Raises: InputError where Spark knows no such table or versions, or a version is gone.
     """
@@ -137,9 +137,8 @@ def lake_changes(
 
 def version_taken(table: str, options: Options, taken: Mapping[str, int]) -> int | None:
     """The last version of the table that `table:NAME` names that a store took, by what was
-    ``taken`` of each feed
-    (`Session.taken`); None where it took none. Raises: InputError where that is another table's, or
-    gone.
+    ``taken`` of each feed (`Session.taken`); None where it took none. Raises: InputError where
+    that is another table's, or gone.
     """
     session = session_of(options)
     try:
@@ -173,8 +172,8 @@ def _known(session: SparkSession, table: str) -> tuple[KnownTable, int]:
 
 
 def _commits(session: SparkSession, known: KnownTable) -> list[tuple[int, int]]:
-    """The snapshots that an Iceberg table keeps, and when each was made, in milliseconds, earliest
-    first.
+    """The snapshots that an Iceberg table keeps, and when each was made, in milliseconds,
+    earliest first.
     """
     rows = (
         session.table(f"{known.name}.snapshots")
@@ -185,8 +184,8 @@ def _commits(session: SparkSession, known: KnownTable) -> list[tuple[int, int]]:
 
 
 def _log(session: SparkSession, known: KnownTable) -> tuple[str, str]:
-    """Where a Delta table is, as a path if it is on this machine, and what its log calls it now; ""
-    of what is none.
+    """Where a Delta table is, as a path if it is on this machine, and what its log calls it now;
+    "" of what is none.
     """
     detail = (
         session.sql(f"DESCRIBE DETAIL {known.name}").first() if known.format == "delta" else None
@@ -200,8 +199,8 @@ def _log(session: SparkSession, known: KnownTable) -> tuple[str, str]:
 
 
 def _id_at(path: str, version: int, present: str) -> str:
-    """What the log of a Delta table calls it at a version; what it does now, if it is not on this
-    machine. Raises: InputError.
+    """What the log of a Delta table calls it at a version; what it does now, if it is not on
+    this machine. Raises: InputError.
     """
     return str(delta_log(Path(path), version)[0].metadata().id) if path.startswith("/") else present
 

@@ -1,12 +1,11 @@
 """Reading a batch on Spark: files of lines by Spark's own reader, tables of files by ranges
-(`shiq.rdf.ranges`), DataFrames by
-their partitions. Tasks parse, and the driver puts the parts together (`shiq.rdf.parts`), so that
-what follows is as with any
-engine: assertions, ledger, leftovers, places.
+(`shiq.rdf.ranges`), DataFrames by their partitions. Tasks parse, and the driver puts the parts
+together (`shiq.rdf.parts`), so that what follows is as with any engine: assertions, ledger,
+leftovers, places.
 
 Every other format is read by the driver. Parts come to it as a stream, one partition after the
-other, when all are parsed. A file
-counts as read where the parts have as many bytes as the driver saw.
+other, when all are parsed. A file counts as read where the parts have as many bytes as the
+driver saw.
 """
 
 from __future__ import annotations
@@ -48,16 +47,16 @@ from shiq.sources import FileSource, TableKind, TableSource, source_of
 PART_BYTES = 16 << 20
 #: Rows of a table that make one part.
 PART_ROWS = 1 << 17
-# : A part by the number of its source, where in that it begins, and which one it is of those that
-# begin there.
+#: A part by the number of its source, where in that it begins, and which one it is of those that
+#: begin there.
 DDL = "source bigint, at bigint, number bigint, bytes bigint, body binary"
 _SCHEMA = pa.schema(
     [*((name, pa.int64()) for name in ("source", "at", "number", "bytes")), ("body", pa.binary())]
 )
 #: Lines of fewer bytes are one partition.
 LEAST_BYTES = 1 << 20
-# : Characters that Hadoop takes for a pattern, or for the end of a scheme, and how names begin that
-# Spark passes over.
+#: Characters that Hadoop takes for a pattern, or for the end of a scheme, and how names begin that
+#: Spark passes over.
 _PATTERN, _HIDDEN = re.compile(r"[{}\[\]*?\\:]"), ("_", ".")
 _MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8, which Spark's reader drops
 
@@ -67,8 +66,8 @@ Batches: TypeAlias = Iterator[pa.RecordBatch]
 @dataclass
 class SparkReading:
     """The sources of a batch, those that tasks can parse with their `parts`. All are parsed when
-    the first one is asked for,
-    in jobs that are started ``within`` something."""
+    the first one is asked for, in jobs that are started ``within`` something.
+    """
 
     spark: SparkSession
     within: Callable[[str], AbstractContextManager[None]]
@@ -112,8 +111,8 @@ class SparkReading:
         return replace(known, parts=parts)
 
     def _is_shared(self, source: object) -> bool:
-        """Whether executors can be expected to see ``source``: not where it is a temporary file of
-        this machine.
+        """Whether executors can be expected to see ``source``: not where it is a temporary file
+        of this machine.
         """
         if not isinstance(source, FileSource) or is_connect(self.spark):
             return True
@@ -179,8 +178,8 @@ class SparkReading:
 
     @contextmanager
     def _streamed(self, frame: DataFrame) -> Iterator[Iterator[Row]]:
-        """The rows of ``frame``, one partition after the other. Where these are several, all tasks
-        have run by then.
+        """The rows of ``frame``, one partition after the other. Where these are several, all
+        tasks have run by then.
         """
         size = sum(size for _, size in self._bytes.values())
         if not self._frames and not self._ranges and size < LEAST_BYTES:
@@ -218,8 +217,8 @@ def _columns_read(source: TableSource) -> DataFrame:
 
 def is_read_by_spark(source: FileSource) -> bool:
     """Whether Spark's reader of lines gives all lines of ``source``: not where it passes names
-    over, takes them for patterns, or
-    unpacks without the bounds that shiq has."""
+    over, takes them for patterns, or unpacks without the bounds that shiq has.
+    """
     path = source.path.absolute()
     is_plain = not _PATTERN.search(str(path)) and not path.name.startswith(_HIDDEN)
     return (
@@ -322,8 +321,8 @@ def read_frame(
     batches: Batches, number: int, source: str, mapping: TableMapping | None = None
 ) -> Batches:
     """The parts of the rows of a DataFrame with the columns `COLUMNS`, or those of a ``mapping``
-    without joins; where they stand
-    in it cannot be said."""
+    without joins; where they stand in it cannot be said.
+    """
     spare_imports()
     context = TaskContext.get()
     at = 0 if context is None else context.partitionId()

@@ -13,8 +13,9 @@ from shiq.reasoner.protocol import Reasoner
 @dataclass(frozen=True)
 class Asking:
     """Which reasoner, and how. ``seconds``: what is left for each task; None for no limit;
-    ``audit``: the share of the shapes
-    that are handed to the driver, to be decided again (`jobs.spark.auditing`)."""
+    ``audit``: the share of the shapes that are handed to the driver, to be decided again
+    (`jobs.spark.auditing`).
+    """
 
     reasoner: str
     heap: str

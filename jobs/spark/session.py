@@ -1,9 +1,8 @@
 """The one place that opens Spark sessions.
 
-An active session (of spark-submit, of a notebook) is used as it is; otherwise one is started: over
-Spark Connect where
-SPARK_REMOTE says so, else on this machine. Over Connect the server owns the workers' Python, which
-is looked at, but not set.
+An active session (of spark-submit, of a notebook) is used as it is; otherwise one is started:
+over Spark Connect where SPARK_REMOTE says so, else on this machine. Over Connect the server owns
+the workers' Python, which is looked at, but not set.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ from shiq.remote.place import Place
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
 
-# : What a session on one machine is given; anything that spark-submit or ``settings`` say goes
-# before it.
+#: What a session on one machine is given; anything that spark-submit or ``settings`` say goes
+#: before it.
 _DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -46,12 +45,11 @@ _DEFAULTS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "2g",
 }
-# : Java code that runs for seconds costs more to optimise than it gains, and a small heap is
-# collected by one thread. An index of
-#: LUBM-10 takes half the CPU of the JVM.
+#: Java code that runs for seconds costs more to optimise than it gains, and a small heap is
+#: collected by one thread. An index of LUBM-10 takes half the CPU of the JVM.
 _BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-# : Where users say what their JVMs are to be started with: variables, and words in Spark's own
-# settings.
+#: Where users say what their JVMs are to be started with: variables, and words in Spark's own
+#: settings.
 _JAVA_VARIABLES = ("SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 _JAVA_WORDS = ("driver-java-options", "driver.extraJavaOptions", "driver.defaultJavaOptions")
 
@@ -59,8 +57,8 @@ _JAVA_WORDS = ("driver-java-options", "driver.extraJavaOptions", "driver.default
 TASKS = "spark.shiq.tasks"
 #: What Spark has for `spark.dynamicAllocation.maxExecutors` where there is no limit.
 _NO_LIMIT = 2**31 - 1
-# : Tasks for a cluster without a limit: enough that it grows, few enough that a small one hardly
-# notices.
+#: Tasks for a cluster without a limit: enough that it grows, few enough that a small one hardly
+#: notices.
 _TASKS_WITHOUT_LIMIT = 64
 #: However many executors are allowed: a task costs the driver some milliseconds.
 _MOST_TASKS = 1024
@@ -75,13 +73,11 @@ def spark_session(
 ) -> tuple[SparkSession, bool]:
     """A Spark session, and whether it was started here (and so is the caller's to stop).
 
-    ``master`` and ``settings`` count only where one is started; a Connect server takes ``settings``
-    or has them. Its workers
-    run this interpreter, unless the user has named one. ``brief``: it is for one check, index or
-    stream that ends, so its JVM on
-    this machine is not to optimise, unless the user has said how JVMs start. Raises
-    `OperationalError` where none can be started,
-    or a server lacks one of ``settings``.
+    ``master`` and ``settings`` count only where one is started; a Connect server takes
+    ``settings`` or has them. Its workers run this interpreter, unless the user has named one.
+    ``brief``: it is for one check, index or stream that ends, so its JVM on this machine is not
+    to optimise, unless the user has said how JVMs start. Raises `OperationalError` where none
+    can be started, or a server lacks one of ``settings``.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -131,8 +127,8 @@ def is_connect(session: SparkSession) -> bool:
 
 
 def _java_options_are_said(settings: Mapping[str, str]) -> bool:
-    """Whether the user has said what the driver's JVM is to be started with: two collectors, say,
-    would keep it from starting.
+    """Whether the user has said what the driver's JVM is to be started with: two collectors,
+    say, would keep it from starting.
     """
     folder = os.environ.get("SPARK_CONF_DIR") or Path(
         os.environ.get("SPARK_HOME") or os.path.dirname(pyspark.__file__), "conf"
@@ -150,9 +146,9 @@ def _java_options_are_said(settings: Mapping[str, str]) -> bool:
 def width_of(session: SparkSession) -> int:
     """How many tasks ``session`` is to have at least, so that every core that it may get has one.
 
-    The setting `TASKS`, else Spark's default parallelism. Unless the user has set that, it counts
-    the cores that have registered
-    by now, and is at least `_cores_allowed`. Raises: UsageError where `TASKS` is no such number.
+    The setting `TASKS`, else Spark's default parallelism. Unless the user has set that, it
+    counts the cores that have registered by now, and is at least `_cores_allowed`. Raises:
+    UsageError where `TASKS` is no such number.
     """
     asked = _setting(session, TASKS)
     if asked is not None:
@@ -211,8 +207,8 @@ def _width_told(session: SparkSession) -> int:
 
 def interpreter_of(session: SparkSession) -> str:
     """The interpreter that the user has named for the workers of ``session``, else this one:
-    another python3 on the path may lack
-    what the tasks import."""
+    another python3 on the path may lack what the tasks import.
+    """
     if is_connect(session):
         return "the Python of the Connect server"
     named = os.environ.get("PYSPARK_PYTHON") or session.sparkContext.getConf().get(
@@ -222,12 +218,12 @@ def interpreter_of(session: SparkSession) -> str:
 
 
 def _set_interpreter(session: SparkSession) -> None:
-    """Has the workers of ``session`` run `interpreter_of` it; those on this machine find what this
-    process finds, if they run the
-    same, however it came to be on the path. Those of a Connect server are asked whether they have
-    this version of shiq.
+    """Has the workers of ``session`` run `interpreter_of` it; those on this machine find what
+    this process finds, if they run the same, however it came to be on the path. Those of a
+    Connect server are asked whether they have this version of shiq.
 
-    Raises: OperationalError where they have not."""
+    Raises: OperationalError where they have not.
+    """
     if is_connect(session):
         told = _version_told(session)
         if told != shiq.__version__:
@@ -271,8 +267,9 @@ _REACH = ("AWS_", "AZURE_", "GOOGLE_", "HADOOP_", "KRB5")
 
 def hand_on(session: SparkSession, place: Place) -> None:
     """Has the workers of ``session`` reach the object store of ``place`` as this process does;
-    those on this machine share its
-    copies. The server of a Connect session has variables of its own."""
+    those on this machine share its copies. The server of a Connect session has variables of its
+    own.
+    """
     if isinstance(place, Path) or is_connect(session):
         return
     context = session.sparkContext

@@ -36,8 +36,8 @@ class StoreKey:
 def kept(
     kind: str, key: Hashable, make: Callable[[], V], drop: Callable[[V], None] = lambda value: None
 ) -> V:
-    """The value of ``kind`` for ``key``, made where this worker has none; the least recently used
-    ones are dropped.
+    """The value of ``kind`` for ``key``, made where this worker has none; the least recently
+    used ones are dropped.
     """
     spare_imports()
     values = _kept.setdefault(kind, OrderedDict())

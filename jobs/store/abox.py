@@ -1,5 +1,5 @@
-"""What a store holds as an `ABox`, column by column: for what looks at all of A, such as certifying
-it.
+"""What a store holds as an `ABox`, column by column: for what looks at all of A, such as
+certifying it.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ def _used(names: Sequence[str], column: Ints) -> tuple[list[str], Ints]:
 
 
 def _literals(store: Store, column: Ints) -> tuple[list[Literal], Ints]:
-    """The literals that ``column`` mentions, each once, though the store may have several numbers
-    for one; and ``column`` in
-    terms of them."""
+    """The literals that ``column`` mentions, each once, though the store may have several
+    numbers for one; and ``column`` in terms of them.
+    """
     used, place = np.unique(column, return_inverse=True)
     known: Interner[Literal] = Interner()
     number = np.fromiter(map(known.id, store.literals_of(used)), np.int64, len(used))

@@ -1,5 +1,5 @@
-"""Reading a file of an object store by blocks: those that are wanted, each verified when it is read
-first.
+"""Reading a file of an object store by blocks: those that are wanted, each verified when it is
+read first.
 
 Blocks are kept among the copies on this machine (`shiq.remote.copies`); blocks that lie near one
 another come by one request.
@@ -47,8 +47,8 @@ class BlockReader(io.RawIOBase):
         return self._at
 
     def read(self, size: int | None = -1) -> bytes:
-        """The next ``size`` bytes, or all that are left. Raises: StoreError where some are not as
-        they were written.
+        """The next ``size`` bytes, or all that are left. Raises: StoreError where some are not
+        as they were written.
         """
         start, end = self._at, self._file.bytes
         end = end if size is None or size < 0 else min(end, start + size)

@@ -1,10 +1,9 @@
 """Digests of the blocks of a file that is mapped into memory, so that what a check reads is what
 was written.
 
-Behind the content of a look-up file stands the CRC-32 of each of its blocks, and the manifest names
-the CRC-32 of these. A block
-is held against its own when something in it is read for the first time in a process; a check that
-reads little verifies little.
+Behind the content of a look-up file stands the CRC-32 of each of its blocks, and the manifest
+names the CRC-32 of these. A block is held against its own when something in it is read for the
+first time in a process; a check that reads little verifies little.
 """
 
 from __future__ import annotations
@@ -25,9 +24,7 @@ _WIDTH = 4
 
 
 def digests_of(content: memoryview) -> tuple[bytes, str]:
-    """The digests of the blocks of ``content``, which are written behind it, and their own
-    digest.
-    """
+    """The digests of the blocks of ``content``, which are written behind it, and their own digest."""
     digests = b"".join(
         _crc(content[start : start + BLOCK]) for start in range(0, len(content), BLOCK)
     )
@@ -67,8 +64,8 @@ class Blocks:
             self._range(start >> _SHIFT, (end - 1 >> _SHIFT) + 1)
 
     def cells(self, offset: int, width: int, places: Ints) -> None:
-        """Verifies the cells of ``width`` bytes at ascending ``places`` of a column that begins at
-        ``offset``.
+        """Verifies the cells of ``width`` bytes at ascending ``places`` of a column that begins
+        at ``offset``.
         """
         if len(places):
             low, high = (

@@ -42,15 +42,12 @@ SHARED = "tables/commit"
 class DataFile:
     """A file of a snapshot, or the rows of one table in a file that several tables share.
 
-    path: within the store.
-    bytes, sha256: of the file. In a place that is no folder also ``digests``, the CRC-32 of each
-    `DIGESTED` bytes of it.
-    start, rows: the first row, and how many there are.
-    low, high: the first key and the last; None where there are no rows, or the file was written
-    without.
-    lookup: bytes of its look-up file, or of its part of a shared one, which begins at
-    ``lookup_at``; 0 where it has none.
-    lookup_digest: of the digests of the blocks of these (`jobs.store.blocks`).
+    path: within the store. bytes, sha256: of the file. In a place that is no folder also
+    ``digests``, the CRC-32 of each `DIGESTED` bytes of it. start, rows: the first row, and how
+    many there are. low, high: the first key and the last; None where there are no rows, or the
+    file was written without. lookup: bytes of its look-up file, or of its part of a shared one,
+    which begins at ``lookup_at``; 0 where it has none. lookup_digest: of the digests of the
+    blocks of these (`jobs.store.blocks`).
     """
 
     path: str
@@ -116,10 +113,9 @@ _REFUSED = {
 def placed(
     store: Place, name: str, temporary: Path | None = None, *, durable: bool = True
 ) -> Iterator[Path]:
-    """A path to write to; what is there at the end is the file ``name`` of the store, in one step,
-    durably, unless it need not
-    outlive the machine. Without ``temporary`` the path is nobody else's: a task may be run twice at
-    once.
+    """A path to write to; what is there at the end is the file ``name`` of the store, in one
+    step, durably, unless it need not outlive the machine. Without ``temporary`` the path is
+    nobody else's: a task may be run twice at once.
     """
     if not isinstance(store, Path):
         with store.placed(name) as path:
@@ -146,9 +142,7 @@ def described(store: Place, name: str, rows: int = 0) -> DataFile:
 
 
 def write_json(store: Place, folder: str, name: str, value: object) -> DataFile:
-    """Writes ``value`` below ``folder`` of the store, under ``name`` and a digest of its
-    content.
-    """
+    """Writes ``value`` below ``folder`` of the store, under ``name`` and a digest of its content."""
     content = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     digest = hashlib.sha256(content).hexdigest()
     path = f"{folder}/{name}-{digest[:16]}.json"
@@ -188,8 +182,8 @@ def unreadable(store: Place, file: DataFile, error: OSError) -> StoreError:
 def damaged(
     path: Path, what: str = "it is not as it was written", store: Place | str = ""
 ) -> StoreError:
-    """What is said of a file of ``store`` at ``path`` that is not as it was written. A copy goes,
-    so that it is fetched anew.
+    """What is said of a file of ``store`` at ``path`` that is not as it was written. A copy
+    goes, so that it is fetched anew.
     """
     # Loaded where something is damaged, or far.
     from shiq.remote.copies import is_copy

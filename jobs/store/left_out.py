@@ -1,5 +1,5 @@
-"""What of the data of a store was left out: each line, triple or assertion as it stands, in files
-that are kept beside A.
+"""What of the data of a store was left out: each line, triple or assertion as it stands, in
+files that are kept beside A.
 
 One file for the building of the store and one for each batch that left something out, in order;
 many are written as one again.
@@ -29,8 +29,8 @@ def add_left_out(
     store: Place, old: Manifest | None, left: Iterable[Leftover]
 ) -> tuple[dict[str, DataFile], dict[str, Any]]:
     """The documents of what is left out, and what the manifest says of it (how many by kind, and
-    how many are not there as they
-    stand), once ``left`` comes to what ``old`` has."""
+    how many are not there as they stand), once ``left`` comes to what ``old`` has.
+    """
     files = _files(old.documents) if old else []
     told = dict(old.facts.get(LEFT_OUT, {})) if old else {}
     counts, missing = Counter[str](told.get("counts", {})), told.get("unkept", 0)

@@ -1,9 +1,8 @@
 """One writer at a time, by an advisory lock that the kernel frees when its holder dies.
 
 The lock is on the file ``lock`` of the store; the file stays, and its text (process, boot, since
-when) only serves the message.
-A lock left by a crash needs no repair: a process that is gone, or a machine that was restarted,
-holds nothing.
+when) only serves the message. A lock left by a crash needs no repair: a process that is gone, or
+a machine that was restarted, holds nothing.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 @contextmanager
 def writing(store: Place) -> Iterator[None]:
-    """Holds the writer's lock of ``store`` (an existing directory); elsewhere nothing is held, and
-    the manifest decides.
+    """Holds the writer's lock of ``store`` (an existing directory); elsewhere nothing is held,
+    and the manifest decides.
 
     Raises: StoreError if another process, or another writer of this one, holds it, or something
     cannot be written meanwhile.

@@ -1,12 +1,10 @@
 """The look-up file of a data file: the same rows where they can be had one by one.
 
-A Parquet file gives no less than a row group, so that a thousand terms, whose hashes lie anywhere,
-would decode the whole table.
-Beside each data file of a table lies an Arrow file of the same rows, neither compressed nor
-encoded, which is mapped into memory:
-a look-up touches the pages that its rows lie in and nothing else. Integers take 32 bits where all
-of a column fit. Behind it
-stand the digests of its blocks (`jobs.store.blocks`).
+A Parquet file gives no less than a row group, so that a thousand terms, whose hashes lie
+anywhere, would decode the whole table. Beside each data file of a table lies an Arrow file of
+the same rows, neither compressed nor encoded, which is mapped into memory: a look-up touches the
+pages that its rows lie in and nothing else. Integers take 32 bits where all of a column fit.
+Behind it stand the digests of its blocks (`jobs.store.blocks`).
 """
 
 from __future__ import annotations
@@ -70,8 +68,8 @@ def lookup_part(columns: Mapping[str, Column]) -> LookupPart:
 
 
 def begin_of(end: int) -> int:
-    """Where the next part of a look-up file begins after one that ends at ``end``: what is mapped
-    begins with a page.
+    """Where the next part of a look-up file begins after one that ends at ``end``: what is
+    mapped begins with a page.
     """
     return -(-end // _PAGE) * _PAGE
 
@@ -103,8 +101,8 @@ def _plain(column: Column) -> pa.Array:
 @dataclass(frozen=True, eq=False)
 class _Lain:
     """Place of a column in its file: its cells of ``width`` bytes from ``offset`` on; those of
-    texts are their ``ends`` among
-    the letters, which begin at ``letters``."""
+    texts are their ``ends`` among the letters, which begin at ``letters``.
+    """
 
     offset: int
     width: int
@@ -131,8 +129,9 @@ class _Lain:
 @dataclass(frozen=True, eq=False)
 class MappedFile:
     """The rows of one data file in a look-up file, mapped into memory; ``columns`` as they lie
-    there: integers of 32 or 64 bits,
-    long texts. ``blocks``: by which they are verified; ``lain``: where each column lies."""
+    there: integers of 32 or 64 bits, long texts. ``blocks``: by which they are verified;
+    ``lain``: where each column lies.
+    """
 
     key: str
     columns: Mapping[str, Any]
@@ -176,8 +175,8 @@ class MappedFile:
         return self._at(np.arange(start, stop))
 
     def _runs(self, wanted: Ints) -> tuple[slice, Ints, Ints]:
-        """Which of ``wanted`` lie between the first key and the last, and where the run of each of
-        these begins and ends.
+        """Which of ``wanted`` lie between the first key and the last, and where the run of each
+        of these begins and ends.
         """
         keys = self.keys
         near = slice(
@@ -190,9 +189,9 @@ class MappedFile:
         return near, low, high
 
     def _verify_runs(self, sought: npt.NDArray[Any], low: Ints, high: Ints) -> None:
-        """Verifies that the search did not go astray in a damaged block: what stands on either side
-        of a run bounds it, keys were
-        written in order."""
+        """Verifies that the search did not go astray in a damaged block: what stands on either
+        side of a run bounds it, keys were written in order.
+        """
         if self.blocks.is_whole:
             return
         if len(sought) <= _FEW:

@@ -1,8 +1,7 @@
 """The manifest of a store: one small JSON file that names the snapshot, replaced as a whole.
 
 Everything else is written before it and never changed afterwards, so that a crash at any moment
-leaves the snapshot that the
-manifest names: the old one, or the new one, never a mixture.
+leaves the snapshot that the manifest names: the old one, or the new one, never a mixture.
 """
 
 from __future__ import annotations
@@ -26,11 +25,10 @@ MANIFEST = "store.json"
 #: A manifest that is being written.
 UNFINISHED = MANIFEST + ".tmp"
 FORMAT = "shiq-store"
-# : The version that is read and written, and those of which `shiq export` and `shiq index
-# --from-store` read what A and T are, by
-# : Parquet files and documents. Version 2 has no look-up files, 3 no digests but of documents, 4 no
-# keys by which files are found,
-#: nor ranges; up to 6 a commit writes a file for each table.
+#: The version that is read and written, and those of which `shiq export` and `shiq index
+#: --from-store` read what A and T are, by Parquet files and documents. Version 2 has no look-up
+#: files, 3 no digests but of documents, 4 no keys by which files are found, nor ranges; up to 6 a
+#: commit writes a file for each table.
 VERSION, OLDER = 7, (2, 3, 4, 5, 6)
 #: From this version on, a manifest has a digest of itself, "" in those before.
 _SEALED = 4
@@ -43,8 +41,8 @@ ASIDE = "aside"
 DOCUMENTS = "documents"
 #: The fact that says by feed which of its batches was taken in last.
 TAKEN = "taken"
-# : The documents of what was left out of the data when it was read, each with a number behind; and
-# what the facts say of it.
+#: The documents of what was left out of the data when it was read, each with a number behind; and
+#: what the facts say of it.
 LEFT_OUT = "left-out"
 #: The folder of the files that name rows which are no longer valid, in older versions.
 REMOVED = "removed"
@@ -55,14 +53,13 @@ TERM_LABELS = "term-labels"
 @dataclass(frozen=True, slots=True)
 class Certificate:
     """Record that a snapshot was decided: by which ``reasoner``, when (ISO 8601), with which
-    ``verdict`` and why, which kinds of
-    ``leftovers`` there were, how many of each (``counts``), and which of them were ``allowed``:
-    checks do not ask about these
-    again. ``known``: the kinds that somebody answered for then.
+    ``verdict`` and why, which kinds of ``leftovers`` there were, how many of each (``counts``),
+    and which of them were ``allowed``: checks do not ask about these again. ``known``: the kinds
+    that somebody answered for then.
 
-    It speaks of one TBox (``tbox_hash``) and one ``snapshot`` and of nothing else; "" and 0 stand
-    for those of the store that it
-    is given to, which fills them in. Only a CONSISTENT one makes the store a base for checks.
+    It speaks of one TBox (``tbox_hash``) and one ``snapshot`` and of nothing else; "" and 0
+    stand for those of the store that it is given to, which fills them in. Only a CONSISTENT one
+    makes the store a base for checks.
     """
 
     verdict: Verdict
@@ -108,11 +105,10 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True)
 class TableVersion:
-    """A table of a snapshot: the files that it consists of, and a file that names the rows in them
-    that are no longer valid. The
-    first ``ranges`` of the files follow one another by their keys; those behind them are small,
-    came with commits and lie
-    anywhere."""
+    """A table of a snapshot: the files that it consists of, and a file that names the rows in
+    them that are no longer valid. The first ``ranges`` of the files follow one another by their
+    keys; those behind them are small, came with commits and lie anywhere.
+    """
 
     files: tuple[DataFile, ...]
     removed: DataFile | None = None
@@ -126,12 +122,11 @@ class TableVersion:
 @dataclass(frozen=True)
 class Manifest:
     """Content of a snapshot: ``tables`` by name; ``documents``: the TBox and the leftovers;
-    ``facts``: counts that need no table
-    to be opened; ``identity``: of the building of the store, which its snapshots share; ``before``:
-    the manifest of the snapshot
-    before, where it is kept (`jobs.store.snapshots`); ``stamp``: by which the place has the
-    manifest that this one is, or is
-    written after (`shiq.remote.bucket`), "" where there is none."""
+    ``facts``: counts that need no table to be opened; ``identity``: of the building of the
+    store, which its snapshots share; ``before``: the manifest of the snapshot before, where it
+    is kept (`jobs.store.snapshots`); ``stamp``: by which the place has the manifest that this
+    one is, or is written after (`shiq.remote.bucket`), "" where there is none.
+    """
 
     snapshot: int
     created: str
@@ -152,8 +147,8 @@ class Manifest:
         return found
 
     def taken_with(self, taken: Mapping[str, int]) -> Mapping[str, int]:
-        """``taken`` beside what was taken in before; of each feed the greater number, so that one
-        is never told back.
+        """``taken`` beside what was taken in before; of each feed the greater number, so that
+        one is never told back.
         """
         return {
             **self.taken,
@@ -167,8 +162,8 @@ class Manifest:
 
 
 def tbox_hash(tbox: TBox) -> str:
-    """What identifies a TBox: its axioms in order (the numbering of clauses and atoms rests on it)
-    and its vocabulary.
+    """What identifies a TBox: its axioms in order (the numbering of clauses and atoms rests on
+    it) and its vocabulary.
     """
     tbox = replace(tbox, signature=replace(tbox.signature, declared=frozenset()))
     text = json.dumps(encode(tbox), ensure_ascii=False, separators=(",", ":"))
@@ -297,8 +292,9 @@ def _local_text(store: Path) -> tuple[str, str]:
 
 def manifest_of(value: Mapping[str, Any], stamp: str = "") -> Manifest:
     """The manifest that ``value`` is the JSON of; the place has it by a ``stamp``. Of an older
-    version, look-up files are passed
-    over. Raises: ValueError, KeyError, TypeError for anything else."""
+    version, look-up files are passed over. Raises: ValueError, KeyError, TypeError for anything
+    else.
+    """
     passed_over = {"lookup": 0, "lookup_digest": ""} if value["version"] in OLDER else {}
     return Manifest(
         **{name: value[name] for name in _PLAIN},

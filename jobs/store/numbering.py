@@ -1,19 +1,16 @@
 """Node ids with locality: neighbours get near ids, so that what a check walks lies in few row
 groups.
 
-The numbers follow from the set of assertions alone, not from the order in which they were read, so
-that whoever builds a store,
-in one process or in many (`jobs.spark.building`), gives the same ones. Individuals stand in the
-order of their terms where that
-is local (IRIs mostly begin with what they belong to). Else clusters are grown as in Borůvka's
-algorithm: in each round every
+The numbers follow from the set of assertions alone, not from the order in which they were read,
+so that whoever builds a store, in one process or in many (`jobs.spark.building`), gives the same
+ones. Individuals stand in the order of their terms where that is local (IRIs mostly begin with
+what they belong to). Else clusters are grown as in Borůvka's algorithm: in each round every
 cluster joins the neighbour that it is tied to most closely for their sizes; the clusters of the
-last round order those of the
-round before, down to the individuals.
+last round order those of the round before, down to the individuals.
 
 Literals are numbered by the individuals that carry them, each range of `RANGE` individuals by
-itself: a literal that two ranges
-have gets a number in either. So a range is numbered without a look at the others.
+itself: a literal that two ranges have gets a number in either. So a range is numbered without a
+look at the others.
 """
 
 from __future__ import annotations
@@ -29,9 +26,8 @@ from shiq.model import Literal
 
 #: After every `BLOCK` individuals, `GAP` ids are left for newcomers that belong beside them.
 BLOCK, GAP = 4096, 512
-# : Individuals of a range, unless others are asked for: their literals are numbered together, their
-# rows are a file of each table,
-#: and Spark treats them in one task.
+#: Individuals of a range, unless others are asked for: their literals are numbered together, their
+#: rows are a file of each table, and Spark treats them in one task.
 RANGE = 32 * BLOCK
 #: Two ids are near if they are likely to lie in one row group.
 NEAR = 2048
@@ -46,12 +42,11 @@ def spread(rank: Ints) -> Ints:
 
 
 def local_rank(terms: Sequence[str], subjects: Ints, objects: Ints) -> Ints:
-    """The rank of each of the individuals ``terms`` (all different), which the pairs (subjects[i],
-    objects[i]) of positions
-    connect.
+    """The rank of each of the individuals ``terms`` (all different), which the pairs
+    (subjects[i], objects[i]) of positions connect.
 
-    Cost: O(m log m) a round for m pairs; the clusters with ties at least halve each round, so O(log
-    count) rounds.
+    Cost: O(m log m) a round for m pairs; the clusters with ties at least halve each round, so
+    O(log count) rounds.
     """
     rank = term_rank(terms)
     near = nearness(rank, subjects, objects)
@@ -75,10 +70,9 @@ def term_rank(terms: Sequence[str]) -> Ints:
 def literal_ids(
     node_rank: Ints, literal: Ints, literals: Sequence[Literal], width: int | None = None
 ) -> tuple[Ints, Ints]:
-    """The number of the literal of each data assertion, by the rank of its node and the position of
-    its literal; and the
-    position of the literal that each number stands for. ``width``: individuals of a range, if not
-    `RANGE`.
+    """The number of the literal of each data assertion, by the rank of its node and the position
+    of its literal; and the position of the literal that each number stands for. ``width``:
+    individuals of a range, if not `RANGE`.
 
     Within a range, literals stand in the order of the least node that has them, then of their
     texts.
@@ -110,8 +104,8 @@ def nearness(rank: Ints, subjects: Ints, objects: Ints) -> float:
 
 def clustered_rank(hashes: Ints, subjects: Ints, objects: Ints) -> Ints:
     """The order of a clustering of positions; starts from the order of their ``hashes``, so that
-    ties do not chain up along the
-    order of the terms."""
+    ties do not chain up along the order of the terms.
+    """
     count = len(hashes)
     cluster = np.empty(count, np.int64)
     cluster[np.argsort(hashes, kind="stable")] = np.arange(count)
@@ -127,9 +121,9 @@ def clustered_rank(hashes: Ints, subjects: Ints, objects: Ints) -> Ints:
 def clustered(
     cluster: Ints, low: Ints, high: Ints, weight: Floats, size: Floats, rounds: int
 ) -> list[Ints]:
-    """``cluster`` of each position, then what that has grown to after each round, until no ties are
-    left. ``low`` and ``high``
-    are tied by ``weight``; ``size``: of each cluster."""
+    """``cluster`` of each position, then what that has grown to after each round, until no ties
+    are left. ``low`` and ``high`` are tied by ``weight``; ``size``: of each cluster.
+    """
     levels = [cluster]
     for _ in range(rounds):
         low, high, weight = bundled(low, high, weight, len(size))
@@ -158,8 +152,8 @@ def bundled(low: Ints, high: Ints, weight: Floats, count: int) -> tuple[Ints, In
 def join(low: Ints, high: Ints, weight: Floats, size: Floats) -> tuple[Ints, Floats]:
     """Each cluster with its closest neighbour; new numbers by old cluster, and the new sizes.
 
-    Follows pointers by doubling; ties are broken by number, so that pointers form no cycle longer
-    than two.
+    Follows pointers by doubling; ties are broken by number, so that pointers form no cycle
+    longer than two.
     """
     count = len(size)
     here, there = np.concatenate([low, high]), np.concatenate([high, low])

@@ -43,13 +43,12 @@ if TYPE_CHECKING:
 
 
 def open_store(path: Place, snapshot: int | None = None, *, older: bool = False) -> Store:
-    """Opens the snapshot that the store at ``path`` holds now, or an older one that it keeps; later
-    writers do not disturb it.
-    ``older``: one of an older version too, for what A and T are and nothing else.
+    """Opens the snapshot that the store at ``path`` holds now, or an older one that it keeps;
+    later writers do not disturb it. ``older``: one of an older version too, for what A and T are
+    and nothing else.
 
     Raises: StoreError if there is no store, it was never finished, is of another version, misses
-    files, or does not keep the
-    ``snapshot``.
+    files, or does not keep the ``snapshot``.
     """
     stamp = _stamp(path)
     manifest = read_manifest(path, older=older)
@@ -62,8 +61,8 @@ def open_store(path: Place, snapshot: int | None = None, *, older: bool = False)
 
 def renewed(store: Store) -> Store:
     """``store``, if it is what its place on disk holds now; else what that holds, opened. Cost,
-    where nothing was written: a look
-    at one directory entry."""
+    where nothing was written: a look at one directory entry.
+    """
     if store.stamp and store.stamp == _stamp(store.path):
         return store
     present = open_store(store.path)
@@ -94,9 +93,9 @@ class _NoTables(dict[str, ParquetTable]):
 
 
 class Store:
-    """One snapshot of a store. ``reads`` counts what was fetched from its tables; ``stamp``: of the
-    manifest on disk that it was
-    opened by, () where that is not known."""
+    """One snapshot of a store. ``reads`` counts what was fetched from its tables; ``stamp``: of
+    the manifest on disk that it was opened by, () where that is not known.
+    """
 
     def __init__(self, path: Place, manifest: Manifest, stamp: tuple[int | str, ...] = ()) -> None:
         self.path = path
@@ -199,10 +198,9 @@ class Store:
         return self.leftovers[len(self.tbox_leftovers) :]
 
     def left_out(self, *, unasked: bool = True) -> Iterator[Leftover]:
-        """What of the data was not understood when it was read, was allowed or made the certificate
-        undetermined, and is not in
-        A, one by one; then, if ``unasked``, what is outside SHIQ(D), and allowed. Raises:
-        StoreError.
+        """What of the data was not understood when it was read, was allowed or made the
+        certificate undetermined, and is not in A, one by one; then, if ``unasked``, what is
+        outside SHIQ(D), and allowed. Raises: StoreError.
         """
         yield from read_left_out(self.path, self.manifest.documents)
         yield from self._unasked if unasked else ()
@@ -229,9 +227,9 @@ class Store:
 
     @property
     def read_properties(self) -> frozenset[str]:
-        """The object and data properties that the data was read for: there may have been assertions
-        on others that did not go
-        into the store."""
+        """The object and data properties that the data was read for: there may have been
+        assertions on others that did not go into the store.
+        """
         return frozenset(
             (
                 *self.manifest.facts.get("read_properties", ()),
@@ -326,9 +324,9 @@ class Store:
         return [owl.Literal(*part) for part in zip(*parts)]
 
     def vocabulary(self) -> frozenset[str]:
-        """The classes and properties that A speaks of, those of assertions that were deleted since
-        perhaps among them. Cost: the
-        names, and where there are complex assertions, those."""
+        """The classes and properties that A speaks of, those of assertions that were deleted
+        since perhaps among them. Cost: the names, and where there are complex assertions, those.
+        """
         if self._vocabulary is None:
             # Loaded where something is outside SHIQ(D).
             from simplify.locality import names_of
@@ -342,8 +340,8 @@ class Store:
     # --- the assertions ---------------------------------------------------------------------------
 
     def export(self) -> Iterator[owl.Assertion]:
-        """Every assertion of A, once: class, role, data, same, different, complex; by node within
-        each kind.
+        """Every assertion of A, once: class, role, data, same, different, complex; by node
+        within each kind.
 
         Cost: one scan; the terms are held in memory, literals are not.
         """
@@ -394,8 +392,8 @@ class Store:
 
 def status(store: Store) -> dict[str, Any]:
     """What ``store`` holds, as JSON: snapshot, certificate, counts, by table its rows, files and
-    bytes, and the snapshots up to
-    this one that are kept, latest first."""
+    bytes, and the snapshots up to this one that are kept, latest first.
+    """
     manifest = store.manifest
     tables = {
         name: {
@@ -439,8 +437,8 @@ def status(store: Store) -> dict[str, Any]:
 
 
 def complex_assertions(rows: Columns) -> dict[int, owl.Assertion]:
-    """The assertions that ``rows`` of the table ``complex`` hold, by their ordinal, each once, in
-    order.
+    """The assertions that ``rows`` of the table ``complex`` hold, by their ordinal, each once,
+    in order.
     """
     texts = dict(zip(rows["ordinal"].tolist(), rows["value"].to_pylist()))
     return {ordinal: decode(json.loads(texts[ordinal])) for ordinal in sorted(texts)}

@@ -1,5 +1,5 @@
-"""A store that is to be built where another one may be: what is there, and under which verdict the
-new one takes its place.
+"""A store that is to be built where another one may be: what is there, and under which verdict
+the new one takes its place.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class Replacement:
     always: bool = False
 
     def refusal(self, verdict: Verdict) -> str:
-        """Why a base of this ``verdict`` does not take the place of the store that is there; "" if
-        it does.
+        """Why a base of this ``verdict`` does not take the place of the store that is there; ""
+        if it does.
         """
         if self.standing is None or self.always:
             return ""
@@ -79,11 +79,10 @@ class Replacement:
 
 def claim_place(path: Place, replace: bool | str) -> Replacement:
     """The place ``path`` for a new store. ``replace``: whether a store that is there may be
-    replaced, by a base that is
-    consistent or no worse; `ALWAYS`: by any base.
+    replaced, by a base that is consistent or no worse; `ALWAYS`: by any base.
 
-    Raises: UsageError where one is there and may not be replaced; StoreError where something else
-    is there.
+    Raises: UsageError where one is there and may not be replaced; StoreError where something
+    else is there.
     """
     refuse_other_content(path)
     standing = standing_at(path)

@@ -1,8 +1,7 @@
 """Reading a Parquet file of a store by row groups: where it has no look-up file beside it.
 
 So read are tables in object stores, files of older formats, and those whose look-up file is
-damaged. Decoded row groups are kept,
-up to a bound.
+damaged. Decoded row groups are kept, up to a bound.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ from shiq.remote.place import Place, file_at
 _INT64 = np.iinfo(np.int64)
 
 
-# : Decoded row groups of a store, each by its file, where its rows begin there, and its number; at
-# most `_MOST_DECODED`.
+#: Decoded row groups of a store, each by its file, where its rows begin there, and its number; at
+#: most `_MOST_DECODED`.
 Decoded: TypeAlias = dict[tuple[str, int, int], Columns]
 _MOST_DECODED = 500
 

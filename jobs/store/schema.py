@@ -1,44 +1,38 @@
 """The tables of a store, and how one is written.
 
-Every table is some Parquet files under ``tables/NAME``, each sorted by its first column, in small
-row groups whose statistics
-say what they hold; beside each lies a look-up file (`jobs.store.lookup`). Which files and rows
-count stands in the manifest.
-A large table has a file for each range of its keys. A commit adds one file under ``tables/commit``
-that all tables share, whose
-keys lie anywhere (`SharedFile`); the ranges take its rows in now and then
+Every table is some Parquet files under ``tables/NAME``, each sorted by its first column, in
+small row groups whose statistics say what they hold; beside each lies a look-up file
+(`jobs.store.lookup`). Which files and rows count stands in the manifest. A large table has a
+file for each range of its keys. A commit adds one file under ``tables/commit`` that all tables
+share, whose keys lie anywhere (`SharedFile`); the ranges take its rows in now and then
 (`jobs.store.upkeep.ranges`).
 
 * ``individuals``: node, term.   ``terms``: hash (`term_key`) and node, to find a term.
-* ``names``: kind (`KIND_*`), id within the kind, IRI: classes, object properties, data properties;
-  known to the TBox or not.
+* ``names``: kind (`KIND_*`), id within the kind, IRI: classes, object properties, data
+  properties; known to the TBox or not.
 * ``class_assertions``: node, class.
-* ``half_edges``: node, role, neighbour; each role assertion from both ends. A role is 2·id of the
-  property, + 1 for its inverse.
+* ``half_edges``: node, role, neighbour; each role assertion from both ends. A role is 2·id of
+  the property, + 1 for its inverse.
 * ``data_assertions``: node, property, literal, hash of the literal.   ``literals``: literal,
-  lexical form, datatype, language;
-  once for each range of individuals that has it (`jobs.store.numbering`).
-* ``pairs``: node, kind (`shiq.columns.rows`; + 1 where the node was named second), neighbour; each
-  from both ends.
-* ``complex``: node, ordinal, value: class assertions on complex classes and negative assertions as
-  JSON (`shiq.model_json`),
-  once for each individual that they are about.
+  lexical form, datatype, language; once for each range of individuals that has it
+  (`jobs.store.numbering`).
+* ``pairs``: node, kind (`shiq.columns.rows`; + 1 where the node was named second), neighbour;
+  each from both ends.
+* ``complex``: node, ordinal, value: class assertions on complex classes and negative assertions
+  as JSON (`shiq.model_json`), once for each individual that they are about.
 
 What (T, A) comes to, and has to be worked out anew for another T (`abox_ops.index.columns`; the
-document ``index`` says which
-atoms the labels are over):
+document ``index`` says which atoms the labels are over):
 
-* ``elements``: element (a class of individuals that are equal for certain, named by its least node)
-  and its told label.
+* ``elements``: element (a class of individuals that are equal for certain, named by its least
+  node) and its told label.
 * ``labels``: label, its positive and negative atoms as hexadecimal bitmasks.
-* ``same``, ``equal``, ``merged``: member, group; individuals by asserted and by certain equality,
-  elements by merge class of
-  told, where no model certified A (see ``outside``); those alone in their group are left out.
-  ``same_members`` and so on: the
-  same rows by group.
+* ``same``, ``equal``, ``merged``: member, group; individuals by asserted and by certain
+  equality, elements by merge class of told, where no model certified A (see ``outside``); those
+  alone in their group are left out. ``same_members`` and so on: the same rows by group.
 
-What the model that certified A says beyond that (`abox_ops.patch.outside_columns`), in stores that
-were certified with it:
+What the model that certified A says beyond that (`abox_ops.patch.outside_columns`), in stores
+that were certified with it:
 
 * ``completed``: element, label: the certified label where it is not the told one completed.
 * ``outside``, ``certified`` (and ``_members``): elements by merge class of that model, and by
@@ -144,9 +138,9 @@ def of_ranges(files: Sequence[DataFile]) -> TableVersion:
 def write_ranges(
     store: Place, name: str, columns: Mapping[str, Column], starts: Ints | None = None
 ) -> list[DataFile]:
-    """Writes ``columns`` (sorted already) of the table ``name``, a file for each range of keys that
-    begins at one of ``starts``,
-    those without rows left out; one file in any case."""
+    """Writes ``columns`` (sorted already) of the table ``name``, a file for each range of keys
+    that begins at one of ``starts``, those without rows left out; one file in any case.
+    """
     keys = columns[key_of(name)]
     cuts = sorted(
         {0, len(keys), *(np.searchsorted(keys, starts).tolist() if starts is not None else ())}
@@ -161,8 +155,8 @@ def write_ranges(
 
 
 def write_part(store: Place, name: str, file_name: str, columns: Mapping[str, Column]) -> DataFile:
-    """Writes ``columns`` (sorted already) as one file of the table ``name``, durably; in a folder
-    with its look-up file.
+    """Writes ``columns`` (sorted already) as one file of the table ``name``, durably; in a
+    folder with its look-up file.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -183,8 +177,8 @@ def _file(path: str, keys: Column) -> DataFile:
 
 
 def _lookup(store: Place, path: str, columns: Mapping[str, Column]) -> dict[str, Any]:
-    """Write the look-up file of ``columns``, where the place is a folder; elsewhere tables are read
-    by row groups.
+    """Write the look-up file of ``columns``, where the place is a folder; elsewhere tables are
+    read by row groups.
     """
     if not isinstance(store, Path):
         return {}
@@ -225,9 +219,8 @@ def _written(store: Place, file: DataFile, data: pa.Table) -> DataFile:
 class SharedFile:
     """Rows of several tables that become one file of a ``store``, and one look-up file beside it.
 
-    A column ``table`` says of which table a row is, and ``removed`` whether it is one that does not
-    count any more. What `add`
-    gives is valid once `finish` has written the file.
+    A column ``table`` says of which table a row is, and ``removed`` whether it is one that does
+    not count any more. What `add` gives is valid once `finish` has written the file.
     """
 
     def __init__(self, store: Place) -> None:
@@ -238,8 +231,8 @@ class SharedFile:
         self._start = self._end = 0
 
     def add(self, name: str, rows: Columns, *, is_removed: bool = False) -> list[DataFile]:
-        """The files of ``rows`` of the table ``name``: a part of this one, or their own where they
-        are many; none for none.
+        """The files of ``rows`` of the table ``name``: a part of this one, or their own where
+        they are many; none for none.
         """
         columns = array_table(key_of(name), rows).columns
         keys, names = (
@@ -272,8 +265,8 @@ class SharedFile:
         return [file]
 
     def finish(self, tables: Mapping[str, TableVersion]) -> dict[str, TableVersion]:
-        """Write the file, durably, if there is anything in it; ``tables`` with what is known of it
-        by then.
+        """Write the file, durably, if there is anything in it; ``tables`` with what is known of
+        it by then.
         """
         if not self._rows:
             return dict(tables)

@@ -1,13 +1,11 @@
-"""What an accepted batch changes in the tables of a store: rows that come and rows that go (THEORY,
-"Irrelevant role assertions"
-and "Maintenance of the told sets").
+"""What an accepted batch changes in the tables of a store: rows that come and rows that go
+(THEORY, "Irrelevant role assertions" and "Maintenance of the told sets").
 
-Told literals and equalities of (A less the deletions) ∪ A⁺ differ from those of A only where their
-maintenance has been: delete
-and rederive, then outward from what was inserted. Where N goes on, its merge classes serve N = told
-too; else those of the store
-are counted again around what changed, or of all of A where N is lost. So the work grows with the
-batch and what it changes.
+Told literals and equalities of (A less the deletions) ∪ A⁺ differ from those of A only where
+their maintenance has been: delete and rederive, then outward from what was inserted. Where N
+goes on, its merge classes serve N = told too; else those of the store are counted again around
+what changed, or of all of A where N is lost. So the work grows with the batch and what it
+changes.
 """
 
 from __future__ import annotations
@@ -61,11 +59,9 @@ class Numbers:
 @dataclass(frozen=True)
 class SnapshotDelta:
     """Difference of two snapshots. ``added`` and ``removed``: rows by table, in the store's
-    numbers, in the columns
-    that identify them. The values of new numbers, which follow on those of the store: ``terms``,
-    ``literals``,
-    ``complex``, ``labels``. ``vanished``: nodes that nothing mentions any more. ``names``: all, the
-    stored ones first.
+    numbers, in the columns that identify them. The values of new numbers, which follow on those
+    of the store: ``terms``, ``literals``, ``complex``, ``labels``. ``vanished``: nodes that
+    nothing mentions any more. ``names``: all, the stored ones first.
     """
 
     added: dict[str, Columns]
@@ -87,13 +83,12 @@ def snapshot_delta(
     free: Numbers,
     patch: Patch | None = None,
 ) -> SnapshotDelta | None:
-    """What a batch changes in a ``store``; the deletions come first. ``patch``: by which the batch
-    was accepted, if it was.
+    """What a batch changes in a ``store``; the deletions come first. ``patch``: by which the
+    batch was accepted, if it was.
 
-    None where that is no small change: the batch brings vocabulary or axioms into the clauses, or
-    takes complex assertions
-    away, or labels clash, or the store's index is of other clauses than this version of the program
-    reads in the TBox.
+    None where that is no small change: the batch brings vocabulary or axioms into the clauses,
+    or takes complex assertions away, or labels clash, or the store's index is of other clauses
+    than this version of the program reads in the TBox.
     """
     stored = LocalKnowledgeBase.from_store(store)
     if isinstance(stored.index.labels.table, ArrayTable):
@@ -132,8 +127,8 @@ def snapshot_delta(
 
 @dataclass(frozen=True)
 class ToldUnion:
-    """Told literals and equalities of A ∪ A⁺, where they are not those of A less the deletions, as
-    labels of ``graph``.
+    """Told literals and equalities of A ∪ A⁺, where they are not those of A less the deletions,
+    as labels of ``graph``.
     """
 
     calculus: Calculus
@@ -145,9 +140,9 @@ class ToldUnion:
 def told_of(
     after: LocalKnowledgeBase, whole: UnionView, *, counting: bool = True
 ) -> ToldUnion | None:
-    """Told of ``whole``, from A less the deletions (``after``); with the merge classes of what it
-    meets, for ``counting``. None
-    where ``whole`` brings clauses of its own."""
+    """Told of ``whole``, from A less the deletions (``after``); with the merge classes of what
+    it meets, for ``counting``. None where ``whole`` brings clauses of its own.
+    """
     index = after.index
     if after.calculi.simplified_with(whole) is not index.simplified:
         return None
@@ -164,9 +159,10 @@ def told_of(
 
 
 def counted(index: Index, told: ToldUnion) -> Counts:
-    """The merge classes of A ∪ A⁺ in the graph of ``told``, counted again where labels, members or
-    role assertions are not those
-    of A less the deletions, whose ``index`` has changed itself where it is detached."""
+    """The merge classes of A ∪ A⁺ in the graph of ``told``, counted again where labels, members
+    or role assertions are not those of A less the deletions, whose ``index`` has changed itself
+    where it is detached.
+    """
     graph = told.graph
     # With those that a vanished one was in a class with.
     graph.locate(index.merged.overrides[0])
@@ -276,8 +272,8 @@ class _Growth:
         return [values[i] for i in (used - FRESH).tolist()], found
 
     def _element_names(self) -> Ints:
-        """The least node of each element that is still there, by number; the base's number where it
-        was not gathered.
+        """The least node of each element that is still there, by number; the base's number where
+        it was not gathered.
         """
         graph = self.graph
         least = least_by(self.element, self.node, len(graph))
@@ -302,8 +298,8 @@ class _Growth:
         return renewed(self.patch, self.calculus, renamed)
 
     def _elements(self, renewal: Renewal | None) -> tuple[list[Label], tuple[Columns, Columns]]:
-        """The new labels, and the rows of ``elements`` that come and go. Those of ``renewal`` are
-        numbered on the way.
+        """The new labels, and the rows of ``elements`` that come and go. Those of ``renewal``
+        are numbered on the way.
         """
         reps = unique(self.element)
         label = self.graph.label[reps]
@@ -366,8 +362,8 @@ class _Growth:
     def _difference(
         self, table: Table, members: Ints, member: Ints, group: Ints
     ) -> tuple[Columns, Columns]:
-        """The rows (member, group) that come and go if ``members`` of a stored grouping are grouped
-        so now.
+        """The rows (member, group) that come and go if ``members`` of a stored grouping are
+        grouped so now.
         """
         several, groups = of_several(member, group)
         return come_and_go(

@@ -1,10 +1,9 @@
-"""Snapshots that are kept behind the present one: each manifest names the file that holds the one
-before it.
+"""Snapshots that are kept behind the present one: each manifest names the file that holds the
+one before it.
 
-The tables of a snapshot share their files with those of its neighbours, so that an old manifest, a
-small file, is all that a kept
-snapshot needs of its own. Since the chain begins in the present manifest, it is put in place, and
-let go, together with it.
+The tables of a snapshot share their files with those of its neighbours, so that an old manifest,
+a small file, is all that a kept snapshot needs of its own. Since the chain begins in the present
+manifest, it is put in place, and let go, together with it.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ def kept(store: Place, present: Manifest) -> Iterator[Manifest]:
 
 
 def manifest_at(store: Place, present: Manifest, snapshot: int) -> Manifest:
-    """The manifest of a ``snapshot`` that is kept. Raises: StoreError, which says which ones are,
-    for any other.
+    """The manifest of a ``snapshot`` that is kept. Raises: StoreError, which says which ones
+    are, for any other.
     """
     known = []
     for manifest in kept(store, present):

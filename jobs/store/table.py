@@ -1,6 +1,6 @@
 """Reading a table of a store: only the rows that are wanted, from the look-up files
-(`jobs.store.lookup`), or where there are
-none, by row groups (`jobs.store.row_groups`)."""
+(`jobs.store.lookup`), or where there are none, by row groups (`jobs.store.row_groups`).
+"""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _INT64 = np.iinfo(np.int64)
 
 @dataclass(frozen=True, eq=False)
 class ParquetTable:
-    """The files of one version of the table ``name``, each sorted by `key`, less the rows that were
-    removed since they were
-    written."""
+    """The files of one version of the table ``name``, each sorted by `key`, less the rows that
+    were removed since they were written.
+    """
 
     name: str
     store: Place
@@ -81,8 +81,8 @@ class ParquetTable:
 
     def paths(self, *, shared: bool) -> tuple[str, ...]:
         """Where its own files lie, or those that other tables ``shared`` with it, for who reads
-        them all; they are verified
-        first."""
+        them all; they are verified first.
+        """
         files = [file for file in self.version.files if file.is_shared == shared]
         for file in files:
             verify(self.store, file)
@@ -176,8 +176,9 @@ class ParquetTable:
 
     def small_rows(self, starts: Ints) -> Ints:
         """About how many rows of the small files lie between each of the (ascending) keys
-        ``starts`` and the next, the last one
-        without an end. Cost: O(log rows) for each start and file."""
+        ``starts`` and the next, the last one without an end. Cost: O(log rows) for each start
+        and file.
+        """
         files = [
             self._part(file) for file in self.version.files[self.version.ranges :] if file.rows
         ]

@@ -21,8 +21,8 @@ MOST_SHOWN = 100
 
 @dataclass(frozen=True)
 class VerifiedFiles:
-    """Extent of a verification: how many ``files`` of a store, of how many ``bytes`` together, are
-    as they were written.
+    """Extent of a verification: how many ``files`` of a store, of how many ``bytes`` together,
+    are as they were written.
     """
 
     files: int
@@ -68,8 +68,8 @@ def verified(path: Place) -> VerifiedFiles:
 
 
 def check_sizes(path: Path, manifest: Manifest) -> None:
-    """Raises: StoreError unless every file of a snapshot is there, whole by its size; where each is
-    fetched, that tells.
+    """Raises: StoreError unless every file of a snapshot is there, whole by its size; where each
+    is fetched, that tells.
     """
     for name, (written, is_end) in _sizes(manifest).items():
         try:
@@ -83,9 +83,9 @@ def check_sizes(path: Path, manifest: Manifest) -> None:
 
 
 def _sizes(manifest: Manifest) -> dict[str, tuple[int, bool]]:
-    """The bytes of every file of a snapshot, by its path, and whether it has no more: of a look-up
-    file that tables share, the
-    last part may be that of another snapshot."""
+    """The bytes of every file of a snapshot, by its path, and whether it has no more: of a
+    look-up file that tables share, the last part may be that of another snapshot.
+    """
     files = [file for table in manifest.tables.values() for file in table.all_files]
     sizes = {file.path: (file.bytes, True) for file in [*files, *manifest.documents.values()]}
     for file in (file for file in files if file.lookup):
@@ -95,9 +95,7 @@ def _sizes(manifest: Manifest) -> dict[str, tuple[int, bool]]:
 
 
 def verify_lookup(store: Place, file: DataFile, table: str) -> None:
-    """Raises: StoreError unless the look-up file of ``file``, of a ``table``, is as it was
-    written.
-    """
+    """Raises: StoreError unless the look-up file of ``file``, of a ``table``, is as it was written."""
     if file.lookup:
         mapped(store, file, key_of(table)).blocks.all()
 
@@ -110,9 +108,7 @@ def _manifests(path: Place, faults: list[StoreError]) -> Iterator[Manifest]:
 
 
 def _files(manifest: Manifest) -> Iterator[tuple[str, DataFile]]:
-    """The files of a snapshot, each with the table that it belongs to, or the document that it
-    is.
-    """
+    """The files of a snapshot, each with the table that it belongs to, or the document that it is."""
     for name, table in manifest.tables.items():
         yield from ((name, file) for file in table.all_files)
     yield from manifest.documents.items()

@@ -1,7 +1,7 @@
 """Putting a new snapshot in place, and replacing a certificate.
 
-Tables and documents are written first; the manifest, which names them, is put in place last and in
-one step.
+Tables and documents are written first; the manifest, which names them, is put in place last and
+in one step.
 """
 
 from __future__ import annotations
@@ -65,14 +65,12 @@ class AssertionCounts:
 @dataclass(frozen=True)
 class Rebuild:
     """A store that is being written by this process. ``old`` is the snapshot that `finish`
-    replaces, if there is one;
-    ``keeps``: whether it, and those that it keeps, stay behind the new one; ``labels``: of the
-    terms of the TBox; ``width``:
-    individuals of a range of its tables, None for as many as the old snapshot has; ``stamp``: of
-    what the manifest replaces;
+    replaces, if there is one; ``keeps``: whether it, and those that it keeps, stay behind the
+    new one; ``labels``: of the terms of the TBox; ``width``: individuals of a range of its
+    tables, None for as many as the old snapshot has; ``stamp``: of what the manifest replaces;
     ``taken``: see `jobs.store.manifest.TAKEN`, beside those of the old snapshot;
-    ``read_properties``: those that the data was
-    read for, where these are not those of the TBox."""
+    ``read_properties``: those that the data was read for, where these are not those of the TBox.
+    """
 
     path: Place
     tbox: TBox
@@ -125,11 +123,10 @@ class Rebuild:
         left_out: Iterable[Leftover] | None = None,
     ) -> Store:
         """Puts the snapshot of ``tables`` in the place of the old one, and opens it.
-        ``tbox_leftovers``: those of reading the
-        TBox, as far as they are told apart from the others; ``asides``: what is set aside (None: as
-        before, by the snapshots
-        that are kept); ``left_out``: what comes to what these left out (None: ``leftovers``, which
-        only count some).
+        ``tbox_leftovers``: those of reading the TBox, as far as they are told apart from the
+        others; ``asides``: what is set aside (None: as before, by the snapshots that are kept);
+        ``left_out``: what comes to what these left out (None: ``leftovers``, which only count
+        some).
         """
         path, of_tbox = self.path, tuple(tbox_leftovers)
         of_a = tuple(leftovers)
@@ -190,8 +187,8 @@ class Rebuild:
 
     def _read_properties(self) -> list[str]:
         """The object and data properties of the TBox that the data was first read with, by the
-        snapshots that are kept: what was
-        said by others is not in the store."""
+        snapshots that are kept: what was said by others is not in the store.
+        """
         if self.old and self.keeps:
             return list(self.old.facts.get("read_properties", ()))
         if self.read_properties is not None:
@@ -209,11 +206,10 @@ def rebuilding(
     labels: Mapping[str, str] | None = None,
     place: Replacement | None = None,
 ) -> Iterator[Rebuild]:
-    """Holds the writer's lock of the store at ``path``, which is made if there is none, for a new
-    snapshot about ``tbox``.
-    ``keeps``: whether the snapshots that the store has stay behind it; ``labels``: of the terms of
-    ``tbox``; ``place``: what was
-    found at ``path`` before, which has to be there still.
+    """Holds the writer's lock of the store at ``path``, which is made if there is none, for a
+    new snapshot about ``tbox``. ``keeps``: whether the snapshots that the store has stay behind
+    it; ``labels``: of the terms of ``tbox``; ``place``: what was found at ``path`` before, which
+    has to be there still.
 
     Raises: StoreError if ``path`` holds something else, or another writer is at work.
     """
@@ -251,13 +247,12 @@ def about(certificate: Certificate | None, path: Place, tbox: TBox) -> None:
 def certify(
     path: Place, certificate: Certificate | None, *, checked: tuple[str, int] | None = None
 ) -> Store:
-    """The store at ``path`` with this ``certificate``, which replaces the old one in one step; None
-    takes it away.
+    """The store at ``path`` with this ``certificate``, which replaces the old one in one step;
+    None takes it away.
 
-    ``checked``: the `Store.identity` that was certified, if it matters. Raises: StoreError if the
-    store is another by now, the
-    certificate is about another TBox or snapshot than it holds (0 stands for the present one), or
-    another writer is at work.
+    ``checked``: the `Store.identity` that was certified, if it matters. Raises: StoreError if
+    the store is another by now, the certificate is about another TBox or snapshot than it holds
+    (0 stands for the present one), or another writer is at work.
     """
     read_manifest(path)
     with writing(path):
@@ -313,9 +308,7 @@ def _claim(path: Place) -> None:
 
 
 def _previous(path: Place) -> Manifest | None:
-    """The manifest to be replaced; a store of another version, or damaged, is replaced as a
-    whole.
-    """
+    """The manifest to be replaced; a store of another version, or damaged, is replaced as a whole."""
     try:
         return read_manifest(path)
     except StoreError:
@@ -332,8 +325,8 @@ def aside_document(store: Place, asides: Iterable[Aside]) -> dict[str, DataFile]
     return {ASIDE: write_document(store, ASIDE, rows)} if rows else {}
 
 
-# : Seconds for which files that no snapshot needs any more are kept for readers that opened one
-# before.
+#: Seconds for which files that no snapshot needs any more are kept for readers that opened one
+#: before.
 KEPT = 7 * 24 * 3600.0
 #: The fact of a manifest that says since when no snapshot has needed a file.
 RELEASED = "released"
@@ -341,8 +334,8 @@ RELEASED = "released"
 
 def succeed(store: Place, new: Manifest, old: Manifest) -> None:
     """Puts ``new`` in the place of ``old``, which is not kept, nor is what lies behind it. Their
-    files stay for a week, for
-    readers that opened them."""
+    files stay for a week, for readers that opened them.
+    """
     needed, before = _named(new), time.time() - KEPT
     new = _released(store, new, set[str]().union(*map(_named, _readable(store, old))) - needed)
     write_manifest(store, new)
@@ -371,9 +364,9 @@ def succeed(store: Place, new: Manifest, old: Manifest) -> None:
 
 
 def _released(store: Place, new: Manifest, gone: set[str]) -> Manifest:
-    """``new``, and a note that from now on no snapshot needs the files ``gone``: the time that they
-    carry in a folder, a fact of
-    the manifest elsewhere."""
+    """``new``, and a note that from now on no snapshot needs the files ``gone``: the time that
+    they carry in a folder, a fact of the manifest elsewhere.
+    """
     if isinstance(store, Path):
         for name in sorted(gone):
             with suppress(FileNotFoundError):

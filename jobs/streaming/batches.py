@@ -2,11 +2,9 @@
 step.
 
 Our checkpoint is what counts: positions in files, the order's state, rows and the batch whose
-buckets' states are on disk. Spark
-keeps the offsets of topics. What it had done behind our last checkpoint when the driver died, it
-does again, from the same
-offsets and states to the same rows; a batch that the checkpoint has is passed over. So each row is
-there once.
+buckets' states are on disk. Spark keeps the offsets of topics. What it had done behind our last
+checkpoint when the driver died, it does again, from the same offsets and states to the same
+rows; a batch that the checkpoint has is passed over. So each row is there once.
 """
 
 from __future__ import annotations
@@ -63,17 +61,16 @@ R_co = TypeVar("R_co", covariant=True)
 
 class Face(Protocol[R_co]):
     """A stream system as it is on the driver: it hears what tasks find, writes to the outputs of
-    its run, and keeps what a
-    checkpoint takes beside positions and outputs. ``name``: of the system, as Spark's pages show
-    it.
+    its run, and keeps what a checkpoint takes beside positions and outputs. ``name``: of the
+    system, as Spark's pages show it.
     """
 
     name: ClassVar[str]
 
     @property
     def system(self) -> Any:
-        """What tasks are sent; of `Query` a `jobs.streaming.chunks.SparkSystem`. Raises: UsageError
-        for what Spark cannot do.
+        """What tasks are sent; of `Query` a `jobs.streaming.chunks.SparkSystem`. Raises:
+        UsageError for what Spark cannot do.
         """
 
     def state(self) -> bytes:
@@ -121,10 +118,11 @@ class Batches:
         return []
 
     def drive(self, *, follow: bool = False) -> list[Row]:
-        """Has all batches heard; the rows that the end of the input brings. With ``follow`` Ctrl-C
-        is the end of the input.
+        """Has all batches heard; the rows that the end of the input brings. With ``follow``
+        Ctrl-C is the end of the input.
 
-        Raises: UsageError, InputError, OperationalError."""
+        Raises: UsageError, InputError, OperationalError.
+        """
         check_targets(self.targets, self.options)
         if self.run.saved is not None:
             self._restore(self.run.saved)
@@ -236,8 +234,8 @@ class Batches:
             raise
 
     def _is_any(self, follow: bool) -> bool:
-        """Whether there is something to read, by ``_pieces`` where it is files; their end ends the
-        run.
+        """Whether there is something to read, by ``_pieces`` where it is files; their end ends
+        the run.
         """
         if is_kafka(self.targets):
             return True
@@ -298,8 +296,8 @@ class _RunFolder:
 
 @contextmanager
 def _taking_down(pressed: list[int]) -> Iterator[None]:
-    """Ctrl-C is taken down, and not raised: Spark's own handler would ask the JVM something in the
-    middle of an answer.
+    """Ctrl-C is taken down, and not raised: Spark's own handler would ask the JVM something in
+    the middle of an answer.
     """
     if current_thread() is not main_thread():
         yield

@@ -1,12 +1,10 @@
 """Records as a task hands them on: chunks, each a head, the times of its records, and parts for
 buckets.
 
-A head is a few numbers about the whole chunk, by which the order knows mostly that all of it is in
-time. The times (with lines,
-and ids where there are any) are asked for only if that is not so. Texts stay at the source: those
-of rejected records are read
-again. The parts are a system's own columns; ``event`` in them is the record's place in the chunk,
-so that those of rejected
+A head is a few numbers about the whole chunk, by which the order knows mostly that all of it is
+in time. The times (with lines, and ids where there are any) are asked for only if that is not
+so. Texts stay at the source: those of rejected records are read again. The parts are a system's
+own columns; ``event`` in them is the record's place in the chunk, so that those of rejected
 records can be taken out without looking at anything else. What a system shows the driver of each
 record goes there in order.
 """
@@ -24,8 +22,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from streams.front.event import Event, EventError, parse_event
 from streams.front.record import Record
 
-# : The columns of chunks; heads, times and what the driver is shown of records have numbers of
-# their own beside those of buckets.
+#: The columns of chunks; heads, times and what the driver is shown of records have numbers of their
+#: own beside those of buckets.
 COLUMNS: Final = "bucket int, place string, data binary"
 SHOWN, TIMES, HEAD = -3, -2, -1
 #: A chunk has at most so many records, or bytes.
@@ -49,8 +47,8 @@ V = TypeVar("V")
 
 
 class Moment(NamedTuple):
-    """How far the stream is: the first and newest times accepted, and before what none is accepted
-    any more.
+    """How far the stream is: the first and newest times accepted, and before what none is
+    accepted any more.
     """
 
     first: int | None = None
@@ -60,9 +58,9 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True)
 class Split:
-    """A chunk's events, taken apart: tables by bucket, with a column ``event``; what was not used;
-    figures to be summed up; what
-    the driver is to see of each event, a row an event."""
+    """A chunk's events, taken apart: tables by bucket, with a column ``event``; what was not
+    used; figures to be summed up; what the driver is to see of each event, a row an event.
+    """
 
     parts: Mapping[int, pa.Table]
     refused: Sequence[Refused] = ()
@@ -73,9 +71,8 @@ class Split:
 @dataclass(frozen=True)
 class EventLimits:
     """Which events are used: ``unit``, ``lateness``, ``max_ahead``, ``window`` and ``parse`` as
-    `streams.front.arrivals.Arrivals`
-    has them; those outside [``start``, ``end``] are counted, and not used. Times are divided by
-    ``step``.
+    `streams.front.arrivals.Arrivals` has them; those outside [``start``, ``end``] are counted,
+    and not used. Times are divided by ``step``.
     """
 
     unit: str = "sec"
@@ -93,8 +90,8 @@ class EventLimits:
 
 
 class SparkSystem(Protocol):
-    """What a stream system does on Spark. Every worker gets one copy, which may keep what is dear
-    to make (`cached_property`).
+    """What a stream system does on Spark. Every worker gets one copy, which may keep what is
+    dear to make (`cached_property`).
     """
 
     @property
@@ -109,8 +106,8 @@ class SparkSystem(Protocol):
         """Whether the driver is to see each event."""
 
     def split(self, events: Sequence[Event | None]) -> Split:
-        """Takes the events of a chunk apart; None stands where a record is none, or is outside the
-        limits.
+        """Takes the events of a chunk apart; None stands where a record is none, or is outside
+        the limits.
         """
 
     def step(
@@ -125,8 +122,8 @@ class SparkSystem(Protocol):
 
 
 def taken(kept: dict[int, tuple[bytes, V]], bucket: int, state: bytes | None) -> V | None:
-    """What a worker has ``kept`` of the ``state`` of a bucket, to work on: it is kept no more. None
-    if it has it of no such.
+    """What a worker has ``kept`` of the ``state`` of a bucket, to work on: it is kept no more.
+    None if it has it of no such.
     """
     before, value = kept.pop(bucket, (None, None))
     return value if before == state else None
@@ -134,8 +131,8 @@ def taken(kept: dict[int, tuple[bytes, V]], bucket: int, state: bytes | None) ->
 
 class TimeSpan(NamedTuple):
     """The times of a chunk's events: the first, the newest, the least; how far one was at most
-    behind, and ahead of, the newest
-    before it."""
+    behind, and ahead of, the newest before it.
+    """
 
     first: int
     newest: int
@@ -163,11 +160,11 @@ class TimeSpan(NamedTuple):
 
 @dataclass(frozen=True)
 class Head:
-    """``covers``: how many lines the chunk has, from 1 on (of a topic they are offsets), behind the
-    ``shift`` lines of its piece;
-    ``position``: (unit, up to where) it is read by it. ``refused``: with line and time ahead.
-    ``is_plain``: each record is an
-    event without an id; ``times``: of these; ``used``: figures, if each of them is in time."""
+    """``covers``: how many lines the chunk has, from 1 on (of a topic they are offsets), behind
+    the ``shift`` lines of its piece; ``position``: (unit, up to where) it is read by it.
+    ``refused``: with line and time ahead. ``is_plain``: each record is an event without an id;
+    ``times``: of these; ``used``: figures, if each of them is in time.
+    """
 
     source: str
     is_topic: bool
@@ -227,9 +224,10 @@ def rows_of(
     is_topic: bool = False,
     position: tuple[str, int] | None = None,
 ) -> Iterator[tuple[int, str, bytes]]:
-    """The rows, as `COLUMNS`, of records that follow upon each other; ``place``: of a chunk by its
-    first record and number, what
-    chunks are ordered by. At least one chunk, so that ``position`` is told."""
+    """The rows, as `COLUMNS`, of records that follow upon each other; ``place``: of a chunk by
+    its first record and number, what chunks are ordered by. At least one chunk, so that
+    ``position`` is told.
+    """
     for number, (before, whole) in enumerate(cut(records)):
         covers = whole[-1].line - before if whole else 0
         shift = 0 if is_topic else before

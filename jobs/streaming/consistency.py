@@ -49,9 +49,8 @@ def _decoded(names: Sequence[bytes]) -> list[str]:
 @dataclass(frozen=True)
 class Consistency:
     """`jobs.streaming.chunks.SparkSystem`. ``same``: one name of individuals that have several;
-    ``static``: spans by bucket, with
-    the names of their individuals; ``follow``: conflicts are told when they open, too; ``shows``:
-    the driver is to see events.
+    ``static``: spans by bucket, with the names of their individuals; ``follow``: conflicts are
+    told when they open, too; ``shows``: the driver is to see events.
     """
 
     plan: StreamPlan
@@ -109,9 +108,7 @@ class Consistency:
         columns: EventColumns,
         names: npt.NDArray[Any],
     ) -> pa.Table:
-        """What `BucketFindings` makes `Taken` of: the labels of an event, each with whom it is
-        of.
-        """
+        """What `BucketFindings` makes `Taken` of: the labels of an event, each with whom it is of."""
         said = list(shown(events, unused, columns.time, np.arange(len(columns.time))))
         begins = pa.array(np.cumsum([0, *(len(taken.codes) for taken in said)]), pa.int32())
         at = np.concatenate([taken.codes for taken in said]) if said else columns.key

@@ -1,12 +1,10 @@
-"""Rules learnt from streams, on Spark: what a snapshot entails is worked out in tasks, from T and A
-saturated once.
+"""Rules learnt from streams, on Spark: what a snapshot entails is worked out in tasks, from T
+and A saturated once.
 
-A bucket has the snapshots of some words, each of 64 that follow upon each other. It keeps what they
-assert, and tells after each
-batch what those that changed entail, as columns of a word. The driver puts these together, and
-reports on windows as one process
-does; the end of finite sources is the end of a window's input, since they are not merged by time
-here. Of a stream that is
+A bucket has the snapshots of some words, each of 64 that follow upon each other. It keeps what
+they assert, and tells after each batch what those that changed entail, as columns of a word. The
+driver puts these together, and reports on windows as one process does; the end of finite sources
+is the end of a window's input, since they are not merged by time here. Of a stream that is
 followed a window is reported once a batch brought a later snapshot, with all that came so far.
 """
 
@@ -42,8 +40,8 @@ Texts = dict[int, dict[str, None]]
 
 @dataclass(frozen=True)
 class SnapshotEntailment:
-    """`jobs.streaming.chunks.SparkSystem`. ``knowledge``: opened, so that what it saturated once is
-    sent along.
+    """`jobs.streaming.chunks.SparkSystem`. ``knowledge``: opened, so that what it saturated once
+    is sent along.
     """
 
     shows: ClassVar[bool] = False
@@ -125,9 +123,10 @@ class SnapshotEntailment:
         return {t: dict.fromkeys(texts) for t, texts in json.loads(zlib.decompress(state))}
 
     def _word(self, held: Texts, new: Texts, changed: Sequence[int]) -> Row:
-        """``told``: what is new of the snapshots that changed; ``out``: those that entail nothing
-        usable, and why that is not
-        known; ``columns``: atoms, each with the bits of the others that entail it."""
+        """``told``: what is new of the snapshots that changed; ``out``: those that entail
+        nothing usable, and why that is not known; ``columns``: atoms, each with the bits of the
+        others that entail it.
+        """
         columns, out = dict[Atom, int](), list[tuple[int, str | None]]()
         for t in changed:
             reason = None

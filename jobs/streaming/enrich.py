@@ -1,14 +1,11 @@
 """Enrichment of streams on Spark: the rows of one process, in its order.
 
 Tasks make the keys of a batch's events, and the rows of those whose entry is known: entries are
-broadcast. The driver has each
-key that is not known reasoned about once in tasks, by one of its events; then goes through the
-batch in order, since what is a
-hit, and what is kept, depends on it; and writes the rows. A batch that is done again gives the
-same: a key has one answer,
-whichever of its events is reasoned about. A batch's entries go into their file in one step once the
-checkpoint has the batch, so
-that one that is begun anew does not find its own.
+broadcast. The driver has each key that is not known reasoned about once in tasks, by one of its
+events; then goes through the batch in order, since what is a hit, and what is kept, depends on
+it; and writes the rows. A batch that is done again gives the same: a key has one answer,
+whichever of its events is reasoned about. A batch's entries go into their file in one step once
+the checkpoint has the batch, so that one that is begun anew does not find its own.
 """
 
 from __future__ import annotations
@@ -39,8 +36,8 @@ from streams.enrichment.stream import EnrichedStream
 from streams.front.rejects import MALFORMED
 from streams.front.result import StreamAnswer
 
-# : What has keys, each with the lines of an event, reasoned about: their entries as texts, and how
-# many questions each took.
+#: What has keys, each with the lines of an event, reasoned about: their entries as texts, and how
+#: many questions each took.
 Reasoned = Callable[[Sequence[tuple[str, list[str]]]], Iterable[tuple[str, str, int]]]
 
 

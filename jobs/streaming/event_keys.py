@@ -1,5 +1,5 @@
-"""Enrichment in tasks: the keys of events, the rows of those whose entry is known, and entries for
-keys that nobody knows.
+"""Enrichment in tasks: the keys of events, the rows of those whose entry is known, and entries
+for keys that nobody knows.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from streams.enrichment.rows import has_type, row_halves
 from streams.front.event import EventError
 from streams.front.record import Record
 
-# : In the column ``key``, for what has none: the verdict's place here, from the end; and for a
-# record that is no event.
+#: In the column ``key``, for what has none: the verdict's place here, from the end; and for a
+#: record that is no event.
 ANSWERED: Final = (Verdict.CONSISTENT, Verdict.INCONSISTENT, Verdict.UNDETERMINED)
 BROKEN: Final = -9
 _COLUMNS: Final = pa.schema(
@@ -72,8 +72,8 @@ class EventKeys:
 
 @dataclass
 class _Chunk:
-    """Events of one piece. ``keys``: those that occur, as texts; ``unknown``: of each that is not
-    known an event, as lines.
+    """Events of one piece. ``keys``: those that occur, as texts; ``unknown``: of each that is
+    not known an event, as lines.
     """
 
     system: EventKeys

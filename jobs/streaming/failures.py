@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-# : Spark waits for ten seconds until a new Python process answers, which a busy machine may exceed.
-# Then the query is begun again,
-# : from its own checkpoint, so that nothing of it is lost or done twice; so many times at most
-# without a batch in between.
+#: Spark waits for ten seconds until a new Python process answers, which a busy machine may exceed.
+#: Then the query is begun again, from its own checkpoint, so that nothing of it is lost or done
+#: twice; so many times at most without a batch in between.
 TOO_SLOW, ATTEMPTS = "to connect back", 5
 #: How the last line of a traceback begins.
 _RAISED: Final = re.compile(r"[\w.]+(Error|Exception|Interrupt|Exit)\b")

@@ -1,14 +1,11 @@
 """The order of a batch: which of its records are used, and how far time is by them.
 
-What is late, or an id's second event, depends on all that came before, event by event, in order of
-source and line. Spark's own
-watermark would not do: it moves between batches, drops in silence what is behind it, and is a time
-stamp, which t need not be.
-So one place judges, on the driver. Mostly the heads of chunks say that all is in time, and it sees
-nothing else. Where an id is
-given, an event is late, or a record is broken it asks for times, lines and ids of the batch, and
-then for the texts of what it
-rejects. Time moves by events alone.
+What is late, or an id's second event, depends on all that came before, event by event, in order
+of source and line. Spark's own watermark would not do: it moves between batches, drops in
+silence what is behind it, and is a time stamp, which t need not be. So one place judges, on the
+driver. Mostly the heads of chunks say that all is in time, and it sees nothing else. Where an id
+is given, an event is late, or a record is broken it asks for times, lines and ids of the batch,
+and then for the texts of what it rejects. Time moves by events alone.
 """
 
 from __future__ import annotations
@@ -80,8 +77,8 @@ class BatchRecords(Protocol):
 
 class OrderedBatch(NamedTuple):
     """``ranks``: the number of each chunk among all, by its place; ``used``: of chunks whose
-    records are not all used, which are;
-    ``order``: the number of each record among all."""
+    records are not all used, which are; ``order``: the number of each record among all.
+    """
 
     told: BatchTold
     ranks: Mapping[str, int]
@@ -171,8 +168,8 @@ class Order:
     def _look(
         self, chunks: Sequence[_Chunk], records: BatchRecords
     ) -> tuple[dict[str, npt.NDArray[np.bool_]], dict[str, Ints], list[Reject], dict[str, int]]:
-        """Looks at the times of all records: which are used; their numbers among all; what is not
-        used; figures.
+        """Looks at the times of all records: which are used; their numbers among all; what is
+        not used; figures.
         """
         times = records.times()
         tables = [times[place] for place, _, _ in chunks]
@@ -248,8 +245,8 @@ class _Chunk(NamedTuple):
 
 
 def _in_time_by_heads(clock: EventClock, heads: Sequence[Head]) -> TimeSpan | None:
-    """The times of all records, if by the heads each of them is accepted, whatever the others are;
-    else None.
+    """The times of all records, if by the heads each of them is accepted, whatever the others
+    are; else None.
     """
     spans = [head.times for head in heads if head.times is not None]
     if not spans or not all(head.is_plain for head in heads):
@@ -272,8 +269,9 @@ def _in_time_by_heads(clock: EventClock, heads: Sequence[Head]) -> TimeSpan | No
 @dataclass(frozen=True)
 class _Columns:
     """All records of a batch in order: in which chunk, and which row there; ``position``: among
-    those of all chunks one after the
-    other. A time of -1 is none; ``plain``: none has an id or is none."""
+    those of all chunks one after the other. A time of -1 is none; ``plain``: none has an id or
+    is none.
+    """
 
     head: Ints
     row: Ints

@@ -1,9 +1,8 @@
 """Which pieces of files and tables there are to read, and the records of one: what a task is given.
 
-Positions are by unit, a file: bytes of lines, rows of a table, 1 for a packed file that was read. A
-piece of lines begins and
-ends with lines, so that tasks read pieces side by side; which number its first line has is known
-when those before were counted.
+Positions are by unit, a file: bytes of lines, rows of a table, 1 for a packed file that was
+read. A piece of lines begins and ends with lines, so that tasks read pieces side by side; which
+number its first line has is known when those before were counted.
 """
 
 from __future__ import annotations
@@ -23,18 +22,17 @@ from streams.front.record import Record
 from streams.front.sources import EventTable, Folder, read_lines
 from streams.front.tables import file_rows
 
-# : How much one batch takes, about (a packed file is never cut), and which part of that a piece is;
-# what a row counts as.
+#: How much one batch takes, about (a packed file is never cut), and which part of that a piece is;
+#: what a row counts as.
 BATCH_BYTES, PIECES, ROW_BYTES = 128 << 20, 16, 80
 LINES, PACKED, ROWS = "lines", "packed", "rows"
 
 
 @dataclass(frozen=True)
 class Unit:
-    """A file of the source number ``source``, called ``name`` in what is said of records; ``size``:
-    up to which position it can
-    be read. ``order``: its place among the files of the source; ``values``: those of a table's
-    folders.
+    """A file of the source number ``source``, called ``name`` in what is said of records;
+    ``size``: up to which position it can be read. ``order``: its place among the files of the
+    source; ``values``: those of a table's folders.
     """
 
     source: int
@@ -132,8 +130,8 @@ def advanced(there: Sequence[Unit], positions: Mapping[str, int], most: int) -> 
 
 
 def batch_bytes(most: int, width: int) -> int:
-    """How much a batch takes for ``width`` cores: two pieces each, where ``most`` bytes are too few
-    for that.
+    """How much a batch takes for ``width`` cores: two pieces each, where ``most`` bytes are too
+    few for that.
     """
     return most * max(2 * width, PIECES) // PIECES
 
@@ -171,8 +169,8 @@ def _cut(unit: Unit, position: int) -> int:
 
 
 def records(piece: Piece, unit_of_time: str) -> Iterator[Record]:
-    """The records of a piece, those of blank lines too (without data); lines are counted from its
-    beginning.
+    """The records of a piece, those of blank lines too (without data); lines are counted from
+    its beginning.
     """
     unit = piece.unit
     if unit.kind == ROWS:

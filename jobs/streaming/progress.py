@@ -1,10 +1,9 @@
-"""What a batch brought, as a metric of Spark's progress reports: `observedMetrics`, by the query's
-name.
+"""What a batch brought, as a metric of Spark's progress reports: `observedMetrics`, by the
+query's name.
 
 The driver knows it only when the batch is over. It is told to a task of the batch as Spark tells
-loggers of tasks what they are
-about (local properties ``mdc.*``, which slf4j's MDC has there), so that Spark counts it without
-Python.
+loggers of tasks what they are about (local properties ``mdc.*``, which slf4j's MDC has there),
+so that Spark counts it without Python.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ def with_figures(ticks: DataFrame, name: str) -> DataFrame:
 
 
 def tell(frame: DataFrame, figures: Mapping[str, int], text: str) -> None:
-    """Has Spark count the ``figures`` of a batch, whose ``frame`` is `with_figures`, in a job that
-    is described by ``text``.
+    """Has Spark count the ``figures`` of a batch, whose ``frame`` is `with_figures`, in a job
+    that is described by ``text``.
     """
     context = frame.sparkSession.sparkContext
     for name in FIGURES:

@@ -1,12 +1,10 @@
-"""Stream rules on Spark: atoms by key in buckets, an evaluator each; the models of a point together
-on the driver.
+"""Stream rules on Spark: atoms by key in buckets, an evaluator each; the models of a point
+together on the driver.
 
-A program without a key has one bucket. A bucket without input has its points all the same: it hears
-how far the time is. Rows are
-those of one process, except that `@end` closes nothing (time alone does), that nothing is late
-where there are several finite
-sources, which are not merged by time here, and that rows which span points (verdicts, conflicts)
-are for one process.
+A program without a key has one bucket. A bucket without input has its points all the same: it
+hears how far the time is. Rows are those of one process, except that `@end` closes nothing (time
+alone does), that nothing is late where there are several finite sources, which are not merged by
+time here, and that rows which span points (verdicts, conflicts) are for one process.
 """
 
 from __future__ import annotations
@@ -38,9 +36,9 @@ from streams.rules.triples import Mapping
 
 @dataclass(frozen=True)
 class Rules:
-    """`jobs.streaming.chunks.SparkSystem`. ``program`` is without functions, which no task could be
-    sent: ``python`` is their
-    text. ``unordered``: nothing is late."""
+    """`jobs.streaming.chunks.SparkSystem`. ``program`` is without functions, which no task could
+    be sent: ``python`` is their text. ``unordered``: nothing is late.
+    """
 
     shows: ClassVar[bool] = False
     program: Program

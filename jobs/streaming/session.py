@@ -22,8 +22,8 @@ from streams.front.run import StreamRun
 KAFKA_JARS: Final = "SHIQ_KAFKA_JARS"
 _GROUP: Final = "org.apache.spark"
 _CONNECTOR: Final = "spark-sql-kafka-0-10_2.13"
-# : Of a minor version of Spark the one of which Maven has the connector and all that it needs;
-# another may lack a part.
+#: Of a minor version of Spark the one of which Maven has the connector and all that it needs;
+#: another may lack a part.
 _CONNECTORS: Final = {"4.0": "4.0.0", "4.1": "4.1.1", "4.2": "4.2.0"}
 #: Which options of sources plans do not show.
 _HIDDEN: Final = "spark.sql.redaction.options.regex"
@@ -43,8 +43,7 @@ def on_spark(
     options: KafkaOptions = NO_OPTIONS,
 ) -> R_co:
     """What `StreamRun.drive` gives of a system, by Spark Structured Streaming; ``session``: one
-    that is there; ``options``: of
-    topics.
+    that is there; ``options``: of topics.
 
     Raises: UsageError, InputError, OperationalError.
     """
@@ -67,12 +66,11 @@ def on_spark(
 def streaming_session(
     master: str | None = None, *, kafka: bool = False, follow: bool = True
 ) -> tuple[SparkSession, bool]:
-    """A session whose settings are for streams, beside others of the same Spark; and whether Spark
-    was started here.
+    """A session whose settings are for streams, beside others of the same Spark; and whether
+    Spark was started here.
 
     ``kafka``: with the connector; without ``follow`` it is for a run that ends. Raises:
-    OperationalError where something is
-    missing.
+    OperationalError where something is missing.
     """
     settings = _connector() if kafka else {}
     session, started = spark_session(
@@ -102,8 +100,8 @@ def _connector() -> dict[str, str]:
 
 
 def _connector_version() -> str:
-    """The connector's version that Maven is asked for; Ivy asks once, and finds it on this machine
-    from then on.
+    """The connector's version that Maven is asked for; Ivy asks once, and finds it on this
+    machine from then on.
     """
     import pyspark
 

@@ -1,10 +1,9 @@
-"""What tasks do with the chunks of a batch: they shuffle them to buckets, and step each bucket from
-its state to the next.
+"""What tasks do with the chunks of a batch: they shuffle them to buckets, and step each bucket
+from its state to the next.
 
 The states of a batch are files, one a bucket, in a folder that all executors see. A task that is
-done again writes the same.
-Chunks are shuffled once for all that is asked of a batch: Spark keeps what it shuffled until the
-batch is over.
+done again writes the same. Chunks are shuffled once for all that is asked of a batch: Spark
+keeps what it shuffled until the batch is over.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ from shiq.errors import OperationalError
 
 #: A row of a chunk: its bucket, or what it is; its place; what it has.
 ChunkRow = tuple[int, str, bytes]
-# : Partitions of what is shuffled: one each for heads, times and what the driver is shown; then
-# those of buckets.
+#: Partitions of what is shuffled: one each for heads, times and what the driver is shown; then
+#: those of buckets.
 _PARTITIONS: Final = {HEAD: 0, TIMES: 1, SHOWN: 2}
 _BUCKETS: Final = len(_PARTITIONS)
 

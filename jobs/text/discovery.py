@@ -19,8 +19,8 @@ def discovery_text(
     *,
     verbose: bool,
 ) -> str:
-    """What `shiq stream discover` prints: the verdict, the last window's rules, what was left out,
-    figures.
+    """What `shiq stream discover` prints: the verdict, the last window's rules, what was left
+    out, figures.
     """
     lines = [result.verdict.value.upper()]
     if miner.windows.knowledge.base is None:

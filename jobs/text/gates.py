@@ -20,8 +20,8 @@ def headline(gated: GateAnswer) -> str:
 
 
 def gated_text(gated: GateAnswer, *, verbose: bool = False) -> str:
-    """The decision first, then why, what was set aside and what is tolerated, and the last check's
-    figures.
+    """The decision first, then why, what was set aside and what is tolerated, and the last
+    check's figures.
     """
     lines = [headline(gated)]
     if gated.reason:
@@ -65,9 +65,9 @@ def gated_text(gated: GateAnswer, *, verbose: bool = False) -> str:
 
 
 def known_text(known: KnownConflicts, *, is_refuted: bool = False) -> str:
-    """What `shiq index --set-aside-known` prints below its verdict: what was set aside, by cause.
-    ``is_refuted``: the rest is
-    inconsistent all the same."""
+    """What `shiq index --set-aside-known` prints below its verdict: what was set aside, by
+    cause. ``is_refuted``: the rest is inconsistent all the same.
+    """
     if is_refuted:
         said = f"{known_text(known)}\n" if known.asides else ""
         return f"{said}the rest contradicts: conflicts by what lies outside SHIQ(D) are not set aside, take them out by hand"

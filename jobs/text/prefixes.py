@@ -48,8 +48,8 @@ def file_prefixes(
 
 
 def shorten(text: str, prefixes: Mapping[str, str]) -> str:
-    """``text`` with the IRIs in angle brackets that ``prefixes`` can shorten as names; quoted texts
-    stay.
+    """``text`` with the IRIs in angle brackets that ``prefixes`` can shorten as names; quoted
+    texts stay.
     """
     return _TERM.sub(lambda match: _name(match, prefixes), text) if prefixes else text
 

@@ -70,8 +70,8 @@ def _without(result: Result) -> str:
 
 
 def _why_pulled(result: Result, verbose: bool) -> list[str]:
-    """What made the check look at individuals that the batch does not touch, where that was asked
-    for.
+    """What made the check look at individuals that the batch does not touch, where that was
+    asked for.
     """
     if result.why_pulled is None:
         return []
@@ -248,8 +248,8 @@ def figures(result: Result) -> list[str]:
 
 
 def _is_of_the_base(evidence: Evidence) -> bool:
-    """Whether A was asked about by itself: what it is added to is nothing, whose certificate is a
-    verdict and no more.
+    """Whether A was asked about by itself: what it is added to is nothing, whose certificate is
+    a verdict and no more.
     """
     return evidence.certificate.keys() == {"verdict"}
 

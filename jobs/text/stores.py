@@ -91,8 +91,8 @@ def _left_out(counts: Mapping[str, int], unkept: int) -> list[str]:
 
 
 def _feed_line(feed: str, number: int) -> str:
-    """The last batch of a feed that was taken in: a table's version, a snapshot's time, or a number
-    in a query of Spark's.
+    """The last batch of a feed that was taken in: a table's version, a snapshot's time, or a
+    number in a query of Spark's.
     """
     name, mark, table = feed.rpartition("#")
     if not mark:

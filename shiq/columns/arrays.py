@@ -1,9 +1,8 @@
 """Assertions as sorted columns: what the engine `local` reads, from memory or from a store.
 
-A `Table` is a bag of rows sorted by an integer key. `rows_of` gives the rows of some keys and reads
-no more than it must;
-`ReadCounter` says how much that was, so that a test can hold the cost of a check to the size of its
-batch.
+A `Table` is a bag of rows sorted by an integer key. `rows_of` gives the rows of some keys and
+reads no more than it must; `ReadCounter` says how much that was, so that a test can hold the
+cost of a check to the size of its batch.
 """
 
 from __future__ import annotations
@@ -47,14 +46,12 @@ class Table(Protocol):
     def __len__(self) -> int: ...
 
     def rows_of(self, keys: Ints) -> Columns:
-        """The rows whose key is in ``keys`` (in any order, with or without repetition), sorted by
-        key.
+        """The rows whose key is in ``keys`` (in any order, with or without repetition), sorted
+        by key.
         """
 
     def degrees(self, keys: Ints) -> Ints:
-        """About how many rows each of the (ascending, distinct) ``keys`` has, without reading
-        them.
-        """
+        """About how many rows each of the (ascending, distinct) ``keys`` has, without reading them."""
 
     def scan(self) -> Iterator[Columns]:
         """Every row, in chunks, sorted by key within a file."""
@@ -105,8 +102,8 @@ def sorted_order(columns: Mapping[str, Column], key: str) -> Ints:
 
 
 def matching_rows(sorted_keys: Ints, wanted: Ints) -> Ints:
-    """The positions in ``sorted_keys`` of every occurrence of the ``wanted`` (ascending, distinct)
-    keys, ascending.
+    """The positions in ``sorted_keys`` of every occurrence of the ``wanted`` (ascending,
+    distinct) keys, ascending.
     """
     return ranges(*runs(sorted_keys, wanted))
 
@@ -118,9 +115,9 @@ def run_lengths(sorted_keys: Ints, wanted: Ints) -> Ints:
 
 
 def runs(sorted_keys: Ints, wanted: Ints) -> tuple[Ints, Ints]:
-    """Where the run of each of the ``wanted`` keys begins and ends among ``sorted_keys``; where it
-    would be, for one that is not
-    there. Most keys of most tables are there once."""
+    """Where the run of each of the ``wanted`` keys begins and ends among ``sorted_keys``; where
+    it would be, for one that is not there. Most keys of most tables are there once.
+    """
     low = sorted_keys.searchsorted(wanted)
     if not len(sorted_keys):
         return low, low
@@ -149,9 +146,8 @@ def take(column: Column, positions: Ints) -> Column:
 
 
 # pyarrow's own conversions from and to numpy import pandas where it is installed, and its `take`
-# all of its functions: half a
-# second, and a tenth, in a process that lives for one. Loading those functions costs as much as
-# 100,000 texts taken here, once.
+# all of its functions: half a second, and a tenth, in a process that lives for one. Loading those
+# functions costs as much as 100,000 texts taken here, once.
 
 _FEW, _NOT_MANY = 10_000, 25_000
 
@@ -172,9 +168,7 @@ def _few_texts(texts: pa.Array, positions: Ints) -> pa.Array:
 
 
 def letters_of(texts: pa.Array) -> tuple[npt.NDArray[np.uint8], Ints]:
-    """The bytes of ``texts``, one after another, and where each begins, with the end of the
-    last.
-    """
+    """The bytes of ``texts``, one after another, and where each begins, with the end of the last."""
     bounds, letters = _ends(texts)
     ends = bounds.astype(np.int64)
     return letters[ends[0] : ends[-1]], ends - ends[0]
@@ -232,8 +226,8 @@ def concatenate(parts: list[Columns], empty: Columns) -> Columns:
 
 def grown(column: npt.NDArray[Any], more: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """``column`` with ``more`` after it, in memory with room for a fourth beyond that: only the
-    last that came of a column may
-    grow further."""
+    last that came of a column may grow further.
+    """
     count, memory = len(column) + len(more), column.base
     if not isinstance(memory, np.ndarray) or len(memory) < count:
         memory = np.empty(count + count // 4 + 64, column.dtype)
@@ -251,15 +245,14 @@ def _joined(columns: list[Column]) -> Column:
 # --- distinct numbers and rows
 # ---------------------------------------------------------------------
 
-# : Up to so many numbers, Python's sets are faster than numpy, of which every call costs
-# microseconds: a batch of one assertion
-#: asks a hundred such questions.
+#: Up to so many numbers, Python's sets are faster than numpy, of which every call costs
+#: microseconds: a batch of one assertion asks a hundred such questions.
 TINY = 16
 
 
 def unique(values: Ints) -> Ints:
-    """The distinct ``values``, ascending. (numpy's own hashes first, which is slow where most are
-    distinct.)
+    """The distinct ``values``, ascending. (numpy's own hashes first, which is slow where most
+    are distinct.)
     """
     if len(values) <= TINY:
         return np.array(sorted(set(values.tolist())), values.dtype)
@@ -273,8 +266,8 @@ def unique(values: Ints) -> Ints:
 
 
 def distinct(values: Ints) -> tuple[Ints, Ints, Ints]:
-    """The distinct ``values``, ascending; which of them each is; and the position of one example of
-    each.
+    """The distinct ``values``, ascending; which of them each is; and the position of one example
+    of each.
     """
     if len(values) <= TINY:
         return _distinct_of_few(values)
@@ -291,8 +284,8 @@ def distinct(values: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def ranked(values: Ints) -> Ints:
-    """Numbers that are ordered as ``values`` are: each its rank among the distinct ones, where that
-    takes no sorting.
+    """Numbers that are ordered as ``values`` are: each its rank among the distinct ones, where
+    that takes no sorting.
     """
     return distinct(values)[1] if len(values) > TINY and _is_dense(values) else values
 
@@ -325,8 +318,8 @@ def _is_dense(values: Ints) -> bool:
 
 
 def least_by(group: Ints, values: Ints, count: int) -> Ints:
-    """The least of ``values`` in each of the groups 0 … ``count`` - 1; the greatest integer in one
-    that has none.
+    """The least of ``values`` in each of the groups 0 … ``count`` - 1; the greatest integer in
+    one that has none.
     """
     found = np.full(count, np.iinfo(np.int64).max, np.int64)
     np.minimum.at(found, group, values)
@@ -356,9 +349,10 @@ def is_in(values: Ints, among: Ints) -> npt.NDArray[np.bool_]:
 
 
 def positions(ordered: Ints, values: Ints) -> Ints:
-    """Where each of ``values`` would go into ``ordered``, before its equals. They are looked up in
-    order: one after another from
-    places that lie far apart of what no cache holds, each waits for memory."""
+    """Where each of ``values`` would go into ``ordered``, before its equals. They are looked up
+    in order: one after another from places that lie far apart of what no cache holds, each waits
+    for memory.
+    """
     if (
         len(values) <= _FEW_LOOKUPS
         or len(ordered) <= _IN_CACHE
@@ -400,8 +394,8 @@ def row_codes(*columns: Ints) -> Ints:
 
 def _narrowed(column: Ints, low: int, high: int) -> tuple[Ints, int, int]:
     """Smaller numbers in the same order as those of ``column``, which goes from ``low`` to
-    ``high``; the least of them, and their
-    range. Nodes come as those of a base, and far off those of a batch: it may do to close the gap.
+    ``high``; the least of them, and their range. Nodes come as those of a base, and far off
+    those of a batch: it may do to close the gap.
     """
     span = high - low
     if span < 1 << 62:

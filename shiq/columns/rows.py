@@ -1,6 +1,6 @@
 """The rows that an ABox has in each table of assertions, the numbers of class and property names
-there, and the
-hashes by which terms and literals are ordered and looked up."""
+there, and the hashes by which terms and literals are ordered and looked up.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from shiq.model import Assertion, Literal
 #: Kinds of pairs; + 1 where the node was named second.
 SAME, DIFFERENT = 0, 2
 
-# : The columns that say which assertion a row is. All tables are keyed by ``node``; a role is
-# 2·(number of its property), + 1 for
-#: the inverse; role assertions and pairs have a row at either end.
+#: The columns that say which assertion a row is. All tables are keyed by ``node``; a role is
+#: 2·(number of its property), + 1 for the inverse; role assertions and pairs have a row at either
+#: end.
 ROW_COLUMNS: dict[str, tuple[str, ...]] = {
     "class_assertions": ("node", "class"),
     "half_edges": ("node", "role", "neighbour"),
@@ -127,9 +127,9 @@ class Names:
         )
 
 
-# : Bits of what a store finds terms by, and of what tells literals apart before their texts are
-# read. What is found so is compared
-#: by its text: fewer bits cost a few comparisons, more bits cannot be compressed.
+#: Bits of what a store finds terms by, and of what tells literals apart before their texts are
+#: read. What is found so is compared by its text: fewer bits cost a few comparisons, more bits
+#: cannot be compressed.
 TERM_BITS, LITERAL_BITS = 40, 16
 
 
@@ -157,7 +157,7 @@ def literal_key(literals: Iterable[Literal]) -> Ints:
 
 
 def literal_text(literal: Literal) -> str:
-    """Lexical form, datatype and language, with U+0000 between them: what literals are ordered and
-    hashed by.
+    """Lexical form, datatype and language, with U+0000 between them: what literals are ordered
+    and hashed by.
     """
     return f"{literal.lexical}\0{literal.datatype}\0{literal.language}"

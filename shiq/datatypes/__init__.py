@@ -2,11 +2,9 @@
 restrictions.
 
 From lexical form to answer: `lexical` and `datatype_map` read literals; `reals`, `strings`,
-`calendars` and `durations` are
-the value spaces (over `intervals`, `characters`, `regular`, `patterns`); `ranges` makes formulas of
-data ranges; `cells`,
-`worlds` and `setting` split the value space; `successors` (with `integer_program`), `question` and
-`theory` answer; `proxies`
+`calendars` and `durations` are the value spaces (over `intervals`, `characters`, `regular`,
+`patterns`); `ranges` makes formulas of data ranges; `cells`, `worlds` and `setting` split the
+value space; `successors` (with `integer_program`), `question` and `theory` answer; `proxies`
 re-encodes.
 
 >>> from shiq.model import XSD, Literal

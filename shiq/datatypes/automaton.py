@@ -1,11 +1,9 @@
 """Regular sets decided by derivatives.
 
-The derivatives of an expression are the states of a deterministic automaton, built only as far as a
-question needs it. A question
-that would take more than `FUEL` steps is left undecided (None); all automata of one question share
-these
-(`shiq.datatypes.fuel`).
-Source: Brzozowski, *Derivatives of Regular Expressions*, JACM 1964.
+The derivatives of an expression are the states of a deterministic automaton, built only as far
+as a question needs it. A question that would take more than `FUEL` steps is left undecided
+(None); all automata of one question share these (`shiq.datatypes.fuel`). Source: Brzozowski,
+*Derivatives of Regular Expressions*, JACM 1964.
 
 >>> from shiq.datatypes.regular import sequence, text
 >>> word = sequence(text("a"), choice([text("b"), text("c")]))
@@ -36,8 +34,8 @@ from shiq.datatypes.regular import (
 
 class Automaton:
     """The automaton of one expression, built as it is walked. Its letters are the blocks of
-    characters that no class of the
-    expression tells apart."""
+    characters that no class of the expression tells apart.
+    """
 
     def __init__(self, start: Regex) -> None:
         self.start = start
@@ -159,9 +157,7 @@ class Automaton:
         return None if found and limit > 1 else int(found)
 
     def _closed_form(self, limit: float) -> float | None:
-        """The count where lengths alone decide, by the sum of a geometric series; None
-        elsewhere.
-        """
+        """The count where lengths alone decide, by the sum of a geometric series; None elsewhere."""
         if not is_length(self.start):
             return None
         letters = size(self.start.parts[0].parts[0])
@@ -208,8 +204,8 @@ class Automaton:
         return edges
 
     def _short_strings(self, limit: float, budget: int) -> float | None:
-        """``limit`` if there are so many strings among the shortest, within ``budget`` steps; else
-        None.
+        """``limit`` if there are so many strings among the shortest, within ``budget`` steps;
+        else None.
         """
         layer: dict[Regex, float] = {self.start: 1}
         total: float = 0

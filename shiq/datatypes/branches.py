@@ -1,12 +1,11 @@
 """Whether a regular set has a string at all, without the subset construction where nothing is
 complemented.
 
-The derivative of an expression is a union; each of its branches is followed by itself (Antimirov,
-*Partial Derivatives of Regular
-Expressions and Finite Automaton Constructions*, TCS 1996). Complements alone are still made
-deterministic. ``(a|b)*a(a|b){25}``
-has 27 branches, where its automaton has 2^26 states. Branches that may be nearest to the end of a
-string come first.
+The derivative of an expression is a union; each of its branches is followed by itself
+(Antimirov, *Partial Derivatives of Regular Expressions and Finite Automaton Constructions*, TCS
+1996). Complements alone are still made deterministic. ``(a|b)*a(a|b){25}`` has 27 branches,
+where its automaton has 2^26 states. Branches that may be nearest to the end of a string come
+first.
 
 >>> from shiq.datatypes.patterns import read_pattern
 >>> from shiq.datatypes.automaton import Automaton

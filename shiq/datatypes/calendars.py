@@ -1,12 +1,10 @@
-"""The calendar datatypes: where their values lie on the time line, and how many there are between
-two instants.
+"""The calendar datatypes: where their values lie on the time line, and how many there are
+between two instants.
 
-A value is a local position and a time zone offset in minutes, or no offset. Positions are seconds
-from 0001-01-01T00:00:00 of
-the proleptic Gregorian calendar (with a year 0, as XSD 1.1 has it). Values with the same instant
-but different offsets are
-equal and not identical; values with and without offset are ordered only if they are so for every
-offset from -14:00 to +14:00.
+A value is a local position and a time zone offset in minutes, or no offset. Positions are
+seconds from 0001-01-01T00:00:00 of the proleptic Gregorian calendar (with a year 0, as XSD 1.1
+has it). Values with the same instant but different offsets are equal and not identical; values
+with and without offset are ordered only if they are so for every offset from -14:00 to +14:00.
 Source: OWL 2 structural specification, 4.7; XSD 1.1 part 2, 3.3.7 to 3.3.15, D.2.1 and E.3.4
 (timeOnTimeline).
 """
@@ -23,8 +21,8 @@ from shiq.datatypes.intervals import ALL, NONE, Cut, Intervals, Segment, above, 
 from shiq.datatypes.reals import bounded
 
 DAY: Final = 86_400
-# : The offset that the spread of "no time zone" reaches in either direction, in seconds, and in
-# minutes.
+#: The offset that the spread of "no time zone" reaches in either direction, in seconds, and in
+#: minutes.
 SPREAD: Final = 14 * 3600
 OFFSETS: Final = range(-840, 841)
 
@@ -33,8 +31,8 @@ Moment: TypeAlias = tuple[Fraction | int, int | None]
 
 
 def days_before(year: int, month: int, day: int) -> int:
-    """Days from 0001-01-01 to a date of the proleptic Gregorian calendar; months beyond 12 or below
-    1 carry over.
+    """Days from 0001-01-01 to a date of the proleptic Gregorian calendar; months beyond 12 or
+    below 1 carry over.
     """
     year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
     before = year - 1
@@ -65,11 +63,11 @@ def days_in_month(year: int, month: int) -> int:
 
 @dataclass(frozen=True)
 class Calendar:
-    """One calendar datatype. ``place``: the position of the value with a given index, increasing;
-    None where the key is the
-    position itself and positions are dense. ``first``/``last``: the least and greatest index (or
-    position), if any; ``pace``:
-    mean seconds from one index to the next."""
+    """One calendar datatype. ``place``: the position of the value with a given index,
+    increasing; None where the key is the position itself and positions are dense.
+    ``first``/``last``: the least and greatest index (or position), if any; ``pace``: mean
+    seconds from one index to the next.
+    """
 
     name: str
     place: Callable[[int], int] | None = None
@@ -149,8 +147,8 @@ CALENDARS: Final[dict[str, Calendar]] = {
 
 @dataclass(frozen=True, slots=True)
 class MomentSet:
-    """Values of one calendar type: ``local`` positions of those without offset, ``zoned`` instants
-    of those with one.
+    """Values of one calendar type: ``local`` positions of those without offset, ``zoned``
+    instants of those with one.
     """
 
     calendar: Calendar

@@ -1,12 +1,10 @@
 """The value space split into the cells that some data ranges generate.
 
 Values that a question names (in enumerations or assertions) are taken out first and stand for
-themselves. What is left is
-split, space by space, by the value sets that occur; the values of one cell then lie in the same
-ranges and are
-interchangeable, so that only their number matters. All spaces in which nothing occurs, and the
-values beyond all known
-datatypes, make up one infinite cell.
+themselves. What is left is split, space by space, by the value sets that occur; the values of
+one cell then lie in the same ranges and are interchangeable, so that only their number matters.
+All spaces in which nothing occurs, and the values beyond all known datatypes, make up one
+infinite cell.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Sets of characters (code points) as sorted, disjoint, inclusive ranges; the classes that XML and
-XSD name.
+"""Sets of characters (code points) as sorted, disjoint, inclusive ranges; the classes that XML
+and XSD name.
 
-Source: XML 1.1 for ``Char`` (of which XML 1.0's is a subset; XSD 1.1 leaves the choice open), XML
-1.0 fifth edition for
-names, XSD 1.1 part 2 appendix G for the escapes. Unicode categories are those of the running
-Python.
+Source: XML 1.1 for ``Char`` (of which XML 1.0's is a subset; XSD 1.1 leaves the choice open),
+XML 1.0 fifth edition for names, XSD 1.1 part 2 appendix G for the escapes. Unicode categories
+are those of the running Python.
 """
 
 from __future__ import annotations
@@ -147,8 +146,8 @@ def _categories() -> dict[str, Ranges]:
 
 @cache
 def category(name: str) -> Ranges | None:
-    """The characters of a general category ("Lu") or group of categories ("L"); None if there is no
-    such category.
+    """The characters of a general category ("Lu") or group of categories ("L"); None if there is
+    no such category.
     """
     table = _categories()
     if name == "Cs" or len(name) not in (1, 2):

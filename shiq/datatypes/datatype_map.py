@@ -88,8 +88,8 @@ _PREFIXES: Final = {"xsd": owl.XSD, "rdf": owl.RDF, "owl": owl.OWL, "rdfs": owl.
 
 @dataclass(frozen=True)
 class KnownType:
-    """A datatype: where its values live, which they are, how they are read (None: it has no lexical
-    forms) and its facets.
+    """A datatype: where its values live, which they are, how they are read (None: it has no
+    lexical forms) and its facets.
     """
 
     name: str
@@ -228,11 +228,11 @@ def _expand(name: str) -> str:
     return _PREFIXES[prefix] + local
 
 
-# : The OWL 2 datatype map and the other XSD types, by IRI, but for rdf:PlainLiteral (see `PARTS`)
-# and rdfs:Literal.
+#: The OWL 2 datatype map and the other XSD types, by IRI, but for rdf:PlainLiteral (see `PARTS`)
+#: and rdfs:Literal.
 TYPES: Final[dict[str, KnownType]] = {_expand(t.name): t for t in _known_types()}
-# : The datatypes whose value space is a union of others; they are read, and take facets, part by
-# part.
+#: The datatypes whose value space is a union of others; they are read, and take facets, part by
+#: part.
 PARTS: Final[dict[str, tuple[str, ...]]] = {PLAIN_LITERAL: (owl.XSD + "string", LANG_STRING)}
 KNOWN_FACETS: Final[dict[str, frozenset[str]]] = {
     **{iri: t.facets for iri, t in TYPES.items()},
@@ -328,8 +328,8 @@ def facet_set(datatype: str, facet: str, literal: owl.Literal) -> ValueSet:
     """The values of the space of ``datatype`` (one of `TYPES`) that satisfy one of its facets.
 
     The facet's value may be any literal of the same space, also where XSD asks for one of the
-    datatype itself: the order is
-    that of the space. Raises `FacetError` or `UndecidedFacetError`.
+    datatype itself: the order is that of the space. Raises `FacetError` or
+    `UndecidedFacetError`.
     """
     known = TYPES[datatype]
     short = facet.rpartition("#")[2]

@@ -1,13 +1,10 @@
 """Durations: (months, seconds) under a partial order.
 
-Two durations are compared by adding each to four reference instants: one is below the other if it
-is so all four times, equal
-if it is equal all four times, otherwise they are incomparable. For a fixed number of months a facet
-therefore
-leaves an interval of seconds, and beyond some number of months every bound is decided; that makes
-counting exact.
-Source: XSD 1.1 part 2, 3.3.6 and E.3.3. (P400Y and P146097D are equal by that definition and not
-identical.)
+Two durations are compared by adding each to four reference instants: one is below the other if
+it is so all four times, equal if it is equal all four times, otherwise they are incomparable.
+For a fixed number of months a facet therefore leaves an interval of seconds, and beyond some
+number of months every bound is decided; that makes counting exact. Source: XSD 1.1 part 2, 3.3.6
+and E.3.3. (P400Y and P146097D are equal by that definition and not identical.)
 """
 
 from __future__ import annotations

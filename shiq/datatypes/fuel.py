@@ -1,8 +1,7 @@
 """The budget that the automata of one question share.
 
-Each automaton alone ends after its steps, but a question about m patterns has up to 2^m cells with
-an automaton each. So what
-they may take together is bounded too.
+Each automaton alone ends after its steps, but a question about m patterns has up to 2^m cells
+with an automaton each. So what they may take together is bounded too.
 
 >>> with shared_fuel() as outer, shared_fuel() as inner:
 ...     outer is inner
@@ -26,8 +25,8 @@ class OutOfFuelError(Exception):
 
 class Fuel:
     """Steps that are left. ``is_spent``: a step was wanted that was not there any more;
-    ``ran_out``: an automaton was given up,
-    for these steps or for its share of them."""
+    ``ran_out``: an automaton was given up, for these steps or for its share of them.
+    """
 
     __slots__ = ("is_spent", "left", "ran_out")
 
@@ -58,8 +57,8 @@ def current_fuel() -> Fuel:
 
 @contextmanager
 def shared_fuel() -> Iterator[Fuel]:
-    """Give one budget to all automata that are walked inside; a question within a question has the
-    outer one's.
+    """Give one budget to all automata that are walked inside; a question within a question has
+    the outer one's.
     """
     outer = _current.get()
     if outer is not None:

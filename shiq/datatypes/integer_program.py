@@ -1,8 +1,8 @@
 """Small integer programs, exactly: is there x ≥ 0, integral, with all rows met?
 
 Fraction simplex (phase one only, Bland's rule) with branch and bound. The programs here have a
-handful of rows, and their
-relaxations are integral nearly always, so that neither needs to be clever.
+handful of rows, and their relaxations are integral nearly always, so that neither needs to be
+clever.
 
 >>> one_value_each, three_of_the_first = ({0: 1, 1: 1}, 4), ({0: 1}, 3)
 >>> feasible([one_value_each], [three_of_the_first, ({1: 1}, 2)])
@@ -66,8 +66,8 @@ def _relaxed(uppers: list[Row], lowers: list[Row]) -> dict[int, Fraction] | None
     width, height = len(variables), len(uppers) + len(lowers)
     column = {variable: j for j, variable in enumerate(variables)}
     # Tableau columns: variables, one slack or surplus per row, right-hand side. Each row's basic
-    # variable is its slack, or for
-    # a lower row an artificial variable (numbered from width + height) that phase one drives to 0.
+    # variable is its slack, or for a lower row an artificial variable (numbered from width +
+    # height) that phase one drives to 0.
     table: list[list[Fraction]] = []
     basis: list[int] = []
     for number, (row, bound) in enumerate((*uppers, *lowers)):

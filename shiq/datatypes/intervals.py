@@ -1,9 +1,8 @@
 """Subsets of a linear order that are finite unions of intervals.
 
 A set is the list of *cuts* at which membership changes, read from -∞ upwards. A cut (v, 0) lies
-just below v, (v, 1) just
-above it, so open and closed ends need no case distinctions and every Boolean operation is one
-merge.
+just below v, (v, 1) just above it, so open and closed ends need no case distinctions and every
+Boolean operation is one merge.
 
 >>> unit = at_least(0).meet(at_most(1))
 >>> [unit.has(x) for x in (-1, 0, 1, 2)]

@@ -1,9 +1,8 @@
 """From lexical forms to values, one reader per datatype.
 
-A reader takes a lexical form and gives the key of its value, or raises `LexicalError`. White space
-is not collapsed: RDF
-takes the lexical form as it stands. Source: XSD 1.1 part 2, section 3; OWL 2 structural
-specification, section 4.
+A reader takes a lexical form and gives the key of its value, or raises `LexicalError`. White
+space is not collapsed: RDF takes the lexical form as it stands. Source: XSD 1.1 part 2, section
+3; OWL 2 structural specification, section 4.
 """
 
 from __future__ import annotations
@@ -242,9 +241,7 @@ def _offset(zone: str | None) -> int | None:
 
 
 def read_duration(kind: str, lexical: str) -> Duration:
-    """``kind``: "months" or "seconds" for the subtypes with only these fields, "" for
-    xsd:duration.
-    """
+    """``kind``: "months" or "seconds" for the subtypes with only these fields, "" for xsd:duration."""
     parts = _DURATION.fullmatch(lexical)
     if not parts or (kind == "months" and "T" in lexical) or (kind == "months" and parts[4]):
         raise LexicalError
@@ -259,8 +256,8 @@ def read_duration(kind: str, lexical: str) -> Duration:
     )
 
 
-# : Space and reader by datatype, for the datatypes whose lexical forms are their own; derived types
-# are in `datatype_map`.
+#: Space and reader by datatype, for the datatypes whose lexical forms are their own; derived types
+#: are in `datatype_map`.
 READERS: Final[dict[str, tuple[str, Reader]]] = {
     "xsd:integer": (REAL, read_integer),
     "xsd:decimal": (REAL, read_decimal),

@@ -1,10 +1,8 @@
 """The regular expressions of XSD, read into regular sets.
 
 They differ from Python's: they always match whole strings; ``^`` and ``$`` stand for themselves;
-there are no
-backreferences, lazy quantifiers or groups without capture; classes can be subtracted
-(``[a-z-[aeiou]]``).
-Source: XSD 1.1 part 2, appendix G.
+there are no backreferences, lazy quantifiers or groups without capture; classes can be
+subtracted (``[a-z-[aeiou]]``). Source: XSD 1.1 part 2, appendix G.
 
 >>> from shiq.datatypes.automaton import Automaton
 >>> [Automaton(read_pattern(r"[A-Z]{2}\\d+|x?")).accepts(s) for s in ("AB12", "x", "", "AB", "xAB1")]
@@ -39,16 +37,16 @@ class PatternError(Exception):
 
 
 class UndecidedPatternError(Exception):
-    """The pattern is legal, or may be, but it asks for what is not provided (a Unicode block, great
-    length).
+    """The pattern is legal, or may be, but it asks for what is not provided (a Unicode block,
+    great length).
     """
 
 
 def read_pattern(pattern: str) -> Regex:
     """The set of strings of XML characters that match ``pattern``.
 
-    Raises `PatternError` where it is malformed, `UndecidedPatternError` where it cannot be followed
-    exactly.
+    Raises `PatternError` where it is malformed, `UndecidedPatternError` where it cannot be
+    followed exactly.
     """
     if len(pattern) > _LONGEST:
         raise UndecidedPatternError(f"the pattern is longer than {_LONGEST} characters")
@@ -154,8 +152,8 @@ class _Reader:
         return _legal(_single(character))
 
     def escaped(self) -> tuple[Ranges, str]:
-        """Reads what follows a backslash: the class, and the character if the escape stands for a
-        single one.
+        """Reads what follows a backslash: the class, and the character if the escape stands for
+        a single one.
         """
         letter = self.take()
         if letter in "pP":

@@ -1,11 +1,10 @@
 """Integers in place of literals, for a reasoner that must not see ours.
 
-The value space is split into the cells that the ranges generate; each named value gets an integer,
-each other cell a block of
-them, as long as the cell has values, up to the number that one element may need. What lies in no
-block stands for the rest of
-the values, in spaces of which no range speaks: as many as there are. A range becomes a union of
-blocks, or the complement of one.
+The value space is split into the cells that the ranges generate; each named value gets an
+integer, each other cell a block of them, as long as the cell has values, up to the number that
+one element may need. What lies in no block stands for the rest of the values, in spaces of which
+no range speaks: as many as there are. A range becomes a union of blocks, or the complement of
+one.
 """
 
 from __future__ import annotations
@@ -26,9 +25,8 @@ _INTEGER = owl.Datatype(owl.XSD + "integer")
 class Proxies:
     """``range`` and ``literal`` give what to say instead, in xsd:integer alone.
 
-    The Boolean operations are kept: the complement of a proxied range stands for the complement of
-    the range, and rdfs:Literal
-    for itself.
+    The Boolean operations are kept: the complement of a proxied range stands for the complement
+    of the range, and rdfs:Literal for itself.
     """
 
     range: Mapping[owl.DataRange, owl.DataRange]

@@ -1,9 +1,8 @@
 """One satisfiability question of `DataTheory`, from the quick ways out to the search over worlds.
 
-An element's asserted values, with the properties that lead to them, meet its ≥ and ≤ restrictions.
-Values and restrictions
-that no shared property connects do not matter to each other and are left out. THEORY, "Deciding a
-shape without a JVM": data.
+An element's asserted values, with the properties that lead to them, meet its ≥ and ≤
+restrictions. Values and restrictions that no shared property connects do not matter to each
+other and are left out. THEORY, "Deciding a shape without a JVM": data.
 """
 
 from __future__ import annotations
@@ -108,9 +107,9 @@ class Question:
         return (None if unclear and not joined else True), unclear
 
     def decided(self) -> bool | None:
-        """The answer for a part, or for several that are open each by itself: they may contradict
-        each other by what they leave
-        open."""
+        """The answer for a part, or for several that are open each by itself: they may
+        contradict each other by what they leave open.
+        """
         self._read_values()
         self._drop_unconnected()
         self._drop_met()
@@ -120,9 +119,8 @@ class Question:
 
     def _parts(self) -> list[Part]:
         """The question, taken apart: properties hang together where one need, or a disjointness,
-        speaks of both. What one
-        part does to the values in play no other part can notice (`successors`: one value serves any
-        number of properties).
+        speaks of both. What one part does to the values in play no other part can notice
+        (`successors`: one value serves any number of properties).
         """
         limited = {limit.property for limit in self.at_most} | {
             p for ps in self.forbidden.values() for p in ps
@@ -237,8 +235,8 @@ class Question:
         self.at_least = kept
 
     def _without_needs(self) -> bool | None:
-        """Decides where there are asserted values alone, by counting; None if opaque values leave
-        that open.
+        """Decides where there are asserted values alone, by counting; None if opaque values
+        leave that open.
         """
         doubtful = self._may_clash_if_equal()
         for limit in self.at_most:

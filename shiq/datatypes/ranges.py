@@ -1,11 +1,10 @@
 """Data ranges as Boolean formulas over value sets.
 
 Datatype definitions are unfolded; a restricted datatype becomes one value set. What has no fixed
-meaning (an unknown
-datatype, a malformed restriction, a pattern that cannot be followed) becomes an *unknown* leaf: an
-arbitrary set, of which
-only this is assumed, that it holds the literals typed with it.
-Source: OWL 2 structural specification, sections 7 and 9.4; THEORY, "The add set": data.
+meaning (an unknown datatype, a malformed restriction, a pattern that cannot be followed) becomes
+an *unknown* leaf: an arbitrary set, of which only this is assumed, that it holds the literals
+typed with it. Source: OWL 2 structural specification, sections 7 and 9.4; THEORY, "The add set":
+data.
 """
 
 from __future__ import annotations
@@ -76,9 +75,7 @@ EVERY_VALUE = And(())
 
 @dataclass(frozen=True, slots=True)
 class RangeFormula:
-    """A data range as a formula, what is wrong with it, and the datatypes in it that are not
-    known.
-    """
+    """A data range as a formula, what is wrong with it, and the datatypes in it that are not known."""
 
     formula: Formula
     malformed: str | None
@@ -185,8 +182,8 @@ class _Reader:
         return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
     def restricted(self, iri: str, data_range: owl.DatatypeRestriction) -> Formula:
-        """One datatype of `TYPES` under the facets of ``data_range``; without those facets that it
-        does not know it is empty.
+        """One datatype of `TYPES` under the facets of ``data_range``; without those facets that
+        it does not know it is empty.
         """
         known = TYPES[iri]
         values = known.values
@@ -255,8 +252,8 @@ def evaluate(formula: Formula, truth: Callable[[Leaf], bool | None]) -> bool | N
 
 
 def holds(formula: Formula, value: DataValue) -> bool | None:
-    """Whether ``value`` lies in ``formula`` whatever its unknown leaves are; None if that depends
-    on them.
+    """Whether ``value`` lies in ``formula`` whatever its unknown leaves are; None if that
+    depends on them.
     """
 
     def truth(leaf: Leaf) -> bool | None:

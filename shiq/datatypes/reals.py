@@ -1,12 +1,10 @@
 """owl:real and its subsets, and the two floating-point formats, as exact value sets.
 
 The reals are four layers: integers, decimals that are not integers, rationals that are not
-decimals, and the rest; a bound
-cuts all of them alike. Floating-point values are ranked, so that a bound cuts a finite range of
-integers; -0 and 0 have two
-ranks (they are not identical) but every bound takes both or neither (they are equal), and NaN is
-beyond every bound.
-Source: OWL 2 structural specification, 4.1 and 4.2; XSD 1.1 part 2, 3.3.3 to 3.3.5.
+decimals, and the rest; a bound cuts all of them alike. Floating-point values are ranked, so that
+a bound cuts a finite range of integers; -0 and 0 have two ranks (they are not identical) but
+every bound takes both or neither (they are equal), and NaN is beyond every bound. Source: OWL 2
+structural specification, 4.1 and 4.2; XSD 1.1 part 2, 3.3.3 to 3.3.5.
 """
 
 from __future__ import annotations
@@ -122,9 +120,8 @@ BINARY64 = FloatFormat(53, -1074, 0x7FF0000000000000)
 def rank(negative: bool, magnitude: Fraction, form: FloatFormat) -> int:
     """The rank of the value of ``form`` nearest to ±magnitude, ties to even, overflow to infinity.
 
-    Ranks are the bit patterns of the non-negative values, and from -1 (for -0) downwards those of
-    the negative ones.
-    Source: XSD 1.1 part 2, floatingPointRound.
+    Ranks are the bit patterns of the non-negative values, and from -1 (for -0) downwards those
+    of the negative ones. Source: XSD 1.1 part 2, floatingPointRound.
     """
     bits = 0
     if magnitude:
@@ -164,8 +161,8 @@ class FloatSet:
 
 
 def floats_bounded(facet: str, bound: int, form: FloatFormat) -> FloatSet:
-    """The values of ``form`` that satisfy a min/max facet with this rank; none at all if the bound
-    is NaN.
+    """The values of ``form`` that satisfy a min/max facet with this rank; none at all if the
+    bound is NaN.
     """
     if bound == form.nan:
         return FloatSet(form, NONE, False)

@@ -16,9 +16,9 @@ from shiq.datatypes.characters import Ranges, ranges_of
 
 
 class Regex:
-    """An interned node: ``kind`` with ``parts`` (nodes, character ranges or numbers). No string of
-    it is shorter than
-    ``shortest``."""
+    """An interned node: ``kind`` with ``parts`` (nodes, character ranges or numbers). No string
+    of it is shorter than ``shortest``.
+    """
 
     __slots__ = ("__weakref__", "kind", "nullable", "parts", "serial", "shortest")
     kind: str
@@ -124,8 +124,8 @@ def both(parts: Iterable[Regex]) -> Regex:
 
 
 def _merge_lengths(parts: list[Regex]) -> list[Regex]:
-    """One repetition for all repetitions of the same characters, and for complements of such: they
-    only bound the length.
+    """One repetition for all repetitions of the same characters, and for complements of such:
+    they only bound the length.
     """
     spans: dict[Regex, list[tuple[int, float]]] = {}
     for node in parts:

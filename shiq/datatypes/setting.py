@@ -1,9 +1,8 @@
-"""What a question about data ranges plays out on: the named values, the cells, and the worlds over
-them.
+"""What a question about data ranges plays out on: the named values, the cells, and the worlds
+over them.
 
-Every question (a size, a satisfiability, proxies) is asked of the same things: some formulas, and
-the values that it names
-besides those in their enumerations.
+Every question (a size, a satisfiability, proxies) is asked of the same things: some formulas,
+and the values that it names besides those in their enumerations.
 """
 
 from __future__ import annotations
@@ -64,8 +63,8 @@ class Ground:
 
     def signatures(self, cell: Cell) -> tuple[int, ...]:
         """Which formulas can hold together at a value of ``cell`` that no question names: a bit
-        mask for each way in which the
-        unknown sets may contain it."""
+        mask for each way in which the unknown sets may contain it.
+        """
         found = self._signatures.get(cell)
         if found is None:
             masks = {self._mask(cell_truth(cell, inside)) for inside in subsets(self.unknown)}
@@ -119,8 +118,8 @@ class Setting:
         return worlds(self.known, self.opaque, self.cells, self.ground.unknown, self.own)
 
     def count(self, cell: Cell, limit: float, world: Sequence[Element]) -> float | None:
-        """min(number of values of ``cell`` that no element of ``world`` is, limit); negative if the
-        world has too many.
+        """min(number of values of ``cell`` that no element of ``world`` is, limit); negative if
+        the world has too many.
         """
         fresh = sum(element.cell is cell for element in world)
         found = cell.count(limit + fresh, self.known)
@@ -128,9 +127,7 @@ class Setting:
 
 
 def unanimous(answers: Iterable[float | None]) -> float | None:
-    """The common answer of all worlds; None if two differ, one is None, there are none or too
-    many.
-    """
+    """The common answer of all worlds; None if two differ, one is None, there are none or too many."""
     common: float | None = None
     for number, answer in enumerate(answers):
         if answer is None or number >= MOST_WORLDS or (number and answer != common):

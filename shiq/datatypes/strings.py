@@ -1,10 +1,10 @@
 """Sets of strings, of strings with language tags, of IRIs and of octet sequences, all as regular
 sets.
 
-A string with a tag is kept as string NUL tag, so that facets on either part are regular conditions.
-Octet sequences are
-strings of characters below 256; IRIs are strings of their own space.
-Source: OWL 2 structural specification, 4.3, 4.5, 4.6; rdf:PlainLiteral, section 3; RFC 4647, 3.3.2.
+A string with a tag is kept as string NUL tag, so that facets on either part are regular
+conditions. Octet sequences are strings of characters below 256; IRIs are strings of their own
+space. Source: OWL 2 structural specification, 4.3, 4.5, 4.6; rdf:PlainLiteral, section 3; RFC
+4647, 3.3.2.
 """
 
 from __future__ import annotations
@@ -113,9 +113,7 @@ def _automaton(node: Regex) -> Automaton:
 
 
 def length_facet(low: int, high: int | None, universe: Regex) -> Regex:
-    """The members of ``universe`` of ``low`` to ``high`` characters, the language tag not
-    counted.
-    """
+    """The members of ``universe`` of ``low`` to ``high`` characters, the language tag not counted."""
     return on_strings(
         repeat(characters(OCTET if universe is OCTETS else CHAR), low, high), universe
     )

@@ -1,12 +1,10 @@
 """Whether one element can have enough data successors and not too many.
 
 Each value is given a label: the data properties that lead to it, closed upwards under ⊑*. A
-*supply* is a number of values
-that lie in the same ranges and carry the same asserted label. A need (≥n p.D) wants values of D
-with p in their label, a limit
-(≤n q.E) bounds those of E with q in it. Labels made of what the needs ask for suffice, so the
-question is a small integer
-program; needs that share no limited or disjoint property are decided one by one.
+*supply* is a number of values that lie in the same ranges and carry the same asserted label. A
+need (≥n p.D) wants values of D with p in their label, a limit (≤n q.E) bounds those of E with q
+in it. Labels made of what the needs ask for suffice, so the question is a small integer program;
+needs that share no limited or disjoint property are decided one by one.
 """
 
 from __future__ import annotations
@@ -46,9 +44,9 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Supply:
-    """``count`` values with the same ``signature`` (bits of the ranges they lie in), all carrying
-    ``label``, none may be
-    reached by ``forbidden`` properties."""
+    """``count`` values with the same ``signature`` (bits of the ranges they lie in), all
+    carrying ``label``, none may be reached by ``forbidden`` properties.
+    """
 
     signature: int
     count: float
@@ -105,8 +103,8 @@ def _groups(
     supplies: Sequence[Supply],
     disjoint: frozenset[tuple[str, str]],
 ) -> list[tuple[list[DataNeed], bool]]:
-    """The needs, joined where a limited, forbidden or disjoint property connects them; True for one
-    that none touches.
+    """The needs, joined where a limited, forbidden or disjoint property connects them; True for
+    one that none touches.
     """
     touched = {limit.property for limit in limits} | {p for s in supplies for p in s.forbidden}
     marks = []

@@ -1,9 +1,9 @@
-"""The datatype reasoner: values, membership, sizes, and whether one element's data restrictions can
-be met together.
+"""The datatype reasoner: values, membership, sizes, and whether one element's data restrictions
+can be met together.
 
-Answers are exact; None means that an answer rests on something opaque or is not decided here. What
-plays a question out is loaded
-when one is asked: membership, all that most checks need, goes without.
+Answers are exact; None means that an answer rests on something opaque or is not decided here.
+What plays a question out is loaded when one is asked: membership, all that most checks need,
+goes without.
 
 >>> from shiq.model import XSD, DataComplementOf, Datatype
 >>> theory, byte = DataTheory(), Datatype(XSD + "byte")
@@ -91,22 +91,20 @@ class DataTheory:
         return None if a.is_opaque or b.is_opaque else False
 
     def identity(self, literal: Literal) -> Hashable:
-        """A key of what ``literal`` denotes: literals have the same one iff `same` holds of
-        them.
-        """
+        """A key of what ``literal`` denotes: literals have the same one iff `same` holds of them."""
         value = self.value(literal)
         return literal if isinstance(value, IllTyped) else value
 
     def is_vague(self, literal: Literal) -> bool:
-        """Whether `same` has no answer for ``literal`` and any other value: it denotes nothing, or
-        its datatype is unknown.
+        """Whether `same` has no answer for ``literal`` and any other value: it denotes nothing,
+        or its datatype is unknown.
         """
         value = self.value(literal)
         return isinstance(value, IllTyped) or value.is_opaque
 
     def contains(self, range: DataRange, literal: Literal) -> bool | None:
-        """Whether the value of ``literal`` lies in ``range``; False if it is ill-typed, None if not
-        decided.
+        """Whether the value of ``literal`` lies in ``range``; False if it is ill-typed, None if
+        not decided.
         """
         return self._members.made((range, literal), lambda: self._contains(range, literal))
 
@@ -115,9 +113,9 @@ class DataTheory:
         return False if isinstance(value, IllTyped) else holds(self.formula(range), value)
 
     def cell(self, literal: Literal, ranges: Sequence[DataRange]) -> Hashable:
-        """In which of ``ranges`` ``literal`` lies: literals of one cell are interchangeable, each
-        by itself. One that denotes
-        nothing, or is not decided, has a cell of its own."""
+        """In which of ``ranges`` ``literal`` lies: literals of one cell are interchangeable,
+        each by itself. One that denotes nothing, or is not decided, has a cell of its own.
+        """
         row = tuple(self.contains(range, literal) for range in ranges)
         return literal if None in row or isinstance(self.value(literal), IllTyped) else row
 
@@ -131,16 +129,15 @@ class DataTheory:
         return self.reading(range).formula
 
     def unknown_datatypes(self, range: DataRange) -> frozenset[str]:
-        """The datatypes in ``range`` (unfolded, enumerated literals included) that nothing defines:
-        they are opaque.
+        """The datatypes in ``range`` (unfolded, enumerated literals included) that nothing
+        defines: they are opaque.
         """
         return self.reading(range).unknown_datatypes
 
     def malformed(self, range: DataRange) -> str | None:
-        """What is wrong with ``range``: a facet that does not go with its datatype, an ill-typed or
-        incomparable facet
-        value, an ill-typed enumerated literal, a cyclic definition. What is malformed is treated as
-        an unknown set.
+        """What is wrong with ``range``: a facet that does not go with its datatype, an ill-typed
+        or incomparable facet value, an ill-typed enumerated literal, a cyclic definition. What
+        is malformed is treated as an unknown set.
         """
         return self.reading(range).malformed
 
@@ -190,8 +187,8 @@ class DataTheory:
     # --- questions ----------------------------------------------------------------------------
 
     def ground(self, formulas: Collection[Formula]) -> Ground:
-        """The cells and enumerated values that follow from ``formulas`` alone, remembered for each
-        set of formulas.
+        """The cells and enumerated values that follow from ``formulas`` alone, remembered for
+        each set of formulas.
         """
         from shiq.datatypes.setting import Ground
 
@@ -200,8 +197,8 @@ class DataTheory:
     def setting(
         self, formulas: Collection[Formula], named: Collection[DataValue]
     ) -> Setting | None:
-        """The setting of a question about ``formulas`` and the values ``named``; None if it is too
-        large.
+        """The setting of a question about ``formulas`` and the values ``named``; None if it is
+        too large.
         """
         from shiq.datatypes.cells import TooManyError
         from shiq.datatypes.setting import Setting
@@ -222,13 +219,11 @@ class DataTheory:
         """Whether one element can have data successors so that all restrictions and (negative)
         assertions on it hold.
 
-        ``values``/``negative``: (data property, literal) asserted to hold, or not to hold, of the
-        element. The hierarchy ⊑*
-        and the disjointness of data properties count, and so do owl:topDataProperty and
-        owl:bottomDataProperty. An
-        ill-typed literal in either makes it False. True and False are exact; None: it rests on
-        something opaque or undecided.
-        Source: THEORY, "Deciding a shape without a JVM": data.
+        ``values``/``negative``: (data property, literal) asserted to hold, or not to hold, of
+        the element. The hierarchy ⊑* and the disjointness of data properties count, and so do
+        owl:topDataProperty and owl:bottomDataProperty. An ill-typed literal in either makes it
+        False. True and False are exact; None: it rests on something opaque or undecided. Source:
+        THEORY, "Deciding a shape without a JVM": data.
         """
         key = (frozenset(at_least), frozenset(at_most), frozenset(values), frozenset(negative))
         with self._fuelled(key):
@@ -241,8 +236,8 @@ class DataTheory:
         values: Collection[tuple[str, Literal]],
         negative: Collection[tuple[str, Literal]] = (),
     ) -> Part:
-        """A part of a question that `satisfiable` answers with False or None, which by itself has
-        that answer.
+        """A part of a question that `satisfiable` answers with False or None, which by itself
+        has that answer.
         """
         from shiq.datatypes.question import union
 
@@ -257,10 +252,9 @@ class DataTheory:
 
     @contextmanager
     def _fuelled(self, parts: Collection[Collection[Any]]) -> Iterator[None]:
-        """Give a question about ``parts`` one budget for all its automata (`shared_fuel`). Where it
-        is used up, what was found
-        meanwhile about smaller questions is forgotten: asked by themselves, they have a budget of
-        their own.
+        """Give a question about ``parts`` one budget for all its automata (`shared_fuel`). Where
+        it is used up, what was found meanwhile about smaller questions is forgotten: asked by
+        themselves, they have a budget of their own.
         """
         with shared_fuel() as fuel:
             yield
@@ -284,8 +278,7 @@ class DataTheory:
         that sees only these.
 
         ``largest``: at least the number of data successors that one element may need. None if a
-        literal is ill-typed, or a
-        membership, size or identity is not decided.
+        literal is ill-typed, or a membership, size or identity is not decided.
         """
         from shiq.datatypes.proxies import make_proxies
 

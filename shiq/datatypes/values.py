@@ -1,13 +1,11 @@
 """Data values, and the parts of the data domain that they live in.
 
 The value spaces of the OWL 2 datatype map fall into pairwise disjoint *spaces*, mostly one per
-primitive datatype: owl:real
-(with all decimals and integers) is one; the strings, and the strings with language tags, which
-together make up
-rdf:PlainLiteral, are two. A value is a space and a key; two values are identical, in the sense of
-OWL 2 (structural
-specification, section 4), iff both agree. Order and equality, which only facets use, belong to the
-value sets of each space.
+primitive datatype: owl:real (with all decimals and integers) is one; the strings, and the
+strings with language tags, which together make up rdf:PlainLiteral, are two. A value is a space
+and a key; two values are identical, in the sense of OWL 2 (structural specification, section 4),
+iff both agree. Order and equality, which only facets use, belong to the value sets of each
+space.
 """
 
 from __future__ import annotations
@@ -29,8 +27,8 @@ BASE64: Final = "base64Binary"
 XML: Final = "XMLLiteral"
 DURATION: Final = "duration"
 OPAQUE: Final = "opaque"
-# : The space of an unknown datatype that is read by form (`shiq.model.axioms.BY_FORM`) is this with
-# its IRI.
+#: The space of an unknown datatype that is read by form (`shiq.model.axioms.BY_FORM`) is this with
+#: its IRI.
 FORMS_OF: Final = "forms of "
 
 
@@ -39,14 +37,12 @@ class DataValue:
     """An element of the data domain; ``==`` is identity of values.
 
     ``key`` by ``space``: ``real`` an int or, where it is not whole, a Fraction;
-    ``double``/``float`` the rank among all values
-    of that format (-0 below 0, NaN above INF); ``text``, ``uri`` and ``XMLLiteral`` a string;
-    ``tagged`` string, NUL, language
-    tag; the binary spaces a str of characters below 256; ``boolean`` a bool; calendar spaces (index
-    or seconds, time zone
-    offset in minutes or None); ``duration`` (months, seconds); ``opaque`` (datatype IRI, lexical
-    form, language), of which
-    nothing else is known; the forms of a datatype (lexical form, language).
+    ``double``/``float`` the rank among all values of that format (-0 below 0, NaN above INF);
+    ``text``, ``uri`` and ``XMLLiteral`` a string; ``tagged`` string, NUL, language tag; the
+    binary spaces a str of characters below 256; ``boolean`` a bool; calendar spaces (index or
+    seconds, time zone offset in minutes or None); ``duration`` (months, seconds); ``opaque``
+    (datatype IRI, lexical form, language), of which nothing else is known; the forms of a
+    datatype (lexical form, language).
     """
 
     space: str
@@ -59,8 +55,8 @@ class DataValue:
 
 @dataclass(frozen=True, slots=True)
 class IllTyped:
-    """What a literal denotes whose lexical form its datatype does not have: nothing. ``reason`` is
-    for people.
+    """What a literal denotes whose lexical form its datatype does not have: nothing. ``reason``
+    is for people.
     """
 
     reason: str

@@ -1,10 +1,8 @@
 """The cases that what is unknown leaves open.
 
 An opaque value may be equal to another value in play, or be any other value; an unknown set may
-hold any value. A *world*
-fixes that for the values in play: which of them are equal, and in which of the sets each lies. A
-question has an answer if
-every world gives the same one.
+hold any value. A *world* fixes that for the values in play: which of them are equal, and in
+which of the sets each lies. A question has an answer if every world gives the same one.
 """
 
 from __future__ import annotations
@@ -20,9 +18,9 @@ from shiq.datatypes.values import DataValue
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One value of a world: the known or opaque values that are this one; the cell it lies in, if
-    no known value says where;
-    the unknown sets that hold it."""
+    """One value of a world: the known or opaque values that are this one; the cell it lies in,
+    if no known value says where; the unknown sets that hold it.
+    """
 
     names: frozenset[DataValue]
     cell: Cell | None = None
@@ -71,8 +69,8 @@ def worlds(
     unknown: Sequence[Unknown],
     own: Mapping[DataValue, Formula],
 ) -> Iterator[list[Element]]:
-    """Every way to fix the values in play; ``own`` gives the range that an opaque value surely lies
-    in, that of its datatype.
+    """Every way to fix the values in play; ``own`` gives the range that an opaque value surely
+    lies in, that of its datatype.
     """
     start = [Element(frozenset([value])) for value in known]
     for placed in _placements(start, list(opaque), cells):

@@ -1,8 +1,8 @@
-"""A canonical text of assertions: the same whatever their individuals and literals are called, and
-in whatever order they stand.
+"""A canonical text of assertions: the same whatever their individuals and literals are called,
+and in whatever order they stand.
 
-What stays: classes, properties, the datatypes of literals, and which individuals and literals are
-the same.
+What stays: classes, properties, the datatypes of literals, and which individuals and literals
+are the same.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import TypeAlias
 from shiq.canonical import canonical_order, places
 from shiq.explanation.parsed import TYPE, TripleLine
 
-# : A line with numbers for its individuals and literals: (predicate, fixed class or datatype,
-# subject, object or -1).
+#: A line with numbers for its individuals and literals: (predicate, fixed class or datatype,
+#: subject, object or -1).
 Row: TypeAlias = tuple[str, str, int, int]
 
 
 def rows_of(lines: Sequence[TripleLine]) -> tuple[tuple[Row, ...], tuple[str, ...]]:
-    """``lines`` with their individuals and literals numbered as they are first met; and these, by
-    number.
+    """``lines`` with their individuals and literals numbered as they are first met; and these,
+    by number.
     """
     numbers: dict[str, int] = {}
     rows: list[Row] = []
@@ -35,8 +35,8 @@ def rows_of(lines: Sequence[TripleLine]) -> tuple[tuple[Row, ...], tuple[str, ..
 
 
 def canonical_rows(rows: Sequence[Row]) -> tuple[tuple[Row, ...], tuple[int, ...]]:
-    """``rows`` renumbered and sorted, equal for rows that are equal up to numbering and order; and
-    the new number of each.
+    """``rows`` renumbered and sorted, equal for rows that are equal up to numbering and order;
+    and the new number of each.
     """
     count = 1 + max((max(s, o) for _, _, s, o in rows), default=-1)
     place = places(

@@ -45,8 +45,8 @@ class ConflictGroup:
 
 class ExplainedConflicts:
     """Conflicts with their patterns and sentences, worked out once for all that are equal up to
-    renaming. ``labels``: as known
-    (IRI to label), or told apart already."""
+    renaming. ``labels``: as known (IRI to label), or told apart already.
+    """
 
     def __init__(
         self, conflicts: Sequence[Conflict], labels: Labels | Mapping[str, str] | None = None

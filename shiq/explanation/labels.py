@@ -22,8 +22,8 @@ _BUILT_IN = {
 }
 _PREFIXES = {OWL: "owl:", RDF: "rdf:", RDFS: "rdfs:", XSD: "xsd:"}
 _PIECES = re.compile(r"[^#/]+")
-# : What readers make of the label of a blank node: before it the input, the snapshot where there is
-# one, and the file's number.
+#: What readers make of the label of a blank node: before it the input, the snapshot where there is
+#: one, and the file's number.
 _SCOPED = re.compile(r"_:(?:[id](?:\d+\.)?|[at](?:\d+x)?)(\d+)x*\.(.+)")
 _TELLING = re.compile(r"[^\W\d_]")
 
@@ -32,10 +32,9 @@ class Labels:
     """Names of IRIs: the label of ``known`` (rdfs:label, skos:prefLabel) if there is one, else a
     readable local name.
 
-    ``terms``: IRIs that are used beside each other (a vocabulary, the individuals of a conflict):
-    where two of them would have
-    the same name, each gets more of its IRI. Characters that cannot be shown are replaced; nothing
-    is escaped for any format.
+    ``terms``: IRIs that are used beside each other (a vocabulary, the individuals of a
+    conflict): where two of them would have the same name, each gets more of its IRI. Characters
+    that cannot be shown are replaced; nothing is escaped for any format.
     """
 
     def __init__(self, known: Mapping[str, str] | None = None, terms: Iterable[str] = ()) -> None:
@@ -49,8 +48,8 @@ class Labels:
         return self._name(iri, 1) if found is None else found
 
     def among(self, terms: Iterable[str]) -> Labels:
-        """These labels with ``terms`` told apart from each other, and from the terms that are told
-        apart already.
+        """These labels with ``terms`` told apart from each other, and from the terms that are
+        told apart already.
         """
         more = {term for term in terms if term not in self._names}
         if not more:
@@ -109,8 +108,8 @@ def _as_written(node: str, pieces: int) -> str:
 
 
 def _local(iri: str, pieces: int) -> str:
-    """The last ``pieces`` pieces of the path of ``iri``, and as many more as it takes until there
-    is a word among them.
+    """The last ``pieces`` pieces of the path of ``iri``, and as many more as it takes until
+    there is a word among them.
     """
     path = iri.split("://", 1)[-1] if "://" in iri else iri
     found = _PIECES.findall(path)

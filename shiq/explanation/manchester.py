@@ -1,7 +1,7 @@
 """Axioms and assertions in the manner of OWL 2 Manchester syntax, with labels.
 
-Keywords are those of the W3C note on the syntax; names are labels, so that the text is for reading,
-not for parsing.
+Keywords are those of the W3C note on the syntax; names are labels, so that the text is for
+reading, not for parsing.
 
 >>> from shiq.explanation.labels import Labels
 >>> manchester("SubClassOf(<urn:A> ObjectSomeValuesFrom(<urn:r> ObjectComplementOf(<urn:B>)))")
@@ -42,8 +42,8 @@ _PLAIN_NAME = re.compile(r"\S+\Z")
 
 
 def manchester(text: str, labels: Labels | None = None) -> str:
-    """``text``, one axiom in functional syntax or one N-Triples line, in Manchester syntax; itself
-    if it is neither.
+    """``text``, one axiom in functional syntax or one N-Triples line, in Manchester syntax;
+    itself if it is neither.
     """
     labels = labels or Labels()
     line = line_of(text)

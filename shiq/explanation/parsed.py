@@ -51,9 +51,7 @@ def literal_of(text: str) -> owl.Literal:
 
 
 def assertion_of(line: TripleLine) -> owl.Assertion:
-    """What a triple by itself says; one of a class expression says nothing that makes sense
-    alone.
-    """
+    """What a triple by itself says; one of a class expression says nothing that makes sense alone."""
     subject = term_of(line.subject)
     if line.object.startswith('"'):
         return owl.DataPropertyAssertion(
@@ -71,9 +69,7 @@ def assertion_of(line: TripleLine) -> owl.Assertion:
 
 @lru_cache(maxsize=65536)
 def axiom_of(text: str) -> owl.Axiom | owl.Assertion | None:
-    """The axiom, or assertion, that ``text`` in functional syntax says; None if it cannot be
-    read.
-    """
+    """The axiom, or assertion, that ``text`` in functional syntax says; None if it cannot be read."""
     try:
         reading = parse_functional(f"Ontology({text})", "axiom", "", verbatim=True)
     except ShiqError:

@@ -1,10 +1,9 @@
 """What conflicts with one cause have in common, and the story of each.
 
 The cause of a conflict is what its proof (`shiq.explanation.proof`) needs from the last fact on
-that all of it rests on. Whoever
-is a SeismicSurvey contradicts the ontology, however it came to be one: asserted, by a domain, by a
-range. Where no single fact
-carries the contradiction, the cause is the whole conflict.
+that all of it rests on. Whoever is a SeismicSurvey contradicts the ontology, however it came to
+be one: asserted, by a domain, by a range. Where no single fact carries the contradiction, the
+cause is the whole conflict.
 """
 
 from __future__ import annotations
@@ -43,14 +42,11 @@ _PLACE = re.compile(f"{PLACE}(\\d+)\ue001")
 @dataclass(frozen=True, slots=True)
 class Pattern:
     """``id``: stable over runs, "<rule or 'conflict'>-<8 hex digits of a hash of the canonical
-    text>"; ``rule``: the OWL 2 RL
-    rule of the last step (cax-dw, prp-fp, cls-maxc2, …), "" where none fits; ``title``: few words,
-    for a row of a table;
-    ``axioms``: functional syntax, sorted; ``manchester``: the same in Manchester syntax with
-    labels; ``sentence``: plain English,
-    in general. ``names``: of the terms in the axioms, sorted, and ``facts``: how many assertions it
-    takes, for what tells it from
-    others (`shiq.explanation.titles.told_apart`).
+    text>"; ``rule``: the OWL 2 RL rule of the last step (cax-dw, prp-fp, cls-maxc2, …), "" where
+    none fits; ``title``: few words, for a row of a table; ``axioms``: functional syntax, sorted;
+    ``manchester``: the same in Manchester syntax with labels; ``sentence``: plain English, in
+    general. ``names``: of the terms in the axioms, sorted, and ``facts``: how many assertions it
+    takes, for what tells it from others (`shiq.explanation.titles.told_apart`).
 
     Which assertions were inserted and which were there does not count, so that a pattern met
     tonight is the one of old data.
@@ -87,8 +83,8 @@ class PatternStory:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A conflict without the names in it: ``key``, and its ``terms`` (N-Triples) as they are first
-    met.
+    """A conflict without the names in it: ``key``, and its ``terms`` (N-Triples) as they are
+    first met.
     """
 
     key: Key
@@ -198,8 +194,9 @@ def _place_name(term: str, labels: Labels) -> str:
 
 def cause_of(proof: Proof) -> Proof:
     """The part of ``proof`` that is the cause: from the classes on that directly lead to the
-    contradiction, however an individual
-    came to be in them; and of that, from the last fact on that all of it goes through."""
+    contradiction, however an individual came to be in them; and of that, from the last fact on
+    that all of it goes through.
+    """
     if any(step.cases for step in proof.steps):
         return proof
     cut = _from(proof, _cut(proof))
@@ -225,8 +222,8 @@ def _from(proof: Proof, facts: Sequence[Fact]) -> Proof:
 
 def _cut(proof: Proof) -> list[Fact]:
     """The facts below the contradiction: named classes one inclusion away from it, or given by a
-    domain or range, else what was
-    asserted."""
+    domain or range, else what was asserted.
+    """
     steps = {step.fact: step for step in proof.steps}
     found: dict[Fact, None] = {}
     stack: list[tuple[Fact, bool]] = [(premise, True) for premise in reversed(proof.last.premises)]

@@ -51,8 +51,8 @@ _BOUNDS = ("minInclusive", "maxInclusive", "minExclusive", "maxExclusive")
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """What individuals and literals are called in a text; ``in_general``: literals are only called
-    by their kind.
+    """What individuals and literals are called in a text; ``in_general``: literals are only
+    called by their kind.
     """
 
     individual: Callable[[str], str]
@@ -239,9 +239,7 @@ def range_noun(range: Any, labels: Labels) -> str:
 
 
 def plain_literal(literal: owl.Literal) -> str:
-    """A literal as people write it: numbers and dates bare, the rest in quotes; long ones are
-    cut.
-    """
+    """A literal as people write it: numbers and dates bare, the rest in quotes; long ones are cut."""
     text = "".join(c if c.isprintable() else " " for c in literal.lexical)
     if len(text) > 80:
         text = text[:77] + "…"
@@ -299,8 +297,8 @@ def fact(value: owl.Assertion, names: Naming, labels: Labels) -> str:
 
 
 def _linked(subject: str, name: str, other: str) -> str:
-    """A sentence: a property of this name leads from one to the other, with the verb that the name
-    has or needs.
+    """A sentence: a property of this name leads from one to the other, with the verb that the
+    name has or needs.
     """
     if _is_noun(name):
         return f"{subject} has {other} as its “{name}”"

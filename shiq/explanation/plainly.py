@@ -15,8 +15,8 @@ from shiq.model import Assertion
 
 
 def plainly(text: str, labels: Labels) -> str:
-    """What the axiom ``text``, in functional syntax, says; in Manchester syntax what is no axiom or
-    cannot be read.
+    """What the axiom ``text``, in functional syntax, says; in Manchester syntax what is no axiom
+    or cannot be read.
     """
     value = axiom_of(text)
     if value is None or isinstance(value, Assertion):

@@ -1,12 +1,11 @@
 """From the assertions and axioms of a conflict to its contradiction, step by step.
 
-Forward chaining with the rules of OWL 2 RL, beyond them with witnesses for ∃ and ≥, and with cases
-for ⊔ and ≤. What needs more
-than that (data ranges without values, large conflicts) has no proof here; the conflict is right all
-the same.
+Forward chaining with the rules of OWL 2 RL, beyond them with witnesses for ∃ and ≥, and with
+cases for ⊔ and ≤. What needs more than that (data ranges without values, large conflicts) has no
+proof here; the conflict is right all the same.
 
-Source: OWL 2 Web Ontology Language Profiles, section 4.3, tables 4 to 9, whose rule ids the steps
-carry.
+Source: OWL 2 Web Ontology Language Profiles, section 4.3, tables 4 to 9, whose rule ids the
+steps carry.
 """
 
 from __future__ import annotations
@@ -31,9 +30,8 @@ def prove(
     depths: Sequence[int] = (0, 1, DEEPEST),
 ) -> Proof | None:
     """A short proof that ``assertions`` and ``axioms`` contradict each other, or None if none is
-    found here. ``depths``: of
-    witnesses and cases, one after the other; 0 for none of either, which is fast with thousands of
-    axioms too.
+    found here. ``depths``: of witnesses and cases, one after the other; 0 for none of either,
+    which is fast with thousands of axioms too.
     """
     given = tuple(dict.fromkeys(_plain(a) for a in assertions))
     if len(given) > MOST_FACTS // 4:
@@ -61,9 +59,9 @@ def _plain(assertion: owl.Assertion) -> owl.Assertion:
 
 
 class _Chain(AxiomRules):
-    """One search. ``depth``: how many witnesses behind each other, and cases inside each other, are
-    looked at. ``is_cut_short``:
-    whether it ended at a limit."""
+    """One search. ``depth``: how many witnesses behind each other, and cases inside each other,
+    are looked at. ``is_cut_short``: whether it ended at a limit.
+    """
 
     is_cut_short: bool = False
 

@@ -1,7 +1,7 @@
 """A conflict told in plain English: what the data says, what follows, and why that cannot be.
 
-The text holds places for individuals and literals, so that one story serves all conflicts that are
-equal up to renaming.
+The text holds places for individuals and literals, so that one story serves all conflicts that
+are equal up to renaming.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def told(
     names: Naming,
     labels: Labels,
 ) -> str:
-    """The story of ``given`` (assertions, each behind how its sentence begins; "" for a plain one)
-    and ``axioms``.
+    """The story of ``given`` (assertions, each behind how its sentence begins; "" for a plain
+    one) and ``axioms``.
     """
     return _Story(names, labels).whole(given, axioms, proof)
 

@@ -29,8 +29,8 @@ def node_of(line: TripleLine) -> str:
 
 
 def assertions_of(texts: Sequence[str]) -> tuple[tuple[int, owl.Assertion], ...]:
-    """The assertions of ``texts``, each behind the place of its first line; what cannot be read is
-    left out.
+    """The assertions of ``texts``, each behind the place of its first line; what cannot be read
+    is left out.
     """
     found: dict[int, owl.Assertion] = {}
     together: dict[str, tuple[int, list[TripleLine]]] = {}

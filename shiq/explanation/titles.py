@@ -21,15 +21,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# : Names that a title is told apart by, letters of a sentence that does it, and those by which
-# titles have to differ.
+#: Names that a title is told apart by, letters of a sentence that does it, and those by which
+#: titles have to differ.
 _NAMES, _LETTERS, _SEEN = 3, 80, 150
 
 
 def title(proof: Proof | None, core: owl.Assertion | None, labels: Labels) -> str:
-    """What is impossible, named after ``core``, the fact that it all comes from, if there is
-    one.
-    """
+    """What is impossible, named after ``core``, the fact that it all comes from, if there is one."""
     if proof is None or not isinstance(proof.last.fact, Clash):
         return "contradiction"
     what = _what(proof, labels)
@@ -114,11 +112,10 @@ def _what(proof: Proof, labels: Labels) -> str:
 
 
 def told_apart(patterns: Sequence[Pattern]) -> list[Pattern]:
-    """``patterns``, in their order, with a title for each id that no other id has. It follows from
-    what they are, not from their
-    order: the names that others do not have, how many facts it takes, what is said of it alone, and
-    where all of that is the same
-    its id."""
+    """``patterns``, in their order, with a title for each id that no other id has. It follows
+    from what they are, not from their order: the names that others do not have, how many facts
+    it takes, what is said of it alone, and where all of that is the same its id.
+    """
     by_id = {p.id: p for p in reversed(patterns)}
     ids = sorted(by_id)
     found = {id: by_id[id].title for id in ids}

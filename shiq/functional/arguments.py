@@ -1,5 +1,5 @@
-"""Arguments of the constructs of functional-style syntax: what a place takes, and the model value
-that it becomes.
+"""Arguments of the constructs of functional-style syntax: what a place takes, and the model
+value that it becomes.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ class RefusedConstruct(Exception):
 
 @dataclass(frozen=True)
 class DifferentMembers:
-    """A list of distinct individuals that are different from each other: too many for an assertion
-    a pair.
+    """A list of distinct individuals that are different from each other: too many for an
+    assertion a pair.
     """
 
     individuals: tuple[str, ...]
 
 
 class Iri(str):
-    """An IRI. ``kind``: what the syntax itself says that it names ("IRI": nothing); "" where only
-    its place says so.
+    """An IRI. ``kind``: what the syntax itself says that it names ("IRI": nothing); "" where
+    only its place says so.
     """
 
     __slots__ = ()
@@ -85,9 +85,9 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class AnnotationAxiom:
-    """An axiom about annotations: no logical meaning. ``properties`` are the annotation properties
-    that it is about; ``subject``
-    and ``value``: of an assertion."""
+    """An axiom about annotations: no logical meaning. ``properties`` are the annotation
+    properties that it is about; ``subject`` and ``value``: of an assertion.
+    """
 
     properties: tuple[str, ...]
     subject: str = ""

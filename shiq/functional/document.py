@@ -1,8 +1,8 @@
 """One ontology document, read: its axioms and assertions with their lines, what it declares,
 annotates and imports.
 
-`DocumentBuilder` sorts what a reader makes of the items of a document, in whatever syntax they were
-written.
+`DocumentBuilder` sorts what a reader makes of the items of a document, in whatever syntax they
+were written.
 """
 
 from __future__ import annotations
@@ -41,15 +41,12 @@ _SIGNATURE_FIELDS = {
 @dataclass(frozen=True)
 class Document:
     """One ontology document; axioms and assertions come with the line that they begin on.
-    ``signature`` is what is declared, and
-    what axioms (not assertions) use; ``annotations``: (line, property, subject, value);
-    ``of_annotations``: the other axioms on
-    annotation properties, as (line, keyword, properties); ``properties``: (kind, IRI, line, number)
-    of what is declared to be an
-    "object", "data" or "annotation" property, or stands as such in annotations and assertions:
-    where first, and how often;
-    ``apart``: (line, individuals that are different from each other), which are not among the
-    assertions.
+    ``signature`` is what is declared, and what axioms (not assertions) use; ``annotations``:
+    (line, property, subject, value); ``of_annotations``: the other axioms on annotation
+    properties, as (line, keyword, properties); ``properties``: (kind, IRI, line, number) of what
+    is declared to be an "object", "data" or "annotation" property, or stands as such in
+    annotations and assertions: where first, and how often; ``apart``: (line, individuals that
+    are different from each other), which are not among the assertions.
     """
 
     axioms: tuple[tuple[int, owl.Axiom], ...] = ()
@@ -90,9 +87,9 @@ class Document:
 
 
 class DocumentBuilder:
-    """Sort the items of the document ``source`` into axioms, assertions, declarations, annotations
-    and leftovers, and count each
-    in the ledger."""
+    """Sort the items of the document ``source`` into axioms, assertions, declarations,
+    annotations and leftovers, and count each in the ledger.
+    """
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -109,8 +106,8 @@ class DocumentBuilder:
         self.ledger: Counter[str] = Counter()
 
     def accept(self, value: Any, keyword: str, line: int, text: Callable[[], str]) -> None:
-        """Take in the value of an item that begins with ``keyword`` on ``line``; ``text`` gives how
-        it is written.
+        """Take in the value of an item that begins with ``keyword`` on ``line``; ``text`` gives
+        how it is written.
         """
         match value:
             case tuple():

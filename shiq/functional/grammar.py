@@ -47,11 +47,11 @@ _FEW = 8
 
 @dataclass(frozen=True)
 class ConstructRule:
-    """``make`` gets the ``fixed`` arguments one by one, then either the ``optional`` one if it is
-    there, or, as one tuple, all
-    further ones (``rest``, at least ``least`` of them). Axioms may begin with annotations.
-    ``verbatim`` makes of a text that was
-    written here what it was written of: a document may not say it."""
+    """``make`` gets the ``fixed`` arguments one by one, then either the ``optional`` one if it
+    is there, or, as one tuple, all further ones (``rest``, at least ``least`` of them). Axioms
+    may begin with annotations. ``verbatim`` makes of a text that was written here what it was
+    written of: a document may not say it.
+    """
 
     make: Callable[..., Any]
     fixed: tuple[Coercion, ...] = ()
@@ -95,9 +95,9 @@ def _axiom(
 
 
 def _disjoint(make: Callable[..., Any], *fixed: Coercion, rest: Coercion) -> ConstructRule:
-    """Makes disjointness: duplicates are dropped, as section 2.1 asks; a single member is refused,
-    since it may have been meant
-    to contradict itself. RDF can say that it does, so a text written of RDF is taken as it stands.
+    """Makes disjointness: duplicates are dropped, as section 2.1 asks; a single member is
+    refused, since it may have been meant to contradict itself. RDF can say that it does, so a
+    text written of RDF is taken as it stands.
     """
 
     def build(*arguments: Any) -> Any:
@@ -116,8 +116,8 @@ def _at_least_two(members: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _same(members: tuple[str, ...]) -> tuple[m.Assertion, ...]:
     # All pairs, though n - 1 say as much: an axiom that is deleted leaves no pair of its own, in
-    # whatever order it is written,
-    # and one about some of the members leaves all of them the same, as the whole axiom says.
+    # whatever order it is written, and one about some of the members leaves all of them the same,
+    # as the whole axiom says.
     if len(members) > MOST_DIFFERENT:
         raise RefusedConstruct(
             f"SameIndividual of {len(members)} is over the limit of {MOST_DIFFERENT}",
@@ -291,8 +291,8 @@ AXIOMS: dict[str, ConstructRule] = {
 
 
 def build(keyword: str, arguments: Sequence[object], *, verbatim: bool = False) -> Any:
-    """The value of ``keyword(arguments)``; "" is a group. ``verbatim``: see `ConstructRule`. Raises
-    `RefusedConstruct`.
+    """The value of ``keyword(arguments)``; "" is a group. ``verbatim``: see `ConstructRule`.
+    Raises `RefusedConstruct`.
     """
     if not keyword:
         return Group(tuple(arguments))

@@ -1,10 +1,9 @@
 """OWL/XML to axioms and assertions: the functional grammar with other brackets.
 
 The events of an XML parser, which knows lines and fetches nothing, become arguments of
-`shiq.functional.grammar`. What is wrong
-inside an axiom becomes a leftover, and reading goes on at the next axiom. Elements and attributes
-that OWL/XML does not have are
-refused, never passed over. Source: OWL 2 XML serialization, section 3.
+`shiq.functional.grammar`. What is wrong inside an axiom becomes a leftover, and reading goes on
+at the next axiom. Elements and attributes that OWL/XML does not have are refused, never passed
+over. Source: OWL 2 XML serialization, section 3.
 
 >>> axiom = '<SubClassOf><Class IRI="urn:A"/><Class IRI="urn:B"/></SubClassOf>'
 >>> text = f'<Ontology xmlns="http://www.w3.org/2002/07/owl#">{axiom}</Ontology>'
@@ -68,8 +67,8 @@ _NUMBER = re.compile(r"\+?[0-9]{1,18}")
 
 
 def read_owl_xml(data: bytes, source: str, base: str, scope: str) -> Document:
-    """Read the OWL/XML document ``data``, in UTF-8. A blank node ``_:x`` becomes ``_:{scope}.x``;
-    ``base`` is the document's IRI.
+    """Read the OWL/XML document ``data``, in UTF-8. A blank node ``_:x`` becomes
+    ``_:{scope}.x``; ``base`` is the document's IRI.
 
     Truncated or broken XML becomes a leftover with its line, after what stands before it.
     Raises: InputError for XML that is not OWL/XML, for entities that are no plain abbreviations,
@@ -95,9 +94,10 @@ class _EndOfHeader(Exception):
 
 
 class _Reader:
-    """One document while it is parsed. The first frame is the ontology; ``refused`` tells what is
-    wrong in the open item below
-    it, with its line, and the frames above the first are kept no more."""
+    """One document while it is parsed. The first frame is the ontology; ``refused`` tells what
+    is wrong in the open item below it, with its line, and the frames above the first are kept no
+    more.
+    """
 
     def __init__(
         self, data: bytes, source: str, base: str, scope: str, *, header_only: bool = False
@@ -202,9 +202,7 @@ class _Reader:
             del self.frames[2:]
 
     def end_of_tag(self) -> int:
-        """Where the element ends whose end is being told; that of an empty one is told behind
-        it.
-        """
+        """Where the element ends whose end is being told; that of an empty one is told behind it."""
         at = self.parser.CurrentByteIndex
         return (
             at
@@ -339,8 +337,8 @@ class _Reader:
 
 
 def _grouped(arguments: list[object]) -> list[object]:
-    """The arguments of HasKey: object and data properties stand in one row here, and in two groups
-    in the grammar.
+    """The arguments of HasKey: object and data properties stand in one row here, and in two
+    groups in the grammar.
     """
     first = next(
         (

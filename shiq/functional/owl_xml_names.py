@@ -22,8 +22,8 @@ _LANGUAGE = re.compile(LANGUAGE)
 
 @dataclass(slots=True)
 class XmlElement:
-    """An open element: ``values`` are its attributes, ``arguments`` what stood in it, ``language``
-    the xml:lang around it.
+    """An open element: ``values`` are its attributes, ``arguments`` what stood in it,
+    ``language`` the xml:lang around it.
     """
 
     name: str
@@ -59,10 +59,9 @@ class XmlNames:
     def iri(self, reference: str, base: str) -> str:
         """The absolute IRI that ``reference`` is, relative to ``base``. Raises: RefusedConstruct.
 
-        The OWL API cuts the base off an IRI that begins with it, and reads what is left behind the
-        base. XML Base resolves it:
-        ``/A`` is ``http://e.org/A`` for the base ``http://e.org/o``, not ``http://e.org/o/A``. The
-        writer's way counts.
+        The OWL API cuts the base off an IRI that begins with it, and reads what is left behind
+        the base. XML Base resolves it: ``/A`` is ``http://e.org/A`` for the base
+        ``http://e.org/o``, not ``http://e.org/o/A``. The writer's way counts.
         """
         text = reference.strip(BLANKS)
         try:

@@ -1,5 +1,5 @@
-"""Names of a document in functional-style syntax: prefixes as declared, and the IRIs and literals
-written with them.
+"""Names of a document in functional-style syntax: prefixes as declared, and the IRIs and
+literals written with them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ class Prefixes:
         self.declared: dict[str, str] = {}
 
     def resolve(self, kind: str, text: str) -> str:
-        """The IRI that a token of ``kind`` "iri" or "name" stands for. Raises
-        `RefusedConstruct`.
-        """
+        """The IRI that a token of ``kind`` "iri" or "name" stands for. Raises `RefusedConstruct`."""
         if kind == "iri":
             return text
         prefix, _, local = text.partition(":")

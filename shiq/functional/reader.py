@@ -1,8 +1,8 @@
 """Functional-style syntax to axioms and assertions, every axiom accounted for.
 
 A shift-reduce reader without recursion: an opening keyword is shifted, its closing parenthesis
-builds the value. What goes
-wrong inside an axiom becomes a leftover, and reading goes on at the next axiom.
+builds the value. What goes wrong inside an axiom becomes a leftover, and reading goes on at the
+next axiom.
 """
 
 from __future__ import annotations
@@ -36,12 +36,11 @@ _STARTS = {
 def parse_functional(text: str, source: str, scope: str, *, verbatim: bool = False) -> Reading:
     """The axioms and assertions of an OWL 2 document in functional-style syntax.
 
-    Axioms are handed on as they stand, those outside SHIQ(D) too: `shiq.profile.split_axioms` takes
-    these out once all sources
-    are together (whether a role is simple, or a datatype defined, may depend on another file). The
-    ledger counts axioms, not
-    triples. A blank node ``_:x`` becomes ``_:{scope}.x`` (``_:x`` for an empty scope).
-    ``verbatim``: the text was written here.
+    Axioms are handed on as they stand, those outside SHIQ(D) too: `shiq.profile.split_axioms`
+    takes these out once all sources are together (whether a role is simple, or a datatype
+    defined, may depend on another file). The ledger counts axioms, not triples. A blank node
+    ``_:x`` becomes ``_:{scope}.x`` (``_:x`` for an empty scope). ``verbatim``: the text was
+    written here.
 
     Raises: InputError, naming ``source``, for a text that is not functional-style syntax at all.
     """
@@ -75,10 +74,9 @@ def read_document(text: str, source: str, scope: str, *, verbatim: bool = False)
 
 @dataclass
 class _Item:
-    """The axiom being read. ``stack`` holds keywords with the arguments so far; once refused, only
-    ``depth`` is kept up.
-    ``swallowed`` tells where an axiom seems to begin inside its last string, and where that string
-    ends.
+    """The axiom being read. ``stack`` holds keywords with the arguments so far; once refused,
+    only ``depth`` is kept up. ``swallowed`` tells where an axiom seems to begin inside its last
+    string, and where that string ends.
     """
 
     keyword: str
@@ -109,8 +107,8 @@ class _Reader:
     # --- tokens ---
 
     def read_from(self, position: int) -> int | None:
-        """Reads on from ``position``; gives the place to resume at, if a missing quote hid axioms,
-        or None at the end.
+        """Reads on from ``position``; gives the place to resume at, if a missing quote hid
+        axioms, or None at the end.
         """
         self.resume = 0
         for token in tokens(self.text, position):

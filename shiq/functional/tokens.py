@@ -17,12 +17,11 @@ from typing import NamedTuple
 
 class Token(NamedTuple):
     """``kind`` is ``call`` (a keyword with its opening parenthesis), ``open``, ``close``,
-    ``equals``, ``iri``, ``name`` (an
-    abbreviated IRI), ``blank``, ``literal``, ``integer``, ``word`` or ``error``. ``text`` is the
-    content: an IRI without its
-    brackets, a literal's lexical form; for errors, what is wrong. ``suffix`` is a literal's
-    ``@tag``, or ``^^`` and its datatype
-    as written."""
+    ``equals``, ``iri``, ``name`` (an abbreviated IRI), ``blank``, ``literal``, ``integer``,
+    ``word`` or ``error``. ``text`` is the content: an IRI without its brackets, a literal's
+    lexical form; for errors, what is wrong. ``suffix`` is a literal's ``@tag``, or ``^^`` and
+    its datatype as written.
+    """
 
     kind: str
     text: str
@@ -85,8 +84,8 @@ def _suffix_pattern() -> re.Pattern[str]:
 
 
 def tokens(text: str, position: int = 0) -> Iterator[Token]:
-    """The tokens of ``text`` from ``position`` on; white space and comments are passed over. Never
-    fails: see `Token`.
+    """The tokens of ``text`` from ``position`` on; white space and comments are passed over.
+    Never fails: see `Token`.
     """
     position = _SKIP.match(text, position).end()  # type: ignore[union-attr]  # _GAP matches the empty string
     while position < len(text):

@@ -36,10 +36,9 @@ _SPACE, _OPEN, _CLOSE = _Text(" "), _Text("("), _Text(")")
 def axiom_text(value: owl.Axiom | owl.Assertion | owl.ClassExpression | owl.DataRange) -> str:
     """``value`` in functional-style syntax; `parse_functional` gives it back.
 
-    A blank node keeps its scope in its label (`shiq.ntriples.blank_term`). Iterative, so that deep
-    nesting is fine.
-    Raises: ValueError for an IRI with characters that no IRI has, since the syntax has no escapes
-    for them.
+    A blank node keeps its scope in its label (`shiq.ntriples.blank_term`). Iterative, so that
+    deep nesting is fine. Raises: ValueError for an IRI with characters that no IRI has, since
+    the syntax has no escapes for them.
     """
     written: list[str] = []
     stack: list[object] = [value]
@@ -70,9 +69,8 @@ def ontology_text(axioms: Iterable[owl.Axiom], assertions: Iterable[owl.Assertio
     ``assertions``.
 
     It says to a reasoner what the values mean. Readers of this syntax hold members of a
-    disjointness as a set, so a member that
-    occurs twice, which contradicts itself, is written as what it means; trivial axioms with a
-    single member are left out.
+    disjointness as a set, so a member that occurs twice, which contradicts itself, is written as
+    what it means; trivial axioms with a single member are left out.
     """
     values: list[owl.Axiom | owl.Assertion] = [*axioms, *assertions]
     declarations: dict[str, None] = {}
@@ -137,9 +135,9 @@ def literal_text(value: owl.Literal) -> str:
 
 
 def declared_term(part: object) -> tuple[str, str] | None:
-    """The kind and IRI by which ``part`` is declared: an entity, a named individual, the datatype
-    of a literal. None for anything
-    else, and for what is built in."""
+    """The kind and IRI by which ``part`` is declared: an entity, a named individual, the
+    datatype of a literal. None for anything else, and for what is built in.
+    """
     if isinstance(part, _ENTITIES):
         return None if is_reserved(part.iri) else (type(part).__name__, part.iri)
     if isinstance(part, str) and not part.startswith("_:"):
@@ -171,9 +169,7 @@ def _disjoint(
 
 
 def _plain(value: owl.Axiom | owl.Assertion) -> list[owl.Axiom | owl.Assertion]:
-    """``value`` as axioms of the same meaning in which no set has a member twice, or a single
-    one.
-    """
+    """``value`` as axioms of the same meaning in which no set has a member twice, or a single one."""
     match value:
         case (
             owl.EquivalentClasses(members)

@@ -1,11 +1,9 @@
 """The OWL 2 structural model, restricted to what SHIQ(D) can say, as frozen values.
 
 Types carry the names of the OWL 2 structural specification. What SHIQ(D) cannot say is still a
-value
-(`ObjectOneOf`, `ObjectHasSelf`, `SubObjectPropertyChain`, ...), so that it can be named, counted
-and refused; nothing is dropped.
-An axiom is a value about classes, properties and datatypes; an assertion is a value about
-individuals.
+value (`ObjectOneOf`, `ObjectHasSelf`, `SubObjectPropertyChain`, ...), so that it can be named,
+counted and refused; nothing is dropped. An axiom is a value about classes, properties and
+datatypes; an assertion is a value about individuals.
 
 >>> SubClassOf(Class("urn:A"), ObjectSomeValuesFrom(ObjectProperty("urn:r"), Class("urn:B")))
 SubClassOf(sub=Class(iri='urn:A'), sup=ObjectSomeValuesFrom(property=ObjectProperty(iri='urn:r'), filler=Class(iri='urn:B')))
@@ -45,8 +43,8 @@ class Signature:
 
     @property
     def open_properties(self) -> frozenset[str]:
-        """Properties that count as object and as data property: nothing says which of the two they
-        are.
+        """Properties that count as object and as data property: nothing says which of the two
+        they are.
         """
         return self.object_properties & self.data_properties
 
@@ -66,8 +64,7 @@ class TBox:
     """Axioms in the order read, without duplicates, and the vocabulary they are about.
 
     doubtful: axioms, and assertions of the same sources, that only some readings of the ontology
-    have (THEORY, "Axioms in
-    doubt"). Of axioms outside SHIQ(D) they are not among ``axioms``.
+    have (THEORY, "Axioms in doubt"). Of axioms outside SHIQ(D) they are not among ``axioms``.
     """
 
     axioms: tuple[Axiom, ...] = ()

@@ -141,8 +141,8 @@ class DatatypeDefinition:
     range: DataRange
 
 
-# : "Defined" where every unknown datatype is a value space of its own, whose values are its lexical
-# forms.
+#: "Defined" where every unknown datatype is a value space of its own, whose values are its lexical
+#: forms.
 BY_FORM: Final = "urn:shiq:unknown-datatypes-by-form"
 READ_BY_FORM: Final = DatatypeDefinition(Datatype(BY_FORM), TOP_DATATYPE)
 

@@ -42,8 +42,7 @@ class Literal:
     """A literal as written: lexical form, datatype IRI, language tag (lower case; "" for none).
 
     A plain literal has datatype xsd:string; one with a tag has rdf:langString. Nothing is
-    normalised, so that an ill-typed
-    literal can be shown as it came.
+    normalised, so that an ill-typed literal can be shown as it came.
     """
 
     lexical: str
@@ -55,8 +54,7 @@ THING = Class(OWL + "Thing")
 NOTHING = Class(OWL + "Nothing")
 
 # Individuals are terms: an IRI, or "_:scope.label" for a blank node (scoped by its source). The
-# ABox holds millions of
-# them, so they are plain strings.
+# ABox holds millions of them, so they are plain strings.
 Individual: TypeAlias = str
 
 

@@ -31,9 +31,9 @@ V = TypeVar("V", bound=Axiom | Assertion)
 
 @dataclass
 class Accounts:
-    """``ledger``: buckets of what is not a triple of the graph, which keeps its own; ``parts``: the
-    rows that make up one thing
-    that is left out."""
+    """``ledger``: buckets of what is not a triple of the graph, which keeps its own; ``parts``:
+    the rows that make up one thing that is left out.
+    """
 
     triples: Triples
     graph: VocabularyGraph
@@ -50,8 +50,8 @@ class Accounts:
         bucket: str,
         findings: Findings,
     ) -> None:
-        """Puts the triples of each value into ``bucket``, or into that of the first finding about
-        it; tells all findings.
+        """Puts the triples of each value into ``bucket``, or into that of the first finding
+        about it; tells all findings.
 
         A triple that several values share goes to one without a finding.
         """
@@ -123,9 +123,10 @@ class Accounts:
     def pass_over(
         self, stated: Iterable[tuple[str, int, str, tuple[str, ...]]], known: Signature
     ) -> None:
-        """Axioms on annotation properties, as (source, line, keyword, properties): where these are
-        object or data properties in
-        ``known``, RDF could not tell such an axiom from one on the latter, so it is told."""
+        """Axioms on annotation properties, as (source, line, keyword, properties): where these
+        are object or data properties in ``known``, RDF could not tell such an axiom from one on
+        the latter, so it is told.
+        """
         logical = known.object_properties | known.data_properties
         for source, line, keyword, properties in stated:
             if logical.issuperset(properties):
@@ -145,8 +146,8 @@ class Accounts:
         items: int = 0,
         parts: Sequence[int] = (),
     ) -> None:
-        """A leftover at triple ``index`` of the graph; ``parts``: all triples that make it up, if
-        it is not this one alone.
+        """A leftover at triple ``index`` of the graph; ``parts``: all triples that make it up,
+        if it is not this one alone.
         """
         rows = self.graph.rows
         made = self.triples.leftover(
@@ -192,9 +193,9 @@ def capped(leftovers: Iterable[Leftover]) -> Iterator[Leftover]:
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """See `Reading.left_out`: ``leftovers`` of reading ``triples``. ``whole``: as `Loaded.whole`;
-    ``of_a``: the ids of those
-    leftovers that are in A all the same."""
+    """See `Reading.left_out`: ``leftovers`` of reading ``triples``. ``whole``: as
+    `Loaded.whole`; ``of_a``: the ids of those leftovers that are in A all the same.
+    """
 
     triples: Triples
     leftovers: Sequence[Leftover]
@@ -223,9 +224,7 @@ class LeftOut:
 
 
 def one_by_one(triples: Triples, leftover: Leftover) -> Iterator[Leftover]:
-    """What ``leftover`` stands for, each of the ``triples`` as it stands, in the order of its
-    rows.
-    """
+    """What ``leftover`` stands for, each of the ``triples`` as it stands, in the order of its rows."""
     rows = triples.told.get(leftover, ())
     if not rows:
         yield leftover

@@ -26,10 +26,10 @@ def build_abox(
     apart: Iterable[Sequence[str]] = (),
 ) -> ABox:
     """The ABox of the rows (class, object property and data property assertions), of ``others``,
-    which are about sameness,
-    negative or complex, and of the pairs of each list of ``apart``, which are different. Each
-    assertion is there once; names
-    and individuals stand in the order first read."""
+    which are about sameness, negative or complex, and of the pairs of each list of ``apart``,
+    which are different. Each assertion is there once; names and individuals stand in the order
+    first read.
+    """
     same: list[tuple[int, int]] = []
     different: list[Ids] = [np.zeros((2, 0), np.int64)]
     complex: list[owl.Assertion] = []

@@ -1,7 +1,7 @@
 """Assertions on named classes and properties, resolved column by column.
 
-Each row gets a bucket by what its predicate (or class) and its object are. A row of an undeclared
-name is kept and reported.
+Each row gets a bucket by what its predicate (or class) and its object are. A row of an
+undeclared name is kept and reported.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ def distinct(ids: npt.NDArray[Any]) -> Rows:
 
 
 def graph_rows(triples: Triples) -> Rows:
-    """The rows for `shiq.rdf.graph`: reserved predicates but for annotations, and types that are no
-    plain class names.
+    """The rows for `shiq.rdf.graph`: reserved predicates but for annotations, and types that are
+    no plain class names.
     """
     predicates, values = column(triples.predicate), column(triples.object)
     structural = flags_of(triples, distinct(predicates), lambda term: is_structural(str(term)))
@@ -186,11 +186,9 @@ def resolve(
     """Sorts the rows that are not for the graph, given the vocabulary ``known``.
 
     ``headers`` are ontologies, ``nodes`` axioms that are nodes; ``individuals`` gives the names
-    that are individuals,
-    whatever else they are. The ledger counts the first ``counted`` rows; those after them were not
-    read. ``vocabulary``: which
-    tables of known vocabularies count, None for all. ``notes``: see
-    `shiq.rdf.undeclared.documentation`.
+    that are individuals, whatever else they are. The ledger counts the first ``counted`` rows;
+    those after them were not read. ``vocabulary``: which tables of known vocabularies count,
+    None for all. ``notes``: see `shiq.rdf.undeclared.documentation`.
     """
     kind_in_table = partial(_kind_in_table, vocabulary)
     subjects, predicates, values = (
@@ -347,8 +345,9 @@ def _foreign(
     vocabulary: VocabularyChoice | None,
 ) -> Flags:
     """The rows among ``unknown`` whose name lies in a namespace in which the ontology defines
-    nothing; ``names``: of each row,
-    its property, or the class of its subject (THEORY, "Foreign terms")."""
+    nothing; ``names``: of each row, its property, or the class of its subject (THEORY, "Foreign
+    terms").
+    """
     if not unknown.any():
         return unknown
     # Loaded where a name is unknown: most batches have none.
@@ -368,8 +367,8 @@ def _foreign(
 
 
 def _languages(triples: Triples, names: npt.NDArray[Any], rows: Flags) -> npt.NDArray[np.int8]:
-    """The language beside OWL that the name of each row among ``rows`` belongs to; -1 for none, and
-    for other rows.
+    """The language beside OWL that the name of each row among ``rows`` belongs to; -1 for none,
+    and for other rows.
     """
     found = np.full(len(triples.terms), -1, np.int8)
     if rows.any():

@@ -1,11 +1,9 @@
 """A batch from a Delta table: what its versions from one to another brought and took, net.
 
-The table's change data feed tells rows, and is believed where counts agree: rows before, and what
-came less what went, are the
-rows after. Where there is none, or it is not whole, the files tell that only one of the two
-versions has. A batch is about
-triples: a row that came and went again says nothing, and a triple that one row lost while another
-still says it is not deleted.
+The table's change data feed tells rows, and is believed where counts agree: rows before, and
+what came less what went, are the rows after. Where there is none, or it is not whole, the files
+tell that only one of the two versions has. A batch is about triples: a row that came and went
+again says nothing, and a triple that one row lost while another still says it is not deleted.
 """
 
 from __future__ import annotations
@@ -45,13 +43,11 @@ _ROW = COLUMNS[:4]
 @dataclass(frozen=True)
 class TableChanges:
     """The batch that takes a table of triples from before version ``first`` to version ``last``:
-    ``insertions`` and ``deletions``
-    are sources as `check_insertions` takes them. ``rows``: how many rows it was made of;
-    ``by_feed``: of the change data feed,
-    else of the files that only one of the two versions has; ``void``: rows that went and had no s,
-    p or o, so that they never
-    said anything; ``path``, ``ids``: where the table is, and what its log calls it before and
-    after.
+    ``insertions`` and ``deletions`` are sources as `check_insertions` takes them. ``rows``: how
+    many rows it was made of; ``by_feed``: of the change data feed, else of the files that only
+    one of the two versions has; ``void``: rows that went and had no s, p or o, so that they
+    never said anything; ``path``, ``ids``: where the table is, and what its log calls it before
+    and after.
     """
 
     insertions: TableSource
@@ -89,11 +85,10 @@ class TableChanges:
         return self.last
 
     def refuse_another(self, taken: Mapping[str, int]) -> None:
-        """Raises: InputError if what was ``taken`` of a table at this path, by feed, was of another
-        one: nothing tells what that
-        said and this one does not; or if versions lie between, whose changes would be missing. From
-        version 0 on this one is
-        taken."""
+        """Raises: InputError if what was ``taken`` of a table at this path, by feed, was of
+        another one: nothing tells what that said and this one does not; or if versions lie
+        between, whose changes would be missing. From version 0 on this one is taken.
+        """
         before = [feed for feed in taken if self.ids and feed.rpartition("#")[0] == self.path]
         same = [taken[feed] for feed in before if feed.rpartition("#")[2] in self.ids]
         if same and self.first > (next_one := max(same) + 1):
@@ -111,9 +106,7 @@ class TableChanges:
 
 
 def another_table(path: str, number: int) -> InputError:
-    """What to say of a table at ``path`` that is not the one whose version ``number`` a store
-    took.
-    """
+    """What to say of a table at ``path`` that is not the one whose version ``number`` a store took."""
     return InputError(
         f"{path} is another table than the one whose version {number} the store took: "
         "that was deleted, and one made anew in its place",
@@ -125,10 +118,10 @@ def last_taken(
     taken: Mapping[str, int], path: str, present: str, id_at: Callable[[int], str]
 ) -> int | None:
     """The last version of the table at ``path`` that a store took, by what was ``taken`` of each
-    feed (`Session.taken`); None
-    where it took nothing of it. ``present``: what the table's log calls it now; ``id_at``: what it
-    called it at a version, or
-    InputError. Raises: InputError where what was taken there was of another table."""
+    feed (`Session.taken`); None where it took nothing of it. ``present``: what the table's log
+    calls it now; ``id_at``: what it called it at a version, or InputError. Raises: InputError
+    where what was taken there was of another table.
+    """
     numbers = {
         feed.rpartition("#")[2]: number
         for feed, number in taken.items()
@@ -171,8 +164,8 @@ def _delta_path(table: str) -> Path:
 
 
 def feeds_of(sources: Iterable[object]) -> dict[str, int]:
-    """The newest version of each of ``sources`` that is a Delta table, by its `TableChanges.feed`.
-    Raises: InputError.
+    """The newest version of each of ``sources`` that is a Delta table, by its
+    `TableChanges.feed`. Raises: InputError.
     """
     found = {}
     for source in sources:
@@ -193,8 +186,8 @@ def _at(name: str, path: Path) -> str:
 
 def table_changes(table: str | Path, first: int, last: int | None = None) -> TableChanges:
     """The changes that the versions ``first`` to ``last`` (None: the newest) of a Delta table of
-    triples made, both included;
-    none if the table has no version ``first`` yet, but the one before it.
+    triples made, both included; none if the table has no version ``first`` yet, but the one
+    before it.
 
     Raises: InputError where ``table`` is no Delta table of triples, has no such versions, or a
     version's files are gone.
@@ -244,8 +237,8 @@ def table_changes(table: str | Path, first: int, last: int | None = None) -> Tab
     )
 
 
-# : Rows by triple: those that came less those that went; the key that a row has; how many rows told
-# so.
+#: Rows by triple: those that came less those that went; the key that a row has; how many rows told
+#: so.
 Net = tuple[Counter[Row], dict[Row, Any], int]
 
 
@@ -283,8 +276,8 @@ def _by_feed(path: Path, first: int, last: int) -> Net | None:
 
 
 def _by_files(path: Path, first: int, last: int) -> Net:
-    """What the files tell that only one of the versions has. Raises: InputError, as where old files
-    were vacuumed.
+    """What the files tell that only one of the versions has. Raises: InputError, as where old
+    files were vacuumed.
     """
     net, keys, rows = Counter[Row](), dict[Row, Any](), 0
     before = {file.path: file for file in files_of_delta(path, first - 1)} if first else {}

@@ -54,8 +54,9 @@ _FINDER = SlipFinder(_WORDS)
 
 def meant(word: str) -> str:
     """The word of axioms that an unknown word of a reserved namespace is a slip of; "" for any
-    other, and where it is one of
-    several (``owl:SymetricProperty``), or may be of a converse (``rdfs:supClassOf``)."""
+    other, and where it is one of several (``owl:SymetricProperty``), or may be of a converse
+    (``rdfs:supClassOf``).
+    """
     name = local_name(word)
     near = [] if name.lower().startswith("sup") else _FINDER.near(name)
     return _WORDS.get(name) or (_WORDS[near[0]] if len(near) == 1 else "")
@@ -70,8 +71,9 @@ def meant_triple(
     declared: Collection[str],
 ) -> tuple[str, str, Term] | None:
     """The axiom that a triple with a misspelt word means, where the kinds of all names in it are
-    declared, or the names are in no
-    other axiom: then it settles no kind. None for any other triple."""
+    declared, or the names are in no other axiom: then it settles no kind. None for any other
+    triple.
+    """
 
     def is_known(name: str) -> bool:
         if (
@@ -100,8 +102,9 @@ def meant_triple(
 @dataclass(frozen=True)
 class Candidates:
     """Files of one ontology that do not hold the same. ``leftover``: tells them; ``common``: the
-    axioms that each has;
-    ``asserted``: assertions that only some have; ``vocabularies``: of each file."""
+    axioms that each has; ``asserted``: assertions that only some have; ``vocabularies``: of each
+    file.
+    """
 
     names: tuple[str, ...]
     leftover: Leftover
@@ -113,9 +116,9 @@ class Candidates:
 def candidates_of(
     names: Sequence[str], leftover: Leftover, readings: Sequence[Reading]
 ) -> Candidates | None:
-    """The files ``names`` as `Candidates`; None where they were not read, do not import the same,
-    or assert anything of blank
-    nodes, which are others in each reading."""
+    """The files ``names`` as `Candidates`; None where they were not read, do not import the
+    same, or assert anything of blank nodes, which are others in each reading.
+    """
     if not readings or len({frozenset(_imports(reading)) for reading in readings}) > 1:
         return None
     assertions = [frozenset(reading.abox) for reading in readings]
@@ -141,8 +144,8 @@ def _imports(reading: Reading) -> Iterator[str]:
 def tell_candidates(
     candidates: Collection[Candidates], known: Signature, loaded: LoadedSources
 ) -> Iterator[Leftover]:
-    """What is told of each: information, or that it is in the way, as with one file alone the rest
-    would be read otherwise.
+    """What is told of each: information, or that it is in the way, as with one file alone the
+    rest would be read otherwise.
     """
     names = {name for found in candidates for name in found.names}
     for found in candidates:
@@ -159,9 +162,8 @@ def _read_otherwise(
 ) -> set[str]:
     """The names of which an axiom, or assertion, might be another with one file alone.
 
-    Such a name has a kind there that it has not here, or it has not the same kind in all files, and
-    is used outside of them
-    without a declaration there.
+    Such a name has a kind there that it has not here, or it has not the same kind in all files,
+    and is used outside of them without a declaration there.
     """
     kinds = [dict(_kinds(vocabulary)) for vocabulary in found.vocabularies]
     here = dict(_kinds(known))
@@ -217,10 +219,10 @@ def with_doubt(
     loaded: LoadedSources,
 ) -> TBox:
     """``tbox``, which is made of ``axioms``, with all in doubt that the ``certain`` ones do not
-    give, what only some of the
-    ``candidates`` hold, and what is about names that may be of another kind with one of these
-    alone; ``inside``: those of the
-    certain ones that are inside SHIQ(D)."""
+    give, what only some of the ``candidates`` hold, and what is about names that may be of
+    another kind with one of these alone; ``inside``: those of the certain ones that are inside
+    SHIQ(D).
+    """
     doubtful = {*tbox.axioms}.difference(inside) | {*axioms}.difference(certain)
     doubtful.difference_update(*(found.common for found in candidates))
     names = {name for found in candidates for name in found.names}

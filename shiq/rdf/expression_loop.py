@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 from shiq.rdf.graph import UnmappedError
 from shiq.rdf.triples import Term, shown
 
-# : Deeper or larger expressions are refused: what walks them by recursion, or compares them, must
-# not break down later.
+#: Deeper or larger expressions are refused: what walks them by recursion, or compares them, must
+#: not break down later.
 MAX_DEPTH = 200
 MAX_SIZE = 1_000_000
 Key: TypeAlias = tuple[str, str, int]  # sort, node, defining triple (-1: the only one)
@@ -31,8 +31,8 @@ class _TooDeepError(UnmappedError):
 
 @dataclass
 class _Built:
-    """A finished expression: its value, its own triples, the expressions inside, and its measures
-    as a tree.
+    """A finished expression: its value, its own triples, the expressions inside, and its
+    measures as a tree.
     """
 
     value: Any
@@ -65,8 +65,8 @@ class ExpressionLoop:
         raise NotImplementedError
 
     def construct(self, sort: str, node: str, triple: int, triples: list[int]) -> Build:
-        """The construct at ``node``, as a generator that asks for its operands and puts its triples
-        into ``triples``.
+        """The construct at ``node``, as a generator that asks for its operands and puts its
+        triples into ``triples``.
         """
         raise NotImplementedError
 
@@ -88,8 +88,8 @@ class ExpressionLoop:
         return leaf if leaf is not None else self.drive((sort, str(node), -1), used)
 
     def drive(self, wanted: Key, used: list[Key]) -> Any:
-        """Builds ``wanted`` and what it needs. Stops because every node is built once, and a node
-        inside itself is an error.
+        """Builds ``wanted`` and what it needs. Stops because every node is built once, and a
+        node inside itself is an error.
         """
         used.append(wanted)
         if wanted not in self._built:
@@ -125,8 +125,8 @@ class ExpressionLoop:
         return built.value
 
     def _ask(self, frame: _Frame, key: Key, stack: list[_Frame], open_keys: set[Key]) -> Any:
-        """The value at ``key`` if it is built; else a frame for it on the stack, and None to begin
-        it with.
+        """The value at ``key`` if it is built; else a frame for it on the stack, and None to
+        begin it with.
         """
         known = self._built.get(key)
         if isinstance(known, _Built):

@@ -1,11 +1,10 @@
 """Class expressions, data ranges and property expressions from triples, without recursion.
 
 Each construct is a generator that asks for its operands by ``yield`` and is resumed with their
-values; a loop drives them, so
-that depth costs no stack. Every expression remembers its triples.
+values; a loop drives them, so that depth costs no stack. Every expression remembers its triples.
 
-Source: OWL 2 Mapping to RDF Graphs, section 3.2.4 (tables 11 to 15), with the forms of OWL 1 that
-it keeps.
+Source: OWL 2 Mapping to RDF Graphs, section 3.2.4 (tables 11 to 15), with the forms of OWL 1
+that it keeps.
 """
 
 from __future__ import annotations
@@ -84,16 +83,16 @@ class Expressions(ExpressionLoop):
         return self.run(RANGE, node, used)  # type: ignore[no-any-return]
 
     def definition(self, triple: int, used: list[Key], *, datatype: bool = False) -> Any:
-        """What ``triple`` says of its subject, a name: OWL 1 lets names carry ``unionOf`` and the
-        like. Raises: UnmappedError.
+        """What ``triple`` says of its subject, a name: OWL 1 lets names carry ``unionOf`` and
+        the like. Raises: UnmappedError.
         """
         return self.drive(
             (RANGE if datatype else CLASS, self._graph.subjects[triple], triple), used
         )
 
     def object_property(self, node: Term, triples: list[int]) -> owl.ObjectPropertyExpression:
-        """The object property expression at ``node``; its triples are put into ``triples``. Raises:
-        UnmappedError.
+        """The object property expression at ``node``; its triples are put into ``triples``.
+        Raises: UnmappedError.
         """
         if not isinstance(node, str):
             raise UnmappedError(
@@ -399,8 +398,8 @@ class Expressions(ExpressionLoop):
 
 
 def _fitting(kinds: Kinds, sort: str, members: list[Term]) -> list[Term]:
-    """The members of a union that can be of ``sort``, all where none can: no individual is a value,
-    and no value one.
+    """The members of a union that can be of ``sort``, all where none can: no individual is a
+    value, and no value one.
     """
     fitting = [
         member
@@ -414,8 +413,8 @@ def _fitting(kinds: Kinds, sort: str, members: list[Term]) -> list[Term]:
 
 
 def _inverse(graph: VocabularyGraph, node: str) -> tuple[int, Term]:
-    """The triple by which blank ``node`` is the inverse of a property, on whichever side it stands,
-    and that property.
+    """The triple by which blank ``node`` is the inverse of a property, on whichever side it
+    stands, and that property.
 
     Raises: UnmappedError where there is none, or several.
     """

@@ -1,9 +1,9 @@
 """The triples that say something about the vocabulary: a small graph in memory, each triple with
 the bucket it ends up in.
 
-Assertions on named classes and properties stay in columns (`shiq.rdf.bulk`); here are axioms, class
-expressions, lists,
-declarations, and the rarer assertions. What it maps to (`shiq.rdf.mapping`) rests on its triples.
+Assertions on named classes and properties stay in columns (`shiq.rdf.bulk`); here are axioms,
+class expressions, lists, declarations, and the rarer assertions. What it maps to
+(`shiq.rdf.mapping`) rests on its triples.
 """
 
 from __future__ import annotations
@@ -47,10 +47,9 @@ class OpenPropertyError(UnmappedError):
 
 @dataclass
 class VocabularyGraph:
-    """Distinct triples in the order first read. Triple i was read ``copies[i]`` times, first at row
-    ``rows[i]`` of the columns;
-    ``copies`` is 0 for a triple that a reified axiom implies. ``bucket[i]`` is "" until it is
-    accounted for.
+    """Distinct triples in the order first read. Triple i was read ``copies[i]`` times, first at
+    row ``rows[i]`` of the columns; ``copies`` is 0 for a triple that a reified axiom implies.
+    ``bucket[i]`` is "" until it is accounted for.
     """
 
     subjects: list[str] = field(default_factory=list)
@@ -115,8 +114,8 @@ class VocabularyGraph:
         return found[0]
 
     def inverse_to(self, node: str) -> int:
-        """The first triple by which a named property is the inverse of blank ``node``; -1 if there
-        is none.
+        """The first triple by which a named property is the inverse of blank ``node``; -1 if
+        there is none.
         """
         if self._inverse_to is None:
             named = [
@@ -206,8 +205,8 @@ V = TypeVar("V", bound=owl.Axiom | owl.Assertion)
 
 @dataclass
 class MappedValue(Generic[V]):
-    """An axiom or assertion, the main triple it came from, its other triples, and the expressions
-    it uses.
+    """An axiom or assertion, the main triple it came from, its other triples, and the
+    expressions it uses.
     """
 
     value: V
@@ -218,8 +217,8 @@ class MappedValue(Generic[V]):
 
 @dataclass(frozen=True)
 class AllDifferent:
-    """Individuals that are different from each other, in their order; the main triple that says so,
-    and its other triples.
+    """Individuals that are different from each other, in their order; the main triple that says
+    so, and its other triples.
     """
 
     individuals: tuple[str, ...]
@@ -240,12 +239,10 @@ class Failure:
 @dataclass
 class GraphMapping:
     """What the main triples of a graph give. ``annotations`` say nothing that a model could see;
-    ``suspects`` are assertions that
-    are taken as they stand, but were perhaps meant otherwise: with the kind of leftover, and why.
-    ``in_both_readings``: properties that were read as object and as data property, with the triples
-    that needed it;
-    ``open_fillers``: names that are a datatype in one of these readings, though nothing declares
-    them.
+    ``suspects`` are assertions that are taken as they stand, but were perhaps meant otherwise:
+    with the kind of leftover, and why. ``in_both_readings``: properties that were read as object
+    and as data property, with the triples that needed it; ``open_fillers``: names that are a
+    datatype in one of these readings, though nothing declares them.
     """
 
     axioms: list[MappedValue[owl.Axiom]] = field(default_factory=list)
@@ -259,8 +256,8 @@ class GraphMapping:
 
 
 def unattached(graph: VocabularyGraph) -> Iterator[list[int]]:
-    """The triples that are not accounted for yet, those that hang together as one group, outermost
-    first.
+    """The triples that are not accounted for yet, those that hang together as one group,
+    outermost first.
     """
     left = [i for i, bucket in enumerate(graph.bucket) if not bucket]
     inner = {

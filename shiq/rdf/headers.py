@@ -1,5 +1,5 @@
-"""Ontology headers: which ontology a file is, and which version, without reading the rest of what
-it says.
+"""Ontology headers: which ontology a file is, and which version, without reading the rest of
+what it says.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _TYPE = ox.NamedNode(RDF + "type")
 #: The terms of the triples that `document_headers` asks for: predicates, and classes.
 _PREDICATES = frozenset(map(ox.NamedNode, (*TO_OTHERS, VERSION_IRI)))
 _CLASSES = frozenset(map(ox.NamedNode, (OWL + "Ontology", *DECLARATIONS)))
-# : A line without one of these terms, and without an escape that could stand for a part of one, is
-# not asked for.
+#: A line without one of these terms, and without an escape that could stand for a part of one, is
+#: not asked for.
 _LINE = re.compile(
     rb"\\[uU]|#(?:%b)>"
     % b"|".join(sorted(term.value.rpartition("#")[2].encode() for term in _PREDICATES | _CLASSES))
@@ -44,8 +44,8 @@ _FUNCTIONAL = re.compile(r"\bOntology\s*\(")
 
 
 class FileHeaders(NamedTuple):
-    """Which ontologies a file is: mostly one; ``problem``: why it could not be read to its end, ""
-    if it could.
+    """Which ontologies a file is: mostly one; ``problem``: why it could not be read to its end,
+    "" if it could.
     """
 
     ontologies: tuple[OntologyHeader, ...] = ()
@@ -116,8 +116,8 @@ def _of_triples(source: FileSource) -> tuple[Collection[OntologyHeader], bool]:
 
 
 def _of_functional(source: FileSource) -> Collection[OntologyHeader]:
-    """The header of a document in functional-style syntax, which stands before its axioms; all is
-    read where none is found so.
+    """The header of a document in functional-style syntax, which stands before its axioms; all
+    is read where none is found so.
     """
     from shiq.functional.grammar import AXIOMS
     from shiq.functional.reader import read_document

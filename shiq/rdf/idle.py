@@ -1,8 +1,8 @@
-"""Triples that every model can meet, however they are meant, and that nothing else uses: they are
-told, but in nobody's way.
+"""Triples that every model can meet, however they are meant, and that nothing else uses: they
+are told, but in nobody's way.
 
-Whether anything uses a name can only be said where all there is was read: data that comes later may
-use it.
+Whether anything uses a name can only be said where all there is was read: data that comes later
+may use it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ _LIST = frozenset({FIRST, REST})
 
 def is_idle_expression(graph: VocabularyGraph, group: Sequence[int]) -> bool:
     """Whether ``group``, blank class expressions that no axiom uses, only defines itself, by
-    itself, in a way that always has a
-    solution: intersections and unions are monotone, so by Knaster and Tarski there is one in every
-    model. Each node is defined
-    once: two definitions of one node would be an axiom.
+    itself, in a way that always has a solution: intersections and unions are monotone, so by
+    Knaster and Tarski there is one in every model. Each node is defined once: two definitions of
+    one node would be an axiom.
 
     An expression whose outermost node nobody mentions is none: there the triple that uses it may
     have been lost.

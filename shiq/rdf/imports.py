@@ -35,8 +35,8 @@ class ImportQueue:
     """What of the imports met so far is still to be read; see THEORY, "Which document an import
     means".
 
-    ``read``: the files that were read; ``given``: IRIs of ontologies that need not be read, beside
-    those of the sources.
+    ``read``: the files that were read; ``given``: IRIs of ontologies that need not be read,
+    beside those of the sources.
     """
 
     def __init__(
@@ -57,8 +57,8 @@ class ImportQueue:
 
     def next(self) -> FileSource | None:
         """The next file that is imported and was not read yet; None where no more is to be read.
-        Tables of known vocabularies are
-        taken in where no file answers."""
+        Tables of known vocabularies are taken in where no file answers.
+        """
         self._check_last()
         while True:
             found = self._single() or self._same() or self._each()
@@ -125,9 +125,9 @@ class ImportQueue:
         return None
 
     def _each(self) -> FileSource | None:
-        """The next file of an import that several files answer, where these do not hold the same:
-        what only some hold is in
-        doubt. None where nothing in doubt is read."""
+        """The next file of an import that several files answer, where these do not hold the
+        same: what only some hold is in doubt. None where nothing in doubt is read.
+        """
         for iri in sorted(self._different) if self._doubt else ():
             paths = self._several[iri]
             if iri not in self._loaded.candidates:
@@ -153,8 +153,8 @@ class ImportQueue:
     def _assume(
         self, iri: str, paths: Sequence[Path], kinds: Mapping[str, Collection[str]]
     ) -> None:
-        """Notes the kinds that properties must not exceed, since files of an import would not hold
-        the same then.
+        """Notes the kinds that properties must not exceed, since files of an import would not
+        hold the same then.
         """
         # Here, since loading asks for imports.
         from shiq.rdf.load import AssumedKinds
@@ -192,8 +192,8 @@ class ImportQueue:
         return replace(source, name=name, address=address, most=limits().document)
 
     def _check_last(self) -> None:
-        """Raises: InputError if the file that was read is not what its header said when the folder
-        was looked at.
+        """Raises: InputError if the file that was read is not what its header said when the
+        folder was looked at.
         """
         iri, name = self._last
         if iri and iri in self._open():
@@ -239,10 +239,9 @@ class ImportQueue:
 
 
 def kinds_of_the_same(names: Sequence[str]) -> dict[str, set[str]] | None:
-    """The names in what only some of the files annotate or declare, each with its kinds of property
-    (object, data, or none).
-    None if the files differ in axioms or assertions, or anything of one is left out; empty if their
-    bytes are the same.
+    """The names in what only some of the files annotate or declare, each with its kinds of
+    property (object, data, or none). None if the files differ in axioms or assertions, or
+    anything of one is left out; empty if their bytes are the same.
     """
     sources = [source_of(name) for name in names]
     if not all(isinstance(source, FileSource) for source in sources):

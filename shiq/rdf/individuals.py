@@ -22,9 +22,7 @@ from shiq.signature import MOST_DIFFERENT
 
 
 class IndividualMapper:
-    """The rarer assertions: individuals that are the same, or different, and negative
-    assertions.
-    """
+    """The rarer assertions: individuals that are the same, or different, and negative assertions."""
 
     def __init__(
         self,
@@ -129,8 +127,8 @@ class IndividualMapper:
         ]
         if len(suspects) == 2 or (suspects and self.whole):
             # Two classes may be individuals too; one that is the same as an individual is more
-            # likely a slip, unless that is
-            # a name of another vocabulary, of which nothing says what it is.
+            # likely a slip, unless that is a name of another vocabulary, of which nothing says what
+            # it is.
             others = [node for node in (first, second) if node not in suspects]
             is_slip = any(
                 self.is_individual(node)

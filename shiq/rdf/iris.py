@@ -12,8 +12,8 @@ def resolve(base: str, reference: str) -> str:
     """``reference`` relative to the absolute IRI ``base``; as it stands where it is absolute
     itself, dots in its path too.
 
-    Source: RFC 3986, section 5.2. Raises: ValueError where a colon makes it neither. What comes out
-    may still be no IRI.
+    Source: RFC 3986, section 5.2. Raises: ValueError where a colon makes it neither. What comes
+    out may still be no IRI.
     """
     scheme, authority, path, query, fragment = _parts(reference)
     if scheme is not None:

@@ -9,9 +9,9 @@ from typing import Any
 
 @dataclass
 class JsonNames:
-    """Keywords and their other names; ``language_maps``, …: terms by their container; ``scoped``:
-    those with a context that holds
-    where they are a type."""
+    """Keywords and their other names; ``language_maps``, …: terms by their container;
+    ``scoped``: those with a context that holds where they are a type.
+    """
 
     languages: set[str] = field(default_factory=lambda: {"@language"})
     types: set[str] = field(default_factory=lambda: {"@type"})

@@ -1,11 +1,10 @@
 """The text of a JSON-LD document made so that no part of it is passed over in silence; see
 `shiq.rdf.jsonld`.
 
-Keys that no context defines get an IRI that begins with `UNMAPPED`. A text that could be no IRI is
-replaced by a numbered one
-(`TEXT`), which is an IRI: where it comes back as a literal it was one, elsewhere something was
-wrong. What neither shows (bad
-language tags, keywords that do not exist, keys that occur twice) is looked for here.
+Keys that no context defines get an IRI that begins with `UNMAPPED`. A text that could be no IRI
+is replaced by a numbered one (`TEXT`), which is an IRI: where it comes back as a literal it was
+one, elsewhere something was wrong. What neither shows (bad language tags, keywords that do not
+exist, keys that occur twice) is looked for here.
 """
 
 from __future__ import annotations
@@ -44,9 +43,9 @@ _FIRST_SEGMENT = re.compile(r"[^/?#]*")
 
 @dataclass(frozen=True, eq=False)
 class RewrittenJson:
-    """``data``: the document for the parser; ``texts``: by their numbers; ``lines``: where a text
-    first stands; ``terms``: what
-    renamed terms were called."""
+    """``data``: the document for the parser; ``texts``: by their numbers; ``lines``: where a
+    text first stands; ``terms``: what renamed terms were called.
+    """
 
     data: bytes
     texts: list[str]
@@ -54,9 +53,7 @@ class RewrittenJson:
     terms: Mapping[str, str]
 
     def line_of(self, subject: str, predicate: str, value: Term) -> int:
-        """The line where a triple's node begins, as far as its terms stand there in full; else
-        0.
-        """
+        """The line where a triple's node begins, as far as its terms stand there in full; else 0."""
         for text in (subject, value if isinstance(value, str) else value.lexical, predicate):
             if text in self.lines:
                 return self.lines[text]
@@ -81,9 +78,7 @@ def restored(text: str, texts: list[str], *, as_json: bool = False) -> str:
 
 
 def prepared(name: str, data: bytes, rejects: Rejects, catalog: Catalog | None) -> RewrittenJson:
-    """The document ``data`` for the parser. Raises: InputError (see
-    `shiq.rdf.jsonld.read_json`).
-    """
+    """The document ``data`` for the parser. Raises: InputError (see `shiq.rdf.jsonld.read_json`)."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -316,8 +311,8 @@ class _Document:
         return value
 
     def _renamed(self, key: str) -> str:
-        """A term that could be no IRI gets a name that could, so that it shows where its definition
-        does not hold.
+        """A term that could be no IRI gets a name that could, so that it shows where its
+        definition does not hold.
         """
         if key.startswith("@") or _is_reference(key):
             return key

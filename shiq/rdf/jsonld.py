@@ -1,11 +1,9 @@
 """JSON-LD, read by pyoxigraph from a text in which nothing can get lost.
 
 JSON-LD says that a processor passes over what it cannot make a triple of: keys that no context
-defines, values that are no IRI
-where one is meant, language tags that are none. For a check that would be a false green, so the
-text is gone over first
-(`shiq.rdf.json_text`), and what pyoxigraph then does not understand comes out as a marked term that
-is reported here. Contexts
+defines, values that are no IRI where one is meant, language tags that are none. For a check that
+would be a false green, so the text is gone over first (`shiq.rdf.json_text`), and what
+pyoxigraph then does not understand comes out as a marked term that is reported here. Contexts
 are never fetched: those that a document names are taken from the catalog, or refused.
 """
 
@@ -91,9 +89,7 @@ class _Quads:
         )
 
     def text_of(self, quad: ox.Quad) -> str:
-        """``quad`` as text for messages: what stands in for the document's own terms is put
-        back.
-        """
+        """``quad`` as text for messages: what stands in for the document's own terms is put back."""
         return restored(str(quad), self.text.texts).replace(UNMAPPED, "").replace(NOWHERE, "")
 
     def _resource(self, term: object) -> str:

@@ -1,9 +1,9 @@
 """What ranges of sources say, judged by a vocabulary one by one; and the one account of all of
 them, as of a source in one piece.
 
-A range is judged by itself but for what speaks of other triples (OWL vocabulary among assertions)
-and for classes and properties
-that are individuals too: these it tells, and whoever reads all ranges knows what to make of them.
+A range is judged by itself but for what speaks of other triples (OWL vocabulary among
+assertions) and for classes and properties that are individuals too: these it tells, and whoever
+reads all ranges knows what to make of them.
 """
 
 from __future__ import annotations
@@ -37,10 +37,9 @@ def entities_of(known: Signature) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Judging:
-    """What a range is judged by: the vocabulary; names of ontologies, and of axioms that are nodes
-    (see `resolve`); the names
-    that are ``asked`` for as individuals, and those of them that are; whether ill-typed data
-    assertions are set ``aside``.
+    """What a range is judged by: the vocabulary; names of ontologies, and of axioms that are
+    nodes (see `resolve`); the names that are ``asked`` for as individuals, and those of them
+    that are; whether ill-typed data assertions are set ``aside``.
     """
 
     known: Signature
@@ -54,12 +53,11 @@ class Judging:
 @dataclass
 class RangeReport:
     """What is told of a range: its lines and triples; how many lines were rejected (``unsure``:
-    those that do not even look like
-    a triple), of which some are shown; the other leftovers; the ledger of its triples; ``rare``:
-    triples that speak of others,
-    with their lines and graphs; ``typed``: the names that were asked for and are individuals here;
-    ``error``: why the source
-    cannot be used at all, and what to do. Lines are those of the range until `located`."""
+    those that do not even look like a triple), of which some are shown; the other leftovers; the
+    ledger of its triples; ``rare``: triples that speak of others, with their lines and graphs;
+    ``typed``: the names that were asked for and are individuals here; ``error``: why the source
+    cannot be used at all, and what to do. Lines are those of the range until `located`.
+    """
 
     source: str
     scope: str
@@ -114,8 +112,8 @@ def judge(
     parsed: ParsedRange, judging: Judging, report: RangeReport, *, most_aside: int | None = None
 ) -> Bulk:
     """The assertions in a range, as rows of its triples. Of ill-typed ones that are set aside
-    ``most_aside`` are told one by one,
-    and the others counted."""
+    ``most_aside`` are told one by one, and the others counted.
+    """
     triples = parsed.triples
     bulk = resolve(
         triples,
@@ -145,15 +143,15 @@ def _ill_typed(triples: Triples, row: int) -> Leftover:
     return triples.leftover("ill-typed", "an ill-typed literal was set aside", row)
 
 
-# : Parts of what ranges leave out: broken lines, triples that are no assertions, ill-typed
-# assertions that are set aside.
+#: Parts of what ranges leave out: broken lines, triples that are no assertions, ill-typed
+#: assertions that are set aside.
 LEFT_OUT = ("lines", "triples", "ill-typed")
 
 
 def left_out(parsed: ParsedRange, bulk: Bulk) -> tuple[Iterator[Leftover], ...]:
     """Each line and triple of a judged range that is left out, as it stands, by the parts
-    `LEFT_OUT`, by line. What is said with
-    a name that the TBox does not know is in A."""
+    `LEFT_OUT`, by line. What is said with a name that the TBox does not know is in A.
+    """
     triples = parsed.triples
     groups = [
         one_by_one(triples, leftover) for leftover in bulk.leftovers if leftover.kind not in IN_DATA
@@ -168,9 +166,7 @@ def left_out(parsed: ParsedRange, bulk: Bulk) -> tuple[Iterator[Leftover], ...]:
 
 
 def first_lines(reports: Sequence[RangeReport]) -> list[int]:
-    """How many lines of its source stand before each range; the ranges of a source come in
-    order.
-    """
+    """How many lines of its source stand before each range; the ranges of a source come in order."""
     before: Counter[str] = Counter()
     found = []
     for report in reports:
@@ -198,8 +194,8 @@ def moved(leftover: Leftover, lines: int) -> Leftover:
 
 
 def rejects_of(reports: Collection[RangeReport]) -> tuple[list[Leftover], int]:
-    """The broken lines of one source, of which at most `MOST_SHOWN` are shown, and how many there
-    are.
+    """The broken lines of one source, of which at most `MOST_SHOWN` are shown, and how many
+    there are.
     """
     total = sum(report.rejected for report in reports)
     found = sorted(
@@ -213,8 +209,8 @@ def rejects_of(reports: Collection[RangeReport]) -> tuple[list[Leftover], int]:
 
 
 def refuse_no_triples(reports: Collection[RangeReport], why: str = "") -> None:
-    """Raises: InputError for a file of which no line looks like a triple; ``reports`` are of this
-    one.
+    """Raises: InputError for a file of which no line looks like a triple; ``reports`` are of
+    this one.
     """
     total = sum(report.rejected for report in reports)
     if total and sum(x.unsure for x in reports) == total and not any(x.triples for x in reports):
@@ -250,9 +246,10 @@ def is_of_unknown_property(leftover: Leftover) -> bool:
 
 
 def merged(reports: Sequence[RangeReport]) -> list[Leftover]:
-    """The leftovers of all ranges but for broken lines, those about one name or ill-typed assertion
-    in one, at the place where it
-    was met first, in the order in which reading in one piece tells them."""
+    """The leftovers of all ranges but for broken lines, those about one name or ill-typed
+    assertion in one, at the place where it was met first, in the order in which reading in one
+    piece tells them.
+    """
     told = [
         (_place(x), k, x.line or _LAST, x)
         for k, report in enumerate(reports)

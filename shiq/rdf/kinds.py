@@ -1,11 +1,9 @@
-"""Names by their kind (classes, datatypes, object, data and annotation properties): as declared, as
-older vocabularies say it,
-then as their use shows.
+"""Names by their kind (classes, datatypes, object, data and annotation properties): as declared,
+as older vocabularies say it, then as their use shows.
 
 Source: OWL 2 Mapping to RDF Graphs, section 3.1 (declarations, OWL 1 compatibility); Structural
-Specification, section 5.8.1
-(a name may be an individual and a class or property at once, but not two kinds of property, nor
-class and datatype).
+Specification, section 5.8.1 (a name may be an individual and a class or property at once, but
+not two kinds of property, nor class and datatype).
 """
 
 from __future__ import annotations
@@ -42,15 +40,14 @@ OBJECT, DATA, ANNOTATION = "object", "data", "annotation"
 
 @dataclass
 class Kinds:
-    """Names by kind, built-in ones left out. A property in ``punned`` is object and data property
-    both, as declared or as its
-    axioms show (THEORY, "Terms that may be object or data"), and in the set of neither. One that is
-    an annotation property beside
-    an object or data property is in both sets, and read as the latter. ``components``: properties
-    of unknown kind that axioms
-    force to be of one kind, for each of them. ``two``: properties of which axioms were read in both
-    readings before, so that only
-    a declaration settles their kind. ``declared``: names that have a declaration."""
+    """Names by kind, built-in ones left out. A property in ``punned`` is object and data
+    property both, as declared or as its axioms show (THEORY, "Terms that may be object or
+    data"), and in the set of neither. One that is an annotation property beside an object or
+    data property is in both sets, and read as the latter. ``components``: properties of unknown
+    kind that axioms force to be of one kind, for each of them. ``two``: properties of which
+    axioms were read in both readings before, so that only a declaration settles their kind.
+    ``declared``: names that have a declaration.
+    """
 
     classes: set[str] = field(default_factory=set)
     datatypes: set[str] = field(default_factory=set)
@@ -92,9 +89,7 @@ class Kinds:
             (self.object_properties if kind == OBJECT else self.data_properties).add(iri)
 
     def component_of(self, iri: str) -> str:
-        """The first of the properties that are of the same kind as ``iri``, whatever kind that
-        is.
-        """
+        """The first of the properties that are of the same kind as ``iri``, whatever kind that is."""
         return self.components.get(iri, (iri,))[0]
 
     def members_of(self, component: str) -> tuple[str, ...]:
@@ -108,8 +103,8 @@ class Kinds:
         return iri in self.datatypes or iri in DATATYPES or is_unknown_datatype(iri)
 
     def property_kind(self, iri: str) -> str:
-        """`OBJECT`, `DATA`, `ANNOTATION`, or "" where nothing tells, or where it is object and data
-        property both.
+        """`OBJECT`, `DATA`, `ANNOTATION`, or "" where nothing tells, or where it is object and
+        data property both.
         """
         if iri in self.object_properties or iri in BUILT_IN_OBJECT:
             return OBJECT
@@ -144,9 +139,10 @@ class Kinds:
         )
 
     def of_data(self, tbox: Signature) -> Signature:
-        """The vocabulary that data may use, given that of the TBox: with annotation properties of
-        its own, and with the TBox's
-        annotation properties as what else the data says that they are."""
+        """The vocabulary that data may use, given that of the TBox: with annotation properties
+        of its own, and with the TBox's annotation properties as what else the data says that
+        they are.
+        """
         notes = tbox.annotation_properties
         unknown = (
             (self.object_properties | self.data_properties)
@@ -178,9 +174,9 @@ def kinds_of(kinds: Kinds, iri: str) -> set[str]:
 
 @dataclass(frozen=True)
 class Problem:
-    """Declarations that cannot be taken, or are to be known: the first triple's index (or, of what
-    did not come as triples, its
-    source and line), how many triples, and the name."""
+    """Declarations that cannot be taken, or are to be known: the first triple's index (or, of
+    what did not come as triples, its source and line), how many triples, and the name.
+    """
 
     index: int
     kind: str
@@ -194,8 +190,8 @@ class Problem:
 @dataclass(frozen=True, slots=True)
 class Use:
     """A use of ``iri`` as a property of ``kind`` (`OBJECT`, `DATA`, `ANNOTATION`), or its
-    declaration, in no triples:
-    where first, and how often."""
+    declaration, in no triples: where first, and how often.
+    """
 
     iri: str
     kind: str
@@ -211,12 +207,12 @@ def find_kinds(
     uses: Sequence[Use] = (),
     vocabulary: VocabularyChoice | None = None,
 ) -> tuple[Kinds, list[Problem]]:
-    """The kinds of all names: those of ``base`` first, then the graph's declarations, then what use
-    shows. Declarations are
-    accounted for; illegal ones become problems. What is of open kind in ``base`` has no kind yet.
-    ``fixed``: the vocabulary of a TBox that was read before, if there is one. ``uses``: of names,
-    in inputs
-    that did not come as triples. ``vocabulary``: which tables count, None for all."""
+    """The kinds of all names: those of ``base`` first, then the graph's declarations, then what
+    use shows. Declarations are accounted for; illegal ones become problems. What is of open kind
+    in ``base`` has no kind yet. ``fixed``: the vocabulary of a TBox that was read before, if
+    there is one. ``uses``: of names, in inputs that did not come as triples. ``vocabulary``:
+    which tables count, None for all.
+    """
     declared: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     characterised: set[str] = set()
     for i, (subject, predicate, value) in enumerate(
@@ -398,9 +394,8 @@ class _Declaring:
         self, iri: str, kind: str, by_kind: Mapping[str, list[int]], uses: Mapping[str, Use]
     ) -> Iterator[Problem]:
         """Problems of annotation properties that are object or data properties too: read as the
-        latter, so that no axiom is lost.
-        Where a TBox knew it as an annotation property alone, axioms and assertions may have been
-        passed over.
+        latter, so that no axiom is lost. Where a TBox knew it as an annotation property alone,
+        axioms and assertions may have been passed over.
         """
         known = _held_in(self.fixed or Signature(), iri)
         if len(known) > 1:
@@ -448,8 +443,8 @@ def _is_in_axioms(graph: VocabularyGraph, iri: str) -> bool:
 
 
 def _is_built_in(iri: str, kind: str) -> bool:
-    """Whether declaring the reserved ``iri`` so changes nothing: it is that already, or no entity
-    of an ontology at all.
+    """Whether declaring the reserved ``iri`` so changes nothing: it is that already, or no
+    entity of an ontology at all.
     """
     if (iri in KNOWN or is_member_property(iri)) and not (
         iri in BUILT_IN_CLASSES or iri in DATATYPES or _is_property(iri)

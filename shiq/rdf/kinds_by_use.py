@@ -1,5 +1,5 @@
-"""Kinds of undeclared properties, as their use shows: what a restriction, a range, an inverse or a
-chain says of a property.
+"""Kinds of undeclared properties, as their use shows: what a restriction, a range, an inverse or
+a chain says of a property.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def infer(graph: VocabularyGraph, kinds: Kinds, *, mixed: bool) -> None:
     """Gives a kind to undeclared properties whose use leaves one; spreads it along inclusions,
     equivalences and disjointness.
 
-    mixed: whether properties count as object and data property both where their axioms show a kind
-    that is not declared.
+    mixed: whether properties count as object and data property both where their axioms show a
+    kind that is not declared.
 
     Stops because each property is visited once.
     """
@@ -148,8 +148,8 @@ def _group(graph: VocabularyGraph, kinds: Kinds, alike: dict[str, set[str]]) -> 
 
 
 def _bearing_axioms(graph: VocabularyGraph) -> Iterator[str]:
-    """The subjects and objects of what an annotation property would lose: all but declarations and
-    plain inclusions.
+    """The subjects and objects of what an annotation property would lose: all but declarations
+    and plain inclusions.
     """
     for subject, predicate, value in zip(graph.subjects, graph.predicates, graph.objects):
         if predicate == RDFS + "subPropertyOf" or (predicate == TYPE and value in DECLARATIONS):
@@ -164,8 +164,8 @@ def _is_open(kinds: Kinds, iri: str) -> bool:
 
 
 def _linked(kinds: Kinds, links: dict[str, set[str]], start: str) -> tuple[str, ...]:
-    """All of open kind that is linked with ``start``, directly or not, in order. Stops because each
-    is visited once.
+    """All of open kind that is linked with ``start``, directly or not, in order. Stops because
+    each is visited once.
     """
     found, stack = {start}, [start]
     while stack:
@@ -178,9 +178,9 @@ def _linked(kinds: Kinds, links: dict[str, set[str]], start: str) -> tuple[str, 
 def take_known(
     graph: VocabularyGraph, kinds: Kinds, vocabulary: VocabularyChoice | None = None
 ) -> bool:
-    """Gives the names of known vocabularies whose kind neither a declaration nor any use shows the
-    kind that their table has;
-    whether there are any. What axioms speak of is no annotation property for that: it stays open.
+    """Gives the names of known vocabularies whose kind neither a declaration nor any use shows
+    the kind that their table has; whether there are any. What axioms speak of is no annotation
+    property for that: it stays open.
     """
     kind_of, constrained = (vocabulary or VocabularyChoice()).kind_of, set(_constrained(graph))
     names = {
@@ -298,9 +298,9 @@ def _restriction_kind(graph: VocabularyGraph, kinds: Kinds, node: str) -> Iterat
 
 
 def _value_kind(graph: VocabularyGraph, kinds: Kinds, node: Term) -> Iterator[str]:
-    """Whether ``node`` is certainly a class (so that its property is an object property) or a data
-    range; both, where it is a
-    union of both. Stops because no node is looked at twice."""
+    """Whether ``node`` is certainly a class (so that its property is an object property) or a
+    data range; both, where it is a union of both. Stops because no node is looked at twice.
+    """
     seen: set[str] = set()
     stack = [node]
     while stack:

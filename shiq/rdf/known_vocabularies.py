@@ -1,5 +1,5 @@
-"""What an import of a well-known vocabulary brings: the axioms, assertions and kinds of its table
-(`shiq.vocabularies`).
+"""What an import of a well-known vocabulary brings: the axioms, assertions and kinds of its
+table (`shiq.vocabularies`).
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ def _settle(
     united: Signature, by: Signature, left_open: Collection[str], either: Collection[str] = ()
 ) -> Signature:
     """``united`` with the kind alone that ``by`` has, of each property that is ``left_open``
-    elsewhere, and not among ``either``
-    where it is left open as well."""
+    elsewhere, and not among ``either`` where it is left open as well.
+    """
     objects = (by.object_properties - by.data_properties).intersection(left_open).difference(either)
     values = (by.data_properties - by.object_properties).intersection(left_open).difference(either)
     return replace(
@@ -104,9 +104,9 @@ def _settle(
 def differences(
     table: VocabularyTable, source: str, here: Collection[Axiom], kinds: Kinds
 ) -> Iterator[Leftover]:
-    """What a ``source`` that is the vocabulary says otherwise than the table; ``here``: its axioms.
-    What is of open kind is not
-    compared: other sources may have settled it."""
+    """What a ``source`` that is the vocabulary says otherwise than the table; ``here``: its
+    axioms. What is of open kind is not compared: other sources may have settled it.
+    """
     document = read_document(f"Ontology({chr(10).join(table.axioms)})", source, "v")
     open_names = {
         iri for iri, kind in table.kinds.items() if kind == "property"
@@ -140,8 +140,8 @@ def differences(
 
 
 def _without_order(axiom: Axiom) -> object:
-    """The axiom, such that two which differ in the order of equivalent, disjoint or inverse members
-    are the same.
+    """The axiom, such that two which differ in the order of equivalent, disjoint or inverse
+    members are the same.
     """
     is_symmetric = isinstance(axiom, InverseObjectProperties) or type(axiom).__name__.startswith(
         ("Equivalent", "Disjoint")
@@ -156,8 +156,8 @@ def _without_order(axiom: Axiom) -> object:
 
 
 def drop_other_readings(loaded: LoadedSources, kinds: Kinds) -> Iterator[StatedValue[Axiom]]:
-    """The axioms of tables but for the reading that a declaration of the ontology's own, or a use,
-    rules out.
+    """The axioms of tables but for the reading that a declaration of the ontology's own, or a
+    use, rules out.
     """
     dropped: set[object] = set()
     for iri in loaded.both:

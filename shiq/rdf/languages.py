@@ -1,9 +1,8 @@
-"""Languages beside OWL that documents mix with it: shapes, concept schemes, rules, mappings, hints
-of domain and range.
+"""Languages beside OWL that documents mix with it: shapes, concept schemes, rules, mappings,
+hints of domain and range.
 
-To OWL, a statement of one is a plain assertion. No axiom speaks of its terms, so it cannot matter
-(THEORY, "Languages
-beside OWL").
+To OWL, a statement of one is a plain assertion. No axiom speaks of its terms, so it cannot
+matter (THEORY, "Languages beside OWL").
 
 >>> LANGUAGES[language_of("http://www.w3.org/ns/shacl#path")].name, language_of("https://schema.org/name")
 ('SHACL', -1)
@@ -29,8 +28,8 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Language:
-    """namespaces: what its terms begin with. words: the local names that belong to it; empty where
-    all do.
+    """namespaces: what its terms begin with. words: the local names that belong to it; empty
+    where all do.
     """
 
     name: str
@@ -66,9 +65,7 @@ LANGUAGES: Sequence[Language] = (
 
 
 def language_of(iri: str) -> int:
-    """The index in `LANGUAGES` of the language that ``iri`` is a term of; -1 where there is
-    none.
-    """
+    """The index in `LANGUAGES` of the language that ``iri`` is a term of; -1 where there is none."""
     return next((i for i, language in enumerate(LANGUAGES) if language.has(iri)), -1)
 
 
@@ -108,10 +105,9 @@ def used_nodes(triples: Triples, graph: VocabularyGraph, rows: Flags) -> set[str
 def is_part_of_statement(
     graph: VocabularyGraph, group: Sequence[int], used: Collection[str], named: Collection[str]
 ) -> bool:
-    """Whether ``group``, the triples of a list or class expression that no axiom uses, is a part of
-    a statement that was read;
-    ``used``: the nodes that these lead to. One with a type that axioms speak of, ``named`` in them,
-    is none.
+    """Whether ``group``, the triples of a list or class expression that no axiom uses, is a part
+    of a statement that was read; ``used``: the nodes that these lead to. One with a type that
+    axioms speak of, ``named`` in them, is none.
     """
     head = graph.subjects[group[0]]
     # The empty list has no members: one that says so is no list.

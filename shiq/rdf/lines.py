@@ -2,10 +2,9 @@
 parser.
 
 A line is plain if it has single spaces between its terms. The new names of a block are looked at
-together, each other term once;
-a line whose terms were all met before costs three dictionary look-ups. Lines with comments, \\u
-escapes or other spacing are
-parsed one by one by pyoxigraph, and so are broken ones, for their message.
+together, each other term once; a line whose terms were all met before costs three dictionary
+look-ups. Lines with comments, \\u escapes or other spacing are parsed one by one by pyoxigraph,
+and so are broken ones, for their message.
 """
 
 from __future__ import annotations
@@ -42,8 +41,8 @@ _LOOKS_LIKE_TRIPLE = re.compile(rb"[ \t]*(?:<|_:|\"|#)")
 _TAGGED = {RDF + "langString", RDF + "dirLangString"}
 
 
-# : Ids of subjects, predicates, objects and graphs; None for the graphs where all are the default
-# graph.
+#: Ids of subjects, predicates, objects and graphs; None for the graphs where all are the default
+#: graph.
 _Columns: TypeAlias = tuple[list[int], list[int], list[int], list[int] | None]
 #: Subjects, predicates and what follows them.
 _Tokens: TypeAlias = tuple[Sequence[str], Sequence[str], Sequence[str]]
@@ -63,10 +62,9 @@ def read_lines(
     quads: bool = False,
     part: bool = False,
 ) -> None:
-    """Reads N-Triples, or N-Quads (``quads``), into ``triples``; broken lines become ``rejects``,
-    and everything else is still
-    read. ``part``: these are some lines of a source, and whether it is N-Triples at all is for the
-    caller to say.
+    """Reads N-Triples, or N-Quads (``quads``), into ``triples``; broken lines become
+    ``rejects``, and everything else is still read. ``part``: these are some lines of a source,
+    and whether it is N-Triples at all is for the caller to say.
 
     Raises: InputError where nothing looks like a triple, or a line is longer than `LONGEST_LINE`.
     """
@@ -164,8 +162,8 @@ def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 class _Terms:
-    """Ids of the terms of plain lines: all lines at once, or ValueError or _OddError where one is
-    not plain.
+    """Ids of the terms of plain lines: all lines at once, or ValueError or _OddError where one
+    is not plain.
     """
 
     def __init__(self, triples: Triples, scope: str) -> None:

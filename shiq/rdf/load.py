@@ -1,5 +1,5 @@
-"""All sources into one: triples as columns, and what other sources state as axioms and assertions
-already.
+"""All sources into one: triples as columns, and what other sources state as axioms and
+assertions already.
 """
 
 from __future__ import annotations
@@ -58,10 +58,9 @@ class StatedValue(Generic[V]):
 
 @dataclass(frozen=True)
 class AssumedKinds:
-    """What was taken in on the assumption that properties are of no kind beside ``kinds``: object,
-    data, or none of these, as
-    annotation properties are. ``leftover``: what it is where one is of a further kind; its message
-    follows on that.
+    """What was taken in on the assumption that properties are of no kind beside ``kinds``:
+    object, data, or none of these, as annotation properties are. ``leftover``: what it is where
+    one is of a further kind; its message follows on that.
     """
 
     kinds: Mapping[str, Collection[str]]
@@ -85,21 +84,16 @@ class AssumedKinds:
 @dataclass
 class LoadedSources:
     """Everything that the sources hold. ``signature`` and ``imports``: of what did not come as
-    triples, the latter with the
-    leftover for each if nothing answers it; ``whole``: leftovers of which each line is at hand, and
-    these lines; ``ledger``: what
-    is accounted for already; ``labels``: as `Document.labels`; ``of_annotations``: as
-    `Document.of_annotations`, with the source;
-    ``uses``: of properties, other than by triples; ``apart``: individuals that are different from
-    each other, in long lists;
-    ``assumed``: kinds that properties must not exceed; ``of_tables``: axioms of known vocabularies;
-    ``both``: names that these
-    have as two kinds, since nothing says which;
-    ``vocabulary``: which tables count, None for all; ``documents``: the ontology IRIs of each
-    source;
-    ``candidates``: files of one ontology that do not hold the same, None where they are not read;
-    ``unmet``: what a catalog says of imports that it does not meet, by their IRIs without an empty
-    fragment.
+    triples, the latter with the leftover for each if nothing answers it; ``whole``: leftovers of
+    which each line is at hand, and these lines; ``ledger``: what is accounted for already;
+    ``labels``: as `Document.labels`; ``of_annotations``: as `Document.of_annotations`, with the
+    source; ``uses``: of properties, other than by triples; ``apart``: individuals that are
+    different from each other, in long lists; ``assumed``: kinds that properties must not exceed;
+    ``of_tables``: axioms of known vocabularies; ``both``: names that these have as two kinds,
+    since nothing says which; ``vocabulary``: which tables count, None for all; ``documents``:
+    the ontology IRIs of each source; ``candidates``: files of one ontology that do not hold the
+    same, None where they are not read; ``unmet``: what a catalog says of imports that it does
+    not meet, by their IRIs without an empty fragment.
     """
 
     triples: Triples = field(default_factory=Triples)
@@ -137,13 +131,11 @@ def load(
     vocabulary: VocabularyChoice | None = None,
     doubt: bool = False,
 ) -> LoadedSources:
-    """Reads ``sources``, and what they import as far as the ``catalog`` has it; blank nodes of the
-    i-th become
-    ``_:{scope}{i}.label``. ``given``: IRIs of ontologies that need not be read. Without ``follow``
-    no import is
-    read. ``vocabulary``: which tables of known vocabularies count, None for all. ``doubt``: whether
-    all files of one ontology are
-    read that do not hold the same.
+    """Reads ``sources``, and what they import as far as the ``catalog`` has it; blank nodes of
+    the i-th become ``_:{scope}{i}.label``. ``given``: IRIs of ontologies that need not be read.
+    Without ``follow`` no import is read. ``vocabulary``: which tables of known vocabularies
+    count, None for all. ``doubt``: whether all files of one ontology are read that do not hold
+    the same.
 
     Raises: InputError, UsageError.
     """
@@ -325,8 +317,8 @@ def _document(document: Document, name: str, loaded: LoadedSources) -> None:
 
 
 def _annotations(document: Document, name: str, loaded: LoadedSources) -> int:
-    """Hands annotations on that may turn out to be assertions, as the triples that they are in RDF;
-    how many.
+    """Hands annotations on that may turn out to be assertions, as the triples that they are in
+    RDF; how many.
     """
     handed_on = 0
     for line, property, subject, value in document.annotations:

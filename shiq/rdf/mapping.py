@@ -1,7 +1,7 @@
 """From triples to axioms and the rarer assertions: one function for each form of main triple.
 
-Source: OWL 2 Mapping to RDF Graphs, section 3.2.5 (tables 16 to 18), with OWL 1's descriptions of
-named classes.
+Source: OWL 2 Mapping to RDF Graphs, section 3.2.5 (tables 16 to 18), with OWL 1's descriptions
+of named classes.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def map_graph(
     *,
     whole: bool,
 ) -> GraphMapping:
-    """Every axiom and assertion in ``graph``, in the order read. Triples already accounted for are
-    passed over.
+    """Every axiom and assertion in ``graph``, in the order read. Triples already accounted for
+    are passed over.
 
     ``is_individual`` says whether a name is used as an individual elsewhere, ``whole`` whether
     everything there is was looked at.
@@ -224,8 +224,8 @@ class _Mapper(IndividualMapper):
         )
 
     def description(self, main: int, subject: str, value: Term) -> None:
-        """An operator or filler on a name: OWL 1's way to define it. On blank nodes it belongs to
-        an expression.
+        """An operator or filler on a name: OWL 1's way to define it. On blank nodes it belongs
+        to an expression.
         """
         if subject.startswith("_:"):
             return

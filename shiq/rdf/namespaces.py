@@ -1,5 +1,5 @@
-"""Namespaces of terms: which ones an ontology defines terms in, and which look like a misspelling
-of one of these.
+"""Namespaces of terms: which ones an ontology defines terms in, and which look like a
+misspelling of one of these.
 
 >>> namespace_of("http://xmlns.com/foaf/0.1/Person"), namespace_of("http://purl.obolibrary.org/obo/BFO_0000001")
 ('http://xmlns.com/foaf/0.1/', 'http://purl.obolibrary.org/obo/BFO_')
@@ -61,8 +61,8 @@ def namespace_of(iri: str) -> str:
 
 
 def is_unexpanded(iri: str) -> bool:
-    """Whether ``iri`` has the form of ``prefix:name``, and of no IRI in use: a prefix that was not
-    expanded.
+    """Whether ``iri`` has the form of ``prefix:name``, and of no IRI in use: a prefix that was
+    not expanded.
 
     >>> is_unexpanded("owl:Nothing"), is_unexpanded("urn:isbn:3"), is_unexpanded("http://example.org/Cat")
     (True, False, False)
@@ -72,8 +72,7 @@ def is_unexpanded(iri: str) -> bool:
 
 def is_language_word(iri: str) -> bool:
     """Whether ``iri`` is a word of axioms in a namespace that is none of OWL, RDF and RDFS but
-    looks like one, or behind a
-    prefix of theirs that was not expanded.
+    looks like one, or behind a prefix of theirs that was not expanded.
 
     >>> is_language_word("http://www.w3.org/2001/owl#sameAs"), is_language_word("rdfs:domain")
     (True, True)
@@ -90,10 +89,9 @@ def is_language_word(iri: str) -> bool:
 
 
 def is_slip_of(name: str, other: str) -> bool:
-    """Whether a local name is so near to ``other`` that it probably is a slip of it: it differs in
-    case alone, in one letter, in
-    two that are swapped, or, of long names, in two letters that neither has at its end in addition.
-    Numbers tell names apart.
+    """Whether a local name is so near to ``other`` that it probably is a slip of it: it differs
+    in case alone, in one letter, in two that are swapped, or, of long names, in two letters that
+    neither has at its end in addition. Numbers tell names apart.
 
     >>> is_slip_of("Dogg", "Dog"), is_slip_of("Persno", "Person"), is_slip_of("Cat", "Car"), is_slip_of("Level1", "Level2")
     (True, True, False, False)
@@ -112,10 +110,9 @@ def is_slip_of(name: str, other: str) -> bool:
 
 
 class SlipFinder:
-    """Finds the name that another probably is a slip of (`is_slip_of`), among the local ``names``
-    of a namespace. At most two
-    letters differ, so that one of the three pieces of a name is whole in its slip: only names that
-    share one are compared.
+    """Finds the name that another probably is a slip of (`is_slip_of`), among the local
+    ``names`` of a namespace. At most two letters differ, so that one of the three pieces of a
+    name is whole in its slip: only names that share one are compared.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -147,15 +144,13 @@ def _thirds(length: int) -> list[tuple[int, int]]:
 
 class OwnNamespaces:
     """The namespaces in which an ontology has names. A term of any other namespace is foreign to
-    it, unless that namespace is
-    nearly one of these: then the term is more likely misspelt. In a namespace in which the ontology
-    declares nothing only that
-    is misspelt which nearly is one of its names.
+    it, unless that namespace is nearly one of these: then the term is more likely misspelt. In a
+    namespace in which the ontology declares nothing only that is misspelt which nearly is one of
+    its names.
 
-    names: the classes, properties and datatypes of the ontology. declared: those that it declares.
-    terms: the terms that a known
-    vocabulary has in a namespace. An ontology that declares less than half of them, and no others,
-    only uses the vocabulary.
+    names: the classes, properties and datatypes of the ontology. declared: those that it
+    declares. terms: the terms that a known vocabulary has in a namespace. An ontology that
+    declares less than half of them, and no others, only uses the vocabulary.
     """
 
     def __init__(
@@ -172,9 +167,7 @@ class OwnNamespaces:
 
     @cached_property
     def _own(self) -> dict[str, str]:
-        """Each namespace by what is left of it without scheme, ``www.``, file ending and
-        separator.
-        """
+        """Each namespace by what is left of it without scheme, ``www.``, file ending and separator."""
         return {
             _core(namespace): namespace
             for namespace in sorted({namespace_of(name) for name in self._names})
@@ -189,8 +182,9 @@ class OwnNamespaces:
 
     def is_foreign(self, iri: str) -> bool:
         """Whether ``iri`` lies neither in an own namespace nor in one that nearly is. A file's
-        address is a name that was meant
-        to be relative to another base, or was misspelt so that it has no scheme."""
+        address is a name that was meant to be relative to another base, or was misspelt so that
+        it has no scheme.
+        """
         if (
             not namespace_of(iri)
             or iri.startswith("file:")
@@ -213,8 +207,8 @@ class OwnNamespaces:
         return SlipFinder(term[len(space) :] for term in terms)
 
     def _nearest(self, iri: str) -> str:
-        """The own namespace that ``iri`` lies in, or that its namespace is nearly; "" if there is
-        none.
+        """The own namespace that ``iri`` lies in, or that its namespace is nearly; "" if there
+        is none.
         """
         space = namespace_of(iri)
         core = _core(space)
@@ -231,9 +225,7 @@ class OwnNamespaces:
         return near or self._misspelt(iri) or self._run_together(iri, core) or self._doubled(iri)
 
     def _is_near_name(self, iri: str, space: str) -> bool:
-        """Whether the local name of ``iri`` nearly is one that the ontology has in the
-        namespace.
-        """
+        """Whether the local name of ``iri`` nearly is one that the ontology has in the namespace."""
         local = iri[len(space) :].lower()
         others = [name[len(space) :].lower() for name in self._names if name.startswith(space)]
         return bool(get_close_matches(local, others, 1, 0.8)) or any(
@@ -259,8 +251,8 @@ class OwnNamespaces:
 
     @cached_property
     def _squeezed_names(self) -> dict[str, tuple[str, frozenset[str]]]:
-        """By namespace what it squeezes to, and its local names, whole and with any one letter left
-        out.
+        """By namespace what it squeezes to, and its local names, whole and with any one letter
+        left out.
         """
         found: dict[str, tuple[str, set[str]]] = {}
         for name in sorted(self._names):
@@ -302,16 +294,17 @@ def _squeezed(iri: str) -> str:
 
 
 def _shortened(text: str) -> set[str]:
-    """``text``, and each text that lacks one of its letters. Two texts are one letter apart only if
-    these meet.
+    """``text``, and each text that lacks one of its letters. Two texts are one letter apart only
+    if these meet.
     """
     return {text, *(text[:i] + text[i + 1 :] for i in range(len(text)))}
 
 
 def _ends(start: str, text: str) -> Iterator[tuple[int, int]]:
     """Where ``text`` can be cut so that at most two letters tell the part before from ``start``,
-    with how many these are; two
-    letters in the wrong order count once (optimal string alignment)."""
+    with how many these are; two letters in the wrong order count once (optimal string
+    alignment).
+    """
     older: dict[int, int] = {}
     row = {j: j for j in range(3)}
     for i, letter in enumerate(start, 1):

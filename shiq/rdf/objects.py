@@ -1,5 +1,5 @@
-"""Triples of rdflib graphs and pyoxigraph stores, and what these may have done to literals on the
-way in.
+"""Triples of rdflib graphs and pyoxigraph stores, and what these may have done to literals on
+the way in.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def _per_name(namespace: str, names: str, reason: str) -> dict[str, str]:
     return {namespace + name: reason for name in names.split()}
 
 
-# : What rdflib's normalisation of literals can hide, by datatype: several written forms, ill-typed
-# ones among them, end up as one.
+#: What rdflib's normalisation of literals can hide, by datatype: several written forms, ill-typed
+#: ones among them, end up as one.
 RDFLIB_REWRITES: Mapping[str, str] = {
     **_per_name(XSD, "boolean", 'everything but true, false, 1 and 0 becomes "false" or "true"'),
     **_per_name(XSD, "date", "a time zone or a time of day behind the date is cut off"),
@@ -207,9 +207,9 @@ def _restored(literal: Literal) -> Literal:
 def _may_be_rewritten(literal: Any) -> bool:
     """Whether rdflib may have changed the lexical form of ``literal``.
 
-    Not where it could make no value of it (then the form is kept), where normalising would change
-    the present form (then it was
-    not normalised), nor for a boolean that it marks as well-formed.
+    Not where it could make no value of it (then the form is kept), where normalising would
+    change the present form (then it was not normalised), nor for a boolean that it marks as
+    well-formed.
     """
     if literal.value is None:
         return False

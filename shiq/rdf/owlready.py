@@ -1,10 +1,8 @@
 """Triples of owlready2 ontologies and worlds, and what owlready2's loader dropped or changed.
 
-owlready2 0.51 reads no property attributes and no rdf:parseType, cuts a slash off the end of IRIs,
-ignores inherited xml:lang,
-turns numbers into Python's, and so NaN into nothing. None of that can be seen in the object; so an
-ontology loaded from a file
-is compared with that file.
+owlready2 0.51 reads no property attributes and no rdf:parseType, cuts a slash off the end of
+IRIs, ignores inherited xml:lang, turns numbers into Python's, and so NaN into nothing. None of
+that can be seen in the object; so an ontology loaded from a file is compared with that file.
 """
 
 from __future__ import annotations

@@ -2,11 +2,9 @@
 source in one piece gives.
 
 Parsing is what costs in reading lines, and each line is parsed by itself. So tasks elsewhere may
-parse ranges of a source
-(`shiq.rdf.ranges`) into columns over terms of their own. Here the terms are numbered anew, and the
-lines counted on; everything
-later (vocabulary, axioms among data, leftovers, places) sees one source, as if it had been read
-here.
+parse ranges of a source (`shiq.rdf.ranges`) into columns over terms of their own. Here the terms
+are numbered anew, and the lines counted on; everything later (vocabulary, axioms among data,
+leftovers, places) sees one source, as if it had been read here.
 """
 
 from __future__ import annotations
@@ -28,11 +26,9 @@ Ids = npt.NDArray[np.int32]
 @dataclass(frozen=True)
 class ParsedPart:
     """A parsed range, ready to be sent. ``iris``, ``blank`` (labels, without a scope) and
-    ``literals`` are its terms, numbered in
-    that order by the columns; ``rejected``: the lines that are no triples, of which ``unsure`` do
-    not even look like one;
-    ``marks``: see `Triples.column_marks`; ``error``: why the source cannot be used at all, and what
-    to do.
+    ``literals`` are its terms, numbered in that order by the columns; ``rejected``: the lines
+    that are no triples, of which ``unsure`` do not even look like one; ``marks``: see
+    `Triples.column_marks`; ``error``: why the source cannot be used at all, and what to do.
     """
 
     lines: int = 0

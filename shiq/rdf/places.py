@@ -1,5 +1,5 @@
-"""Where assertions were read: looked up in the columns when it is asked for, so that reading pays
-nothing for it.
+"""Where assertions were read: looked up in the columns when it is asked for, so that reading
+pays nothing for it.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class LeftPlaces:
 
 @dataclass(frozen=True, eq=False)
 class ReadPlaces:
-    """See `shiq.reading.Places`. The first ``count`` rows of ``triples`` were read; ``main``: the
-    row that begins an assertion
-    which RDF maps to several triples, or on sameness; ``stated``: places of those that did not come
-    as triples; ``apart``: lists
-    of individuals that are different from each other, and the row or place that begins each."""
+    """See `shiq.reading.Places`. The first ``count`` rows of ``triples`` were read; ``main``:
+    the row that begins an assertion which RDF maps to several triples, or on sameness;
+    ``stated``: places of those that did not come as triples; ``apart``: lists of individuals
+    that are different from each other, and the row or place that begins each.
+    """
 
     triples: Triples
     count: int

@@ -1,10 +1,9 @@
 """Ranges of a source as triples: what one task reads, with the lines counted in it.
 
-A file of lines is cut anywhere: a line belongs to the range that it begins in, and nothing else is
-read for it. A table of files
-is cut between row groups. How many lines a range has, it tells when it was read; so whoever reads
-all ranges of a source locates
-what they tell without reading anything twice (`shiq.rdf.judging`).
+A file of lines is cut anywhere: a line belongs to the range that it begins in, and nothing else
+is read for it. A table of files is cut between row groups. How many lines a range has, it tells
+when it was read; so whoever reads all ranges of a source locates what they tell without reading
+anything twice (`shiq.rdf.judging`).
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ _MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
 @dataclass
 class ParsedRange:
     """The triples of some lines of a source, counted from 1 on, and the ``rejects`` among them;
-    ``lines``: how many these are (of
-    a file, its newlines)."""
+    ``lines``: how many these are (of a file, its newlines).
+    """
 
     triples: Triples
     rejects: Rejects
@@ -59,10 +58,9 @@ class ParsedRange:
 @dataclass(frozen=True)
 class ByteRange:
     """The lines of a file that begin in its bytes ``start`` … ``end`` (all of them if it has a
-    ``packing``). ``scope`` begins the
-    names of blank nodes; ``size`` is what whoever cut it saw of it; ``quads``: N-Quads instead of
-    N-Triples; ``marked``: a byte
-    order mark may come first."""
+    ``packing``). ``scope`` begins the names of blank nodes; ``size`` is what whoever cut it saw
+    of it; ``quads``: N-Quads instead of N-Triples; ``marked``: a byte order mark may come first.
+    """
 
     source: str
     scope: str
@@ -161,9 +159,9 @@ class _Part:
 
 @dataclass(frozen=True)
 class TableRange:
-    """Row groups of a table of files, one after the other (file, number in it): its lines are their
-    rows. ``mapping``: what
-    these say, without joins, where they are no triples."""
+    """Row groups of a table of files, one after the other (file, number in it): its lines are
+    their rows. ``mapping``: what these say, without joins, where they are no triples.
+    """
 
     source: str
     scope: str
@@ -208,8 +206,8 @@ class TableRange:
 def table_ranges(
     source: TableSource, scope: str, width: int
 ) -> tuple[list[TableRange], tuple[Leftover, ...]]:
-    """A table that is a path in ranges of about ``width`` rows, and the leftover for the files of
-    its folder that are not read.
+    """A table that is a path in ranges of about ``width`` rows, and the leftover for the files
+    of its folder that are not read.
 
     Raises: InputError for a table without s, p and o, or that cannot be read.
     """
@@ -238,8 +236,8 @@ Range = ByteRange | TableRange
 
 
 def is_cut(source: object) -> bool:
-    """Whether ``source`` can be read in ranges: a file of lines, or a table of files that is read
-    row by row.
+    """Whether ``source`` can be read in ranges: a file of lines, or a table of files that is
+    read row by row.
     """
     if isinstance(source, TableSource):
         return source.kind in (TableKind.PARQUET, TableKind.DELTA) and source.is_read_row_by_row

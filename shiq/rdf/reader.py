@@ -46,19 +46,16 @@ def read_ontology(
     vocabulary: VocabularyChoice | None = None,
     doubt: bool = False,
 ) -> Reading:
-    """The TBox axioms and the assertions in ``sources``, which are read together: declarations of
-    one serve the others.
+    """The TBox axioms and the assertions in ``sources``, which are read together: declarations
+    of one serve the others.
 
-    Every triple is accounted for in the ledger; what is outside SHIQ(D), malformed or unknown is a
-    leftover. Blank nodes of the
-    i-th source become ``_:{scope}{i}.label``. What is imported is read too, where the ``catalog``
-    has it. ``closed``: that is all
-    there is, so that what is said of a name that nothing uses is ``without-effect``. ``chains``:
-    see `split_axioms`.
+    Every triple is accounted for in the ledger; what is outside SHIQ(D), malformed or unknown is
+    a leftover. Blank nodes of the i-th source become ``_:{scope}{i}.label``. What is imported is
+    read too, where the ``catalog`` has it. ``closed``: that is all there is, so that what is
+    said of a name that nothing uses is ``without-effect``. ``chains``: see `split_axioms`.
     ``vocabulary``: which tables of known vocabularies count, and whose axioms do as if imported;
-    None for what is imported.
-    ``doubt``: whether axioms in doubt are taken in, as `TBox.doubtful`, which a check knows what to
-    make of.
+    None for what is imported. ``doubt``: whether axioms in doubt are taken in, as
+    `TBox.doubtful`, which a check knows what to make of.
 
     Source: OWL 2 Mapping to RDF Graphs, section 3. Raises: InputError, UsageError.
     """
@@ -126,12 +123,10 @@ def read_assertions(
     """The assertions in ``sources``, given the vocabulary of the TBox; for data of any size.
 
     Axioms become leftovers ``tbox-axiom``, but for those among ``axioms``, the TBox's own, which
-    also say which roles are simple,
-    and those that leftovers ``beside`` it tell already.
-    Imports of ``ontologies`` (IRIs, as `Reading.ontologies`) are answered, others read where the
-    ``catalog`` has them. Sources
-    that are read by different calls and belong together need different ``scope``: it begins the
-    names of their blank nodes.
+    also say which roles are simple, and those that leftovers ``beside`` it tell already. Imports
+    of ``ontologies`` (IRIs, as `Reading.ontologies`) are answered, others read where the
+    ``catalog`` has them. Sources that are read by different calls and belong together need
+    different ``scope``: it begins the names of their blank nodes.
 
     Raises: InputError, UsageError.
     """
@@ -190,8 +185,8 @@ def _findings(
 
 class _Reader:
     """Makes a `Reading` of loaded sources: first what the graph says, then, once the caller has
-    sorted the axioms, the rest.
-    ``fixed``: for data, the vocabulary of the TBox."""
+    sorted the axioms, the rest. ``fixed``: for data, the vocabulary of the TBox.
+    """
 
     def __init__(
         self,
@@ -252,8 +247,8 @@ class _Reader:
 
     def _imply(self) -> list[tuple[int, list[int]]]:
         """Adds the triples that annotated axioms stand for, where they are not there themselves;
-        for those in the graph, the
-        triple and the triples that say so."""
+        for those in the graph, the triple and the triples that say so.
+        """
         reified = []
         for subject, predicate, value, indexes in self.around.implied:
             row = self.graph.rows[indexes[0]]
@@ -285,8 +280,8 @@ class _Reader:
         }
 
     def compare_copies(self) -> None:
-        """Tells where a source that is a known vocabulary says something else than shiq's table of
-        it.
+        """Tells where a source that is a known vocabulary says something else than shiq's table
+        of it.
         """
         if not len(self.graph) and not self.loaded.axioms:
             return
@@ -306,9 +301,9 @@ class _Reader:
                 self.accounts.leftovers += differences(table, source, here, self.kinds)
 
     def axioms(self, without: Collection[str] = (), *, of_doubt: bool = True) -> list[owl.Axiom]:
-        """Every axiom, as often as it was read, but for those of the sources ``without``, and those
-        of misspelt words where
-        ``of_doubt`` is false."""
+        """Every axiom, as often as it was read, but for those of the sources ``without``, and
+        those of misspelt words where ``of_doubt`` is false.
+        """
         stated = (item.value for item in self.loaded.axioms if item.source not in without)
         mapped = (
             item
@@ -407,8 +402,8 @@ class _Reader:
         )
 
     def _leave_unattached(self, bulk: Bulk, axioms: Iterable[owl.Axiom]) -> None:
-        """Tell the lists and class expressions that neither one of ``axioms`` nor a statement that
-        was read uses.
+        """Tell the lists and class expressions that neither one of ``axioms`` nor a statement
+        that was read uses.
         """
         graph, groups = (
             self.graph,
@@ -442,9 +437,7 @@ class _Reader:
 
 
 def _built_in(triples: Triples, bulk: Bulk) -> Iterator[StatedValue[owl.Assertion]]:
-    """Assertions on top and bottom properties as values: `split_assertions` knows what they
-    mean.
-    """
+    """Assertions on top and bottom properties as values: `split_assertions` knows what they mean."""
     for row in bulk.built_in.tolist():
         subject, predicate = (
             str(triples.terms[triples.subject[row]]),
@@ -462,8 +455,8 @@ def _built_in(triples: Triples, bulk: Bulk) -> Iterator[StatedValue[owl.Assertio
 def _unknown_names(
     values: Collection[owl.Assertion], known: owl.Signature
 ) -> Iterator[tuple[owl.Assertion, Finding]]:
-    """The names inside class expressions and negative assertions that the TBox does not know; the
-    assertions are kept.
+    """The names inside class expressions and negative assertions that the TBox does not know;
+    the assertions are kept.
     """
     if not values:
         return
@@ -488,8 +481,8 @@ def _abox(
     assertions: Iterable[owl.Assertion],
     apart: Iterable[Sequence[str]],
 ) -> ABox:
-    """The ABox of the rows, of ``assertions``, of which what is plain joins the rows, and of lists
-    of different individuals.
+    """The ABox of the rows, of ``assertions``, of which what is plain joins the rows, and of
+    lists of different individuals.
     """
     begun = len(triples)
     others = [assertion for assertion in assertions if not add_row(triples, assertion)]

@@ -1,5 +1,5 @@
-"""The triples of a source one by one, as N-Quads: for what sorts statements instead of interpreting
-them.
+"""The triples of a source one by one, as N-Quads: for what sorts statements instead of
+interpreting them.
 
 Read as everywhere else, so whatever is refused or told there is refused or told here: formats,
 archives, limits, contexts.
@@ -19,8 +19,8 @@ from shiq.verdict import Leftover
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """N-Triples terms; ``graph`` is "" for the default graph; ``line``, ``key`` and ``column``: see
-    `shiq.reading.Place`.
+    """N-Triples terms; ``graph`` is "" for the default graph; ``line``, ``key`` and ``column``:
+    see `shiq.reading.Place`.
     """
 
     subject: str
@@ -43,8 +43,8 @@ def read_statements(
     value: object, *, catalog: Catalog | None = None
 ) -> tuple[list[Statement], tuple[Leftover, ...]]:
     """The statements of a file or table in the order in which they stand, and what of it is no
-    triple, however many lines, each
-    whole. Blank nodes are named ``_:b0.label``, always in the same way. Imports are not followed.
+    triple, however many lines, each whole. Blank nodes are named ``_:b0.label``, always in the
+    same way. Imports are not followed.
 
     Raises: InputError; UsageError for functional syntax and values of our own, which are no
     triples.

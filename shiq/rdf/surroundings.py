@@ -1,5 +1,5 @@
-"""What stands around axioms: ontology headers, imports, annotations as reified axioms, rules, and
-words that do not exist.
+"""What stands around axioms: ontology headers, imports, annotations as reified axioms, rules,
+and words that do not exist.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _PARTS = ("annotatedSource", "annotatedProperty", "annotatedTarget")
 
 @dataclass
 class Surroundings:
-    """``headers``: names of ontologies; ``nodes``: axioms that are nodes themselves, so that what
-    else is said of them annotates
-    the axiom; ``implied``: triples that a reified axiom stands for, and the triples that say so;
-    ``doubtful``: triples that a
-    misspelt word stands for."""
+    """``headers``: names of ontologies; ``nodes``: axioms that are nodes themselves, so that
+    what else is said of them annotates the axiom; ``implied``: triples that a reified axiom
+    stands for, and the triples that say so; ``doubtful``: triples that a misspelt word stands
+    for.
+    """
 
     headers: set[str] = field(default_factory=set)
     nodes: set[str] = field(default_factory=set)
@@ -56,8 +56,9 @@ def survey(
     graph: VocabularyGraph, triples: Triples, declared: Collection[str] | None = None
 ) -> Surroundings:
     """Accounts for headers, reified axioms, rules and unknown words; imports are left to
-    `check_imports`. ``declared``: names
-    that are declared elsewhere, where what a misspelt word means is to be read too, in doubt."""
+    `check_imports`. ``declared``: names that are declared elsewhere, where what a misspelt word
+    means is to be read too, in doubt.
+    """
     found = Surroundings()
     _misspelt(graph, triples, found, declared)
     for i, (subject, predicate, value) in enumerate(
@@ -189,8 +190,8 @@ UNMET = ("missing-import", "ambiguous-import")
 
 
 class UnmetImport(NamedTuple):
-    """Why an import is not met: the ``kind`` of the leftover, the end of its message, and what to
-    do.
+    """Why an import is not met: the ``kind`` of the leftover, the end of its message, and what
+    to do.
     """
 
     kind: str
@@ -212,8 +213,8 @@ def check_imports(
     unmet: Mapping[str, UnmetImport],
 ) -> Iterator[Leftover]:
     """The imports that no given ontology answers, by name; the other header triples become
-    annotations. ``unmet``: what a catalog
-    says of some, by their IRI without an empty fragment."""
+    annotations. ``unmet``: what a catalog says of some, by their IRI without an empty fragment.
+    """
     known = LANGUAGE_DOCUMENTS | {bare(iri) for iri in given}
     missing: dict[str, list[int]] = defaultdict(list)
     for i, (predicate, value) in enumerate(zip(graph.predicates, graph.objects)):
@@ -255,13 +256,13 @@ class OntologyHeader(NamedTuple):
 
 
 def document_headers(triples: Triples, begun: int = 0) -> set[OntologyHeader]:
-    """Which ontologies the document is whose rows begin at ``begun``: by the header of the document
-    as a whole, and of each
-    named graph that declares terms; none of what has no header, or several.
+    """Which ontologies the document is whose rows begin at ``begun``: by the header of the
+    document as a whole, and of each named graph that declares terms; none of what has no header,
+    or several.
 
-    A header is an ontology of which the document, or graph, does not say that another imports it or
-    follows on it. What it
-    imports is no version IRI of its own. Source: OWL 2 Mapping to RDF Graphs, section 3.1.2.
+    A header is an ontology of which the document, or graph, does not say that another imports it
+    or follows on it. What it imports is no version IRI of its own. Source: OWL 2 Mapping to RDF
+    Graphs, section 3.1.2.
     """
     predicates, values = column(triples.predicate)[begun:], column(triples.object)[begun:]
     known = triples.ids.get

@@ -1,10 +1,9 @@
-"""Tables of triples: Parquet files and folders, Delta tables, and tables in memory (Arrow, pandas,
-Spark, whatever gives an Arrow
-stream). The columns s, p, o hold N-Triples terms; graph (a term too) and key may be there; others
-are not looked at.
+"""Tables of triples: Parquet files and folders, Delta tables, and tables in memory (Arrow,
+pandas, Spark, whatever gives an Arrow stream). The columns s, p, o hold N-Triples terms; graph
+(a term too) and key may be there; others are not looked at.
 
-A row is read as the line that it stands for, so a broken one is told by its number and key, and the
-others are read.
+A row is read as the line that it stands for, so a broken one is told by its number and key, and
+the others are read.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ from shiq.verdict import Leftover
 BATCH_ROWS = 1 << 16
 #: Files of a folder that a message names; more are counted.
 _NAMED = 20
-# : What a Delta table may not use, for its files alone do not show it; and the setting of the
-# second in tables of older protocols.
+#: What a Delta table may not use, for its files alone do not show it; and the setting of the second
+#: in tables of older protocols.
 _REFUSED_FEATURES, _MAPPING = (
     frozenset({"deletionVectors", "columnMapping"}),
     "delta.columnMapping.mode",
@@ -44,9 +43,8 @@ def read_table(
     rejects: Rejects,
     progress: Callable[[str, int], None] | None = None,
 ) -> tuple[Leftover, ...]:
-    """Reads a table into ``triples``; rows that are no triple become ``rejects`` with their number
-    and key. Gives the leftover
-    for the files of its folder that are not read.
+    """Reads a table into ``triples``; rows that are no triple become ``rejects`` with their
+    number and key. Gives the leftover for the files of its folder that are not read.
 
     Raises: InputError for a table without s, p and o, or that cannot be read; OperationalError
     where Spark fails to.
@@ -79,8 +77,8 @@ def read_rows(
     numbers: Sequence[int] | None = None,
 ) -> None:
     """Reads rows; those that are no triple become ``rejects``. ``before``: how many rows stand
-    before them; ``numbers``: where
-    they stand, if not one after the other."""
+    before them; ``numbers``: where they stand, if not one after the other.
+    """
     numbers = range(before + 1, before + len(rows[0]) + 1) if numbers is None else numbers
     keys = texts_of(rows[4])
     terms = list(zip(*map(texts_of, rows[:4])))
@@ -112,8 +110,8 @@ def read_rows(
 def table_rows(
     source: TableSource, files: Sequence[TableFile], wanted: Sequence[str], rejects: Rejects
 ) -> Iterator[tuple[Sequence[int], Rows]]:
-    """The ``wanted`` columns of a table, some rows at a time, with the number of each row: in text
-    the line that it begins at.
+    """The ``wanted`` columns of a table, some rows at a time, with the number of each row: in
+    text the line that it begins at.
     """
     if source.kind in (TableKind.CSV, TableKind.TSV):
         # Loaded where a table is text.
@@ -214,8 +212,8 @@ def _columns(batch: Any, wanted: Sequence[str]) -> Rows:
 
 @dataclass(frozen=True, slots=True)
 class TableFile:
-    """A Parquet file of a table; ``values``: of the columns by which the table is cut into folders,
-    which files lack.
+    """A Parquet file of a table; ``values``: of the columns by which the table is cut into
+    folders, which files lack.
     """
 
     path: str
@@ -269,8 +267,8 @@ def _check_folder_values(file: TableFile, parquet: Any) -> None:
 def rows_of(
     name: str, file: TableFile, groups: Sequence[int] | None = None, wanted: Sequence[str] = COLUMNS
 ) -> Iterator[Rows]:
-    """The ``wanted`` columns of a file of the table ``name``, or of some of its row groups. Raises:
-    InputError.
+    """The ``wanted`` columns of a file of the table ``name``, or of some of its row groups.
+    Raises: InputError.
     """
     with opened(file) as parquet:
         check_columns(name, parquet.schema_arrow.names, any_columns=True, wanted=wanted)
@@ -305,8 +303,8 @@ def check_columns(
     any_columns: bool = False,
     wanted: Sequence[str] = COLUMNS,
 ) -> None:
-    """Raises: InputError unless these are the ``columns`` of a table of triples, or have all that
-    are ``wanted``.
+    """Raises: InputError unless these are the ``columns`` of a table of triples, or have all
+    that are ``wanted``.
     """
     missing = [
         column for column in (COLUMNS[:3] if wanted is COLUMNS else wanted) if column not in columns
@@ -333,8 +331,7 @@ def table_files(
     source: TableSource, wanted: Collection[str] = COLUMNS
 ) -> tuple[list[TableFile], tuple[Leftover, ...]]:
     """The files of a table that is a path, and the leftover for those of its folder that are not
-    read; nothing for one in memory.
-    ``wanted``: the columns that folders may stand for.
+    read; nothing for one in memory. ``wanted``: the columns that folders may stand for.
 
     Raises: InputError for a folder that cannot be read as one table.
     """
@@ -366,8 +363,8 @@ def _passed_over(source: TableSource, names: Sequence[str]) -> tuple[Leftover, .
 
 
 def _parquet_files(path: Path, wanted: Collection[str]) -> tuple[list[TableFile], list[str]]:
-    """The Parquet files below ``path``, and the names of those that are no data. Raises: InputError
-    for any other file.
+    """The Parquet files below ``path``, and the names of those that are no data. Raises:
+    InputError for any other file.
     """
     found, passed_over, others = [], [], []
     for file, is_data in files_of(path):
@@ -415,10 +412,11 @@ def _folder_value(text: str) -> str | None:
 
 
 def _delta_files(path: Path, wanted: Collection[str]) -> tuple[list[TableFile], list[str]]:
-    """The Parquet files of a Delta table's present version, and the names of the files that it does
-    not have.
+    """The Parquet files of a Delta table's present version, and the names of the files that it
+    does not have.
 
-    Raises: InputError for one that its files alone do not show."""
+    Raises: InputError for one that its files alone do not show.
+    """
     found = files_of_delta(path, wanted=wanted)
     present = {Path(file.path) for file in found}
     return found, [
@@ -429,9 +427,7 @@ def _delta_files(path: Path, wanted: Collection[str]) -> tuple[list[TableFile], 
 def files_of_delta(
     path: Path, version: int | None = None, wanted: Collection[str] = COLUMNS
 ) -> list[TableFile]:
-    """The Parquet files of a version of a Delta table (None: the present one). Raises:
-    InputError.
-    """
+    """The Parquet files of a version of a Delta table (None: the present one). Raises: InputError."""
     import pyarrow as pa
 
     try:
@@ -450,8 +446,8 @@ def files_of_delta(
 
 
 def delta_table(path: Path, version: int | None = None) -> Any:
-    """A version of the Delta table at ``path``. Raises: InputError where it cannot be read, or its
-    files alone do not show it.
+    """A version of the Delta table at ``path``. Raises: InputError where it cannot be read, or
+    its files alone do not show it.
     """
     table, hidden = delta_log(path, version)
     if hidden:
@@ -464,8 +460,8 @@ def delta_table(path: Path, version: int | None = None) -> Any:
 
 def delta_log(path: Path, version: int | None = None) -> tuple[Any, list[str]]:
     """A version of the Delta table at ``path`` as its log tells it, and what is `hidden_in` it.
-    Raises: InputError for one that
-    cannot be read."""
+    Raises: InputError for one that cannot be read.
+    """
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
 

@@ -18,8 +18,8 @@ class RefusedTermError(Exception):
 
 def quad_adder(triples: Triples, label: Labels) -> Callable[[ox.Quad, int], None]:
     """A function that adds a triple that pyoxigraph read, with its graph and line. It raises
-    RefusedTermError, and
-    then adds nothing."""
+    RefusedTermError, and then adds nothing.
+    """
     ids, new, add = triples.ids, triples.id, triples.add_ids
 
     def resource(term: object) -> int:

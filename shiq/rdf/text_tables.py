@@ -2,8 +2,7 @@
 file that it begins at.
 
 What is no row of its table is malformed, and the others are read: too few or too many values,
-quotes that do not end, bytes that
-are not UTF-8, a line that is no JSON.
+quotes that do not end, bytes that are not UTF-8, a line that is no JSON.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ from shiq.sources import TableKind, TableSource
 
 #: Rows of CSV, and records of JSON lines, that are read at a time.
 BATCH_ROWS, BATCH_RECORDS = 1 << 16, 1 << 13
-# : A value of CSV that is longer ends the reading of its file: a quote that was never closed, more
-# likely.
+#: A value of CSV that is longer ends the reading of its file: a quote that was never closed, more
+#: likely.
 LARGEST_VALUE: Final = 1 << 26
 #: What stands for a byte that is not UTF-8.
 _BYTE: Final = re.compile("[\udc80-\udcff]")
 
 
 class _TextLines:
-    """The lines of a text; ``is_broken``: some of those that were read since it was last False are
-    not UTF-8.
+    """The lines of a text; ``is_broken``: some of those that were read since it was last False
+    are not UTF-8.
     """
 
     def __init__(self, text: Iterator[str]) -> None:
@@ -82,9 +81,9 @@ def read_header(source: TableSource) -> list[str]:
 def text_rows(
     source: TableSource, wanted: Sequence[str], rejects: Rejects
 ) -> Iterator[tuple[Sequence[int], Rows]]:
-    """The ``wanted`` columns of a table in CSV or TSV, with the line at which each row begins; an
-    empty value is None. Rows that
-    are none become ``rejects``. Raises: InputError."""
+    """The ``wanted`` columns of a table in CSV or TSV, with the line at which each row begins;
+    an empty value is None. Rows that are none become ``rejects``. Raises: InputError.
+    """
     with _opened(source) as (reader, lines):
         head = _header(source, reader)
         places = [head.index(name) if name in head else None for name in wanted]

@@ -1,9 +1,8 @@
 """Triples of several sources as dictionary-encoded columns, with the line that each came from.
 
-Reading fills four integer columns without an object per triple; everything later looks at distinct
-terms, or at columns as a
-whole. Blank nodes are scoped by source: ``_:scope.label``. Lines and passages that are no triples
-are `Rejects`, never dropped.
+Reading fills four integer columns without an object per triple; everything later looks at
+distinct terms, or at columns as a whole. Blank nodes are scoped by source: ``_:scope.label``.
+Lines and passages that are no triples are `Rejects`, never dropped.
 """
 
 from __future__ import annotations
@@ -30,15 +29,13 @@ LONGEST_TEXT = 300
 
 @dataclass
 class Triples:
-    """Row i is one triple, as read: ids of its terms, and its line (0 where unknown). Sources own
-    ranges of rows.
+    """Row i is one triple, as read: ids of its terms, and its line (0 where unknown). Sources
+    own ranges of rows.
 
-    ``kinds[i]`` is the kind of term i; ``datatypes`` are those of all literals. ``graph[i]`` is the
-    id of the named graph of
-    row i, -1 for the default graph, where also those rows are that ``graph`` is too short for.
-    ``keys``: what the caller calls
-    rows. ``told``: the rows that leftovers stand for, where these are several, or more than what is
-    shown.
+    ``kinds[i]`` is the kind of term i; ``datatypes`` are those of all literals. ``graph[i]`` is
+    the id of the named graph of row i, -1 for the default graph, where also those rows are that
+    ``graph`` is too short for. ``keys``: what the caller calls rows. ``told``: the rows that
+    leftovers stand for, where these are several, or more than what is shown.
     """
 
     terms: list[Term] = field(default_factory=list)
@@ -270,9 +267,8 @@ def written_labels(scope: str) -> Labels:
 
 def numbered_labels(scope: str) -> Labels:
     """Names blank nodes of parsers that give unlabelled ones a random label of 128 bits: in the
-    order met, so that the same
-    file gives the same names. A dot after the scope's dot cannot begin a written label, so the two
-    never meet.
+    order met, so that the same file gives the same names. A dot after the scope's dot cannot
+    begin a written label, so the two never meet.
     """
     numbers: dict[str, str] = {}
 

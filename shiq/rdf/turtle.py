@@ -2,9 +2,8 @@
 because it is fed line by line.
 
 After a broken directive it would go on with what the prefix, or the base, meant before. So a
-document with an error is read once
-more, each directive by itself: one that is broken leaves its prefix without a meaning, and
-statements that use it are rejected.
+document with an error is read once more, each directive by itself: one that is broken leaves its
+prefix without a meaning, and statements that use it are rejected.
 """
 
 from __future__ import annotations
@@ -67,9 +66,9 @@ _LINE_END = re.compile(rb"[\r\n]|$")
 
 
 class _Feed:
-    """The lines of a stream, one at a time. Bytes that are not UTF-8 become NUL, which no term may
-    contain: the statement they
-    are in is refused, and the others are read."""
+    """The lines of a stream, one at a time. Bytes that are not UTF-8 become NUL, which no term
+    may contain: the statement they are in is refused, and the others are read.
+    """
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
         self._stream, self._name = stream, name
@@ -145,9 +144,7 @@ def _quads(feed: _Feed, format: Format, base: str | None) -> ox.QuadParser:
 
 @dataclass(frozen=True)
 class _Meaning:
-    """What names mean at some place of a document; ``base`` None where relative ones mean
-    nothing.
-    """
+    """What names mean at some place of a document; ``base`` None where relative ones mean nothing."""
 
     base: str | None
     prefixes: tuple[tuple[str, str], ...] = ()
@@ -256,8 +253,8 @@ def _errors(
     add: Callable[[ox.Quad, int], None],
     behind: int = 0,
 ) -> tuple[list[tuple[str, int, str]], int]:
-    """Reads the statements of ``part``, which begins in ``line``, and keeps what is found in line
-    ``behind`` or later.
+    """Reads the statements of ``part``, which begins in ``line``, and keeps what is found in
+    line ``behind`` or later.
 
     What is wrong, with line and text, and how many triples there were at the first error.
     """

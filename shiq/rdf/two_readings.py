@@ -1,10 +1,9 @@
 """Properties of which nothing says whether they are object or data properties, or that are both:
-each axiom in both readings
-(THEORY, "Terms that may be object or data").
+each axiom in both readings (THEORY, "Terms that may be object or data").
 
 Properties of unknown kind that an axiom forces to be of one kind form a *component*. An axiom is
-mapped once for each choice of a
-kind for the components that it mentions, as far as the axiom allows the choice.
+mapped once for each choice of a kind for the components that it mentions, as far as the axiom
+allows the choice.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
     from shiq.rdf.expressions import Expressions
     from shiq.rdf.graph import VocabularyGraph
 
-# : An axiom that more choices allow, as of four components that are free, is left over; so is one
-# for which more have to be tried.
+#: An axiom that more choices allow, as of four components that are free, is left over; so is one
+#: for which more have to be tried.
 MOST_ALLOWED, MOST_TRIED = 16, 64
 #: The kind chosen for each component, by the component's first property.
 Choice = Mapping[str, str]
@@ -41,9 +40,8 @@ M = TypeVar("M", bound=Mapper)
 class TwoReadings(Generic[M]):
     """Maps the axioms that mention properties of open kind.
 
-    make: a mapper whose kinds are these.
-    properties: the properties that were read in both ways, with the first triple that needed it and
-    the number of such triples.
+    make: a mapper whose kinds are these. properties: the properties that were read in both ways,
+    with the first triple that needed it and the number of such triples.
     """
 
     graph: VocabularyGraph

@@ -33,13 +33,12 @@ from shiq.vocabularies import VocabularyChoice
 def slips(
     known: Signature, vocabulary: VocabularyChoice | None = None
 ) -> Iterator[tuple[str, str, str]]:
-    """(name, what it is, the name that was probably meant) for each undeclared name of an axiom in
-    ``known`` that is a prefix
-    which was not expanded, a word of OWL in a namespace that only looks like its own, nearly a
-    declared name or a term of a known
-    vocabulary, of the same kind and namespace, or has the local name of a declared one in a
-    namespace that is nearly that one's.
-    ``vocabulary``: which tables count, None for all."""
+    """(name, what it is, the name that was probably meant) for each undeclared name of an axiom
+    in ``known`` that is a prefix which was not expanded, a word of OWL in a namespace that only
+    looks like its own, nearly a declared name or a term of a known vocabulary, of the same kind
+    and namespace, or has the local name of a declared one in a namespace that is nearly that
+    one's. ``vocabulary``: which tables count, None for all.
+    """
     spaces = set(map(namespace_of, known.declared))
     tables = (vocabulary or VocabularyChoice()).kinds_in
     properties = known.object_properties | known.data_properties
@@ -97,9 +96,8 @@ def slip_problems(
     vocabulary: VocabularyChoice | None = None,
 ) -> Iterator[Problem]:
     """What is to be told of `slips`, at the first triple of ``graph`` that has the name. A name
-    that only is near another is no
-    slip where ``triples`` say of it what no axiom does, as by a label, or where both names stand
-    beside each other.
+    that only is near another is no slip where ``triples`` say of it what no axiom does, as by a
+    label, or where both names stand beside each other.
     """
     for iri, what, nearest in slips(known, vocabulary):
         is_other_word = is_language_word(iri) or (
@@ -128,17 +126,17 @@ def slip_problems(
 
 
 def _is_described(triples: Triples, iri: str) -> bool:
-    """Whether a triple says something of ``iri`` that is no axiom: by a property that is no word of
-    axioms.
+    """Whether a triple says something of ``iri`` that is no axiom: by a property that is no word
+    of axioms.
     """
     rows = np.flatnonzero(column(triples.subject) == triples.ids.get(iri, -1)).tolist()
     return any(not is_structural(str(triples.terms[triples.predicate[row]])) for row in rows)
 
 
 def _are_beside(graph: VocabularyGraph, first: str, second: str) -> bool:
-    """Whether one subject has both names as values of one property, or one as a value of the other:
-    their author tells them
-    apart."""
+    """Whether one subject has both names as values of one property, or one as a value of the
+    other: their author tells them apart.
+    """
     pair = {first, second}
     return any(
         {subject, value} == pair or (value == first and second in graph.values(subject, predicate))
@@ -176,8 +174,8 @@ def documentation(
     """Which rows document an ontology, class or property by a property that nobody declared.
 
     All about a header; about a class or property that is no individual: literals, well-known
-    vocabularies, and names elsewhere
-    (``notes``). A name of the ontology as object could be a slip for owl:disjointWith and the like.
+    vocabularies, and names elsewhere (``notes``). A name of the ontology as object could be a
+    slip for owl:disjointWith and the like.
     """
     subjects, predicates, values = (
         column(c) for c in (triples.subject, triples.predicate, triples.object)
@@ -203,10 +201,9 @@ def documentation(
 
 
 def _notes_elsewhere(triples: Triples, known: Signature, rows: Flags, entity: Flags) -> Flags:
-    """Which ``rows`` document something by a name that ``known`` has not, in a namespace in which
-    it has none: those of a
-    property that so documents a class or property, and is no slip of an own property, a known term
-    or a word of axioms.
+    """Which ``rows`` document something by a name that ``known`` has not, in a namespace in
+    which it has none: those of a property that so documents a class or property, and is no slip
+    of an own property, a known term or a word of axioms.
 
     entity: the classes and properties that are no individuals, by number of the term.
     """

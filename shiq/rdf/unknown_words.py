@@ -1,5 +1,5 @@
-"""Words in a reserved namespace that do not exist, where they can say nothing that an axiom could
-see.
+"""Words in a reserved namespace that do not exist, where they can say nothing that an axiom
+could see.
 
 >>> is_idle("urn:Cat", RDFS + "description", Literal("purrs"), RDFS + "description")
 True
@@ -30,8 +30,8 @@ from shiq.rdf.vocabulary import (
 _BEFORE_LITERALS = (
     FACETS | CARDINALITIES.keys() | {OWL + "hasValue", OWL + "hasSelf", OWL + "targetValue", FIRST}
 )
-# : Words of which axioms are made, that a name or node may follow; predicates begin with a small
-# letter.
+#: Words of which axioms are made, that a name or node may follow; predicates begin with a small
+#: letter.
 _BEFORE_NODES = {
     word
     for word in KNOWN - ANNOTATIONS - DATATYPES - FACETS - PLAIN_PROPERTIES
@@ -62,8 +62,8 @@ _ABOVE = (RDFS + "domain", RDFS + "range", RDFS + "subClassOf")
 
 
 def is_idle(subject: str, predicate: str, value: Term, word: str) -> bool:
-    """Whether a triple with the unknown ``word`` is in no axiom, whatever the word was meant to be
-    (THEORY, "Unknown words").
+    """Whether a triple with the unknown ``word`` is in no axiom, whatever the word was meant to
+    be (THEORY, "Unknown words").
     """
     name = local_name(word).lower()
     if predicate in _ABOVE and value == word:
@@ -88,14 +88,14 @@ def is_idle(subject: str, predicate: str, value: Term, word: str) -> bool:
 
 def declared_kind(word: str) -> str:
     """What ``x rdf:type word`` declares x to be, as by another spelling of a word that declares:
-    "class", or "property" of
-    open kind; "" for any other word."""
+    "class", or "property" of open kind; "" for any other word.
+    """
     return _DECLARING.get(local_name(word).lower(), "")
 
 
 def _is_near(name: str, words: Iterable[str], share: float) -> bool:
-    """Whether one of ``words`` begins like ``name``, or has that share of letters in common with it
-    (Ratcliff and Obershelp).
+    """Whether one of ``words`` begins like ``name``, or has that share of letters in common with
+    it (Ratcliff and Obershelp).
     """
     others = [local_name(word).lower() for word in words]
     return any(

@@ -1,11 +1,9 @@
 """Inverse functional data properties, by roles from individuals to nodes that stand for values
-(THEORY, "Inverse functional data
-properties").
+(THEORY, "Inverse functional data properties").
 
-Each assertion p(a, v) of a property p below an inverse functional P comes with p°(a, n), n a node
-for the literal v, and P° is
-inverse functional. Nodes of literals that have one value are linked to a node of that value by
-another inverse functional role.
+Each assertion p(a, v) of a property p below an inverse functional P comes with p°(a, n), n a
+node for the literal v, and P° is inverse functional. Nodes of literals that have one value are
+linked to a node of that value by another inverse functional role.
 
 >>> from shiq.model import Literal, XSD
 >>> literal_of(node_of(Literal("a b", XSD + "string")))
@@ -117,8 +115,8 @@ def asked_for(
     axioms: Sequence[owl.Axiom], expressions: Iterable[owl.ClassExpression] = ()
 ) -> set[str]:
     """The properties below inverse functional ones of which ``axioms``, or members of
-    ``expressions``, may need values that are
-    not asserted."""
+    ``expressions``, may need values that are not asserted.
+    """
     below = _below(axioms, watched(axioms))
     asked = {iri for expression in expressions for iri in _demands(expression, True)}
     for axiom in axioms:
@@ -158,8 +156,8 @@ def asked_for(
 
 
 def _demands(expression: Any, positive: bool) -> Iterator[str]:
-    """The data properties of which a member of ``expression`` (not ``positive``: a non-member) may
-    need a value.
+    """The data properties of which a member of ``expression`` (not ``positive``: a non-member)
+    may need a value.
     """
     match expression:
         case owl.ObjectIntersectionOf(operands) | owl.ObjectUnionOf(operands):
@@ -210,8 +208,8 @@ def literal_of(node: str) -> owl.Literal:
 
 def add_nodes(triples: Triples, bulk: Bulk, known: owl.Signature) -> None:
     """Adds the triples on nodes that come with the data assertions of ``bulk`` to its role
-    assertions; tells of values that are
-    not known."""
+    assertions; tells of values that are not known.
+    """
     rows = bulk.data
     # Copies: what is looked at cannot grow.
     subjects, predicates, values = (

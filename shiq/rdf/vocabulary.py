@@ -1,8 +1,7 @@
 """The reserved vocabulary of OWL 2, RDF, RDFS and XML Schema, sorted by what a reader does with it.
 
-Source: OWL 2 Structural Specification, section 2.4 and 4; OWL 2 Mapping to RDF Graphs, sections 3.1
-to 3.3; the terms of OWL 1
-that are still met (section 3.1.1 and 3.2.1 there).
+Source: OWL 2 Structural Specification, section 2.4 and 4; OWL 2 Mapping to RDF Graphs, sections
+3.1 to 3.3; the terms of OWL 1 that are still met (section 3.1.1 and 3.2.1 there).
 """
 
 from __future__ import annotations
@@ -63,8 +62,8 @@ DECLARATIONS = {
     RDF + "Property": "property",
     RDFS + "ContainerMembershipProperty": "property",
 }
-# : ``x rdf:type …`` that is an axiom about a property, and says that it is an object property;
-# FunctionalProperty does not.
+#: ``x rdf:type …`` that is an axiom about a property, and says that it is an object property;
+#: FunctionalProperty does not.
 CHARACTERISTICS = _names(
     OWL,
     "InverseFunctionalProperty TransitiveProperty SymmetricProperty AsymmetricProperty ReflexiveProperty IrreflexiveProperty",
@@ -93,16 +92,16 @@ BEFORE_RANGES = _names(OWL, "someValuesFrom allValuesFrom onDataRange onDatatype
     RDFS + "range"
 }
 OPERATORS = _names(OWL, "intersectionOf unionOf complementOf oneOf datatypeComplementOf")
-# : RDF vocabulary that OWL 2 gives no meaning: ordinary properties and classes that nothing
-# declares.
+#: RDF vocabulary that OWL 2 gives no meaning: ordinary properties and classes that nothing
+#: declares.
 PLAIN_PROPERTIES = _names(RDF, "value subject predicate object language direction reifies") | {
     RDFS + "member"
 }
 PLAIN_CLASSES = _names(RDF, "Bag Seq Alt Statement CompoundLiteral") | _names(
     RDFS, "Container Proposition"
 )
-# : Reserved classes that may stand in axioms like any other: to be one of them has no consequence
-# that an axiom could state.
+#: Reserved classes that may stand in axioms like any other: to be one of them has no consequence
+#: that an axiom could state.
 ORDINARY_CLASSES = (
     PLAIN_CLASSES
     | {RDF + "List", ONTOLOGY}
@@ -140,8 +139,8 @@ KNOWN = (
     | _STRUCTURE
     | {FUNCTIONAL, ONTOLOGY, IMPORTS, TYPE, FIRST, REST, NIL, RDF + "List"}
 )
-# : Classes and properties of the language that give others a meaning: an axiom about them is none
-# of OWL 2 DL.
+#: Classes and properties of the language that give others a meaning: an axiom about them is none of
+#: OWL 2 DL.
 _PLAIN = (
     DATATYPES
     | FACETS
@@ -155,8 +154,8 @@ _PLAIN = (
 LANGUAGE = KNOWN - _PLAIN - INDIVIDUAL_TYPES - {NIL}
 LANGUAGE_CLASSES = frozenset(iri for iri in LANGUAGE if iri[iri.index("#") + 1].isupper())
 LANGUAGE_PROPERTIES = LANGUAGE - LANGUAGE_CLASSES
-# : Roles to nodes that stand for values, and what ties these to their values
-# (`shiq.rdf.values_as_nodes`).
+#: Roles to nodes that stand for values, and what ties these to their values
+#: (`shiq.rdf.values_as_nodes`).
 VALUE_ROLE, VALUE_LINK = "urn:shiq:values-of:", "urn:shiq:has-value"
 #: Documents that describe the language itself: importing them adds nothing.
 LANGUAGE_DOCUMENTS = frozenset(namespace.rstrip("#") for namespace in NAMESPACES)
@@ -185,8 +184,9 @@ def is_misspelt(iri: str) -> bool:
 
 def is_unknown_datatype(iri: str) -> bool:
     """Whether ``iri`` can only be a datatype, though none has that name: ``xsd:Double``,
-    ``rdfs:string``, ``xsd:numeric``.
-    What nearly is one, and not for its case alone, is misspelt."""
+    ``rdfs:string``, ``xsd:numeric``. What nearly is one, and not for its case alone, is
+    misspelt.
+    """
     if not is_misspelt(iri):
         return False
     return local_name(iri).lower() in _DATATYPE_WORDS or (
@@ -219,8 +219,8 @@ def nearest_known(iri: str) -> str:
 
 
 def known_word(iri: str) -> str:
-    """The reserved term with the local name of ``iri``, such as ``owl:AllDisjointClasses`` behind
-    another prefix; "" if none.
+    """The reserved term with the local name of ``iri``, such as ``owl:AllDisjointClasses``
+    behind another prefix; "" if none.
     """
     return next((term for term in sorted(KNOWN) if local_name(term) == local_name(iri)), "")
 

@@ -1,10 +1,9 @@
 """RDF/XML: the XML around the grammar, and reading on after an error.
 
-expat says what the document is: whether it is well-formed, with lines, texts and values normalised
-as XML has it. Entities that
-could fetch or grow are refused (`shiq.rdf.xml_source`). An error of RDF (such as an IRI with a
-space) costs the top-level element
-it is in; the others are still read.
+expat says what the document is: whether it is well-formed, with lines, texts and values
+normalised as XML has it. Entities that could fetch or grow are refused (`shiq.rdf.xml_source`).
+An error of RDF (such as an IRI with a space) costs the top-level element it is in; the others
+are still read.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ def read_xml(
     rejects: Rejects,
     progress: Callable[[str, int], None] | None = None,
 ) -> None:
-    """Reads RDF/XML into ``triples``. Truncated or broken XML becomes a reject with its line, after
-    what stands before it.
+    """Reads RDF/XML into ``triples``. Truncated or broken XML becomes a reject with its line,
+    after what stands before it.
 
     Raises: InputError for XML that is not RDF/XML, for entities that are no plain abbreviations,
     and where nothing could be read.
@@ -58,8 +57,8 @@ def read_xml(
 
 
 class _Document:
-    """One document while it is parsed: which elements are open, and whether the one at the top is
-    given up.
+    """One document while it is parsed: which elements are open, and whether the one at the top
+    is given up.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """RDF/XML as a grammar over the events of an XML parser.
 
-Each element that is open is a frame; what an element may be, and what may stand in it, follows from
-the frame around it. A triple
-is made where the element that says it ends, so that an error inside it leaves nothing half said.
+Each element that is open is a frame; what an element may be, and what may stand in it, follows
+from the frame around it. A triple is made where the element that says it ends, so that an error
+inside it leaves nothing half said.
 
 Source: RDF 1.1 XML Syntax, section 7.2. What that grammar does not have is refused, never passed
 over.
@@ -52,9 +52,8 @@ class _Kind(Enum):
 @dataclass(slots=True)
 class _Frame:
     """``node``: what properties in it are said of. Of a property, ``subject``, ``predicate`` and
-    ``value`` (a resource, once it
-    is known) are its triple, and ``statement`` the node that stands for it, "" for none; ``last``:
-    a collection's last cell.
+    ``value`` (a resource, once it is known) are its triple, and ``statement`` the node that
+    stands for it, "" for none; ``last``: a collection's last cell.
     """
 
     kind: _Kind
@@ -74,8 +73,8 @@ class _Frame:
 
 @dataclass(slots=True)
 class _Attributes:
-    """The attributes of an element: ``syntax`` by local name of rdf:, ``properties`` in the order
-    written.
+    """The attributes of an element: ``syntax`` by local name of rdf:, ``properties`` in the
+    order written.
     """
 
     base: str
@@ -86,8 +85,8 @@ class _Attributes:
 
 class Grammar:
     """Takes the events of one document and adds its triples. Every method raises RefusedXmlError
-    for what is no RDF/XML, after
-    which `leave` goes on behind the element at the top."""
+    for what is no RDF/XML, after which `leave` goes on behind the element at the top.
+    """
 
     def __init__(self, triples: Triples, label: Labels, base: str, line: Callable[[], int]) -> None:
         self._triples, self._label, self._line = triples, label, line

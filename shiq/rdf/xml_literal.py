@@ -13,9 +13,7 @@ _VALUE = str.maketrans(
 
 
 class XmlLiteral:
-    """The markup met so far, outermost elements and text. ``depth`` counts elements that are
-    open.
-    """
+    """The markup met so far, outermost elements and text. ``depth`` counts elements that are open."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []

@@ -80,8 +80,8 @@ def property_of(text: str) -> str:
 
 
 def attribute_of(text: str) -> tuple[str, str]:
-    """("xml", local name) and ("rdf", local name) for what belongs to the syntax, else ("", IRI).
-    Raises: RefusedXmlError.
+    """("xml", local name) and ("rdf", local name) for what belongs to the syntax, else ("",
+    IRI). Raises: RefusedXmlError.
     """
     name = name_of(text)
     if name.namespace == XML:

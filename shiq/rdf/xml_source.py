@@ -1,5 +1,5 @@
-"""The bytes of an XML document in UTF-8, and the declarations that it may have: no entity may fetch
-or grow.
+"""The bytes of an XML document in UTF-8, and the declarations that it may have: no entity may
+fetch or grow.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ class Declarations:
 
 def root_of(head: bytes) -> tuple[str, list[str]]:
     """The root element of a document that begins with ``head``, and its attributes, each as
-    namespace and name in one; "" where
-    there is none."""
+    namespace and name in one; "" where there is none.
+    """
     found: list[tuple[str, list[str]]] = []
     parser = expat.ParserCreate(namespace_separator="")
     Declarations(parser, "")

@@ -1,8 +1,7 @@
 """Reasoners behind one protocol (`shiq.reasoner.protocol`).
 
-A backend joins by one line in `BACKENDS`: its name, and how to make it. Modules are imported when a
-reasoner is made, so that
-importing this package starts no JVM and needs none.
+A backend joins by one line in `BACKENDS`: its name, and how to make it. Modules are imported
+when a reasoner is made, so that importing this package starts no JVM and needs none.
 """
 
 from __future__ import annotations
@@ -73,11 +72,9 @@ def create(
     """The reasoner called ``name``, one of `BACKENDS`.
 
     ``heap`` and ``timeout`` (seconds for one question; None for the backend's own limit) are for
-    backends in a JVM.
-    Raises UsageError for an unknown name, with the nearest known one, for a malformed heap or
-    limit, and for a reasoner under the
-    AGPL unless ``accept_agpl`` says that this is all right; ReasonerError for one that is not
-    installed.
+    backends in a JVM. Raises UsageError for an unknown name, with the nearest known one, for a
+    malformed heap or limit, and for a reasoner under the AGPL unless ``accept_agpl`` says that
+    this is all right; ReasonerError for one that is not installed.
     """
     check_heap(heap)
     check_timeout(timeout)

@@ -24,15 +24,13 @@ from shiq.verdict import Verdict
 
 
 class AutoReasoner:
-    """What ``own`` makes decides; what it cannot decide goes to what ``hermit`` makes. Each is made
-    when it is first needed.
+    """What ``own`` makes decides; what it cannot decide goes to what ``hermit`` makes. Each is
+    made when it is first needed.
 
     Where that one cannot be used at all (no Java), own's answer stands: undetermined, with both
-    reasons. What rests on opaque
-    data is not asked about: HermiT sees only the two bounds of `proxied`, and own has found between
-    them what it leaves open
-    (THEORY, "Deciding a shape without a JVM": data). Nor is what rests on large numbers, which
-    HermiT would build.
+    reasons. What rests on opaque data is not asked about: HermiT sees only the two bounds of
+    `proxied`, and own has found between them what it leaves open (THEORY, "Deciding a shape
+    without a JVM": data). Nor is what rests on large numbers, which HermiT would build.
     """
 
     def __init__(self, own: Callable[[], Reasoner], hermit: Callable[[], Reasoner]) -> None:

@@ -20,8 +20,8 @@ from shiq.reasoner.protocol import LARGE_NUMBER, Answer, Module
 from shiq.reasoner.unfolding import AssertedAtom, Unfolding, unfolding
 from shiq.verdict import Verdict
 
-# : Of the steps that do not depend on the module: the part, as a divisor, that is tried before
-# definitions are unfolded lazily.
+#: Of the steps that do not depend on the module: the part, as a divisor, that is tried before
+#: definitions are unfolded lazily.
 _BEFORE_UNFOLDING = 32
 
 #: Steps for showing that a fact follows from others of its node.
@@ -48,9 +48,10 @@ class CompiledTBox:
     def decide(
         self, module: Module, steps: int, steps_per_node: int, deadline: float | None
     ) -> Answer:
-        """The answer within ``steps``, and ``steps_per_node`` more for each individual. Where a few
-        of ``steps`` are not enough,
-        half of all are spent on the unfolded TBox before all are on the TBox itself."""
+        """The answer within ``steps``, and ``steps_per_node`` more for each individual. Where a
+        few of ``steps`` are not enough, half of all are spent on the unfolded TBox before all
+        are on the TBox itself.
+        """
         more = steps_per_node * len(module.positive)
         outcome = decide(self.tables, module, steps // _BEFORE_UNFOLDING + more, deadline)
         for building in self._buildings:
@@ -66,8 +67,8 @@ class CompiledTBox:
         )
 
     def attempt(self, module: Module, limit: int, deadline: float | None) -> Answer:
-        """The answer within ``limit`` steps, and as many on the unfolded TBox where these are not
-        enough.
+        """The answer within ``limit`` steps, and as many on the unfolded TBox where these are
+        not enough.
         """
         outcome = decide(self.tables, module, limit, deadline)
         return (
@@ -79,8 +80,8 @@ class CompiledTBox:
         return core_of(self.tables, module, steps, deadline)
 
     def decide_unfolded(self, module: Module, limit: int, deadline: float | None) -> Answer | None:
-        """The answer by lazy unfolding; None if there is nothing to unfold, or it does not decide
-        ``module``.
+        """The answer by lazy unfolding; None if there is nothing to unfold, or it does not
+        decide ``module``.
         """
         if self._unfolded is None:
             return None

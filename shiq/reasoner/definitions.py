@@ -1,12 +1,10 @@
 """Which class names of a TBox are defined by one axiom A ≡ C, and acyclically so; and which
 properties only say "has some".
 
-A definition can be unfolded lazily (Baader, Hollunder, Nebel, Profitlich, Franconi, *An Empirical
-Analysis of Optimization
-Techniques for Terminological Representation Systems*, 1994): nothing need be known of A where
-neither A nor ¬A is asked for.
-A property of which the clauses only ask whether an element has some value is a class name in
-disguise: ∃P.⊤ is given one, and
+A definition can be unfolded lazily (Baader, Hollunder, Nebel, Profitlich, Franconi, *An
+Empirical Analysis of Optimization Techniques for Terminological Representation Systems*, 1994):
+nothing need be known of A where neither A nor ¬A is asked for. A property of which the clauses
+only ask whether an element has some value is a class name in disguise: ∃P.⊤ is given one, and
 may be what an axiom defines.
 """
 
@@ -77,9 +75,9 @@ def existence_names(tbox: ClausalTBox) -> dict[Property, str]:
 
 
 def acyclic_definitions(tbox: ClausalTBox, existences: Mapping[Property, str]) -> dict[str, int]:
-    """Names, each with the index of one axiom that says A ≡ C of it, such that no name is defined
-    by way of itself; no axiom
-    defines two. Names that a ≤n counts are left out."""
+    """Names, each with the index of one axiom that says A ≡ C of it, such that no name is
+    defined by way of itself; no axiom defines two. Names that a ≤n counts are left out.
+    """
     counted = {name for clause in tbox.clauses if clause.at_most for name in clause.branch_body}
     choices = [
         (index, names)

@@ -1,17 +1,14 @@
 """Pellet, Openllet and Konclude as backends: programs that a user has installed, one process for
 each question.
 
-None of them says `consistent` on positive evidence by itself: a file that is missing, unreadable or
-half read is consistent too.
-So an answer counts only with a probe. The question goes in as one document, whose last line says
-that two individuals of its own
-differ. For `consistent`, it goes in again with a line more against that one, which must make it
-inconsistent; for `inconsistent`,
-the last line alone goes in, which must be consistent. The drivers of Pellet and Openllet also say
-how many logical axioms they
-hold, which must be what was sent. Konclude says no number: that it read all that stands before the
-probe rests on its reporting
-an error or a warning for what it cannot read; no answer that comes with one counts.
+None of them says `consistent` on positive evidence by itself: a file that is missing, unreadable
+or half read is consistent too. So an answer counts only with a probe. The question goes in as
+one document, whose last line says that two individuals of its own differ. For `consistent`, it
+goes in again with a line more against that one, which must make it inconsistent; for
+`inconsistent`, the last line alone goes in, which must be consistent. The drivers of Pellet and
+Openllet also say how many logical axioms they hold, which must be what was sent. Konclude says
+no number: that it read all that stands before the probe rests on its reporting an error or a
+warning for what it cannot read; no answer that comes with one counts.
 
 What they are sent is what HermiT is sent: clauses written back, data as proxies
 (`shiq.reasoner.hermit`).
@@ -57,8 +54,8 @@ class _Unanswered(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What one run says; ``held``: how many logical axioms it was seen to hold, None where it does
-    not say.
+    """What one run says; ``held``: how many logical axioms it was seen to hold, None where it
+    does not say.
     """
 
     consistent: bool

@@ -1,8 +1,7 @@
 """A py4j client that does not hide failures.
 
 py4j's own repeats a command whose answer was lost, does not notice an incomplete answer (half a
-"true" reads as False), and logs
-tracebacks on the root logger.
+"true" reads as False), and logs tracebacks on the root logger.
 """
 
 from __future__ import annotations
@@ -23,9 +22,7 @@ from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
 
 
 class Connection(GatewayConnection):  # type: ignore[misc]
-    """A socket to the JVM; whatever goes wrong on it is a Py4JNetworkError, and nothing is
-    logged.
-    """
+    """A socket to the JVM; whatever goes wrong on it is a Py4JNetworkError, and nothing is logged."""
 
     def start(self) -> None:
         try:
@@ -62,10 +59,9 @@ class Connection(GatewayConnection):  # type: ignore[misc]
 class Client(GatewayClient):  # type: ignore[misc]
     """One attempt for each command.
 
-    Java objects that Python forgot are given up with the next command, on a connection of its own
-    and without waiting: a
-    finaliser may run anywhere, and must not wait for a JVM. Every socket is remembered: a forked
-    child closes its copies.
+    Java objects that Python forgot are given up with the next command, on a connection of its
+    own and without waiting: a finaliser may run anywhere, and must not wait for a JVM. Every
+    socket is remembered: a forked child closes its copies.
     """
 
     def __init__(self, parameters: GatewayParameters) -> None:

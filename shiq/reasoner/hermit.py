@@ -1,11 +1,10 @@
-"""HermiT as a backend: clauses written back as an ontology, modules as individuals of it, one warm
-JVM (THEORY, "Modules").
+"""HermiT as a backend: clauses written back as an ontology, modules as individuals of it, one
+warm JVM (THEORY, "Modules").
 
-Consistent is said only of what the OWL API was seen to hold in full and HermiT decided without an
-exception; whatever else
-happens is UNDETERMINED with its reason. HermiT never sees a literal of ours: data goes through
-proxies over xsd:integer
-(`shiq.reasoner.proxied`), whose consistency is the same.
+Consistent is said only of what the OWL API was seen to hold in full and HermiT decided without
+an exception; whatever else happens is UNDETERMINED with its reason. HermiT never sees a literal
+of ours: data goes through proxies over xsd:integer (`shiq.reasoner.proxied`), whose consistency
+is the same.
 """
 
 from __future__ import annotations
@@ -54,9 +53,8 @@ _INCONSISTENT = Answer(Verdict.INCONSISTENT)
 
 @dataclass(frozen=True)
 class _Prepared:
-    """A clausal TBox as it is sent: axioms without data as text, axioms with data or large numbers
-    as values (their proxies
-    differ by lot).
+    """A clausal TBox as it is sent: axioms without data as text, axioms with data or large
+    numbers as values (their proxies differ by lot).
 
     ``opaque``: what is opaque or too large in ``data``, if anything; then its versions in
     ``bounds`` stand for it.
@@ -117,14 +115,13 @@ class Budget:
 
 
 class HermitReasoner:
-    """HermiT in the warm JVM that all HermitReasoners of this process share (with one heap size at
-    a time).
+    """HermiT in the warm JVM that all HermitReasoners of this process share (with one heap size
+    at a time).
 
-    The JVM starts with the first question, is killed when a question takes longer than ``timeout``
-    seconds (None: no limit),
-    and started afresh by the next. Raises ReasonerError where there is no Java, no jar or no such
-    heap, UsageError for a
-    malformed ``heap`` or ``timeout``.
+    The JVM starts with the first question, is killed when a question takes longer than
+    ``timeout`` seconds (None: no limit), and started afresh by the next. Raises ReasonerError
+    where there is no Java, no jar or no such heap, UsageError for a malformed ``heap`` or
+    ``timeout``.
     """
 
     def __init__(self, heap: str = "1g", timeout: float | None = 60.0) -> None:
@@ -139,14 +136,13 @@ class HermitReasoner:
     def decide(
         self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
     ) -> list[Answer]:
-        """Whether each module is consistent with ``tbox``: many in one ontology, renamed apart; an
-        inconsistent lot is halved.
+        """Whether each module is consistent with ``tbox``: many in one ontology, renamed apart;
+        an inconsistent lot is halved.
 
         Modules of one ontology without nominals do not influence each other (THEORY, "Modules").
-        Where a lot has no answer, its
-        modules are asked about one by one, so that only those that are to blame stay undetermined;
-        a module at which the JVM
-        died by itself is asked about once more.
+        Where a lot has no answer, its modules are asked about one by one, so that only those
+        that are to blame stay undetermined; a module at which the JVM died by itself is asked
+        about once more.
         """
         budget = Budget(self._timeout, None if timeout is None else time.monotonic() + timeout)
         try:
@@ -178,16 +174,14 @@ class HermitReasoner:
         proxy_data: bool = True,
         is_normal: bool = False,
     ) -> Answer:
-        """Whether an OWL 2 ontology is consistent, from scratch: no clauses, no modules, nothing of
-        ours but the proxies.
-        ``is_normal``: axioms with data are inclusions as `clause_axioms` makes them; then what is
-        opaque is put on both sides.
+        """Whether an OWL 2 ontology is consistent, from scratch: no clauses, no modules, nothing
+        of ours but the proxies. ``is_normal``: axioms with data are inclusions as
+        `clause_axioms` makes them; then what is opaque is put on both sides.
 
         With ``proxy_data`` False HermiT's own datatypes are asked, which makes it no oracle:
-        version 1.3.8 refuses several
-        datatypes, reads ≤n f.D wrongly for D a union or intersection, takes [59, 59] and the
-        complement of [0, 59] to overlap,
-        and does not see ¬f(a, 3.0) against f(a, 3). ``timeout`` defaults to the reasoner's.
+        version 1.3.8 refuses several datatypes, reads ≤n f.D wrongly for D a union or
+        intersection, takes [59, 59] and the complement of [0, 59] to overlap, and does not see
+        ¬f(a, 3.0) against f(a, 3). ``timeout`` defaults to the reasoner's.
         """
         sent_axioms, sent_assertions = sendable(axioms, assertions)
         try:
@@ -218,8 +212,8 @@ class HermitReasoner:
     def consistent_beside(
         self, kept: Sequence[OntologyText], more: Sequence[Assertion], timeout: float | None = None
     ) -> Answer:
-        """Whether ``kept``, which are parsed once, are consistent with ``more``, in which there is
-        no data.
+        """Whether ``kept``, which are parsed once, are consistent with ``more``, in which there
+        is no data.
         """
         budget = Budget(self._timeout if timeout is None else timeout, attempts=2)
         return self._ask(kept, document(sendable((), more)[1]), budget)
@@ -281,8 +275,8 @@ class HermitReasoner:
         answers: list[Answer],
         known_inconsistent: bool = False,
     ) -> None:
-        """Fills in ``answers`` for ``lot``, which is ``known_inconsistent`` where the whole is and
-        the other half is not.
+        """Fills in ``answers`` for ``lot``, which is ``known_inconsistent`` where the whole is
+        and the other half is not.
         """
         if not lot:
             return
@@ -354,8 +348,8 @@ class HermitReasoner:
         )
 
     def _ask(self, bases: Sequence[OntologyText], question: OntologyText, budget: Budget) -> Answer:
-        """One question to HermiT; after a JVM that died by itself another attempt, if there are any
-        left.
+        """One question to HermiT; after a JVM that died by itself another attempt, if there are
+        any left.
         """
         reason = ""
         for _ in range(budget.attempts):

@@ -2,8 +2,8 @@
 
 Pellet and Openllet (AGPL), a newer HermiT and Konclude (LGPL). None of them comes with shiq:
 ``python -m jobs.evaluation.peers.install`` fetches the Java ones on request, into a directory of
-the user's; Konclude is a
-program of its own. Each runs in a process of its own; none is loaded here.
+the user's; Konclude is a program of its own. Each runs in a process of its own; none is loaded
+here.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ HOME_SETTING, KONCLUDE_SETTING = "SHIQ_PEERS_HOME", "SHIQ_KONCLUDE"
 
 @dataclass(frozen=True)
 class Peer:
-    """A reasoner. ``factory``: the class that makes it behind the OWL API; ``options``: that of its
-    incremental options.
+    """A reasoner. ``factory``: the class that makes it behind the OWL API; ``options``: that of
+    its incremental options.
     """
 
     name: str
@@ -105,8 +105,8 @@ def home() -> Path:
 
 
 def find(name: str, folder: Path | None = None) -> InstalledPeer | Absent:
-    """The peer called ``name``, one of `PEERS` or `INCOMPLETE`, installed in ``folder`` (default:
-    `home`).
+    """The peer called ``name``, one of `PEERS` or `INCOMPLETE`, installed in ``folder``
+    (default: `home`).
     """
     peer = (PEERS | INCOMPLETE)[name]
     return _find_java(peer, folder or home()) if peer.is_java else _find_konclude(peer)

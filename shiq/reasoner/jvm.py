@@ -1,5 +1,5 @@
-"""A warm Java virtual machine behind py4j: it cannot outlive this process, and its failures cannot
-look like answers.
+"""A warm Java virtual machine behind py4j: it cannot outlive this process, and its failures
+cannot look like answers.
 
 What goes wrong during a question is a `JvmFailure`; that there is no usable Java at all is a
 `ReasonerError`.
@@ -85,8 +85,8 @@ def find_jars() -> tuple[Path, Path]:
 
 
 def _py4j_jar() -> Path:
-    """The jar that the installer recorded, else one beside the package. (py4j's own search starts
-    in the current directory.)
+    """The jar that the installer recorded, else one beside the package. (py4j's own search
+    starts in the current directory.)
     """
     try:
         recorded = importlib.metadata.files("py4j") or []
@@ -109,9 +109,8 @@ class Jvm:
     """A Java process of our own, with HermiT on its class path.
 
     It reads its end from its standard input: when this process ends, however it ends, the pipe
-    breaks and the JVM exits. It is
-    in a process group of its own, so that Ctrl-C does not reach it and one signal kills all of it.
-    Its port needs a secret.
+    breaks and the JVM exits. It is in a process group of its own, so that Ctrl-C does not reach
+    it and one signal kills all of it. Its port needs a secret.
     """
 
     def __init__(self, heap: str = "1g") -> None:
@@ -141,9 +140,8 @@ class Jvm:
         """What ``question``, a series of Java calls, returns; one at a time. After ``timeout``
         seconds the JVM is killed.
 
-        Raises JvmExpired, JvmDied or JavaException. Whatever else interrupts it (Ctrl-C) kills the
-        JVM too, since nobody knows
-        what it would answer next.
+        Raises JvmExpired, JvmDied or JavaException. Whatever else interrupts it (Ctrl-C) kills
+        the JVM too, since nobody knows what it would answer next.
         """
         with self._lock:
             expired = threading.Event()
@@ -175,9 +173,7 @@ class Jvm:
         java_object._detach()
 
     def close(self) -> None:
-        """Kills the JVM and waits for it; may be called twice. In a forked child it only lets
-        go.
-        """
+        """Kills the JVM and waits for it; may be called twice. In a forked child it only lets go."""
         if self._owner != os.getpid():
             return
         if hasattr(self, "_client"):
@@ -350,12 +346,11 @@ _users: weakref.WeakSet[object] = weakref.WeakSet()
 
 
 def shared_jvm(user: object, heap: str) -> Jvm:
-    """The one JVM of this process, started where there is none that lives. Another heap size than
-    its own restarts it.
+    """The one JVM of this process, started where there is none that lives. Another heap size
+    than its own restarts it.
 
-    It lives until every ``user`` has let go of it (`release_jvm`) or was collected, or this process
-    ends.
-    Raises UsageError, ReasonerError.
+    It lives until every ``user`` has let go of it (`release_jvm`) or was collected, or this
+    process ends. Raises UsageError, ReasonerError.
     """
     global _shared  # noqa: PLW0603
     with _shared_lock:

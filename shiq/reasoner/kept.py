@@ -1,5 +1,5 @@
-"""Ontologies that HermiT is asked about one after the other: what they have in common is sent and
-parsed once.
+"""Ontologies that HermiT is asked about one after the other: what they have in common is sent
+and parsed once.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from shiq.roles import role_box
 
 
 class CommonOntology:
-    """The part that the ontologies have had in common so far, as one text. It is written anew where
-    one lacks some of it: the
-    first may have had what was its own."""
+    """The part that the ontologies have had in common so far, as one text. It is written anew
+    where one lacks some of it: the first may have had what was its own.
+    """
 
     def __init__(self) -> None:
         self._values: frozenset[Axiom | Assertion] = frozenset()
@@ -27,8 +27,9 @@ class CommonOntology:
         self, axioms: Sequence[Axiom], assertions: Sequence[Assertion]
     ) -> tuple[OntologyText, ...]:
         """``axioms``, inclusions as `clause_axioms` makes them, and ``assertions``: what is in
-        common, and the rest. Raises:
-        Unsendable; OpaqueData, where it takes more than one question to deal with data."""
+        common, and the rest. Raises: Unsendable; OpaqueData, where it takes more than one
+        question to deal with data.
+        """
         values = dict.fromkeys(_sent(axioms, assertions))
         if self._text is None or not self._values <= values.keys():
             common = self._values & values.keys()

@@ -1,12 +1,10 @@
 """Where one meaning of the opaque datatypes speaks for all of them.
 
 Read by form, each opaque datatype is a value space of its own, with one value for each lexical
-form. What is consistent then need
-not be so for every meaning. It is where the properties that opaque data is on, with all above and
-below them, have literals of
-one opaque D only, and nothing is asked of them but ≥1 f.D, ≥1 f, ≤n f.¬D and ≤n f: each value may
-be replaced by what D means by
-it, or by any value of D, since values that become one do no harm here.
+form. What is consistent then need not be so for every meaning. It is where the properties that
+opaque data is on, with all above and below them, have literals of one opaque D only, and nothing
+is asked of them but ≥1 f.D, ≥1 f, ≤n f.¬D and ≤n f: each value may be replaced by what D means
+by it, or by any value of D, since values that become one do no harm here.
 """
 
 from __future__ import annotations
@@ -20,8 +18,8 @@ from shiq.reasoner.proxied import is_opaque
 from shiq.reasoner.structure import data_of, parts
 from shiq.signature import is_reserved
 
-# : What is asked of a property where that is nothing about a range, and where it is no opaque
-# datatype by itself.
+#: What is asked of a property where that is nothing about a range, and where it is no opaque
+#: datatype by itself.
 _NO_RANGE, _ELSE = "", "else"
 
 
@@ -29,8 +27,9 @@ def speaks_for_all(
     theory: DataTheory, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion]
 ) -> bool:
     """Whether a model in which opaque datatypes are read by form makes one for every meaning of
-    them. ``theory`` has them opaque;
-    axioms and assertions are as `shiq.reasoner.proxied.bounded` takes them."""
+    them. ``theory`` has them opaque; axioms and assertions are as
+    `shiq.reasoner.proxied.bounded` takes them.
+    """
     above: dict[str, str] = {}
 
     def root(iri: str) -> str:

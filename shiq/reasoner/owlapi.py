@@ -47,12 +47,11 @@ class OwlApi:
         self.parsed = 0
 
     def consistent(self, bases: Sequence[OntologyText], question: OntologyText) -> bool:
-        """Whether the ontology that consists of ``bases`` (parsed once and kept) and ``question``
-        is consistent.
+        """Whether the ontology that consists of ``bases`` (parsed once and kept) and
+        ``question`` is consistent.
 
         No axiom may be in two of them. Raises Misread where the OWL API holds other counts of
-        axioms or names than were sent,
-        and whatever py4j raises.
+        axioms or names than were sent, and whatever py4j raises.
         """
         try:
             return self._consistent(bases, question)
@@ -103,9 +102,7 @@ class OwlApi:
         return ontology
 
     def _compare(self, ontology: Any, documents: Sequence[OntologyText]) -> int:
-        """How many axioms ``ontology`` holds. Raises Misread unless it is what ``documents``
-        say.
-        """
+        """How many axioms ``ontology`` holds. Raises Misread unless it is what ``documents`` say."""
         axioms = int(ontology.getLogicalAxiomCount())
         signature = ontology.getSignature()
         names = signature.size()

@@ -27,9 +27,8 @@ class OwnReasoner:
     """Decides modules by the hypertableau of THEORY, "Deciding a shape without a JVM".
 
     CONSISTENT only with a clash-free pre-model that unravels into a model, INCONSISTENT only if
-    every alternative is refuted;
-    else UNDETERMINED, with the reason. A module of n individuals has ``steps + n * steps_per_node``
-    steps.
+    every alternative is refuted; else UNDETERMINED, with the reason. A module of n individuals
+    has ``steps + n * steps_per_node`` steps.
     """
 
     name = "own"

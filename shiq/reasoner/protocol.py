@@ -1,10 +1,8 @@
 """What a reasoner is asked and what it answers.
 
 A reasoner decides whether modules (small ABoxes over the atoms of a clausal TBox) are consistent
-with that TBox. It never
-raises for what it cannot do: a time-out, a crash, an exhausted budget or an opaque datatype is an
-`Answer` UNDETERMINED with
-its reason.
+with that TBox. It never raises for what it cannot do: a time-out, a crash, an exhausted budget
+or an opaque datatype is an `Answer` UNDETERMINED with its reason.
 """
 
 from __future__ import annotations
@@ -30,13 +28,11 @@ class Module:
     """A part of A_add whose consistency is decided by itself (THEORY, "Modules"). Nodes are 0 …
     n-1, without names.
 
-    ``positive[i]``/``negative[i]``: bitmasks over `ClausalTBox.atoms` of the atoms (names, ≥-atoms,
-    data restrictions) that are
-    asserted, or asserted to be false, at node i. ``edges``: (i, role, j) asserted;
-    ``negative_edges``: asserted not to hold
-    (simple roles only); ``different``: i ≠ j; ``data``/``negative_data``: (i, data property,
-    literal). Equal individuals are
-    one node already.
+    ``positive[i]``/``negative[i]``: bitmasks over `ClausalTBox.atoms` of the atoms (names,
+    ≥-atoms, data restrictions) that are asserted, or asserted to be false, at node i. ``edges``:
+    (i, role, j) asserted; ``negative_edges``: asserted not to hold (simple roles only);
+    ``different``: i ≠ j; ``data``/``negative_data``: (i, data property, literal). Equal
+    individuals are one node already.
     """
 
     positive: tuple[int, ...]
@@ -50,11 +46,11 @@ class Module:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``reason``: why undetermined. ``used``: for INCONSISTENT, indexes of clauses that suffice for
-    the refutation together
-    with the role box (a superset of what is needed), or None if the reasoner does not say.
-    ``near``: nodes of the module where
-    the last contradiction showed, if the reasoner says; a place to begin to look, no more."""
+    """``reason``: why undetermined. ``used``: for INCONSISTENT, indexes of clauses that suffice
+    for the refutation together with the role box (a superset of what is needed), or None if the
+    reasoner does not say. ``near``: nodes of the module where the last contradiction showed, if
+    the reasoner says; a place to begin to look, no more.
+    """
 
     verdict: Verdict
     reason: str = ""
@@ -64,9 +60,10 @@ class Answer:
 
 @dataclass(slots=True)
 class SentQuestions:
-    """What a reasoner outside this code was asked: ``questions`` put to it, axioms and assertions
-    ``sent`` with them, and how
-    many it was seen to hold (``parsed``). No answer counts where these differ."""
+    """What a reasoner outside this code was asked: ``questions`` put to it, axioms and
+    assertions ``sent`` with them, and how many it was seen to hold (``parsed``). No answer
+    counts where these differ.
+    """
 
     questions: int = 0
     sent: int = 0
@@ -103,9 +100,9 @@ class Tracing(Protocol):
     def core(
         self, tbox: ClausalTBox, module: Module, timeout: float | None = None
     ) -> Module | None:
-        """A part of ``module``, over the same nodes, that is inconsistent by itself, as a rule much
-        smaller; None where none was
-        found, which says nothing of ``module``."""
+        """A part of ``module``, over the same nodes, that is inconsistent by itself, as a rule
+        much smaller; None where none was found, which says nothing of ``module``.
+        """
 
 
 class Reasoner(Protocol):

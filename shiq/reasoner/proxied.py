@@ -1,14 +1,12 @@
-"""Data on its way to a reasoner that must not see our literals: integers instead, or bounds where
-nothing can stand for it.
+"""Data on its way to a reasoner that must not see our literals: integers instead, or bounds
+where nothing can stand for it.
 
 The datatype layer splits the values into cells and numbers them (`DataTheory.proxies`). What it
-cannot number (an unknown
-datatype, a malformed range) is *opaque*. An ontology with opaque data is put twice: once such that
-opaque ranges hold wherever
-that helps (if even that is inconsistent, so is the ontology), once such that nothing rests on them
-(if even that is consistent,
-so is the ontology). Between the two it is undetermined. So are large numbers, whose successors that
-reasoner would build.
+cannot number (an unknown datatype, a malformed range) is *opaque*. An ontology with opaque data
+is put twice: once such that opaque ranges hold wherever that helps (if even that is
+inconsistent, so is the ontology), once such that nothing rests on them (if even that is
+consistent, so is the ontology). Between the two it is undetermined. So are large numbers, whose
+successors that reasoner would build.
 """
 
 from __future__ import annotations
@@ -58,9 +56,9 @@ class OpaqueData(Exception):
 
 
 class Bound(Enum):
-    """Which of two runs: MET, where opaque data holds wherever that helps, so that inconsistent is
-    final; UNUSED, where
-    nothing rests on it, so that consistent is final."""
+    """Which of two runs: MET, where opaque data holds wherever that helps, so that inconsistent
+    is final; UNUSED, where nothing rests on it, so that consistent is final.
+    """
 
     MET = "what is opaque holds whatever helps"
     UNUSED = "nothing rests on what is opaque"
@@ -72,8 +70,8 @@ def proxied(
     assertions: Sequence[owl.Assertion],
     negated_ranges: bool = False,
 ) -> tuple[list[owl.Axiom], list[owl.Assertion]]:
-    """``axioms`` and ``assertions`` over integers and what is none, consistent if and only if they
-    are. Raises OpaqueData.
+    """``axioms`` and ``assertions`` over integers and what is none, consistent if and only if
+    they are. Raises OpaqueData.
 
     ``negated_ranges``: the reasoner may have to negate a range by itself (¬∀f.D).
     """
@@ -107,13 +105,11 @@ def proxied(
 def values_needed(values: Sequence[object], together: bool, apart: bool = False) -> int:
     """How many values of one kind (not told apart by any range) one individual may need.
 
-    Its restrictions can share their values: that keeps every ≥, ∀ and ≤. So the largest number in a
-    ≥n, or a negated ≤n,
-    will do; unless properties are disjoint (``together``), when all of them may have to be met side
-    by side, or a key is
-    on a property that values are chosen for (``apart``): then each individual has values of its
-    own, and no key says that two are
-    one, but where values are given.
+    Its restrictions can share their values: that keeps every ≥, ∀ and ≤. So the largest number
+    in a ≥n, or a negated ≤n, will do; unless properties are disjoint (``together``), when all of
+    them may have to be met side by side, or a key is on a property that values are chosen for
+    (``apart``): then each individual has values of its own, and no key says that two are one,
+    but where values are given.
     """
     counts = [
         part.cardinality + 1
@@ -134,14 +130,11 @@ def _single_values(values: Sequence[object]) -> int:
 
 def _enumerated(proxy: owl.DataRange) -> owl.DataRange:
     """A union of intervals of integers, as `DataTheory.proxies` makes them, value by value; a
-    complement as that of an
-    enumeration. Raises OpaqueData if it is huge.
+    complement as that of an enumeration. Raises OpaqueData if it is huge.
 
-    HermiT 1.3.8 gets enumerations right, but not what the proxies are: it reads ≤n f.D wrongly for
-    a union D; and where it
-    intersects intervals with equal bounds it looks at only one of them for being inclusive, so that
-    [59, 59] and the complement
-    of [0, 59] have 59 in common.
+    HermiT 1.3.8 gets enumerations right, but not what the proxies are: it reads ≤n f.D wrongly
+    for a union D; and where it intersects intervals with equal bounds it looks at only one of
+    them for being inclusive, so that [59, 59] and the complement of [0, 59] have 59 in common.
     """
     if proxy == owl.TOP_DATATYPE:
         return proxy
@@ -242,9 +235,9 @@ def bounded(theory: DataTheory, value: S, bound: Bound) -> S:
 
 
 def _bounded(theory: DataTheory, expression: owl.ClassExpression, met: bool) -> owl.ClassExpression:
-    """≥n f.D makes ≥n f true, and ≤n f makes ≤n f.D true, whatever D is. ≥n R.C makes ≥m R.C true
-    for m < n, and ≤m R.C makes
-    ≤n R.C true."""
+    """≥n f.D makes ≥n f true, and ≤n f makes ≤n f.D true, whatever D is. ≥n R.C makes ≥m R.C
+    true for m < n, and ≤m R.C makes ≤n R.C true.
+    """
     match expression:
         case owl.ObjectUnionOf(operands):
             return owl.ObjectUnionOf(tuple(_bounded(theory, operand, met) for operand in operands))

@@ -1,12 +1,10 @@
-"""What is sent to a reasoner on the OWL API: the same ontology, such that nothing of it is lost on
-the way.
+"""What is sent to a reasoner on the OWL API: the same ontology, such that nothing of it is lost
+on the way.
 
 The OWL API keeps operands as sets. DisjointClasses(A A B) arrives there as DisjointClasses(A B),
-DifferentIndividuals(a a) and
-DisjointObjectProperties(r r) as axioms about one thing, which HermiT takes for true. So an axiom
-that says something twice is
-sent as what it means. Other parsers guess at malformed text; so the counts of what was sent are
-compared with what was read.
+DifferentIndividuals(a a) and DisjointObjectProperties(r r) as axioms about one thing, which
+HermiT takes for true. So an axiom that says something twice is sent as what it means. Other
+parsers guess at malformed text; so the counts of what was sent are compared with what was read.
 """
 
 from __future__ import annotations
@@ -24,8 +22,8 @@ V = TypeVar("V")
 
 BLANK = "urn:shiq:blank:"
 
-# : As many pairs of different individuals are sent as lists: a list of n that was read is n(n -
-# 1)/2 pairs.
+#: As many pairs of different individuals are sent as lists: a list of n that was read is n(n - 1)/2
+#: pairs.
 MANY = 50
 
 
@@ -36,8 +34,8 @@ class Unsendable(Exception):
 @dataclass(frozen=True, slots=True)
 class OntologyText:
     """Axioms and assertions as functional syntax, with what a reader of it must have found: how
-    many logical axioms
-    (assertions included), and which classes, properties, individuals and datatypes, as (kind, IRI).
+    many logical axioms (assertions included), and which classes, properties, individuals and
+    datatypes, as (kind, IRI).
     """
 
     text: str
@@ -49,8 +47,8 @@ def document(values: Sequence[owl.Axiom | owl.Assertion]) -> OntologyText:
     """``values``, which are as `sendable` leaves them, one a line. No declarations: the syntax
     tells kinds by position.
 
-    Raises Unsendable for an IRI that the syntax cannot write, or that HermiT reserves for its own
-    names (``internal:…``).
+    Raises Unsendable for an IRI that the syntax cannot write, or that HermiT reserves for its
+    own names (``internal:…``).
     """
     used = entities(values)
     for kind, iri in sorted(used):
@@ -109,8 +107,8 @@ def sendable(
     """Axioms and assertions that say the same and survive sets; blank nodes are named, trivial
     axioms and repetitions left out.
 
-    (HermiT refuses blank nodes in several kinds of assertions; as far as consistency goes they are
-    names like any other.)
+    (HermiT refuses blank nodes in several kinds of assertions; as far as consistency goes they
+    are names like any other.)
     """
     sent_axioms = [
         a for axiom in axioms for a in _axioms(rewritten(_named(axiom), _proper_operands))
@@ -129,8 +127,8 @@ def _distinct(values: Iterable[V]) -> list[V]:
 
 
 def _is_plain(value: object) -> bool:
-    """Whether it is an assertion on names alone, as most are: it is sent as it stands, and is its
-    own structural key.
+    """Whether it is an assertion on names alone, as most are: it is sent as it stands, and is
+    its own structural key.
     """
     match value:
         case owl.ClassAssertion(owl.Class(), one) | owl.DataPropertyAssertion(
@@ -152,8 +150,8 @@ def named_individual(individual: str) -> str:
 
 
 def _proper_operands(part: object) -> object | None:
-    """The text syntax has no ⊓, ⊔ of fewer than two operands, no empty enumeration, no restriction
-    without facets.
+    """The text syntax has no ⊓, ⊔ of fewer than two operands, no empty enumeration, no
+    restriction without facets.
     """
     match part:
         case (

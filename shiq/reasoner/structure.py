@@ -1,5 +1,5 @@
-"""Axioms and assertions as trees: their vocabulary, their data ranges and literals, and copies with
-parts replaced.
+"""Axioms and assertions as trees: their vocabulary, their data ranges and literals, and copies
+with parts replaced.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def _field_names(kind: type) -> tuple[str, ...]:
 
 
 def parts(value: object) -> Iterator[object]:
-    """``value`` and everything inside it, outermost first; individuals and other plain fields are
-    left out.
+    """``value`` and everything inside it, outermost first; individuals and other plain fields
+    are left out.
     """
     stack: list[object] = [value]
     while stack:
@@ -134,8 +134,8 @@ def with_data(
     ranges: Mapping[owl.DataRange, owl.DataRange],
     literals: Mapping[owl.Literal, owl.Literal],
 ) -> V:
-    """``value`` with its outermost data ranges and its literals replaced. Raises KeyError for one
-    without replacement.
+    """``value`` with its outermost data ranges and its literals replaced. Raises KeyError for
+    one without replacement.
     """
 
     def change(part: object) -> object | None:
@@ -195,8 +195,8 @@ def rewritten(value: V, change: Callable[[object], object | None]) -> V:
 
 def structural_key(value: object) -> object:
     """Equal for what the OWL 2 structural specification calls structurally equivalent: the order
-    and repetition of operands
-    does not count where the specification has a set."""
+    and repetition of operands does not count where the specification has a set.
+    """
     if isinstance(value, tuple):
         return tuple(map(structural_key, value))
     names = _field_names(type(value))

@@ -1,10 +1,9 @@
 """Lazy unfolding as a rewriting of clauses: what a definition says is asked for only where the
 name, or its complement, holds.
 
-A node where A is not said has ¬A, so the clauses of C ⊑ A make every node choose. Here each defined
-name A (`definitions`) gets
-a complement Ā with A ⊓ Ā ⊑ ⊥, and A ≡ C becomes A ⊑ C and Ā ⊑ ¬C with B̄ for ¬B wherever B is
-defined:
+A node where A is not said has ¬A, so the clauses of C ⊑ A make every node choose. Here each
+defined name A (`definitions`) gets a complement Ā with A ⊓ Ā ⊑ ⊥, and A ≡ C becomes A ⊑ C and Ā
+⊑ ¬C with B̄ for ¬B wherever B is defined:
 
 * in a clause that A's own axiom made, A in the head is Ā in the body;
 * any other defined name in a body is its complement in the head.
@@ -32,8 +31,8 @@ from shiq.reasoner.definitions import (
 from shiq.reasoner.protocol import Module
 from shiq.roles import ROLE_INCLUSIONS
 
-# : Axioms that say nothing of classes: a clause that one definition made may rest on some of them
-# besides.
+#: Axioms that say nothing of classes: a clause that one definition made may rest on some of them
+#: besides.
 _NO_CLASS_AXIOMS = (
     ROLE_INCLUSIONS
     | owl.TransitiveObjectProperty
@@ -44,8 +43,8 @@ _NO_CLASS_AXIOMS = (
 
 
 class AssertedAtom(NamedTuple):
-    """An atom, by its place in `ClausalTBox.atoms`, that a module asserts at a node, or asserts not
-    to hold there.
+    """An atom, by its place in `ClausalTBox.atoms`, that a module asserts at a node, or asserts
+    not to hold there.
     """
 
     node: int
@@ -56,9 +55,8 @@ class AssertedAtom(NamedTuple):
 @dataclass(frozen=True)
 class Unfolding:
     """``tbox``: the rewritten clauses of ``given``, first and in their order, so that clauses
-    refute a module here whose
-    counterparts refute it there. ``complements``: of the defined names; ``existences``: the names
-    for ∃P.⊤.
+    refute a module here whose counterparts refute it there. ``complements``: of the defined
+    names; ``existences``: the names for ∃P.⊤.
     """
 
     given: ClausalTBox
@@ -68,8 +66,9 @@ class Unfolding:
 
     def module(self, module: Module) -> tuple[Module, tuple[AssertedAtom, ...]]:
         """``module`` over the rewritten atoms, and the facts that it lacks there. If it is
-        inconsistent without them, it is; if
-        it is consistent without them, it is if they follow from the rest of it."""
+        inconsistent without them, it is; if it is consistent without them, it is if they follow
+        from the rest of it.
+        """
         ids = self.tbox.atom_ids
         positive, negative = [0] * len(module.positive), [0] * len(module.positive)
         lacking = []
@@ -88,10 +87,10 @@ class Unfolding:
 
     def _said(self, atom: Atom, holds: bool) -> tuple[Atom, bool] | None:
         """What says over the rewritten clauses that ``atom`` holds, or does not; None if nothing
-        does: a fresh name may have to
-        hold wherever its concept does, a defined name may hold where nothing tells, and along a
-        transitive role ¬∃R.C speaks of
-        more than the neighbours that a pre-model shows."""
+        does: a fresh name may have to hold wherever its concept does, a defined name may hold
+        where nothing tells, and along a transitive role ¬∃R.C speaks of more than the neighbours
+        that a pre-model shows.
+        """
         literal = literal_of(atom, self.existences)
         if literal is None:
             return (
@@ -126,9 +125,7 @@ class Unfolding:
 
 
 def unfolding(tbox: ClausalTBox) -> Unfolding | None:
-    """``tbox`` unfolded; None where no definition makes a node choose, so that nothing is
-    gained.
-    """
+    """``tbox`` unfolded; None where no definition makes a node choose, so that nothing is gained."""
     if any(isinstance(atom, str) and atom.startswith(PREFIX) for atom in tbox.atoms):
         return None
     existences = existence_names(tbox)
@@ -157,9 +154,9 @@ def unfolding(tbox: ClausalTBox) -> Unfolding | None:
 
 @dataclass(frozen=True)
 class _Literals:
-    """A clause with names for ∃P.⊤: which names stand negatively in it and which atoms positively,
-    at the centre and the branch;
-    ``has_role``: whether its role atom is left."""
+    """A clause with names for ∃P.⊤: which names stand negatively in it and which atoms
+    positively, at the centre and the branch; ``has_role``: whether its role atom is left.
+    """
 
     body: tuple[str, ...]
     head: tuple[Atom, ...]

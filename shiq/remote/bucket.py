@@ -1,9 +1,9 @@
-"""A store in an object store: S3 and what speaks its protocol, and by the same library Google's and
-Azure's.
+"""A store in an object store: S3 and what speaks its protocol, and by the same library Google's
+and Azure's.
 
 Where it is and who may reach it is told by the usual variables (AWS_ENDPOINT_URL, AWS_REGION,
-AWS_ACCESS_KEY_ID, …). A manifest
-is exchanged by the object store's own conditions (If-Match, If-None-Match).
+AWS_ACCESS_KEY_ID, …). A manifest is exchanged by the object store's own conditions (If-Match,
+If-None-Match).
 """
 
 from __future__ import annotations

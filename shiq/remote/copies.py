@@ -1,9 +1,9 @@
-"""Copies of files of object stores on this machine: a folder of bounded size, out of which what was
-used least recently goes.
+"""Copies of files of object stores on this machine: a folder of bounded size, out of which what
+was used least recently goes.
 
 Names within a store are never used twice, so that a copy never grows old. What is read of one is
-held against digests as in any
-store; one that was damaged goes, so that the next process fetches it again.
+held against digests as in any store; one that was damaged goes, so that the next process fetches
+it again.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 @dataclass(eq=False)
 class Copies:
     """The ``folder`` of copies, of ``limit`` bytes. ``come``: bytes that came since it was last
-    measured, None if it never was;
-    ``used``: the copies that this process has opened."""
+    measured, None if it never was; ``used``: the copies that this process has opened.
+    """
 
     folder: Path
     limit: int
@@ -54,8 +54,8 @@ class Copies:
     @contextmanager
     def making(self, store: str, name: str) -> Iterator[Path]:
         """A path to write to; what is there at the end is the copy of the file ``name``. Raises:
-        OperationalError where there is
-        no room for it."""
+        OperationalError where there is no room for it.
+        """
         path = self.folder / store / name
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
@@ -106,9 +106,10 @@ class Copies:
 
 
 def copies() -> Copies:
-    """The copies of this process and of others of the same user: in SHIQ_CACHE, else where Spark's
-    executor has its files, else
-    among temporary files. Raises: UsageError, OperationalError."""
+    """The copies of this process and of others of the same user: in SHIQ_CACHE, else where
+    Spark's executor has its files, else among temporary files. Raises: UsageError,
+    OperationalError.
+    """
     spark = os.environ.get("SPARK_LOCAL_DIRS", "").partition(",")[0]
     own = Path(spark or tempfile.gettempdir()) / f"shiq-cache-{os.getuid()}"
     return _opened(

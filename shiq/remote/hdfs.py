@@ -1,11 +1,9 @@
 """A store in Hadoop's file system.
 
-Which name node an address means, and who asks, is told by Hadoop's own settings (HADOOP_CONF_DIR,
-HADOOP_USER_NAME, Kerberos'
-tickets). HDFS replaces nothing on condition, but never renames onto a file that is there: so what
-is exchanged is a folder of
-numbered files, the highest of which counts, and of two writers that saw the same number one gets
-the next.
+Which name node an address means, and who asks, is told by Hadoop's own settings
+(HADOOP_CONF_DIR, HADOOP_USER_NAME, Kerberos' tickets). HDFS replaces nothing on condition, but
+never renames onto a file that is there: so what is exchanged is a folder of numbered files, the
+highest of which counts, and of two writers that saw the same number one gets the next.
 """
 
 from __future__ import annotations
@@ -31,8 +29,8 @@ _PART = 16 << 20
 _ATTEMPTS = {"dfs.client.failover.max.attempts": "5"}
 #: What is added to the name of what is exchanged, for the folder of its numbered files.
 _NUMBERED = ".d"
-# : Seconds for which the files of numbers that do not count any more stay: a writer that saw one of
-# them is not to find it free.
+#: Seconds for which the files of numbers that do not count any more stay: a writer that saw one of
+#: them is not to find it free.
 _KEPT = 24 * 3600.0
 _REACH = (
     f"{STAYS}Is the address right, and do Hadoop's settings say where the name node is and "
@@ -135,8 +133,8 @@ class Hdfs(Remote):
         return True
 
     def _cleared(self, name: str, below: int) -> None:
-        """Removes numbers of ``name`` less than ``below``, and what writers left that were cut off,
-        once they are old.
+        """Removes numbers of ``name`` less than ``below``, and what writers left that were cut
+        off, once they are old.
         """
         for file, modified, _ in self._listed(name + _NUMBERED):
             last = file.rpartition("/")[2]
@@ -144,8 +142,8 @@ class Hdfs(Remote):
                 self._client.delete(self._path(file))
 
     def _listed(self, folder: str, *, recursive: bool = False) -> list[tuple[str, float, bool]]:
-        """Name, time in seconds and whether it is a folder, of what lies in a ``folder``; nothing
-        where there is none.
+        """Name, time in seconds and whether it is a folder, of what lies in a ``folder``;
+        nothing where there is none.
         """
         try:
             with self._reached(folder):

@@ -1,10 +1,9 @@
-"""Inputs in object stores and in Hadoop's file system: each is copied to this machine as it was at
-one moment, and read there.
+"""Inputs in object stores and in Hadoop's file system: each is copied to this machine as it was
+at one moment, and read there.
 
 A copy goes by what tells the content from another one (ETag, time, size), so the same content is
-fetched once. Whoever reads an
-input twice does so inside `at_one_moment`: there a name stands for one content, and one that was
-changed is refused.
+fetched once. Whoever reads an input twice does so inside `at_one_moment`: there a name stands
+for one content, and one that was changed is refused.
 """
 
 from __future__ import annotations
@@ -79,8 +78,9 @@ def folder_copy(address: str) -> Path:
 
 def inputs_at(address: str) -> list[str]:
     """The addresses of all inputs that ``address`` stands for: of itself, if it is a file or a
-    table, else of each file below,
-    hidden ones and those that their names set apart (``_SUCCESS``) left out. Raises: InputError."""
+    table, else of each file below, hidden ones and those that their names set apart
+    (``_SUCCESS``) left out. Raises: InputError.
+    """
     with _as_input(address):
         place, name = _inside(address)
         if not address.endswith("/") and place.version(name) is not None:

@@ -1,10 +1,9 @@
 """Where a store lies: a folder, or a part of an object store or of Hadoop's file system.
 
-Files of a store never change once they are written, under names that are never used twice; only its
-manifest is replaced. So
-those of other places than folders are read from copies on this machine (`shiq.remote.copies`), and
-of two writers one wins where
-the manifest is put in place (`shiq.remote.remote`).
+Files of a store never change once they are written, under names that are never used twice; only
+its manifest is replaced. So those of other places than folders are read from copies on this
+machine (`shiq.remote.copies`), and of two writers one wins where the manifest is put in place
+(`shiq.remote.remote`).
 """
 
 from __future__ import annotations
@@ -42,15 +41,13 @@ _ODD = re.compile(r"[?#%\x00-\x1f\x7f]|/\.{0,2}(?=/)")
 
 
 def is_address(name: str) -> bool:
-    """Whether ``name`` is the address of something in an object store or in Hadoop's file
-    system.
-    """
+    """Whether ``name`` is the address of something in an object store or in Hadoop's file system."""
     return "://" in name and name.partition("://")[0].lower() in REMOTE
 
 
 def place_of(named: str | Place) -> Place:
-    """The place that is ``named``, which need not be there: a path, file://PATH, or the address of
-    an object store.
+    """The place that is ``named``, which need not be there: a path, file://PATH, or the address
+    of an object store.
 
     Raises: UsageError for any other address.
     """

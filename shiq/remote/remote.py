@@ -1,9 +1,8 @@
 """A store that lies in no folder of this machine: what all kinds of such places have in common.
 
-Files are read from copies on this machine (`shiq.remote.copies`). There is no lock: a manifest is
-put in place on condition that
-what it replaces is still what the writer read, so that of two writers one wins and the other is
-told.
+Files are read from copies on this machine (`shiq.remote.copies`). There is no lock: a manifest
+is put in place on condition that what it replaces is still what the writer read, so that of two
+writers one wins and the other is told.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ R = TypeVar("R", bound="Remote")
 STAYS = "What the store held before stays as it was. "
 #: Bytes that one request asks for, where a file is fetched whole.
 _PART = 16 << 20
-# : Requests for blocks of a file at a time, and blocks between two that are wanted which cost less
-# than a request.
+#: Requests for blocks of a file at a time, and blocks between two that are wanted which cost less
+#: than a request.
 _MOST_REQUESTS, _NEAR = 4, 4
 #: The folder of the copies of a file's blocks.
 _BLOCKS = ".blocks"
@@ -123,9 +122,8 @@ class Remote(ABC):
 
     def blocks(self, name: str, wanted: Sequence[int], size: int) -> dict[int, Path]:
         """Copies of the blocks ``wanted`` (ascending numbers) of the file ``name``, of ``size``
-        bytes, which never changes. Those
-        that are not at hand come in at most `_MOST_REQUESTS` requests, with what lies between.
-        Raises: OSError, StoreError.
+        bytes, which never changes. Those that are not at hand come in at most `_MOST_REQUESTS`
+        requests, with what lies between. Raises: OSError, StoreError.
         """
         held, found, missing = copies(), dict[int, Path](), list[int]()
         for i in wanted:
@@ -149,8 +147,8 @@ class Remote(ABC):
 
     @contextmanager
     def placed(self, name: str) -> Iterator[Path]:
-        """A path to write to; what is there at the end is the file ``name``, in one step, and its
-        copy.
+        """A path to write to; what is there at the end is the file ``name``, in one step, and
+        its copy.
 
         Blocks of a file that had the name before go: a build writes the elements again once they
         are certified.
@@ -200,9 +198,9 @@ class Remote(ABC):
         """Every file that is there, by name, in order. Raises: StoreError."""
 
     def copied(self, name: str, wanted: FileVersion, folder: str) -> Path | None:
-        """A copy of the file ``name``, which was ``wanted`` when it was asked for, in a ``folder``
-        of copies; None if it is
-        another one by now. Raises: StoreError, OSError."""
+        """A copy of the file ``name``, which was ``wanted`` when it was asked for, in a
+        ``folder`` of copies; None if it is another one by now. Raises: StoreError, OSError.
+        """
         held, path = copies(), f"{folder}/{name}"
         if found := held.find(self._name, path, wanted.size):
             return found

@@ -105,9 +105,7 @@ def text_of(value: Any, path: Path_) -> str:
 
 
 def _encoded(text: str) -> str:
-    """As a template of IRIs has it: reserved characters as %XX, letters of all scripts as they
-    are.
-    """
+    """As a template of IRIs has it: reserved characters as %XX, letters of all scripts as they are."""
     if _PLAIN.fullmatch(text):
         return text
     return "".join(c if c.isalnum() or ord(c) > 159 else quote(c, safe="-._~") for c in text)
@@ -126,8 +124,8 @@ def term_of(terms: TermMap, texts: Sequence[str], datatype: str = "") -> str:
 
 
 def value_of(terms: TermMap, texts: Sequence[str], datatype: str = "") -> str | owl.Literal:
-    """The IRI, blank node or literal that ``terms`` make with the texts of its references. Raises:
-    MissingValueError.
+    """The IRI, blank node or literal that ``terms`` make with the texts of its references.
+    Raises: MissingValueError.
     """
     pieces = iter(texts)
     if terms.kind == "Literal":
@@ -300,8 +298,9 @@ def compiled(
     path: str | Path, stream: str | None, *, lenient: bool = False
 ) -> tuple[MappingProgram, list[str]]:
     """The program of the stream, and the N-Triples lines of all other sources. ``stream``: its
-    logical
-    source's name; it may be left out where there is one alone. Raises: InputError, UsageError."""
+    logical source's name; it may be left out where there is one alone. Raises: InputError,
+    UsageError.
+    """
     maps = read_mapping(path)
     names = sorted({m.source.name for m in maps.values()})
     if stream is None and len(names) > 1:

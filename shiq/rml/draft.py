@@ -1,9 +1,8 @@
 """A first mapping of tables, from the names of their columns and the names and labels of an
 ontology.
 
-It is YARRRML, since people edit it: one line a column, prefixes once, and room for comments. What
-could not be placed is a
-comment where it belongs.
+It is YARRRML, since people edit it: one line a column, prefixes once, and room for comments.
+What could not be placed is a comment where it belongs.
 """
 
 from __future__ import annotations

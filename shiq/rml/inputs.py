@@ -1,5 +1,5 @@
-"""Which table a mapping is about: inputs that are tables are told what their rows say, before any
-row is read.
+"""Which table a mapping is about: inputs that are tables are told what their rows say, before
+any row is read.
 """
 
 from __future__ import annotations
@@ -28,14 +28,12 @@ from shiq.sources import TABLE, TableKind, TableSource, source_of, table_kind, t
 def mapped_sources(
     sources: Sequence[object], mapping: str | Path | None, *, bare: bool = False
 ) -> list[object]:
-    """``sources``, in which every table has the ``mapping`` that says what its rows mean, but for
-    tables of triples. ``bare``:
-    see `TableSource`.
+    """``sources``, in which every table has the ``mapping`` that says what its rows mean, but
+    for tables of triples. ``bare``: see `TableSource`.
 
-    A table is the logical source of its own name or file name; else the only one of the mapping, or
-    the only one all of whose
-    columns it has. Raises: InputError; UsageError for a mapping that is broken or names a column
-    that its table lacks.
+    A table is the logical source of its own name or file name; else the only one of the mapping,
+    or the only one all of whose columns it has. Raises: InputError; UsageError for a mapping
+    that is broken or names a column that its table lacks.
     """
     found = [_table(source) or source for source in sources]
     tables = [
@@ -83,8 +81,8 @@ def mapped_sources(
 
 
 def table_heads(names: Sequence[str], folder: Path) -> list[TableHead]:
-    """The files of a mapping that will lie in ``folder``, with their columns. Raises: InputError;
-    UsageError for no table.
+    """The files of a mapping that will lie in ``folder``, with their columns. Raises:
+    InputError; UsageError for no table.
     """
     found = []
     for name in names:

@@ -14,9 +14,9 @@ Path_ = tuple[str | int | None, ...]
 
 @dataclass(frozen=True)
 class LogicalSource:
-    """``name``: a path, or the name of the stream; ``query``: of a database; ``folder``: in which
-    relative paths begin, a path or
-    the address of a place far away."""
+    """``name``: a path, or the name of the stream; ``query``: of a database; ``folder``: in
+    which relative paths begin, a path or the address of a place far away.
+    """
 
     name: str
     form: str
@@ -47,9 +47,8 @@ def folder_of(mapping: str) -> Path | str:
 @dataclass(frozen=True)
 class TermMap:
     """``parts``: texts and references in turn, beginning with a text; a reference is a path.
-    ``constant``: a token, "" where
-    the term is made of ``parts``. ``is_natural``: a value without a datatype has that of its JSON.
-    ``line``: in the mapping.
+    ``constant``: a token, "" where the term is made of ``parts``. ``is_natural``: a value
+    without a datatype has that of its JSON. ``line``: in the mapping.
     """
 
     kind: str
@@ -69,8 +68,8 @@ class TermMap:
 @dataclass(frozen=True)
 class MappingJoin:
     """The subjects that the triples map ``parent`` makes of rows that agree on ``conditions``: a
-    path of the child, a
-    reference of the parent. ``line``: in the mapping."""
+    path of the child, a reference of the parent. ``line``: in the mapping.
+    """
 
     parent: str
     conditions: tuple[tuple[Path_, str], ...]

@@ -2,8 +2,8 @@
 refused by name.
 
 Known are logical sources in JSON (JSONPath of names, places and [*]), CSV and SQLite, subject,
-predicate and object maps by
-template, reference and constant, classes, term types, datatypes, language tags, and joins.
+predicate and object maps by template, reference and constant, classes, term types, datatypes,
+language tags, and joins.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ def _local(iri: str) -> str:
 
 
 class _Reader:
-    """Reads the nodes of a mapping. ``lines``: at which line each node begins; ``at``: the line of
-    the node that is read.
+    """Reads the nodes of a mapping. ``lines``: at which line each node begins; ``at``: the line
+    of the node that is read.
     """
 
     def __init__(
@@ -282,9 +282,7 @@ class _Reader:
         return TermMap(kind, parts, "", str(datatype or ""), tag, is_new, self.at)
 
     def _template(self, text: str) -> tuple[str | Path_, ...]:
-        """ "a{x}b" as a text, a reference, a text; braces that are meant come behind a
-        backslash.
-        """
+        """ "a{x}b" as a text, a reference, a text; braces that are meant come behind a backslash."""
         found: list[str | Path_] = []
         for i, piece in enumerate(re.split(r"(?<!\\)\{((?:\\.|[^{}\\])*)\}", text)):
             plain = re.sub(r"\\([{}\\])", r"\1", piece)

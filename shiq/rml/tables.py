@@ -1,9 +1,9 @@
-"""Tables read by a mapping: the rows of a source become triples, some rows at a time, each with its
-row and column.
+"""Tables read by a mapping: the rows of a source become triples, some rows at a time, each with
+its row and column.
 
-The terms of a column are made at once, a value that was met before by a look-up. What follows the
-rows alone (`MappingProgram`)
-says the same one by one, and is compared with this in the tests.
+The terms of a column are made at once, a value that was met before by a look-up. What follows
+the rows alone (`MappingProgram`) says the same one by one, and is compared with this in the
+tests.
 """
 
 from __future__ import annotations
@@ -49,9 +49,8 @@ Ids: TypeAlias = tuple[int, ...]
 @dataclass(frozen=True)
 class TableMapping:
     """What a mapping makes of a table. ``file``: of the mapping; ``maps``: those that the table
-    feeds; ``every``: all triples
-    maps by name; ``tables``: what stands for each logical source; ``inputs``: those of them that
-    are read by themselves.
+    feeds; ``every``: all triples maps by name; ``tables``: what stands for each logical source;
+    ``inputs``: those of them that are read by themselves.
     """
 
     file: str
@@ -85,8 +84,8 @@ class RowBlock:
     records: Sequence[Any] | None = None
 
     def along(self, iterator: Path_, rejects: Rejects) -> RowBlock:
-        """The rows that ``iterator`` goes over in each record; where it goes into a value that has
-        no parts, ``rejects``.
+        """The rows that ``iterator`` goes over in each record; where it goes into a value that
+        has no parts, ``rejects``.
         """
         if self.records is None:
             return self
@@ -208,8 +207,8 @@ def read_mapped(
     progress: Callable[[str, int], None] | None = None,
 ) -> tuple[Leftover, ...]:
     """Reads a table into ``triples`` by its mapping; rows and values that are malformed become
-    ``rejects``. Gives the other
-    leftovers. Raises: InputError."""
+    ``rejects``. Gives the other leftovers. Raises: InputError.
+    """
     assert source.mapping is not None
     begun, reader = len(triples), _MappedReader(source, source.mapping, triples, scope, rejects)
     for block in row_blocks(source, columns_wanted(source.mapping.maps), rejects):
@@ -440,8 +439,8 @@ class _MappedReader:
     def _keys(
         cells: Sequence[tuple[Cell, ...]], columns: str, line: int, rejects: Rejects
     ) -> list[tuple[str, ...]]:
-        """The texts of each choice of values that a row is joined by; a value that is no text joins
-        nothing.
+        """The texts of each choice of values that a row is joined by; a value that is no text
+        joins nothing.
         """
         for why in dict.fromkeys(why for values in cells for text, why in values if text is None):
             rejects.add(f"column {columns}: no row is joined by it: {why}", line)

@@ -1,9 +1,8 @@
-"""YARRRML, mappings in YAML, as values; what of it is not known here is refused by name, with its
-line.
+"""YARRRML, mappings in YAML, as values; what of it is not known here is refused by name, with
+its line.
 
-Known are prefixes, base, sources (CSV, JSONPath), subjects, predicates and objects by templates and
-references, datatypes,
-language tags, ``~iri``, and joins by equality.
+Known are prefixes, base, sources (CSV, JSONPath), subjects, predicates and objects by templates
+and references, datatypes, language tags, ``~iri``, and joins by equality.
 """
 
 from __future__ import annotations
@@ -69,8 +68,8 @@ _EQUAL: Final = re.compile(r"equal\(\s*str1\s*=\s*(\$\(.*?\))\s*,\s*str2\s*=\s*(
 
 def read_yarrrml(path: str) -> dict[str, TriplesMap]:
     """The triples maps of a file, by name. Raises: InputError; UsageError for what is not known
-    here, or says too little;
-    OperationalError where no parser of YAML is installed."""
+    here, or says too little; OperationalError where no parser of YAML is installed.
+    """
     try:
         import yaml  # type: ignore[import-untyped, unused-ignore]
     except ImportError as error:

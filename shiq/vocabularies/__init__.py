@@ -1,9 +1,8 @@
 """Well-known vocabularies: the kind of each term, and the logical axioms, as tables of facts.
 
-A term has its kind from a table wherever it is used. The axioms count only where the vocabulary is
-imported.
-Labels and documentation are not in the tables. `tests.tools.vocabularies` makes them from the
-files, and compares.
+A term has its kind from a table wherever it is used. The axioms count only where the vocabulary
+is imported. Labels and documentation are not in the tables. `tests.tools.vocabularies` makes
+them from the files, and compares.
 
 >>> kind_of("http://www.w3.org/2004/02/skos/core#Concept"), kind_of("http://xmlns.com/foaf/0.1/name"), kind_of("urn:other")
 ('class', 'data', '')
@@ -46,17 +45,14 @@ _ONTOLOGIES: Mapping[str, str] = MappingProxyType(
 class VocabularyTable:
     """One vocabulary.
 
-    version: what its authors call the version, or its date.
-    source: the file that the table is made from.
-    ontologies: IRIs by which it is imported. imports: what it imports itself.
-    kinds: the kind of each term: class, datatype, object, data, annotation, or property where it
-    may be object or data.
-    axioms: in functional syntax, with whole IRIs; of a property that may be object or data, in both
-    readings. Assertions too.
-    of_annotations: annotation properties of which its axioms speak. They are not among ``axioms``.
-    beyond: terms of which the vocabulary says what OWL 2 DL cannot say, and what that is. They have
-    no kind.
-    outside: what else the vocabulary says that no axiom can, as messages.
+    version: what its authors call the version, or its date. source: the file that the table is
+    made from. ontologies: IRIs by which it is imported. imports: what it imports itself. kinds:
+    the kind of each term: class, datatype, object, data, annotation, or property where it may be
+    object or data. axioms: in functional syntax, with whole IRIs; of a property that may be
+    object or data, in both readings. Assertions too. of_annotations: annotation properties of
+    which its axioms speak. They are not among ``axioms``. beyond: terms of which the vocabulary
+    says what OWL 2 DL cannot say, and what that is. They have no kind. outside: what else the
+    vocabulary says that no axiom can, as messages.
     """
 
     name: str
@@ -113,8 +109,8 @@ def kind_of(iri: str) -> str:
 
 
 def answering(imported: str) -> VocabularyTable | None:
-    """The table of the vocabulary that is imported by this IRI; None where there is none, or it is
-    of another version.
+    """The table of the vocabulary that is imported by this IRI; None where there is none, or it
+    is of another version.
 
     W3C serves each of its documents by https too.
     """
@@ -126,9 +122,7 @@ def answering(imported: str) -> VocabularyTable | None:
 
 @dataclass(frozen=True)
 class VocabularyChoice:
-    """Which tables count: all of them, or none. ``named``: those whose axioms count as if
-    imported.
-    """
+    """Which tables count: all of them, or none. ``named``: those whose axioms count as if imported."""
 
     named: tuple[str, ...] = ()
     is_any: bool = True

@@ -1,5 +1,5 @@
-"""What may be done beside deciding: each used event is shown, with what it says, and each time that
-has passed for good.
+"""What may be done beside deciding: each used event is shown, with what it says, and each time
+that has passed for good.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from streams.front.event import Event
 
 @dataclass(frozen=True)
 class Taken:
-    """Of an event: those of its triples that are used, the codes (`masks.Masks`) of what they say,
-    and whether that is all.
+    """Of an event: those of its triples that are used, the codes (`masks.Masks`) of what they
+    say, and whether that is all.
     """
 
     t: int
@@ -43,8 +43,8 @@ class Beside(Protocol):
         """Takes the text of a record that is not used."""
 
     def passed(self, upto: int) -> tuple[Sequence[Row], Sequence[int]]:
-        """Nothing at ``upto`` or before it comes any more: final rows, and points of time at which
-        a verdict is open.
+        """Nothing at ``upto`` or before it comes any more: final rows, and points of time at
+        which a verdict is open.
         """
 
     def keys(self) -> Ints:
@@ -61,8 +61,8 @@ class Beside(Protocol):
 
 
 def shown(events: Sequence[Event], unused: set[int], owner: Ints, codes: Ints) -> Iterator[Taken]:
-    """The events of a batch as `Beside` takes them. ``unused``: which of their triples; ``owner``:
-    the event of each code.
+    """The events of a batch as `Beside` takes them. ``unused``: which of their triples;
+    ``owner``: the event of each code.
     """
     order = np.argsort(owner, kind="stable")
     begins = np.searchsorted(owner[order], np.arange(len(events) + 1))

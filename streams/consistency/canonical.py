@@ -1,10 +1,9 @@
 """The obvious check, at every c: the twin of all strategies. Slow; nothing is closed, joined or
 masked beforehand.
 
-Labels are closed under what is told; each ∃R among them has a witness of its own with {∃R⁻}, and an
-edge to it with {R}; told
-negative inclusions are tested at every element and edge. A set of labels is a conflict if that
-fails, and for no part of it.
+Labels are closed under what is told; each ∃R among them has a witness of its own with {∃R⁻}, and
+an edge to it with {R}; told negative inclusions are tested at every element and edge. A set of
+labels is a conflict if that fails, and for no part of it.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ def canonical(
     start: int,
     end: int,
 ) -> list[dict[str, object]]:
-    """The rows of a stream over [start, end], without axioms: individual, other, conflict, maximal
-    span.
+    """The rows of a stream over [start, end], without axioms: individual, other, conflict,
+    maximal span.
     """
     items = [
         (t, key, label)

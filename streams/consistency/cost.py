@@ -1,9 +1,8 @@
 """What a cut costs, by the rates of the labels; and the cut that costs least.
 
-A bolt evaluates, for each tuple that arrives, the conjunctions that its label is in, and caches the
-tuple if there are any. Bolts
-run side by side, so that the busiest one sets the pace of all; what is handed on costs too, and
-what is cached takes room.
+A bolt evaluates, for each tuple that arrives, the conjunctions that its label is in, and caches
+the tuple if there are any. Bolts run side by side, so that the busiest one sets the pace of all;
+what is handed on costs too, and what is cached takes room.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from streams.consistency.labels import EXISTS, INVERSE
 from streams.consistency.negative_inclusions import Group
 from streams.consistency.topology import Bolt, Cut, bolts
 
-# : What handing a tuple on costs, taking it in, and caching it where it is tested, in evaluations
-# (fitted to LUBM and NPD).
+#: What handing a tuple on costs, taking it in, and caching it where it is tested, in evaluations
+#: (fitted to LUBM and NPD).
 FORWARDING, ARRIVAL, CACHING = 1.0, 4.0, 13.0
 #: Beyond so many groups only cuts into two and three bolts are looked at.
 MOST_GROUPS = 8
@@ -27,8 +26,8 @@ MOST_GROUPS = 8
 
 @dataclass(frozen=True)
 class Cost:
-    """``evaluations``, ``arriving`` and ``cached`` tuples by bolt, and all ``forwarded`` ones (of a
-    unit of time).
+    """``evaluations``, ``arriving`` and ``cached`` tuples by bolt, and all ``forwarded`` ones
+    (of a unit of time).
     """
 
     evaluations: tuple[float, ...]
@@ -47,8 +46,8 @@ class Cost:
 
 
 def label_rates(view: DLLiteView, rates: Mapping[str, float] | None) -> dict[str, float]:
-    """The rate of each label that can be asserted; each one alike where ``rates`` (by IRI) are not
-    known.
+    """The rate of each label that can be asserted; each one alike where ``rates`` (by IRI) are
+    not known.
     """
     counted = view.vocabulary - view.stand_ins
     if rates is None:

@@ -2,10 +2,9 @@
 outside them, aloud.
 
 Read off the DL-clauses. One body label and one head is a positive inclusion, an empty head a
-negative one, a longer body a Horn
-rule. ∃R.B on the right is ∃W for a role W of its own, ∃W ⊑ ∃R, ∃W⁻ ⊑ ∃R⁻, ∃W⁻ ⊑ B. Roles are labels
-too, of the pair of two
-individuals: role inclusions and role disjointness are inclusions over them.
+negative one, a longer body a Horn rule. ∃R.B on the right is ∃W for a role W of its own, ∃W ⊑
+∃R, ∃W⁻ ⊑ ∃R⁻, ∃W⁻ ⊑ B. Roles are labels too, of the pair of two individuals: role inclusions and
+role disjointness are inclusions over them.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ class DLLiteView:
     """``positive``: (sub, sup) with origins; ``negative``: told; ``horn``: (body, head).
     ``left_out``: by axiom, why.
 
-    ``vocabulary``: what can be asserted of an individual or, if any axiom speaks of them, a pair;
-    ``stand_ins``: labels that tell
-    assertions apart, and are not counted. ``misfits``: what data values may not be, as at-most
-    restrictions by property; ``pairs``: whether roles are looked at as labels of pairs.
+    ``vocabulary``: what can be asserted of an individual or, if any axiom speaks of them, a
+    pair; ``stand_ins``: labels that tell assertions apart, and are not counted. ``misfits``:
+    what data values may not be, as at-most restrictions by property; ``pairs``: whether roles
+    are looked at as labels of pairs.
     """
 
     axioms: tuple[Axiom, ...]
@@ -76,8 +75,8 @@ class DLLiteView:
         return self.below.get(label) or frozenset((label,))
 
     def way(self, label: str, tops: Iterable[str]) -> Origins:
-        """The axioms of shortest chains of inclusions from ``label`` to those of ``tops`` that are
-        above it.
+        """The axioms of shortest chains of inclusions from ``label`` to those of ``tops`` that
+        are above it.
         """
         came: dict[str, str | None] = {label: None}
         queue = deque((label,))
@@ -113,8 +112,8 @@ class DLLiteView:
 def limits_of(
     property: str, misfits: Mapping[DataAtMost, Origins], theory: DataTheory
 ) -> dict[DataAtMost, Origins]:
-    """Those of ``misfits`` that speak of values of ``property``: its own, and those of properties
-    above it.
+    """Those of ``misfits`` that speak of values of ``property``: its own, and those of
+    properties above it.
     """
     above = theory.roles.data_superproperties(property)
     return {limit: origins for limit, origins in misfits.items() if limit.property in above}
@@ -122,8 +121,8 @@ def limits_of(
 
 def siblings_disjoint(seen: DLLiteView) -> DLLiteView:
     """``seen``, with two names disjoint that are told directly below one name, or have no name
-    above them, unless some label is
-    below both."""
+    above them, unless some label is below both.
+    """
     names = seen.signature.classes
     told = {
         name: {sup for sub, sup in seen.positive if sub == name and sup in names} for name in names

@@ -43,12 +43,10 @@ def check_stream(
     """The contradictions of a stream with the TBox of ``plan``: which individuals, from when to
     when, by what.
 
-    ``source``: a file, folder or other source by name, or events one by one (texts of JSON, or what
-    such a text says).
-    ``static``: what holds at all times, as `read_assertions` takes it. [``start``, ``end``]: the
-    stream's ends, its first and
-    last times unless given. ``batch``: how many events are taken at once. ``allow``: kinds of
-    leftovers that do not matter.
+    ``source``: a file, folder or other source by name, or events one by one (texts of JSON, or
+    what such a text says). ``static``: what holds at all times, as `read_assertions` takes it.
+    [``start``, ``end``]: the stream's ends, its first and last times unless given. ``batch``:
+    how many events are taken at once. ``allow``: kinds of leftovers that do not matter.
     ``heard``: called with rows as they become final. Raises: UsageError, InputError.
     """
     if min(batch, max_ahead, lateness + 1) < 1:
@@ -70,9 +68,9 @@ def check_stream(
 
 @dataclass(frozen=True)
 class StreamQuestion:
-    """Of a run: the ends of the stream, how many events are taken at once, which leftovers do not
-    matter, and whether rows are to
-    be told before they are final."""
+    """Of a run: the ends of the stream, how many events are taken at once, which leftovers do
+    not matter, and whether rows are to be told before they are final.
+    """
 
     start: int | None = None
     end: int | None = None
@@ -99,9 +97,8 @@ def watch_run(
     drive: Callable[[StreamRun, Watch], StreamResult] | None = None,
 ) -> StreamResult:
     """Checks the stream of ``run``, whose outputs are ``out``, ``verdicts``, ``accepted``,
-    ``quarantine``. ``checks``: a store
-    that windows are checked against, and each how many units; ``drive``: what feeds the watch, if
-    not this process.
+    ``quarantine``. ``checks``: a store that windows are checked against, and each how many
+    units; ``drive``: what feeds the watch, if not this process.
     """
     outputs = run.outputs
     tell = heard or outputs.to("out")

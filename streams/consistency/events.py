@@ -1,7 +1,7 @@
 """From the triples of events to columns: who, which label, when; what is none is told, one by one.
 
-Individuals have numbers, and so have the pairs that role labels are of: the name of a pair is both
-names, the smaller first.
+Individuals have numbers, and so have the pairs that role labels are of: the name of a pair is
+both names, the smaller first.
 """
 
 from __future__ import annotations
@@ -46,9 +46,7 @@ Tell = Callable[[int, str, str, str], None]
 
 @dataclass
 class Numbering:
-    """Numbers of individuals and pairs; numbers of those that are gone are given again by
-    `keep`.
-    """
+    """Numbers of individuals and pairs; numbers of those that are gone are given again by `keep`."""
 
     numbers: dict[str, int] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
@@ -202,8 +200,8 @@ def together(parts: Sequence[EventColumns]) -> EventColumns:
 
 @dataclass(frozen=True)
 class _Said:
-    """The triples of one batch; `by` takes those of one predicate. ``numbers``: of individuals, by
-    term; -1 if not yet known.
+    """The triples of one batch; `by` takes those of one predicate. ``numbers``: of individuals,
+    by term; -1 if not yet known.
     """
 
     intake: TripleEncoder

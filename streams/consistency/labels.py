@@ -1,11 +1,9 @@
-"""How basic concepts and roles are written: a label is a name, ∃P, ∃P⁻, ∃U, or a role P, P⁻ between
-the two of a pair.
+"""How basic concepts and roles are written: a label is a name, ∃P, ∃P⁻, ∃U, or a role P, P⁻
+between the two of a pair.
 
-An IRI begins with a letter, so that none looks like a label of another kind. Some labels stand in
-for others and are
-shown as these: →P is P between the two of a pair, ↺P what P(a,a) has, !U what a value outside the
-range
-of U has; and ∃R.B belongs to witnesses alone.
+An IRI begins with a letter, so that none looks like a label of another kind. Some labels stand
+in for others and are shown as these: →P is P between the two of a pair, ↺P what P(a,a) has, !U
+what a value outside the range of U has; and ∃R.B belongs to witnesses alone.
 
 >>> existential(Role("urn:p", True)), shown(loop("urn:p")), shown(misfit("urn:u"))
 ('∃urn:p⁻', 'urn:p', '∃urn:u')

@@ -1,10 +1,9 @@
 """Masks over roots: each root DJ(X, Y) is a bit; left[B] has it if B ⊑* X, right[B] if B ⊑* Y.
 
-Labels contradict if (OR left) AND (OR right) over them is not 0: the common bit says that some B ⊑*
-X and some B' ⊑* Y are among
-them, which is the product rule; so the closure is never built. A root of one label is on both
-sides, and roots of three and more,
-which Horn rules bring, have as many sides.
+Labels contradict if (OR left) AND (OR right) over them is not 0: the common bit says that some B
+⊑* X and some B' ⊑* Y are among them, which is the product rule; so the closure is never built. A
+root of one label is on both sides, and roots of three and more, which Horn rules bring, have as
+many sides.
 
 THEORY, "Masks over roots", has why.
 """
@@ -51,9 +50,9 @@ class RootSides:
 
 @dataclass(frozen=True, eq=False)
 class Masks:
-    """``labels``: those that can be in a conflict, sorted; a code is an individual's number with a
-    label's behind it.
-    ``pairs`` are the sides of roots of one and two labels, ``wide_sides`` of the others, ``wide``.
+    """``labels``: those that can be in a conflict, sorted; a code is an individual's number with
+    a label's behind it. ``pairs`` are the sides of roots of one and two labels, ``wide_sides``
+    of the others, ``wide``.
     """
 
     view: DLLiteView
@@ -82,9 +81,7 @@ class Masks:
         return self.pairs.alone() | self.wide_sides.alone() if self.wide else self.pairs.alone()
 
     def suspects(self, label: Ints, starts: Ints) -> Flags:
-        """Which runs of labels violate a root, at whatever times: the others contradict at no
-        time.
-        """
+        """Which runs of labels violate a root, at whatever times: the others contradict at no time."""
         found: Flags = (self.pairs.hits(label, starts) != 0).any(axis=0)
         return (
             found | (self.wide_sides.hits(label, starts) != 0).any(axis=0) if self.wide else found

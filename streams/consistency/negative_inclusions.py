@@ -2,9 +2,8 @@
 their groups.
 
 A `Negative` is covered by another if it lies below it: each label of one ⊑* some label of the
-other, and the other way round.
-For pairs that is the order of the two, either way. What is closed is what is told with what the
-role step and the rules add.
+other, and the other way round. For pairs that is the order of the two, either way. What is
+closed is what is told with what the role step and the rules add.
 
 THEORY, "Contradictions are seen at keys", has why.
 """
@@ -33,9 +32,10 @@ class UnfoldingError(Exception):
 
 
 def closed(view: DLLiteView, *, role_step: bool = True) -> dict[Negative, Origins]:
-    """The told negative inclusions, those that Horn rules make of them, and {B} for each B that the
-    role step makes
-    unsatisfiable; of what the rules make, only what nothing covers. Raises: TooManyError."""
+    """The told negative inclusions, those that Horn rules make of them, and {B} for each B that
+    the role step makes unsatisfiable; of what the rules make, only what nothing covers. Raises:
+    TooManyError.
+    """
     found = dict(view.negative)
     while True:
         unfolded = _unfolded(view, found)
@@ -46,8 +46,8 @@ def closed(view: DLLiteView, *, role_step: bool = True) -> dict[Negative, Origin
 
 
 def _unfolded(view: DLLiteView, told: dict[Negative, Origins]) -> dict[Negative, Origins]:
-    """Rules applied backwards: who has the body has the head, so what may not meet the head may not
-    meet the body.
+    """Rules applied backwards: who has the body has the head, so what may not meet the head may
+    not meet the body.
     """
     found, waiting = dict(told), list(told)
     while waiting if view.horn else ():
@@ -86,8 +86,8 @@ def refuting(view: DLLiteView, label: str, negatives: Iterable[Negative]) -> Neg
 
 
 def covers(view: DLLiteView, upper: Negative, lower: Negative, *, loosely: bool = False) -> bool:
-    """Whether ``lower`` follows from ``upper`` label by label; ``loosely``: it may have more labels
-    than it needs.
+    """Whether ``lower`` follows from ``upper`` label by label; ``loosely``: it may have more
+    labels than it needs.
     """
     above = [view.ancestors(label) for label in lower]
     return all(any(label in a for a in above) for label in upper) and (
@@ -107,8 +107,8 @@ def roots(view: DLLiteView, negatives: Iterable[Negative]) -> Group:
 
 
 def conflicts(view: DLLiteView, negative: Negative, labels: frozenset[str]) -> set[Negative]:
-    """The product rule: what of ``labels`` lies below ``negative``, one label (at least) for each
-    of its own.
+    """The product rule: what of ``labels`` lies below ``negative``, one label (at least) for
+    each of its own.
     """
     below = [sorted(view.descendants(label) & labels) for label in sorted(negative)]
     return {frozenset(choice) for choice in product(*below)}
@@ -129,8 +129,8 @@ def _is_below(view: DLLiteView, lower: Negative, upper: Negative) -> bool:
 
 
 def groups_as_printed(view: DLLiteView, negatives: Group) -> tuple[Group, ...]:
-    """Again and again those that have none below them and share no label with what remains; at last
-    the rest.
+    """Again and again those that have none below them and share no label with what remains; at
+    last the rest.
     """
     under = {p: {q for q in negatives if q is not p and _is_below(view, q, p)} for p in negatives}
     left, groups = list(negatives), list[Group]()
@@ -148,8 +148,8 @@ def groups_as_printed(view: DLLiteView, negatives: Group) -> tuple[Group, ...]:
 
 
 def groups_by_depth(view: DLLiteView, negatives: Group) -> tuple[Group, ...]:
-    """The topmost last, each other one level before the deepest above it; what is above each other
-    is of one level.
+    """The topmost last, each other one level before the deepest above it; what is above each
+    other is of one level.
     """
     over: dict[Negative, Sequence[Negative]] = {
         p: [q for q in negatives if q is not p and _is_below(view, p, q)] for p in negatives
@@ -168,8 +168,8 @@ GROUPINGS = {"printed": groups_as_printed, "depth": groups_by_depth}
 def origins_of(
     view: DLLiteView, negatives: Mapping[Negative, Origins], conflict: Negative
 ) -> Origins:
-    """The axioms of one negative inclusion that makes the labels of ``conflict`` contradict, and of
-    the ways up to it.
+    """The axioms of one negative inclusion that makes the labels of ``conflict`` contradict, and
+    of the ways up to it.
     """
     for negative, origins in negatives.items():
         if conflict in conflicts(view, negative, conflict):

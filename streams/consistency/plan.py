@@ -1,5 +1,5 @@
-"""How a TBox is to be watched: its negative inclusions closed and grouped, the bolts of a cut, what
-is left out. Frozen.
+"""How a TBox is to be watched: its negative inclusions closed and grouped, the bolts of a cut,
+what is left out. Frozen.
 
 >>> from shiq.model import Class, DisjointClasses, TBox
 >>> watched = plan(TBox((DisjointClasses((Class("urn:A"), Class("urn:B"))),)), window=2)
@@ -55,10 +55,9 @@ class AxiomLeftOut(NamedTuple):
 
 @dataclass(frozen=True)
 class StreamPlan:
-    """``negatives``: the closed ones with their axioms; ``grouped``: their roots, group by group.
-    What JSON shows has its names:
-    `positive`, `negative`, `horn`, `left_out`, `unsatisfiable`, `closure`, `roots`, `groups`,
-    `bolts`, `lanes`.
+    """``negatives``: the closed ones with their axioms; ``grouped``: their roots, group by
+    group. What JSON shows has its names: `positive`, `negative`, `horn`, `left_out`,
+    `unsatisfiable`, `closure`, `roots`, `groups`, `bolts`, `lanes`.
     """
 
     view: DLLiteView
@@ -194,14 +193,12 @@ def plan(
     catalog: Catalogs | None = None,
 ) -> StreamPlan:
     """How streams are watched for contradictions with ``tbox`` (a TBox, or what `read_ontology`
-    reads), in windows of
-    ``window`` + 1 points.
+    reads), in windows of ``window`` + 1 points.
 
     ``cut``: after which groups bolts end, () for one bolt, or ``auto``; it matters for ``ltm``
-    alone. ``rates``: events a unit by
-    IRI; ``most_cached``: a bound for what ``auto`` may cache of a unit. ``allow``: kinds of
-    leftovers that are agreed on.
-    ``catalog``: see `shiq.catalog`. Raises: UsageError; InputError where ``tbox`` cannot be read.
+    alone. ``rates``: events a unit by IRI; ``most_cached``: a bound for what ``auto`` may cache
+    of a unit. ``allow``: kinds of leftovers that are agreed on. ``catalog``: see `shiq.catalog`.
+    Raises: UsageError; InputError where ``tbox`` cannot be read.
     """
     _check(window, strategy, grouping, assume)
     known = read_catalog(catalog) if catalog else None
@@ -240,8 +237,8 @@ def plan(
 def _closed(
     seen: DLLiteView, assume: Sequence[str]
 ) -> tuple[DLLiteView, dict[Negative, Origins], list[Leftover]]:
-    """The view less Horn rules that unfold into too much, its negative inclusions closed, and what
-    is left out.
+    """The view less Horn rules that unfold into too much, its negative inclusions closed, and
+    what is left out.
     """
     if "siblings-disjoint" in assume:
         seen = siblings_disjoint(seen)

@@ -23,9 +23,9 @@ _SPREAD = 10
 
 @dataclass
 class Rate:
-    """``number`` events at each point of time: a class or a role of individuals. Followed, a point
-    is a second and there is no
-    end; else all `POINTS` come at once. Position: events."""
+    """``number`` events at each point of time: a class or a role of individuals. Followed, a
+    point is a second and there is no end; else all `POINTS` come at once. Position: events.
+    """
 
     name: str
     number: int

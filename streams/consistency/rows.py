@@ -1,5 +1,5 @@
-"""Violations as rows: final ones once each, and, where a stream is followed, a row when a conflict
-opens.
+"""Violations as rows: final ones once each, and, where a stream is followed, a row when a
+conflict opens.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from streams.consistency.violations import Finder, Violations
 @dataclass
 class Rows:
     """``heard`` takes the rows of violations; ``end``: where the stream ends, if that is known.
-    What is open and was told is
-    kept in ``told``: by whom and which labels, where it begins."""
+    What is open and was told is kept in ``told``: by whom and which labels, where it begins.
+    """
 
     plan: StreamPlan
     finder: Finder
@@ -45,8 +45,8 @@ class Rows:
         return rows
 
     def opened(self, found: Violations, first: int, newest: int) -> None:
-        """Tells those of violations that were not told yet; ``first``, ``newest``: the times of the
-        stream so far.
+        """Tells those of violations that were not told yet; ``first``, ``newest``: the times of
+        the stream so far.
         """
         static = found._replace(start=np.maximum(found.start, first))
         rows = []

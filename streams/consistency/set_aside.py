@@ -1,11 +1,9 @@
 """Events on two sides: accepted, or set aside because they contradict older ones that were
 accepted.
 
-Events are looked at in order of time, once none can come before them; of a conflict the newest is
-set aside. It is enough to look
-at c = t: later windows hold less of what is older. So the accepted side is consistent at every c,
-by itself and with what is
-static.
+Events are looked at in order of time, once none can come before them; of a conflict the newest
+is set aside. It is enough to look at c = t: later windows hold less of what is older. So the
+accepted side is consistent at every c, by itself and with what is static.
 
 THEORY, "The newest event is set aside", has why.
 """
@@ -27,8 +25,8 @@ from streams.consistency.verdicts import Row
 
 @dataclass(frozen=True)
 class WaitingEvent:
-    """An event that is not decided: its number in order of arrival, its text, and what it says of
-    whom in ``codes``.
+    """An event that is not decided: its number in order of arrival, its text, and what it says
+    of whom in ``codes``.
     """
 
     t: int
@@ -39,9 +37,9 @@ class WaitingEvent:
 
 @dataclass
 class EventSides:  # a `beside.Beside`
-    """Decides events. ``accept`` and ``set_aside`` take their texts; ``spans``: what is live of the
-    accepted ones and of what is
-    static."""
+    """Decides events. ``accept`` and ``set_aside`` take their texts; ``spans``: what is live of
+    the accepted ones and of what is static.
+    """
 
     masks: Masks
     window: int

@@ -1,10 +1,9 @@
-"""Live spans as columns: points become spans, spans are joined, spans of contradicting labels are
-intersected.
+"""Live spans as columns: points become spans, spans are joined, spans of contradicting labels
+are intersected.
 
-A span [start, end] of a code (an individual and a label) is where an assertion is live: from t to t
-+ window. Joined spans of
-one code neither overlap nor touch, so that an intersection of joined spans is a maximal span:
-nothing is to be joined again.
+A span [start, end] of a code (an individual and a label) is where an assertion is live: from t
+to t + window. Joined spans of one code neither overlap nor touch, so that an intersection of
+joined spans is a maximal span: nothing is to be joined again.
 
 THEORY, "Spans", has why.
 """

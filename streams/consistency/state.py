@@ -1,10 +1,9 @@
-"""One partition at work: the live spans of its individuals as columns; a batch comes in, what has
-ended goes out as violations.
+"""One partition at work: the live spans of its individuals as columns; a batch comes in, what
+has ended goes out as violations.
 
 A span that ended before watermark - 1 can neither meet nor touch what is still to come. So when
-such spans go, the violations
-that they end are final; others stay, and are found when one of their spans goes: nothing is told
-twice, whatever the batches.
+such spans go, the violations that they end are final; others stay, and are found when one of
+their spans goes: nothing is told twice, whatever the batches.
 """
 
 from __future__ import annotations
@@ -31,9 +30,7 @@ from streams.consistency.violations import Finder, Violations, together
 
 
 class StreamPartition:
-    """The state of some individuals, which are numbers from 0 on; codes are those of
-    `masks.Masks`.
-    """
+    """The state of some individuals, which are numbers from 0 on; codes are those of `masks.Masks`."""
 
     def __init__(self, plan: StreamPlan) -> None:
         self.masks = plan.masks
@@ -54,8 +51,8 @@ class StreamPartition:
         self._add(Spans(self.masks.code(key, label), begin, end))
 
     def restore(self, spans: Spans) -> None:
-        """Goes on from the `spans` of another partition of the same plan, which had all that this
-        one has.
+        """Goes on from the `spans` of another partition of the same plan, which had all that
+        this one has.
         """
         self.strategy.take(*self.masks.split(spans.code), spans.start, spans.end)
         self.spans = spans
@@ -66,8 +63,8 @@ class StreamPartition:
         self.most_bytes = max(self.most_bytes, sum(column.nbytes for column in self.spans))
 
     def retire(self, watermark: int) -> Violations:
-        """Lets go what is over, now that nothing before ``watermark`` can come; the violations that
-        are final by that.
+        """Lets go what is over, now that nothing before ``watermark`` can come; the violations
+        that are final by that.
         """
         before = watermark - 1
         ended = self.spans.end < before

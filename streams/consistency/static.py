@@ -1,6 +1,4 @@
-"""What holds at all times: assertions as columns, and one name for individuals that have
-several.
-"""
+"""What holds at all times: assertions as columns, and one name for individuals that have several."""
 
 from __future__ import annotations
 

@@ -27,10 +27,9 @@ if TYPE_CHECKING:
 @dataclass
 class StoreChecks:  # a `beside.Beside`
     """At each c that is a multiple of ``every`` (up to ``end``, if given) what came from c -
-    ``window`` to c is checked by
-    ``session``, once nothing more can come. ``content``: triples by time, as long as a window to
-    come has them; ``next``: the
-    next c, at least."""
+    ``window`` to c is checked by ``session``, once nothing more can come. ``content``: triples
+    by time, as long as a window to come has them; ``next``: the next c, at least.
+    """
 
     session: Session
     every: int
@@ -69,8 +68,8 @@ class StoreChecks:  # a `beside.Beside`
         return rows, unsure
 
     def _results(self, upto: int) -> Iterator[tuple[int, Result]]:
-        """Each c that is due, and its result; where a window holds nothing, the store stands as it
-        is.
+        """Each c that is due, and its result; where a window holds nothing, the store stands as
+        it is.
         """
         while self.content:
             self.content = {

@@ -1,9 +1,9 @@
-"""Who is suspected: by masks over columns, or by the conjunctions of the bolts of a topology, tuple
-by tuple.
+"""Who is suspected: by masks over columns, or by the conjunctions of the bolts of a topology,
+tuple by tuple.
 
 A strategy must suspect every individual whose live labels contradict at some time; when, and by
-which labels, `violations` finds
-out. `Bolts` is both published methods: with one bolt it is NTM, with several LTM.
+which labels, `violations` finds out. `Bolts` is both published methods: with one bolt it is NTM,
+with several LTM.
 """
 
 from __future__ import annotations
@@ -103,9 +103,7 @@ def joined_with(live: Live, start: int, end: int) -> Live:
 
 
 class Bolts(Strategy):
-    """The tuples go through bolt after bolt, each time as what the bolt before handed them on
-    as.
-    """
+    """The tuples go through bolt after bolt, each time as what the bolt before handed them on as."""
 
     def __init__(self, labels: Sequence[str], bolts: Sequence[Bolt], window: int) -> None:
         self._labels, self._window, self._swept = labels, window, 0

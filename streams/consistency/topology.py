@@ -1,10 +1,9 @@
 """The pipeline of a cut: bolts with their conjunctions and inferences, and which labels arrive
 where.
 
-Bolt k tests the labels that arrive for its own groups, and hands each label on as the most specific
-of those that later bolts
-look at and that lie above it: so nothing is tested twice, and nothing that a later bolt needs is
-lost.
+Bolt k tests the labels that arrive for its own groups, and hands each label on as the most
+specific of those that later bolts look at and that lie above it: so nothing is tested twice, and
+nothing that a later bolt needs is lost.
 
 THEORY, "What reaches a bolt", has why.
 """
@@ -25,10 +24,9 @@ Cut: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Bolt:
-    """``groups``: how many; ``tests``: sets of arriving labels that contradict; ``lift``: what each
-    arriving label is handed on
-    as, for those that are handed on. ``conjunctions`` and ``inferences`` count them, over labels
-    that are no stand-ins.
+    """``groups``: how many; ``tests``: sets of arriving labels that contradict; ``lift``: what
+    each arriving label is handed on as, for those that are handed on. ``conjunctions`` and
+    ``inferences`` count them, over labels that are no stand-ins.
     """
 
     groups: int
@@ -41,8 +39,8 @@ class Bolt:
 
 
 def bolts(view: DLLiteView, groups: Sequence[Group], cut: Cut) -> tuple[Bolt, ...]:
-    """One bolt for each run of groups between two places of ``cut``. ⊥, and values that cannot be,
-    are the first one's.
+    """One bolt for each run of groups between two places of ``cut``. ⊥, and values that cannot
+    be, are the first one's.
     """
     runs = [tuple(chain(*groups[start:end])) for start, end in pairwise((0, *cut, len(groups)))]
     made, arriving = list[Bolt](), view.vocabulary | view.stand_ins

@@ -1,5 +1,5 @@
-"""From rows to verdicts: for every point of time whether the content of its window agrees with the
-TBox.
+"""From rows to verdicts: for every point of time whether the content of its window agrees with
+the TBox.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ Span: TypeAlias = tuple[int, int]
 @dataclass
 class Verdicts:
     """When individuals are inconsistent, and when something that was not used could be live (for
-    ``window`` more points than its
-    time); ``always``: at all times, as far as anybody knows.
+    ``window`` more points than its time); ``always``: at all times, as far as anybody knows.
 
-    The spans of an individual are joined while more of them may come; then only their ends count:
-    ``changes``, by time.
+    The spans of an individual are joined while more of them may come; then only their ends
+    count: ``changes``, by time.
     """
 
     window: int
@@ -54,9 +53,7 @@ class Verdicts:
             _add(self.changes, _joined(sorted(self.spans.pop(name))))
 
     def runs(self, first: int, last: int) -> list[Row]:
-        """Runs of one verdict and one number of inconsistent individuals; they cover [first,
-        last].
-        """
+        """Runs of one verdict and one number of inconsistent individuals; they cover [first, last]."""
         self.settle()
         times = sorted({first, *(c for c in (*self.changes, *self.doubt) if first < c <= last)})
         wrong, doubtful = (

@@ -1,5 +1,5 @@
-"""Which labels of an individual contradict, minimally, and when: exactly, for the few individuals
-that a strategy suspects.
+"""Which labels of an individual contradict, minimally, and when: exactly, for the few
+individuals that a strategy suspects.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def together(parts: list[Violations]) -> Violations:
 
 @dataclass(frozen=True, eq=False)
 class Finder:
-    """Finds violations by the masks. A conflict of labels a ≤ b is the number a × labels + b; wider
-    ones come behind.
+    """Finds violations by the masks. A conflict of labels a ≤ b is the number a × labels + b;
+    wider ones come behind.
     """
 
     masks: Masks
@@ -60,8 +60,8 @@ class Finder:
         return frozenset((labels[number // len(labels)], labels[number % len(labels)]))
 
     def find(self, spans: Spans) -> Violations:
-        """All violations within ``spans``, all that is live of some individuals: maximal spans of
-        minimal conflicts.
+        """All violations within ``spans``, all that is live of some individuals: maximal spans
+        of minimal conflicts.
         """
         key, label = self.masks.split(spans.code)
         alone = self.masks.alone[label]
@@ -104,8 +104,8 @@ class Finder:
             yield Violations(key[first], a * number + b, start, end).at(apart)
 
     def _of_rules(self, spans: Spans) -> Violations:
-        """Those that roots of three and more labels make, individual by individual; such roots are
-        few.
+        """Those that roots of three and more labels make, individual by individual; such roots
+        are few.
         """
         key, label = self.masks.split(spans.code)
         rows: list[tuple[int, int, int, int]] = []
@@ -126,8 +126,8 @@ class Finder:
         return Violations(*np.array(rows, np.int64).reshape(-1, 4).T)
 
     def _conflicts(self, labels: frozenset[int]) -> tuple[tuple[int, Negative], ...]:
-        """The minimal conflicts among labels (none of which contradicts alone) that only wide roots
-        make.
+        """The minimal conflicts among labels (none of which contradicts alone) that only wide
+        roots make.
         """
         if labels not in self._known:
             names = frozenset(self.masks.labels[n] for n in labels)

@@ -37,9 +37,9 @@ _SPARE_NAMES = 10_000
 class Watch:
     """One stream being checked: what was taken in and not yet decided, and what is known.
 
-    ``heard``: takes rows as they become known; ``follow``: those of conflicts that are open still
-    are told too,
-    and ``inconsistent`` is how many individuals and pairs have one at the newest time.
+    ``heard``: takes rows as they become known; ``follow``: those of conflicts that are open
+    still are told too, and ``inconsistent`` is how many individuals and pairs have one at the
+    newest time.
     """
 
     plan: StreamPlan
@@ -183,8 +183,8 @@ class Watch:
             )
 
     def forget(self, live: Ints) -> bool:
-        """Gives the individuals that are ``live`` (ascending) new numbers, if many are not; whether
-        it did.
+        """Gives the individuals that are ``live`` (ascending) new numbers, if many are not;
+        whether it did.
         """
         if len(self.intake.names.names) <= 2 * len(live) + _SPARE_NAMES:
             return False

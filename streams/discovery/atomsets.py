@@ -2,9 +2,8 @@
 are.
 
 An atom is a tuple of texts: a class expression and a term, or a role and two terms; terms are
-``?x0``, ``<iri>`` and ``_:b``. A
-body is a tree rooted at ?x0, with its branches sorted, so that atomsets that differ in names and
-order alone are one value.
+``?x0``, ``<iri>`` and ``_:b``. A body is a tree rooted at ?x0, with its branches sorted, so that
+atomsets that differ in names and order alone are one value.
 
 >>> body = Tree(("<urn:A>",), (("<urn:r>", False, Tree(("<urn:B>",))),))
 >>> text_of(atoms_of(body))
@@ -28,9 +27,9 @@ ROOT = "?x0"
 
 
 class Tree(NamedTuple):
-    """What holds at a variable: its classes, sorted; and its branches: the role, whether it leads
-    to this variable, and the tree
-    at its other end, sorted."""
+    """What holds at a variable: its classes, sorted; and its branches: the role, whether it
+    leads to this variable, and the tree at its other end, sorted.
+    """
 
     classes: tuple[str, ...] = ()
     branches: tuple[tuple[str, bool, Any], ...] = ()
@@ -120,8 +119,8 @@ def _below(tree: Tree, place: int, change: Any) -> Tree:
 
 @lru_cache(1 << 17)
 def smaller(tree: Tree) -> tuple[Tree, ...]:
-    """The bodies that lack one atom of it: a class, or a role to a variable of which nothing else
-    is said.
+    """The bodies that lack one atom of it: a class, or a role to a variable of which nothing
+    else is said.
     """
     return tuple(_smaller(tree))
 
@@ -147,9 +146,10 @@ def _smaller(tree: Tree) -> Iterator[Tree]:
 
 
 def tree_of(atoms: Iterable[Atom], root: str = ROOT) -> Tree | None:
-    """The tree that ``atoms`` are, seen from the variable ``root``; None where they are none: with
-    individuals, cycles, two roles
-    between two variables, or parts that do not hang together."""
+    """The tree that ``atoms`` are, seen from the variable ``root``; None where they are none:
+    with individuals, cycles, two roles between two variables, or parts that do not hang
+    together.
+    """
     left = set(atoms)
     if any(not term.startswith("?") for atom in left for term in atom[1:]):
         return None
@@ -173,9 +173,7 @@ def tree_of(atoms: Iterable[Atom], root: str = ROOT) -> Tree | None:
 
 
 def tree_anywhere(atoms: Sequence[Atom]) -> Tree | None:
-    """A tree that binds where ``atoms`` do, seen from any of its variables; None if they are
-    none.
-    """
+    """A tree that binds where ``atoms`` do, seen from any of its variables; None if they are none."""
     root = next((term for atom in atoms for term in atom[1:] if term.startswith("?")), None)
     return None if root is None else tree_of(atoms, root)
 
@@ -209,8 +207,8 @@ class AtomIndex:
         return frozenset(atom[1] for atom in self._by.get(name, ()))
 
     def matching(self, pattern: Atom, binding: Mapping[str, str]) -> Sequence[Atom]:
-        """The atoms that ``pattern`` may be, as far as its terms are bound: those at the bound term
-        that has fewest.
+        """The atoms that ``pattern`` may be, as far as its terms are bound: those at the bound
+        term that has fewest.
         """
         known = [
             (i, term if term[0] != "?" else binding.get(term))

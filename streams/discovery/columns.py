@@ -1,8 +1,7 @@
 """A bit for each ground atom and snapshot, in a ring: the last snapshots, one word for 64 of them.
 
 The atoms that T ∪ A alone entails hold in every snapshot that is consistent; they are said once
-(`begin`). Whoever keeps counts
-of some words asks which have changed since (`stale`).
+(`begin`). Whoever keeps counts of some words asks which have changed since (`stale`).
 
 Source: SPEC 6, "One bit per snapshot"; THEORY, "Rules discovered in a stream".
 """
@@ -19,8 +18,8 @@ from shiq.columns.arrays import Ints
 from streams.discovery.atomsets import Atom
 
 Bits: TypeAlias = npt.NDArray[np.uint64]
-# : Atoms are forgotten that no snapshot has any more, once there are so many of them, and as many
-# as others.
+#: Atoms are forgotten that no snapshot has any more, once there are so many of them, and as many as
+#: others.
 _DEAD = 20_000
 
 

@@ -1,10 +1,9 @@
 """Counts of bodies over the columns, kept between windows.
 
 A snapshot that is put changes a count by one at most, so most bodies are seen to be frequent or
-not, and most rules not to be
-confident, without counting; of those that must be known only the words that changed are counted
-anew. Since support is a sum over
-disjoint sets of snapshots, that is exact (THEORY, "Rules discovered in a stream").
+not, and most rules not to be confident, without counting; of those that must be known only the
+words that changed are counted anew. Since support is a sum over disjoint sets of snapshots, that
+is exact (THEORY, "Rules discovered in a stream").
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from streams.discovery.support import Support
 
 @dataclass(frozen=True)
 class MiningLimits:
-    """What is mined: how much of the window supports a rule, how often it holds, how large bodies
-    are.
+    """What is mined: how much of the window supports a rule, how often it holds, how large
+    bodies are.
     """
 
     min_support: Fraction = Fraction(2, 5)
@@ -56,10 +55,9 @@ class MinedRule:
 
 @dataclass
 class BodyCounts:
-    """Of one body, as of ``version`` of the columns: in how many snapshots it binds (``support``),
-    by word in which, and how many
-    pairs of snapshot and root there are; the same jointly with each of some heads (``heads``: their
-    rows).
+    """Of one body, as of ``version`` of the columns: in how many snapshots it binds
+    (``support``), by word in which, and how many pairs of snapshot and root there are; the same
+    jointly with each of some heads (``heads``: their rows).
     """
 
     version: int
@@ -85,8 +83,8 @@ class BodyCounts:
 
 
 class BodyCounter:
-    """Counts of bodies over ``columns``, kept; of the snapshots ``among`` alone, as the columns are
-    now.
+    """Counts of bodies over ``columns``, kept; of the snapshots ``among`` alone, as the columns
+    are now.
     """
 
     def __init__(self, columns: SnapshotColumns, among: Bits | None = None) -> None:
@@ -144,15 +142,13 @@ class BodyCounter:
             found.times[first:] = row_counts(found.joint[first:]).tolist()
 
     def slack(self, found: BodyCounts) -> int:
-        """By how much a count may differ from what it was: what was put since is one snapshot
-        each.
-        """
+        """By how much a count may differ from what it was: what was put since is one snapshot each."""
         return self.columns.version - found.version
 
     def if_often(self, tree: Tree, least: int) -> BodyCounts | None:
-        """The counts of a body, maybe older ones, if at least so many snapshots bind it; nothing is
-        counted where that is
-        clear."""
+        """The counts of a body, maybe older ones, if at least so many snapshots bind it; nothing
+        is counted where that is clear.
+        """
         found = self.known.get(tree)
         self._asked.add(tree)
         if found is None or abs(found.support - least + 0.5) < self.slack(found):

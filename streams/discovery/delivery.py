@@ -61,8 +61,8 @@ class Delivery:
                 self._entailed[index] = sorted(text_of([atom]) for atom in found)
 
     def finish(self, result: Mining) -> list[str]:
-        """Writes the files; the rules that were not exported: weak ones, and those that contradict
-        something together.
+        """Writes the files; the rules that were not exported: weak ones, and those that
+        contradict something together.
         """
         if self.entailments is not None:
             self._write_entailments(self.entailments)

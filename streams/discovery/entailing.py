@@ -22,8 +22,8 @@ _NAMED = "urn:discovery:v"
 
 
 class UndecidedEntailmentError(OperationalError):
-    """That it is not known what something entails; where T ∪ A is no part of it, it is left out and
-    named.
+    """That it is not known what something entails; where T ∪ A is no part of it, it is left out
+    and named.
     """
 
     def __init__(self, reason: str) -> None:
@@ -33,8 +33,8 @@ class UndecidedEntailmentError(OperationalError):
 
 @dataclass
 class MinerKnowledge:
-    """T and A, and V as ``classes``; ``roles``: those that bind; ``undecided``: what was left out,
-    and why.
+    """T and A, and V as ``classes``; ``roles``: those that bind; ``undecided``: what was left
+    out, and why.
     """
 
     tbox: owl.TBox
@@ -79,8 +79,8 @@ class MinerKnowledge:
         )
 
     def closure(self, atoms: Atoms) -> frozenset[Atom]:
-        """What ``atoms`` entail by T alone, their variables taken as individuals; nothing if they
-        contradict T.
+        """What ``atoms`` entail by T alone, their variables taken as individuals; nothing if
+        they contradict T.
         """
         try:
             found = _decided(self._alone.entailed(self._said(self.assertions(atoms))))

@@ -1,10 +1,8 @@
 """Rules that nothing refutes, to be used elsewhere: as axioms of OWL, or as stream rules (ASP).
 
-An axiom speaks of every case. So a rule that held in few of its cases, as a weak association does,
-is left out, whatever its
-confidence by snapshots. The others are checked together with T, A and each snapshot of the last
-window; what contradicts is left
-out, weakest first.
+An axiom speaks of every case. So a rule that held in few of its cases, as a weak association
+does, is left out, whatever its confidence by snapshots. The others are checked together with T,
+A and each snapshot of the last window; what contradicts is left out, weakest first.
 """
 
 from __future__ import annotations
@@ -46,8 +44,9 @@ def kept(
     miner: RuleMiner, report: WindowReport | None, share: float
 ) -> tuple[list[RuleFinding], list[str]]:
     """The rules of a report that held in at least ``share`` of their cases, that no snapshot
-    refutes, and that hold together with
-    T, A and each of its snapshots; what is left out, as texts."""
+    refutes, and that hold together with T, A and each of its snapshots; what is left out, as
+    texts.
+    """
     if report is None:
         return [], []
     unrefuted = [

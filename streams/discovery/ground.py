@@ -1,11 +1,10 @@
-"""Ground rules, which itemset miners know: at most L assertions C(a) ⇒ C'(b); support is the AND of
-bit columns (SPEC 3).
+"""Ground rules, which itemset miners know: at most L assertions C(a) ⇒ C'(b); support is the AND
+of bit columns (SPEC 3).
 
-What T ∪ A alone entails is in no rule: it would be in all of them. Sets of assertions are rows of
-columns, a table for each size,
-and all of one size are counted together. T speaks of each individual by itself, since no roles are
-in them: a set is the least
-spelling iff what it says of each individual is.
+What T ∪ A alone entails is in no rule: it would be in all of them. Sets of assertions are rows
+of columns, a table for each size, and all of one size are counted together. T speaks of each
+individual by itself, since no roles are in them: a set is the least spelling iff what it says of
+each individual is.
 """
 
 from __future__ import annotations
@@ -41,11 +40,11 @@ class GroundRule:
 
 
 class Sets(NamedTuple):
-    """Frequent sets of one size. ``parent``: the place, among those with an item less, of the same
-    without its last item;
-    ``items``: of a row, ascending; ``said``: what it says of the individual of its last item
-    (`Statements`); ``settled``: whether
-    what it says of the individuals before is in the least spelling."""
+    """Frequent sets of one size. ``parent``: the place, among those with an item less, of the
+    same without its last item; ``items``: of a row, ascending; ``said``: what it says of the
+    individual of its last item (`Statements`); ``settled``: whether what it says of the
+    individuals before is in the least spelling.
+    """
 
     parent: Ints
     items: Ints
@@ -58,8 +57,9 @@ class Sets(NamedTuple):
 @dataclass(frozen=True)
 class GroundMined:
     """See `streams.discovery.mining.MinedRules`. ``table``: a row for each rule, best first:
-    support, that of the body, head,
-    body; the last two by places in ``atoms``, whose columns are ``bits``; -1 is none."""
+    support, that of the body, head, body; the last two by places in ``atoms``, whose columns are
+    ``bits``; -1 is none.
+    """
 
     atoms: Sequence[Atom]
     bits: Bits
@@ -119,8 +119,8 @@ def mine_ground(
 
 
 def _items(columns: SnapshotColumns, theory: Theory, least: int) -> tuple[list[Atom], Bits]:
-    """The assertions that so many snapshots entail and T ∪ A does not, by individual and class; and
-    in which.
+    """The assertions that so many snapshots entail and T ∪ A does not, by individual and class;
+    and in which.
     """
     names = set(theory.classes)
     numbers = [i for i in columns.class_atoms().tolist() if columns.atoms[i][0] in names]
@@ -133,9 +133,9 @@ def _items(columns: SnapshotColumns, theory: Theory, least: int) -> tuple[list[A
 def _frequent(
     bits: Bits, statements: Statements, limits: MiningLimits, window: int
 ) -> tuple[list[Sets], bool]:
-    """The sets that enough snapshots have jointly, by size; whether there are too many of a size to
-    go on. A set grows by the
-    last items of those that come later and have the same parent."""
+    """The sets that enough snapshots have jointly, by size; whether there are too many of a size
+    to go on. A set grows by the last items of those that come later and have the same parent.
+    """
     least, rows = limits.least(window), np.arange(len(bits))
     said = statements.extended(statements.nothing, rows)
     found = [
@@ -180,9 +180,9 @@ def _frequent(
 def _grown(
     bits: Bits, starts: Ints, low: int, least: int, *, keep: bool
 ) -> tuple[Ints, Ints, Ints, Bits]:
-    """Of the pairs of sets from number ``low`` on, the frequent ones: both, how often, and where if
-    that is to be ``kept``.
-    ``starts``: the numbers of the pairs that a set is the first of."""
+    """Of the pairs of sets from number ``low`` on, the frequent ones: both, how often, and where
+    if that is to be ``kept``. ``starts``: the numbers of the pairs that a set is the first of.
+    """
     numbers = np.arange(low, min(low + _AT_ONCE, int(starts[-1])))
     first = np.searchsorted(starts, numbers, side="right") - 1
     second = first + 1 + numbers - starts[first]
@@ -193,8 +193,8 @@ def _grown(
 
 
 def _without(before: Sequence[Ints], smaller: Sets, sets: Sets, items: int) -> list[Ints]:
-    """For each place the sets without the item there, as rows of ``smaller``, which ``before`` is
-    the same of.
+    """For each place the sets without the item there, as rows of ``smaller``, which ``before``
+    is the same of.
     """
     keys = smaller.parent * items + smaller.items[:, -1]
     last = sets.items[:, -1]
@@ -206,9 +206,8 @@ def _without(before: Sequence[Ints], smaller: Sets, sets: Sets, items: int) -> l
 
 class Statements:
     """What sets of ``atoms``, which are ordered by individual, say of one individual, by number.
-    Individuals that have the same
-    classes have the same statements. ``least``: whether no shorter or earlier one is equivalent
-    under T.
+    Individuals that have the same classes have the same statements. ``least``: whether no
+    shorter or earlier one is equivalent under T.
     """
 
     def __init__(self, atoms: Sequence[Atom], theory: Theory) -> None:
@@ -225,8 +224,8 @@ class Statements:
             names += [(group, place) for place in range(len(classes))]
         self._classes = list(groups)
         self._places = max(map(len, groups), default=0)
-        # : Of each item the statement that says nothing, and its place among the classes of its
-        # individual.
+        #: Of each item the statement that says nothing, and its place among the classes of its
+        #: individual.
         self.nothing, self._place = np.array(names, np.int64).reshape(-1, 2).T
         self._said: list[tuple[int, tuple[int, ...]]] = [
             (group, ()) for group in range(len(groups))

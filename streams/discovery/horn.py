@@ -1,9 +1,8 @@
 """Axioms so that what is Horn stays Horn: a class on the left that is a conjunction with
 restrictions in it gets them by name.
 
-A ⊓ ∃r.(B ⊓ ∃s.C) ⊑ D becomes ∃s.C ⊑ Q₁, B ⊓ Q₁ ⊑ Q₂, ∃r.Q₂ ⊑ Q₃, A ⊓ Q₃ ⊑ D; as clauses of SHIQ the
-first would leave a choice
-between D and ∀r.¬…. The names are new, so nothing else follows.
+A ⊓ ∃r.(B ⊓ ∃s.C) ⊑ D becomes ∃s.C ⊑ Q₁, B ⊓ Q₁ ⊑ Q₂, ∃r.Q₂ ⊑ Q₃, A ⊓ Q₃ ⊑ D; as clauses of SHIQ
+the first would leave a choice between D and ∀r.¬…. The names are new, so nothing else follows.
 """
 
 from __future__ import annotations

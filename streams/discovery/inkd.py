@@ -1,8 +1,8 @@
 """The approximating method of the source: A1, A2 and A3 as SPEC 2 corrects them, behind the gate.
 
 It carries rules from window to window. A rule that begins to hold is found if it holds of what
-arrives alone, or if its head or
-body was not there before; all others are missed (SPEC 2, "What A3 cannot find").
+arrives alone, or if its head or body was not there before; all others are missed (SPEC 2, "What
+A3 cannot find").
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Gate:
     kept_similarity: Fraction | None
 
     def acts(self, gate: str, max_similarity: Fraction, min_rarity: Fraction) -> bool:
-        """Whether rules are looked at. ``printed``: Φ < Φmin and ϱ₁ > ϱmin; ``prose``: Φ < Φmin and
-        1 - ϱ₁ > ϱmin; ``off``:
-        always. What has no basis stands in no way."""
+        """Whether rules are looked at. ``printed``: Φ < Φmin and ϱ₁ > ϱmin; ``prose``: Φ < Φmin
+        and 1 - ϱ₁ > ϱmin; ``off``: always. What has no basis stands in no way.
+        """
         if gate == "off":
             return True
         rarity = self.rarity if gate == "printed" or self.rarity is None else 1 - self.rarity
@@ -43,9 +43,9 @@ class Gate:
 
 
 def a1(counts: tuple[int, int], joint: int, body: int, sign: int) -> tuple[int, int]:
-    """A1: n and d of a rule after Δ left (-1) or came (+1), of which ``joint`` snapshots have body
-    and head and ``body`` the
-    body. Always both: a snapshot with the body alone counts in d."""
+    """A1: n and d of a rule after Δ left (-1) or came (+1), of which ``joint`` snapshots have
+    body and head and ``body`` the body. Always both: a snapshot with the body alone counts in d.
+    """
     return counts[0] + sign * joint, counts[1] + sign * body
 
 
@@ -58,8 +58,9 @@ def a2(
     occurrences: Collection[int],
 ) -> Iterable[tuple[Tree, str]]:
     """A2: the rules with γ > γmin over the window of ``counter``, bound in Δ⁺, which ``came``
-    counts, of whose body and head one
-    is not in S and the other so often as ``occurrences`` (E) has it."""
+    counts, of whose body and head one is not in S and the other so often as ``occurrences`` (E)
+    has it.
+    """
 
     def times(tree: Tree) -> int:
         return int(popcount(counter.counts(tree).body & stayed).sum())
@@ -113,8 +114,8 @@ class CarriedRules:
         occurrences: Collection[int],
     ) -> MinedRules:
         """A3: the rules of the next window. ``gate``: None for the first window, which is mined
-        from scratch; ``acts``: what it
-        says."""
+        from scratch; ``acts``: what it says.
+        """
         if self.reported is None or gate is None:
             self.reported = mine(counter, theory, limits, window)
             self._count(counter, [(rule.body, rule.head) for rule in self.reported.rules])
@@ -147,9 +148,9 @@ class CarriedRules:
         return self.reported
 
     def _count(self, counter: BodyCounter, keys: Sequence[tuple[Tree, str]]) -> None:
-        """Brings the counts of ``keys`` to the window that ``counter`` looks at: what left since is
-        taken away, what came is put
-        to them (A1, composed)."""
+        """Brings the counts of ``keys`` to the window that ``counter`` looks at: what left since
+        is taken away, what came is put to them (A1, composed).
+        """
         nothing = np.zeros(counter.columns.words, np.uint64)
         for key in keys:
             tree, head = key

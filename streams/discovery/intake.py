@@ -1,5 +1,5 @@
-"""From the triples of events to assertions: each text is read once for as long as some snapshot has
-it.
+"""From the triples of events to assertions: each text is read once for as long as some snapshot
+has it.
 """
 
 from __future__ import annotations
@@ -123,9 +123,7 @@ def _refused(reason: str, kind: str = "malformed") -> Refusal:
 
 
 def texts_of(assertions: Iterable[owl.Assertion]) -> list[str]:
-    """``assertions`` as statements that `AssertionIntake` reads: what saved snapshots consist
-    of.
-    """
+    """``assertions`` as statements that `AssertionIntake` reads: what saved snapshots consist of."""
     from shiq.ntriples import assertion_lines
 
     return [line for assertion in assertions for line in assertion_lines(assertion)]

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 
 class RuleMiner:
-    """What goes with what in the last ``window`` snapshots; the options are those of `shiq stream
-    discover`.
+    """What goes with what in the last ``window`` snapshots; the options are those of `shiq
+    stream discover`.
     """
 
     def __init__(
@@ -92,12 +92,10 @@ class RuleMiner:
 
     def partial_fit(self, index: int, sources: Any) -> WindowReport | None:
         """Unites snapshot ``index`` with what ``sources`` assert (a list, as `check_insertions`
-        takes it; empty: an empty
-        snapshot).
+        takes it; empty: an empty snapshot).
 
-        The report of the window that ends with the newest index, if it is full and due; of an older
-        index that of the newest
-        window again; else None. Unseen snapshots are empty.
+        The report of the window that ends with the newest index, if it is full and due; of an
+        older index that of the newest window again; else None. Unseen snapshots are empty.
         """
         given = list(sources) if isinstance(sources, list | tuple) else [sources]
         assertions: Iterable[owl.Assertion] = ()

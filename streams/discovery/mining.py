@@ -31,8 +31,8 @@ FrequentBodies: TypeAlias = dict[Tree, tuple[BodyCounts, frozenset[str]]]
 @dataclass(frozen=True)
 class MinedRules:
     """The rules of a window, those that T entails only counted. ``stopped``: there are more than
-    the limit allows, or as many
-    bodies."""
+    the limit allows, or as many bodies.
+    """
 
     rules: tuple[MinedRule, ...] = ()
     by_tbox: int = 0
@@ -42,8 +42,8 @@ class MinedRules:
 @dataclass(frozen=True)
 class Bodies:
     """Bodies with their counts, each of equivalent ones once, and the heads that they have often
-    enough and not by T.
-    ``by_tbox``: the pairs that T entails, counted alone."""
+    enough and not by T. ``by_tbox``: the pairs that T entails, counted alone.
+    """
 
     heads: FrequentBodies
     by_tbox: int
@@ -81,8 +81,8 @@ def best(rules: Iterable[MinedRule], most: int) -> tuple[MinedRule, ...]:
 
 
 def bodies(counter: BodyCounter, theory: Theory, limits: MiningLimits, least: int) -> Bodies:
-    """The bodies that at least ``least`` of the snapshots of ``counter`` have. Their counts may be
-    older, where that is clear.
+    """The bodies that at least ``least`` of the snapshots of ``counter`` have. Their counts may
+    be older, where that is clear.
     """
     frequent, stopped = _frequent(counter, theory, limits, least)
 
@@ -103,8 +103,8 @@ def _frequent(
     counter: BodyCounter, theory: Theory, limits: MiningLimits, least: int
 ) -> tuple[FrequentBodies, bool]:
     """The bodies none of whose atoms follows from the others, and of each the heads that so many
-    have jointly and T does not
-    entail."""
+    have jointly and T does not entail.
+    """
     found: FrequentBodies = {}
     level = [Tree((name,)) for name in theory.classes]
     roles = [name for name in counter.columns.names() if name not in theory.vocabulary]

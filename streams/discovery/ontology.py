@@ -22,8 +22,8 @@ from streams.front.checkpoint import fingerprint
 
 @dataclass(frozen=True, eq=False)
 class Ontology:
-    """``classes``: V, by text; ``labels``: what terms are called, by IRI; ``fingerprint``: a short
-    name of T, A and V.
+    """``classes``: V, by text; ``labels``: what terms are called, by IRI; ``fingerprint``: a
+    short name of T, A and V.
     """
 
     tbox: owl.TBox
@@ -73,9 +73,9 @@ class Ontology:
 def open_ontology(
     tbox: Any, static: Any = None, vocabulary: Any = None, catalog: Catalogs | None = None
 ) -> Ontology:
-    """Reads T and A (each a source or a list of them); ``vocabulary``: a file of class expressions,
-    or these, instead of all
-    named classes of T. Raises: InputError, UsageError."""
+    """Reads T and A (each a source or a list of them); ``vocabulary``: a file of class
+    expressions, or these, instead of all named classes of T. Raises: InputError, UsageError.
+    """
     known = read_catalog(catalog) if catalog else None
     reading = read_ontology(_listed(tbox), catalog=known, chains=False)
     assertions, leftovers = list(reading.abox), list(reading.leftovers)
@@ -129,8 +129,8 @@ def _expressions(given: Any) -> list[owl.ClassExpression]:
 
 
 def _refuse_unknown(classes: Iterable[owl.ClassExpression], *known: owl.Signature) -> None:
-    """Raises: UsageError for a class or property of ``classes`` that is in no ``known`` signature,
-    mostly for a typo.
+    """Raises: UsageError for a class or property of ``classes`` that is in no ``known``
+    signature, mostly for a typo.
     """
     asked = signature_of(classes)
     for kind, title in (

@@ -1,5 +1,5 @@
-"""Which rules a snapshot contradicts: under the open world a missing head is no counterexample, an
-impossible one is (SPEC 3).
+"""Which rules a snapshot contradicts: under the open world a missing head is no counterexample,
+an impossible one is (SPEC 3).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from streams.discovery.counting import MinedRule
 from streams.discovery.entailing import UndecidedEntailmentError
 from streams.discovery.snapshots import Snapshots
 
-# : Whether T ∪ A and a snapshot are consistent with some atoms more; raises
-# UndecidedEntailmentError.
+#: Whether T ∪ A and a snapshot are consistent with some atoms more; raises
+#: UndecidedEntailmentError.
 Consistent = Callable[[Sequence[Atom]], bool]
 #: Who is in a rule's body in a snapshot, and not in its head, by text.
 Lacking = Callable[[MinedRule], Iterable[str]]
@@ -32,9 +32,9 @@ def refuted_in(
     lacking_in: Callable[[int], Lacking],
     window: Iterable[int],
 ) -> list[int | None]:
-    """How many snapshots of a window refute each of ``rules``; ``lacking_in``: of a consistent one.
-    What is undecided is named
-    among the leftovers."""
+    """How many snapshots of a window refute each of ``rules``; ``lacking_in``: of a consistent
+    one. What is undecided is named among the leftovers.
+    """
     knowledge = snapshots.knowledge
 
     def consistent(index: int) -> Consistent:
@@ -61,9 +61,8 @@ def refuted(
     rules: Sequence[MinedRule], snapshots: Iterable[tuple[Lacking, Consistent]]
 ) -> list[int | None]:
     """How many snapshots refute each of ``rules``: have an individual of the body for which the
-    head is impossible. Each snapshot
-    comes with who is in a rule's body there, and not in its head. None: for some snapshot that is
-    undecided.
+    head is impossible. Each snapshot comes with who is in a rule's body there, and not in its
+    head. None: for some snapshot that is undecided.
 
     Where all heads hold together none is impossible, so most snapshots take one question.
     """

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RuleFinding:
-    """A rule, and what is told of it besides its counts: ``lift``, γ by the share of snapshots with
-    its head; ``refuted``; the
-    first of its instances, each with its snapshot."""
+    """A rule, and what is told of it besides its counts: ``lift``, γ by the share of snapshots
+    with its head; ``refuted``; the first of its instances, each with its snapshot.
+    """
 
     rule: MinedRule
     lift: float
@@ -46,8 +46,8 @@ class RuleFinding:
 
 @dataclass(frozen=True)
 class GroundFound:
-    """A ground rule, the first snapshots that it holds in, and how many the window has; a binding
-    is a snapshot.
+    """A ground rule, the first snapshots that it holds in, and how many the window has; a
+    binding is a snapshot.
     """
 
     rule: GroundRule
@@ -75,11 +75,11 @@ class GroundFound:
 
 @dataclass(frozen=True)
 class WindowReport:
-    """A window, [first, last]. ``changes`` against the window before, ``basis``: of what they are;
-    ``by_count``: how many
-    assertions are entailed in exactly so many snapshots; ``stopped``: there are more rules than the
-    limit allows; ``undecided``:
-    snapshots that are left out since nothing decides what they entail."""
+    """A window, [first, last]. ``changes`` against the window before, ``basis``: of what they
+    are; ``by_count``: how many assertions are entailed in exactly so many snapshots;
+    ``stopped``: there are more rules than the limit allows; ``undecided``: snapshots that are
+    left out since nothing decides what they entail.
+    """
 
     window: tuple[int, int]
     inconsistent: tuple[int, ...]

@@ -1,6 +1,6 @@
-"""What a miner knows, on disk: its snapshots as N-Triples, and what it carries; no pickle. What is
-entailed is worked out
-again."""
+"""What a miner knows, on disk: its snapshots as N-Triples, and what it carries; no pickle. What
+is entailed is worked out again.
+"""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 _IRI = re.compile(r"<([^<>]+)>")
 _SOME = re.compile(r"ObjectSomeValuesFrom\((\S+) (.*)\)")
 _AND = re.compile(r"ObjectIntersectionOf\((.*)\)")
-# : Of a conclusion, how many rules are shown; by which share of cases a longer rule has to be
-# better than a shorter one.
+#: Of a conclusion, how many rules are shown; by which share of cases a longer rule has to be better
+#: than a shorter one.
 _SHOWN, _BETTER = 10, 0.02
 
 

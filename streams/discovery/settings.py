@@ -114,9 +114,10 @@ def eps_of(text: str) -> frozenset[int]:
 def tracked_of(
     given: Any, classes: Mapping[str, str], roles: Sequence[str]
 ) -> tuple[TrackedRule, ...]:
-    """``--rules``: a list of ``{"body", "head"}``, each a list of atoms. ``classes``: V by how it
-    may be written. Raises:
-    UsageError for a class or role that is not known, with the nearest one."""
+    """``--rules``: a list of ``{"body", "head"}``, each a list of atoms. ``classes``: V by how
+    it may be written. Raises: UsageError for a class or role that is not known, with the nearest
+    one.
+    """
     from difflib import get_close_matches
 
     def atoms(rule: Any, name: str) -> tuple[Atom, ...]:

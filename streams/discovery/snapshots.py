@@ -23,9 +23,9 @@ Assertions = tuple[owl.Assertion, ...]
 
 @dataclass
 class Tally:
-    """What the snapshots of a window have, ``values`` of each, by how many of them; from window to
-    window what came and what left
-    is counted."""
+    """What the snapshots of a window have, ``values`` of each, by how many of them; from window
+    to window what came and what left is counted.
+    """
 
     values: Callable[[int], Iterable[Any] | None]
     times: Counter[Any] = field(default_factory=Counter)
@@ -61,8 +61,8 @@ class Snapshots:
     _entailed: dict[int, Atoms | None] = field(default_factory=dict)
     #: Those of which it is not known what they entail.
     _undecided: set[int] = field(default_factory=set)
-    # : What windows entail of classes, by their ends and basis; what goes from window to window, by
-    # basis and length.
+    #: What windows entail of classes, by their ends and basis; what goes from window to window, by
+    #: basis and length.
     _windows: dict[tuple[int, int, str], frozenset[Atom] | None] = field(default_factory=dict)
     _tallies: dict[tuple[str, int], Tally] = field(default_factory=dict)
     _same: dict[object, object] = field(default_factory=dict)
@@ -121,9 +121,9 @@ class Snapshots:
                 self._same = {value: value for value in live}
 
     def entailed(self, index: int) -> Atoms | None:
-        """What a snapshot entails, with T ∪ A, besides what T ∪ A does; None if it is inconsistent
-        or undecided. A missing one is
-        empty."""
+        """What a snapshot entails, with T ∪ A, besides what T ∪ A does; None if it is
+        inconsistent or undecided. A missing one is empty.
+        """
         if index not in self.told:
             return ()
         if index not in self._entailed:
@@ -136,9 +136,7 @@ class Snapshots:
     def learn(
         self, index: int, entailed: Iterable[Atom] | None, undecided: str | None = None
     ) -> None:
-        """Takes what a snapshot, as it is told now, entails; ``undecided``: why that is not
-        known.
-        """
+        """Takes what a snapshot, as it is told now, entails; ``undecided``: why that is not known."""
         same = self._same
         if undecided is not None:
             self._undecided.add(index)
@@ -170,8 +168,8 @@ class Snapshots:
 
     def union(self, window: range) -> frozenset[Atom] | None:
         """What the consistent snapshots of a window together entail of classes; None if they
-        contradict each other, or that is
-        undecided."""
+        contradict each other, or that is undecided.
+        """
         key = (*_ends(window), "union")
         if key not in self._windows:
             try:
@@ -206,9 +204,9 @@ class Snapshots:
         return [_of_classes(found) for found in map(self.entailed, window) if found is not None]
 
     def changes(self, before: range, after: range) -> tuple[Changes, str]:
-        """From one window to another, and of what: of the ``union`` of each, or of what some of its
-        ``snapshots`` entails where
-        either union is inconsistent."""
+        """From one window to another, and of what: of the ``union`` of each, or of what some of
+        its ``snapshots`` entails where either union is inconsistent.
+        """
         first, second = self.union(before), self.union(after)
         if first is None or second is None:
             return changes(self.some(before), self.some(after)), "snapshots"

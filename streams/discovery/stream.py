@@ -1,10 +1,9 @@
 """A stream being mined: records in, the reports of windows out.
 
 A finite source may be read in any order: how far its lines are out of order is looked up first,
-where it can be read twice, and
-a window is reported when nothing can come to it any more. A source that is followed is reported as
-it comes; what is late is put
-in its place, for the windows to come.
+where it can be read twice, and a window is reported when nothing can come to it any more. A
+source that is followed is reported as it comes; what is late is put in its place, for the
+windows to come.
 """
 
 from __future__ import annotations
@@ -39,8 +38,9 @@ _T = re.compile(rb'\s*\{\s*"t"\s*:\s*(\d+)\s*[,}]')
 @dataclass(frozen=True)
 class Mining(StreamAnswer):
     """What came of a stream: each report as the JSON has it, or the last alone, and what stands
-    beside them. ``inconsistent``:
-    the first snapshots that are; ``stopped``: some window has more rules than the limit allows."""
+    beside them. ``inconsistent``: the first snapshots that are; ``stopped``: some window has
+    more rules than the limit allows.
+    """
 
     windows: list[dict[str, Any]]
     inconsistent: list[int]
@@ -49,10 +49,9 @@ class Mining(StreamAnswer):
 
 @dataclass
 class Discovery:
-    """Mines as `streams.front.run.StreamRun` drives it. ``heard``: takes reports as they are made;
-    ``wait``: how many snapshots
-    behind the newest one may still come, None for any number; ``kept``: whether the result has all
-    reports, not just the last.
+    """Mines as `streams.front.run.StreamRun` drives it. ``heard``: takes reports as they are
+    made; ``wait``: how many snapshots behind the newest one may still come, None for any number;
+    ``kept``: whether the result has all reports, not just the last.
     """
 
     windows: Windows
@@ -77,8 +76,8 @@ class Discovery:
     def ordered(
         self, sources: Sequence[Source], unit: str = "sec", format: str = "auto"
     ) -> Callable[[Record], int | None]:
-        """What gives the time of a record, to merge finite ``sources`` by; how far they are out of
-        order is looked up.
+        """What gives the time of a record, to merge finite ``sources`` by; how far they are out
+        of order is looked up.
         """
         files = [source for source in sources if isinstance(source, LinesFile | Folder)]
         if len(files) == len(sources):
@@ -113,8 +112,8 @@ class Discovery:
 
     def take(self, record: Record) -> bool:
         """Puts what a record says into its snapshot, behind the reports of the windows to which
-        nothing can come any more;
-        whether time went on by it."""
+        nothing can come any more; whether time went on by it.
+        """
         begun = perf_counter()
         points = self.arrivals.points
         if record.event is not None and self.step > 1:

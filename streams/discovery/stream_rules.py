@@ -1,9 +1,9 @@
 """Mined rules as a program of stream rules (docs/RULES.md): at each point the head follows where
 the body holds there.
 
-Classes and roles are mapped by ``#rdf``, so that triples match; what T ∪ A entails of them stands
-as facts. A class expression
-has a predicate of its own, with a rule where conjunctions and ∃ say it.
+Classes and roles are mapped by ``#rdf``, so that triples match; what T ∪ A entails of them
+stands as facts. A class expression has a predicate of its own, with a rule where conjunctions
+and ∃ say it.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _WORDS = frozenset({"not"})
 
 @dataclass
 class _Predicates:
-    """Names of classes and roles, told apart by arity: the last part of an IRI, with a number where
-    that is taken.
+    """Names of classes and roles, told apart by arity: the last part of an IRI, with a number
+    where that is taken.
     """
 
     _names: dict[tuple[str, int], str] = field(default_factory=dict)

@@ -1,10 +1,9 @@
 """For whom a body holds, and when: joint bindings as semi-joins on bits.
 
 A body is an ELI concept over named individuals. Its extension is a set of individuals for each
-snapshot: an individual is in it
-if it belongs to the classes at the root and has, for each branch, a neighbour in the extension of
-what is below. Since the parts
-of a tree share nothing but the root, that is a joint binding of all variables (SPEC 3).
+snapshot: an individual is in it if it belongs to the classes at the root and has, for each
+branch, a neighbour in the extension of what is below. Since the parts of a tree share nothing
+but the root, that is a joint binding of all variables (SPEC 3).
 """
 
 from __future__ import annotations
@@ -19,9 +18,10 @@ from streams.discovery.columns import Bits, Extension, RootEdges, SnapshotColumn
 
 
 class Support:
-    """The extensions of bodies in some ``words`` of the columns, as these are now, in the snapshots
-    ``among`` alone if these are
-    given. Those of classes and of branches of at most ``kept`` atoms are kept."""
+    """The extensions of bodies in some ``words`` of the columns, as these are now, in the
+    snapshots ``among`` alone if these are given. Those of classes and of branches of at most
+    ``kept`` atoms are kept.
+    """
 
     def __init__(
         self, columns: SnapshotColumns, words: Ints, kept: int = 2, among: Bits | None = None
@@ -56,8 +56,8 @@ class Support:
         return found
 
     def with_each(self, extension: Extension, names: Sequence[str]) -> tuple[Bits, Ints]:
-        """For each class in which snapshots something of an extension belongs to it, and how many
-        do in each word.
+        """For each class in which snapshots something of an extension belongs to it, and how
+        many do in each word.
         """
         if self._each is None or self._each[0] != names:
             each = [self.name(name) for name in names]

@@ -1,10 +1,8 @@
 """What T says of bodies: which are one, and which heads they have by T alone.
 
-A body entails another under T if the other binds, root to root, in what its own atoms entail, taken
-as assertions about fresh
-individuals. Equivalent bodies have the same bindings in every consistent snapshot, so these
-questions are asked once and hold for
-all windows.
+A body entails another under T if the other binds, root to root, in what its own atoms entail,
+taken as assertions about fresh individuals. Equivalent bodies have the same bindings in every
+consistent snapshot, so these questions are asked once and hold for all windows.
 
 Source: SPEC 3.
 """
@@ -83,8 +81,9 @@ class Theory:
 
     def one_each(self, trees: Iterable[Tree], extension: Callable[[Tree], object]) -> list[Tree]:
         """Of equivalent bodies the minimal spelling. Each comes with all its smaller spellings;
-        those with different extensions
-        are known not to be equivalent, which is looked up where a body is new."""
+        those with different extensions are known not to be equivalent, which is looked up where
+        a body is new.
+        """
         trees, groups = list(trees), dict[frozenset[str], list[Tree]]()
         for tree in trees:
             groups.setdefault(self.heads(tree), []).append(tree)

@@ -1,5 +1,5 @@
-"""Events enriched with every type that follows of an OWL 2 DL ontology, reasoned once a structure
-(docs/ENRICHMENT.md).
+"""Events enriched with every type that follows of an OWL 2 DL ontology, reasoned once a
+structure (docs/ENRICHMENT.md).
 """
 
 from streams.enrichment.answers import EnrichedEvent

@@ -33,8 +33,8 @@ class EnrichedEvent(NamedTuple):
 
     @property
     def types(self) -> dict[str, frozenset[str]]:
-        """The types of each individual of the event, asserted ones too, maybe none; nobody's where
-        it is not consistent.
+        """The types of each individual of the event, asserted ones too, maybe none; nobody's
+        where it is not consistent.
         """
         if self.entry.verdict is not Verdict.CONSISTENT:
             return {}
@@ -47,8 +47,8 @@ class EnrichedEvent(NamedTuple):
 
     @property
     def static_types(self) -> dict[str, frozenset[str]]:
-        """What static individuals that the event does not mention are with it, less what they are
-        by themselves.
+        """What static individuals that the event does not mention are with it, less what they
+        are by themselves.
         """
         return dict(self.entry.static)
 

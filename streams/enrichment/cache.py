@@ -16,10 +16,10 @@ from streams.enrichment.sampling import InsertionSampler
 @dataclass(frozen=True, slots=True)
 class Entry:
     """The enrichment of all events of one key. ``at``: the types at each position (None: of a
-    value); ``named``: of those of K
-    that the event mentions; ``static``: what others of K are besides; ``touches``: whom of K it
-    rests on, ``changes``: who of K
-    can be something else by it (`abox_ops.entailment.Entailment`), None: any of them."""
+    value); ``named``: of those of K that the event mentions; ``static``: what others of K are
+    besides; ``touches``: whom of K it rests on, ``changes``: who of K can be something else by
+    it (`abox_ops.entailment.Entailment`), None: any of them.
+    """
 
     verdict: Verdict
     at: tuple[frozenset[str] | None, ...] = ()
@@ -31,9 +31,10 @@ class Entry:
 
 
 class Entries(Cache[Key, Entry]):
-    """Entries by key, up to ``capacity`` of them and ``most_bytes``. Only what is decided is kept:
-    all of it while there is room,
-    and what ``sampler`` admits where an entry must make room for it."""
+    """Entries by key, up to ``capacity`` of them and ``most_bytes``. Only what is decided is
+    kept: all of it while there is room, and what ``sampler`` admits where an entry must make
+    room for it.
+    """
 
     def __init__(self, capacity: int, policy: Policy, most_bytes: int | None = None) -> None:
         super().__init__(capacity, policy)
@@ -89,8 +90,8 @@ class Entries(Cache[Key, Entry]):
         self, state: dict[str, Any] | list[Any], entries: Iterable[tuple[Key, Entry]]
     ) -> None:
         """Go on with what another had: ``entries`` in its order. A list is the state of versions
-        that switched keeping off for
-        good; it is taken as on."""
+        that switched keeping off for good; it is taken as on.
+        """
         self.forget()
         for key, entry in entries:
             self._put(key, entry, size_of(key, entry))

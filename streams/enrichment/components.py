@@ -1,5 +1,5 @@
-"""Windows in components, each known again by a key of its own: a slide makes keys of what changed
-(THEORY, "Entailment").
+"""Windows in components, each known again by a key of its own: a slide makes keys of what
+changed (THEORY, "Entailment").
 
 Events are in one component that mention one individual, or where the answer to some rests on
 somebody whom others change.
@@ -29,10 +29,9 @@ _Group: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class WindowEvent:
-    """An event in windows: its lines as ``given``, and such with blank nodes of its own, ``labels``
-    by what they are called
-    there. ``named``: the tokens of whom it mentions, and maybe of others; None where a look at
-    tokens does not tell.
+    """An event in windows: its lines as ``given``, and such with blank nodes of its own,
+    ``labels`` by what they are called there. ``named``: the tokens of whom it mentions, and
+    maybe of others; None where a look at tokens does not tell.
     """
 
     number: int
@@ -51,9 +50,9 @@ class WindowEvent:
 
 
 class Components:
-    """Answers about windows. ``answer``: the entry of a question, from the cache or reasoned; keys
-    of the components of the last
-    window are kept, over one ``reader``."""
+    """Answers about windows. ``answer``: the entry of a question, from the cache or reasoned;
+    keys of the components of the last window are kept, over one ``reader``.
+    """
 
     def __init__(
         self, answer: Callable[[EventQuestion | EnrichedEvent, EventReader], EnrichedEvent]
@@ -147,8 +146,8 @@ def _resting_on_others(groups: Sequence[_Group], found: Sequence[EnrichedEvent])
 def _whole(
     found: Sequence[EnrichedEvent], events: Sequence[WindowEvent], asked: Iterable[EnrichedEvent]
 ) -> EnrichedEvent:
-    """The answers of all components as one, a hit where all ``asked`` are; blank nodes are called
-    as `together` has them.
+    """The answers of all components as one, a hit where all ``asked`` are; blank nodes are
+    called as `together` has them.
     """
     named = apart([event.labels for event in events])
     own = (

@@ -1,11 +1,10 @@
-"""Terms that a JSON-LD object's contexts define for its own members, in the order in which JSON-LD
-applies contexts.
+"""Terms that a JSON-LD object's contexts define for its own members, in the order in which
+JSON-LD applies contexts.
 
 A list is applied member by member, null takes away what was defined, an IRI stands for a file of
-the catalog; then come the
-contexts that the object's types bring along (type-scoped). `@vocab` gives every word a meaning, and
-defines none. What the
-reader refuses (contexts that are not there, or take themselves as a context) is passed over here.
+the catalog; then come the contexts that the object's types bring along (type-scoped). `@vocab`
+gives every word a meaning, and defines none. What the reader refuses (contexts that are not
+there, or take themselves as a context) is passed over here.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ _MOST: Final = 1000
 
 
 class DefinedTerm(NamedTuple):
-    """``keyword``: what the term is another name of, "" for none; ``scoped``: the context that it
-    brings along, in a list.
+    """``keyword``: what the term is another name of, "" for none; ``scoped``: the context that
+    it brings along, in a list.
     """
 
     keyword: str

@@ -23,9 +23,7 @@ _KEPT: Final = 200_000
 
 @dataclass(frozen=True)
 class _Slot:
-    """A term that differs from record to record: how it is made; of a literal, whose value it
-    is.
-    """
+    """A term that differs from record to record: how it is made; of a literal, whose value it is."""
 
     make: Callable[[Any], str]
     predicate: str
@@ -85,8 +83,8 @@ class Direct:
         return len(self._slots) - 1
 
     def keyed(self, record: Any) -> tuple[EventKey, list[str]] | None:
-        """The key of a record, and its tokens; None for one that does not have one value for each
-        reference.
+        """The key of a record, and its tokens; None for one that does not have one value for
+        each reference.
         """
         try:
             tokens = [slot.make(record) for slot in self._slots]

@@ -1,5 +1,5 @@
-"""Events enriched one by one: every type that (T, B ∪ E) entails of the individuals of E, exactly,
-reasoned once a structure.
+"""Events enriched one by one: every type that (T, B ∪ E) entails of the individuals of E,
+exactly, reasoned once a structure.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class Enricher:
         return self.reader.keys
 
     def enrich(self, event: Any) -> EnrichedEvent:
-        """The enrichment of ``event``: N-Triples lines, an `ABox`, an rdflib Graph; with a mapping
-        a raw record, a dict.
+        """The enrichment of ``event``: N-Triples lines, an `ABox`, an rdflib Graph; with a
+        mapping a raw record, a dict.
         """
         begun = perf_counter()
         reader = self.reader
@@ -81,9 +81,7 @@ class Enricher:
         return self.told(found)
 
     def _answer(self, asked: EventQuestion | EnrichedEvent, reader: EventReader) -> EnrichedEvent:
-        """The entry of a question that ``reader`` made; it is reasoned about where none is
-        known.
-        """
+        """The entry of a question that ``reader`` made; it is reasoned about where none is known."""
         if type(asked) is EnrichedEvent:
             return asked
         assert type(asked) is EventQuestion
@@ -131,9 +129,7 @@ class Enricher:
         return found
 
     def _decided(self, asked: EventQuestion, reader: EventReader) -> Entry:
-        """The entry of an event not met before; kept, unless B has changed since its key was
-        made.
-        """
+        """The entry of an event not met before; kept, unless B has changed since its key was made."""
         with self.waiting:
             entry = entry_of(self.realizer.types(asked.assertions()), asked.keyed)
         with self._lock:
@@ -142,9 +138,10 @@ class Enricher:
         return entry
 
     def prefill(self, limit: int | None = None) -> PrefillCounts:
-        """Reasons ahead about all that the mapping can make (SPEC 001, section 7), up to ``limit``
-        entries, and no more than
-        there is room for. Raises: UsageError without a mapping."""
+        """Reasons ahead about all that the mapping can make (SPEC 001, section 7), up to
+        ``limit`` entries, and no more than there is room for. Raises: UsageError without a
+        mapping.
+        """
         if self.program is None:
             raise UsageError(
                 "there is no mapping that says what events there can be", "Give one by --mapping."
@@ -155,9 +152,7 @@ class Enricher:
         return self.prefilled
 
     def _ahead(self, statements: Sequence[Statement]) -> Verdict | None:
-        """The verdict on an event that did not come yet; None where there is nothing to find
-        out.
-        """
+        """The verdict on an event that did not come yet; None where there is nothing to find out."""
         try:
             keyed = self.keys.key(statements)
         except (OddError, IllTypedError):
@@ -169,9 +164,8 @@ class Enricher:
 
     def update_static(self, insertions: object = None, deletions: object = None) -> None:
         """Changes B, deletions first. Entries are forgotten that rest on somebody who changes by
-        it, and what is being decided
-        is not kept. Raises: InputError where the new B and T contradict each other; the old B stays
-        then.
+        it, and what is being decided is not kept. Raises: InputError where the new B and T
+        contradict each other; the old B stays then.
         """
         before = self.knowledge
         middle = before if deletions is None else before.updated(None, deletions)

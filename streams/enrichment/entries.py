@@ -1,11 +1,9 @@
 """Entries as JSON texts, and a file of them that outlives the process: SQLite or a Delta table,
-under a hash of T, B and the
-program.
+under a hash of T, B and the program.
 
 A file of another T or B, or one that is damaged in a single letter, is begun anew, and that is
-said: each row has a hash, since
-neither form has. What this program has not made is refused. Nothing in it is ever executed: it is
-JSON.
+said: each row has a hash, since neither form has. What this program has not made is refused.
+Nothing in it is ever executed: it is JSON.
 """
 
 from __future__ import annotations
@@ -87,10 +85,11 @@ EntryRow = tuple[str, str, str]
 
 
 class EntriesFile:
-    """The file at ``path``, made by ``digest`` and this program; ``note``: why it was begun anew,
-    if it was.
+    """The file at ``path``, made by ``digest`` and this program; ``note``: why it was begun
+    anew, if it was.
 
-    Raises: UsageError where something else is there."""
+    Raises: UsageError where something else is there.
+    """
 
     #: What reading a damaged file raises.
     errors: tuple[type[Exception], ...] = (sqlite3.Error, ValueError, TypeError)
@@ -113,8 +112,8 @@ class EntriesFile:
         return not head or (head.startswith(_SQLITE) and head[_MARK_AT:] == _MARK)
 
     def load(self) -> Iterator[tuple[Key, Entry]]:
-        """What is in the file; nothing where it was made by another T or B, or is damaged: then it
-        is begun anew.
+        """What is in the file; nothing where it was made by another T or B, or is damaged: then
+        it is begun anew.
         """
         found: list[tuple[Key, Entry]] = []
         if self.path.exists():

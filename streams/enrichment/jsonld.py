@@ -48,8 +48,9 @@ def record_of(
     text: str | bytes, unit: str = "sec", catalog: Catalog | None = None, *, lenient: bool = False
 ) -> JsonRecord:
     """The record that is the object ``text``. Its ``t`` is its time, and no part of the document
-    unless its contexts define it.
-    ``lenient``: what has no meaning is passed over. Raises: EventError."""
+    unless its contexts define it. ``lenient``: what has no meaning is passed over. Raises:
+    EventError.
+    """
     triples, rejects = Triples(), Rejects("the record")
     t: int | None = None
     name: str | None = None

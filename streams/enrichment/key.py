@@ -1,14 +1,11 @@
 """Keys of events: equal where two events are one but for the names of their own individuals, and
-for values that T cannot tell
-apart; then they have the same enrichment (SPEC 001, section 3; THEORY, "One enrichment for many
-events").
+for values that T cannot tell apart; then they have the same enrichment (SPEC 001, section 3;
+THEORY, "One enrichment for many events").
 
-A key is the event written down: each individual of its own as what is said of it alone, with links
-to K by name and values by
-region; the links between them by position; and what is said of K. Values that may be counted are
-nodes like individuals. The
-positions are canonical: by what is said of each alone where that tells them apart, else as
-`shiq.canonical` has it.
+A key is the event written down: each individual of its own as what is said of it alone, with
+links to K by name and values by region; the links between them by position; and what is said of
+K. Values that may be counted are nodes like individuals. The positions are canonical: by what is
+said of each alone where that tells them apart, else as `shiq.canonical` has it.
 """
 
 from __future__ import annotations
@@ -53,8 +50,8 @@ _LINK, _SKIPPED = _Link(), _Link()
 
 class Keys:
     """The keys of events over one (T, B), with what T makes of the predicates and objects met so
-    far. ``pinned``: keys tell
-    values by what they are, and these individuals (tokens) by name."""
+    far. ``pinned``: keys tell values by what they are, and these individuals (tokens) by name.
+    """
 
     def __init__(
         self,
@@ -99,8 +96,8 @@ class Keys:
             keys._literals = None
 
     def _recalled(self, statements: Sequence[Statement]) -> EventKey:
-        """The key of statements in an order that was met before, individuals by their first places,
-        is known.
+        """The key of statements in an order that was met before, individuals by their first
+        places, is known.
         """
         known, fixed, seen = self._said, self.fixed, dict[Any, int]()
         pattern: list[Any] = []

@@ -1,5 +1,5 @@
-"""What events are enriched with: T with all that lies outside SHIQ(D), the static assertions B, and
-what of both keeps its name.
+"""What events are enriched with: T with all that lies outside SHIQ(D), the static assertions B,
+and what of both keeps its name.
 
 Whatever of T and B was not understood makes every event undetermined, unless it is allowed.
 """
@@ -37,8 +37,9 @@ from simplify.locality import names_of
 @dataclass(frozen=True, eq=False)
 class StaticKnowledge:
     """(T, B). ``tbox``: what SHIQ(D) can say of T; ``outside``: the rest of it; ``static``: B;
-    ``leftovers``: what of both was
-    not understood; ``catalog``: catalogs that have what records refer to."""
+    ``leftovers``: what of both was not understood; ``catalog``: catalogs that have what records
+    refer to.
+    """
 
     tbox: owl.TBox
     outside: tuple[owl.Axiom, ...] = ()
@@ -117,8 +118,8 @@ class StaticKnowledge:
             return self.updated(file, None) if lines else self
 
     def updated(self, insertions: object, deletions: object) -> StaticKnowledge:
-        """(T, (B less ``deletions``) ∪ ``insertions``), each as `shiq.check_insertions` takes it.
-        Raises: InputError.
+        """(T, (B less ``deletions``) ∪ ``insertions``), each as `shiq.check_insertions` takes
+        it. Raises: InputError.
         """
         options, ontology = Options(), Reading(tbox=self.tbox, ontologies=self.ontologies)
         removed = (
@@ -161,8 +162,8 @@ def is_simple(assertion: owl.Assertion) -> bool:
 def knowledge_of(
     tbox: object, static: object, allow: Iterable[str] = (), catalog: Catalogs | None = None
 ) -> StaticKnowledge:
-    """T and B as `shiq.check_insertions` takes them; ``static`` may be a `Session`, whose T counts
-    where ``tbox`` is None.
+    """T and B as `shiq.check_insertions` takes them; ``static`` may be a `Session`, whose T
+    counts where ``tbox`` is None.
 
     Raises: InputError, UsageError.
     """

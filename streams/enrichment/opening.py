@@ -44,14 +44,12 @@ def open_enricher(
     enriched.
 
     ``policy``: which entry goes where ``capacity`` are kept, or ``most_bytes`` (None: no bound);
-    ``entries``: a file of them (a
-    Delta table where it ends in ``.delta``), which the next run over the same T and B finds.
-    ``static_types``: what an event makes of static individuals that it does not mention, too.
-    ``mapping``: RML for raw records,
-    of whose sources ``stream`` is the stream's, and the others are read once, into B.
-    ``timeout``: seconds for an event not met before. ``allow``: kinds of leftovers that do not
-    matter. Raises: InputError where T
-    and B contradict each other, UsageError.
+    ``entries``: a file of them (a Delta table where it ends in ``.delta``), which the next run
+    over the same T and B finds. ``static_types``: what an event makes of static individuals that
+    it does not mention, too. ``mapping``: RML for raw records, of whose sources ``stream`` is
+    the stream's, and the others are read once, into B. ``timeout``: seconds for an event not met
+    before. ``allow``: kinds of leftovers that do not matter. Raises: InputError where T and B
+    contradict each other, UsageError.
     """
     kept = Entries(capacity_of(capacity), policy_named(policy), most_bytes)
     knowledge = knowledge_of(tbox, static, allow, catalog)

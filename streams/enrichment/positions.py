@@ -10,16 +10,16 @@ from shiq.canonical import canonical_order, places, renumbered
 #: What is said of each node by position, the links between positions, what is said of K.
 Key: TypeAlias = tuple[tuple[tuple[str, ...], ...], tuple[Any, ...], tuple[str, ...]]
 
-# : Nodes that nothing but their links tells apart, and nodes altogether: with more of them no key
-# is sought.
+#: Nodes that nothing but their links tells apart, and nodes altogether: with more of them no key is
+#: sought.
 MOST_TIED: Final = 100
 MOST_NODES: Final = 2_000
 
 
 class EventKey(NamedTuple):
-    """``key``: None for an event that is too symmetric to have one; ``order``: whose types are at
-    each position: a token, or a
-    value, which has none."""
+    """``key``: None for an event that is too symmetric to have one; ``order``: whose types are
+    at each position: a token, or a value, which has none.
+    """
 
     key: Key | None
     order: Sequence[Any]

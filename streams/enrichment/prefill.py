@@ -1,10 +1,9 @@
-"""Records that stand for all that a mapping can make of one (T, B): one for each key, or more (SPEC
-001, section 7).
+"""Records that stand for all that a mapping can make of one (T, B): one for each key, or more
+(SPEC 001, section 7).
 
 Each reference of the mapping is given what tells keys apart: the names of K that it may fill and
-names of nobody, each as often
-as there are names; of a value one of each region (as many as are counted together). Some
-combinations have one key.
+names of nobody, each as often as there are names; of a value one of each region (as many as are
+counted together). Some combinations have one key.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ _ABSENT: Final = object()
 
 class PrefillCounts(NamedTuple):
     """What `Enricher.prefill` came to: entries ``kept``, ``undetermined`` ones that were not;
-    combinations of values ``tried``,
-    and how many are ``possible``."""
+    combinations of values ``tried``, and how many are ``possible``.
+    """
 
     kept: int
     undetermined: int
@@ -144,8 +143,8 @@ class Combinations:
         return frozenset(found)
 
     def _terms(self) -> Iterator[tuple[Path_, TermMap, str]]:
-        """The terms that records fill: where their rows are, and the predicate whose objects they
-        are ("": of a subject).
+        """The terms that records fill: where their rows are, and the predicate whose objects
+        they are ("": of a subject).
         """
         for triples_map in self.program.maps:
             iterator = triples_map.source.iterator

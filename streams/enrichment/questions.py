@@ -1,5 +1,5 @@
-"""What an event asks: its key, and its assertions where it was not met before; or its answer, where
-nothing has to be asked.
+"""What an event asks: its key, and its assertions where it was not met before; or its answer,
+where nothing has to be asked.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class EventReader:
         self.direct = None if program is None else Direct(program, self.keys)
 
     def question(self, event: Any) -> EventQuestion | EnrichedEvent:
-        """Of N-Triples lines, an `ABox`, an rdflib Graph; of a dict: JSON-LD, and with a mapping a
-        raw record.
+        """Of N-Triples lines, an `ABox`, an rdflib Graph; of a dict: JSON-LD, and with a mapping
+        a raw record.
         """
         # A dict at first sight: the general question costs as much as a look-up.
         if self.direct is not None and (type(event) is dict or isinstance(event, Mapping)):
@@ -117,8 +117,8 @@ class EventReader:
     def _ill_typed(
         self, lines: Sequence[str], reason: str, assertions: Sequence[owl.Assertion] | None = None
     ) -> EventQuestion | EnrichedEvent:
-        """An event with a literal that denotes nothing: it contradicts, unless such are to be set
-        aside.
+        """An event with a literal that denotes nothing: it contradicts, unless such are to be
+        set aside.
         """
         if "ill-typed" not in self.knowledge.allow:
             return EnrichedEvent(Entry(Verdict.INCONSISTENT, reason=reason), (), False, lines)

@@ -1,5 +1,5 @@
-"""Events as they are given, read: plain lines by a look at their tokens, all else by the reader of
-RDF.
+"""Events as they are given, read: plain lines by a look at their tokens, all else by the reader
+of RDF.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class EventReading:
 
 
 def lines_of(event: Any) -> list[str]:
-    """The N-Triples lines of an event as callers give it: lines, an ABox, an rdflib Graph. Raises:
-    UsageError.
+    """The N-Triples lines of an event as callers give it: lines, an ABox, an rdflib Graph.
+    Raises: UsageError.
     """
     if isinstance(event, ABox):
         return [line for assertion in event for line in assertion_lines(assertion)]
@@ -103,8 +103,8 @@ def relabelled(line: str, labels: Mapping[str, str]) -> str:
 
 
 def apart(labels: Sequence[Iterable[str]]) -> list[dict[str, str]]:
-    """What the ``labels`` of several events are called as those of one: where several have one, by
-    the event's place too.
+    """What the ``labels`` of several events are called as those of one: where several have one,
+    by the event's place too.
     """
     several = Counter(label for found in labels for label in found)
     taken, named = {*several}, list[dict[str, str]]()
@@ -118,8 +118,8 @@ def apart(labels: Sequence[Iterable[str]]) -> list[dict[str, str]]:
 
 
 def together(events: Iterable[Sequence[str]]) -> list[str]:
-    """The lines of several events as those of one. A label of blank nodes that several have is of
-    another node in each.
+    """The lines of several events as those of one. A label of blank nodes that several have is
+    of another node in each.
     """
     given = [list(lines) for lines in events]
     named = zip(given, apart([labels_of(lines) for lines in given]))

@@ -63,8 +63,9 @@ class Realizer:
         self, before: StaticKnowledge, middle: StaticKnowledge, after: StaticKnowledge
     ) -> frozenset[str] | None:
         """Goes on with ``after``, which has more in B than ``middle``, as ``before`` has. Who
-        changes between them: entries that
-        rest on nobody else stay true (THEORY, "Entailment"). None: anybody may."""
+        changes between them: entries that rest on nobody else stay true (THEORY, "Entailment").
+        None: anybody may.
+        """
         changed: list[frozenset[str] | None] = []
         for larger in (before, after):
             held = {*middle.static}
@@ -76,9 +77,7 @@ class Realizer:
         return union_of(changed)
 
     def refuse_contradiction(self) -> None:
-        """Raises InputError where (T, B) is inconsistent by itself: of it everything would
-        follow.
-        """
+        """Raises InputError where (T, B) is inconsistent by itself: of it everything would follow."""
         if self._entailer.is_consistent(self._deadline()).verdict is Verdict.INCONSISTENT:
             raise InputError(
                 "the ontology and its static data contradict each other",

@@ -1,6 +1,4 @@
-"""Records of a source as events to be enriched: JSON lines of triples, or raw records of a
-mapping.
-"""
+"""Records of a source as events to be enriched: JSON lines of triples, or raw records of a mapping."""
 
 from __future__ import annotations
 
@@ -15,9 +13,7 @@ from streams.front.record import Record
 
 
 class RecordEvent(NamedTuple):
-    """What a record gives: its time and name, if it has any, and what `EventReader.question`
-    takes.
-    """
+    """What a record gives: its time and name, if it has any, and what `EventReader.question` takes."""
 
     t: int | None
     id: str | None
@@ -26,9 +22,9 @@ class RecordEvent(NamedTuple):
 
 @dataclass
 class RecordReader:
-    """``unit``: what date-times are floored to; ``form``: triples, jsonld, or of a mapping json or
-    csv; ``head``: the names of
-    the columns, once they were met."""
+    """``unit``: what date-times are floored to; ``form``: triples, jsonld, or of a mapping json
+    or csv; ``head``: the names of the columns, once they were met.
+    """
 
     unit: str = "sec"
     form: str = "triples"

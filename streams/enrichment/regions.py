@@ -1,10 +1,9 @@
 """What T can tell of a value: in which of its data ranges it lies; and where it can tell values
 from each other at all.
 
-Two literals of one region are interchangeable on a property that does not count values. On one that
-does, it matters besides
-which literals of the event denote one value, and whether that is a value that T or B names (SPEC
-001, section 3).
+Two literals of one region are interchangeable on a property that does not count values. On one
+that does, it matters besides which literals of the event denote one value, and whether that is a
+value that T or B names (SPEC 001, section 3).
 """
 
 from __future__ import annotations
@@ -27,9 +26,10 @@ from shiq.signature import parts
 
 @dataclass(frozen=True, eq=False)
 class Regions:
-    """``ranges``: those of T and of class expressions in B, in an order of their own; ``counting``:
-    the data properties that
-    count values, all where ``counts_all``; ``named``: the values that keep their names there."""
+    """``ranges``: those of T and of class expressions in B, in an order of their own;
+    ``counting``: the data properties that count values, all where ``counts_all``; ``named``: the
+    values that keep their names there.
+    """
 
     theory: DataTheory
     ranges: tuple[owl.DataRange, ...]

@@ -1,9 +1,8 @@
 """Texts of literals to stand for all: those that T and B name, and between, beside and beyond them.
 
-Of numbers, truth values and times there is one in each interval that T's constants and the bounds
-of the datatypes make, and in
-each a whole number, where one lies there; of other texts the constants, and of each length that T
-names.
+Of numbers, truth values and times there is one in each interval that T's constants and the
+bounds of the datatypes make, and in each a whole number, where one lies there; of other texts
+the constants, and of each length that T names.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ _MOST_LETTERS: Final = 1_000
 
 
 def samples(constants: Collection[str]) -> Iterator[str]:
-    """Texts in all intervals and of all lengths that ``constants`` make, each once; the constants
-    too.
+    """Texts in all intervals and of all lengths that ``constants`` make, each once; the
+    constants too.
     """
     return iter(
         dict.fromkeys(

@@ -1,9 +1,8 @@
 """Decide which new entries a full cache takes in, where hardly any look-up is a hit.
 
-Such entries only push each other out. So for an interval one in `SAMPLE` is taken in, which leaves
-the others time to be of use;
-then all are again, and if that did not help the next interval is twice as long. Nothing is switched
-off for good.
+Such entries only push each other out. So for an interval one in `SAMPLE` is taken in, which
+leaves the others time to be of use; then all are again, and if that did not help the next
+interval is twice as long. Nothing is switched off for good.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ LONGEST: Final = 64 * JUDGED
 
 
 class InsertionSampler:
-    """Count look-ups, and choose the entries that a full cache keeps. ``interval``: look-ups of the
-    last one with a sample, 0
-    where there was none or hits came back; ``remaining``: of these, how many are to come;
-    ``skipped``: entries not kept.
-    ``notify`` is called with a sentence when sampling begins."""
+    """Count look-ups, and choose the entries that a full cache keeps. ``interval``: look-ups of
+    the last one with a sample, 0 where there was none or hits came back; ``remaining``: of
+    these, how many are to come; ``skipped``: entries not kept. ``notify`` is called with a
+    sentence when sampling begins.
+    """
 
     def __init__(self, notify: Callable[[str], None] = lambda sentence: None) -> None:
         self.notify = notify

@@ -1,8 +1,8 @@
 """Statements of an event as tokens of N-Triples, and what T makes of their predicates.
 
 Most events are a few lines that say one thing each: class, link or value of something. These are
-split and looked up, no more;
-whatever else a line may be is `OddError`, and left to the reader of RDF.
+split and looked up, no more; whatever else a line may be is `OddError`, and left to the reader
+of RDF.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class Kind(IntEnum):
 
 
 class Vocabulary:
-    """The predicates and terms of events, as T sees them. ``is_exact``: T sees every predicate, and
-    counts all values.
+    """The predicates and terms of events, as T sees them. ``is_exact``: T sees every predicate,
+    and counts all values.
     """
 
     def __init__(

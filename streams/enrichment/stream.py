@@ -22,8 +22,9 @@ from streams.front.result import StreamAnswer, verdict_of
 @dataclass
 class EnrichedStream:
     """Records in, rows out (`streams.front.run.StreamSystem`). ``only``: keeps rows with one of
-    these types; ``push`` makes those
-    that were written readable at once; ``jsonld``: records are such objects."""
+    these types; ``push`` makes those that were written readable at once; ``jsonld``: records are
+    such objects.
+    """
 
     enricher: Enricher
     write: Callable[[Sequence[str]], None]

@@ -14,8 +14,9 @@ SILENT: Final = 8.0
 
 class SilenceNotice:
     """Entered for each event that is decided: has ``tell`` write a line where that, or many of
-    them, take ``silent`` seconds;
-    ``before`` is called first, so that rows that are ready do not wait."""
+    them, take ``silent`` seconds; ``before`` is called first, so that rows that are ready do not
+    wait.
+    """
 
     def __init__(
         self,

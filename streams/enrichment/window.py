@@ -27,9 +27,9 @@ class _Held(NamedTuple):
 
 @dataclass
 class WindowedStream:
-    """Records in, one row a window out. A window holds t from c - ``width`` to c, at c = first t +
-    width + j * ``slide``; it is
-    decided when nothing that belongs to it can come any more."""
+    """Records in, one row a window out. A window holds t from c - ``width`` to c, at c = first t
+    + width + j * ``slide``; it is decided when nothing that belongs to it can come any more.
+    """
 
     stream: EnrichedStream
     arrivals: Arrivals

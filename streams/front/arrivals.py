@@ -20,10 +20,9 @@ class Arrivals:
     """What becomes of records, one by one, in order of source and line.
 
     ``window``: for how long (and the lateness) an id is known, so that a second event of it is
-    dropped and counted in
-    ``duplicates``; ``parse``: what a record's bytes say, if not an event in JSON; ``unused``: hears
-    the kind and time of what
-    is rejected. ``first``: the least time accepted; ``points``: how often time went on.
+    dropped and counted in ``duplicates``; ``parse``: what a record's bytes say, if not an event
+    in JSON; ``unused``: hears the kind and time of what is rejected. ``first``: the least time
+    accepted; ``points``: how often time went on.
     """
 
     clock: EventClock

@@ -1,9 +1,8 @@
 """Checkpoints: state, positions in the inputs and lengths of the outputs, put on disk in one step.
 
-A checkpoint directory holds ``checkpoint.json`` and the state that it names, ``state-N``; the step
-is the replacement of the
-former. One writer at a time. State is bytes that its owner can read back (Arrow or JSON, never
-pickle), with their CRC-32.
+A checkpoint directory holds ``checkpoint.json`` and the state that it names, ``state-N``; the
+step is the replacement of the former. One writer at a time. State is bytes that its owner can
+read back (Arrow or JSON, never pickle), with their CRC-32.
 """
 
 from __future__ import annotations
@@ -98,16 +97,16 @@ def fingerprint(texts: Iterable[str]) -> str:
 @dataclass
 class Checkpoint:
     """A checkpoint directory of one run. ``settings``: whatever changes rows (TBox, program,
-    window, …), as short texts; a run
-    with others is refused."""
+    window, …), as short texts; a run with others is refused.
+    """
 
     path: Path
     settings: Mapping[str, str]
     number: int = 0
 
     def load(self) -> CheckpointContent | None:
-        """What the last run saved; None if there was none. Raises: OperationalError for a run with
-        other settings, or damage.
+        """What the last run saved; None if there was none. Raises: OperationalError for a run
+        with other settings, or damage.
         """
         file = self.path / _NAME
         if not file.exists():
@@ -137,8 +136,8 @@ class Checkpoint:
             replace_file(self.path / _BEGUN, json.dumps(dict(lengths)).encode())
 
     def begun(self) -> dict[str, Any]:
-        """What the run before was to `begin` with, if it was killed before it saved anything; else
-        nothing.
+        """What the run before was to `begin` with, if it was killed before it saved anything;
+        else nothing.
         """
         file = self.path / _BEGUN
         try:

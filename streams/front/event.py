@@ -1,9 +1,8 @@
 """Events: what one record of a stream says, and at which time.
 
 An event is a JSON object: ``{"t": 5, "triples": ["<s> <p> <o> .", …], "id": "e7"}``; for stream
-rules ``atoms`` stands beside or
-instead of ``triples``. Other members are not read. ``t`` is an integer, or an ISO date-time,
-floored to the unit.
+rules ``atoms`` stands beside or instead of ``triples``. Other members are not read. ``t`` is an
+integer, or an ISO date-time, floored to the unit.
 
 >>> parse_event('{"t": 5, "triples": ["<urn:s> <urn:p> <urn:o> ."]}')
 Event(t=5, triples=('<urn:s> <urn:p> <urn:o> .',), atoms=(), id=None)
@@ -42,8 +41,8 @@ class EventError(ValueError):
 
 
 class Event(NamedTuple):
-    """What holds at the time ``t``: N-Triples statements, or atoms of a rule program. ``id``: the
-    sender's name for it.
+    """What holds at the time ``t``: N-Triples statements, or atoms of a rule program. ``id``:
+    the sender's name for it.
     """
 
     t: int
@@ -79,8 +78,8 @@ def parse_event(text: str | bytes, unit: str = "sec") -> Event:
 
 
 def time_of(members: Mapping[str, Any], unit: str = "sec") -> int:
-    """The time of an event, in units. Raises: EventError for one that has none, or none that is a
-    time.
+    """The time of an event, in units. Raises: EventError for one that has none, or none that is
+    a time.
     """
     t = members.get("t")
     if type(t) is int and 0 <= t < END_OF_TIME:

@@ -1,5 +1,5 @@
-"""Several sources as one input: one after the other, merged by time, or, where they are followed,
-as records come.
+"""Several sources as one input: one after the other, merged by time, or, where they are
+followed, as records come.
 """
 
 from __future__ import annotations
@@ -52,10 +52,9 @@ class Input:
     def read(
         self, follow: bool = False, time: Callable[[Record], int | None] | None = None
     ) -> Iterator[Record | None]:
-        """The records: source by source, in the order given. With ``time``: of what comes next in
-        each source, the one of the
-        least time first; what has no time comes at once. With ``follow`` as they come, and None
-        where none came for a while.
+        """The records: source by source, in the order given. With ``time``: of what comes next
+        in each source, the one of the least time first; what has no time comes at once. With
+        ``follow`` as they come, and None where none came for a while.
         """
         if follow:
             yield from self._followed()

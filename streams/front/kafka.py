@@ -61,8 +61,8 @@ class KafkaSource:
     """The records of a topic, partition by partition as they come; position: the next offset of
     each partition.
 
-    ``options``: the client's settings, and where to begin. Raises: UsageError for what they cannot
-    say to this client.
+    ``options``: the client's settings, and where to begin. Raises: UsageError for what they
+    cannot say to this client.
     """
 
     def __init__(self, broker: str, topic: str, options: KafkaOptions = NO_OPTIONS) -> None:
@@ -159,8 +159,8 @@ class KafkaSource:
                 yield Record(f"{self.name}/{partition}", offset, message.value() or b"")
 
     def _starts(self, partitions: Iterable[int]) -> dict[int, int]:
-        """Where partitions are begun; one that is new in a run that goes on, with its first record.
-        Raises: OperationalError.
+        """Where partitions are begun; one that is new in a run that goes on, with its first
+        record. Raises: OperationalError.
         """
         starts = EARLIEST if self.position else self.starts
         if isinstance(starts, int):
@@ -175,10 +175,10 @@ class KafkaSource:
 
 class KafkaSink:
     """A topic. Each row has its number as key and its run as header, so that a run that goes on
-    sees which rows behind its
-    checkpoint were sent before it was killed, and sends each once. ``saved``: of the checkpoint,
-    how many rows it has, the run,
-    and where each partition ended; None for a run that begins anew."""
+    sees which rows behind its checkpoint were sent before it was killed, and sends each once.
+    ``saved``: of the checkpoint, how many rows it has, the run, and where each partition ended;
+    None for a run that begins anew.
+    """
 
     def __init__(self, broker: str, topic: str, saved: Any = None) -> None:
         self.name, self.broker, self.topic = f"kafka://{broker}/{topic}", broker, topic
@@ -197,8 +197,8 @@ class KafkaSink:
         self.sent = {*self._sent(is_new=saved is None)}
 
     def _sent(self, *, is_new: bool) -> Iterator[tuple[int, bytes]]:
-        """The rows of this run that the topic has behind the checkpoint, by number; of a new one,
-        where partitions end.
+        """The rows of this run that the topic has behind the checkpoint, by number; of a new
+        one, where partitions end.
         """
         kafka = _library()
         settings = {
@@ -275,8 +275,8 @@ class KafkaSink:
 
 
 def _ends(kafka: Any, consumer: Any, topic: str, partition: int) -> tuple[int, int]:
-    """The first number of a partition, and the next one that it gives; a topic that was just made
-    has no leader at first.
+    """The first number of a partition, and the next one that it gives; a topic that was just
+    made has no leader at first.
     """
     end = time.monotonic() + _PATIENCE
     while True:

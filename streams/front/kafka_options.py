@@ -1,12 +1,10 @@
 """What `--source-option KEY=VALUE` says of the topics that are read, for the client of either
 engine.
 
-Keys are those of Spark's connector: ``kafka.NAME`` is a setting of the client, any other says how
-much is read, from where. The
-two clients have most settings in common. User and password, and a file of authorities, have each
-their own names in Java; both
-are understood by both engines. A secret may stand in a variable or a file, and is in nothing that
-is shown or written.
+Keys are those of Spark's connector: ``kafka.NAME`` is a setting of the client, any other says
+how much is read, from where. The two clients have most settings in common. User and password,
+and a file of authorities, have each their own names in Java; both are understood by both
+engines. A secret may stand in a variable or a file, and is in nothing that is shown or written.
 """
 
 from __future__ import annotations
@@ -84,7 +82,8 @@ class KafkaOptions:
         """Where ``topic`` is read from: `EARLIEST`, `LATEST`, or an offset (or one of these) for
         each partition.
 
-        Raises: UsageError."""
+        Raises: UsageError.
+        """
         text = self.settings.get(_STARTS, "earliest")
         if text.lower() in ("earliest", "latest"):
             return EARLIEST if text.lower() == "earliest" else LATEST
@@ -120,8 +119,8 @@ class KafkaOptions:
         return {**found, _USER: login["username"], _PASSWORD: login["password"]}
 
     def for_spark(self, topic: str) -> dict[str, str]:
-        """The options of Spark's reader of ``topic``. Raises: UsageError for what cannot be said to
-        Java.
+        """The options of Spark's reader of ``topic``. Raises: UsageError for what cannot be said
+        to Java.
         """
         client, starts = self._client(), self.starts(topic)
         user, password, authorities = (

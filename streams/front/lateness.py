@@ -1,5 +1,5 @@
-"""Which events come too late, or are too far ahead to be believed; judged event by event, in order
-of source and line.
+"""Which events come too late, or are too far ahead to be believed; judged event by event, in
+order of source and line.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from streams.front.rejects import AHEAD, LATE
 @dataclass
 class EventClock:
     """The newest time that was accepted, and what it lets in: t from newest - ``lateness`` to
-    newest + ``max_ahead``. Where the
-    lateness is None nothing is late: a finite source may be read in any order.
+    newest + ``max_ahead``. Where the lateness is None nothing is late: a finite source may be
+    read in any order.
 
     >>> clock = EventClock(lateness=2, max_ahead=100)
     >>> [clock.judge(t) for t in (10, 8, 7, 200, 11)], clock.newest, clock.watermark
@@ -25,8 +25,8 @@ class EventClock:
     newest: int | None = None
 
     def judge(self, t: int) -> str:
-        """The kind of reject that an event at ``t`` is now, "" if it is accepted, and time goes on
-        to it. The first always is.
+        """The kind of reject that an event at ``t`` is now, "" if it is accepted, and time goes
+        on to it. The first always is.
         """
         if self.newest is None:
             self.newest = t

@@ -11,8 +11,8 @@ _MANY: Final = 10_000
 
 @dataclass
 class RecentIds:
-    """The newest time of each id. ``span``, in each call: for how long an id is known, a window and
-    the lateness.
+    """The newest time of each id. ``span``, in each call: for how long an id is known, a window
+    and the lateness.
 
     >>> ids = RecentIds()
     >>> ids.add("a", 5)

@@ -9,9 +9,10 @@ from streams.front.event import Event
 
 
 class Record(NamedTuple):
-    """``data``: the bytes of a line or message, without its end; ``line``: 1-based, of a topic the
-    offset. ``event``: where the
-    source is a table, what the row says; ``problem``: why the bytes cannot be a whole record."""
+    """``data``: the bytes of a line or message, without its end; ``line``: 1-based, of a topic
+    the offset. ``event``: where the source is a table, what the row says; ``problem``: why the
+    bytes cannot be a whole record.
+    """
 
     source: str
     line: int

@@ -11,8 +11,8 @@ from typing import Any
 from shiq.errors import InputError
 from shiq.verdict import Leftover
 
-# : Kinds (`shiq.verdict.KINDS`): what could not be read as an event, came behind the watermark, or
-# is too far ahead.
+#: Kinds (`shiq.verdict.KINDS`): what could not be read as an event, came behind the watermark, or
+#: is too far ahead.
 MALFORMED, LATE, AHEAD = "malformed", "late", "ahead"
 #: What was derived, and cannot be written.
 UNWRITABLE = "unwritable"
@@ -37,8 +37,8 @@ def leftover_rows(leftovers: Iterable[Leftover]) -> list[dict[str, Any]]:
 
 @dataclass
 class RejectLog:
-    """The records that were not used. ``write``: takes each as a row; ``shown``: the first of each
-    kind, for results.
+    """The records that were not used. ``write``: takes each as a row; ``shown``: the first of
+    each kind, for results.
     """
 
     write: Callable[[Sequence[str]], None] = lambda rows: None

@@ -1,12 +1,10 @@
-"""A run of a stream system: records in, rows out, and checkpoints that take both and the state in
-one step.
+"""A run of a stream system: records in, rows out, and checkpoints that take both and the state
+in one step.
 
-What a process had done behind its last checkpoint when it died is done again by the next: records
-behind it are read again, and
-rows behind it are cut off the outputs (or, where a topic had them already, not sent again). So each
-row is there once, and none
-is lost. The end of an input is behind the last checkpoint too, so that a run may go on where a
-source has grown since.
+What a process had done behind its last checkpoint when it died is done again by the next:
+records behind it are read again, and rows behind it are cut off the outputs (or, where a topic
+had them already, not sent again). So each row is there once, and none is lost. The end of an
+input is behind the last checkpoint too, so that a run may go on where a source has grown since.
 """
 
 from __future__ import annotations
@@ -90,8 +88,8 @@ class Outputs:
 
 @dataclass
 class StreamRun:
-    """One run: its input, its outputs, what a checkpoint of the run before holds, and who is told
-    how it goes.
+    """One run: its input, its outputs, what a checkpoint of the run before holds, and who is
+    told how it goes.
     """
 
     input: Input
@@ -108,8 +106,8 @@ class StreamRun:
         time: Callable[[Record], int | None] | None = None,
     ) -> R_co:
         """Feeds ``system`` with all records, and saves as often as is due; its result. ``time``:
-        see `Input.read`. With
-        ``follow`` Ctrl-C is the end of the input."""
+        see `Input.read`. With ``follow`` Ctrl-C is the end of the input.
+        """
         if self.saved is not None:
             system.restore(self.saved.state)
         pace, changed, thresholds = Pace(), False, gc.get_threshold()
@@ -152,12 +150,12 @@ def started(
     settings: Mapping[str, str] | None = None,
     status: Status | None = None,
 ) -> Iterator[StreamRun]:
-    """A run from ``sources`` to ``targets`` (see `open_sink`; by the names of their options, None
-    for none).
+    """A run from ``sources`` to ``targets`` (see `open_sink`; by the names of their options,
+    None for none).
 
     ``settings``: whatever else changes rows, as short texts; a ``checkpoint`` directory of a run
-    with others is refused.
-    ``status``: who is told how it goes. Raises: UsageError, OperationalError.
+    with others is refused. ``status``: who is told how it goes. Raises: UsageError,
+    OperationalError.
     """
     wanted = {name: target for name, target in targets.items() if target is not None}
     share_no_stdout([(f"--{name}", target) for name, target in wanted.items()])

@@ -1,9 +1,8 @@
 """Where rows go: a file of JSON lines, stdout, a Parquet or Delta table, a Kafka topic.
 
-A file can be cut back to a length that a checkpoint holds, so that a run that goes on writes each
-row once. Tables and topics are
-written when the sink is flushed; what a checkpoint counts of a table are its files, of a topic the
-rows that were sent.
+A file can be cut back to a length that a checkpoint holds, so that a run that goes on writes
+each row once. Tables and topics are written when the sink is flushed; what a checkpoint counts
+of a table are its files, of a topic the rows that were sent.
 """
 
 from __future__ import annotations
@@ -28,18 +27,19 @@ class Sink(Protocol):
         """Takes ``rows``. Raises: OperationalError."""
 
     def flush(self) -> Any:
-        """Makes all rows durable; gives what `open_sink` takes as ``length`` to go on from here, a
-        JSON value.
+        """Makes all rows durable; gives what `open_sink` takes as ``length`` to go on from here,
+        a JSON value.
 
-        Raises: OperationalError."""
+        Raises: OperationalError.
+        """
 
     def close(self) -> None: ...
 
 
 def open_sink(target: str, length: Any = None) -> Sink:
     """The sink that ``target`` names: ``-`` stdout, ``kafka://HOST:PORT/TOPIC``, ``….parquet``,
-    ``….delta``, else a file of JSON
-    lines. ``length``: what was written up to a checkpoint; all behind it goes; None begins anew.
+    ``….delta``, else a file of JSON lines. ``length``: what was written up to a checkpoint; all
+    behind it goes; None begins anew.
 
     Raises: OperationalError where it cannot be written, or is shorter than ``length``; UsageError.
     """

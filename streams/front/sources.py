@@ -1,10 +1,9 @@
-"""Where events come from: files of JSON lines (also packed), folders, stdin, sockets, tables, Kafka
-topics.
+"""Where events come from: files of JSON lines (also packed), folders, stdin, sockets, tables,
+Kafka topics.
 
 A source yields records in order. Its ``position`` is a JSON value that says how far the records
-yielded so far go, replaced and
-never changed; set before `read`, the records behind it come. Files keep it by line and, where they
-are not packed, by byte.
+yielded so far go, replaced and never changed; set before `read`, the records behind it come.
+Files keep it by line and, where they are not packed, by byte.
 """
 
 from __future__ import annotations
@@ -42,8 +41,8 @@ class Source(Protocol):
     position: Any
 
     def read(self, follow: bool) -> Iterator[Record]:
-        """The records behind ``position``; with ``follow`` those to come too. Raises: InputError,
-        OperationalError.
+        """The records behind ``position``; with ``follow`` those to come too. Raises:
+        InputError, OperationalError.
         """
 
 
@@ -51,9 +50,8 @@ def open_source(
     target: str, unit: str = "sec", format: str = "auto", options: KafkaOptions = NO_OPTIONS
 ) -> Source:
     """The source that ``target`` names: a file, a folder, ``-``, a table,
-    ``kafka://HOST:PORT/TOPIC``, ``socket://HOST:PORT``.
-    ``format``: ``table``, ``auto`` (a table where it looks like one), or any other for lines;
-    ``options``: of a topic.
+    ``kafka://HOST:PORT/TOPIC``, ``socket://HOST:PORT``. ``format``: ``table``, ``auto`` (a table
+    where it looks like one), or any other for lines; ``options``: of a topic.
 
     Raises: InputError for a file that is not there, UsageError for an address that is none.
     """
@@ -84,8 +82,8 @@ def open_source(
 def read_lines(
     stream: BinaryIO, name: str, before: int, wait: Callable[[], bool] = lambda: False
 ) -> Iterator[tuple[Record, int]]:
-    """The records of a stream of lines, and how many bytes each took; ``wait``: called at its end,
-    whether to look again.
+    """The records of a stream of lines, and how many bytes each took; ``wait``: called at its
+    end, whether to look again.
     """
     number, begun = before, b""
     while True:

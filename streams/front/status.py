@@ -1,5 +1,5 @@
-"""What a followed run says of itself while it goes on: one moving line on a terminal, plain lines
-elsewhere.
+"""What a followed run says of itself while it goes on: one moving line on a terminal, plain
+lines elsewhere.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ _CLEAR: Final = "\r\x1b[2K"
 
 @dataclass
 class Status:
-    """``write``: takes text, None where nobody is told; ``is_moving``: on a terminal; ``figures``:
-    what is told beside the rate,
-    by name (None: nothing yet); ``records``: how many were read."""
+    """``write``: takes text, None where nobody is told; ``is_moving``: on a terminal;
+    ``figures``: what is told beside the rate, by name (None: nothing yet); ``records``: how many
+    were read.
+    """
 
     write: Callable[[str], object] | None = None
     is_moving: bool = False

@@ -27,9 +27,7 @@ def _plain(value: Any) -> Any:
 
 
 class ParquetSink:
-    """One Parquet file, written whole when the sink is closed; it cannot go on from a
-    checkpoint.
-    """
+    """One Parquet file, written whole when the sink is closed; it cannot go on from a checkpoint."""
 
     def __init__(self, path: Path, length: int | None = None) -> None:
         if length:

@@ -1,5 +1,5 @@
-"""What a point may still cost: the atoms that it derives, and the rows that its joins have on their
-way.
+"""What a point may still cost: the atoms that it derives, and the rows that its joins have on
+their way.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Final
 from streams.rules.problems import EvaluationError, too_many_derived
 from streams.rules.syntax import StreamRule
 
-# : The rows that joins of a point may have, for each atom that it may derive; never fewer than the
-# second.
+#: The rows that joins of a point may have, for each atom that it may derive; never fewer than the
+#: second.
 _JOINED: Final = 10
 _LEAST_JOINED: Final = 10_000_000
 

@@ -22,11 +22,11 @@ def constant_definition(tokens: Terms) -> tuple[RuleToken, Term]:
 
 
 def read_constants(texts: Iterable[Text], unit: str) -> dict[str, tuple[Value, Position]]:
-    """The values of all names that ``texts`` define, with their places; a value may use names that
-    are defined later.
+    """The values of all names that ``texts`` define, with their places; a value may use names
+    that are defined later.
 
-    A definition with a fault is left out: who reads the statements tells it. Each round settles a
-    name at least, or is the last.
+    A definition with a fault is left out: who reads the statements tells it. Each round settles
+    a name at least, or is the last.
     """
     some = [text for text in texts if "#const" in text.text]
     found: dict[str, tuple[Value, Position]] = {}

@@ -50,8 +50,8 @@ def maintain(context: StepContext, rule: MaintainedRule) -> None:
 def examples(
     context: StepContext, rule: MaintainedRule, plan: JoinPlan, start: Bindings
 ) -> tuple[Ints, Bindings]:
-    """The heads that a plan derives, each once, and an instance for each. Raises: EvaluationError
-    where they are too many.
+    """The heads that a plan derives, each once, and an instance for each. Raises:
+    EvaluationError where they are too many.
     """
     heads, found = NONE, Bindings({}, 0)
     for columns, part in instances(context, rule, plan, start, once=True):
@@ -74,9 +74,9 @@ def examples(
 def instances(
     context: StepContext, rule: MaintainedRule, plan: JoinPlan, start: Bindings, once: bool = False
 ) -> Iterator[tuple[list[Ints], Bindings]]:
-    """The heads of the instances that a plan finds, and what is bound in them, in parts; ``once``:
-    how often each is derived does
-    not matter."""
+    """The heads of the instances that a plan finds, and what is bound in them, in parts;
+    ``once``: how often each is derived does not matter.
+    """
     for found in context.run(plan.steps, start, rule.rule, once):
         columns, valid = context.head(rule.rule, found)
         if valid is not None:

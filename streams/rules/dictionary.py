@@ -2,8 +2,7 @@
 once nothing holds it.
 
 An integer between -`FIRST` and `FIRST` - 1 is its own code, so columns of numbers cost nothing;
-texts and larger integers have
-codes from `FIRST` on. Source: SPEC 004, section 6.
+texts and larger integers have codes from `FIRST` on. Source: SPEC 004, section 6.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ _RELATIONS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
 
 
 class ConstantDictionary:
-    """Codes of constants. `decode` of codes that were forgotten is undefined; a list that `values`
-    gave stays as it was.
+    """Codes of constants. `decode` of codes that were forgotten is undefined; a list that
+    `values` gave stays as it was.
     """
 
     def __init__(self) -> None:

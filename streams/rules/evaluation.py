@@ -1,16 +1,13 @@
 """The engine: a checked program, point by point, each point from what changed since the one before.
 
 Strata are evaluated in order. Of a stratum without recursion, rules over streaming literals and
-comparisons are maintained: each
-head is kept with the number of its derivations, and what a point changes of it is the sum, over the
-literals, of the joins of one
-literal's change with what those before it are and those behind it were. Other rules (aggregates,
-functions, @now, counts that
-vary) are evaluated again where a literal of theirs changed. A recursive stratum is evaluated to its
-least fixpoint again where
-something that it uses changed, in semi-naive rounds over window literals too. What did not change
-is not touched.
-Source: SPEC 004, sections 2 and 6; docs/THEORY.md, "Stream rules in columns".
+comparisons are maintained: each head is kept with the number of its derivations, and what a
+point changes of it is the sum, over the literals, of the joins of one literal's change with what
+those before it are and those behind it were. Other rules (aggregates, functions, @now, counts
+that vary) are evaluated again where a literal of theirs changed. A recursive stratum is
+evaluated to its least fixpoint again where something that it uses changed, in semi-naive rounds
+over window literals too. What did not change is not touched. Source: SPEC 004, sections 2 and 6;
+docs/THEORY.md, "Stream rules in columns".
 """
 
 from __future__ import annotations
@@ -48,8 +45,8 @@ from streams.rules.syntax import (
 from streams.rules.values import Row
 from streams.rules.windows import NOW, History, WindowCounter, WindowView
 
-# : Rows that are new since the last time that dead ones were looked for, beyond as many as were
-# alive.
+#: Rows that are new since the last time that dead ones were looked for, beyond as many as were
+#: alive.
 _SPARE: Final = 4096
 
 

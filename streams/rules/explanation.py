@@ -1,7 +1,7 @@
 """Why an atom holds at a point: one well-founded derivation.
 
-Atoms are numbered as they were derived; each is explained by the rule that derived it first, whose
-body has only smaller numbers.
+Atoms are numbered as they were derived; each is explained by the rule that derived it first,
+whose body has only smaller numbers.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ from streams.rules.values import Row
 
 @dataclass(frozen=True)
 class DerivationReason:
-    """A literal of a body as it held: its ground text; the ``points`` that a window counted, of how
-    many; what an aggregate
-    ranged over; and why the atom holds now, where that is a question."""
+    """A literal of a body as it held: its ground text; the ``points`` that a window counted, of
+    how many; what an aggregate ranged over; and why the atom holds now, where that is a
+    question.
+    """
 
     literal: str
     points: tuple[int, ...] | None = None
@@ -111,8 +112,9 @@ class Because:
 @dataclass
 class Explaining(Reference):
     """The naive evaluator, which remembers how the atoms of the point ``when`` were derived.
-    ``engine``: takes each point first,
-    so that one which derives too much ends the run before the slow evaluator begins with it."""
+    ``engine``: takes each point first, so that one which derives too much ends the run before
+    the slow evaluator begins with it.
+    """
 
     when: int = 0
     engine: Evaluator | None = None

@@ -2,11 +2,9 @@
 again.
 
 Each derived atom keeps one instance of a rule as its reason: the rows that the positive literals
-had when it was derived. They
-held before it did, so reasons never run in circles. What loses its reason is deleted, and what had
-that as a reason; then what
-can still be derived is, and what is new is added in rounds. The proof is in docs/THEORY.md, "Stream
-rules in columns".
+had when it was derived. They held before it did, so reasons never run in circles. What loses its
+reason is deleted, and what had that as a reason; then what can still be derived is, and what is
+new is added in rounds. The proof is in docs/THEORY.md, "Stream rules in columns".
 """
 
 from __future__ import annotations
@@ -54,8 +52,9 @@ class Recursion:
     @cached_property
     def is_maintained(self) -> bool:
         """Whether changes are followed: bodies are streaming literals with fixed counts and
-        comparisons, each head has one kind
-        of rules, and windows over the stratum's own predicates see the past alone."""
+        comparisons, each head has one kind of rules, and windows over the stratum's own
+        predicates see the past alone.
+        """
         return (
             all(
                 rule.incremental and all(pattern.threshold is None for _, pattern in rule.patterns)
@@ -78,8 +77,8 @@ class Recursion:
 
     @property
     def _patience(self) -> int:
-        """How many narrow rounds there are before rows are taken one by one: these cost about what
-        its look-ups will.
+        """How many narrow rounds there are before rows are taken one by one: these cost about
+        what its look-ups will.
         """
         relations = {
             id(pattern.view.relation): pattern.view.relation
@@ -309,8 +308,8 @@ class Recursion:
                     )
 
     def _deleted(self, lost: dict[str, Ints]) -> tuple[dict[str, Ints], dict[str, Ints]]:
-        """Deletes what is ``lost`` and what had it as a reason; gives the heads without reason, and
-        those that hold no more.
+        """Deletes what is ``lost`` and what had it as a reason; gives the heads without reason,
+        and those that hold no more.
         """
         suspects, gone = dict.fromkeys(self.heads, NONE), dict.fromkeys(self.heads, NONE)
         shrunk = {pattern.view for _, _, pattern in self._reasons if len(pattern.view.went)}

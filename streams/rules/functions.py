@@ -1,8 +1,7 @@
 """Python functions that rules call: constants in, constants out.
 
-Integers come in as int, all others as str without quotes; an int comes back as an integer, a str as
-a string, a tuple or list as
-several outputs. Source: SPEC 004, section 2 ("v2").
+Integers come in as int, all others as str without quotes; an int comes back as an integer, a str
+as a string, a tuple or list as several outputs. Source: SPEC 004, section 2 ("v2").
 """
 
 from __future__ import annotations
@@ -47,8 +46,8 @@ def functions_of(text: str, file: str = "functions") -> Functions:
 
 
 def call(functions: Functions, rule: StreamRule, literal: External, inputs: Row) -> Row | None:
-    """The outputs for ``inputs``; of a literal without outputs, () where it is true and None where
-    not.
+    """The outputs for ``inputs``; of a literal without outputs, () where it is true and None
+    where not.
 
     Raises: EvaluationError with rule, function and arguments, where the function fails or gives
     what is no constant.

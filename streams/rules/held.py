@@ -1,9 +1,8 @@
-"""The model of a point, as an engine in columns gives it: rows and columns are made when they are
-asked for.
+"""The model of a point, as an engine in columns gives it: rows and columns are made when they
+are asked for.
 
 It stays as it is while the engine goes on: it holds on to arrays that nobody writes to, and to
-entries of growing ones that keep
-their place.
+entries of growing ones that keep their place.
 """
 
 from __future__ import annotations

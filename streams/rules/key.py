@@ -1,11 +1,10 @@
 """By key: whether a program's model is the union of those of its keys (SPEC 004, section 6, "By
 key").
 
-A key is an argument position for each predicate, such that in every rule the head and all streaming
-literals hold one variable
-there. Predicates of facts alone are apart: every shard has them whole. Each rule needs one positive
-literal with the variable, or
-shards would derive atoms of others' keys.
+A key is an argument position for each predicate, such that in every rule the head and all
+streaming literals hold one variable there. Predicates of facts alone are apart: every shard has
+them whole. Each rule needs one positive literal with the variable, or shards would derive atoms
+of others' keys.
 """
 
 from __future__ import annotations
@@ -55,8 +54,8 @@ def shard_of(value: Value, shards: int) -> int:
 
 
 def find_key(rules: Sequence[StreamRule], facts: Set[str]) -> ProgramKey:
-    """A key of the program, or the rule that prevents one. ``facts``: the predicates that facts are
-    given of.
+    """A key of the program, or the rule that prevents one. ``facts``: the predicates that facts
+    are given of.
     """
     apart = facts - {rule.head.predicate for rule in rules}
     for rule in rules:
@@ -80,8 +79,8 @@ def find_key(rules: Sequence[StreamRule], facts: Set[str]) -> ProgramKey:
 
 
 def _has_come(literal: WindowedLiteral) -> bool:
-    """Whether the literal is true of atoms in its window alone, so that no other shard than theirs
-    has it true.
+    """Whether the literal is true of atoms in its window alone, so that no other shard than
+    theirs has it true.
     """
     return not literal.negated and (literal.operator != AT_MOST or literal.binds)
 
@@ -93,9 +92,7 @@ def _atoms(rule: StreamRule, apart: Set[str]) -> list[Atom]:
 def _connected(
     rules: list[tuple[StreamRule, list[Atom]]],
 ) -> Iterator[list[tuple[StreamRule, list[Atom]]]]:
-    """The rules by groups that share predicates, in each one after those that it shares some
-    with.
-    """
+    """The rules by groups that share predicates, in each one after those that it shares some with."""
     having: dict[str, list[int]] = {}
     for number, (_, atoms) in enumerate(rules):
         for atom in atoms:

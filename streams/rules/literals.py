@@ -56,9 +56,7 @@ class Literals(Terms):
         return tuple(found)
 
     def interval_literals(self) -> list[WindowedLiteral]:
-        """Literals that bind the variables of `intervals`: each is about the facts of its
-        interval.
-        """
+        """Literals that bind the variables of `intervals`: each is about the facts of its interval."""
         return [
             WindowedLiteral(Atom(str(interval), (interval,), interval.position))
             for interval in self.intervals

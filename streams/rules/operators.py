@@ -41,8 +41,8 @@ _PART: Final = 1 << 20
 
 @dataclass
 class StepContext:
-    """What steps need beside bindings: constants, functions with what they gave at this point, and
-    what it may still cost.
+    """What steps need beside bindings: constants, functions with what they gave at this point,
+    and what it may still cost.
     """
 
     dictionary: ConstantDictionary
@@ -59,8 +59,8 @@ class StepContext:
         self, steps: Sequence[Step], bindings: Bindings, rule: StreamRule, once: bool = False
     ) -> Iterator[Bindings]:
         """The instances that ``steps`` leave, in parts; ``once``: how often each is derived does
-        not matter.
-        Raises: EvaluationError."""
+        not matter. Raises: EvaluationError.
+        """
         for place, step in enumerate(steps):
             if not bindings.count:
                 return

@@ -1,11 +1,10 @@
-"""Plans: in which order the literals of a rule are joined, for each literal that a change may begin
-with.
+"""Plans: in which order the literals of a rule are joined, for each literal that a change may
+begin with.
 
-`Planner.plan` orders conjuncts greedily: what only filters comes first, then the join with the most
-bound arguments; functions
-and aggregates wait for joins that have one. Each step keeps only the columns that later ones need;
-equal rows stay as often as
-they were derived. Source: SPEC 004, sections 1 and 6.
+`Planner.plan` orders conjuncts greedily: what only filters comes first, then the join with the
+most bound arguments; functions and aggregates wait for joins that have one. Each step keeps only
+the columns that later ones need; equal rows stay as often as they were derived. Source: SPEC
+004, sections 1 and 6.
 """
 
 from __future__ import annotations
@@ -58,10 +57,9 @@ class Planner:
         delta: bool = False,
         measured: bool = False,
     ) -> JoinPlan:
-        """Steps for all conjuncts but the ``seed``; with ``delta``, patterns behind it are as they
-        were before this point.
-        ``measured``: of joins with equally many bound arguments, that with the fewest rows for each
-        comes first.
+        """Steps for all conjuncts but the ``seed``; with ``delta``, patterns behind it are as
+        they were before this point. ``measured``: of joins with equally many bound arguments,
+        that with the fewest rows for each comes first.
         """
         known = set(bound)
         first = self.body[seed] if seed is not None else None

@@ -22,8 +22,8 @@ from streams.rules.windows import History, WindowCounter, WindowView
 
 @dataclass(eq=False)
 class Predicate:
-    """A relation with its windows: ``facts`` and this point's ``given`` rows, ``derived`` by rules
-    with a body.
+    """A relation with its windows: ``facts`` and this point's ``given`` rows, ``derived`` by
+    rules with a body.
     """
 
     relation: Relation
@@ -102,8 +102,8 @@ class Predicate:
 
 @dataclass(eq=False)
 class MaintainedRule:
-    """A rule with its conjuncts and plans. ``incremental``: its derivations are counted, literal by
-    literal.
+    """A rule with its conjuncts and plans. ``incremental``: its derivations are counted, literal
+    by literal.
     """
 
     rule: StreamRule
@@ -149,9 +149,9 @@ class MaintainedRule:
 
 
 def is_counted(body: Sequence[Conjunct]) -> bool:
-    """Whether derivations can be counted: there are only streaming literals, one of them positive,
-    and comparisons, and no
-    negative literal asks for a count that varies."""
+    """Whether derivations can be counted: there are only streaming literals, one of them
+    positive, and comparisons, and no negative literal asks for a count that varies.
+    """
     patterns = [one for one in body if isinstance(one, StreamingPattern)]
     plain = all(one.positive or one.threshold is None for one in patterns)
     return (

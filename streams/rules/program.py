@@ -60,8 +60,8 @@ class Program:
         file: str = "program",
         at_most_binds: bool = False,
     ) -> Program:
-        """The program that ``text`` holds. Raises: ProgramError with every fault, UsageError for an
-        unknown unit.
+        """The program that ``text`` holds. Raises: ProgramError with every fault, UsageError for
+        an unknown unit.
         """
         return cls._of([(text, file)], {} if functions is None else functions, unit, at_most_binds)
 
@@ -101,8 +101,8 @@ class Program:
         return max(self.checked.horizons.values(), default=0)
 
     def undefined(self, brought: Set[str]) -> list[str]:
-        """A sentence for each predicate of a body that neither rules, facts nor the input that was
-        ``brought`` have atoms of.
+        """A sentence for each predicate of a body that neither rules, facts nor the input that
+        was ``brought`` have atoms of.
         """
         heads = {rule.head.predicate for rule in self.checked.rules}
         known = {
@@ -143,8 +143,8 @@ class Program:
 
     def session(self, **options: Any) -> RuleSession:
         """A run that rows are pushed into; options as those of
-        `streams.rules.session.EvaluationOptions`.
-        Raises: UsageError."""
+        `streams.rules.session.EvaluationOptions`. Raises: UsageError.
+        """
         from streams.rules.session import EvaluationOptions, RuleSession
 
         known = [one.name for one in fields(EvaluationOptions)]
@@ -157,9 +157,7 @@ class Program:
         return RuleSession(self, EvaluationOptions(**options))
 
     def run(self, events: Iterable[tuple[int, Any]], **options: Any) -> Iterator[Model]:
-        """The models of the points of ``events``, each (t, atoms) as `RuleSession.push` takes
-        them.
-        """
+        """The models of the points of ``events``, each (t, atoms) as `RuleSession.push` takes them."""
         session = self.session(**options)
         for t, atoms in events:
             yield from session.taken(t, atoms)

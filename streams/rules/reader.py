@@ -45,9 +45,9 @@ _DIRECTIVES: Final = "#temp, #trigger_frequency, #show, #rdf, #const"
 
 @dataclass
 class ParsedProgram:
-    """What was read. ``facts``: rows by predicate, with their places; ``shown``: None where nothing
-    is said of it;
-    ``constants``: the values of names, by ``#const``, with their places."""
+    """What was read. ``facts``: rows by predicate, with their places; ``shown``: None where
+    nothing is said of it; ``constants``: the values of names, by ``#const``, with their places.
+    """
 
     rules: list[StreamRule] = field(default_factory=list)
     facts: dict[str, dict[Row, tuple[Text, int]]] = field(default_factory=dict)
@@ -106,8 +106,8 @@ class _Reader(Literals):
             self.lexer.at = found.end()
 
     def _recover(self, fault: TokenFault) -> None:
-        """Tells a fault, and goes on behind the statement: with what begins a line where a dot is
-        missing, else behind a dot.
+        """Tells a fault, and goes on behind the statement: with what begins a line where a dot
+        is missing, else behind a dot.
         """
         if fault.token.kind != WRONG:
             self.problems.append(ProgramProblem(self.text.place(fault.token.offset), fault.message))

@@ -1,8 +1,7 @@
 """What records of a source say: lines of logs, events, and the rows of other stream commands.
 
-A row of verdicts or conflicts of `shiq stream consistency` holds at each t from its ``from`` to its
-``to``; a row of
-`shiq stream enrich` says of which classes the individuals of an event are.
+A row of verdicts or conflicts of `shiq stream consistency` holds at each t from its ``from`` to
+its ``to``; a row of `shiq stream enrich` says of which classes the individuals of an event are.
 """
 
 from __future__ import annotations
@@ -113,8 +112,8 @@ class Reader:
 
 
 def parse_record(data: bytes, unit: str = "sec") -> Event:
-    """The one event of a record, its types as triples. Raises: EventError for what is none, and for
-    a row that spans points.
+    """The one event of a record, its types as triples. Raises: EventError for what is none, and
+    for a row that spans points.
     """
     reader = Reader(Triples((), unit), unit)
     text = data.decode("utf-8-sig", "backslashreplace")
@@ -170,8 +169,8 @@ def _constant(name: str) -> str:
 
 @dataclass
 class SortedSource:
-    """A finite source whose rows span points: what it says, sorted by time. Position: how many of
-    these.
+    """A finite source whose rows span points: what it says, sorted by time. Position: how many
+    of these.
     """
 
     source: Source

@@ -1,7 +1,7 @@
 """The naive evaluator, written from SPEC 004, section 2, alone: the obvious twin of the engine.
 
-A point is a set of atoms (predicate, row); each rule is tried on all of them, again and again until
-nothing is new.
+A point is a set of atoms (predicate, row); each rule is tried on all of them, again and again
+until nothing is new.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ class Reference:
     points: dict[int, Point] = field(default_factory=dict)
 
     def step(self, t: int, rows: Mapping[str, Any], heard: Heard = lambda *_: None) -> Model:
-        """R(P, Σ) at ``t``, and the persistent part for later points. ``heard``: called with each
-        new atom, in an order in which
-        bodies are before heads."""
+        """R(P, Σ) at ``t``, and the persistent part for later points. ``heard``: called with
+        each new atom, in an order in which bodies are before heads.
+        """
         self.first = t if self.first is None else self.first
         given: Point = {
             predicate: set(rows_of(found)) for predicate, found in self.program.given(rows).items()

@@ -2,11 +2,9 @@
 them that grow with them.
 
 A row keeps its number until `Relation.compact`; whether it holds now is one of the arrays of
-`Relation.of_row`. So windows,
-supports and masks are arrays over row numbers, indexes never shrink in between, and what held
-before a point and after it are two
-masks over the same rows. Predicates without arguments have one column of zeros. Source: SPEC 004,
-section 6.
+`Relation.of_row`. So windows, supports and masks are arrays over row numbers, indexes never
+shrink in between, and what held before a point and after it are two masks over the same rows.
+Predicates without arguments have one column of zeros. Source: SPEC 004, section 6.
 """
 
 from __future__ import annotations
@@ -41,8 +39,8 @@ class SortedRun:
     """Some rows, in the order of some of their columns.
 
     ``pack`` has for each column its least value and the width of its range, and keys are exact;
-    what is out of a range has its
-    width, which no row has. Without it keys are hashes, and what they find must be compared.
+    what is out of a range has its width, which no row has. Without it keys are hashes, and what
+    they find must be compared.
     """
 
     rows: Ints
@@ -60,8 +58,8 @@ class SortedRun:
 
     @cached_property
     def _row(self) -> Ints:
-        """For each key its row, -1 where there is none; keys are of whole rows, so each has one at
-        most.
+        """For each key its row, -1 where there is none; keys are of whole rows, so each has one
+        at most.
         """
         assert self.starts is not None
         row = np.full(len(self.starts) - 1, -1, np.int64)
@@ -76,8 +74,8 @@ class SortedRun:
 
 
 def sorted_run(columns: Columns, rows: Ints) -> SortedRun:
-    """A run of rows in the order of ``columns``. Sorted parts one after another are merged, since
-    the sort is stable.
+    """A run of rows in the order of ``columns``. Sorted parts one after another are merged,
+    since the sort is stable.
     """
     part = [column[rows] for column in columns]
     pack, size = [], 1
@@ -146,8 +144,8 @@ class TooMany(Exception):
 
 @dataclass(eq=False)
 class Relation:
-    """The rows of one predicate. ``of_row``: arrays with an entry a row, grown and compacted with
-    them.
+    """The rows of one predicate. ``of_row``: arrays with an entry a row, grown and compacted
+    with them.
     """
 
     predicate: str
@@ -155,8 +153,8 @@ class Relation:
     size: int = 0
     columns: list[Ints] = field(default_factory=list)
     of_row: dict[Hashable, Any] = field(default_factory=dict)
-    # : The rows that hold now, those that came and went with this point; arrays that nobody writes
-    # to.
+    #: The rows that hold now, those that came and went with this point; arrays that nobody writes
+    #: to.
     held: Ints = field(default_factory=nothing)
     came: Ints = field(default_factory=nothing)
     went: Ints = field(default_factory=nothing)
@@ -184,8 +182,8 @@ class Relation:
         return found
 
     def matches(self, positions: tuple[int, ...], wanted: Columns, most: int) -> tuple[Ints, Ints]:
-        """For each of the ``wanted`` keys at ``positions`` the rows that have it: which key, which
-        row. Raises: TooMany.
+        """For each of the ``wanted`` keys at ``positions`` the rows that have it: which key,
+        which row. Raises: TooMany.
         """
         which, rows = [], []
         for run in self.index(positions).runs(self):
@@ -263,8 +261,8 @@ class Relation:
         return found
 
     def hold(self, rows: Ints) -> None:
-        """Let ``rows`` hold, which did not. What `held` was stays as it is: they are written behind
-        it.
+        """Let ``rows`` hold, which did not. What `held` was stays as it is: they are written
+        behind it.
         """
         self.of_row["holds"][rows] = True
         before, size = len(self.held), len(self.held) + len(rows)

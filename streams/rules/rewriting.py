@@ -1,9 +1,9 @@
-"""Rewriting: ``_`` under ``not`` and ``at most``, and predicates whose arguments tell their rules
-apart.
+"""Rewriting: ``_`` under ``not`` and ``at most``, and predicates whose arguments tell their
+rules apart.
 
-Both add predicates that no program can name: ``p#x_`` is p without its second argument; ``p#1`` is
-what of p rule 1, input and
-facts give. docs/THEORY.md, "Stream rules in columns", has what is shown of them.
+Both add predicates that no program can name: ``p#x_`` is p without its second argument; ``p#1``
+is what of p rule 1, input and facts give. docs/THEORY.md, "Stream rules in columns", has what is
+shown of them.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def rewrite(rule: StreamRule, change: Change) -> StreamRule:
 
 
 def _bounds(body: Iterable[Literal]) -> dict[str, list[Bound]]:
-    """What the comparisons of a body say of single variables; a counted variable is an integer from
-    1 on.
+    """What the comparisons of a body say of single variables; a counted variable is an integer
+    from 1 on.
     """
     found: dict[str, list[Bound]] = {}
     for literal in body:
@@ -89,8 +89,8 @@ def _bounds(body: Iterable[Literal]) -> dict[str, list[Bound]]:
 def project(
     rules: Iterable[StreamRule], at_most_binds: bool, problems: list[ProgramProblem]
 ) -> list[StreamRule]:
-    """``rules`` in which no negated literal and no at most has ``_`` as an argument: they are about
-    projections.
+    """``rules`` in which no negated literal and no at most has ``_`` as an argument: they are
+    about projections.
 
     ``at_most_binds``: an at most ranges over atoms, and stays as it is.
     """
@@ -134,8 +134,8 @@ def project(
 
 @dataclass
 class SeparatedRules:
-    """``rules`` with parts of predicates in the place of these; ``parts``: for each predicate those
-    that hold its input, too.
+    """``rules`` with parts of predicates in the place of these; ``parts``: for each predicate
+    those that hold its input, too.
     """
 
     rules: list[StreamRule]
@@ -143,8 +143,8 @@ class SeparatedRules:
 
 
 def separate(rules: Sequence[StreamRule]) -> SeparatedRules:
-    """``rules`` in which a literal on a cycle is about a part of its predicate, where its arguments
-    exclude some rules' heads.
+    """``rules`` in which a literal on a cycle is about a part of its predicate, where its
+    arguments exclude some rules' heads.
     """
     recursive = _recursive(rules)
     by_head: dict[str, list[StreamRule]] = {}

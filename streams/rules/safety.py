@@ -1,9 +1,8 @@
-"""Safety: every variable that must be bound is, and in which order of the body (SPEC 004, section
-1, "Safety").
+"""Safety: every variable that must be bound is, and in which order of the body (SPEC 004,
+section 1, "Safety").
 
-`ordered` gives the body in an order in which, from left to right, each literal has what it needs.
-The engine and the reference
-take it as it is.
+`ordered` gives the body in an order in which, from left to right, each literal has what it
+needs. The engine and the reference take it as it is.
 """
 
 from __future__ import annotations
@@ -65,9 +64,10 @@ def _plain(terms: Iterable[Term]) -> set[str]:
 
 
 def needed_and_bound(literal: Literal, outer: Set[str]) -> tuple[set[str], set[str]]:
-    """The variables that must be bound before ``literal`` is reached, and those that it binds; of
-    an equation where either side
-    may be bound, those of the right. ``outer``: the global variables of the rule."""
+    """The variables that must be bound before ``literal`` is reached, and those that it binds;
+    of an equation where either side may be bound, those of the right. ``outer``: the global
+    variables of the rule.
+    """
     if isinstance(literal, WindowedLiteral):
         arguments, counted = (
             names_in(*literal.atom.arguments),
@@ -136,11 +136,11 @@ def _own(literal: Literal, outer: Set[str]) -> set[str]:
 
 
 def ordered(rule: StreamRule, at_most_binds: bool, problems: list[ProgramProblem]) -> StreamRule:
-    """``rule`` with its body in order; its unsafe variables are told to ``problems``, each where it
-    occurs first.
+    """``rule`` with its body in order; its unsafe variables are told to ``problems``, each where
+    it occurs first.
 
-    ``at_most_binds``: a positive at most whose variables nothing else binds ranges over the atoms
-    with m ≥ 1.
+    ``at_most_binds``: a positive at most whose variables nothing else binds ranges over the
+    atoms with m ≥ 1.
     """
     outer = global_names(rule)
     order, stuck, known = sequence(rule.body, set(), outer)
@@ -207,8 +207,8 @@ def _tell(
     problems: list[ProgramProblem],
     could: Set[str] = frozenset(),
 ) -> None:
-    """Name the ``unsafe`` variables, each where it is first; ``could``: those that an at most would
-    bind if it might.
+    """Name the ``unsafe`` variables, each where it is first; ``could``: those that an at most
+    would bind if it might.
     """
     for name in sorted(unsafe):
         first = min(

@@ -1,8 +1,8 @@
 """The state of an engine as bytes: JSON, and numpy arrays without objects.
 
-All that later points depend on is the time and what the points within the horizons keep; the rest
-follows from the program at the
-next step. So a state is small, and does not know how the engine counts.
+All that later points depend on is the time and what the points within the horizons keep; the
+rest follows from the program at the next step. So a state is small, and does not know how the
+engine counts.
 """
 
 from __future__ import annotations

@@ -60,8 +60,8 @@ class EvaluationOptions:
 
 @dataclass
 class RuleSession:
-    """One run. ``closed``: the last point that was evaluated, or passed; ``points``, ``atoms``: how
-    many were.
+    """One run. ``closed``: the last point that was evaluated, or passed; ``points``, ``atoms``:
+    how many were.
     """
 
     program: Program
@@ -80,10 +80,9 @@ class RuleSession:
         self._open: dict[int, dict[str, Any]] = {}
 
     def push(self, t: int, atoms: Atoms = (), source: str = "push", line: int = 0) -> list[Model]:
-        """Takes rows of the point ``t``: texts of atoms, or columns by predicate. Gives the models
-        of the points that are closed
-        by it. What is late, too far ahead, or no atom goes to ``rejects``. Raises: EvaluationError,
-        InputError.
+        """Takes rows of the point ``t``: texts of atoms, or columns by predicate. Gives the
+        models of the points that are closed by it. What is late, too far ahead, or no atom goes
+        to ``rejects``. Raises: EvaluationError, InputError.
         """
         return list(self.taken(t, atoms, source, line))
 

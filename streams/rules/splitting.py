@@ -1,9 +1,8 @@
 """How a program is rewritten and split: flat rewriting, stream dependency and component graphs,
 macro-nodes.
 
-Source: SPEC 004, section 4, with its four slips put right: orders satisfy all arcs; all pairs of a
-run are compared; a
-non-harmless use of a recursive component separates as "<" does.
+Source: SPEC 004, section 4, with its four slips put right: orders satisfy all arcs; all pairs of
+a run are compared; a non-harmless use of a recursive component separates as "<" does.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ Labelled = Mapping[tuple[int, int], bool]
 
 def flat(rules: Sequence[StreamRule]) -> tuple[tuple[StreamRule, ...], dict[str, str]]:
     """The flat rewriting: a fresh predicate for each non-degenerate streaming atom, equal ones
-    sharing; and the map of which is
-    which, by names with arity."""
+    sharing; and the map of which is which, by names with arity.
+    """
     fresh: dict[tuple[object, ...], str] = {}
     used = {
         literal.atom.name
@@ -72,10 +71,9 @@ def flat(rules: Sequence[StreamRule]) -> tuple[tuple[StreamRule, ...], dict[str,
 
 @dataclass(frozen=True)
 class Splitting:
-    """``labels``: the stream dependency graph, arcs p → q between heads' predicates, True for "<";
-    ``members``: the nodes of the
-    stream component graph; ``separated``: (i, j) where a rule of component j has a non-harmless
-    literal about the recursive i.
+    """``labels``: the stream dependency graph, arcs p → q between heads' predicates, True for
+    "<"; ``members``: the nodes of the stream component graph; ``separated``: (i, j) where a rule
+    of component j has a non-harmless literal about the recursive i.
     """
 
     labels: Mapping[tuple[str, str], bool]
@@ -205,8 +203,8 @@ def split(rules: Sequence[StreamRule]) -> Splitting:
 
 
 def dot(found: Splitting) -> str:
-    """The stream dependency graph for Graphviz: components are boxes, macro-nodes are boxes around
-    them.
+    """The stream dependency graph for Graphviz: components are boxes, macro-nodes are boxes
+    around them.
     """
 
     def quoted(text: str) -> str:

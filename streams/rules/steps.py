@@ -1,9 +1,8 @@
 """What plans are made of: conjuncts of a body, and the steps that they become.
 
 A body is first made of conjuncts: `StreamingPattern` (a streaming literal over constants and
-variables; arithmetic in arguments
-becomes a variable and an equation), comparisons, externals and aggregates. Source: SPEC 004,
-sections 1 and 6.
+variables; arithmetic in arguments becomes a variable and an equation), comparisons, externals
+and aggregates. Source: SPEC 004, sections 1 and 6.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ Source: TypeAlias = int | str
 ViewOf: TypeAlias = Callable[[WindowedLiteral, str, int, bool], WindowView]
 #: At most, where it ranges over the rows that are in the window.
 BETWEEN: Final = "between"
-# : Columns beside variables: the rows of a pattern, the m of those that a plan begins with, whether
-# they came (1) or went (-1).
+#: Columns beside variables: the rows of a pattern, the m of those that a plan begins with, whether
+#: they came (1) or went (-1).
 TRACE: Final = "@"
 COUNTED: Final = "@m"
 SIGN: Final = "@sign"
@@ -124,8 +123,8 @@ class Call:
 
 @dataclass(frozen=True, eq=False)
 class AggregateStep:
-    """An aggregate: for each binding of ``shared``, the tuples of all elements; variables that it
-    ``gives`` its value to.
+    """An aggregate: for each binding of ``shared``, the tuples of all elements; variables that
+    it ``gives`` its value to.
     """
 
     aggregate: Aggregate

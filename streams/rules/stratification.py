@@ -1,5 +1,5 @@
-"""Strata: components of predicates in an order of evaluation; cycles through non-harmless literals
-are refused.
+"""Strata: components of predicates in an order of evaluation; cycles through non-harmless
+literals are refused.
 
 Source: SPEC 004, section 1 ("Stratification").
 """
@@ -72,8 +72,8 @@ def components(
 
 
 def strata(rules: Sequence[StreamRule], problems: list[ProgramProblem]) -> tuple[Stratum, ...]:
-    """The rules by components, in an order of evaluation. Cycles that a non-harmless literal is on
-    are told to ``problems``.
+    """The rules by components, in an order of evaluation. Cycles that a non-harmless literal is
+    on are told to ``problems``.
     """
     every = arcs(rules)
     heads = list(dict.fromkeys(rule.head.predicate for rule in rules))

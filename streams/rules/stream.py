@@ -1,6 +1,4 @@
-"""A stream of records evaluated by a program: one row a point
-(`streams.front.run.StreamSystem`).
-"""
+"""A stream of records evaluated by a program: one row a point (`streams.front.run.StreamSystem`)."""
 
 from __future__ import annotations
 
@@ -52,9 +50,8 @@ class StreamEvaluation:
 @dataclass
 class RuleStream:
     """Records in, rows out. ``shown``: derived or all; ``quads``: rows are N-Quads; ``heard``:
-    hears each model, too. ``push``
-    makes rows that were written readable; where it is given, each point that is closed is written
-    at once.
+    hears each model, too. ``push`` makes rows that were written readable; where it is given,
+    each point that is closed is written at once.
     """
 
     session: RuleSession

@@ -237,8 +237,8 @@ class External:
 
 
 def is_own(predicate: str) -> bool:
-    """Whether a program can name ``predicate``: it is not about an interval, a projection or a part
-    (`rewriting`).
+    """Whether a program can name ``predicate``: it is not about an interval, a projection or a
+    part (`rewriting`).
     """
     return "#" not in predicate and ".." not in predicate
 
@@ -270,8 +270,8 @@ class AggregateElement:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """function{elements} relation term, for each of ``guards``; function is one of count, sum, min,
-    max.
+    """function{elements} relation term, for each of ``guards``; function is one of count, sum,
+    min, max.
     """
 
     function: str
@@ -342,8 +342,9 @@ class Stratum:
 @dataclass(frozen=True)
 class CheckedProgram:
     """A program that was checked: see the head of this file. ``shown``: the predicates of #show,
-    None where there is none.
-    ``parts``: predicates that hold all input of another one, by that one."""
+    None where there is none. ``parts``: predicates that hold all input of another one, by that
+    one.
+    """
 
     rules: tuple[StreamRule, ...]
     facts: Mapping[str, Sequence[Row]]

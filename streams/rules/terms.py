@@ -222,8 +222,8 @@ class Terms(Cursor):
         return number
 
     def duration(self, end: str) -> tuple[int, str]:
-        """An integer with or without a unit, up to ``end``, which stays: in timeline units, and as
-        written.
+        """An integer with or without a unit, up to ``end``, which stays: in timeline units, and
+        as written.
         """
         token = self.take()
         number = self._natural(token, "a natural number")

@@ -1,8 +1,8 @@
 """RDF as atoms and back: what ``#rdf`` maps (docs/RULES.md, "RDF").
 
-An IRI is the constant <IRI>. Integers stay; decimals and floats are scaled, and refused where that
-is not exact; date-times
-become units of the timeline; other literals, and blank nodes, strings.
+An IRI is the constant <IRI>. Integers stay; decimals and floats are scaled, and refused where
+that is not exact; date-times become units of the timeline; other literals, and blank nodes,
+strings.
 
 >>> mapping = Mapping([PredicateMapping("temp/2", "urn:temp", 10), PredicateMapping("room/1", "urn:Room")], "sec")
 >>> mapping.atom('<urn:r1> <urn:temp> "21.5"^^<http://www.w3.org/2001/XMLSchema#decimal> .')
@@ -69,8 +69,8 @@ class Mapping:
 
     def atom(self, triple: str) -> str | None:
         """The atom of an N-Triples statement; None for one that is not mapped. Raises: AtomError
-        for what is no statement, and
-        for a number that is not exact."""
+        for what is no statement, and for a number that is not exact.
+        """
         found = _TRIPLE.fullmatch(triple)
         if found is None:
             raise AtomError(f"{triple.strip()[:80]!r} is no N-Triples statement")
@@ -111,8 +111,8 @@ class Mapping:
         return string(text)
 
     def quad(self, predicate: str, row: Row, t: int) -> str | None:
-        """The N-Quads statement of an atom of a mapped predicate; None where its first argument is
-        no node.
+        """The N-Quads statement of an atom of a mapped predicate; None where its first argument
+        is no node.
         """
         mapped, subject = self.by_predicate[predicate], _as_node(row[0])
         if subject is None:
@@ -123,9 +123,7 @@ class Mapping:
         return f"{subject} <{mapped.iri}> {_object(row[1], mapped.scale)} {graph} ."
 
     def quads(self, model: Model, derived: bool) -> tuple[list[str], list[str]]:
-        """The statements of a model's mapped atoms, sorted; and the atoms that are none, as
-        texts.
-        """
+        """The statements of a model's mapped atoms, sorted; and the atoms that are none, as texts."""
         quads: list[str] = []
         none: list[str] = []
         for predicate in (

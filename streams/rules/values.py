@@ -1,9 +1,8 @@
 """Constants: integers, symbols, strings, IRIs; their texts, their total order, arithmetic.
 
 A constant is an int, or the text by which it is written: ``on`` a symbol, ``"on"`` a string,
-``<urn:on>`` an IRI. So equal
-constants are equal values, and what is written out needs no work. Source: SPEC 004, sections 1 and
-2 ("Built-ins").
+``<urn:on>`` an IRI. So equal constants are equal values, and what is written out needs no work.
+Source: SPEC 004, sections 1 and 2 ("Built-ins").
 
 >>> sorted(['"a"', 'b', 7, '<urn:a>', 'a', -1], key=order)
 [-1, 7, 'a', 'b', '"a"', '<urn:a>']
@@ -66,16 +65,12 @@ def kind(value: Value) -> int:
 
 
 def order(value: Value) -> tuple[int, int, str]:
-    """The place in the total order: integers, symbols, strings, IRIs; then by value or code
-    point.
-    """
+    """The place in the total order: integers, symbols, strings, IRIs; then by value or code point."""
     return (0, value, "") if not isinstance(value, str) else (kind(value), 0, content(value))
 
 
 def compare(left: Value, relation: str, right: Value) -> bool:
-    """Whether ``left`` stands to ``right`` as =, !=, <, <=, >, >= says; defined on all
-    constants.
-    """
+    """Whether ``left`` stands to ``right`` as =, !=, <, <=, >, >= says; defined on all constants."""
     if relation == "=":
         return left == right
     if relation == "!=":

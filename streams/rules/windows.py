@@ -1,14 +1,12 @@
 """Windows as counters: for each row, at how many of the points that a window observes it held,
 changed by what enters and leaves.
 
-A `WindowCounter` of a window D counts, for each row of a relation, the past points n - d, d in D, d
-≥ 1, that contain it. When n
-grows, rows of the points that enter one of D's intervals are added and rows of those that leave are
-taken away, so the cost
-follows arrivals and departures and not the length of D. A `WindowView` is what a streaming literal
-asks: the rows with m ≥ c, m =
-N, m = c. It keeps them as a mask and tells which became true and false with this point. Source:
-SPEC 004, sections 2 and 6.
+A `WindowCounter` of a window D counts, for each row of a relation, the past points n - d, d in
+D, d ≥ 1, that contain it. When n grows, rows of the points that enter one of D's intervals are
+added and rows of those that leave are taken away, so the cost follows arrivals and departures
+and not the length of D. A `WindowView` is what a streaming literal asks: the rows with m ≥ c, m
+= N, m = c. It keeps them as a mask and tells which became true and false with this point.
+Source: SPEC 004, sections 2 and 6.
 """
 
 from __future__ import annotations
@@ -29,8 +27,8 @@ NOW: Final = Window(((0, 0),), "now")
 
 @dataclass
 class History:
-    """The rows that past points keep, for as long as some window asks for them; points without rows
-    are left out.
+    """The rows that past points keep, for as long as some window asks for them; points without
+    rows are left out.
     """
 
     horizon: int
@@ -55,8 +53,8 @@ class History:
 
 @dataclass(eq=False)
 class WindowCounter:
-    """How often each row of a relation is observed. ``changed``: rows whose past count changed with
-    this point.
+    """How often each row of a relation is observed. ``changed``: rows whose past count changed
+    with this point.
     """
 
     relation: Relation
@@ -147,12 +145,11 @@ def test_of(operator: str, count: int) -> Test:
 
 @dataclass(eq=False)
 class WindowView:
-    """The rows for which a streaming literal is true; ``came`` and ``went``: those that became true
-    and false with this point.
+    """The rows for which a streaming literal is true; ``came`` and ``went``: those that became
+    true and false with this point.
 
-    ``counted`` where rules ask for m itself: then a row whose count changed is among what went and
-    what came, and the m that each
-    row had before this point is kept.
+    ``counted`` where rules ask for m itself: then a row whose count changed is among what went
+    and what came, and the m that each row had before this point is kept.
     """
 
     counter: WindowCounter
@@ -263,9 +260,7 @@ class WindowView:
             )
 
     def grow(self, fresh: Ints) -> Ints:
-        """The rows that it has because ``fresh`` rows hold now, for the next round of a
-        fixpoint.
-        """
+        """The rows that it has because ``fresh`` rows hold now, for the next round of a fixpoint."""
         if not self.counter.is_now:
             return NONE
         if self.is_plain:

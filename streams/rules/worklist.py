@@ -1,10 +1,9 @@
-"""Fixpoints row by row, where each round has a few rows: a round of columns would cost the same for
-one row as for hundreds.
+"""Fixpoints row by row, where each round has a few rows: a round of columns would cost the same
+for one row as for hundreds.
 
 The rows that are new are taken from a list, one after the other; what follows from one and from
-those taken before is put at its
-end. A rule becomes a chain of functions over one assignment of its variables. Rows are tuples of
-constants here.
+those taken before is put at its end. A rule becomes a chain of functions over one assignment of
+its variables. Rows are tuples of constants here.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ from streams.rules.syntax import Arithmetic, Constant, Term, Variable
 from streams.rules.values import IntegerOverflow, Row, Value, arithmetic, compare
 from streams.rules.windows import WindowView
 
-# : A round with no more rows than these is narrow, and one with more than the second, or with so
-# many rows joined, is wide.
+#: A round with no more rows than these is narrow, and one with more than the second, or with so
+#: many rows joined, is wide.
 NARROW: Final = 32
 _WIDE: Final = 512
 _MOST_JOINED: Final = 512
@@ -65,9 +64,10 @@ class Reasons:
 
 @dataclass(eq=False)
 class GrowingRelation:
-    """The relation of a head, while rows are added. ``numbers``: of all rows; the rest by number:
-    whether they hold or are in the
-    list, and whether a rule derives them. ``taken``: those that began to hold."""
+    """The relation of a head, while rows are added. ``numbers``: of all rows; the rest by
+    number: whether they hold or are in the list, and whether a rule derives them. ``taken``:
+    those that began to hold.
+    """
 
     relation: Relation
     numbers: dict[Row, int]
@@ -82,8 +82,8 @@ class GrowingRelation:
 
 class Worklist:
     """A maintained recursion (`fixpoint.Recursion.is_maintained`) brought to its fixpoint row by
-    row. ``own``: the views that its
-    rules have of its own predicates."""
+    row. ``own``: the views that its rules have of its own predicates.
+    """
 
     def __init__(
         self,
@@ -112,7 +112,8 @@ class Worklist:
         """Derive what follows from ``fresh`` rows, which do not hold yet. Give those of a round
         that is wide, if there is one.
 
-        Raises: EvaluationError."""
+        Raises: EvaluationError.
+        """
         for name, numbers in fresh.items():
             one = self.relations[name]
             for row, number in zip(_rows(self.dictionary, one.relation, numbers), numbers.tolist()):

@@ -30,8 +30,8 @@ ROOM, FUNCTION = "room5", "SpinningClass"
 
 
 def serve(pause: float, events: int, changed: Event) -> tuple[int, Thread]:
-    """A gateway on a port of its own: readings, one every ``pause`` seconds; when half are sent it
-    waits for the change.
+    """A gateway on a port of its own: readings, one every ``pause`` seconds; when half are sent
+    it waits for the change.
     """
     server = socket.create_server(("127.0.0.1", 0))
 
@@ -118,8 +118,8 @@ def change(enricher: Enricher, folder: Path, used: dict[str, str]) -> None:
 @click.option("--events", default=2_000, show_default=True)
 @click.option("--seconds", default=8.0, show_default=True, help="How long the gateway sends.")
 def main(folder: Path, events: int, seconds: float) -> None:
-    """Runs the demo; ends with 1 where the room that changed does not alert with its next reading
-    above 50 ppm.
+    """Runs the demo; ends with 1 where the room that changed does not alert with its next
+    reading above 50 ppm.
     """
     write(folder, ROOMS, events)
     used, changed, has_alerted = functions(ROOMS), Event(), None

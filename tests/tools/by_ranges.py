@@ -1,7 +1,6 @@
 """N by ranges beside N in one task: `python -m tests.tools.by_ranges TBOX WIDTH FILE…` builds a
-store of the files in ranges of
-WIDTH individuals, in this process, and prints CPU seconds: of one task, of all ranges, and of the
-range that took most.
+store of the files in ranges of WIDTH individuals, in this process, and prints CPU seconds: of
+one task, of all ranges, and of the range that took most.
 """
 
 from __future__ import annotations

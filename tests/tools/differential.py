@@ -1,19 +1,16 @@
-"""The differential test of Theorems 1 and 2 on random ontologies: criteria, engines and reasoners
-against HermiT from scratch.
+"""The differential test of Theorems 1 and 2 on random ontologies: criteria, engines and
+reasoners against HermiT from scratch.
 
     python -m tests.tools.differential --seeds 0:20000 --jobs 2 --keep failures/
 
-For every knowledge base whose base HermiT finds consistent, the verdict of `check_insertions` under
-each combination is
-compared with HermiT's on (A less deletions) ∪ insertions. A disagreement is shrunk, kept as
-functional-style files, and makes
-the command end with 1. Where HermiT is known to be wrong (`tests.tools.hermit_faults`) the
-combinations are held against the
-truth instead, and the seed is listed. What HermiT leaves undecided is counted, not compared; so is
-a combination that says
-`undetermined`. With `--with clashes` batches contradict elements by themselves, beside bounds, and
-the conflicts are compared
-too, with the minimal sets of insertions that HermiT refutes.
+For every knowledge base whose base HermiT finds consistent, the verdict of `check_insertions`
+under each combination is compared with HermiT's on (A less deletions) ∪ insertions. A
+disagreement is shrunk, kept as functional-style files, and makes the command end with 1. Where
+HermiT is known to be wrong (`tests.tools.hermit_faults`) the combinations are held against the
+truth instead, and the seed is listed. What HermiT leaves undecided is counted, not compared; so
+is a combination that says `undetermined`. With `--with clashes` batches contradict elements by
+themselves, beside bounds, and the conflicts are compared too, with the minimal sets of
+insertions that HermiT refutes.
 """
 
 from __future__ import annotations
@@ -51,8 +48,8 @@ from tests.tools.random_ontologies.kb import RandomKB, random_kb, shrink
 ERROR = "error"
 #: The verdict of a combination that calls a consistent base inconsistent.
 BAD_BASE = "base inconsistent"
-# : The verdict of a combination that explains `inconsistent` by other conflicts than the minimal
-# ones.
+#: The verdict of a combination that explains `inconsistent` by other conflicts than the minimal
+#: ones.
 BAD_CONFLICTS = "other conflicts"
 #: With batches that contradict elements by themselves.
 CLASHES = "clashes"
@@ -73,9 +70,9 @@ class Combination:
 
 @dataclass(frozen=True)
 class Settings:
-    """``oracle_seconds`` limits each question to HermiT; ``seconds`` each check, by the check's own
-    timeout; ``beyond``: what of
-    chains and loops the knowledge bases have, or `CLASHES`."""
+    """``oracle_seconds`` limits each question to HermiT; ``seconds`` each check, by the check's
+    own timeout; ``beyond``: what of chains and loops the knowledge bases have, or `CLASHES`.
+    """
 
     combinations: tuple[Combination, ...]
     keep: Path | None = None
@@ -160,11 +157,11 @@ class Oracle:
     def minimal_conflicts(
         self, kb: RandomKB, *, has_chains: bool = True
     ) -> frozenset[frozenset[str]] | None:
-        """The minimal sets of insertions that contradict the base less the deletions, as N-Triples
-        lines: every subset is asked
-        about that has no smaller one in it; not ``has_chains``: as in `without_chains`. None where
-        HermiT leaves one undecided.
-        Those of one knowledge base are kept."""
+        """The minimal sets of insertions that contradict the base less the deletions, as
+        N-Triples lines: every subset is asked about that has no smaller one in it; not
+        ``has_chains``: as in `without_chains`. None where HermiT leaves one undecided. Those of
+        one knowledge base are kept.
+        """
         if (kb, has_chains) not in self._conflicts:
             known = {key: found for key, found in self._conflicts.items() if key[0] == kb}
             ask = self.verdict if has_chains else self.without_chains
@@ -230,9 +227,9 @@ def ours(
 
 
 def _wrong_conflicts(result: Result, kb: RandomKB, oracle: Oracle) -> str:
-    """How the conflicts of ``result`` differ from all minimal ones; "" if they do not, or it does
-    not claim to have all.
-    HermiT is asked a second time without what it errs on."""
+    """How the conflicts of ``result`` differ from all minimal ones; "" if they do not, or it
+    does not claim to have all. HermiT is asked a second time without what it errs on.
+    """
     found = {frozenset(conflict.insertions) for conflict in result.conflicts if conflict.is_minimal}
     detail = ""
     for has_chains in (True, False):
@@ -300,8 +297,8 @@ def compare(seed: int, oracle: Oracle, settings: Settings) -> Tally:
 def _keep(
     kb: RandomKB, found: Disagreement, oracle: Oracle, settings: Settings, directory: Path
 ) -> None:
-    """Shrinks the input as long as HermiT finds the base consistent and the two go on disagreeing
-    so; writes what is left.
+    """Shrinks the input as long as HermiT finds the base consistent and the two go on
+    disagreeing so; writes what is left.
     """
     deadline = time.monotonic() + _SHRINKING_SECONDS
 

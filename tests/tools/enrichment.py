@@ -3,13 +3,11 @@ denied by itself.
 
     python -m tests.tools.enrichment --seeds 0:2000 --reasoner auto --hermit 2
 
-Events are drawn over individuals of B and of their own; of each there are renamed copies, such with
-other values, and such with a
-role assertion turned round. A renamed copy has to hit. A third of the seeds has nominals, chains,
-keys and Self, for which HermiT
-decides. What is answered there, and to ``--hermit`` events of each other seed, is proved to HermiT:
-each class that is told
-is denied by itself, those that are not are denied together.
+Events are drawn over individuals of B and of their own; of each there are renamed copies, such
+with other values, and such with a role assertion turned round. A renamed copy has to hit. A
+third of the seeds has nominals, chains, keys and Self, for which HermiT decides. What is
+answered there, and to ``--hermit`` events of each other seed, is proved to HermiT: each class
+that is told is denied by itself, those that are not are denied together.
 """
 
 from __future__ import annotations
@@ -205,9 +203,10 @@ class Proof:
         self.asked = self.open = 0
 
     def refuted(self, event: Event, answer: Answer) -> list[str]:
-        """What HermiT finds otherwise than ``answer`` has it. The classes that it does not tell are
-        denied all at once, which
-        proves that none follows; only where that is too much, one by one."""
+        """What HermiT finds otherwise than ``answer`` has it. The classes that it does not tell
+        are denied all at once, which proves that none follows; only where that is too much, one
+        by one.
+        """
         self.asked += 1
         expected, types, _ = answer
         if expected is Verdict.INCONSISTENT:
@@ -269,9 +268,8 @@ def differences(
     proved: int = 0,
 ) -> tuple[list[str], Counter[str]]:
     """Where the cached answers differ from the obvious ones, or a renamed copy does not hit; and
-    what was met. ``proved``: so
-    many answers are proved to ``hermit``; of a case outside SHIQ(D) all but one, of which the
-    obvious way is asked.
+    what was met. ``proved``: so many answers are proved to ``hermit``; of a case outside SHIQ(D)
+    all but one, of which the obvious way is asked.
     """
     reasoners = Reasoners(reasoner)
     twin, proof = (
@@ -325,8 +323,8 @@ def differences(
 def update_differences(
     case: Case, reasoner: str, seed: int, *, static: bool = False
 ) -> tuple[list[str], Counter[str]]:
-    """Where answers differ from the obvious ones after updates of B, over which entries are kept;
-    and what was met.
+    """Where answers differ from the obvious ones after updates of B, over which entries are
+    kept; and what was met.
     """
     rng, found, met = random.Random(f"updates {seed}"), [], Counter[str]()
     pool = [a for event in case.events[::4] for a in event.assertions]
@@ -390,8 +388,8 @@ def without_counting(case: Case) -> Case:
 def window_differences(
     case: Case, reasoner: str, seed: int, *, static: bool = False
 ) -> tuple[list[str], Counter[str]]:
-    """Where answers about windows, by components, differ from those about all that they hold as one
-    event; and what was met.
+    """Where answers about windows, by components, differ from those about all that they hold as
+    one event; and what was met.
     """
     rng, found, met = random.Random(f"windows {seed}"), [], Counter[str]()
     reasoners = Reasoners(reasoner)

@@ -1,17 +1,14 @@
 """The wall time of a Spark application on more cores, from its event log.
 
-The driver's own time (no task runs) stays as it was. Stages come one after the other; the tasks of
-each, as long as they took,
-go in their order to whichever core is free first. What a worker does once comes again on each core:
-in a stage, what the first
-tasks of the log's cores took beyond the median of the others, and all that of the application's
-first stage for a core that had
-nothing to do before.
+The driver's own time (no task runs) stays as it was. Stages come one after the other; the tasks
+of each, as long as they took, go in their order to whichever core is free first. What a worker
+does once comes again on each core: in a stage, what the first tasks of the log's cores took
+beyond the median of the others, and all that of the application's first stage for a core that
+had nothing to do before.
 
 How a batch is cut into tasks follows the cores that Spark says it has: run with
-spark.default.parallelism set to the cores to be
-modelled. Shuffled bytes and what a store's disks or network take from many at once are not in the
-model.
+spark.default.parallelism set to the cores to be modelled. Shuffled bytes and what a store's
+disks or network take from many at once are not in the model.
 """
 
 from __future__ import annotations
@@ -29,8 +26,8 @@ import numpy as np
 @dataclass(frozen=True)
 class StageTasks:
     """The tasks of a stage that succeeded, seconds each, as they were launched; and how many of
-    them were the first on their
-    core."""
+    them were the first on their core.
+    """
 
     seconds: tuple[float, ...]
     first: int
@@ -53,9 +50,9 @@ class StageTasks:
 
 @dataclass(frozen=True)
 class LoggedRun:
-    """An application as its log has it, which ``begun`` at a second since 1970. ``before``: seconds
-    from then to its first job;
-    ``alone``: from that to its end, while no task ran."""
+    """An application as its log has it, which ``begun`` at a second since 1970. ``before``:
+    seconds from then to its first job; ``alone``: from that to its end, while no task ran.
+    """
 
     begun: float
     cores: int
@@ -70,17 +67,13 @@ class LoggedRun:
 
     @property
     def starting(self) -> float:
-        """What a core's worker takes to start: at most the shortest of the log's very first
-        tasks.
-        """
+        """What a core's worker takes to start: at most the shortest of the log's very first tasks."""
         first = self.stages[0]
         return first.warming if len(first.seconds) > first.first else min(first.seconds)
 
 
 def logged_run(events: Iterable[Mapping[str, Any]]) -> LoggedRun:
-    """The run that ``events`` of a log tell of. Raises: ValueError where no task of it
-    succeeded.
-    """
+    """The run that ``events`` of a log tell of. Raises: ValueError where no task of it succeeded."""
     tasks: dict[tuple[int, int], list[tuple[float, float]]] = {}
     times: list[float] = []
     jobs: list[float] = []
@@ -143,9 +136,9 @@ def modelled(run: LoggedRun, cores: int) -> float:
 
 @dataclass(frozen=True)
 class Fit:
-    """A line through points, by least squares: its value elsewhere, and the least and the most of
-    the lines through two of the
-    points each."""
+    """A line through points, by least squares: its value elsewhere, and the least and the most
+    of the lines through two of the points each.
+    """
 
     value: float
     least: float

@@ -3,9 +3,8 @@
     python -m tests.tools.explanations --store KG --insert insert.nt [--faults faults.json]
 
 checks a batch and asks HermiT of every conflict whether it is inconsistent by itself, and
-consistent without any one of its
-assertions and axioms; with ``--faults`` (of `shiq generate lubm`) also whether the conflicts are
-the planted ones.
+consistent without any one of its assertions and axioms; with ``--faults`` (of `shiq generate
+lubm`) also whether the conflicts are the planted ones.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ from shiq.verdict import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """Of one conflict: whether it contradicts itself, what can be left out of it, and what HermiT
-    did not decide.
+    """Of one conflict: whether it contradicts itself, what can be left out of it, and what
+    HermiT did not decide.
     """
 
     sufficient: bool
@@ -43,9 +42,7 @@ class Verified:
 
 
 def verified(conflict: Conflict, hermit: HermitReasoner) -> Verified:
-    """What HermiT says of ``conflict``. Raises: ValueError for one whose texts cannot be read
-    back.
-    """
+    """What HermiT says of ``conflict``. Raises: ValueError for one whose texts cannot be read back."""
     texts = [*conflict.insertions, *conflict.base]
     assertions = [assertion for _, assertion in assertions_of(texts)]
     axioms: list[Any] = [axiom_of(text) for text in conflict.axioms]

@@ -2,22 +2,20 @@
 
     python -m tests.tools.floods --seeds 0:500 --keep floods/
 
-Each seed gives a small random TBox, a consistent base of repeated pieces, a consistent batch, and
-one line: a contradiction, a
-merge, a class at the head of a long chain, a role assertion at a hub, or a big number. The batch is
-checked with and without the
-line, at one size and at twice that size. Counts are compared, never times:
+Each seed gives a small random TBox, a consistent base of repeated pieces, a consistent batch,
+and one line: a contradiction, a merge, a class at the head of a long chain, a role assertion at
+a hub, or a big number. The batch is checked with and without the line, at one size and at twice
+that size. Counts are compared, never times:
 
 * what the line adds to a count grows in proportion to the base at most;
 * what a line adds that told literals refute grows no faster than its neighbourhood, and stays
   within it;
 * the criterion `model` counts at most a few times what `clausal` counts.
 
-The *neighbourhood* of a line: the assertions within two steps of an individual that the line names,
-or whose told literals the
-line changes, by the reference. A line that told literals refute adds no more assertions than twice
-those that mention one of
-these. A flood makes the command end with 1.
+The *neighbourhood* of a line: the assertions within two steps of an individual that the line
+names, or whose told literals the line changes, by the reference. A line that told literals
+refute adds no more assertions than twice those that mention one of these. A flood makes the
+command end with 1.
 """
 
 from __future__ import annotations
@@ -215,11 +213,10 @@ def measure(
 
 @dataclass(frozen=True)
 class Reach:
-    """How far a line reaches. ``assertions``: how many are within two steps of an individual that
-    the line names, or whose told
-    literals it changes; ``touching``: how many mention one of these. ``refutes``: whether told
-    literals alone contradict, with
-    the line and not without."""
+    """How far a line reaches. ``assertions``: how many are within two steps of an individual
+    that the line names, or whose told literals it changes; ``touching``: how many mention one of
+    these. ``refutes``: whether told literals alone contradict, with the line and not without.
+    """
 
     assertions: int
     touching: int
@@ -334,9 +331,8 @@ def compare(
     return floods
 
 
-# : How much more than in proportion a count may grow; how far beyond its neighbourhood a
-# contradiction may look; how much more
-#: than `clausal` the criterion `model` may count.
+#: How much more than in proportion a count may grow; how far beyond its neighbourhood a
+#: contradiction may look; how much more than `clausal` the criterion `model` may count.
 _TOLERANCE, _NEAR, _MODEL = 1.35, 2.0, 3.0
 #: What each count may come to in any case.
 _SLACK = {
@@ -350,9 +346,7 @@ _SLACK = {
 
 
 def _slack(without: Costs) -> dict[str, int]:
-    """What each count may come to in any case, where the check ``without`` the line costs so
-    much.
-    """
+    """What each count may come to in any case, where the check ``without`` the line costs so much."""
     return {**_SLACK, "work": _SLACK["work"] + without.work // 10}
 
 

@@ -3,9 +3,9 @@ A_add, modules and verdicts.
 
     python -m tests.tools.graph_job --seeds 0:2000 --at-once 250
 
-A Spark job has a high fixed cost, so many bases are one knowledge base, with names kept apart. What
-a name ends with says of
-which seed it is, and each seed's verdict is compared with that of a check of its own.
+A Spark job has a high fixed cost, so many bases are one knowledge base, with names kept apart.
+What a name ends with says of which seed it is, and each seed's verdict is compared with that of
+a check of its own.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """Hadoop's file system of one node for tests: ``python -m tests.tools.hdfs_cluster`` fetches its
-jar (40 MB, from a Maven
-repository); all else that it needs comes with pyspark.
+jar (40 MB, from a Maven repository); all else that it needs comes with pyspark.
 
 The jar lies in the folder that $SHIQ_HDFS_CLUSTER names, else beside the installed peers.
 """

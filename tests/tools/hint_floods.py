@@ -3,16 +3,14 @@ than the batch as it was meant.
 
     python -m tests.tools.hint_floods --seeds 0:200
 
-Each seed takes a base of `tests.tools.random_ontologies.recurring`, and the same again under other
-names as a batch. Into that
-come role assertions whose object is spelt as a literal: the gate sets these lines aside, and looks
-for what they were meant to
-say. Some of that is consistent, some is not. Counts are compared, never times, once the batch is
-decided:
+Each seed takes a base of `tests.tools.random_ontologies.recurring`, and the same again under
+other names as a batch. Into that come role assertions whose object is spelt as a literal: the
+gate sets these lines aside, and looks for what they were meant to say. Some of that is
+consistent, some is not. Counts are compared, never times, once the batch is decided:
 
-* all hints together come to twice what one check of the batch as it was meant comes to, and as much
-  again for each check that
-  found no hint: then lines are halved until those that contradict stand alone;
+* all hints together come to twice what one check of the batch as it was meant comes to, and as
+  much again for each check that found no hint: then lines are halved until those that contradict
+  stand alone;
 * HermiT is asked nothing.
 
 A flood makes the command end with 1.
@@ -52,8 +50,8 @@ _SLACK = {"looked_at": 24, "rounds": 80, "questions": 16, "laid_out": 48}
 
 class GateMeter(Meter):
     """Counts what a gate does while `running`. ``looked_at``: assertions in A_add, of all checks
-    together; ``refused``: checks
-    that did not end with CONSISTENT."""
+    together; ``refused``: checks that did not end with CONSISTENT.
+    """
 
     def __init__(self) -> None:
         super().__init__()

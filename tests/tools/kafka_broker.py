@@ -1,5 +1,5 @@
-"""A Kafka broker of one node for tests: ``python -m tests.tools.kafka_broker`` fetches its jars (43
-MB, from a Maven repository).
+"""A Kafka broker of one node for tests: ``python -m tests.tools.kafka_broker`` fetches its jars
+(43 MB, from a Maven repository).
 
 The jars lie in the folder that $SHIQ_KAFKA_BROKER names, else beside the installed peers.
 """
@@ -69,7 +69,8 @@ def broker(folder: Path, password: str = "") -> Iterator[str]:
     """Runs a broker that keeps its data in ``folder``; gives its address. With a ``password`` it
     lets in the user ``me`` alone.
 
-    Raises: OperationalError where it does not start."""
+    Raises: OperationalError where it does not start.
+    """
     port, controller = _free(), _free()
     properties = folder / "server.properties"
     protocol = "SASL_PLAINTEXT" if password else "PLAINTEXT"

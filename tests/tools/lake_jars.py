@@ -1,8 +1,8 @@
-"""The jars of Delta and Iceberg for Spark 4.1: ``python -m tests.tools.lake_jars`` fetches them (58
-MB, from a Maven repository).
+"""The jars of Delta and Iceberg for Spark 4.1: ``python -m tests.tools.lake_jars`` fetches them
+(58 MB, from a Maven repository).
 
-They lie in the folder that $SHIQ_LAKE_JARS names; only where that is set, tests have a session with
-them (`make test-lake`).
+They lie in the folder that $SHIQ_LAKE_JARS names; only where that is set, tests have a session
+with them (`make test-lake`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """Axioms and assertions as OWL/XML, written in the many ways that the syntax has for the same:
-``python -m
-tests.tools.owl_xml_writer SEED`` prints a random ontology.
+``python -m tests.tools.owl_xml_writer SEED`` prints a random ontology.
 
 Independent of the reader: it knows model values and the names of elements only.
 """

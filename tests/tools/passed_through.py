@@ -1,12 +1,9 @@
 """The files that a consistent check of one triple passes through: ``python -m
-tests.tools.passed_through [--store S --insert
-B]``.
+tests.tools.passed_through [--store S --insert B]``.
 
 A file counts if any code of it runs between the call of the command line and its end, other than
-the module's own: class bodies
-do, and what is only imported does not. Without a store, one is made: a department of LUBM's data,
-and a course more for a
-student.
+the module's own: class bodies do, and what is only imported does not. Without a store, one is
+made: a department of LUBM's data, and a course more for a student.
 """
 
 from __future__ import annotations
@@ -27,8 +24,8 @@ PACKAGES = ("shiq", "simplify", "abox_ops", "jobs")
 
 
 def passed_through(call: Callable[[], object]) -> Counter[str]:
-    """The files of ours with code that ``call`` runs, and how many pieces of code (functions, class
-    bodies) of each.
+    """The files of ours with code that ``call`` runs, and how many pieces of code (functions,
+    class bodies) of each.
     """
     met = set()
 

@@ -1,11 +1,10 @@
-"""The reduced ontologies of random batches, as files, asked of HermiT: they are consistent exactly
-where base and batch are.
+"""The reduced ontologies of random batches, as files, asked of HermiT: they are consistent
+exactly where base and batch are.
 
     python -m tests.tools.reduced --seeds 0:2000
 
-HermiT reads each file by itself, by the OWL API's own parsers, without what `shiq.reasoner.hermit`
-does to data; and it is asked
-about the whole ontology from scratch.
+HermiT reads each file by itself, by the OWL API's own parsers, without what
+`shiq.reasoner.hermit` does to data; and it is asked about the whole ontology from scratch.
 """
 
 from __future__ import annotations
@@ -130,8 +129,8 @@ def compare(
 @click.option("--seeds", default="0:200", show_default=True, help="FIRST:END")
 @click.option("--engine", default="local", show_default=True)
 def main(seeds: str, engine: str) -> None:
-    """Count what HermiT says of the reduced ontologies of random batches; end with 1 where that is
-    wrong.
+    """Count what HermiT says of the reduced ontologies of random batches; end with 1 where that
+    is wrong.
     """
     first, end = map(int, seeds.split(":"))
     counts: Counter[str] = Counter()

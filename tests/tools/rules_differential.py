@@ -3,12 +3,10 @@
     python -m tests.tools.rules_differential --seeds 0:10000
 
 For each seed a program with input (`tests.tools.rules.random_programs`) is evaluated by the
-reference as it stands, then by each
-way of `WAYS`: with shuffled rows and rules, in small parts, saved and restored at a random point,
-by shards where it has a key;
-every fifth seed by clingo too. Whole models and derived parts are compared at every point. A
-disagreement is printed, and the
-command ends with 1.
+reference as it stands, then by each way of `WAYS`: with shuffled rows and rules, in small parts,
+saved and restored at a random point, by shards where it has a key; every fifth seed by clingo
+too. Whole models and derived parts are compared at every point. A disagreement is printed, and
+the command ends with 1.
 """
 
 from __future__ import annotations
@@ -82,9 +80,7 @@ def engine(case: Case) -> Answer:
 
 
 def in_parts(case: Case) -> Answer:
-    """What a session says whose joins are made in small parts, and whose recursions go row by
-    row.
-    """
+    """What a session says whose joins are made in small parts, and whose recursions go row by row."""
     with ExitStack() as stack:
         stack.enter_context(patch.object(operators, "_PART", 2))
         stack.enter_context(patch.object(Recursion, "_patience", case.seed % 3))
@@ -94,8 +90,8 @@ def in_parts(case: Case) -> Answer:
 
 
 def bounded(case: Case, most: int, by_reference: bool) -> tuple[Answer, bool]:
-    """The models before the first point that derives more than ``most`` atoms, and whether there is
-    one.
+    """The models before the first point that derives more than ``most`` atoms, and whether there
+    is one.
     """
     program = program_of(case)
     session = RuleSession(program, replace(EvaluationOptions(**case.options), max_atoms=most))

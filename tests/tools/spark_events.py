@@ -1,14 +1,12 @@
 """What a Spark job read, shuffled and wrote, from its event log.
 
-``python -m tests.tools.spark_events LOG…`` sums up logs (files, or folders of them) side by side.
-``python -m tests.tools.spark_events --model CORES LOG…`` says how long each application would take
-on so many cores, by
-`tests.tools.event_model`; with ``--fit SIZE``, and arguments SIZE=LOG, also that of another size,
-by a line through those given.
+``python -m tests.tools.spark_events LOG…`` sums up logs (files, or folders of them) side by
+side. ``python -m tests.tools.spark_events --model CORES LOG…`` says how long each application
+would take on so many cores, by `tests.tools.event_model`; with ``--fit SIZE``, and arguments
+SIZE=LOG, also that of another size, by a line through those given.
 
 Spark counts what it reads itself (lines, tables of its own) and what it shuffles. Packed files,
-Parquet and Delta go through
-Python, which Spark does not see.
+Parquet and Delta go through Python, which Spark does not see.
 """
 
 from __future__ import annotations
@@ -28,8 +26,8 @@ from tests.tools.event_model import LoggedRun, fitted, logged_run, modelled
 
 @dataclass(frozen=True)
 class TaskCost:
-    """Sums over the tasks that succeeded: bytes, rows (records), milliseconds; ``result_bytes`` is
-    what went to the driver.
+    """Sums over the tasks that succeeded: bytes, rows (records), milliseconds; ``result_bytes``
+    is what went to the driver.
     """
 
     jobs: int = 0
@@ -50,8 +48,8 @@ class TaskCost:
 
 
 def costs(log: Path) -> dict[int, TaskCost]:
-    """The cost of each job (by its number) of an event log: a file, or a folder of the files of one
-    application.
+    """The cost of each job (by its number) of an event log: a file, or a folder of the files of
+    one application.
 
     Raises: InputError where there is no event log that is not compressed.
     """
@@ -182,8 +180,8 @@ def model(run: LoggedRun, cores: int) -> dict[str, object]:
 
 
 def fit(runs: Sequence[tuple[float, LoggedRun]], cores: int, size: float) -> str:
-    """What a line through the model's seconds by size says of another size. Raises: UsageError for
-    a single size.
+    """What a line through the model's seconds by size says of another size. Raises: UsageError
+    for a single size.
     """
     try:
         found = fitted([(at, modelled(run, cores)) for at, run in runs], size)

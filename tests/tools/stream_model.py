@@ -1,12 +1,10 @@
-"""How much faster than one process `shiq stream consistency --engine spark` would be on many cores,
-by what its parts cost here.
+"""How much faster than one process `shiq stream consistency --engine spark` would be on many
+cores, by what its parts cost here.
 
-``python -m tests.tools.stream_model TBOX EVENTS [CORES]``: the parts of a batch are run one by one
-in this process and their CPU
-seconds taken, so that other load hardly counts. Tasks of a stage go to whichever core is free
-first, stages come one after the
-other, and what the driver does comes in between. What Spark itself takes for a batch (`JOBS`) is
-assumed, not measured.
+``python -m tests.tools.stream_model TBOX EVENTS [CORES]``: the parts of a batch are run one by
+one in this process and their CPU seconds taken, so that other load hardly counts. Tasks of a
+stage go to whichever core is free first, stages come one after the other, and what the driver
+does comes in between. What Spark itself takes for a batch (`JOBS`) is assumed, not measured.
 """
 
 from __future__ import annotations
@@ -37,8 +35,8 @@ from jobs.streaming.stages import BucketStates, BucketStep
 from streams.consistency import check_stream, plan
 
 WINDOW, LATENESS = 3, 3
-# : Seconds that Spark takes to start and end the jobs of a batch: three, one of them of a task, and
-# the job that tells figures.
+#: Seconds that Spark takes to start and end the jobs of a batch: three, one of them of a task, and
+#: the job that tells figures.
 JOBS: Final = 0.5
 
 

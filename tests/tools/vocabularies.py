@@ -48,12 +48,10 @@ _SUFFIXES = ("nq", "nt", "ttl", "n3")
 class Source:
     """What a vocabulary's own file does not say in a way that is alike for all.
 
-    file: where the file is from. namespaces: of its terms, its ontology IRI beside an end of `#` or
-    `/`.
-    documents: further IRIs by which its publisher serves this very version.
-    others: namespaces of terms whose own table is another.
-    parts: what it imports, and its file holds itself.
-    information: how messages begin of what is no axiom, each with the reason. beyond: as
+    file: where the file is from. namespaces: of its terms, its ontology IRI beside an end of `#`
+    or `/`. documents: further IRIs by which its publisher serves this very version. others:
+    namespaces of terms whose own table is another. parts: what it imports, and its file holds
+    itself. information: how messages begin of what is no axiom, each with the reason. beyond: as
     `VocabularyTable.beyond`, by local name.
     """
 
@@ -294,9 +292,10 @@ def _of_annotations(reading: Reading, plain: Triples) -> set[str]:
 def _own_assertions(
     values: Iterable[owl.Assertion], kinds: Mapping[str, str], headers: Collection[str]
 ) -> list[owl.Assertion]:
-    """The assertions that are made with the vocabulary's own terms, and document neither the file
-    nor a term: what is said of
-    these, and of blank nodes that are values of that, is documentation."""
+    """The assertions that are made with the vocabulary's own terms, and document neither the
+    file nor a term: what is said of these, and of blank nodes that are values of that, is
+    documentation.
+    """
     documented = {*kinds, *headers}
     links = [value for value in values if isinstance(value, owl.ObjectPropertyAssertion)]
     while (

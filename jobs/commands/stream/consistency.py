@@ -81,12 +81,10 @@ def consistency(
 ) -> int:
     """Which individuals of a stream contradict an ontology, from when to when, by which assertions?
 
-    \b
-    shiq stream consistency --tbox onto.owl --source events.jsonl --window 3
-    zcat log.gz | shiq stream consistency -t onto.owl -s - -w 60 --lateness 5 --out rows.jsonl
-    --verdicts runs.jsonl
-    shiq stream consistency --store kg/ --every 10 --source kafka://localhost:9092/events --follow
-    --window 60 --checkpoint state
+    \b shiq stream consistency --tbox onto.owl --source events.jsonl --window 3 zcat log.gz |
+    shiq stream consistency -t onto.owl -s - -w 60 --lateness 5 --out rows.jsonl --verdicts
+    runs.jsonl shiq stream consistency --store kg/ --every 10 --source
+    kafka://localhost:9092/events --follow --window 60 --checkpoint state
 
     Exit codes: 0 consistent at every point of time; 1 not; 3 something was left out and nothing
     contradicts; 2; 4.

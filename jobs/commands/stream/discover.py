@@ -146,14 +146,12 @@ def discover(
 ) -> int:
     """What goes with what in the last snapshots of a stream, as rules over an ontology?
 
-    \b
-    shiq stream discover --tbox city.ofn --static roads.nt.gz --source buses.jsonl.gz --source
+    \b shiq stream discover --tbox city.ofn --static roads.nt.gz --source buses.jsonl.gz --source
     events.jsonl.gz \\
         --window 1000 --slide 333 --json rules.json --report report/
 
     Exit codes: 0 all well; 1 a snapshot contradicts the ontology (it is named and left out); 3
-    something was not interpreted,
-    or a limit stopped it; 2; 4.
+    something was not interpreted, or a limit stopped it; 2; 4.
     """
     from jobs.text.discovery import discovery_text
     from streams.discovery import RuleMiner

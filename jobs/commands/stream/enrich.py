@@ -142,10 +142,9 @@ def enrich(
     """Which types follow of each event, by the whole of an OWL 2 ontology? One row a line of the
     source.
 
-    \b
-    shiq stream enrich --tbox onto.owl --static rooms.ttl --source events.jsonl --only urn:Alert
-    shiq stream enrich --store kg/ --source kafka://HOST:9092/events --out types.jsonl --checkpoint
-    state/ --follow
+    \b shiq stream enrich --tbox onto.owl --static rooms.ttl --source events.jsonl --only
+    urn:Alert shiq stream enrich --store kg/ --source kafka://HOST:9092/events --out types.jsonl
+    --checkpoint state/ --follow
 
     Exit codes: 0 each event was decided and is consistent; 1 some contradicts; 3 some was not
     decided, none contradicts; 2; 4.

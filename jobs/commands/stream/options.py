@@ -64,10 +64,9 @@ class Feed:
         made: Mapping[str, Source] | None = None,
         **more: str | None,
     ) -> AbstractContextManager[StreamRun]:
-        """A run in this process, to the outputs ``out``, ``rejects``, and ``more``; ``settings`` of
-        the command, which change
-        rows (see `streams.front.run.started`); ``made``: sources, by name, that only the command
-        can open.
+        """A run in this process, to the outputs ``out``, ``rejects``, and ``more``; ``settings``
+        of the command, which change rows (see `streams.front.run.started`); ``made``: sources,
+        by name, that only the command can open.
         """
         own = {"lateness": str(self.lateness), "max-ahead": str(self.max_ahead), "unit": self.unit}
         own |= {"format": self.format, "engine": self.engine}
@@ -112,8 +111,8 @@ class Feed:
         return on_spark(face, run, self.sources, **how)
 
     def _status(self) -> Status:
-        """How a followed run goes, on stderr: in a moving line on a terminal, unless rows are shown
-        there too.
+        """How a followed run goes, on stderr: in a moving line on a terminal, unless rows are
+        shown there too.
         """
         if self.quiet or not self.follow:
             return Status()
@@ -122,8 +121,8 @@ class Feed:
 
     def arrivals(self, run: StreamRun, window: int = 0, *, unordered: bool = False) -> Arrivals:
         """What makes events of the records of ``run``, and writes its rejects. ``unordered``:
-        nothing is late, unless it is
-        followed."""
+        nothing is late, unless it is followed.
+        """
         lateness = None if unordered and not self.follow else self.lateness
         arrivals = Arrivals(
             EventClock(lateness, self.max_ahead),
@@ -141,8 +140,8 @@ class Feed:
             click.echo(text, err="-" in (self.out, self.json_file))
 
     def end(self, text: str, result: Any, document: Any = None) -> int:
-        """Prints a summary and writes ``--json``; the exit code. Raises: InputError where nothing
-        came, and something had to.
+        """Prints a summary and writes ``--json``; the exit code. Raises: InputError where
+        nothing came, and something had to.
         """
         told = result.statistics
         if self.require_nonempty and not told.get("events", told.get("points")):
@@ -162,8 +161,8 @@ def feeding(
     required: bool = True,
 ) -> Callable[[F], F]:
     """The options of `Feed`. ``formats``: what `--format` takes, the usual first; ``unit``: the
-    usual one; ``required``: whether
-    there must be a source."""
+    usual one; ``required``: whether there must be a source.
+    """
 
     def put(command: F) -> F:
         names = [field.name for field in fields(Feed)]
@@ -328,8 +327,8 @@ def refuse_idle(names: Sequence[str], where: str) -> None:
 
 
 def keep_known(name: str, known: Collection[str], unknown: str) -> None:
-    """Raises: UsageError, which says ``unknown`` and which known name is nearest, for one that is
-    not ``known``.
+    """Raises: UsageError, which says ``unknown`` and which known name is nearest, for one that
+    is not ``known``.
     """
     if name not in known:
         near = difflib.get_close_matches(name, sorted(known), 1, 0)

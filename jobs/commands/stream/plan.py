@@ -17,9 +17,8 @@ from jobs.commands.stream.options import answering, watching
 def plan(
     tbox: tuple[str, ...], json_file: str | None, quiet: bool, verbose: bool, **options: Any
 ) -> int:
-    """How a stream is watched for contradictions with an ontology, and what of the ontology is not.
-    Exits with 0, or 3 if
-    something is left out.
+    """How a stream is watched for contradictions with an ontology, and what of the ontology is
+    not. Exits with 0, or 3 if something is left out.
 
     \b
     shiq stream plan --tbox onto.owl

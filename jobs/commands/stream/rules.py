@@ -94,14 +94,12 @@ def rules(
 ) -> int:
     """What follows, by rules with windows, of a stream: one line a point (docs/RULES.md).
 
-    \b
-    shiq stream rules alarms.lp --source sensors.log
-    shiq stream rules alarms.lp --source kafka://HOST:9092/events --out alarms.jsonl --checkpoint
-    state/ --follow
-    shiq stream rules alarms.lp --source sensors.log --why 'alarm(3)' --at 1590495357
+    \b shiq stream rules alarms.lp --source sensors.log shiq stream rules alarms.lp --source
+    kafka://HOST:9092/events --out alarms.jsonl --checkpoint state/ --follow shiq stream rules
+    alarms.lp --source sensors.log --why 'alarm(3)' --at 1590495357
 
-    Exit codes: 0 all was read and evaluated; 3 something was rejected or late; 4 a program that is
-    refused, a fault; 2.
+    Exit codes: 0 all was read and evaluated; 3 something was rejected or late; 4 a program that
+    is refused, a fault; 2.
     """
     from jobs.files import write_whole
     from jobs.text.rules import explained_text

@@ -1,5 +1,5 @@
-"""The command ``shiq evaluate``: runs an evaluation, writes it as JSON and as a page, and prints a
-short table.
+"""The command ``shiq evaluate``: runs an evaluation, writes it as JSON and as a page, and prints
+a short table.
 
 ``python -m jobs.evaluation.evaluate.command PAGE.html EVALUATION.json…`` makes one page of
 evaluations that were written earlier.

@@ -1,8 +1,8 @@
 """Answers side by side: where systems disagree, and which of them are known to be wrong.
 
 An answer is known to be wrong if it is not the one that follows from how the batch was made, or,
-for `consistent`, if a small
-conflict inside the batch and the base was found and HermiT confirmed it (consistency is antitone).
+for `consistent`, if a small conflict inside the batch and the base was found and HermiT
+confirmed it (consistency is antitone).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 from jobs.evaluation.evaluate.record import BASE, Run
 
-# : Called with a data set and a batch: whether a conflict in it was confirmed, and what there is to
-# say.
+#: Called with a data set and a batch: whether a conflict in it was confirmed, and what there is to
+#: say.
 Arbiter = Callable[[str, str], tuple[bool, str]]
 
 

@@ -1,9 +1,8 @@
 """The data sets of an evaluation, and the batches that are inserted into each.
 
 LUBM and UOBM come from the user's directory (the original ontologies, and data called L1.nt.gz,
-U1.nt.gz), or are generated; NPD
-comes from the user's directory. TBoxes are whole: nothing is trimmed, except in the variants that
-the published evaluation used.
+U1.nt.gz), or are generated; NPD comes from the user's directory. TBoxes are whole: nothing is
+trimmed, except in the variants that the published evaluation used.
 """
 
 from __future__ import annotations
@@ -43,9 +42,10 @@ class GivenBatch:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A TBox with data. ``about``: one sentence for readers; ``allow``: kinds of leftovers that do
-    not stand in the way;
-    ``expected``: the verdict on every batch, where the TBox alone decides it, and ``why``."""
+    """A TBox with data. ``about``: one sentence for readers; ``allow``: kinds of leftovers that
+    do not stand in the way; ``expected``: the verdict on every batch, where the TBox alone
+    decides it, and ``why``.
+    """
 
     name: str
     family: str
@@ -60,8 +60,8 @@ class Dataset:
 
 @dataclass(frozen=True)
 class BatchFile:
-    """Insertions as a file of N-Triples, and the base that they go into (a slice of the data goes
-    into the rest of it).
+    """Insertions as a file of N-Triples, and the base that they go into (a slice of the data
+    goes into the rest of it).
     """
 
     name: str

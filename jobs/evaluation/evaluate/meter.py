@@ -1,14 +1,13 @@
 """Runs a command with a time limit, and writes down what it and everything it started used.
 
 ``python -I meter.py REPORT SECONDS STDOUT STDERR COMMAND…`` (standard library only, so that this
-process stays small:
-Linux counts the memory of whoever starts a program into the program's peak).
+process stays small: Linux counts the memory of whoever starts a program into the program's
+peak).
 
-The report is JSON: code (of the command; negative for a signal), expired, wall_seconds, cpu_seconds
-(user and system, of all
-descendants), peak_mb (the largest resident set of one of them). Nothing is left running: at the
-limit, at a signal, at the end
-of this process's standard input, and when the command ends, whatever it started is killed.
+The report is JSON: code (of the command; negative for a signal), expired, wall_seconds,
+cpu_seconds (user and system, of all descendants), peak_mb (the largest resident set of one of
+them). Nothing is left running: at the limit, at a signal, at the end of this process's standard
+input, and when the command ends, whatever it started is killed.
 """
 
 from __future__ import annotations
@@ -74,9 +73,9 @@ def _adopt_orphans() -> None:
 
 
 def _wait(child: int, deadline: float, used: _Used, told_to_end: list[int]) -> tuple[int, bool]:
-    """The exit code of ``child``, and whether it was killed: at the deadline, by a signal to us, or
-    because nobody waits for us
-    any more."""
+    """The exit code of ``child``, and whether it was killed: at the deadline, by a signal to us,
+    or because nobody waits for us any more.
+    """
     expired = False
     pause = 0.001
     listening = [0]

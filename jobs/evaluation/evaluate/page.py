@@ -37,8 +37,8 @@ from jobs.evaluation.evaluate.plots import Bar, BarGroup, Series, bars, lines
 from jobs.evaluation.evaluate.record import BASE, OUTCOMES, Run, runs_of, what_users_get
 from jobs.pages import escaped, framed
 
-# : |A_add| / |A⁺| that the percentages of the published evaluation come to (5 % batches), by
-# family: lowest, highest, remark.
+#: |A_add| / |A⁺| that the percentages of the published evaluation come to (5 % batches), by family:
+#: lowest, highest, remark.
 PUBLISHED: Mapping[str, tuple[float, float, str]] = {
     "lubm": (2.4, 4.2, "LUBM"),
     "uobm": (13.0, 13.0, "UOBM, about"),

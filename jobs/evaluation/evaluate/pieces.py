@@ -53,8 +53,8 @@ def questions(runs: Iterable[Run]) -> list[tuple[str, str]]:
 
 
 def own_runs(runs: Iterable[Run], dataset: str, batch: str) -> list[Run]:
-    """Our runs on one question; an engine other than local only where it differs (all engines keep
-    the same).
+    """Our runs on one question; an engine other than local only where it differs (all engines
+    keep the same).
     """
     found = [r for r in runs if r.is_own and r.dataset == dataset and r.batch == batch]
     local = {r.criterion: r.add_set for r in found if r.engine == "local"}

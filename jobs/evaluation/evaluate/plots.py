@@ -28,9 +28,9 @@ svg polyline{{fill:none;stroke:var(--c);stroke-width:1.8}} .key{{background:var(
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar: ``value`` (None: none, ``note`` says why), ``shown`` beside it, ``colour`` an index;
-    ``rest`` is drawn before it,
-    fainter, so that the two add up."""
+    """A bar: ``value`` (None: none, ``note`` says why), ``shown`` beside it, ``colour`` an
+    index; ``rest`` is drawn before it, fainter, so that the two add up.
+    """
 
     label: str
     value: float | None
@@ -67,8 +67,8 @@ def bars(
     logarithmic: bool = False,
     width: int = 860,
 ) -> str:
-    """Horizontal bars, group by group; ``unit``: of the values; ``title``: for readers who do not
-    see the picture.
+    """Horizontal bars, group by group; ``unit``: of the values; ``title``: for readers who do
+    not see the picture.
     """
     shown = [group for group in groups if group.bars]
     values = [

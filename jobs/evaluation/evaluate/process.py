@@ -51,8 +51,8 @@ def own_path() -> str:
 def metered(
     command: Sequence[str], limit: float, folder: Path, environment: Mapping[str, str] | None = None
 ) -> MeterReading:
-    """Runs ``command`` for at most ``limit`` seconds, its output in files of ``folder``. Nothing of
-    it outlives the call.
+    """Runs ``command`` for at most ``limit`` seconds, its output in files of ``folder``. Nothing
+    of it outlives the call.
     """
     folder.mkdir(parents=True, exist_ok=True)
     report, out, err = (folder / name for name in ("meter.json", "stdout", "stderr"))

@@ -40,20 +40,15 @@ class Run:
     """One question to one system, in a process of its own.
 
     ``criterion``: of ours, None for peers, and where it was `AUTO`, ``used``: the one that this
-    was; ``engine``: of ours, or that
-    of a peer; ``batch``: its name, or `BASE`.
-    ``assertions``: |A|; ``insertions``: |A⁺ \\ A|; ``add_set``: |A_add|; ``pulled_in``,
-    ``modules``, ``shapes``: see
-    `shiq.result.Statistics`; None where it does not apply or is not known.
-    ``seconds``: wall time by stage; ``prepare_seconds``: what is done before a batch is known
-    (index; load and first check),
-    ``step_seconds``: from the batch to the answer (for a run from scratch: all of it);
-    ``prepare_cpu_seconds``,
-    ``step_cpu_seconds``: the same in CPU time; ``cpu_seconds``: user and system, all processes of
-    the run; ``peak_mb``:
-    MiB, the largest resident set among them.
-    ``expected``: the verdict that is known from how the data was made, or None; ``note``: reason,
-    error or remark.
+    was; ``engine``: of ours, or that of a peer; ``batch``: its name, or `BASE`. ``assertions``:
+    |A|; ``insertions``: |A⁺ \\ A|; ``add_set``: |A_add|; ``pulled_in``, ``modules``, ``shapes``:
+    see `shiq.result.Statistics`; None where it does not apply or is not known. ``seconds``: wall
+    time by stage; ``prepare_seconds``: what is done before a batch is known (index; load and
+    first check), ``step_seconds``: from the batch to the answer (for a run from scratch: all of
+    it); ``prepare_cpu_seconds``, ``step_cpu_seconds``: the same in CPU time; ``cpu_seconds``:
+    user and system, all processes of the run; ``peak_mb``: MiB, the largest resident set among
+    them. ``expected``: the verdict that is known from how the data was made, or None; ``note``:
+    reason, error or remark.
     """
 
     dataset: str
@@ -123,8 +118,8 @@ class Run:
 
 
 def what_users_get(run: Run) -> str:
-    """What a run measured, in words, if its criterion is the one that a check has unless another is
-    named; else "".
+    """What a run measured, in words, if its criterion is the one that a check has unless another
+    is named; else "".
     """
     return (
         f"what a check does unless it is told otherwise: the criterion {run.used} here"

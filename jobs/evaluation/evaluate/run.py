@@ -1,13 +1,11 @@
 """``shiq evaluate``: how much of the data a check looks at, how long it takes, and how other
 reasoners do on the same questions.
 
-Every run is a process of its own (`jobs.evaluation.evaluate.process`), one after the other. Ours: a
-store is built and certified
-for each base, then each batch is checked against it, with every criterion and engine. Peers: load,
-first check and batch in one
-process, or all of it from scratch. A run that reaches the limit or crashes is recorded as such, and
-the same system is not tried
-again on the same base, unless it crashed at the batch only.
+Every run is a process of its own (`jobs.evaluation.evaluate.process`), one after the other.
+Ours: a store is built and certified for each base, then each batch is checked against it, with
+every criterion and engine. Peers: load, first check and batch in one process, or all of it from
+scratch. A run that reaches the limit or crashes is recorded as such, and the same system is not
+tried again on the same base, unless it crashed at the batch only.
 """
 
 from __future__ import annotations
@@ -34,8 +32,8 @@ from shiq.errors import OperationalError, UsageError
 from shiq.reading import Reading
 from shiq.reasoner.installed import INCREMENTAL, PEERS, Absent, find
 
-# : The share of a run's limit by which a run of ours ends by itself, reading included, so that what
-# it knows by then is told.
+#: The share of a run's limit by which a run of ours ends by itself, reading included, so that what
+#: it knows by then is told.
 SHARE_OF_LIMIT = 0.9
 
 #: Called with what is being done, runs done, and runs in all as far as they are known.
@@ -45,9 +43,9 @@ Save = Callable[[dict[str, Any]], None]
 
 @dataclass
 class _Tried:
-    """What ended badly before, so that it is not tried again. A peer that dies at a batch, after it
-    checked the base, may live
-    with the next one."""
+    """What ended badly before, so that it is not tried again. A peer that dies at a batch, after
+    it checked the base, may live with the next one.
+    """
 
     failed: dict[tuple[object, ...], str] = field(default_factory=dict)
 
@@ -62,8 +60,8 @@ class _Tried:
 def evaluate(
     settings: Settings, progress: Progress | None = None, save: Save | None = None
 ) -> dict[str, Any]:
-    """Runs the evaluation; its JSON form. ``save`` is called with what there is after every batch,
-    since it may take hours.
+    """Runs the evaluation; its JSON form. ``save`` is called with what there is after every
+    batch, since it may take hours.
 
     Raises UsageError, OperationalError for what stands in the way of all of it.
     """
@@ -364,9 +362,7 @@ class _Evaluation:
     # --------------------------------------------------------------------------------
 
     def _arbitrate(self, name: str, batch_name: str) -> tuple[bool, str]:
-        """Whether HermiT confirms a conflict that we found in the batch, and what it consists
-        of.
-        """
+        """Whether HermiT confirms a conflict that we found in the batch, and what it consists of."""
         dataset, batch = self.datasets[name], self.batches[(name, batch_name)]
         self._say(dataset, batch, "asking who is right")
         store, _ = self._store(dataset, batch)
@@ -389,9 +385,8 @@ class _Evaluation:
 
 
 def believed(verdict: str, unread: int, allowed: Sequence[str]) -> str:
-    """What a peer's verdict is worth if it could not read so many lines: inconsistency is exact all
-    the same, consistency holds
-    only where such lines do not stand in our own way either.
+    """What a peer's verdict is worth if it could not read so many lines: inconsistency is exact
+    all the same, consistency holds only where such lines do not stand in our own way either.
 
     >>> believed("inconsistent", 3, ()), believed("consistent", 3, ()), believed("consistent", 3, ("malformed",))
     ('inconsistent', 'undetermined', 'consistent')
@@ -411,9 +406,7 @@ def document(
     settings: Settings,
     began: float,
 ) -> dict[str, Any]:
-    """The JSON form of an evaluation. Raises OperationalError where it does not fit its own
-    schema.
-    """
+    """The JSON form of an evaluation. Raises OperationalError where it does not fit its own schema."""
     made = {
         "schema_version": SCHEMA_VERSION,
         "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began)),

@@ -19,17 +19,16 @@ from shiq.reasoner.installed import PEERS
 
 #: Engines that are evaluated unless others are named, as far as they exist.
 DEFAULT_ENGINES = ("local", "memory", "spark")
-# : Bases up to this many assertions are put to the engine `memory`, whose dictionaries are rebuilt
-# by every process.
+#: Bases up to this many assertions are put to the engine `memory`, whose dictionaries are rebuilt
+#: by every process.
 MEMORY_ASSERTIONS = 200_000
 
 
 @dataclass(frozen=True)
 class Settings:
     """What to evaluate. ``limit``: seconds for a run; ``heap``: of a peer's JVM; ``slices``: how
-    many of the data's own slices;
-    ``variants``, ``batches``: regular expressions, found in the names of data sets and batches that
-    count; () for all.
+    many of the data's own slices; ``variants``, ``batches``: regular expressions, found in the
+    names of data sets and batches that count; () for all.
     """
 
     family: str

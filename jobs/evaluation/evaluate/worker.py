@@ -2,8 +2,7 @@
 ANSWER.json``.
 
 The task names an action: ``index`` (build and certify a store), ``check`` (a batch against a
-store), ``confirm`` (put a conflict
-of a batch, a handful of assertions and axioms, to HermiT).
+store), ``confirm`` (put a conflict of a batch, a handful of assertions and axioms, to HermiT).
 """
 
 from __future__ import annotations
@@ -46,8 +45,8 @@ def check(task: Mapping[str, Any]) -> dict[str, Any]:
 
 def confirm(task: Mapping[str, Any]) -> dict[str, Any]:
     """A conflict of the batch, and whether HermiT, given it alone, calls it inconsistent.
-    Consistency is antitone: if it is, then
-    so is everything that contains it."""
+    Consistency is antitone: if it is, then so is everything that contains it.
+    """
     from shiq.check import open_store
     from shiq.rdf import read_assertions, read_ontology
     from shiq.reasoner.hermit import HermitReasoner

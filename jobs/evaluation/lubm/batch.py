@@ -1,12 +1,10 @@
 """A consistent random insertion batch: 5 % of the data, half of it about fresh individuals.
 
-An assertion of the data is drawn evenly; its subject stays, or is replaced by a fresh individual of
-the same kind, and its object
-is exchanged for that of another assertion of the same predicate about the same kinds of things. A
-class is exchanged for one
-that goes with the kind. The result follows the data's own mix of predicates, and contradicts
-nothing: data/lubm/README.md has
-the argument.
+An assertion of the data is drawn evenly; its subject stays, or is replaced by a fresh individual
+of the same kind, and its object is exchanged for that of another assertion of the same predicate
+about the same kinds of things. A class is exchanged for one that goes with the kind. The result
+follows the data's own mix of predicates, and contradicts nothing: data/lubm/README.md has the
+argument.
 """
 
 from __future__ import annotations
@@ -41,10 +39,9 @@ _PUBLICATION = (
     "Specification",
     "TechnicalReport",
 )
-# : Classes that can be asserted of an individual of each kind, whatever else the data or a batch
-# says of it. UndergraduateStudent,
-# : GraduateCourse, Institute and VisitingProfessor stay with whom they are: the variant restricts
-# them.
+#: Classes that can be asserted of an individual of each kind, whatever else the data or a batch
+#: says of it. UndergraduateStudent, GraduateCourse, Institute and VisitingProfessor stay with whom
+#: they are: the variant restricts them.
 _CLASSES = {
     "FullProfessor": _FACULTY,
     "AssociateProfessor": _FACULTY,
@@ -61,8 +58,8 @@ _CLASSES = {
 }
 #: Classes that a fresh individual of a kind may have besides.
 _OWN = {kind: (kind, *classes) for kind, classes in _CLASSES.items()}
-# : Roles that the variant counts: a fresh subject of one is used once, so that no bound is ever
-# exceeded.
+#: Roles that the variant counts: a fresh subject of one is used once, so that no bound is ever
+#: exceeded.
 _COUNTED = frozenset(map(predicate, ("advisor", "headOf", "teacherOf", "teachingAssistantOf")))
 _KEPT = 256
 _ATTEMPTS = 8
@@ -81,8 +78,8 @@ def kind_of(term: str) -> str:
 
 
 class BatchDealer:
-    """Deals the batch department by department; remembers some objects of each predicate, never the
-    data.
+    """Deals the batch department by department; remembers some objects of each predicate, never
+    the data.
     """
 
     def __init__(self, rng: random.Random) -> None:

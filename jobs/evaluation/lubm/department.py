@@ -1,5 +1,5 @@
-"""One department of LUBM's data: its triples as N-Triples lines, and the individuals that a planted
-fault may build on.
+"""One department of LUBM's data: its triples as N-Triples lines, and the individuals that a
+planted fault may build on.
 """
 
 from __future__ import annotations
@@ -81,9 +81,7 @@ class Draws:
 
 @dataclass
 class Department:
-    """The triples of one department, and who is who in it; every term is written as in
-    N-Triples.
-    """
+    """The triples of one department, and who is who in it; every term is written as in N-Triples."""
 
     term: str
     university: str
@@ -124,8 +122,8 @@ class Universities:
 def department(
     number: int, university: int, draws: Draws, universities: Universities
 ) -> Department:
-    """The department of that number, drawn after the profile; the first one of a university brings
-    the university along.
+    """The department of that number, drawn after the profile; the first one of a university
+    brings the university along.
     """
     host = f"Department{number}.University{university}.edu"
     made = Department(f"<http://www.{host}>", university_term(university))

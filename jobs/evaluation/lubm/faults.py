@@ -1,12 +1,10 @@
 """Contradictions planted into an insertion batch, each known with all its minimal conflicts.
 
-A fault is a set X of insertions with (T, A ∪ X) inconsistent, where T is the disjointness variant
-and A the generated data, and
-(T, A ∪ Y) consistent for each proper subset Y. It speaks of individuals of its own (fresh ones, and
-old ones that nothing else in
-the batch mentions), so no insertion outside X can stand in for one inside: the minimal conflicts of
-the whole batch are the
-faults, and the culprits their union.
+A fault is a set X of insertions with (T, A ∪ X) inconsistent, where T is the disjointness
+variant and A the generated data, and (T, A ∪ Y) consistent for each proper subset Y. It speaks
+of individuals of its own (fresh ones, and old ones that nothing else in the batch mentions), so
+no insertion outside X can stand in for one inside: the minimal conflicts of the whole batch are
+the faults, and the culprits their union.
 """
 
 from __future__ import annotations
@@ -29,11 +27,10 @@ _VERBS = {"a": RDF_TYPE, "=": f"<{OWL}sameAs>", "≠": f"<{OWL}differentFrom>"}
 
 @dataclass(frozen=True)
 class Fault:
-    """``kind``: what it takes to see it: ``batch`` (the batch alone), ``base`` (one old assertion
-    or individual), ``chain`` (old
-    role assertions in a chain), ``identity``, ``cardinality``, ``data``. ``form``: its name in
-    `FORMS`. ``insertions``: lines of
-    N-Triples."""
+    """``kind``: what it takes to see it: ``batch`` (the batch alone), ``base`` (one old
+    assertion or individual), ``chain`` (old role assertions in a chain), ``identity``,
+    ``cardinality``, ``data``. ``form``: its name in `FORMS`. ``insertions``: lines of N-Triples.
+    """
 
     kind: str
     form: str
@@ -70,9 +67,9 @@ class _Cast:
         raise _Exhausted
 
 
-# : The forms by kind, each by name: which individuals are drawn, in this order (see `_Cast.draw`),
-# and what is said of them;
-#: "here" is the department. Faults go round the kinds, and within a kind round its forms.
+#: The forms by kind, each by name: which individuals are drawn, in this order (see `_Cast.draw`),
+#: and what is said of them; "here" is the department. Faults go round the kinds, and within a kind
+#: round its forms.
 FORMS: dict[str, dict[str, str]] = {
     # Visible in the batch alone.
     "batch": {
@@ -143,9 +140,7 @@ def _insertions(form: str, cast: _Cast) -> Iterator[str]:
 
 
 class Planting:
-    """Deals so many faults over so many departments, evenly. Raises UsageError if they do not
-    fit.
-    """
+    """Deals so many faults over so many departments, evenly. Raises UsageError if they do not fit."""
 
     def __init__(self, faults: int, departments: int, rng: random.Random) -> None:
         if not 0 <= faults <= PER_DEPARTMENT * departments:
@@ -160,8 +155,8 @@ class Planting:
         self._done = 0
 
     def plant(self, made: Department) -> tuple[tuple[Fault, ...], frozenset[str]]:
-        """The faults of the next department, and the old individuals that the rest of the batch has
-        to leave alone.
+        """The faults of the next department, and the old individuals that the rest of the batch
+        has to leave alone.
         """
         cast = _Cast(made, self._rng)
         first = self._numbers[self._done]
@@ -173,8 +168,8 @@ class Planting:
 
 
 def _fault(number: int, cast: _Cast) -> Fault:
-    """Fault number ``number``, of the form whose turn it is, or of the next one that the department
-    has individuals for.
+    """Fault number ``number``, of the form whose turn it is, or of the next one that the
+    department has individuals for.
     """
     kinds = list(FORMS)
     kind = kinds[number % len(kinds)]

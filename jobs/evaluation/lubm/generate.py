@@ -43,9 +43,7 @@ def plan(universities: int, seed: int) -> list[int]:
 
 
 def departments(universities: int, seed: int) -> Iterator[Department]:
-    """The data, department by department: every triple of it once, in the departments'
-    ``lines``.
-    """
+    """The data, department by department: every triple of it once, in the departments' ``lines``."""
     draws = Draws(random.Random(f"lubm data {seed}"))
     known = Universities(universities)
     for university, many in enumerate(plan(universities, seed)):
@@ -66,9 +64,8 @@ def generate(
     be.
 
     ``faults``: also write a batch of 5 % of the data with so many planted contradictions (0: a
-    clean batch); it implies the
-    variant of the TBox that ``disjointness`` asks for, since LUBM's own cannot be contradicted.
-    Raises UsageError for numbers out of range.
+    clean batch); it implies the variant of the TBox that ``disjointness`` asks for, since LUBM's
+    own cannot be contradicted. Raises UsageError for numbers out of range.
     """
     if universities < 1:
         raise UsageError(

@@ -1,12 +1,12 @@
 """LUBM's TBox as our own values, its disjointness variant, and both written as RDF/XML.
 
 The vocabulary is that of univ-bench.owl, so that data generated here fits either TBox, and the
-axioms say the same; what the
-file writes in the style of OWL 1 (`intersectionOf` on a named class) is an OWL 2 equivalence here.
+axioms say the same; what the file writes in the style of OWL 1 (`intersectionOf` on a named
+class) is an OWL 2 equivalence here.
 
-The *variant* adds axioms that can be contradicted (univ-bench has none). The data as generated is
-consistent with them, and so is
-the data with objects exchanged between assertions of one predicate: see data/lubm/README.md.
+The *variant* adds axioms that can be contradicted (univ-bench has none). The data as generated
+is consistent with them, and so is the data with objects exchanged between assertions of one
+predicate: see data/lubm/README.md.
 """
 
 from __future__ import annotations
@@ -166,8 +166,8 @@ def _univ_bench() -> Iterator[str]:
 
 
 def lubm_tbox(disjointness: bool = False) -> owl.TBox:
-    """LUBM's TBox: 43 classes, 25 object and 7 data properties; or its variant with disjointness,
-    identity and cardinality.
+    """LUBM's TBox: 43 classes, 25 object and 7 data properties; or its variant with
+    disjointness, identity and cardinality.
     """
     signature = owl.Signature(
         classes=frozenset(NAMESPACE + name for name in _SUPERCLASSES),

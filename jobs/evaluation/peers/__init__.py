@@ -2,6 +2,5 @@
 installed.
 
 Pellet and Openllet check the base and then, incrementally, the batch; HermiT and Konclude check
-base and batch together, from
-scratch.
+base and batch together, from scratch.
 """

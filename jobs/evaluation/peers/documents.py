@@ -22,8 +22,8 @@ _TYPE, _SAME, _DIFFERENT = f"<{RDF}type>", f"<{OWL}sameAs>", f"<{OWL}differentFr
 def write_document(target: Path, ontology: Reading, triples: Iterable[Path]) -> int:
     """Writes the TBox and assertions of ``ontology`` and the N-Triples files to ``target``.
 
-    Returns how many lines were left out: no triples, or with a predicate that the ontology does not
-    know.
+    Returns how many lines were left out: no triples, or with a predicate that the ontology does
+    not know.
     """
     signature = ontology.tbox.signature
     object_properties = frozenset(f"<{iri}>" for iri in signature.object_properties)

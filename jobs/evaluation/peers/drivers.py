@@ -1,8 +1,7 @@
 """What a peer is asked, as a command, and what its output says.
 
 An answer counts only if the peer is seen to have read and checked everything: Konclude, for one,
-calls a file that it cannot find
-consistent, with exit code 0.
+calls a file that it cannot find consistent, with exit code 0.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ _KONCLUDE_ERROR = re.compile(r"^\{error\} \S+ >> (.*)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class PeerQuestion:
-    """TBox, base and batch as files; ``document``: all of it in functional syntax, for a peer that
-    reads nothing else.
+    """TBox, base and batch as files; ``document``: all of it in functional syntax, for a peer
+    that reads nothing else.
     """
 
     tbox: Path
@@ -36,10 +35,9 @@ class PeerQuestion:
 
 @dataclass(frozen=True)
 class PeerVerdicts:
-    """What a peer's output says: the verdicts on the base (if it was checked by itself) and on base
-    and batch, "" where none was
-    reached; wall and CPU seconds by stage; how many assertions it read, and how many lines it could
-    not.
+    """What a peer's output says: the verdicts on the base (if it was checked by itself) and on
+    base and batch, "" where none was reached; wall and CPU seconds by stage; how many assertions
+    it read, and how many lines it could not.
     """
 
     verdict: str = ""

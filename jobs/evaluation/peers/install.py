@@ -1,12 +1,10 @@
-"""Installs the peers, on request: ``python -m jobs.evaluation.peers.install [--accept-agpl] [--home
-DIR] [PEER…]``.
+"""Installs the peers, on request: ``python -m jobs.evaluation.peers.install [--accept-agpl]
+[--home DIR] [PEER…]``.
 
-The jars in ``jars.txt`` (group:artifact:version and SHA-256) come from Maven Central, or from the
-repository that $SHIQ_MAVEN or
-a mirror in the user's Maven settings names; each is checked before it is used. Drivers are compiled
-against them, so a JDK is
-needed. Pellet and Openllet are under the AGPL: they are left out unless ``--accept-agpl`` says that
-this is all right. The peer
+The jars in ``jars.txt`` (group:artifact:version and SHA-256) come from Maven Central, or from
+the repository that $SHIQ_MAVEN or a mirror in the user's Maven settings names; each is checked
+before it is used. Drivers are compiled against them, so a JDK is needed. Pellet and Openllet are
+under the AGPL: they are left out unless ``--accept-agpl`` says that this is all right. The peer
 ``miners``, itemset miners in Python, gets an environment of its own.
 """
 
@@ -86,8 +84,8 @@ def _listed(text: str) -> Iterator[tuple[str, Jar]]:
 
 
 def repository(settings: Path | None = None) -> str:
-    """The Maven repository to ask: $SHIQ_MAVEN, a mirror of Central in Maven's settings, or Central
-    itself.
+    """The Maven repository to ask: $SHIQ_MAVEN, a mirror of Central in Maven's settings, or
+    Central itself.
     """
     named = os.environ.get(MAVEN_SETTING)
     if named:
@@ -113,8 +111,8 @@ def install(peer: Peer, folder: Path, source: str) -> None:
     """Fetches the jars of ``peer`` that are not there yet from the repository ``source``, and
     compiles the driver.
 
-    Raises OperationalError for a file that does not come or is not the one that it should be, and
-    where there is no JDK.
+    Raises OperationalError for a file that does not come or is not the one that it should be,
+    and where there is no JDK.
     """
     compiler = shutil.which("javac")
     if compiler is None:

@@ -2,9 +2,8 @@
 readings, of any size.
 
 The ontology is the worked example of enrichment (docs/ENRICHMENT.md) in the names of SOSA. Which
-sensor hangs where is in SQLite,
-what a room is used for in JSON, the readings in JSON lines; an RML mapping makes RDF of all three.
-A function of the numbers.
+sensor hangs where is in SQLite, what a room is used for in JSON, the readings in JSON lines; an
+RML mapping makes RDF of all three. A function of the numbers.
 """
 
 from __future__ import annotations
@@ -108,9 +107,7 @@ def functions(rooms: int) -> dict[str, str]:
 
 
 def readings(rooms: int, events: int, seed: int = 0) -> Iterator[dict[str, Any]]:
-    """Readings of sensors in turn, one a minute and sensor: mostly of fresh air, sometimes of
-    used.
-    """
+    """Readings of sensors in turn, one a minute and sensor: mostly of fresh air, sometimes of used."""
     rng = random.Random(f"building {seed}")
     for n in range(events):
         value = rng.choice(

@@ -1,5 +1,5 @@
-"""Content Caching: which strategy a cache should follow, by how popular contents were lately; with
-what is asked for, by content.
+"""Content Caching: which strategy a cache should follow, by how popular contents were lately;
+with what is asked for, by content.
 
 The published program looks at one parameter; here each point also brings requests for many
 contents.

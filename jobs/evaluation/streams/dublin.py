@@ -2,11 +2,9 @@
 strength is known.
 
 Rates and sizes are those of the source (SPEC 5), at 300 roads; all streams share a clock of 40
-seconds, and slow ones hold their
-state. Big events and serious collisions jam the roads next to theirs, rain the main streets of its
-district; rain stops to do so
-half-way. ``planted.json`` has the causes as `shiq stream discover --rules` takes them, each with
-its probability.
+seconds, and slow ones hold their state. Big events and serious collisions jam the roads next to
+theirs, rain the main streets of its district; rain stops to do so half-way. ``planted.json`` has
+the causes as `shiq stream discover --rules` takes them, each with its probability.
 """
 
 from __future__ import annotations
@@ -36,8 +34,8 @@ CAUSES, _ELSE = {"event": 0.9, "collision": 0.95, "rain": 0.85}, 0.04
 
 @dataclass
 class Traffic:
-    """What is so at each snapshot; ``faults``: the snapshots that contradict T. Slow streams change
-    at their own rates.
+    """What is so at each snapshot; ``faults``: the snapshots that contradict T. Slow streams
+    change at their own rates.
     """
 
     city: City

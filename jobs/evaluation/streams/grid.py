@@ -1,10 +1,9 @@
-"""The photo-voltaic grid: which panels still reach the central one, from what each delivered lately
-(SPEC 004, example 5).
+"""The photo-voltaic grid: which panels still reach the central one, from what each delivered
+lately (SPEC 004, example 5).
 
-Links as published (each pair of panels with probability 0.075: 11,970 links of 20², 60,682 of 30²),
-where all that works is
-reached in a few steps, or between panels at most four steps apart, where paths are long. Published
-panels never fail.
+Links as published (each pair of panels with probability 0.075: 11,970 links of 20², 60,682 of
+30²), where all that works is reached in a few steps, or between panels at most four steps apart,
+where paths are long. Published panels never fail.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ alert :- not regularFunctioning.
 callMaintenance :- alert always in [5].
 energyThreshold(10).
 """
-# : How far apart linked panels are at most, where links are near; the share of pairs, where they
-# are anywhere.
+#: How far apart linked panels are at most, where links are near; the share of pairs, where they are
+#: anywhere.
 STEPS, SHARE = 4, 0.075
 #: How many points a panel that fails delivers nothing; windows of five points forgive four.
 DOWN = 6

@@ -1,10 +1,8 @@
 """Heavy Join: pairs that meet within a window (SPEC 004, section 5).
 
-Published, it alternates two fixed sets of facts that join on one value only: half as many results
-as facts at the first point,
-then as many as facts. Dense, the facts are random pairs over few values, so that nearly all pairs
-meet, and other ones at each
-point.
+Published, it alternates two fixed sets of facts that join on one value only: half as many
+results as facts at the first point, then as many as facts. Dense, the facts are random pairs
+over few values, so that nearly all pairs meet, and other ones at each point.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 `generate` writes into a directory
 
 * ``tbox.owl``: LUBM's TBox with disjoint classes;
-* ``events.jsonl``: events of a few triples each, out of order by at most the lateness; the same for
-  the same arguments;
+* ``events.jsonl``: events of a few triples each, out of order by at most the lateness; the same
+  for the same arguments;
 * ``faults.json``: who is of two disjoint classes: the individual, the classes, and when each is
   said.
 """
@@ -33,9 +33,9 @@ _LEAST = 50_000
 
 @dataclass(frozen=True)
 class StreamRecipe:
-    """``triples`` in all, so many ``per_event``, and so many events ``per_point`` of time, out of
-    order by up to ``lateness``
-    points; ``faults`` planted contradictions; each from ``seed``."""
+    """``triples`` in all, so many ``per_event``, and so many events ``per_point`` of time, out
+    of order by up to ``lateness`` points; ``faults`` planted contradictions; each from ``seed``.
+    """
 
     triples: int = 100_000
     per_event: int = 5

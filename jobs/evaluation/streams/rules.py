@@ -1,7 +1,7 @@
 """Programs of stream rules with a stream, as generators make them: the same for the same seed.
 
-``program.lp`` and ``stream.log`` (a line a point: time, then atoms), or rows in columns, for whom
-texts would cost most.
+``program.lp`` and ``stream.log`` (a line a point: time, then atoms), or rows in columns, for
+whom texts would cost most.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ PointRows: TypeAlias = Mapping[str, tuple[Column, ...]]
 
 @dataclass(frozen=True)
 class GeneratedRules:
-    """Rules with their facts, and the rows of each point from 0 on. ``letter``: stands before each
-    number in texts.
+    """Rules with their facts, and the rows of each point from 0 on. ``letter``: stands before
+    each number in texts.
     """
 
     rules: str

@@ -3,13 +3,13 @@ reference data.
 
 `generate` writes into a directory
 
-* ``tbox.owl``: UOBM's TBox without nominals, and the subjects and interests that its file names, as
-  RDF/XML;
+* ``tbox.owl``: UOBM's TBox without nominals, and the subjects and interests that its file names,
+  as RDF/XML;
 * ``abox.nt.gz``: the data, distinct N-Triples, the same bytes for the same arguments.
 
 All sizes are drawn first, so that people and courses of one department can be linked to those of
-any other, in any university;
-then it keeps the lines of one department at a time. The recipe is told in data/uobm/README.md.
+any other, in any university; then it keeps the lines of one department at a time. The recipe is
+told in data/uobm/README.md.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def plan(universities: int, seed: int) -> list[UniversityPlan]:
 
 
 def parts(plans: list[UniversityPlan], seed: int, *, misspelt: bool = False) -> Iterator[list[str]]:
-    """The data as N-Triples lines, each triple once: every university with its colleges, then its
-    departments one by one.
+    """The data as N-Triples lines, each triple once: every university with its colleges, then
+    its departments one by one.
     """
     rng = random.Random(f"uobm data {seed}")
     writer = Writer(UobmWorld(plans, rng), len(plans), rng, misspelt)
@@ -67,8 +67,8 @@ def generate(
     be.
 
     ``misspelt``: journal articles are in the class that the original generator writes,
-    JournalArtical, which no TBox of UOBM
-    knows; else in JournalArticle. Raises UsageError for numbers out of range.
+    JournalArtical, which no TBox of UOBM knows; else in JournalArticle. Raises UsageError for
+    numbers out of range.
     """
     if universities < 1:
         raise UsageError(

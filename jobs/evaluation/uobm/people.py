@@ -18,8 +18,8 @@ from jobs.evaluation.uobm.profile import (
     UniversityPlan,
 )
 
-# : The kinds of people of a department as their IRIs name them, in the order in which they are
-# numbered.
+#: The kinds of people of a department as their IRIs name them, in the order in which they are
+#: numbered.
 KINDS = (
     "UndergraduateStudent",
     "GraduateStudent",
@@ -29,8 +29,8 @@ KINDS = (
     "other_staff",
 )
 _FACULTY_END = 2 + len(FACULTY)
-# : The circles that friends are picked in: from one kind up to before another; other staff and
-# women's colleges have none.
+#: The circles that friends are picked in: from one kind up to before another; other staff and
+#: women's colleges have none.
 STUDENTS, PROFESSORS, STAFF, EVERYBODY = (
     (0, 2),
     (2, _FACULTY_END),

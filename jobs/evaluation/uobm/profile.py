@@ -1,10 +1,9 @@
-"""UOBM's profile: how many of everything, and the sizes of all universities, drawn before any data
-is.
+"""UOBM's profile: how many of everything, and the sizes of all universities, drawn before any
+data is.
 
 The numbers are those measured in the usual reference data of one university, 19 departments:
-data/uobm/README.md has the table. A
-pair is a range, drawn from evenly; a longer tuple is a deck of cards that stand for the measured
-shares.
+data/uobm/README.md has the table. A pair is a range, drawn from evenly; a longer tuple is a deck
+of cards that stand for the measured shares.
 """
 
 from __future__ import annotations
@@ -49,8 +48,8 @@ GRADUATE_COURSES = (1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 3, 3)
 #: One course in so many is also said to be taught by somebody under another name.
 RENAMED = 87
 
-# : Publications of a member of the faculty: a base by rank, and as many more as a card says; those
-# of a graduate.
+#: Publications of a member of the faculty: a base by rank, and as many more as a card says; those
+#: of a graduate.
 PUBLICATIONS = {
     "FullProfessor": 12,
     "AssociateProfessor": 8,
@@ -68,21 +67,20 @@ GENRES = (*_GENRES * 7, "Book")
 
 UNDERGRADUATE_TAKES = (2, 4)
 GRADUATE_TAKES = (2, 3)
-# : Shares of the courses taken: graduate courses among those of undergraduates; courses of some
-# department anywhere.
+#: Shares of the courses taken: graduate courses among those of undergraduates; courses of some
+#: department anywhere.
 GRADUATE_LEVEL = 1 / 10
 ELSEWHERE = 1 / 6
 #: One undergraduate in so many has an advisor; every graduate has.
 ADVISED = 6
-# : One member of the faculty in so many works for the department, the others are members of it;
-# clerical staff the other way.
+#: One member of the faculty in so many works for the department, the others are members of it;
+#: clerical staff the other way.
 WORKING = 3
 #: Degrees come from so many times the universities that there is data of.
 DEGREES = 5
 
-# : Friends that one person names. Half of them are anywhere, in a department or women's college of
-# any university; by
-#: four fifths, faculty, students and staff keep to their own circle.
+#: Friends that one person names. Half of them are anywhere, in a department or women's college of
+#: any university; by four fifths, faculty, students and staff keep to their own circle.
 FRIENDS = (0, 5)
 FRIENDS_ANYWHERE = 0.5
 IN_CIRCLE = 0.8
@@ -110,9 +108,9 @@ FANS = (
 
 @dataclass(frozen=True, slots=True)
 class DepartmentPlan:
-    """The sizes of a department. ``faculty`` is by rank, in the order of `FACULTY`; ``courses`` and
-    ``graduate_courses`` say how
-    many each member of the faculty teaches."""
+    """The sizes of a department. ``faculty`` is by rank, in the order of `FACULTY`; ``courses``
+    and ``graduate_courses`` say how many each member of the faculty teaches.
+    """
 
     number: int
     university: int
@@ -133,8 +131,8 @@ class DepartmentPlan:
 
 @dataclass(frozen=True, slots=True)
 class UniversityPlan:
-    """The sizes of a university. ``women``: students of its women's college, which is College0; 0
-    if it has none.
+    """The sizes of a university. ``women``: students of its women's college, which is College0;
+    0 if it has none.
     """
 
     number: int

@@ -2,11 +2,9 @@
 individuals that its file names.
 
 The vocabulary is that of univ-bench-dl.owl, misspelt names included (``Insterest``,
-``Petroleuml_EngineeringClass``), so that
-data generated here fits either TBox, and the axioms say the same. Of 112 classes only two are
-disjoint, Man and Woman: a
-contradiction is a man who is a woman, most often because an (inverse) functional role makes two
-people one.
+``Petroleuml_EngineeringClass``), so that data generated here fits either TBox, and the axioms
+say the same. Of 112 classes only two are disjoint, Man and Woman: a contradiction is a man who
+is a woman, most often because an (inverse) functional role makes two people one.
 
 >>> len(uobm_tbox().axioms), len(uobm_tbox().signature.classes)
 (191, 112)
@@ -21,8 +19,8 @@ from shiq import model as owl
 
 NAMESPACE = "http://semantics.crl.ibm.com/univ-bench-dl.owl#"
 
-# : What students major in, by the class of such subjects: each has a class of its own, the
-# individual X is an XClass.
+#: What students major in, by the class of such subjects: each has a class of its own, the
+#: individual X is an XClass.
 SUBJECTS = {
     "Engineering": (
         *(

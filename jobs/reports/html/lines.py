@@ -1,6 +1,4 @@
-"""What a gate set aside or kept beside, what becomes one and the same, and what was not
-understood.
-"""
+"""What a gate set aside or kept beside, what becomes one and the same, and what was not understood."""
 
 from __future__ import annotations
 
@@ -87,9 +85,9 @@ def identities(report: Report) -> str:
 
 
 def _leftover(left: Leftovers) -> str:
-    """A row. Names are the ends of their IRIs, as they are spelt: a label would hide a slip in the
-    spelling. What is
-    malformed stands as it is."""
+    """A row. Names are the ends of their IRIs, as they are spelt: a label would hide a slip in
+    the spelling. What is malformed stands as it is.
+    """
     names = Labels(terms=iris_in(f"{left.message} {left.hint} {left.text}"))
     line = (
         f"<code>{escaped(short(left.text))}</code>"

@@ -1,5 +1,5 @@
-"""The looks of a report's page, beside `jobs.pages.STYLE`, and its only script: finding, unfolding,
-and unfolding for paper.
+"""The looks of a report's page, beside `jobs.pages.STYLE`, and its only script: finding,
+unfolding, and unfolding for paper.
 
 Without the script everything can be read.
 """

@@ -1,3 +1,1 @@
-"""The store of a knowledge base, built on Spark from raw triples: `build.build`,
-`indexing.index`.
-"""
+"""The store of a knowledge base, built on Spark from raw triples: `build.build`, `indexing.index`."""

@@ -1,17 +1,14 @@
 """Building a store on Spark: the driver of the steps.
 
-    lines -> chunks of assertions => dictionary => ranks in chunks => rows by range of ids -> table
-    files -> told literals
-    -> model of A, or else merge classes -> certificate
+    lines -> chunks of assertions => dictionary => ranks in chunks => rows by range of ids ->
+    table files -> told literals -> model of A, or else merge classes -> certificate
 
 An arrow => is a shuffle of Spark's; between steps, chunks and ranges lie at the place of the store.
 
 Nothing that scales with A is collected: the driver holds counts, names, signatures, and what is
-rare: OWL vocabulary among the
-assertions (sameAs, differentFrom, complex and negative assertions), the members of elements that
-are equal for certain, and the
-merge classes that have several elements: of the model, or, where there is none, of told, which may
-be many.
+rare: OWL vocabulary among the assertions (sameAs, differentFrom, complex and negative
+assertions), the members of elements that are equal for certain, and the merge classes that have
+several elements: of the model, or, where there is none, of told, which may be many.
 """
 
 from __future__ import annotations
@@ -83,15 +80,13 @@ from simplify import simplify
 
 @dataclass(frozen=True)
 class BuildSettings:
-    """How to build. ``width``, ``near``: see `jobs.store.numbering`, whose values they have but in
-    tests; ``finish``: see
-    `jobs.spark.building.clustering`; ``chunk_bytes``: of text in a task.
-    ``aside``: whether ill-typed data assertions are left out, and reported; ``catalog``: of what
-    only the driver can read;
-    ``completes``: whether to certify by a model that the store keeps
-    (`jobs.spark.building.completion`); ``names_open``: whether
-    the individuals of undecided modules are told. The rest as in
-    `jobs.checking.options.Options`."""
+    """How to build. ``width``, ``near``: see `jobs.store.numbering`, whose values they have but
+    in tests; ``finish``: see `jobs.spark.building.clustering`; ``chunk_bytes``: of text in a
+    task. ``aside``: whether ill-typed data assertions are left out, and reported; ``catalog``:
+    of what only the driver can read; ``completes``: whether to certify by a model that the store
+    keeps (`jobs.spark.building.completion`); ``names_open``: whether the individuals of
+    undecided modules are told. The rest as in `jobs.checking.options.Options`.
+    """
 
     width: int = RANGE
     near: int = NEAR
@@ -112,8 +107,8 @@ class BuildSettings:
 @dataclass
 class BuiltStore:
     """What was built: how it was read, by what tasks open it, what is known of it, how many
-    assertions, whether the store keeps
-    the model that certified it, and wall seconds by stage."""
+    assertions, whether the store keeps the model that certified it, and wall seconds by stage.
+    """
 
     read: Chunks
     indexed: IndexedStore
@@ -143,16 +138,14 @@ def build(
     taken: Mapping[str, int] = MappingProxyType({}),
     place: Replacement | None = None,
 ) -> BuiltStore:
-    """Builds the store of the TBox of ``ontology`` with the assertions of it and of ``sources`` at
-    ``store``, and certifies it.
-    What is ``gone`` of them is left out, and kept beside as ``asides``. ``taken``: see
-    `jobs.store.manifest.TAKEN`;
-    ``place``: what was found at ``store`` before, which has to be there still.
+    """Builds the store of the TBox of ``ontology`` with the assertions of it and of ``sources``
+    at ``store``, and certifies it. What is ``gone`` of them is left out, and kept beside as
+    ``asides``. ``taken``: see `jobs.store.manifest.TAKEN`; ``place``: what was found at
+    ``store`` before, which has to be there still.
 
-    The store is the one that `jobs.store.upkeep.build.write_store` writes for the same assertions,
-    but for how rows are cut into
-    files. All executors have to see ``store`` and ``sources`` under these names, and no other
-    folder.
+    The store is the one that `jobs.store.upkeep.build.write_store` writes for the same
+    assertions, but for how rows are cut into files. All executors have to see ``store`` and
+    ``sources`` under these names, and no other folder.
 
     Raises: InputError, UsageError, StoreError, OperationalError.
     """
@@ -296,8 +289,8 @@ class _Build:
     def _numbered(
         self, ranges: Ranges, dictionary: Dictionary, chunks: Sequence[Numbered]
     ) -> Ranges:
-        """The numbering that `jobs.store.numbering.local_rank` chooses: by term, or clustered where
-        that is nearer.
+        """The numbering that `jobs.store.numbering.local_rank` chooses: by term, or clustered
+        where that is nearer.
         """
         hubs = merge_edges(self.session, ranges, chunks)
         near = nearness_of(self.session, ranges, hubs)
@@ -430,9 +423,7 @@ def _counts(written: Sequence[WrittenTables], rare: _Rare) -> AssertionCounts:
 
 
 def _extra(names: Mapping[int, Sequence[str]], counts: AssertionCounts, rare: _Rare) -> Extra:
-    """What A's vocabulary adds to the TBox, in the order of
-    `abox_ops.index.columns.build_index`.
-    """
+    """What A's vocabulary adds to the TBox, in the order of `abox_ops.index.columns.build_index`."""
     by_node = rare.tables()["complex"]["ordinal"].tolist()
     complex_ = [rare.complex[i] for i in dict.fromkeys(by_node)]
     known = Names(Interner(names[KIND_CLASS]))

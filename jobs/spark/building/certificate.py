@@ -1,16 +1,12 @@
 """Certifying A by itself: the modules of A under T, with all of A inserted into nothing (THEORY,
-"Modules" and "Beyond SHIQ(D),
-at no loss"), by shape.
+"Modules" and "Beyond SHIQ(D), at no loss"), by shape.
 
-Most elements keep no role assertion and no data: their module is their label, and ranges only count
-labels. The others are
-joined into components, range by range: a component is named by its least element, and the name
-travels in rounds to the ranges
-next to it. The range of a component's name gathers the component, makes its module with the code of
-the engine `local`, and
+Most elements keep no role assertion and no data: their module is their label, and ranges only
+count labels. The others are joined into components, range by range: a component is named by its
+least element, and the name travels in rounds to the ranges next to it. The range of a
+component's name gathers the component, makes its module with the code of the engine `local`, and
 tells the shapes; each distinct shape is decided once, the shapes spread over the executors, each
-task with a reasoner of its
-own.
+task with a reasoner of its own.
 """
 
 from __future__ import annotations
@@ -52,12 +48,11 @@ from shiq.verdict import Verdict
 
 @dataclass
 class CertificateFigures:
-    """What is known of (T, A): how many elements told literals alone refute, and modules a reasoner
-    does; why some are open;
-    ``contradictory``: individuals of such elements and modules, ``limit`` of them at most.
-    ``kept``: role and data assertions in
-    modules; ``drawn``: shapes for an audit, if one is asked for; ``open``: individuals of undecided
-    modules, if asked for.
+    """What is known of (T, A): how many elements told literals alone refute, and modules a
+    reasoner does; why some are open; ``contradictory``: individuals of such elements and
+    modules, ``limit`` of them at most. ``kept``: role and data assertions in modules; ``drawn``:
+    shapes for an audit, if one is asked for; ``open``: individuals of undecided modules, if
+    asked for.
     """
 
     contradictory: list[tuple[str, ...]] = field(default_factory=list)
@@ -90,8 +85,8 @@ def certify(
     limit: int,
     names_open: bool = False,
 ) -> CertificateFigures:
-    """Decides (T, A) for the store that ``indexed`` names. ``names_open``: tells the individuals of
-    undecided modules too.
+    """Decides (T, A) for the store that ``indexed`` names. ``names_open``: tells the individuals
+    of undecided modules too.
     """
     count = range(len(ranges))
     surveys = run(
@@ -208,9 +203,10 @@ def _survey(
     limit: int,
     labels: frozenset[Label | None] = frozenset(),
 ) -> _Survey:
-    """What the elements of range ``i`` keep: leaves the ``open`` ones (those with a module of more
-    than a label) and their kept
-    role assertions. ``labels``: asks for individuals alone with one of these instead."""
+    """What the elements of range ``i`` keep: leaves the ``open`` ones (those with a module of
+    more than a label) and their kept role assertions. ``labels``: asks for individuals alone
+    with one of these instead.
+    """
     base, index, roles = indexed.opened()
     told = _told(base, index, roles)
     graph, table = told.graph, index.calculus.table

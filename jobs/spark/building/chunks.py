@@ -1,12 +1,9 @@
 """From files and tables to chunks of assertions: each a range of a source (`shiq.rdf.ranges`),
-judged by the TBox's vocabulary in
-one task.
+judged by the TBox's vocabulary in one task.
 
 A chunk is a few ten megabytes of whole lines. What speaks of other triples (OWL vocabulary among
-assertions) goes to the driver,
-and the assertions on named classes and properties stay with the chunk, in numbers of its own.
-Packed files are unpacked first,
-each by one task.
+assertions) goes to the driver, and the assertions on named classes and properties stay with the
+chunk, in numbers of its own. Packed files are unpacked first, each by one task.
 """
 
 from __future__ import annotations
@@ -54,9 +51,9 @@ SAMPLES = 200
 
 @dataclass
 class ChunkSummary:
-    """What the driver is told of the assertions of a chunk: names by kind, how many terms, some of
-    the terms;
-    ``left_out``: the parts that there are of what became none."""
+    """What the driver is told of the assertions of a chunk: names by kind, how many terms, some
+    of the terms; ``left_out``: the parts that there are of what became none.
+    """
 
     names: dict[int, list[str]] = field(default_factory=dict)
     terms: int = 0
@@ -89,8 +86,7 @@ def cut(
     size: int = CHUNK_BYTES,
 ) -> tuple[list[Range | RangeFile], dict[str, tuple[Leftover, ...]]]:
     """The ranges of ``sources`` (each with the scope of its blank nodes), about ``size`` bytes
-    each; by scope, the leftovers for
-    files of tables that are not read.
+    each; by scope, the leftovers for files of tables that are not read.
 
     Raises: InputError for an archive that is broken, and for a table without s, p and o.
     """
@@ -203,9 +199,9 @@ def read_chunk(
     root: Scratch,
     gone: Collection[Assertion] = (),
 ) -> tuple[RangeReport, ChunkSummary]:
-    """Reads a range, leaves its assertions below ``root`` but for those that are ``gone``, and what
-    is left out, and tells what
-    the driver has to know of it."""
+    """Reads a range, leaves its assertions below ``root`` but for those that are ``gone``, and
+    what is left out, and tells what the driver has to know of it.
+    """
     number, cut_ = chunk
     part = cut_.here() if isinstance(cut_, RangeFile) else cut_
     report = RangeReport(part.source, part.scope, number)

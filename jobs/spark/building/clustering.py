@@ -1,15 +1,13 @@
-"""The clustered numbering of `jobs.store.numbering`, level by level, for an ABox whose terms do not
-tell what belongs together.
+"""The clustered numbering of `jobs.store.numbering`, level by level, for an ABox whose terms do
+not tell what belongs together.
 
-A level is a set of clusters, numbered from 0, with their ties, in parts. A round joins each cluster
-with its closest neighbour:
-choose, follow the choices to their ends (twice as far each time), rename, and gather by the new
-numbers. A part opens its own
-files alone, and asks others for what it needs of them (`exchange.look_up`). As soon as the ties
-that are left fit one task, it
-does the remaining rounds with the numpy code. Then positions are handed down, from the clusters of
-the last level to the
-individuals. All numbers, and all ties in closeness, are those of `clustered_rank`.
+A level is a set of clusters, numbered from 0, with their ties, in parts. A round joins each
+cluster with its closest neighbour: choose, follow the choices to their ends (twice as far each
+time), rename, and gather by the new numbers. A part opens its own files alone, and asks others
+for what it needs of them (`exchange.look_up`). As soon as the ties that are left fit one task,
+it does the remaining rounds with the numpy code. Then positions are handed down, from the
+clusters of the last level to the individuals. All numbers, and all ties in closeness, are those
+of `clustered_rank`.
 """
 
 from __future__ import annotations
@@ -53,8 +51,8 @@ def renumber(
     nearness: float,
     finish: int = FINISH,
 ) -> Ranges:
-    """``ranges`` with the clustered numbering, if it is nearer than the present one (by term), and
-    its half-edges merged.
+    """``ranges`` with the clustered numbering, if it is nearer than the present one (by term),
+    and its half-edges merged.
     """
     clustered = replace(ranges, renumbered=True)
     _cluster(session, ranges, dictionary, finish)
@@ -82,8 +80,8 @@ def new_ranks(ranges: Ranges, ranks: Ints) -> Ints:
 @dataclass(frozen=True)
 class _Level:
     """Clusters 0 … count-1 in parts of ``width``; below ``folder``, ``I/ties`` has here, there,
-    weight of part I and
-    ``I/sizes`` the sizes."""
+    weight of part I and ``I/sizes`` the sizes.
+    """
 
     folder: Scratch
     number: int
@@ -127,8 +125,8 @@ class _Level:
 
 def _cluster(session: SparkSession, ranges: Ranges, dictionary: Dictionary, finish: int) -> None:
     """Writes the clustered rank of every individual (``clusters/new``), by which neighbours lie
-    close together, and the
-    individual of every clustered rank."""
+    close together, and the individual of every clustered rank.
+    """
     folder = ranges.scratch / "clusters"
     level = _start(session, ranges, dictionary, folder)
     levels = [level]
@@ -312,8 +310,8 @@ def _choose(i: int, size_of: Callable[[Ints], Ints], *, level: _Level) -> None:
 
 def _step(i: int, target_of: Callable[[Ints], Ints], *, level: _Level) -> int:
     """Where the choice of each cluster of part ``i`` leads; how many are ends. Choices form no
-    cycle but of two, of which the
-    lesser is the end."""
+    cycle but of two, of which the lesser is the end.
+    """
     own, target = np.arange(*level.bounds(i), dtype=np.int64), level.column(i, "targets")
     end = np.where((target_of(target) == own) & (target > own), own, target)
     save(level.path / i / "ends-0", {"end": end})
@@ -397,8 +395,8 @@ def _collect(i: int, received: Received, *, level: _Level) -> int:
 
 
 def _finish(level: _Level, *, rounds: int) -> None:
-    """All further rounds in one task, as `clustered_rank` does them; leaves where each cluster of
-    ``level`` begins.
+    """All further rounds in one task, as `clustered_rank` does them; leaves where each cluster
+    of ``level`` begins.
     """
     rows = joined([load(path) for path in level.parts("ties")], ("here", "there", "weight"))
     size = joined([load(path) for path in level.parts("sizes")], ("size",))["size"]
@@ -424,8 +422,8 @@ def _send_begins(i: int, *, lower: _Level, upper: _Level) -> Iterator[Sent]:
 
 
 def _take_begins(i: int, received: Received, *, lower: _Level) -> None:
-    """Receives what `_send_begins` sent, and writes the first rank of each cluster of part ``i`` of
-    the lower level.
+    """Receives what `_send_begins` sent, and writes the first rank of each cluster of part ``i``
+    of the lower level.
     """
     rows = joined(sent(received, "begins"), ("child", "begin"))
     save(lower.path / i / "begins", {"begin": rows["begin"][np.argsort(rows["child"])]})

@@ -1,14 +1,12 @@
 """N of what is built (THEORY, "Outside completion" and "By ranges of ids"), certified range by
 range and left as tables.
 
-What an element is assumed to be depends on what others are told, which is stored; so ranges begin
-by guessing of each other that
-nothing but the completed told labels holds, and leave what deviates
-(`abox_ops.patch.range_columns`). Those that have read what
-turned out otherwise are certified again. Merge classes grow in rounds. Then components are joined
-and their modules decided by
-shape as in `jobs.spark.building.certificate`; where one fails, its elements lose their guess, and
-the next round begins.
+What an element is assumed to be depends on what others are told, which is stored; so ranges
+begin by guessing of each other that nothing but the completed told labels holds, and leave what
+deviates (`abox_ops.patch.range_columns`). Those that have read what turned out otherwise are
+certified again. Merge classes grow in rounds. Then components are joined and their modules
+decided by shape as in `jobs.spark.building.certificate`; where one fails, its elements lose
+their guess, and the next round begins.
 """
 
 from __future__ import annotations
@@ -56,10 +54,10 @@ from shiq.verdict import Verdict
 @dataclass(frozen=True)
 class CompletionFigures:
     """What is known of N: the labels that differ from the told ones completed; what was kept for
-    its certificate (`Sized.size`,
-    role and data assertions alone), and its modules, all of which are consistent; those ``drawn``
-    for an audit, if one is asked
-    for. ``found``: where ranges left it."""
+    its certificate (`Sized.size`, role and data assertions alone), and its modules, all of which
+    are consistent; those ``drawn`` for an audit, if one is asked for. ``found``: where ranges
+    left it.
+    """
 
     labels: tuple[Label, ...]
     kept: int
@@ -72,15 +70,15 @@ class CompletionFigures:
 def complete(
     session: SparkSession, ranges: Ranges, indexed: IndexedStore, asking: Asking
 ) -> CompletionFigures | None:
-    """Certifies the store that ``indexed`` names, whose told labels do not clash, by ranges; None
-    where it is not to be had.
+    """Certifies the store that ``indexed`` names, whose told labels do not clash, by ranges;
+    None where it is not to be had.
     """
     return _Completing(session, ranges, indexed, asking).run()
 
 
 class _Completing:
-    """The rounds of one certificate. ``_certified``: what is known of each range; ``_found``: what
-    tasks are given.
+    """The rounds of one certificate. ``_certified``: what is known of each range; ``_found``:
+    what tasks are given.
     """
 
     def __init__(
@@ -133,8 +131,8 @@ class _Completing:
     # ------------------------------------------------------
 
     def _label(self, news: Mapping[int, Sequence[Scratch]]) -> None:
-        """Certifies ranges until each has read what stands; ``news``: by range, where elements are
-        that were made plain.
+        """Certifies ranges until each has read what stands; ``news``: by range, where elements
+        are that were made plain.
         """
         self._found = replace(self._found, classes=None)
         changed = self._certify(self._readers(news))
@@ -163,8 +161,8 @@ class _Completing:
 
     def _certify(self, news: Mapping[int, Sequence[Scratch]]) -> dict[int, Scratch]:
         """Certifies those ranges that have read any of ``news``, files by reading range, or were
-        not certified before. Gives, by
-        range, where the elements are whose labels changed."""
+        not certified before. Gives, by range, where the elements are whose labels changed.
+        """
         self._turn += 1
         parts = []
         for i, paths in news.items():
@@ -232,8 +230,8 @@ class _Completing:
 
     def _give_up(self, failed: Sequence[ModuleShape]) -> dict[int, list[Scratch]]:
         """Makes the elements of the modules of these shapes plain, and those around them that
-        modules which fail again and again
-        reach; gives, by range, where these are."""
+        modules which fail again and again reach; gives, by range, where these are.
+        """
         wanted = frozenset(shape.name for shape in failed)
         self._turn += 1
         task = partial(

@@ -41,12 +41,10 @@ from shiq.columns.arrays import (
 @dataclass(frozen=True)
 class FoundCompletion:
     """What ranges have found so far, as files. ``deviating``: by range, the elements with other
-    labels than the completed told
-    ones (those ranges that have some); ``plain``: elements of which nothing is assumed;
-    ``efforts``: what modules that
-    failed have cost (`abox_ops.patch.effort`); ``classes``: merge classes that have
-    several elements, if there are any; ``is_joined``: whether there are components of more than an
-    element's label.
+    labels than the completed told ones (those ranges that have some); ``plain``: elements of
+    which nothing is assumed; ``efforts``: what modules that failed have cost
+    (`abox_ops.patch.effort`); ``classes``: merge classes that have several elements, if there
+    are any; ``is_joined``: whether there are components of more than an element's label.
     """
 
     ranges: Ranges
@@ -95,11 +93,10 @@ class FoundCompletion:
 
 @dataclass(frozen=True)
 class LeftByRange:
-    """What the driver is told of a range: the ranges that it has read something of; what it left:
-    the elements ``read``, those
-    that deviate, if there are any, those whose label is another than before, pairs for merge
-    classes (by key); how many elements
-    are but a label; how many role and data assertions are kept, and under which merge ``classes``.
+    """What the driver is told of a range: the ranges that it has read something of; what it
+    left: the elements ``read``, those that deviate, if there are any, those whose label is
+    another than before, pairs for merge classes (by key); how many elements are but a label; how
+    many role and data assertions are kept, and under which merge ``classes``.
     """
 
     near: frozenset[int]
@@ -115,9 +112,9 @@ class LeftByRange:
 
 @dataclass(frozen=True)
 class FailureRecord:
-    """Files that a range left of modules that failed: the elements that become ``plain``, which are
-    of the ranges ``owners``; the
-    ``efforts`` of these and others."""
+    """Files that a range left of modules that failed: the elements that become ``plain``, which
+    are of the ranges ``owners``; the ``efforts`` of these and others.
+    """
 
     plain: Scratch
     efforts: Scratch
@@ -135,8 +132,8 @@ def _certifier(indexed: IndexedStore, found: FoundCompletion) -> RangeCertifier:
 @dataclass(frozen=True)
 class RangePart:
     """Range ``i``, to be certified for the first time, or if it has ``read`` something that is
-    among the ``news``; files, as is
-    ``deviating``, its own as it was before."""
+    among the ``news``; files, as is ``deviating``, its own as it was before.
+    """
 
     i: int
     news: Sequence[Scratch]
@@ -186,8 +183,8 @@ def has_read(read: Scratch, news: Sequence[Scratch]) -> bool:
 def _leave_labels(
     folder: Scratch, told: CertifiedRange, calculus: Calculus, before: Scratch | None
 ) -> tuple[Scratch | None, Scratch | None]:
-    """Leaves the labels that deviate, and the elements that have another one than ``before``; the
-    files, where there are any.
+    """Leaves the labels that deviate, and the elements that have another one than ``before``;
+    the files, where there are any.
     """
     now: Columns = {"element": told.other, "label": told.label}
     old = _labelled(before, calculus) if before else {"element": NONE, "label": NONE}
@@ -283,8 +280,8 @@ def write_range(
 
 
 def linked_modules(i: int, ranges: Ranges) -> dict[str, Columns]:
-    """Modules of several elements: those of the elements of range ``i``, and the elements of those
-    that range ``i`` names.
+    """Modules of several elements: those of the elements of range ``i``, and the elements of
+    those that range ``i`` names.
     """
     kept = load(ranges.folder(i) / "kept")
     linked = unique(kept["source"][kept["source"] != kept["target"]])

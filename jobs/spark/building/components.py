@@ -1,15 +1,12 @@
 """Components of what ranges keep of A, their modules by shape, and what a reasoner says of each
 shape (THEORY, "Modules").
 
-Most elements keep no role assertion and no data: their module is their label, and ranges only count
-labels. The others, which
-are *open*, are joined into components, range by range: a component is named by its least element,
-and the name travels in
-rounds to the ranges next to it. The range of a component's name gathers the component, makes its
-modules with the code of the
+Most elements keep no role assertion and no data: their module is their label, and ranges only
+count labels. The others, which are *open*, are joined into components, range by range: a
+component is named by its least element, and the name travels in rounds to the ranges next to it.
+The range of a component's name gathers the component, makes its modules with the code of the
 engine `local`, and tells the shapes; each distinct shape is decided once, the shapes spread over
-the executors, each task with a
-reasoner of its own.
+the executors, each task with a reasoner of its own.
 """
 
 from __future__ import annotations
@@ -44,8 +41,8 @@ from shiq.reasoner.protocol import Module
 
 
 def leave_open(ranges: Ranges, i: int, elements: Ints, source: Ints, target: Ints) -> None:
-    """Leaves the open ``elements`` (by id) of range ``i``, and the role assertions that they keep,
-    from their ends.
+    """Leaves the open ``elements`` (by id) of range ``i``, and the role assertions that they
+    keep, from their ends.
     """
     save(ranges.folder(i) / "open", {"node": np.sort(rank_of(elements))})
     save(ranges.folder(i) / "kept", {"source": rank_of(source), "target": rank_of(target)})
@@ -55,9 +52,7 @@ def leave_open(ranges: Ranges, i: int, elements: Ints, source: Ints, target: Int
 
 
 def join_components(session: SparkSession, ranges: Ranges) -> None:
-    """Leaves the component of each open element, by its least. Stops because names only get
-    less.
-    """
+    """Leaves the component of each open element, by its least. Stops because names only get less."""
     count = range(len(ranges))
     names: list[Scratch] = run(session, partial(_own_names, ranges=ranges), count, "components")
     due, turn = set(count), 0
@@ -123,8 +118,8 @@ def _join(
 
 
 def _send_away(named: tuple[int, Scratch], *, ranges: Ranges) -> Iterator[Sent]:
-    """Leaves the open elements of a range sorted by their component, and sends each to the range of
-    its component's name.
+    """Leaves the open elements of a range sorted by their component, and sends each to the range
+    of its component's name.
     """
     i, names = named
     name, node = load(names)["name"], load(ranges.folder(i) / "open")["node"]
@@ -145,9 +140,9 @@ def _gather(i: int, received: Received, *, ranges: Ranges) -> None:
 
 @dataclass(frozen=True)
 class ModuleShape:
-    """A shape by a digest of its key, of ``count`` modules of ``size`` elements. A module that is
-    but a ``label`` is here; one of
-    another kind in the file ``path``."""
+    """A shape by a digest of its key, of ``count`` modules of ``size`` elements. A module that
+    is but a ``label`` is here; one of another kind in the file ``path``.
+    """
 
     digest: str
     count: int
@@ -235,9 +230,7 @@ def members_of_modules(
     wanted: frozenset[str | Label],
     limit: int | None = None,
 ) -> list[tuple[str, ...]]:
-    """The individuals of those among them (``limit`` at most) whose shape, or label, is
-    ``wanted``.
-    """
+    """The individuals of those among them (``limit`` at most) whose shape, or label, is ``wanted``."""
     chosen = (m for m, name in _modules(i, ranges, build, found) if name in wanted)
     return [
         tuple(x for element in module.elements for x in element) for module in islice(chosen, limit)

@@ -1,9 +1,8 @@
 """The dictionary of individuals: each term's place among all terms, and the assertions of the
 chunks in those numbers.
 
-The order of the terms is cut into parts by samples. Chunks send each part what they have of it, and
-it sorts that; then the parts
-send each chunk the ranks of its terms.
+The order of the terms is cut into parts by samples. Chunks send each part what they have of it,
+and it sorts that; then the parts send each chunk the ranks of its terms.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ PART = 1 << 18
 
 @dataclass(frozen=True)
 class Dictionary:
-    """All terms in order, in parts: part i has the ranks from ``starts[i]`` on, and its terms are
-    not less than
-    ``bounds[i-1]``."""
+    """All terms in order, in parts: part i has the ranks from ``starts[i]`` on, and its terms
+    are not less than ``bounds[i-1]``.
+    """
 
     scratch: Scratch
     root: Scratch
@@ -127,9 +126,7 @@ def _sort_part(number: int, received: Received, *, scratch: Scratch) -> int:
 
 
 def _first_not_below(terms: pa.Array, term: str) -> int:
-    """The position of the first of the sorted ``terms`` that is not less than ``term`` (by
-    bytes).
-    """
+    """The position of the first of the sorted ``terms`` that is not less than ``term`` (by bytes)."""
     key, low, high = term.encode(), 0, len(terms)
     while low < high:
         middle = (low + high) // 2
@@ -171,8 +168,8 @@ def rank_chunks(
     new: Callable[[Ints], Ints] | None = None,
 ) -> None:
     """Leaves the rank of each term of each chunk, by the chunk's own numbers, in its folder
-    ``order``. ``new`` gives other ranks
-    for those of the dictionary."""
+    ``order``. ``new`` gives other ranks for those of the dictionary.
+    """
     send = partial(_send_ranks, dictionary=dictionary, new=new)
     receive = partial(_leave_ranks, root=dictionary.root, order=order)
     exchange(session, send, range(len(dictionary.starts) - 1), receive, len(chunks), "numbering")

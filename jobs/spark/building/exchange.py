@@ -2,8 +2,8 @@
 part of the next.
 
 A row of the shuffle is what one sender has for one part, as columns in one body. So Spark moves,
-spills and, where an executor is
-lost, makes again few rows of some size, and nothing is opened by who sends it and who receives it.
+spills and, where an executor is lost, makes again few rows of some size, and nothing is opened
+by who sends it and who receives it.
 """
 
 from __future__ import annotations
@@ -54,8 +54,7 @@ def exchange(
     ``senders``, a Spark task each.
 
     ``answer``: the parts send on what they make of what came, and that is received. All may run
-    twice, and have to come to the
-    same each time.
+    twice, and have to come to the same each time.
     """
     rows, along = tasks_of(session, senders)
     with described(session, f"shiq index: {what}"):
@@ -76,8 +75,8 @@ def look_up(
     count: int,
     what: str,
 ) -> list[R]:
-    """What ``receive`` makes of each of ``count`` parts and of the values at the ids that ``ask``
-    names for it.
+    """What ``receive`` makes of each of ``count`` parts and of the values at the ids that
+    ``ask`` names for it.
 
     ``column`` has the values of the ids i·width … (i+1)·width-1 of part i. ``receive`` gets a
     function that gives them by id.
@@ -171,8 +170,8 @@ def _unpacked(body: pa.Buffer) -> dict[str, Any]:
 
 
 def cut(columns: Mapping[str, Any], key: Ints, width: int) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows by range: those of an ascending ``key`` with i·width ≤ key < (i+1)·width, for each i
-    that has some.
+    """The rows by range: those of an ascending ``key`` with i·width ≤ key < (i+1)·width, for
+    each i that has some.
     """
     owner, first = np.unique(key // width, return_index=True)
     for i, low, high in zip(owner.tolist(), first.tolist(), [*first[1:].tolist(), len(key)]):

@@ -1,14 +1,12 @@
 """What the steps of a build leave for one another: column files at the place of the store, and
 tasks that read and write them.
 
-Each step is one Spark job with a task per part (a chunk of the input, a range of terms, a range of
-ids). What all parts of one
-step have for all parts of the next goes by Spark's shuffles (`jobs.spark.building.exchange`); what
-a task needs of few others
-lies in files, which are put in place whole, under names that follow from the step and the part,
-with contents that follow from
-the input; so a task may run twice, or be lost and run again. What goes to the driver are counts and
-whatever is rare.
+Each step is one Spark job with a task per part (a chunk of the input, a range of terms, a range
+of ids). What all parts of one step have for all parts of the next goes by Spark's shuffles
+(`jobs.spark.building.exchange`); what a task needs of few others lies in files, which are put in
+place whole, under names that follow from the step and the part, with contents that follow from
+the input; so a task may run twice, or be lost and run again. What goes to the driver are counts
+and whatever is rare.
 """
 
 from __future__ import annotations
@@ -67,9 +65,9 @@ def _told(
 
 
 def tasks_of(session: SparkSession, parts: Sequence[object]) -> tuple[DataFrame, Sequence[bytes]]:
-    """Rows by the numbers of ``parts``, a Spark task each, and the pickled parts that go along with
-    every task; where these are
-    many, none does, and each row has its own (`parts_of`)."""
+    """Rows by the numbers of ``parts``, a Spark task each, and the pickled parts that go along
+    with every task; where these are many, none does, and each row has its own (`parts_of`).
+    """
     count, pickled = len(parts), [pickle.dumps(part) for part in parts]
     if sum(map(len, pickled)) <= MOST_ALONG:
         return session.range(0, count, 1, count), pickled
@@ -128,9 +126,8 @@ class Scratch:
 
 @contextmanager
 def scratch_of(session: SparkSession, store: Place, *, keep: bool = False) -> Iterator[Scratch]:
-    """A name of its own below the ``store`` for what a build leaves between its steps. All of that
-    goes at the end, unless it is
-    kept.
+    """A name of its own below the ``store`` for what a build leaves between its steps. All of
+    that goes at the end, unless it is kept.
 
     Raises: OperationalError where an executor does not see what the driver writes there.
     """

@@ -1,5 +1,5 @@
-"""`shiq index --engine spark`: builds a store on Spark and gives the result that `shiq.check.index`
-gives.
+"""`shiq index --engine spark`: builds a store on Spark and gives the result that
+`shiq.check.index` gives.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from shiq.remote.place import Place
 from shiq.result import Result
 from shiq.verdict import Leftover, Verdict
 
-# : How far around a contradictory module its cause is looked for, and among how many assertions at
-# most.
+#: How far around a contradictory module its cause is looked for, and among how many assertions at
+#: most.
 _HOPS, _ASSERTIONS = 4, 50_000
-# : How many inconsistent elements and modules are looked at together to set some of A aside; others
-# in the next round.
+#: How many inconsistent elements and modules are looked at together to set some of A aside; others
+#: in the next round.
 _MOST_NAMED = 100_000
 
 
@@ -59,8 +59,8 @@ class _Kept:
 @dataclass
 class _Aside:
     """What is set aside of A by ``repair``, judged by ``around``: what is said near what
-    contradicted itself so far, or was left
-    open."""
+    contradicted itself so far, or was left open.
+    """
 
     ontology: Reading
     repair: Repair
@@ -70,9 +70,9 @@ class _Aside:
     asides: tuple[Aside, ...] | None = None
 
     def grows(self, built: BuiltStore) -> bool:
-        """Whether ``built``, which lacks what is gone, shows that something else has to go. Not for
-        ever, since ``around`` grows
-        within A."""
+        """Whether ``built``, which lacks what is gone, shows that something else has to go. Not
+        for ever, since ``around`` grows within A.
+        """
         known = len(self.around)
         found = built.certified
         if found.contradictory or found.open:
@@ -100,15 +100,13 @@ def index(
     place: Replacement | None = None,
 ) -> Result:
     """Builds and certifies the store of ``ontology``'s TBox with its assertions and those of
-    ``sources`` at ``store``, in the
-    Spark session that is active, or one that is started for it. ``answer`` makes the result of what
-    was found; ``taken``: see
-    `jobs.store.manifest.TAKEN`; ``place``: what is at ``store`` now.
+    ``sources`` at ``store``, in the Spark session that is active, or one that is started for it.
+    ``answer`` makes the result of what was found; ``taken``: see `jobs.store.manifest.TAKEN`;
+    ``place``: what is at ``store`` now.
 
-    ``repair`` is shown what is near contradictions, and what it sets aside is left out: the store
-    is built again until no more
-    is found, and put in place then. So the driver holds what is near contradictions, and no more of
-    A.
+    ``repair`` is shown what is near contradictions, and what it sets aside is left out: the
+    store is built again until no more is found, and put in place then. So the driver holds what
+    is near contradictions, and no more of A.
 
     Conflicts are explained within what surrounds the contradictory modules: each is minimal, but
     there may be others.
@@ -200,8 +198,8 @@ def knowledge_base_of(built: BuiltStore, ontology: Reading) -> LocalKnowledgeBas
 
 
 def audit_of(built: BuiltStore, options: Options) -> Audit | None:
-    """What a second reasoner says of the shapes of ``built`` that were drawn; None if there is none
-    to say it of.
+    """What a second reasoner says of the shapes of ``built`` that were drawn; None if there is
+    none to say it of.
     """
     if built.certified.drawn is None:
         return None

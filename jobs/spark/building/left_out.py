@@ -1,5 +1,5 @@
-"""What the chunks of a build leave out, each line and triple as it stands, in files that the tasks
-write: however many.
+"""What the chunks of a build leave out, each line and triple as it stands, in files that the
+tasks write: however many.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def keep(parts: Sequence[Iterator[Leftover]], folder: Scratch) -> tuple[str, ...
 
 @dataclass(frozen=True)
 class LeftOutFiles:
-    """One part of what chunks left out, as often as it is asked for: by the folder of each that has
-    some, in order, with the
-    number of lines of its source before it."""
+    """One part of what chunks left out, as often as it is asked for: by the folder of each that
+    has some, in order, with the number of lines of its source before it.
+    """
 
     part: str
     chunks: Sequence[tuple[Scratch, int]]

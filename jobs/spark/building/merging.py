@@ -1,13 +1,10 @@
-"""Merge classes of A (THEORY, "Irrelevant role assertions"): ranges report what overfull elements
-make one class, the driver goes
-on from there.
+"""Merge classes of A (THEORY, "Irrelevant role assertions"): ranges report what overfull
+elements make one class, the driver goes on from there.
 
 As long as every class has one element, each range is asked by itself. Where some are united, the
-driver asks the classes that
-grew, over the rows of their members alone, with the same code as the engine `local`. That is little
-where a TBox bounds little;
-where most of A falls into one class (UOBM under the clausal criterion) it is most of A's role
-assertions, and the driver's
+driver asks the classes that grew, over the rows of their members alone, with the same code as
+the engine `local`. That is little where a TBox bounds little; where most of A falls into one
+class (UOBM under the clausal criterion) it is most of A's role assertions, and the driver's
 memory has to hold them.
 """
 
@@ -40,8 +37,8 @@ from simplify import simplify
 
 @dataclass(frozen=True)
 class IndexedStore:
-    """A store whose index is on disk, but not its manifest: what a task opens to ask for more than
-    labels.
+    """A store whose index is on disk, but not its manifest: what a task opens to ask for more
+    than labels.
     """
 
     store: StoreKey

@@ -2,10 +2,8 @@
 `shiq.rdf.read_assertions`.
 
 The chunks are judged by the TBox's vocabulary. The rare triples that speak of other triples are
-read together on the driver; if
-what they say changes how the chunks are to be judged (an ontology header, an annotation property, a
-reified axiom), the chunks
-are judged again.
+read together on the driver; if what they say changes how the chunks are to be judged (an
+ontology header, an annotation property, a reified axiom), the chunks are judged again.
 """
 
 from __future__ import annotations
@@ -54,11 +52,9 @@ _JUDGINGS = 4
 @dataclass(frozen=True)
 class Chunks:
     """The chunks that were left below ``root``, by number, with what each told; ``rare``: the
-    assertions that the driver holds
-    (sameAs and differentFrom, complex and negative ones; plain ones are in the last chunk);
-    leftovers and ledger of all;
-    ``left_out``: as `Reading.left_out`, of what is in no check, for as long as the chunks are
-    there.
+    assertions that the driver holds (sameAs and differentFrom, complex and negative ones; plain
+    ones are in the last chunk); leftovers and ledger of all; ``left_out``: as
+    `Reading.left_out`, of what is in no check, for as long as the chunks are there.
     """
 
     root: Scratch
@@ -81,13 +77,12 @@ def read(
     gone: Collection[Assertion] = (),
 ) -> Chunks:
     """Reads ``sources`` (and the assertions of ``ontology``) into chunks below ``scratch``.
-    ``aside``: without data assertions
-    whose literal is ill-typed; each is a leftover. What is ``gone`` is accounted for, but left out.
+    ``aside``: without data assertions whose literal is ill-typed; each is a leftover. What is
+    ``gone`` is accounted for, but left out.
 
-    N-Triples and tables of files are read in parallel, anything else by the driver. Blank nodes of
-    the i-th source are named
-    ``_:a{i}.label``, as `shiq.rdf` names them; those of sources that the driver reads
-    ``_:b{i}.label``.
+    N-Triples and tables of files are read in parallel, anything else by the driver. Blank nodes
+    of the i-th source are named ``_:a{i}.label``, as `shiq.rdf` names them; those of sources
+    that the driver reads ``_:b{i}.label``.
 
     Raises: InputError, UsageError.
     """
@@ -180,9 +175,8 @@ def _left_out(
 
 def _matters(before: Judging, now: Judging, reports: Sequence[RangeReport]) -> bool:
     """Whether chunks that were judged by ``before`` may have been judged otherwise by ``now``:
-    ontologies, declarations and the
-    names of individuals count where a property is not known, axioms that are nodes everywhere, and
-    what the properties are.
+    ontologies, declarations and the names of individuals count where a property is not known,
+    axioms that are nodes everywhere, and what the properties are.
     """
     if not now.asked <= before.asked or now.nodes != before.nodes:
         return True
@@ -239,9 +233,9 @@ class _Recorded(set[str]):
 
 
 class _DriverReader(_Reader):
-    """What `read_assertions` does with its sources, for the rare triples of chunks; ``typed`` are
-    the names that are known to be
-    individuals, of those that were asked for."""
+    """What `read_assertions` does with its sources, for the rare triples of chunks; ``typed``
+    are the names that are known to be individuals, of those that were asked for.
+    """
 
     def __init__(self, loaded: LoadedSources, ontology: Reading, typed: frozenset[str]) -> None:
         self.ontology, self.known_typed = ontology, _Recorded(typed)

@@ -1,5 +1,5 @@
-"""From the numbered rows of chunks to the sorted table files of a store: one task for each range of
-ids.
+"""From the numbered rows of chunks to the sorted table files of a store: one task for each range
+of ids.
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ HASHES = 1 << TERM_BITS
 @dataclass(frozen=True)
 class Ranges:
     """The ids of a build, in ranges of ``width`` ranks. ``build`` is part of the names of its
-    files; ``near``: see
-    `jobs.store.numbering`; ``renumbered``: whether ranks are not those of the dictionary
-    (`jobs.spark.building.clustering`).
+    files; ``near``: see `jobs.store.numbering`; ``renumbered``: whether ranks are not those of
+    the dictionary (`jobs.spark.building.clustering`).
     """
 
     scratch: Scratch
@@ -147,8 +146,8 @@ def is_local(nearness: float) -> bool:
 
 @dataclass(frozen=True)
 class WrittenTables:
-    """What a range wrote: a file for each table that it has rows of, how many assertions, and how
-    many of each class.
+    """What a range wrote: a file for each table that it has rows of, how many assertions, and
+    how many of each class.
     """
 
     files: dict[str, DataFile]
@@ -166,8 +165,8 @@ def write_ranges(
     classes: int,
 ) -> list[WrittenTables]:
     """Writes individuals, half-edges, class assertions, data assertions, literals and the terms'
-    hashes. ``classes``: how many
-    names of classes there are."""
+    hashes. ``classes``: how many names of classes there are.
+    """
     count = range(len(ranges))
     receive = partial(_write_range, ranges=ranges, dictionary=dictionary, classes=classes)
     written = exchange(

@@ -1,18 +1,14 @@
-"""Told literals of all of A, range by range: the fixpoint of `abox_ops.told.reference` in rounds of
-Spark tasks.
+"""Told literals of all of A, range by range: the fixpoint of `abox_ops.told.reference` in rounds
+of Spark tasks.
 
-A task brings one range of ids to its own fixpoint, its neighbours elsewhere standing as the round
-before left them; a range is
-asked again where a range next to it has changed. Labels of a round are a file for each range;
-labels of neighbours are looked
-up in the files of their ranges. What is sent is worked out once per distinct (role, label, label),
-by the calculus of
-`abox_ops`.
+A task brings one range of ids to its own fixpoint, its neighbours elsewhere standing as the
+round before left them; a range is asked again where a range next to it has changed. Labels of a
+round are a file for each range; labels of neighbours are looked up in the files of their ranges.
+What is sent is worked out once per distinct (role, label, label), by the calculus of `abox_ops`.
 
-Equalities (asserted ones, and those that a ≤1 entails) are rare, and the driver holds them: members
-of one element send one
-another all they are told. The driver joins the neighbours of the centres that tasks report; then
-the rounds go on.
+Equalities (asserted ones, and those that a ≤1 entails) are rare, and the driver holds them:
+members of one element send one another all they are told. The driver joins the neighbours of the
+centres that tasks report; then the rounds go on.
 
 Labels only grow, whatever the order, so the fixpoint is the one that
 `abox_ops.index.columns.build_index` comes to.
@@ -51,8 +47,8 @@ from simplify import simplify
 
 @dataclass(frozen=True)
 class TaskRules:
-    """(T, A)'s calculus, as tasks make it: the TBox, what A's vocabulary adds to it, and the names
-    by number.
+    """(T, A)'s calculus, as tasks make it: the TBox, what A's vocabulary adds to it, and the
+    names by number.
     """
 
     build: str
@@ -76,10 +72,10 @@ class TaskRules:
 @dataclass(frozen=True)
 class ToldState:
     """The state of the fixpoint. ``files``: the labels of each range; ``member`` and ``group``:
-    nodes of elements with several
-    members and the least of them, sorted by member; ``literals``: what complex assertions say of
-    nodes; ``different``: pairs of
-    nodes that are asserted to be different. Nodes are ranks."""
+    nodes of elements with several members and the least of them, sorted by member; ``literals``:
+    what complex assertions say of nodes; ``different``: pairs of nodes that are asserted to be
+    different. Nodes are ranks.
+    """
 
     files: tuple[Scratch, ...]
     literals: tuple[tuple[int, NameLiteral], ...] = ()
@@ -157,9 +153,9 @@ def _replaced(files: Sequence[Scratch], found: Sequence[Round]) -> tuple[Scratch
 
 
 def _save_labels(path: Scratch, calculus: Calculus, label: Ints) -> Scratch:
-    """Writes the labels of a range: their numbers within the file, and what these stand for, in an
-    order that is the same in
-    every worker."""
+    """Writes the labels of a range: their numbers within the file, and what these stand for, in
+    an order that is the same in every worker.
+    """
     used, which, _ = distinct(label)
     values = sorted(calculus.table.labels[i] for i in used.tolist())
     place = {value: i for i, value in enumerate(values)}
@@ -197,8 +193,8 @@ def labels_of(told: ToldState, ranges: Ranges, calculus: Calculus, nodes: Ints) 
 
 @dataclass(frozen=True)
 class Round:
-    """What a task of a round tells: the new file if labels have changed, and the ranges that this
-    one reads.
+    """What a task of a round tells: the new file if labels have changed, and the ranges that
+    this one reads.
     """
 
     range: int
@@ -243,8 +239,8 @@ def _literal_values(texts: dict[str, pa.Array], wanted: Ints) -> list[Literal]:
 
 @dataclass(frozen=True)
 class _Part:
-    """The half-edges of a range: own nodes are 0 … size-1, the ``foreign`` ones (ascending ranks)
-    follow.
+    """The half-edges of a range: own nodes are 0 … size-1, the ``foreign`` ones (ascending
+    ranks) follow.
     """
 
     size: int
@@ -282,8 +278,8 @@ def _part(i: int, ranges: Ranges, told: ToldState) -> _Part:
 
 
 def _pairs(member: Ints, group: Ints, mine: Bools) -> tuple[Ints, Ints]:
-    """(member, other member) of one group, for the members that are ``mine``; by way of the least
-    member where these are many.
+    """(member, other member) of one group, for the members that are ``mine``; by way of the
+    least member where these are many.
     """
     first: list[int] = []
     second: list[int] = []
@@ -370,9 +366,9 @@ def _merged(
 
 
 def _centres(i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState) -> tuple[Ints, Ints]:
-    """Pairs of elements of range ``i`` that one centre makes equal; and (clause, centre, neighbour)
-    for centres with several
-    members, which only the driver sees as one."""
+    """Pairs of elements of range ``i`` that one centre makes equal; and (clause, centre,
+    neighbour) for centres with several members, which only the driver sees as one.
+    """
     calculus = rules.calculus()
     part = _part(i, ranges, told)
     low, _ = ranges.bounds(i)

@@ -34,9 +34,9 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class PreparedStore:
-    """(T, A) as a store will hold them: numbered and indexed, in memory. ``width``: individuals of
-    a range of its tables;
-    ``completion``: N, once it is certified."""
+    """(T, A) as a store will hold them: numbered and indexed, in memory. ``width``: individuals
+    of a range of its tables; ``completion``: N, once it is certified.
+    """
 
     knowledge_base: LocalKnowledgeBase
     base: ArrayBase
@@ -46,9 +46,9 @@ class PreparedStore:
     def certified(
         self, decide: Decide, is_over: Callable[[], bool]
     ) -> tuple[PreparedStore, LocalAddSet, Sequence[Answer]] | None:
-        """The same with N, what was kept for its certificate, and one answer for each module; None
-        where A could not be
-        certified that way, and has to be asked otherwise."""
+        """The same with N, what was kept for its certificate, and one answer for each module;
+        None where A could not be certified that way, and has to be asked otherwise.
+        """
         found = certified_by_model(self.knowledge_base, decide, is_over)
         if found is None:
             return None
@@ -59,8 +59,8 @@ class PreparedStore:
 def certified_by_model(
     knowledge_base: LocalKnowledgeBase, decide: Decide, is_over: Callable[[], bool]
 ) -> tuple[OutsideCompletion, LocalAddSet, Sequence[Answer]] | None:
-    """N of a base, what was kept for its certificate, and one answer for each module; None where it
-    could not be certified.
+    """N of a base, what was kept for its certificate, and one answer for each module; None where
+    it could not be certified.
     """
     # Where A is inconsistent, nothing of this is used.
     found = knowledge_base.certified(Inquiry(decide, is_over, verdict_only=True))
@@ -100,26 +100,22 @@ def write_store(
     place: Replacement | None = None,
     read_properties: Iterable[str] | None = None,
 ) -> Store:
-    """Builds the store of (``tbox``, ``abox``) at ``path``, or builds the one that is there anew;
-    gives it back, opened.
+    """Builds the store of (``tbox``, ``abox``) at ``path``, or builds the one that is there
+    anew; gives it back, opened.
 
     A crash leaves the old snapshot or the new one. A new directory without a manifest is an
-    unfinished store, and is said to be
-    one by `open_store`. ``replacing``: the `Store.identity` that the new snapshot goes on from, and
-    keeps behind it; without it,
-    none is kept. ``tbox_leftovers``: those of reading the TBox; ``ontologies``: the IRIs by which
-    batches may import the TBox;
-    ``asides``: what belongs to the data and is not in ``abox`` (None: as before, where snapshots
-    are kept); ``left_out``: what of
-    it was left out, as it stands (None: as ``leftovers`` tell), beside what was before, where
-    snapshots are kept; ``labels``: of
-    the terms of the TBox; ``taken``: see `jobs.store.manifest.TAKEN`; ``place``: what was found at
-    ``path`` before, which has to
-    be there still; ``read_properties``: those that the data was read for (None: those of ``tbox``).
+    unfinished store, and is said to be one by `open_store`. ``replacing``: the `Store.identity`
+    that the new snapshot goes on from, and keeps behind it; without it, none is kept.
+    ``tbox_leftovers``: those of reading the TBox; ``ontologies``: the IRIs by which batches may
+    import the TBox; ``asides``: what belongs to the data and is not in ``abox`` (None: as
+    before, where snapshots are kept); ``left_out``: what of it was left out, as it stands (None:
+    as ``leftovers`` tell), beside what was before, where snapshots are kept; ``labels``: of the
+    terms of the TBox; ``taken``: see `jobs.store.manifest.TAKEN`; ``place``: what was found at
+    ``path`` before, which has to be there still; ``read_properties``: those that the data was
+    read for (None: those of ``tbox``).
 
     Raises: StoreError if ``path`` holds something else (or not what is to be replaced), another
-    writer is at work, or
-    ``certificate`` is about another TBox.
+    writer is at work, or ``certificate`` is about another TBox.
     """
     told = progress or (lambda stage, done, total: None)
     about(certificate, path, tbox)

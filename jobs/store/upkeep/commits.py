@@ -1,12 +1,10 @@
-"""Taking an accepted batch into a store: the next snapshot, by a few sorted files beside those of
-the last one.
+"""Taking an accepted batch into a store: the next snapshot, by a few sorted files beside those
+of the last one.
 
 Rows that come are one more file of their table; rows that go are named in a small file beside it
-and skipped by readers. All is
-written before the manifest, which names the new files and is put in place in one step: a crash at
-any moment leaves the old
-snapshot or the new one. Where a batch changes the clauses themselves, the store is built anew
-instead.
+and skipped by readers. All is written before the manifest, which names the new files and is put
+in place in one step: a crash at any moment leaves the old snapshot or the new one. Where a batch
+changes the clauses themselves, the store is built anew instead.
 """
 
 from __future__ import annotations
@@ -74,25 +72,20 @@ def commit(
     left_out: Iterable[Leftover] = (),
     taken: Mapping[str, int] | None = None,
 ) -> Store:
-    """The store at ``path`` with A = (A less ``deletions``) ∪ ``insertions``, opened; as it is if
-    that changes nothing,
-    and ``taken`` is told.
+    """The store at ``path`` with A = (A less ``deletions``) ∪ ``insertions``, opened; as it is
+    if that changes nothing, and ``taken`` is told.
 
     ``asides``: what is set aside from now on. What was before stays so, less what is deleted, or
-    inserted after all.
-    ``leftovers``: those of the data from now on, which hold what A has outside SHIQ(D); None: as
-    before.
-    ``left_out``: what of the batch comes to what is left out. ``taken``: the number of the batch by
-    its feed (`TAKEN`),
-    which counts where it is greater than the one before.
+    inserted after all. ``leftovers``: those of the data from now on, which hold what A has
+    outside SHIQ(D); None: as before. ``left_out``: what of the batch comes to what is left out.
+    ``taken``: the number of the batch by its feed (`TAKEN`), which counts where it is greater
+    than the one before.
 
-    ``checked``: the `Store.identity` that the batch was checked against; ``opened``: the store as
-    the check has it open, with
-    what it has read already; nobody uses it afterwards. ``patch``: by which the batch was accepted
-    under the criterion `model`:
-    the certified completion is renewed from it; without it, the next snapshot has none. Cost: as of
-    a check, and now and then a
-    table written as a whole.
+    ``checked``: the `Store.identity` that the batch was checked against; ``opened``: the store
+    as the check has it open, with what it has read already; nobody uses it afterwards.
+    ``patch``: by which the batch was accepted under the criterion `model`: the certified
+    completion is renewed from it; without it, the next snapshot has none. Cost: as of a check,
+    and now and then a table written as a whole.
 
     Raises: StoreError if the store holds another snapshot by now, or another writer is at work.
     """
@@ -152,8 +145,8 @@ def _asides(
 
 def compact(path: Place) -> Store:
     """The store at ``path`` with each table in its ranges alone again, and what is damaged of a
-    table written anew by its copy;
-    range by range. The snapshot says the same as before; those before it are no longer kept.
+    table written anew by its copy; range by range. The snapshot says the same as before; those
+    before it are no longer kept.
 
     Raises: StoreError if something is damaged of which there is no copy.
     """
@@ -181,9 +174,8 @@ def compact(path: Place) -> Store:
         return open_store(path)
 
 
-# : What numbers a commit gives, by their dictionary: the fact of a manifest that says which one is
-# next, and the columns of other
-#: tables that have them.
+#: What numbers a commit gives, by their dictionary: the fact of a manifest that says which one is
+#: next, and the columns of other tables that have them.
 _NUMBERED = {
     "individuals": ("next_node", NODES),
     "literals": ("next_literal", ("literal",)),
@@ -201,10 +193,9 @@ def _free(store: Store) -> Numbers:
 
 
 def _next(store: Store, dictionary: str, fact_and_columns: tuple[str, Sequence[str]]) -> int:
-    """The first number that no row has had: the range of a dictionary that lost its last ones may
-    have been written anew while
-    other tables still name theirs as removed. Where no commit has told it yet, it follows from what
-    the tables have.
+    """The first number that no row has had: the range of a dictionary that lost its last ones
+    may have been written anew while other tables still name theirs as removed. Where no commit
+    has told it yet, it follows from what the tables have.
     """
     fact, columns = fact_and_columns
     if fact in store.manifest.facts:
@@ -355,8 +346,8 @@ def _facts(old: Manifest, grown: SnapshotDelta, free: Numbers) -> dict[str, Any]
 
 
 def _renewed(store: Store, tables: Mapping[str, TableVersion]) -> dict[str, TableVersion]:
-    """``tables`` with ranges written anew that have changed much, and small files joined where they
-    are many.
+    """``tables`` with ranges written anew that have changed much, and small files joined where
+    they are many.
     """
     shared = SharedFile(store.path)
     return shared.finish(
@@ -372,9 +363,9 @@ def _renewed(store: Store, tables: Mapping[str, TableVersion]) -> dict[str, Tabl
 def _grown_table(
     store: Store, name: str, added: Columns | None, removed: Columns | None, shared: SharedFile
 ) -> TableVersion:
-    """The table ``name`` with rows ``added`` and ``removed``, written to ``shared``. A row that was
-    removed and comes back is no
-    longer removed."""
+    """The table ``name`` with rows ``added`` and ``removed``, written to ``shared``. A row that
+    was removed and comes back is no longer removed.
+    """
     table, version = store.table(name), store.manifest.tables[name]
     identity = IDENTITY[name]
     gone = table.removed
@@ -396,9 +387,8 @@ def _grown_table(
 
 
 def _sound(store: Store, name: str, version: TableVersion) -> TableVersion:
-    """A table's ``version`` to be read by what is whole of each file: itself, or its look-up file.
-    One that is to be written anew
-    has one digest.
+    """A table's ``version`` to be read by what is whole of each file: itself, or its look-up
+    file. One that is to be written anew has one digest.
 
     Raises: StoreError if neither is.
     """

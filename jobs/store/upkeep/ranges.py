@@ -1,13 +1,11 @@
 """Ranges of a large table: a file each, which take in now and then what commits left in small
 files.
 
-A commit adds a small file and names the rows that are gone; it never rewrites a table as a whole.
-Once the small files and the
-removed rows come to a fifth of a range, that range is written anew with them, by itself; small
-files that become many are joined,
-those of about one size with one another, so that a row is written again O(log commits) times. What
-is held in memory at a time is
-one range and what came to it.
+A commit adds a small file and names the rows that are gone; it never rewrites a table as a
+whole. Once the small files and the removed rows come to a fifth of a range, that range is
+written anew with them, by itself; small files that become many are joined, those of about one
+size with one another, so that a row is written again O(log commits) times. What is held in
+memory at a time is one range and what came to it.
 """
 
 from __future__ import annotations
@@ -38,10 +36,9 @@ _LEAST, _END = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
 def starts_of(table: str, keys: Ints, nodes: int, width: int) -> Ints:
-    """The first keys of the ranges of a ``table`` with such (ascending) ``keys``, in a store of so
-    many ``nodes``, ``width`` a
-    range: by node, or, where the key is no node, by as many ranges of about the same size. A table
-    of few rows is one range.
+    """The first keys of the ranges of a ``table`` with such (ascending) ``keys``, in a store of
+    so many ``nodes``, ``width`` a range: by node, or, where the key is no node, by as many
+    ranges of about the same size. A table of few rows is one range.
     """
     count = -(-nodes // width)
     if len(keys) <= width or count < 2:
@@ -56,9 +53,10 @@ def starts_of(table: str, keys: Ints, nodes: int, width: int) -> Ints:
 def with_ranges_renewed(
     store: Store, name: str, version: TableVersion, shared: SharedFile
 ) -> TableVersion:
-    """The ``version`` of the table ``name`` with those ranges written anew of which a fifth came or
-    went; or else with some of
-    its small files joined, where they are many. Small files are parts of ``shared``."""
+    """The ``version`` of the table ``name`` with those ranges written anew of which a fifth came
+    or went; or else with some of its small files joined, where they are many. Small files are
+    parts of ``shared``.
+    """
     renewal = _Renewal(store, name, version, shared)
     due = renewal.due()
     return renewal.renewed(due) if due.any() else renewal.joined()
@@ -68,8 +66,9 @@ def compacted_table(
     store: Store, name: str, version: TableVersion, shared: SharedFile
 ) -> TableVersion:
     """The ``version`` of the table ``name`` without small files and removed rows, and with each
-    range of which only one copy is
-    whole written anew; range by range. Small files are parts of ``shared``."""
+    range of which only one copy is whole written anew; range by range. Small files are parts of
+    ``shared``.
+    """
     renewal = _Renewal(store, name, version, shared)
     due = renewal.changed() > 0
     if renewal.ranges:
@@ -103,8 +102,8 @@ class _Renewal:
 
     @cached_property
     def starts(self) -> Ints:
-        """The first key of each range; the first range begins where keys begin, the last one has no
-        end.
+        """The first key of each range; the first range begins where keys begin, the last one has
+        no end.
         """
         return np.array([_LEAST, *(file.low for file in self.ranges[1:])], np.int64)
 
@@ -130,17 +129,18 @@ class _Renewal:
         return came + gone
 
     def due(self) -> npt.NDArray[np.bool_]:
-        """Whether each range is to be written anew. Where one is, those are that half as much came
-        to: else they would be the
-        next, and what stays in small files would be written again for each."""
+        """Whether each range is to be written anew. Where one is, those are that half as much
+        came to: else they would be the next, and what stays in small files would be written
+        again for each.
+        """
         changed = self.changed()
         share = changed / np.maximum([file.rows for file in self.ranges] or [0], 1)
         is_due = (share > SHARE) & (changed > _FEW)
         return share > SHARE / 2 if is_due.any() else is_due
 
     def renewed(self, due: npt.NDArray[np.bool_]) -> TableVersion:
-        """The table with the ranges ``due`` written anew, of what they and the small files hold of
-        their keys.
+        """The table with the ranges ``due`` written anew, of what they and the small files hold
+        of their keys.
         """
         ranges, left = list[DataFile](), list[tuple[int, int]]()
         for i, (low, high) in enumerate(self.spans):
@@ -164,9 +164,9 @@ class _Renewal:
         )
 
     def joined(self) -> TableVersion:
-        """The table with the latest of its small files as one, where they are many: as far back as
-        each is not larger than twice
-        those behind it together."""
+        """The table with the latest of its small files as one, where they are many: as far back
+        as each is not larger than twice those behind it together.
+        """
         small = self.small
         if len(small) <= MOST_SMALL + len(self.ranges) // _RANGES_PER_SMALL:
             return self.version
@@ -191,8 +191,8 @@ class _Renewal:
 
     def _rest(self, files: Sequence[DataFile], spans: Sequence[tuple[int, int]]) -> list[DataFile]:
         """What small ``files`` hold in ``spans`` (ascending), in as few files as memory allows.
-        Rows that were removed stay, as
-        long as they are named as such."""
+        Rows that were removed stay, as long as they are named as such.
+        """
         table = self.store.table_of(self.name, TableVersion(tuple(files)))
         found, held, count = list[DataFile](), list[Columns](), 0
         for i, (low, high) in enumerate(spans):
@@ -205,7 +205,5 @@ class _Renewal:
 
 
 def _even(keys: Ints, count: int) -> Ints:
-    """Where ``count`` parts of about the same size begin, in ascending ``keys``, but for the
-    first.
-    """
+    """Where ``count`` parts of about the same size begin, in ascending ``keys``, but for the first."""
     return np.unique(keys[np.arange(1, count) * len(keys) // count])

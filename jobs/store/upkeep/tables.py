@@ -25,10 +25,10 @@ from shiq.model_json import encode
 
 def numbered(abox: ABox, width: int | None = None) -> ArrayBase:
     """``abox`` with its individuals and literals numbered so that what belongs together is near
-    (literals by ranges of ``width``
-    individuals, `RANGE` if None); its names and complex assertions in the order of their texts. So
-    the numbers follow from what
-    ``abox`` says, however it was read."""
+    (literals by ranges of ``width`` individuals, `RANGE` if None); its names and complex
+    assertions in the order of their texts. So the numbers follow from what ``abox`` says,
+    however it was read.
+    """
     known = mentioned(abox)
     position = np.full(len(abox.individuals), -1, np.int64)
     position[known] = np.arange(len(known))
@@ -73,8 +73,8 @@ def _in_order(names: list[str], column: array[int]) -> tuple[list[str], array[in
 
 
 def base_tables(base: ArrayBase) -> dict[str, Columns]:
-    """The columns of the tables of assertions and of the dictionaries. Nodes are ranks in ``base``
-    and ids in the tables.
+    """The columns of the tables of assertions and of the dictionaries. Nodes are ranks in
+    ``base`` and ids in the tables.
     """
     ids = spread(base.nodes())
     tables = {name: _with_ids(dict(table.columns), ids) for name, table in base.tables.items()}
@@ -127,8 +127,8 @@ GROUPINGS = ("same", "equal", "merged")
 
 
 def index_tables(index: Index, completion: OutsideCompletion | None = None) -> dict[str, Columns]:
-    """The columns of the tables that hold ``index``, and the certified completion if there is one,
-    over an `ArrayBase`.
+    """The columns of the tables that hold ``index``, and the certified completion if there is
+    one, over an `ArrayBase`.
     """
     elements, others = index.labels.table, completion.others if completion else None
     rows = {

@@ -22,8 +22,8 @@ from shiq.explanation.proving.steps import (
 
 
 class ClassRules(Facts):
-    """What follows from a fact on classes or equality: its constructs, witnesses, and what at-most
-    restrictions merge.
+    """What follows from a fact on classes or equality: its constructs, witnesses, and what
+    at-most restrictions merge.
     """
 
     def _of_same(self, fact: owl.SameIndividual) -> Iterator[Step]:

@@ -14,8 +14,8 @@ from shiq.explanation.proving.steps import Fact, Step, inclusions_of
 
 class Facts:
     """The facts derived so far, by class, property and end; ``depth``: how many witnesses behind
-    each other, and cases inside
-    each other, are looked at."""
+    each other, and cases inside each other, are looked at.
+    """
 
     def __init__(self, axioms: Sequence[owl.Axiom], theory: DataTheory, depth: int) -> None:
         self.axioms, self.theory, self.depth = axioms, theory, depth

@@ -23,9 +23,10 @@ Fact: TypeAlias = owl.Assertion | Clash
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``fact`` follows by ``rule`` ("" for one that OWL 2 RL does not have) from ``premises`` and,
-    if there is one, ``axiom``.
-    ``cases``: for a disjunction, the proof that each of its cases is impossible."""
+    """``fact`` follows by ``rule`` ("" for one that OWL 2 RL does not have) from ``premises``
+    and, if there is one, ``axiom``. ``cases``: for a disjunction, the proof that each of its
+    cases is impossible.
+    """
 
     fact: Fact
     rule: str
@@ -36,9 +37,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """``steps``: premises before conclusions, the last one a `Clash`; ``given``: the assertions it
-    begins with, in their order;
-    ``assumed``: what holds in this case, of a proof by cases."""
+    """``steps``: premises before conclusions, the last one a `Clash`; ``given``: the assertions
+    it begins with, in their order; ``assumed``: what holds in this case, of a proof by cases.
+    """
 
     steps: tuple[Step, ...]
     given: tuple[owl.Assertion, ...]

@@ -6,16 +6,14 @@ from shiq.reasoner.hypertableau.state import State
 
 
 def blocked_nodes(state: State) -> dict[int, int]:
-    """The live unnamed nodes that are blocked, each with its blocker, or with -1 where an ancestor
-    is blocked.
+    """The live unnamed nodes that are blocked, each with its blocker, or with -1 where an
+    ancestor is blocked.
 
-    In order of age, a node is blocked by an older unblocked one with the same names, the same names
-    at the parent and the
-    same roles between them; whatever lies below a blocked node is blocked too, and a blocked node
-    blocks nobody. A blocked
-    node can be given a copy of its blocker's subtree: clauses are stars around a node, and see no
-    more than these three
-    (≥-atoms and data restrictions stand in heads alone, so the blocker's own serve).
+    In order of age, a node is blocked by an older unblocked one with the same names, the same
+    names at the parent and the same roles between them; whatever lies below a blocked node is
+    blocked too, and a blocked node blocks nobody. A blocked node can be given a copy of its
+    blocker's subtree: clauses are stars around a node, and see no more than these three (≥-atoms
+    and data restrictions stand in heads alone, so the blocker's own serve).
     """
     names = ~(state.tables.need_mask | state.tables.data_mask)
     pos, near, parents, alive = state.pos, state.near, state.parent, state.alive

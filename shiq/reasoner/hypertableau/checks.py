@@ -79,8 +79,8 @@ class NodeChecks(State):
             raise TableauClash(self.data_rest(x, self.data_culprits(x)), x)
 
     def data_verdict(self, x: int) -> bool | None:
-        """Whether the data restrictions and values of x can hold together; None: the datatype layer
-        cannot say.
+        """Whether the data restrictions and values of x can hold together; None: the datatype
+        layer cannot say.
         """
         return self.tables.data.verdict(*self._data_of(x))
 

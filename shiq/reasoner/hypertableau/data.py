@@ -40,8 +40,8 @@ class NodeData:
 
     def verdict(self, mask: int, facts: frozenset[DataStatement]) -> bool | None:
         """Whether one element can meet the data restrictions among ``mask``, bits of atoms, and
-        ``facts``; None: the datatype
-        layer cannot say."""
+        ``facts``; None: the datatype layer cannot say.
+        """
         key = (mask, facts)
         if key not in self._verdicts:
             if len(self._verdicts) >= _MEMO:
@@ -53,9 +53,9 @@ class NodeData:
         return self._verdicts[key]
 
     def culprits(self, mask: int, facts: frozenset[DataStatement]) -> frozenset[DataStatement]:
-        """What by itself has the answer of ``mask`` and ``facts``, which contradict each other or
-        are not decided; of a
-        contradiction no statement can be left out."""
+        """What by itself has the answer of ``mask`` and ``facts``, which contradict each other
+        or are not decided; of a contradiction no statement can be left out.
+        """
         key = (mask, facts)
         if key not in self._culprits:
             if len(self._culprits) >= _MEMO:

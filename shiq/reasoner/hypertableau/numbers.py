@@ -1,12 +1,10 @@
 """Large numbers are counted, not built (THEORY, "Large numbers").
 
-Of a need ≥n R.C with a large n only a few successors are built, more than any small limit above R
-allows. What is refuted with so
-few is refuted. A pre-model with so few is a model if its nodes can stand for several elements each,
-in numbers that meet every
-need and limit: an integer program at each node, over its children alone. Where there are no such
-numbers, the pre-model is given
-up, which proves nothing: children that chose alike may have to choose differently.
+Of a need ≥n R.C with a large n only a few successors are built, more than any small limit above
+R allows. What is refuted with so few is refuted. A pre-model with so few is a model if its nodes
+can stand for several elements each, in numbers that meet every need and limit: an integer
+program at each node, over its children alone. Where there are no such numbers, the pre-model is
+given up, which proves nothing: children that chose alike may have to choose differently.
 """
 
 from __future__ import annotations
@@ -33,10 +31,10 @@ MOST_BUILT: Final = 300
 @dataclass(frozen=True, slots=True)
 class Building:
     """Numbers above ``large`` are counted, with ``fewest`` nodes at least for each, to choose
-    differently. ``apart``: large
-    needs of a node share their successors but for so many, if it is not None; ``named``: the
-    individuals beside it meet them too.
-    What these two contradict is no proof."""
+    differently. ``apart``: large needs of a node share their successors but for so many, if it
+    is not None; ``named``: the individuals beside it meet them too. What these two contradict is
+    no proof.
+    """
 
     large: int = 64
     fewest: int = 3
@@ -44,8 +42,8 @@ class Building:
     named: bool = False
 
     def successors(self, tables: Tables, need: Need) -> int:
-        """Get how many successors to build for ``need``: n, or for a large n one more than limits
-        that are not large allow.
+        """Get how many successors to build for ``need``: n, or for a large n one more than
+        limits that are not large allow.
         """
         if need.n <= self.large:
             return need.n
@@ -68,8 +66,8 @@ MORE_TRIES = (
 def accept_numbers(search: Search) -> None:
     """Find out how many elements each node of a pre-model stands for: `Search.weights`.
 
-    Raises TableauClash where a node has no such numbers; unless that is a proof, ``search.opaque``
-    says so.
+    Raises TableauClash where a node has no such numbers; unless that is a proof,
+    ``search.opaque`` says so.
     """
     tables, large = search.tables, search.building.large
     search.weights.clear()
@@ -167,8 +165,8 @@ class NodeProgram:
         )
 
     def weights(self) -> dict[int, int] | None:
-        """How many elements each child has to stand for; None if no numbers are known to meet all
-        needs and limits.
+        """How many elements each child has to stand for; None if no numbers are known to meet
+        all needs and limits.
         """
         counted = [frozenset(bound.counted) for bound in (*self.needs, *self.limits)]
         kinds: dict[tuple[bool, ...], int] = {}
@@ -189,9 +187,9 @@ class NodeProgram:
         return None if not isinstance(point, dict) else {y: 1 + more for y, more in point.items()}
 
     def proof(self) -> int | None:
-        """What a contradiction of a need and a limit rests on, if all n successors are counted by
-        the limit, whatever each of
-        them chooses; None if no need and limit are such."""
+        """What a contradiction of a need and a limit rests on, if all n successors are counted
+        by the limit, whatever each of them chooses; None if no need and limit are such.
+        """
         search, x = self.search, self.x
         for need in self.needs:
             fresh = [y for y in self.children if self._is_grown(y, need.atom)]

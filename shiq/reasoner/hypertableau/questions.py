@@ -1,10 +1,9 @@
-"""One module, loaded once and asked many times: which literals follow at its individuals (THEORY,
-"Entailment").
+"""One module, loaded once and asked many times: which literals follow at its individuals
+(THEORY, "Entailment").
 
-What follows without a choice is found once. Each question assumes something beside it, as a first
-choice point for which nothing
-else is tried, and is taken back afterwards. A model that is found for one question answers all
-others that it denies.
+What follows without a choice is found once. Each question assumes something beside it, as a
+first choice point for which nothing else is tried, and is taken back afterwards. A model that is
+found for one question answers all others that it denies.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ class UndecidedDataError(Exception):
 
 class Questions(Search):
     """``steps`` are for each question. Where these or the time are used up a call raises
-    `OutOfBudget`, and no further one makes
-    sense; `UndecidedDataError` where data is opaque."""
+    `OutOfBudget`, and no further one makes sense; `UndecidedDataError` where data is opaque.
+    """
 
     def __init__(self, tables: Tables, module: Module, steps: int, deadline: float | None) -> None:
         super().__init__(tables, module, steps, deadline)
@@ -47,9 +46,7 @@ class Questions(Search):
         self.write(self._into, source, (target, rest))
 
     def begin(self) -> bool:
-        """Loads the module, with all that follows without a choice; False where that
-        contradicts.
-        """
+        """Loads the module, with all that follows without a choice; False where that contradicts."""
         try:
             self.load()
             while True:

@@ -19,8 +19,8 @@ from shiq.reasoner.protocol import Module
 Alternative: TypeAlias = tuple[int, int, int]
 ADD, MERGE = 0, 1
 
-# : Kinds of alternatives in the order of choice: a limit on data brings nothing new, a name may
-# bring needs.
+#: Kinds of alternatives in the order of choice: a limit on data brings nothing new, a name may
+#: bring needs.
 LIMIT_KIND, NAME_KIND, DATA_KIND, MERGE_KIND, NEED_KIND = range(5)
 
 #: Steps between two looks at the clock.
@@ -34,11 +34,9 @@ class OutOfBudget(Exception):
 class Saturation(NodeChecks):
     """A state with its queues emptied by rule applications.
 
-    Every new fact wakes the rules that mention it, from both ends. A match with no disjunct left is
-    a clash, one with one
-    left is applied, one with more is *pending* for a choice. ≤n rules wait until the rest is quiet,
-    so that a node with many
-    neighbours is counted seldom.
+    Every new fact wakes the rules that mention it, from both ends. A match with no disjunct left
+    is a clash, one with one left is applied, one with more is *pending* for a choice. ≤n rules
+    wait until the rest is quiet, so that a node with many neighbours is counted seldom.
     """
 
     def __init__(self, tables: Tables, module: Module, limit: int, deadline: float | None) -> None:
@@ -167,8 +165,8 @@ class Saturation(NodeChecks):
     # --- matches ----------------------------------------------------------------------------------
 
     def fire(self, rule: Rule, x: int, y: int) -> None:
-        """A match of a local (y = -1) or u-type rule, body and role known to hold: clash, apply, or
-        leave pending.
+        """A match of a local (y = -1) or u-type rule, body and role known to hold: clash, apply,
+        or leave pending.
         """
         head = rule.head
         if head & self.pos[x]:
@@ -196,8 +194,8 @@ class Saturation(NodeChecks):
 
     def settle(self, match: Match) -> list[Alternative] | None:
         """Applies a match that has at most one disjunct left; else its disjuncts in the order of
-        choice. None also if it does
-        not hold now, or is met."""
+        choice. None also if it does not hold now, or is met.
+        """
         number, x, y = match
         rule, pos = self.tables.rules[number], self.pos
         if x >= len(pos) or not self.alive[x] or rule.body & ~pos[x] or rule.head & pos[x]:
@@ -286,8 +284,8 @@ class Saturation(NodeChecks):
             self.count(rule, x)
 
     def apply(self, alternative: Alternative, rest: int, match: Match) -> None:
-        """Applies a disjunct of ``match``. After a merge there may still be too many neighbours, so
-        the match comes again.
+        """Applies a disjunct of ``match``. After a merge there may still be too many neighbours,
+        so the match comes again.
         """
         kind, u, v = alternative
         if kind == ADD:

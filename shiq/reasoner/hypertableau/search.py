@@ -32,23 +32,20 @@ class SearchOutcome:
 
 
 class Search(Saturation):
-    """Saturate, choose, expand, in this order, until there is a pre-model or every alternative is
-    refuted.
+    """Saturate, choose, expand, in this order, until there is a pre-model or every alternative
+    is refuted.
 
-    A chosen alternative rests on its choice point alone: a clash then refutes it by what else the
-    clash rests on, and it is
-    denied on the strength of that, before the match is looked at again. ``opaque`` says of what the
-    datatype layer could not
-    decide something that some pre-model rested on; with it, a failed search has refuted nothing.
-    Such a search
-    rests on the inputs ``rests_on``. In a pre-model a node stands for as many elements as
-    ``weights`` says, if not for one;
-    ``grown_for`` is the need that it was made for.
+    A chosen alternative rests on its choice point alone: a clash then refutes it by what else
+    the clash rests on, and it is denied on the strength of that, before the match is looked at
+    again. ``opaque`` says of what the datatype layer could not decide something that some
+    pre-model rested on; with it, a failed search has refuted nothing. Such a search rests on the
+    inputs ``rests_on``. In a pre-model a node stands for as many elements as ``weights`` says,
+    if not for one; ``grown_for`` is the need that it was made for.
     """
 
     choices: list[Choice]
-    # : The first choice points that are no choices but what is assumed (`questions`): nothing else
-    # is tried for them.
+    #: The first choice points that are no choices but what is assumed (`questions`): nothing else
+    #: is tried for them.
     assumed = 0
     opaque = ""
     building = FIRST
@@ -62,9 +59,8 @@ class Search(Saturation):
 
     def run(self) -> bool:
         """Whether a pre-model is found. Stops because a denied alternative is not chosen again
-        under the same premises, and
-        blocking bounds the nodes (THEORY, "Deciding a shape without a JVM"); a `OutOfBudget` ends
-        it before.
+        under the same premises, and blocking bounds the nodes (THEORY, "Deciding a shape without
+        a JVM"); a `OutOfBudget` ends it before.
         """
         try:
             self.load()
@@ -133,9 +129,9 @@ class Search(Saturation):
         return False
 
     def _lapsed(self, match: Match) -> bool:
-        """Whether a match can hold again only after something wakes it again: facts at live nodes
-        only grow until they are
-        taken back, while merges can be taken back."""
+        """Whether a match can hold again only after something wakes it again: facts at live
+        nodes only grow until they are taken back, while merges can be taken back.
+        """
         number, x, y = match
         rule, pos = self.tables.rules[number], self.pos
         if x >= len(pos) or y >= len(pos):
@@ -147,8 +143,8 @@ class Search(Saturation):
         return False
 
     def jump_back(self, rests_on: int) -> bool:
-        """Goes back to the last choice point that a clash rests on and denies what was tried there;
-        False if there is none.
+        """Goes back to the last choice point that a clash rests on and denies what was tried
+        there; False if there is none.
         """
         while rests_on >> (self.inputs + self.assumed):
             level = rests_on.bit_length() - 1 - self.inputs
@@ -215,8 +211,9 @@ class Search(Saturation):
 
     def _is_met(self, x: int, need: Need) -> bool:
         """Whether n distinct neighbours suit: distinct nodes are distinct elements, and a merge
-        opens x again. Of a large n few
-        are enough, one of them a child, which can stand for more."""
+        opens x again. Of a large n few are enough, one of them a child, which can stand for
+        more.
+        """
         bit, filler, pos, enough, met, has_child = (
             need.role_bit,
             need.filler,
@@ -257,9 +254,9 @@ class Search(Saturation):
     # --- data -------------------------------------------------------------------------------------
 
     def accept_data(self) -> None:
-        """A clash if the pre-model rests on data that the datatype layer cannot decide: then it is
-        none, and ``opaque`` says
-        so."""
+        """A clash if the pre-model rests on data that the datatype layer cannot decide: then it
+        is none, and ``opaque`` says so.
+        """
         if not (self.data or self.tables.data_mask):
             return
         unknown = [
@@ -277,8 +274,8 @@ def decide(
     tables: Tables, module: Module, limit: int, deadline: float | None, building: Building = FIRST
 ) -> SearchOutcome:
     """Whether ``module`` is consistent with the TBox of ``tables``, within ``limit`` steps and
-    until ``deadline``. ``building``:
-    which numbers are counted, not built."""
+    until ``deadline``. ``building``: which numbers are counted, not built.
+    """
     search = Search(tables, module, limit, deadline)
     search.building = building
     try:

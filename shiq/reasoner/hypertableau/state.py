@@ -10,9 +10,9 @@ _NOTHING: dict[int, int] = {}
 
 
 class TableauClash(Exception):
-    """A contradiction; ``rests_on`` is the set of choice points that its premises rest on, as bits
-    (`State.inputs`); ``nodes``:
-    where it is."""
+    """A contradiction; ``rests_on`` is the set of choice points that its premises rest on, as
+    bits (`State.inputs`); ``nodes``: where it is.
+    """
 
     def __init__(self, rests_on: int, *nodes: int) -> None:
         super().__init__(rests_on, nodes)
@@ -23,21 +23,17 @@ class TableauClash(Exception):
 class State(Trail):
     """Nodes are integers by age: the individuals of the module first, parents before children.
 
-    Per node: ``pos`` and ``neg`` (atoms that hold, that do not), ``near`` (neighbour → mask of the
-    roles that lead to it,
-    closed under ⊑* and kept from both ends; a loop holds both directions), ``reach`` (a superset of
-    all these roles),
-    ``parent`` (-1 for individuals), ``alive`` (not merged away or pruned). Sparse: ``unequal``,
-    ``forbidden`` (negative
-    edges), ``data``. What a fact rests on is kept only where it is not nothing. While there is no
-    choice point, nothing can
-    be taken back, and nothing is put on the trail. Where what is asserted is traced, it has the
-    lowest bits, ``inputs`` of them,
-    and choice points those above (`trace`).
+    Per node: ``pos`` and ``neg`` (atoms that hold, that do not), ``near`` (neighbour → mask of
+    the roles that lead to it, closed under ⊑* and kept from both ends; a loop holds both
+    directions), ``reach`` (a superset of all these roles), ``parent`` (-1 for individuals),
+    ``alive`` (not merged away or pruned). Sparse: ``unequal``, ``forbidden`` (negative edges),
+    ``data``. What a fact rests on is kept only where it is not nothing. While there is no choice
+    point, nothing can be taken back, and nothing is put on the trail. Where what is asserted is
+    traced, it has the lowest bits, ``inputs`` of them, and choice points those above (`trace`).
 
     Every new fact is queued for the rules that it can wake (``new_names``, ``new_edges``,
-    ``new_denials``, ``dirty`` data);
-    ``open`` holds the nodes with a ≥-atom that is not known to be met.
+    ``new_denials``, ``dirty`` data); ``open`` holds the nodes with a ≥-atom that is not known to
+    be met.
     """
 
     def load(self) -> None:
@@ -113,8 +109,8 @@ class State(Trail):
             self.add(x, a, rest)
 
     def deny(self, x: int, atom: int, rest: int) -> None:
-        """Records ¬``atom`` at x, which rests on ``rest``, a bit mask of choice points and traced
-        assertions.
+        """Records ¬``atom`` at x, which rests on ``rest``, a bit mask of choice points and
+        traced assertions.
         """
         bit = 1 << atom
         if self.neg[x] & bit:
@@ -238,8 +234,8 @@ class State(Trail):
             self.dirty[target] = None
 
     def _move_edges(self, source: int, target: int, rest: int) -> None:
-        """Moves the edges of ``source``; whoever loses a neighbour by that has its ≥-atoms looked
-        at again.
+        """Moves the edges of ``source``; whoever loses a neighbour by that has its ≥-atoms
+        looked at again.
         """
         need_mask = self.tables.need_mask
         for other, roles in list(self.near[source].items()):

@@ -26,9 +26,9 @@ WIDE = 2048
 
 @dataclass(slots=True, eq=False)
 class Rule:
-    """A clause in bits. ``index`` is its place in `ClausalTBox.clauses`, -1 for a rule made for a
-    negated ≥-atom;
-    ``inverse_bit`` is the clause's role seen from the branch."""
+    """A clause in bits. ``index`` is its place in `ClausalTBox.clauses`, -1 for a rule made for
+    a negated ≥-atom; ``inverse_bit`` is the clause's role seen from the branch.
+    """
 
     number: int
     index: int
@@ -42,9 +42,9 @@ class Rule:
 
 
 class WideRule(Rule):
-    """A local rule that keeps the positions of its atoms, and makes the masks when asked: over many
-    atoms, masks of so many bits
-    for as many rules would take quadratic space."""
+    """A local rule that keeps the positions of its atoms, and makes the masks when asked: over
+    many atoms, masks of so many bits for as many rules would take quadratic space.
+    """
 
     __slots__ = ("_body", "_head")
 
@@ -67,8 +67,8 @@ class WideRule(Rule):
 
 @dataclass(slots=True, eq=False)
 class Wake:
-    """The rules that a change at a node can concern: as centre (``local``, ``centre``, ``counted``)
-    or as branch.
+    """The rules that a change at a node can concern: as centre (``local``, ``centre``,
+    ``counted``) or as branch.
     """
 
     local: list[Rule] = field(default_factory=list)
@@ -80,9 +80,9 @@ class Wake:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """≥n R.C in bits: ``role_bit`` is R alone, ``roles`` all above it; ``filler`` is the bit of C,
-    or 0; ``filler_atom`` its
-    position, or -1."""
+    """≥n R.C in bits: ``role_bit`` is R alone, ``roles`` all above it; ``filler`` is the bit of
+    C, or 0; ``filler_atom`` its position, or -1.
+    """
 
     n: int
     role_bit: int
@@ -93,10 +93,9 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class HasData:
-    """A name for having some successor by the data property. A limit on a property holds where no
-    need and no value leads to
-    it or to what lies below, so a clause with a limit in its head asks for this in its body: a
-    domain axiom is no choice.
+    """A name for having some successor by the data property. A limit on a property holds where
+    no need and no value leads to it or to what lies below, so a clause with a limit in its head
+    asks for this in its body: a domain axiom is no choice.
     """
 
     property: str
@@ -106,10 +105,8 @@ class Tables:
     """What the calculus reads of a clausal TBox.
 
     Atoms keep their positions of ``tbox.atoms``; atoms that only clauses mention, `HasData`, and
-    the names that stand for
-    negated ≥-atoms, come after them. A property takes two role bits, its inverse the odd one; role
-    masks are closed upwards
-    under ⊑*.
+    the names that stand for negated ≥-atoms, come after them. A property takes two role bits,
+    its inverse the odd one; role masks are closed upwards under ⊑*.
     """
 
     def __init__(self, tbox: ClausalTBox) -> None:
@@ -194,9 +191,9 @@ class Tables:
         return found
 
     def _loops(self) -> tuple[dict[int, int], tuple[tuple[int, int], ...], int]:
-        """The roles that a loop brings, by its atom, where some ≤n counts it; the roles whose loops
-        bring an atom, with it; all
-        of these roles."""
+        """The roles that a loop brings, by its atom, where some ≤n counts it; the roles whose
+        loops bring an atom, with it; all of these roles.
+        """
         brought: dict[int, int] = {}
         asking: list[tuple[int, int]] = []
         for iri in self.tbox.roles.looped:
@@ -211,8 +208,8 @@ class Tables:
         return brought, tuple(asking), mask_of(bit for roles, _ in asking for bit in bits(roles))
 
     def _role_conflicts(self) -> tuple[dict[int, int], int, int]:
-        """Per role the roles that may not hold of the same pair; all such roles; those that no loop
-        may have.
+        """Per role the roles that may not hold of the same pair; all such roles; those that no
+        loop may have.
         """
         box = self.tbox.roles
         pairs = {(self.role(r), self.role(s)) for r, s in box.disjoint}
@@ -308,9 +305,9 @@ class Tables:
             self.start.append(rule)
 
     def negated(self, atom: int) -> int:
-        """A name that says ≤n-1 R.C where it holds, for the ≥-atom ≥n R.C at position ``atom``: so
-        that an asserted negation
-        of a ≥-atom is exact whatever the clauses say."""
+        """A name that says ≤n-1 R.C where it holds, for the ≥-atom ≥n R.C at position ``atom``:
+        so that an asserted negation of a ≥-atom is exact whatever the clauses say.
+        """
         found = self._negated.get(atom)
         if found is None:
             need = self.needs[atom]
@@ -355,9 +352,9 @@ class Tables:
         return found
 
     def edge_rules(self, first: int, roles: int, second: int) -> tuple[tuple[Rule, bool], ...]:
-        """The u-type rules that an edge with ``roles`` between nodes with these names concerns and
-        does not meet; True: the
-        first node is the centre."""
+        """The u-type rules that an edge with ``roles`` between nodes with these names concerns
+        and does not meet; True: the first node is the centre.
+        """
         key = (first, roles, second)
         found = self._edge_memo.get(key)
         if found is None:

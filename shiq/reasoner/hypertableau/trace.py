@@ -1,6 +1,6 @@
-"""What a refutation rests on: the search once more, with what the module asserts traced like choice
-points (THEORY, "Deciding a
-shape without a JVM")."""
+"""What a refutation rests on: the search once more, with what the module asserts traced like
+choice points (THEORY, "Deciding a shape without a JVM").
+"""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ LISTS = ("data", "negative_data", "different", "negative_edges", "edges")
 
 
 class TracedSearch(Search):
-    """A `Search` in which every assertion of the module is an input: a literal of a node, or a row
-    of a list.
+    """A `Search` in which every assertion of the module is an input: a literal of a node, or a
+    row of a list.
     """
 
     def __init__(self, tables: Tables, module: Module, limit: int, deadline: float | None) -> None:
@@ -67,9 +67,10 @@ class TracedSearch(Search):
 
 
 def core_of(tables: Tables, module: Module, limit: int, deadline: float | None) -> Module | None:
-    """A part of ``module``, over the same nodes, that contradicts the TBox of ``tables`` by itself;
-    small, not always minimal.
-    None where there is none, or ``limit`` steps or the time until ``deadline`` do not show one."""
+    """A part of ``module``, over the same nodes, that contradicts the TBox of ``tables`` by
+    itself; small, not always minimal. None where there is none, or ``limit`` steps or the time
+    until ``deadline`` do not show one.
+    """
     search = TracedSearch(tables, module, limit, deadline)
     try:
         found = search.run()

@@ -1,5 +1,5 @@
-"""The fields of a tableau's state, the trail by which changes are taken back, and what facts rest
-on.
+"""The fields of a tableau's state, the trail by which changes are taken back, and what facts
+rest on.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ class Trail:
 
     def undo(self, mark: int, nodes: int) -> None:
         """Takes back all writes after ``mark``, and the nodes from ``nodes`` on; pending matches
-        that were looked at since come
-        to ``repending``. The queues must be empty, or worthless."""
+        that were looked at since come to ``repending``. The queues must be empty, or worthless.
+        """
         trail = self.trail
         while len(trail) > mark:
             container, key, old = trail.pop()

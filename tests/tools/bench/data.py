@@ -86,8 +86,9 @@ def sample(lines: Path, count: int, seed: int, file: Path) -> Path:
 
 def swapped(triples: Path, count: int, seed: int, file: Path) -> Path:
     """Writes ``count`` insertions to ``file``: triples drawn evenly from a packed file of
-    N-Triples, each with the object of
-    another one on the same predicate. Raises InputError where there are too few."""
+    N-Triples, each with the object of another one on the same predicate. Raises InputError where
+    there are too few.
+    """
     rng = random.Random(f"bench {seed}")
     with gzip.open(triples, "rt", encoding="utf-8") as given:
         total = sum(1 for _ in given)
@@ -118,9 +119,8 @@ def held_out(
     triples: Path, counts: Sequence[int], seed: int, rest: Path, files: Sequence[Path]
 ) -> None:
     """Draws the most of ``counts`` triples evenly from a packed file of N-Triples, and writes as
-    many of them as each says to the
-    ``files``, in the order of the data; the others go to ``rest``, packed. Raises InputError where
-    there are too few.
+    many of them as each says to the ``files``, in the order of the data; the others go to
+    ``rest``, packed. Raises InputError where there are too few.
     """
     with gzip.open(triples, "rb") as given:
         total = sum(1 for _ in given)

@@ -2,10 +2,8 @@
 miners, one process, CPU time.
 
 A generated city with its five streams. A slide is all from one report to the next: reading,
-entailing, counting, mining. The
-reference works everything out anew but for lines that it has read. In the ground language the
-mining alone is compared, on the
-same transactions.
+entailing, counting, mining. The reference works everything out anew but for lines that it has
+read. In the ground language the mining alone is compared, on the same transactions.
 """
 
 from __future__ import annotations
@@ -30,15 +28,14 @@ from tests.tools.bench.process import NotMeasured
 from tests.tools.bench.record import Figure
 from tests.tools.bench.repeat import Repeat, Row
 
-# : The city, its window, and the slides that are compared, with what the exact miner should be
-# faster by.
+#: The city, its window, and the slides that are compared, with what the exact miner should be
+#: faster by.
 ROADS, WINDOW = 60, 1000
 SLIDES = {"1/3": (WINDOW // 3, 2.5), "1/100": (WINDOW // 100, 10.0)}
 #: Slides of the exact miner and windows of the reference that are timed.
 TIMED, ANEW = 3, 1
-# : Itemset miners enumerate what the ground language has of a city this small already; the peers,
-# and how much slower they should
-#: be (one in C may be twice as fast).
+#: Itemset miners enumerate what the ground language has of a city this small already; the peers,
+#: and how much slower they should be (one in C may be twice as fast).
 GROUND_ROADS, GROUND_WINDOW, GROUND_ATOMS, GROUND_TARGETS = (
     4,
     1000,

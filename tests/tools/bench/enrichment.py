@@ -1,8 +1,8 @@
 """The row ``enrich``: keys, hits, misses and memory of event enrichment, one process, CPU time.
 
-City and university are OWL2Streams'. What lies outside SHIQ(D) of the city's ontology is left out
-where its misses are measured;
-keys and look-ups have an entry that stands in, so that nothing is reasoned there.
+City and university are OWL2Streams'. What lies outside SHIQ(D) of the city's ontology is left
+out where its misses are measured; keys and look-ups have an entry that stands in, so that
+nothing is reasoned there.
 """
 
 from __future__ import annotations

@@ -2,10 +2,9 @@
 others; CPU seconds, completeness.
 
 The others are given T, B and one event, all at once, as they know no structures; HermiT is warm,
-and asked for no more than
-whether that is consistent, which is the least it has to do. Complete: the share of the types of the
-event's individuals that is
-told; types that do not follow are counted as wrong.
+and asked for no more than whether that is consistent, which is the least it has to do. Complete:
+the share of the types of the event's individuals that is told; types that do not follow are
+counted as wrong.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Itemset miners beside the ground language, run by the Python that `make peers` gave them: CPU
 seconds by name, as JSON.
 
-``python miners.py TRANSACTIONS.json SUPPORT CONFIDENCE ATOMS``: the first a list of lists of texts,
-shares the next two; bodies
-have at most so many atoms. Imports nothing of ours.
+``python miners.py TRANSACTIONS.json SUPPORT CONFIDENCE ATOMS``: the first a list of lists of
+texts, shares the next two; bodies have at most so many atoms. Imports nothing of ours.
 """
 
 from __future__ import annotations

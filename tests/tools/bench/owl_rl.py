@@ -1,9 +1,8 @@
-"""An OWL RL engine beside ours, by the Python that has it (`SHIQ_OWL_RL`): its CPU seconds, and the
-types that it tells.
+"""An OWL RL engine beside ours, by the Python that has it (`SHIQ_OWL_RL`): its CPU seconds, and
+the types that it tells.
 
 ``python owl_rl.py ENGINE FILE…``: reasonable or owlrl; RDF/XML, or N-Triples where the name ends
-so, maybe packed. Writes JSON,
-imports nothing of ours.
+so, maybe packed. Writes JSON, imports nothing of ours.
 """
 
 from __future__ import annotations

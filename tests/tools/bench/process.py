@@ -29,8 +29,8 @@ from shiq.reasoner.installed import PEERS, Absent, find
 from tests.tools.bench.data import DATA_SEED, Base, base
 
 T = TypeVar("T")
-# : Exit codes that come with an answer: consistent or accepted, inconsistent or refused,
-# undetermined, split.
+#: Exit codes that come with an answer: consistent or accepted, inconsistent or refused,
+#: undetermined, split.
 _ANSWERED = (0, 1, 3, 5)
 #: The universities of the large data.
 LARGE = 50
@@ -43,9 +43,8 @@ class NotMeasured(Exception):
 @dataclass(frozen=True)
 class Settings:
     """How to measure. ``data``: the user's copy of real data; ``limit``: seconds for a run;
-    ``heap``: of a peer's JVM;
-    ``large``: a directory with LUBM-50's abox.nt.gz and insert.nt, and ``large_store``: its store,
-    where they are there already.
+    ``heap``: of a peer's JVM; ``large``: a directory with LUBM-50's abox.nt.gz and insert.nt,
+    and ``large_store``: its store, where they are there already.
     """
 
     repeats: int = 3
@@ -149,8 +148,8 @@ class Bench:
         return folder
 
     def lubm_store(self, universities: int) -> Path:
-        """The store of `lubm` with LUBM's own TBox. Raises NotMeasured for one that was given and
-        has another.
+        """The store of `lubm` with LUBM's own TBox. Raises NotMeasured for one that was given
+        and has another.
         """
         if universities == LARGE and self.settings.large_store:
             given = self.settings.large_store
@@ -204,8 +203,8 @@ class Bench:
         return Checked(used, json.loads(answer.read_text(encoding="utf-8")))
 
     def check(self, store: Path, batch: Path, *more: str, allow: Sequence[str] = ()) -> Checked:
-        """``shiq check`` of a batch in a cold process; conflicts are counted, not explained, unless
-        ``more`` says otherwise.
+        """``shiq check`` of a batch in a cold process; conflicts are counted, not explained,
+        unless ``more`` says otherwise.
         """
         explained = "--max-conflicts" in more
         quick = () if explained else ("--max-conflicts", "0")

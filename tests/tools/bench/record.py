@@ -27,9 +27,9 @@ TOLERATED = 0.25
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a row. ``better``: 1 where more is better, -1 where less is, 0 where it is only
-    for information (a peer's);
-    ``target``: what it has to reach, or stay within."""
+    """A figure of a row. ``better``: 1 where more is better, -1 where less is, 0 where it is
+    only for information (a peer's); ``target``: what it has to reach, or stay within.
+    """
 
     name: str
     unit: str
@@ -68,9 +68,8 @@ class Measured:
 @dataclass(frozen=True)
 class RowRecord:
     """A row as it was measured. ``notes``: what was left out and why, and what was wrong: a peer
-    that is absent, a verdict that
-    is not the known one, a run that reached the limit. ``is_right``: no verdict of ours was wrong,
-    no run of ours failed.
+    that is absent, a verdict that is not the known one, a run that reached the limit.
+    ``is_right``: no verdict of ours was wrong, no run of ours failed.
     """
 
     name: str
@@ -100,8 +99,8 @@ class RowRecord:
         }
 
     def text(self) -> str:
-        """The row as lines of a table: figure, median, least and greatest value, target, whether it
-        is met.
+        """The row as lines of a table: figure, median, least and greatest value, target, whether
+        it is met.
         """
         lines = [f"{self.name}: {self.title}"]
         for m in self.measured:
@@ -163,8 +162,8 @@ def worse(
 
 
 def last_kept(folder: Path, machine: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """The latest median of each figure, by row, in the files of ``folder`` that were measured on a
-    machine like this one.
+    """The latest median of each figure, by row, in the files of ``folder`` that were measured on
+    a machine like this one.
 
     Raises InputError for a file that is none of ours.
     """

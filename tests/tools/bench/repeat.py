@@ -1,5 +1,5 @@
-"""A row of the benchmark, and one repeat of it: what it measures, what it notes, what of ours went
-wrong.
+"""A row of the benchmark, and one repeat of it: what it measures, what it notes, what of ours
+went wrong.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Repeat:
             self.wrong.append(f"{what}: {verdict}, but {expected} is right")
 
     def attempt(self, measure: Callable[[], None]) -> None:
-        """Measures what a peer is needed for; without it, the rest of the row stands, and the note
-        says why.
+        """Measures what a peer is needed for; without it, the rest of the row stands, and the
+        note says why.
         """
         try:
             measure()

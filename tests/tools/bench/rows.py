@@ -1,8 +1,7 @@
 """The rows of the benchmark: what each measures in one repeat, and what it should reach.
 
-Times are wall seconds unless a figure says CPU; ratios are of two runs in the same repeat, on the
-same batch. A repeat has
-batches of its own, which nothing has seen before.
+Times are wall seconds unless a figure says CPU; ratios are of two runs in the same repeat, on
+the same batch. A repeat has batches of its own, which nothing has seen before.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from tests.tools.bench.repeat import Repeat, Row
 
 #: Insertions in the small batch; assertions that a resident session is asked about one by one.
 SMALL, SINGLE = 1000, 400
-# : Insertions that contradict by themselves what is told of their subject, one by one; the first
-# opens what the others find open.
+#: Insertions that contradict by themselves what is told of their subject, one by one; the first
+#: opens what the others find open.
 TOLD = 51
-# : Conflicts that are explained, and the seconds for it, where verdict and conflicts are timed
-# apart.
+#: Conflicts that are explained, and the seconds for it, where verdict and conflicts are timed
+#: apart.
 EXPLAINED, EXPLAINING_SECONDS = 10, 60
 
 

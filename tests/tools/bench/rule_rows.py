@@ -14,8 +14,8 @@ from tests.tools.bench.repeat import Repeat, Row
 _FOR_INFORMATION = 0
 #: Points before windows are full, and what is made once is made, are left out.
 _BEGINNING = 10
-# : For each stream the CPU milliseconds of a point, how many times faster than clingo on each point
-# anew, and grounded once.
+#: For each stream the CPU milliseconds of a point, how many times faster than clingo on each point
+#: anew, and grounded once.
 _RULE_TARGETS: Mapping[str, tuple[float | None, float | None, float | None]] = {
     "grid 30², published": (2.0, 40.0, 4.0),
     "grid 30², failing": (6.0, 40.0, 4.0),
@@ -25,8 +25,8 @@ _RULE_TARGETS: Mapping[str, tuple[float | None, float | None, float | None]] = {
     "Heavy Join": (None, 10.0, None),
     "Content Caching": (None, 10.0, None),
 }
-# : Streams that long windows are measured on, by window; and those with constants that never come
-# again, few and many.
+#: Streams that long windows are measured on, by window; and those with constants that never come
+#: again, few and many.
 _WINDOWS: Mapping[int, str] = {60: "window [60]", 3600: "window [3600]"}
 _CONSTANTS = ("constants in passing, few", "constants in passing")
 #: All streams that the row measures, each one of `tests.tools.bench.rules.STREAMS`.

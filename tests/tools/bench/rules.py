@@ -1,12 +1,10 @@
-"""Stream rules beside clingo: ``python -m tests.tools.bench.rules TASK.json ANSWER.json`` evaluates
-one stream by one system.
+"""Stream rules beside clingo: ``python -m tests.tools.bench.rules TASK.json ANSWER.json``
+evaluates one stream by one system.
 
 The task: ``stream``, of `STREAMS`; ``system``: shiq, fresh (clingo on each point anew, with what
-the windows hold as facts) or
-once (clingo, grounded once, inputs are externals; the grid alone). The answer has CPU and wall
-milliseconds of each point, rows
-in to derived atoms out, how many atoms of each predicate that were, and set-up seconds. Windows,
-and what of the grid's rules
+the windows hold as facts) or once (clingo, grounded once, inputs are externals; the grid alone).
+The answer has CPU and wall milliseconds of each point, rows in to derived atoms out, how many
+atoms of each predicate that were, and set-up seconds. Windows, and what of the grid's rules
 looks back on derived atoms, are counted outside clingo and outside its time.
 """
 
@@ -110,8 +108,8 @@ def _names(asked: tuple[str, ...]) -> list[str]:
 # --- clingo
 # ----------------------------------------------------------------------------------------
 
-# : For each predicate of input the window that the rules ask for, and the rules over what it holds:
-# q_(…, how often).
+#: For each predicate of input the window that the rules ask for, and the rules over what it holds:
+#: q_(…, how often).
 _WINDOWS = {"energyDelivered/2": 4, "b/2": 20, "c/2": 20, "request/2": 5, "alpha/1": 5}
 _OVER_WINDOWS = (
     ("energyDelivered(P,W) at least 1 in [4]", "energyDelivered_(P,W,_)"),

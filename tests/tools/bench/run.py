@@ -1,12 +1,10 @@
-"""``make bench``: the benchmark's rows, ours and other reasoners in one run, kept as JSON, and what
-got worse since the last one.
+"""``make bench``: the benchmark's rows, ours and other reasoners in one run, kept as JSON, and
+what got worse since the last one.
 
-``python -m tests.tools.bench.run [--rows ROW,…] [--repeats N] [--data DIR] [--log DIR]``. Rows and
-targets: `rows`. Every run
-is a process of its own, one after the other; each repeat draws batches of its own, from a seed that
-the log keeps. Figures are
-medians over the repeats. A wrong verdict, or a run of ours that failed, misses every target of its
-row.
+``python -m tests.tools.bench.run [--rows ROW,…] [--repeats N] [--data DIR] [--log DIR]``. Rows
+and targets: `rows`. Every run is a process of its own, one after the other; each repeat draws
+batches of its own, from a seed that the log keeps. Figures are medians over the repeats. A wrong
+verdict, or a run of ours that failed, misses every target of its row.
 """
 
 from __future__ import annotations
@@ -100,9 +98,7 @@ def document(
 
 
 def _commit() -> str:
-    """The commit that was measured, with a + if the tree differs from it; "" where there is no
-    git.
-    """
+    """The commit that was measured, with a + if the tree differs from it; "" where there is no git."""
     try:
         commands = (
             ["rev-parse", "--short=12", "HEAD"],
@@ -127,8 +123,8 @@ def run(
     log: Path | None,
     progress: Callable[[str, int, int], None],
 ) -> list[RowRecord]:
-    """Measures ``rows``, prints each when it is done, keeps the run in ``log``, and prints what got
-    worse since the last one.
+    """Measures ``rows``, prints each when it is done, keeps the run in ``log``, and prints what
+    got worse since the last one.
     """
     began, facts = time.time(), machine()
     kept = last_kept(log, facts) if log and log.is_dir() else {}

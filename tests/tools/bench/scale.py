@@ -1,10 +1,9 @@
 """The row ``lubm-100`` (``make bench-scale``): LUBM-100 beside LUBM-10, on Spark and `local`.
 
 Batches are triples drawn evenly from the data, which the bases lack. Runs are processes of their
-own, watched from outside
-(`tests.tools.bench.watch`), with an event log. Memory of all processes is resident, and summed more
-than a cgroup counts; that of
-the driver is its own, without the pages of the store that it maps.
+own, watched from outside (`tests.tools.bench.watch`), with an event log. Memory of all processes
+is resident, and summed more than a cgroup counts; that of the driver is its own, without the
+pages of the store that it maps.
 """
 
 from __future__ import annotations
@@ -94,8 +93,8 @@ def run(
     cores: int | None = None,
     settings: dict[str, str] | None = None,
 ) -> Ran:
-    """The command line of ours, watched; on Spark with so many ``cores``. Raises NotMeasured where
-    it gives no verdict.
+    """The command line of ours, watched; on Spark with so many ``cores``. Raises NotMeasured
+    where it gives no verdict.
     """
     bench = repeat.bench
     bench.say(what)
@@ -205,8 +204,8 @@ def _measure(repeat: Repeat) -> None:
 
 
 def _parallel(repeat: Repeat, large: Scaled) -> None:
-    """The large batch as a hundred cores would have it; and what the model says of two cores by the
-    log of one.
+    """The large batch as a hundred cores would have it; and what the model says of two cores by
+    the log of one.
     """
     middle = scaled(repeat, 50)
     index(repeat, middle)

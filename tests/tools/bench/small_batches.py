@@ -12,8 +12,8 @@ from tests.tools.bench.rows import SMALL
 
 
 def _swapped_check(repeat: Repeat, universities: int) -> Checked:
-    """A cold process that checks `SMALL` insertions that exchange objects over the whole base and
-    that the gate accepts.
+    """A cold process that checks `SMALL` insertions that exchange objects over the whole base
+    and that the gate accepts.
     """
     bench = repeat.bench
     data, store = bench.lubm(universities), bench.lubm_store(universities)

@@ -1,13 +1,11 @@
-"""A command, watched from outside: CPU seconds and memory of the driver, of the JVM and of Spark's
-Python workers apart.
+"""A command, watched from outside: CPU seconds and memory of the driver, of the JVM and of
+Spark's Python workers apart.
 
-What the command starts is in its session; every process of that is looked at some times a second. A
-share of the CPU time of
-processes that live shorter is lost. Resident memory is summed over processes, so that pages that
-several map count for each:
-the sum is above what a cgroup would count. Pages of files that a process maps are the system's to
-take back; what a process holds
-beside them is its own.
+What the command starts is in its session; every process of that is looked at some times a
+second. A share of the CPU time of processes that live shorter is lost. Resident memory is summed
+over processes, so that pages that several map count for each: the sum is above what a cgroup
+would count. Pages of files that a process maps are the system's to take back; what a process
+holds beside them is its own.
 """
 
 from __future__ import annotations
@@ -31,10 +29,9 @@ _TICK, _PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
 @dataclass
 class Watched:
     """How a command ended and what each of `PARTS` used: the driver's Python, its JVM (in which
-    tasks run as well, on one
-    machine), JVMs of executors, Python workers. ``peaks`` of resident memory and ``own`` of what is
-    no file's, in MiB;
-    ``timeline``: CPU seconds so far, by clock."""
+    tasks run as well, on one machine), JVMs of executors, Python workers. ``peaks`` of resident
+    memory and ``own`` of what is no file's, in MiB; ``timeline``: CPU seconds so far, by clock.
+    """
 
     code: int = 0
     out: str = ""
@@ -68,8 +65,8 @@ def watched(
     command: Sequence[str], limit: float, folder: Path, environment: Mapping[str, str]
 ) -> Watched:
     """Runs ``command`` for at most ``limit`` seconds; nothing of it outlives the call. The exit
-    code is negative if it was
-    stopped."""
+    code is negative if it was stopped.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     out, err = folder / "stdout", folder / "stderr"
     found, spent, kinds = Watched(), dict[int, float](), dict[int, str]()

@@ -1,11 +1,10 @@
 """Checks in one process, with a store open: ``python -m tests.tools.bench.worker TASK.json
 ANSWER.json``.
 
-The task: ``store``; ``batches``, files of insertions; ``single``: take each line of these files as
-a batch of its own;
-``explained``: explain conflicts, which are counted else; ``allow``. The answer has one entry for
-each batch: wall and CPU seconds
-of the check alone, verdict, conflicts explained, |A_add|, |A|.
+The task: ``store``; ``batches``, files of insertions; ``single``: take each line of these files
+as a batch of its own; ``explained``: explain conflicts, which are counted else; ``allow``. The
+answer has one entry for each batch: wall and CPU seconds of the check alone, verdict, conflicts
+explained, |A_add|, |A|.
 """
 
 from __future__ import annotations

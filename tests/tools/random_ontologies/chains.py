@@ -1,5 +1,5 @@
-"""Random knowledge bases with property chains, Self and reflexive roles, and small contradictions
-that need these to be seen.
+"""Random knowledge bases with property chains, Self and reflexive roles, and small
+contradictions that need these to be seen.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Random knowledge bases whose batches contradict an element by itself, beside bounds that may make
-it one with others.
+"""Random knowledge bases whose batches contradict an element by itself, beside bounds that may
+make it one with others.
 
 What unit propagation refutes at one element is planted in a random knowledge base: part of it in
-the base, one assertion in the
-batch. The element is then put where counting looks: among more neighbours than a bound allows, and
-at inserted role assertions.
+the base, one assertion in the batch. The element is then put where counting looks: among more
+neighbours than a bound allows, and at inserted role assertions.
 """
 
 from __future__ import annotations
@@ -68,8 +67,8 @@ class _Planting:
 
 
 def random_clash_kb(seed: int) -> RandomKB:
-    """The knowledge base of that seed: one or two individuals of it contradict by themselves after
-    the batch.
+    """The knowledge base of that seed: one or two individuals of it contradict by themselves
+    after the batch.
     """
     dice = Dice(f"clashes {seed}")
     flavour = flavour_of(dice.between(0, 1000))
@@ -126,9 +125,9 @@ def _plant(dice: Dice, made: _Planting, one: Individual, individuals: list[Indiv
 
 
 def _crowd(dice: Dice, made: _Planting, kb: RandomKB, individuals: list[Individual]) -> None:
-    """Puts a contradictory individual among others that a bound may make one, with a role assertion
-    that an axiom on roles, or a
-    bound, may see."""
+    """Puts a contradictory individual among others that a bound may make one, with a role
+    assertion that an axiom on roles, or a bound, may see.
+    """
     roles = [ObjectProperty(iri) for iri in sorted(kb.tbox.signature.object_properties)] or [_SENT]
     hit = sorted({i for a in made.batch for i in individuals_of(a)})
     role, bound = dice.pick(roles), dice.between(1, 2)
@@ -157,9 +156,10 @@ def _crowd(dice: Dice, made: _Planting, kb: RandomKB, individuals: list[Individu
 
 
 def _share(dice: Dice, made: _Planting, kb: RandomKB, individuals: list[Individual]) -> None:
-    """Makes an individual, outside what is laid out, one of a merge class with contradictory ones
-    alone, by a bound that a
-    witness uses up; and something about it that matters only if it may be one with another."""
+    """Makes an individual, outside what is laid out, one of a merge class with contradictory
+    ones alone, by a bound that a witness uses up; and something about it that matters only if it
+    may be one with another.
+    """
     hit = sorted({i for a in made.batch for i in individuals_of(a)})
     own, centre, end = f"{PREFIX}shared", f"{PREFIX}centre", f"{PREFIX}end"
     made.axioms += [

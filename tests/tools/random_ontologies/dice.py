@@ -10,9 +10,7 @@ V = TypeVar("V")
 
 
 class Dice:
-    """Draws that rest on `random.Random.random` alone, whose sequence Python keeps across
-    versions.
-    """
+    """Draws that rest on `random.Random.random` alone, whose sequence Python keeps across versions."""
 
     def __init__(self, seed: str) -> None:
         self._next = random.Random(seed).random
@@ -27,9 +25,7 @@ class Dice:
         return values[int(self._next() * len(values))]
 
     def early(self, values: Sequence[V]) -> V:
-        """A member, the first ones more often than the others: so that what is drawn apart
-        meets.
-        """
+        """A member, the first ones more often than the others: so that what is drawn apart meets."""
         return values[int(self._next() * self._next() * len(values))]
 
     def two(self, values: Sequence[V]) -> tuple[V, V]:

@@ -1,5 +1,5 @@
-"""Which features a random knowledge base has: read off what it says, not off what was meant when it
-was drawn.
+"""Which features a random knowledge base has: read off what it says, not off what was meant when
+it was drawn.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ def features_of(
     insertions: Iterable[Assertion],
     deletions: Iterable[Assertion],
 ) -> frozenset[str]:
-    """The features of a knowledge base, among `FEATURES`; "chain of roles" is a path of three role
-    assertions in the union.
+    """The features of a knowledge base, among `FEATURES`; "chain of roles" is a path of three
+    role assertions in the union.
     """
     assertions = [*abox, *insertions]
     found = {

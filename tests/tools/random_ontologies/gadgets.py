@@ -1,11 +1,10 @@
-"""Small contradictions that need a count, a merge, a choice or a chain to be seen: seeds for random
-knowledge bases.
+"""Small contradictions that need a count, a merge, a choice or a chain to be seen: seeds for
+random knowledge bases.
 
-Each is inconsistent as a whole, and consistent without any one of (nearly all of) its assertions.
-Some are cases that criteria
-for leaving assertions out once got wrong. `kb` renames them, mixes them with random axioms and
-assertions, thins them out, and
-splits them into base and batch.
+Each is inconsistent as a whole, and consistent without any one of (nearly all of) its
+assertions. Some are cases that criteria for leaving assertions out once got wrong. `kb` renames
+them, mixes them with random axioms and assertions, thins them out, and splits them into base and
+batch.
 """
 
 from __future__ import annotations

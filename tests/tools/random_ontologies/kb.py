@@ -1,9 +1,9 @@
-"""Random knowledge bases with insertions and deletions, inside SHIQ(D), for differential tests; and
-how to shrink one.
+"""Random knowledge bases with insertions and deletions, inside SHIQ(D), for differential tests;
+and how to shrink one.
 
-A pool of assertions is drawn over few individuals, and some of it held back as insertions. So what
-contradicts the pool is mostly
-spread over base and batch: the base is often consistent, the union often is not.
+A pool of assertions is drawn over few individuals, and some of it held back as insertions. So
+what contradicts the pool is mostly spread over base and batch: the base is often consistent, the
+union often is not.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _ASSERTIONS = {
 }
 
 
-# : How often a gadget's name is one of the random names, and how often an axiom or assertion of it
-# is left out.
+#: How often a gadget's name is one of the random names, and how often an axiom or assertion of it
+#: is left out.
 _SHARED = 0.25
 _LEFT_OUT = 0.04
-# : How many batches speak of one or two individuals alone, so that the rest has to be found along
-# the old role assertions.
+#: How many batches speak of one or two individuals alone, so that the rest has to be found along
+#: the old role assertions.
 _NARROW = 0.65
 #: How many assertions the other batches hold back as insertions.
 _HELD_BACK = (1, 2, 3, 3, 4, 5, 5, 6, 6, 7, 8)
@@ -76,8 +76,8 @@ def flavour_of(seed: int) -> Flavour:
 
 def random_kb(seed: int) -> RandomKB:
     """The knowledge base of that seed: 3–8 classes, 2–5 roles, 4–14 axioms, 3–8 individuals, 1–8
-    insertions; a few more of each
-    where a gadget is inside."""
+    insertions; a few more of each where a gadget is inside.
+    """
     return random_kb_of(Dice(f"random kb {seed}"), flavour_of(seed))
 
 
@@ -112,8 +112,8 @@ def with_features(kb: RandomKB) -> RandomKB:
 
 
 def _around_gadget(dice: Dice, flavour: Flavour) -> tuple[TBox, list[Assertion], list[Assertion]]:
-    """T, A and A⁺ around a gadget: some of it is held back or left out, some of its names are among
-    the random ones.
+    """T, A and A⁺ around a gadget: some of it is held back or left out, some of its names are
+    among the random ones.
     """
     inside = gadget(dice.pick(flavour.gadgets))
     random, concepts = random_tbox(dice, flavour, dice.between(2, 5), most=3)
@@ -177,8 +177,8 @@ def _pool(
     wanted: int,
     given: Sequence[Assertion] = (),
 ) -> list[Assertion]:
-    """``wanted`` assertions, most of which contradict neither each other nor ``given`` in a plain
-    way.
+    """``wanted`` assertions, most of which contradict neither each other nor ``given`` in a
+    plain way.
     """
     weights = {
         kind: weight + flavour.assertions.get(kind, 0.0) for kind, weight in _ASSERTIONS.items()

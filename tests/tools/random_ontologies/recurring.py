@@ -1,9 +1,8 @@
-"""Random knowledge bases of repeated pieces, at any size, with a batch and one line that may flood
-them.
+"""Random knowledge bases of repeated pieces, at any size, with a batch and one line that may
+flood them.
 
 A seed fixes the TBox, the piece, how pieces are linked, and the line. Only the number of pieces
-depends on ``size``, so that
-the cost of the line can be compared between sizes.
+depends on ``size``, so that the cost of the line can be compared between sizes.
 """
 
 from __future__ import annotations

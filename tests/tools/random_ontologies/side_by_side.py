@@ -1,5 +1,5 @@
-"""Many knowledge bases as one, with names kept apart: what has a high fixed cost is asked about all
-of them at once.
+"""Many knowledge bases as one, with names kept apart: what has a high fixed cost is asked about
+all of them at once.
 """
 
 from __future__ import annotations

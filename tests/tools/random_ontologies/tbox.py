@@ -223,10 +223,9 @@ FLAVOURS = (
 
 def random_tbox(dice: Dice, flavour: Flavour, wanted: int, most: int = 12) -> tuple[TBox, Concepts]:
     """A TBox of ``wanted`` axioms, and a source of expressions over its vocabulary. At most
-    ``most`` axioms are about roles and
-    data properties, at least two about classes. Numbers, functionality, disjointness, asymmetry and
-    irreflexivity are for
-    simple roles only."""
+    ``most`` axioms are about roles and data properties, at least two about classes. Numbers,
+    functionality, disjointness, asymmetry and irreflexivity are for simple roles only.
+    """
     classes = tuple(Class(f"{PREFIX}A{i}") for i in range(dice.pick((3, 3, 4, 4, 5, 5, 6, 7, 8))))
     roles = tuple(ObjectProperty(f"{PREFIX}r{i}") for i in range(dice.pick((2, 2, 3, 3, 4, 5))))
     data = (
@@ -279,8 +278,8 @@ def random_tbox(dice: Dice, flavour: Flavour, wanted: int, most: int = 12) -> tu
 
 
 def _sensible(axioms: list[Axiom]) -> list[Axiom]:
-    """Without disjointness of a property and its own superproperty, which only says that the former
-    is empty.
+    """Without disjointness of a property and its own superproperty, which only says that the
+    former is empty.
     """
     box = role_box(axioms)
 
@@ -300,9 +299,7 @@ def _sensible(axioms: list[Axiom]) -> list[Axiom]:
 def _still_simple(
     axioms: list[Axiom], roles: tuple[ObjectProperty, ...]
 ) -> tuple[ObjectProperty, ...]:
-    """The roles that are simple after some axioms were left out: at least those that were
-    before.
-    """
+    """The roles that are simple after some axioms were left out: at least those that were before."""
     box = role_box(axioms)
     return tuple(r for r in roles if box.is_simple(Role(r.iri)))
 

@@ -1,13 +1,11 @@
 """Contradictions that show without a choice: kept out of most random pools, so that deeper ones
 decide.
 
-A small forward chainer of its own over the axioms that need no case distinction. Names and negated
-names follow from named
-inclusions, disjointness, domains and ranges, ∀ and ∃; pairs of individuals along the role hierarchy
-and transitivity; individuals
-become one by sameAs, functional roles and ≤1. What it misses is just not kept out: no reasoner, so
-that a test of reasoners does
-not rest on one.
+A small forward chainer of its own over the axioms that need no case distinction. Names and
+negated names follow from named inclusions, disjointness, domains and ranges, ∀ and ∃; pairs of
+individuals along the role hierarchy and transitivity; individuals become one by sameAs,
+functional roles and ≤1. What it misses is just not kept out: no reasoner, so that a test of
+reasoners does not rest on one.
 """
 
 from __future__ import annotations

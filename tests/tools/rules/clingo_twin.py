@@ -1,7 +1,7 @@
 """One step of a program as a logic program for clingo (MIT), with what windows see as facts.
 
-`run` gives for each point what an evaluator gives: the whole model, and the heads of rules with a
-body.
+`run` gives for each point what an evaluator gives: the whole model, and the heads of rules with
+a body.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 made.
 
 Predicates have levels: what is used positively is of the same level or a lower one, all else
-strictly lower. Values that
-arithmetic makes in recursion are bounded. A part has a key: the variable X, first in all atoms but
-those of facts.
+strictly lower. Values that arithmetic makes in recursion are bounded. A part has a key: the
+variable X, first in all atoms but those of facts.
 """
 
 from __future__ import annotations
