@@ -4,7 +4,9 @@ as the centre of every clause.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from shiq.clause import AtLeast, ClausalTBox, Clause, DataAtLeast, DataAtMost
 from shiq.datatypes import DataTheory
@@ -12,6 +14,8 @@ from shiq.reasoner.hypertableau.blocking import blocked_nodes
 from shiq.reasoner.hypertableau.state import State
 from shiq.reasoner.protocol import Module
 from shiq.roles import Role, RoleBox
+
+NO_WEIGHTS: Mapping[int, int] = MappingProxyType({})
 
 
 @dataclass(eq=False)
@@ -23,7 +27,7 @@ class Element:
     near: list[tuple[Element, frozenset[Role]]] = field(default_factory=list)
 
 
-def unravelling(state: State, limit: int) -> list[Element]:
+def unravelling(state: State, limit: int, weights: Mapping[int, int] = NO_WEIGHTS) -> list[Element]:
     """The first ``limit`` elements at least, breadth first, each with all of its neighbours."""
     iris = {code: iri for iri, code in state.tables._codes.items()}
     blocked = blocked_nodes(state)
@@ -66,15 +70,22 @@ def unravelling(state: State, limit: int) -> list[Element]:
                 child = Element(node, atoms(node))
                 child.near.append((element, roles(state.near[y][element.node])))
                 # A node that stands for several elements is as many neighbours, all alike.
-                element.near += [(child, roles(mask))] * getattr(state, "weights", {}).get(y, 1)
+                element.near += [(child, roles(mask))] * weights.get(y, 1)
                 queue.append(child)
     return done
 
 
-def check(state: State, tbox: ClausalTBox, module: Module) -> None:
-    """Raises AssertionError if the pre-model is none."""
+def check(
+    state: State,
+    tbox: ClausalTBox,
+    module: Module,
+    weights: Mapping[int, int] = NO_WEIGHTS,
+) -> None:
+    """Raise AssertionError if the pre-model is none; its nodes stand for one element each, but for
+    ``weights``.
+    """
     assert state.alive[: state.named].count(True) >= min(1, state.named)
-    elements = unravelling(state, 60)
+    elements = unravelling(state, 60, weights)
     theory = DataTheory(tbox.definitions, tbox.roles)
     for element in elements:
         for clause in tbox.clauses:

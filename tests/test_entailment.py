@@ -17,7 +17,8 @@ from abox_ops.entailment.reasoners import Reasoners
 from abox_ops.entailment.snapshots import HornEntailer
 from abox_ops.entailment.uncached import entailed_uncached
 from shiq import model as owl
-from shiq.reasoner.hypertableau.questions import Questions
+from shiq.reasoner.hypertableau import questions
+from shiq.reasoner.hypertableau.state import State
 from shiq.verdict import Verdict
 from tests.building import EVENTS, building
 from tests.horn_random import CLASSES, ROLES, expression, random_horn
@@ -186,9 +187,9 @@ def _starting_one(
     )
 
 
-def _all_that_holds(self: Questions, x: int, atoms: int) -> tuple[int, int]:
-    node, _ = self.place(x)
-    return self.pos[node] & atoms, self.pos[node] & atoms
+def _all_that_holds(state: State, x: int, atoms: int) -> tuple[int, int]:
+    node, _ = state.place(x)
+    return state.pos[node] & atoms, state.pos[node] & atoms
 
 
 def _beside_earlier_events(
@@ -203,12 +204,12 @@ def _beside_earlier_events(
     ("place", "name", "bug", "first"),
     [
         (ModuleFinder, "of", _starting_one, 54),
-        (Questions, "holding", _all_that_holds, 0),
+        (questions, "atoms_at", _all_that_holds, 0),
         (ModuleFinder, "of", _beside_earlier_events, 0),
     ],
 )
 def test_the_comparison_sees_planted_bugs(
-    place: type, name: str, bug: object, first: int, monkeypatch: pytest.MonkeyPatch
+    place: object, name: str, bug: object, first: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(place, name, bug)
     assert next(_differences(range(first, first + 40)), None) is not None

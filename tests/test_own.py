@@ -10,9 +10,11 @@ from own_cases import CASES, Case, Not, R, S, at_most, isa, some
 from premodels import check
 
 from shiq.clause import AtLeast, ClausalTBox, Clause
+from shiq.reasoner.hypertableau import rules
 from shiq.reasoner.hypertableau.blocking import blocked_nodes
-from shiq.reasoner.hypertableau.checks import NodeChecks
-from shiq.reasoner.hypertableau.search import Search, decide
+from shiq.reasoner.hypertableau.rules import Search, load
+from shiq.reasoner.hypertableau.search import decide
+from shiq.reasoner.hypertableau.state import State
 from shiq.reasoner.hypertableau.tables import Tables
 from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Module
@@ -31,7 +33,7 @@ def test_case(name: str) -> None:
         Verdict.CONSISTENT if case.consistent else Verdict.INCONSISTENT
     ), outcome.answer
     if outcome.model:
-        check(outcome.model, case.tbox, case.module)
+        check(outcome.model, case.tbox, case.module, outcome.weights)
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if not case.consistent])
@@ -98,13 +100,13 @@ def pigeons(n: int) -> Case:
 def test_a_hub_is_not_counted_whole_after_each_merge(
     different: Sequence[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looked, most_unequal = list[int](), NodeChecks._most_unequal
+    looked, select = list[int](), rules.most_unequal
 
-    def counted(self: NodeChecks, found: list[int], size: int) -> list[int]:
-        looked.append(len(found))
-        return most_unequal(self, found, size)
+    def counted(state: State, nodes: list[int], size: int) -> list[int]:
+        looked.append(len(nodes))
+        return select(state, nodes, size)
 
-    monkeypatch.setattr(NodeChecks, "_most_unequal", counted)
+    monkeypatch.setattr(rules, "most_unequal", counted)
     hub = Case(
         len(different) < 3,
         [at_most(2, R)],
@@ -145,19 +147,20 @@ def test_a_long_chain_needs_no_recursion() -> None:
 # --- blocking -------------------------------------------------------------------------------------
 
 
-def forest(*children: tuple[int, str, AtLeast]) -> Search:
+def forest(*children: tuple[int, str, AtLeast]) -> State:
     """One individual, named A, and unnamed nodes (parent, name, the role that made them),
     without any rule applied.
     """
     names = dict.fromkeys(["A", *(name for _, name, _ in children)])
     tbox = ClausalTBox((), CASES["nothing"].roles, atoms=tuple(names))
     search = Search(Tables(tbox), Module((1,), (0,)), 10_000, None)
-    search.load()
+    load(search)
+    state = search.state
     for parent, name, need in children:
-        child = search.grow(parent)
-        search.link(parent, child, search.tables.up[search.tables.role(need.role)], 0)
-        search.add(child, tbox.atom_ids[name], 0)
-    return search
+        child = state.grow(parent)
+        state.link(parent, child, state.tables.up[state.tables.role(need.role)], 0)
+        state.add(child, tbox.atom_ids[name], 0)
+    return state
 
 
 def test_a_node_blocks_a_younger_one_like_it() -> None:

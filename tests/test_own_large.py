@@ -7,7 +7,8 @@ import time
 import pytest
 from large_modules import KNOWS, TAKES, university_module, university_tbox
 
-from shiq.reasoner.hypertableau.search import Search
+from shiq.reasoner.hypertableau.rules import Search
+from shiq.reasoner.hypertableau.search import run
 from shiq.reasoner.hypertableau.tables import Tables
 from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Module
@@ -18,9 +19,9 @@ from shiq.verdict import Verdict
 def test_steps_per_individual_do_not_grow(size: int) -> None:
     tbox = university_tbox()
     search = Search(Tables(tbox), university_module(tbox, size), 10**9, None)
-    assert search.run()
+    assert run(search)
     assert search.steps < 30 * size
-    assert len(search.choices) > size
+    assert len(search.state.trail.choices) > size
 
 
 def test_a_large_inconsistent_module_is_refuted_at_once() -> None:

@@ -41,7 +41,7 @@ def compare(profile: str, seeds: range) -> Counter[str]:
         outcome = ask(tbox, module)
         verdicts[outcome.answer.verdict.value] += 1
         if outcome.model is not None:
-            check(outcome.model, tbox, module)
+            check(outcome.model, tbox, module, outcome.weights)
         elif outcome.answer.verdict is Verdict.INCONSISTENT:
             assert not has_model(tbox, module, 2), (profile, seed)
             used = outcome.answer.used or frozenset()

@@ -13,8 +13,9 @@ from abox_ops.conflicts.core import core
 from abox_ops.memory import MemoryKnowledgeBase
 from shiq.abox import abox_of
 from shiq.reasoner.hypertableau.search import decide
+from shiq.reasoner.hypertableau.state import State
 from shiq.reasoner.hypertableau.tables import Tables
-from shiq.reasoner.hypertableau.trace import LISTS, TracedSearch, core_of
+from shiq.reasoner.hypertableau.trace import LISTS, core_of
 from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Module
 from shiq.verdict import Verdict
@@ -74,7 +75,7 @@ def test_a_core_is_an_inconsistent_part_at_length(profile: str) -> None:
 
 
 def test_a_premise_that_is_forgotten_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(TracedSearch, "denials_rest", lambda self, x, names: 0)
+    monkeypatch.setattr(State, "denial_dependencies", lambda self, x, names: 0)
     with pytest.raises(AssertionError):
         for profile in PROFILES:
             compare(profile, SEEDS)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeAlias
@@ -12,8 +12,9 @@ from typing import TypeAlias
 from abox_ops.entailment.reasoners import Reasoners
 from shiq.bits import bits
 from shiq.clause import ClausalTBox
-from shiq.reasoner.hypertableau.questions import Atoms, Literal, Questions, UndecidedDataError
+from shiq.reasoner.hypertableau.questions import Atoms, Questions, UndecidedDataError
 from shiq.reasoner.hypertableau.rules import OutOfBudget
+from shiq.reasoner.hypertableau.state import State
 from shiq.reasoner.hypertableau.tables import Tables
 from shiq.reasoner.protocol import Module
 from shiq.roles import Role
@@ -82,14 +83,18 @@ class ModuleQuestions:
         if self._tables is None or self._tables.tbox is not tbox:
             self._tables = Tables(tbox)
         limit = self._steps + self._steps_per_node * len(module.positive)
-        questions = PairQuestions(self._tables, module, limit, deadline, roles, tuple(wanted))
+        questions = Questions(self._tables, module, limit, deadline)
+        candidates: list[NodePair] = []
+
+        def observe() -> None:
+            candidates.extend(candidate_pairs(questions.search.state, roles, wanted))
+
         try:
-            types = questions.entailed(wanted)
+            types = questions.find_entailed(wanted, observe)
             if types is None:
                 raise Contradiction
-            return ModuleAnswer(
-                types, frozenset(filter(questions.leads, questions.candidates)), questions.held
-            )
+            pairs = {(i, a, b) for i, a, b in candidates if is_entailed(questions, roles[i], a, b)}
+            return ModuleAnswer(types, frozenset(pairs), questions.first_model)
         except (OutOfBudget, UndecidedDataError):
             return self._one_by_one(tbox, module, wanted, roles, deadline)
         finally:
@@ -128,65 +133,44 @@ class ModuleQuestions:
         return answer.verdict is Verdict.INCONSISTENT
 
 
-class PairQuestions(Questions):
-    """Questions about ``roles`` between ``nodes`` too: after `entailed`, ``candidates`` are the
-    pairs that one model has.
+def candidate_pairs(
+    state: State, roles: Sequence[AskedRole], nodes: Iterable[int]
+) -> list[NodePair]:
+    """Find the pairs of ``nodes`` that ``roles`` may lead to in the model that ``state`` is."""
+    at: dict[int, list[int]] = {}
+    for x in nodes:
+        at.setdefault(state.place(x)[0], []).append(x)
+    found: list[NodePair] = []
+    for i, asked in enumerate(roles):
+        bit = 1 << state.tables.role(asked.role)
+        for node, starts in at.items():
+            reached = {*at}
+            if asked.is_seen:
+                reached = _reachable(state, node, bit, is_simple=asked.is_simple)
+            found += [(i, a, b) for other in reached for a in starts for b in at.get(other, ())]
+    return found
+
+
+def _reachable(state: State, node: int, bit: int, *, is_simple: bool) -> set[int]:
+    """Find the nodes that a role of a model may lead to: a role that is not simple, by any number
+    of edges.
     """
+    found = {y for y, roles in state.near[node].items() if roles & bit}
+    waiting = [] if is_simple else list(found)
+    while waiting:
+        fresh = {y for y, roles in state.near[waiting.pop()].items() if roles & bit} - found
+        found |= fresh
+        waiting += fresh
+    return found
 
-    def __init__(
-        self,
-        tables: Tables,
-        module: Module,
-        steps: int,
-        deadline: float | None,
-        roles: Sequence[AskedRole],
-        nodes: Sequence[int],
-    ) -> None:
-        super().__init__(tables, module, steps, deadline)
-        self._asked_roles, self._nodes = roles, nodes
-        self.candidates: list[NodePair] = []
-        #: How many were asked.
-        self.number = 0
 
-    def asked(self, literals: Iterable[Literal], see: Callable[[], None] = lambda: None) -> bool:
-        self.number += 1
-        return super().asked(literals, see)
-
-    def met(self) -> None:
-        """Takes the pairs of the model that stands."""
-        at: dict[int, list[int]] = {}
-        for x in self._nodes:
-            at.setdefault(self.place(x)[0], []).append(x)
-        for i, asked in enumerate(self._asked_roles):
-            bit = 1 << self.tables.role(asked.role)
-            for node, starts in at.items():
-                reached = (
-                    self._led_to(node, bit, is_simple=asked.is_simple) if asked.is_seen else {*at}
-                )
-                self.candidates += [
-                    (i, a, b) for other in reached for a in starts for b in at.get(other, ())
-                ]
-
-    def _led_to(self, node: int, bit: int, *, is_simple: bool) -> set[int]:
-        """The nodes that a role of a model may lead to: a role that is not simple, by any number
-        of edges.
-        """
-        found = {y for y, roles in self.near[node].items() if roles & bit}
-        waiting = [] if is_simple else list(found)
-        while waiting:
-            fresh = {y for y, roles in self.near[waiting.pop()].items() if roles & bit} - found
-            found |= fresh
-            waiting += fresh
-        return found
-
-    def leads(self, pair: NodePair) -> bool:
-        """Whether the role leads from the first node to the second in every model."""
-        i, first, second = pair
-        asked = self._asked_roles[i]
-        roles = self.near[self.place(first)[0]].get(self.place(second)[0], 0)
-        return bool(roles & 1 << self.tables.role(asked.role)) or not self.asked(
-            both_ends(asked, first, second)
-        )
+def is_entailed(questions: Questions, asked: AskedRole, first: int, second: int) -> bool:
+    """Decide whether the role leads from the first node to the second in every model."""
+    state = questions.search.state
+    roles = state.near[state.place(first)[0]].get(state.place(second)[0], 0)
+    if roles & 1 << state.tables.role(asked.role):
+        return True
+    return not questions.ask(both_ends(asked, first, second))
 
 
 def both_ends(

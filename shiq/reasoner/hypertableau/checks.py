@@ -1,4 +1,4 @@
-"""Neighbours of a node counted, and its data, with what the answers rest on."""
+"""Checks of one node: its neighbours counted, its data, with the dependency sets of the answers."""
 
 from __future__ import annotations
 
@@ -13,98 +13,95 @@ from shiq.reasoner.hypertableau.tables import Rule
 MANY_NEIGHBOURS = 64
 
 
-class NodeChecks(State):
-    """What is asked of one node: how its neighbours differ, what counting them rests on, whether
-    its data can hold together.
+def most_unequal(state: State, nodes: list[int], size: int) -> list[int]:
+    """Select ``size`` of ``nodes``, pairwise unequal as far as a greedy choice finds them."""
+    unequal = state.unequal
+    if len(nodes) == size:
+        return nodes
+    if not any(map(unequal.get, nodes)):
+        return sorted(nodes)[:size]
+    inside = set(nodes)
+    known = {y: unequal.get(y, {}).keys() for y in nodes}
+    order = sorted(nodes, key=lambda y: (-len(known[y] & inside), y))
+    chosen: list[int] = []
+    for y in order:
+        if len(chosen) < size and all(z in known[y] for z in chosen):
+            chosen.append(y)
+    for y in order:
+        if len(chosen) < size and y not in chosen:
+            chosen.append(y)
+    return chosen
+
+
+def countable_neighbours(state: State, rule: Rule, x: int, *, every: bool) -> list[int]:
+    """Find the neighbours of x that an at-most ``rule`` counts.
+
+    Of many only a few more than n, unless ``every`` one is wanted. Any of them do then, unequal
+    ones best: to look at all after each merge would cost their square.
     """
+    near, bit, filler, pos = state.near[x], rule.role_bit, rule.branch_body, state.pos
+    found = (y for y, roles in near.items() if roles & bit and not filler & ~pos[y])
+    if every or len(near) <= MANY_NEIGHBOURS:
+        return list(found)
+    known = state.unequal
+    fewer, other = (known, near) if len(known) < len(near) else (near, known)
+    unequal = (
+        y for y in fewer if y in other and known[y] and near[y] & bit and not filler & ~pos[y]
+    )
+    some = (*islice(unequal, MANY_NEIGHBOURS), *islice(found, rule.at_most + 1))
+    return list(dict.fromkeys(some))
 
-    def _unlikeness(self, pair: tuple[int, int]) -> int:
-        """In how many atoms two nodes differ: like ones are merged first."""
-        return (self.pos[pair[0]] ^ self.pos[pair[1]]).bit_count()
 
-    def _most_unequal(self, found: list[int], size: int) -> list[int]:
-        """``size`` of ``found``, pairwise unequal as far as a greedy choice finds them."""
-        if len(found) == size:
-            return found
-        if not any(map(self.unequal.get, found)):
-            return sorted(found)[:size]
-        inside = set(found)
-        known = {y: self.unequal.get(y, {}).keys() for y in found}
-        order = sorted(found, key=lambda y: (-len(known[y] & inside), y))
-        chosen: list[int] = []
-        for y in order:
-            if len(chosen) < size and all(z in known[y] for z in chosen):
-                chosen.append(y)
-        for y in order:
-            if len(chosen) < size and y not in chosen:
-                chosen.append(y)
-        return chosen
+def count_dependencies(
+    state: State, rule: Rule, x: int, counted: tuple[int, ...] | list[int]
+) -> int:
+    """Get the dependency set of an at-most rule's match at x with these neighbours, with the
+    denials and inequalities used.
+    """
+    if not state.has_dependencies():
+        return 0
+    found = state.match_dependencies(rule, x, -1)
+    for y in counted:
+        found |= state.edge_dependencies(x, y, rule.role_bit)
+        found |= state.name_dependencies(y, rule.branch_body)
+    for y, z in combinations(counted, 2):
+        found |= state.unequal.get(y, {}).get(z, 0)
+    return found
 
-    def _countable_neighbours(self, rule: Rule, x: int, *, every: bool) -> list[int]:
-        """The neighbours of x that a ≤n ``rule`` counts; of many only a few more than n, unless
-        ``every`` one is wanted.
 
-        Any of them do then, unequal ones best: to look at all after each merge would cost their
-        square.
-        """
-        near, bit, filler, pos = self.near[x], rule.role_bit, rule.branch_body, self.pos
-        found = (y for y, roles in near.items() if roles & bit and not filler & ~pos[y])
-        if every or len(near) <= MANY_NEIGHBOURS:
-            return list(found)
-        known = self.unequal
-        fewer, other = (known, near) if len(known) < len(near) else (near, known)
-        unequal = (
-            y for y in fewer if y in other and known[y] and near[y] & bit and not filler & ~pos[y]
-        )
-        return list(
-            dict.fromkeys((*islice(unequal, MANY_NEIGHBOURS), *islice(found, rule.at_most + 1)))
-        )
+def check_data(state: State, x: int) -> None:
+    """Raise a clash if the data restrictions and values of x contradict each other."""
+    if state.alive[x] and data_verdict(state, x) is False:
+        raise TableauClash(data_dependencies(state, x, data_culprits(state, x)), x)
 
-    def _count_rest(self, rule: Rule, x: int, chosen: tuple[int, ...] | list[int]) -> int:
-        """What a match of a ≤n rule at x with these branches rests on, with the denials and
-        inequalities used.
-        """
-        if not (self.choices or self.inputs):
-            return 0
-        rest = self.match_rest(rule, x, -1)
-        for y in chosen:
-            rest |= self.edge_rests(x, y, rule.role_bit) | self.names_rest(y, rule.branch_body)
-        for y, z in combinations(chosen, 2):
-            rest |= self.unequal.get(y, {}).get(z, 0)
-        return rest
 
-    def check_data(self, x: int) -> None:
-        """A clash if the data restrictions and values of x contradict each other."""
-        if self.alive[x] and self.data_verdict(x) is False:
-            raise TableauClash(self.data_rest(x, self.data_culprits(x)), x)
+def data_verdict(state: State, x: int) -> bool | None:
+    """Decide whether the data restrictions and values of x can hold together; None: the datatype
+    layer cannot say.
+    """
+    return state.tables.data.verdict(*_data_of(state, x))
 
-    def data_verdict(self, x: int) -> bool | None:
-        """Whether the data restrictions and values of x can hold together; None: the datatype
-        layer cannot say.
-        """
-        return self.tables.data.verdict(*self._data_of(x))
 
-    def data_culprits(self, x: int) -> frozenset[DataStatement]:
-        """The data restrictions and values of x that contradict each other, or are not decided."""
-        return self.tables.data.culprits(*self._data_of(x))
+def data_culprits(state: State, x: int) -> frozenset[DataStatement]:
+    """Find data restrictions and values of x that contradict each other, or are not decided."""
+    return state.tables.data.culprits(*_data_of(state, x))
 
-    def _data_of(self, x: int) -> tuple[int, frozenset[DataStatement]]:
-        return self.pos[x] & self.tables.data_mask, frozenset(
-            fact for fact, _ in self.data.get(x, ())
-        )
 
-    def data_rest(self, x: int, culprits: frozenset[DataStatement]) -> int:
-        """What ``culprits`` at x rest on: of an atom that is also a fact, one is enough."""
-        facts = {
-            fact: fact_rest
-            for fact, fact_rest in reversed(self.data.get(x, ()))
-            if fact in culprits
-        }
-        rest = 0
-        for fact_rest in facts.values():
-            rest |= fact_rest
-        atoms = self.tables.atoms
-        for a in bits(self.pos[x] & self.tables.data_mask):
-            if (atom := atoms[a]) in culprits and atom not in facts:
-                rest |= self.names_rest(x, 1 << a)
-        return rest
+def _data_of(state: State, x: int) -> tuple[int, frozenset[DataStatement]]:
+    facts = frozenset(fact for fact, _ in state.data.get(x, ()))
+    return state.pos[x] & state.tables.data_mask, facts
+
+
+def data_dependencies(state: State, x: int, culprits: frozenset[DataStatement]) -> int:
+    """Get the dependency set of ``culprits`` at x: of an atom that is also a fact, one is enough."""
+    facts = {
+        fact: depends_on for fact, depends_on in reversed(state.data.get(x, ())) if fact in culprits
+    }
+    found = 0
+    for depends_on in facts.values():
+        found |= depends_on
+    atoms = state.tables.atoms
+    for a in bits(state.pos[x] & state.tables.data_mask):
+        if (atom := atoms[a]) in culprits and atom not in facts:
+            found |= state.name_dependencies(x, 1 << a)
+    return found

@@ -16,13 +16,12 @@ from shiq.bits import bits
 from shiq.clause import AtLeast
 from shiq.datatypes.integer_program import Row, integral_point
 from shiq.reasoner.hypertableau.blocking import blocked_nodes
-from shiq.reasoner.hypertableau.rules import MERGE
-from shiq.reasoner.hypertableau.state import State, TableauClash
+from shiq.reasoner.hypertableau.state import MERGE, State, TableauClash
 from shiq.reasoner.hypertableau.tables import Need, Rule, Tables
 from shiq.reasoner.protocol import LARGE_NUMBER
 
 if TYPE_CHECKING:
-    from shiq.reasoner.hypertableau.search import Search
+    from shiq.reasoner.hypertableau.rules import Search
 
 #: Numbers up to here are built where counting does not decide.
 MOST_BUILT: Final = 300
@@ -69,13 +68,14 @@ def accept_numbers(search: Search) -> None:
     Raises TableauClash where a node has no such numbers; unless that is a proof,
     ``search.opaque`` says so.
     """
-    tables, large = search.tables, search.building.large
+    state, large = search.state, search.building.large
+    tables = state.tables
     search.weights.clear()
     if tables.largest_need <= large:
         return
     mask = sum(1 << a for a, need in tables.needs.items() if need.n > large)
-    asked = [x for x, pos in enumerate(search.pos) if search.alive[x] and pos & mask]
-    blocked = blocked_nodes(search) if asked and asked[-1] >= search.named else {}
+    asked = [x for x, pos in enumerate(state.pos) if state.alive[x] and pos & mask]
+    blocked = blocked_nodes(state) if asked and asked[-1] >= state.named else {}
     for x in asked:
         if x not in blocked:
             program = NodeProgram(search, x)
@@ -86,22 +86,23 @@ def accept_numbers(search: Search) -> None:
                 search.weights.update(weights)
 
 
-def share(search: Search, x: int, atom: int, rest: int) -> bool:
+def share(search: Search, x: int, atom: int, depends_on: int) -> bool:
     """Let successors of other large needs of x, and individuals beside x, meet this one too;
     whether any successors do.
     """
-    tables, building = search.tables, search.building
+    state, building = search.state, search.building
+    tables = state.tables
     need = tables.needs[atom]
     if building.apart is None or need.n <= building.large:
         return False
-    near = search.near[x]
+    near = state.near[x]
     others = [
         y
         for y in near
-        if search.parent[y] == x and tables.needs[search.grown_for[y]].n > building.large
+        if state.parent[y] == x and tables.needs[search.grown_for[y]].n > building.large
     ]
     beside = (
-        [y for y, roles in near.items() if y < search.named and roles & need.roles]
+        [y for y, roles in near.items() if y < state.named and roles & need.roles]
         if building.named
         else []
     )
@@ -109,9 +110,9 @@ def share(search: Search, x: int, atom: int, rest: int) -> bool:
         search.opaque = (
             search.opaque or f"{LARGE_NUMBER}: {need.n:,} successors would have to be among others"
         )
-        search.link(x, y, need.roles, rest)
+        state.link(x, y, need.roles, depends_on)
         if need.filler:
-            search.add(y, need.filler_atom, rest)
+            state.add(y, need.filler_atom, depends_on)
     return bool(others)
 
 
@@ -139,8 +140,8 @@ class NodeProgram:
     """The needs and limits of one node, and its children as variables."""
 
     def __init__(self, search: Search, x: int) -> None:
-        self.search, self.x = search, x
-        state, tables = search, search.tables
+        self.search, self.state, self.x = search, search.state, x
+        state, tables = search.state, search.state.tables
         self.children = [y for y in state.near[x] if state.parent[y] == x and state.alive[y]]
         roles = 0
         for y in self.children:
@@ -157,10 +158,10 @@ class NodeProgram:
         ]
 
     def _neighbours(self, role_bit: int, filler: int) -> tuple[int, ...]:
-        pos = self.search.pos
+        pos = self.state.pos
         return tuple(
             y
-            for y, roles in self.search.near[self.x].items()
+            for y, roles in self.state.near[self.x].items()
             if roles & role_bit and not filler & ~pos[y]
         )
 
@@ -190,62 +191,58 @@ class NodeProgram:
         """What a contradiction of a need and a limit rests on, if all n successors are counted
         by the limit, whatever each of them chooses; None if no need and limit are such.
         """
-        search, x = self.search, self.x
+        state, x = self.state, self.x
         for need in self.needs:
             fresh = [y for y in self.children if self._is_grown(y, need.atom)]
             choices = self._choices_below(
-                {y for y in range(len(search.parent)) if self._is_grown(y, need.atom)}
+                {y for y in range(len(state.parent)) if self._is_grown(y, need.atom)}
             )
             for limit in self.limits:
-                if limit.rule is None or limit.n >= need.n or limit.rule.head & ~search.neg[x]:
+                if limit.rule is None or limit.n >= need.n or limit.rule.head & ~state.neg[x]:
                     continue
                 for y in fresh:
                     if y in limit.counted:
-                        rest = search.edge_rests(x, y, limit.rule.role_bit) | search.names_rest(
-                            y, limit.rule.branch_body
-                        )
-                        if not rest & choices:
-                            return (
-                                rest
-                                | search.match_rest(limit.rule, x, -1)
-                                | search.names_rest(x, 1 << need.atom)
-                            )
+                        found = self._counted(limit.rule.role_bit, limit.rule.branch_body, y)
+                        if not found & choices:
+                            found |= state.match_dependencies(limit.rule, x, -1)
+                            return found | state.name_dependencies(x, 1 << need.atom)
         return None
 
     def _is_grown(self, y: int, atom: int) -> bool:
         """Whether y was made for this need of the node, be it merged away since."""
-        return self.search.parent[y] == self.x and self.search.grown_for[y] == atom
+        return self.state.parent[y] == self.x and self.search.grown_for[y] == atom
 
     def _choices_below(self, top: set[int]) -> int:
         """The choice points at the nodes ``top`` and below them, as bits."""
-        search, found = self.search, 0
-        for level, (_, _, (kind, u, v), _) in enumerate(search.choices):
-            if any(_is_below(search, y, top) for y in ((u, v) if kind == MERGE else (u,))):
-                found |= 1 << (search.inputs + level)
+        state, found = self.state, 0
+        for level, (_, _, (kind, u, v), _) in enumerate(state.trail.choices):
+            if any(_is_below(state, y, top) for y in ((u, v) if kind == MERGE else (u,))):
+                found |= 1 << (state.dependencies.inputs + level)
         return found
 
     def dependency_set(self) -> int:
-        """What the counts rest on."""
-        search, x, rest = self.search, self.x, 0
+        """Get the dependency set of the counts."""
+        state, x, found = self.state, self.x, 0
         for need in self.needs:
-            rest |= search.names_rest(x, 1 << need.atom)
-            filler = search.tables.needs[need.atom]
+            found |= state.name_dependencies(x, 1 << need.atom)
+            filler = state.tables.needs[need.atom]
             for y in need.counted:
-                rest |= search.edge_rests(x, y, filler.role_bit) | search.names_rest(
-                    y, filler.filler
-                )
+                found |= self._counted(filler.role_bit, filler.filler, y)
         for limit in self.limits:
             if limit.rule is not None:
-                rest |= search.match_rest(limit.rule, x, -1)
+                found |= state.match_dependencies(limit.rule, x, -1)
                 for y in limit.counted:
-                    rest |= search.edge_rests(x, y, limit.rule.role_bit) | search.names_rest(
-                        y, limit.rule.branch_body
-                    )
-        return rest
+                    found |= self._counted(limit.rule.role_bit, limit.rule.branch_body, y)
+        return found
+
+    def _counted(self, role_bit: int, names: int, y: int) -> int:
+        """Get the dependency set of y being counted."""
+        state = self.state
+        return state.edge_dependencies(self.x, y, role_bit) | state.name_dependencies(y, names)
 
     def describe(self) -> str:
         """Why the numbers of this node are not decided."""
-        atoms = self.search.tables.atoms
+        atoms = self.state.tables.atoms
         asked = max(
             (atom for need in self.needs if isinstance(atom := atoms[need.atom], AtLeast)),
             key=lambda atom: atom.n,

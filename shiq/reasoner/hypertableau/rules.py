@@ -1,4 +1,9 @@
-"""The deterministic phase: everything that follows without a choice, or a clash."""
+"""The deterministic phase of a search: everything that follows without a choice, or a clash.
+
+Every new fact wakes the rules that mention it, from both ends. A match with no disjunct left is a
+clash, one with one left is applied, one with more is *pending* for a choice. At-most rules wait
+until the rest is quiet, so that a node with many neighbours is counted seldom.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +11,27 @@ import time
 from collections import deque
 from heapq import heappush
 from itertools import combinations
-from typing import TypeAlias
 
 from shiq.bits import bits
-from shiq.reasoner.hypertableau.checks import NodeChecks
-from shiq.reasoner.hypertableau.state import TableauClash
+from shiq.reasoner.hypertableau.checks import (
+    check_data,
+    count_dependencies,
+    countable_neighbours,
+    most_unequal,
+)
+from shiq.reasoner.hypertableau.numbers import FIRST
+from shiq.reasoner.hypertableau.state import (
+    ADD,
+    MERGE,
+    Alternative,
+    Match,
+    Pending,
+    State,
+    TableauClash,
+    load_module,
+)
 from shiq.reasoner.hypertableau.tables import Rule, Tables, Wake
-from shiq.reasoner.hypertableau.trail import Match, Pending
 from shiq.reasoner.protocol import Module
-
-#: One disjunct: (ADD, node, atom) or (MERGE, node, node).
-Alternative: TypeAlias = tuple[int, int, int]
-ADD, MERGE = 0, 1
 
 #: Kinds of alternatives in the order of choice: a limit on data brings nothing new, a name may
 #: bring needs.
@@ -31,265 +45,352 @@ class OutOfBudget(Exception):
     """The steps or the time are used up; the argument says which."""
 
 
-class Saturation(NodeChecks):
-    """A state with its queues emptied by rule applications.
+class Agenda:
+    """Matches that wait.
 
-    Every new fact wakes the rules that mention it, from both ends. A match with no disjunct left
-    is a clash, one with one left is applied, one with more is *pending* for a choice. ≤n rules
-    wait until the rest is quiet, so that a node with many neighbours is counted seldom.
+    pending: by match with several disjuncts left, its place in the order of choice; heap: the
+        same, first to choose first, with entries that are no longer valid.
+    again: matches to settle once more. counted: at-most matches to settle, in order; queued: the
+        same as a set.
     """
 
-    def __init__(self, tables: Tables, module: Module, limit: int, deadline: float | None) -> None:
-        self.steps = 0
-        self.limit = limit
-        self.deadline = deadline
-        self.checkpoint = 0
+    __slots__ = ("again", "arrivals", "counted", "heap", "pending", "queued")
+
+    def __init__(self) -> None:
         self.pending: dict[Match, tuple[int, int, int]] = {}
         self.heap: list[Pending] = []
         self.arrivals = 0
         self.again: list[Match] = []
-        self.failures: dict[int, int] = {}
         self.counted: deque[Match] = deque()
-        self.counted_queued: set[Match] = set()
-        super().__init__(tables, module)
+        self.queued: set[Match] = set()
 
-    def load(self) -> None:
-        super().load()
-        for x in range(self.named):
-            for rule in self.tables.local_rules(self.pos[x]):
-                self.fire(rule, x, -1)
-
-    def tick(self) -> None:
-        """Raises `OutOfBudget` when steps or time are used up."""
-        if self.steps >= self.limit:
-            raise OutOfBudget(
-                f"budget of {self.limit:,} steps for {self.named:,} individuals used up ({len(self.pos):,} nodes)"
-            )
-        if self.deadline is not None and time.monotonic() >= self.deadline:
-            raise OutOfBudget(f"time-out after {self.steps:,} steps")
-        self.checkpoint = min(self.limit, self.steps + CLOCK_STEPS)
-
-    def saturate(self) -> None:
-        """Empties all queues. Stops because facts over the present nodes are finite, and merges
-        take nodes away.
-        """
-        names, edges, denials, alive = self.new_names, self.new_edges, self.new_denials, self.alive
-        on_name, on_denial = self.tables.on_name, self.tables.on_denial
-        while True:
-            self.steps += 1
-            if self.steps >= self.checkpoint:
-                self.tick()
-            if names:
-                x, atom = names.pop()
-                if alive[x]:
-                    self.wake(on_name[atom], x)
-            elif edges:
-                x, y, roles = edges.pop()
-                if alive[x] and alive[y]:
-                    self.wake_edge(x, y, roles)
-            elif denials:
-                x, atom = denials.pop()
-                if alive[x]:
-                    self.wake(on_denial[atom], x)
-            elif self.again or self.counted:
-                self._settle_next()
-            elif self.dirty:
-                self.check_data(self.dirty.popitem()[0])
-                self.steps += self.tables.data.charge()
-            else:
-                return
-
-    def _settle_next(self) -> None:
-        if self.again:
-            match = self.again.pop()
-        else:
-            match = self.counted.popleft()
-            self.counted_queued.discard(match)
-        alternatives = self.settle(match)
-        if alternatives:
-            self.pend(match, len(alternatives), self.kind(alternatives[0]))
-
-    # --- waking -----------------------------------------------------------------------------------
-
-    def wake(self, wake: Wake, x: int) -> None:
-        """Looks at the matches of the rules of ``wake`` at x. No edge changes meanwhile: only
-        `settle` merges.
-        """
-        pos, near, reach = self.pos, self.near[x], self.reach[x]
-        for rule in wake.local:
-            if not rule.body & ~pos[x]:
-                self.fire(rule, x, -1)
-        for rule in wake.centre:
-            bit, body = rule.role_bit, rule.branch_body
-            if reach & bit and not rule.body & ~pos[x] and not rule.head & pos[x]:
-                for y, roles in near.items():
-                    if roles & bit and not body & ~pos[y]:
-                        self.fire(rule, x, y)
-        for rule in wake.branch:
-            bit, body = rule.inverse_bit, rule.body
-            if reach & bit and not rule.branch_body & ~pos[x] and not rule.branch_head & pos[x]:
-                for y, roles in near.items():
-                    if roles & bit and not body & ~pos[y]:
-                        self.fire(rule, y, x)
-        for rule in wake.counted:
-            if reach & rule.role_bit:
-                self.count(rule, x)
-        for rule in wake.counted_branch:
-            bit = rule.inverse_bit
-            if reach & bit:
-                for y, roles in near.items():
-                    if roles & bit:
-                        self.count(rule, y)
-
-    def wake_edge(self, x: int, y: int, roles: int) -> None:
-        """Looks at the matches that new ``roles`` from x to y make possible, from both ends."""
-        tables, pos = self.tables, self.pos
-        for rule, forward in tables.edge_rules(pos[x], roles, pos[y]):
-            if forward:
-                self.fire(rule, x, y)
-            else:
-                self.fire(rule, y, x)
-        for rule in tables.counted_rules(roles):
-            self.count(rule, x)
-        for rule in tables.counted_rules(tables.inverse(roles)):
-            self.count(rule, y)
-
-    def count(self, rule: Rule, x: int) -> None:
-        """Queues a ≤n rule at x, if its body holds and there are neighbours enough."""
-        if len(self.near[x]) > rule.at_most and not rule.body & ~self.pos[x]:
-            match = (rule.number, x, -1)
-            if match not in self.counted_queued:
-                self.counted_queued.add(match)
-                self.counted.append(match)
-
-    # --- matches ----------------------------------------------------------------------------------
-
-    def fire(self, rule: Rule, x: int, y: int) -> None:
-        """A match of a local (y = -1) or u-type rule, body and role known to hold: clash, apply,
-        or leave pending.
-        """
-        head = rule.head
-        if head & self.pos[x]:
-            return
-        live = head & ~self.neg[x]
-        branch_live = 0
-        if y >= 0:
-            branch_live = rule.branch_head
-            if branch_live & self.pos[y]:
-                return
-            branch_live &= ~self.neg[y]
-        left = live.bit_count() + branch_live.bit_count()
-        if left > 1:
-            self.pend((rule.number, x, y), left, self._kind_of_atoms(live | branch_live))
-            return
-        self.steps += 1
-        self.used.add(rule.index)
-        rest = self.match_rest(rule, x, y)
-        if live:
-            self.add(x, live.bit_length() - 1, rest)
-        elif branch_live:
-            self.add(y, branch_live.bit_length() - 1, rest)
-        else:
-            raise TableauClash(rest, x, *([y] if y >= 0 else []))
-
-    def settle(self, match: Match) -> list[Alternative] | None:
-        """Applies a match that has at most one disjunct left; else its disjuncts in the order of
-        choice. None also if it does not hold now, or is met.
-        """
-        number, x, y = match
-        rule, pos = self.tables.rules[number], self.pos
-        if x >= len(pos) or not self.alive[x] or rule.body & ~pos[x] or rule.head & pos[x]:
-            return None
-        if rule.at_most:
-            return self._at_most(rule, x)
-        alternatives = [(ADD, x, a) for a in bits(rule.head & ~self.neg[x])]
-        if y >= 0:
-            if y >= len(pos) or not self.alive[y] or not self.near[x].get(y, 0) & rule.role_bit:
-                return None
-            if rule.branch_body & ~pos[y] or rule.branch_head & pos[y]:
-                return None
-            alternatives += [(ADD, y, a) for a in bits(rule.branch_head & ~self.neg[y])]
-        if len(alternatives) < 2:
-            self.fire(rule, x, y)
-            return None
-        alternatives.sort(key=self._cost)
-        return alternatives
-
-    def _cost(self, alternative: Alternative) -> tuple[int, int]:
-        """The order of choice: by kind, then what has been refuted least often."""
-        return self.kind(alternative), 0 if alternative[0] == MERGE else self.failures.get(
-            alternative[2], 0
-        )
-
-    def kind(self, alternative: Alternative) -> int:
-        return MERGE_KIND if alternative[0] == MERGE else self._kind_of_atoms(1 << alternative[2])
-
-    def _kind_of_atoms(self, atoms: int) -> int:
-        """The first kind among ``atoms``."""
-        tables = self.tables
-        if atoms & tables.limit_mask:
-            return LIMIT_KIND
-        if atoms & ~(tables.need_mask | tables.data_mask):
-            return NAME_KIND
-        return DATA_KIND if atoms & tables.data_mask else NEED_KIND
-
-    def pend(self, match: Match, left: int, kind: int) -> None:
-        """Keeps a match with ``left`` disjuncts, the first of this kind, for a choice."""
-        order = (int(match[1] >= self.named), left, kind)
+    def pend(self, match: Match, order: tuple[int, int, int]) -> None:
+        """Keep a match for a choice, unless it is kept at a place before."""
         known = self.pending.get(match)
         if known is None or order < known:
             self.arrivals += 1
             self.pending[match] = order
             heappush(self.heap, (*order, self.arrivals, match))
 
-    # --- counting ---------------------------------------------------------------------------------
+    def reopen(self, entry: Pending) -> None:
+        """Take back that a pending match was looked at."""
+        match = entry[4]
+        known = self.pending.get(match)
+        if known is None or entry[:3] < known:
+            self.pending[match] = entry[:3]
+            heappush(self.heap, entry)
 
-    def _at_most(self, rule: Rule, x: int) -> list[Alternative] | None:
-        """≤n R.C at x, its body holding: more than n neighbours are merged if there is no other
-        way; else the disjuncts.
-        """
-        n, live = rule.at_most, rule.head & ~self.neg[x]
-        found = self._countable_neighbours(rule, x, every=n == 1 and not live)
-        if len(found) <= n:
-            return None
-        if n == 1 and not live:
-            self.used.add(rule.index)
-            self._merge_all(rule, x, sorted(found))
-            return None
-        chosen = sorted(self._most_unequal(found, n + 1))
-        pairs = [(y, z) for y, z in combinations(chosen, 2) if z not in self.unequal.get(y, ())]
-        alternatives = [(ADD, x, a) for a in bits(live)]
-        alternatives += [(MERGE, y, z) for y, z in sorted(pairs, key=self._unlikeness)]
-        if len(alternatives) > 1:
-            alternatives.sort(key=self._cost)
-            return alternatives
-        self.used.add(rule.index)
-        rest = self._count_rest(rule, x, chosen)
-        if not alternatives:
-            raise TableauClash(rest, x, *chosen)
-        self.apply(alternatives[0], rest, (rule.number, x, -1))
-        return None
 
-    def _merge_all(self, rule: Rule, x: int, found: list[int]) -> None:
-        """≤1: all of ``found`` are one. A merge may take x itself or other candidates away; then
-        the rest is counted again.
-        """
-        first = found[0]
-        for y in found[1:]:
-            if not (self.alive[x] and self.alive[first] and self.alive[y]):
-                break
-            self.steps += 1
-            self.merge(first, y, self._count_rest(rule, x, (first, y)))
-        if self.alive[x]:
-            self.count(rule, x)
+class Search:
+    """A search for a clash-free pre-model: a state, and what is left of it to do.
 
-    def apply(self, alternative: Alternative, rest: int, match: Match) -> None:
-        """Applies a disjunct of ``match``. After a merge there may still be too many neighbours,
-        so the match comes again.
-        """
-        kind, u, v = alternative
-        if kind == ADD:
-            self.add(u, v, rest)
+    steps: taken so far; limit, deadline: of steps and of time; checkpoint: the step at which both
+        are looked at next.
+    used: indices of the clauses that were applied. failures: by atom, how often it was refuted.
+    building: numbers that are counted, not built. In a pre-model a node stands for as many
+        elements as ``weights`` says, if not for one; ``grown_for``: the need a node was made for.
+    assumed: the first choice points that are assumptions: nothing else is tried for them.
+    opaque: of what the datatype layer could not decide something that some pre-model depended on;
+        with it, a failed search has refuted nothing.
+    clash: the last one; after a failed search the traced assertions that it depends on.
+    """
+
+    __slots__ = (
+        "agenda",
+        "assumed",
+        "building",
+        "checkpoint",
+        "clash",
+        "deadline",
+        "failures",
+        "grown_for",
+        "limit",
+        "module",
+        "opaque",
+        "state",
+        "steps",
+        "used",
+        "weights",
+    )
+
+    def __init__(self, tables: Tables, module: Module, limit: int, deadline: float | None) -> None:
+        self.module, self.state, self.agenda = module, State(tables, module), Agenda()
+        self.steps, self.limit, self.deadline, self.checkpoint = 0, limit, deadline, 0
+        self.used: set[int] = set()
+        self.failures: dict[int, int] = {}
+        self.building = FIRST
+        self.weights: dict[int, int] = {}
+        self.grown_for: dict[int, int] = {}
+        self.assumed = 0
+        self.opaque = ""
+        self.clash = TableauClash(0)
+
+
+def load(search: Search) -> None:
+    """Record what the module asserts, and apply what follows for each individual by itself."""
+    state = search.state
+    load_module(state, search.module)
+    for x in range(state.named):
+        for rule in state.tables.local_rules(state.pos[x]):
+            fire(search, rule, x, -1)
+
+
+def look_at_budget(search: Search) -> None:
+    """Raise `OutOfBudget` when steps or time are used up."""
+    if search.steps >= search.limit:
+        state = search.state
+        raise OutOfBudget(
+            f"budget of {search.limit:,} steps for {state.named:,} individuals used up ({len(state.pos):,} nodes)"
+        )
+    if search.deadline is not None and time.monotonic() >= search.deadline:
+        raise OutOfBudget(f"time-out after {search.steps:,} steps")
+    search.checkpoint = min(search.limit, search.steps + CLOCK_STEPS)
+
+
+def saturate(search: Search) -> None:
+    """Empty all queues. Stops because facts over the present nodes are finite, and merges take
+    nodes away.
+    """
+    state, agenda = search.state, search.agenda
+    queue, alive, tables = state.queue, state.alive, state.tables
+    names, edges, denials, dirty = queue.names, queue.edges, queue.denials, queue.dirty
+    on_name, on_denial = tables.on_name, tables.on_denial
+    while True:
+        search.steps += 1
+        if search.steps >= search.checkpoint:
+            look_at_budget(search)
+        if names:
+            x, atom = names.pop()
+            if alive[x]:
+                wake(search, on_name[atom], x)
+        elif edges:
+            x, y, roles = edges.pop()
+            if alive[x] and alive[y]:
+                wake_edge(search, x, y, roles)
+        elif denials:
+            x, atom = denials.pop()
+            if alive[x]:
+                wake(search, on_denial[atom], x)
+        elif agenda.again or agenda.counted:
+            _settle_next(search)
+        elif dirty:
+            check_data(state, dirty.popitem()[0])
+            search.steps += tables.data.charge()
         else:
-            self.again.append(match)
-            self.merge(u, v, rest)
+            return
+
+
+def _settle_next(search: Search) -> None:
+    agenda = search.agenda
+    if agenda.again:
+        match = agenda.again.pop()
+    else:
+        match = agenda.counted.popleft()
+        agenda.queued.discard(match)
+    alternatives = settle(search, match)
+    if alternatives:
+        pend(search, match, len(alternatives), kind_of(search.state.tables, alternatives[0]))
+
+
+# --- waking ---------------------------------------------------------------------------------------
+
+
+def wake(search: Search, woken: Wake, x: int) -> None:
+    """Look at the matches of the ``woken`` rules at x. No edge changes meanwhile: only `settle`
+    merges.
+    """
+    state = search.state
+    pos, near, reach = state.pos, state.near[x], state.reach[x]
+    for rule in woken.local:
+        if not rule.body & ~pos[x]:
+            fire(search, rule, x, -1)
+    for rule in woken.centre:
+        bit, body = rule.role_bit, rule.branch_body
+        if reach & bit and not rule.body & ~pos[x] and not rule.head & pos[x]:
+            for y, roles in near.items():
+                if roles & bit and not body & ~pos[y]:
+                    fire(search, rule, x, y)
+    for rule in woken.branch:
+        bit, body = rule.inverse_bit, rule.body
+        if reach & bit and not rule.branch_body & ~pos[x] and not rule.branch_head & pos[x]:
+            for y, roles in near.items():
+                if roles & bit and not body & ~pos[y]:
+                    fire(search, rule, y, x)
+    for rule in woken.counted:
+        if reach & rule.role_bit:
+            queue_count(search, rule, x)
+    for rule in woken.counted_branch:
+        bit = rule.inverse_bit
+        if reach & bit:
+            for y, roles in near.items():
+                if roles & bit:
+                    queue_count(search, rule, y)
+
+
+def wake_edge(search: Search, x: int, y: int, roles: int) -> None:
+    """Look at the matches that new ``roles`` from x to y make possible, from both ends."""
+    tables, pos = search.state.tables, search.state.pos
+    for rule, forward in tables.edge_rules(pos[x], roles, pos[y]):
+        if forward:
+            fire(search, rule, x, y)
+        else:
+            fire(search, rule, y, x)
+    for rule in tables.counted_rules(roles):
+        queue_count(search, rule, x)
+    for rule in tables.counted_rules(tables.inverse(roles)):
+        queue_count(search, rule, y)
+
+
+def queue_count(search: Search, rule: Rule, x: int) -> None:
+    """Queue an at-most rule at x, if its body holds and there are neighbours enough."""
+    state, agenda = search.state, search.agenda
+    if len(state.near[x]) > rule.at_most and not rule.body & ~state.pos[x]:
+        match = (rule.number, x, -1)
+        if match not in agenda.queued:
+            agenda.queued.add(match)
+            agenda.counted.append(match)
+
+
+# --- matches --------------------------------------------------------------------------------------
+
+
+def fire(search: Search, rule: Rule, x: int, y: int) -> None:
+    """Apply a match of a local (y = -1) or u-type rule, body and role known to hold, leave it
+    pending, or raise a clash.
+    """
+    state, head = search.state, rule.head
+    pos, neg = state.pos, state.neg
+    if head & pos[x]:
+        return
+    live = head & ~neg[x]
+    branch_live = 0
+    if y >= 0:
+        branch_live = rule.branch_head
+        if branch_live & pos[y]:
+            return
+        branch_live &= ~neg[y]
+    left = live.bit_count() + branch_live.bit_count()
+    if left > 1:
+        pend(search, (rule.number, x, y), left, _kind_of_atoms(state.tables, live | branch_live))
+        return
+    search.steps += 1
+    search.used.add(rule.index)
+    depends_on = state.match_dependencies(rule, x, y)
+    if live:
+        state.add(x, live.bit_length() - 1, depends_on)
+    elif branch_live:
+        state.add(y, branch_live.bit_length() - 1, depends_on)
+    else:
+        raise TableauClash(depends_on, x, *([y] if y >= 0 else []))
+
+
+def settle(search: Search, match: Match) -> list[Alternative] | None:
+    """Apply a match that has at most one disjunct left; else return its disjuncts in the order of
+    choice. None also if it does not hold now, or is met.
+    """
+    number, x, y = match
+    state = search.state
+    rule, pos = state.tables.rules[number], state.pos
+    if x >= len(pos) or not state.alive[x] or rule.body & ~pos[x] or rule.head & pos[x]:
+        return None
+    if rule.at_most:
+        return _settle_count(search, rule, x)
+    alternatives = [(ADD, x, a) for a in bits(rule.head & ~state.neg[x])]
+    if y >= 0:
+        if y >= len(pos) or not state.alive[y] or not state.near[x].get(y, 0) & rule.role_bit:
+            return None
+        if rule.branch_body & ~pos[y] or rule.branch_head & pos[y]:
+            return None
+        alternatives += [(ADD, y, a) for a in bits(rule.branch_head & ~state.neg[y])]
+    if len(alternatives) < 2:
+        fire(search, rule, x, y)
+        return None
+    return _in_order(search, alternatives)
+
+
+def _in_order(search: Search, alternatives: list[Alternative]) -> list[Alternative]:
+    """Sort by the order of choice: by kind, then what has been refuted least often."""
+    failures, tables = search.failures, search.state.tables
+
+    def cost(alternative: Alternative) -> tuple[int, int]:
+        refuted = 0 if alternative[0] == MERGE else failures.get(alternative[2], 0)
+        return kind_of(tables, alternative), refuted
+
+    alternatives.sort(key=cost)
+    return alternatives
+
+
+def kind_of(tables: Tables, alternative: Alternative) -> int:
+    """Get the kind of a disjunct, by which it is chosen."""
+    return MERGE_KIND if alternative[0] == MERGE else _kind_of_atoms(tables, 1 << alternative[2])
+
+
+def _kind_of_atoms(tables: Tables, atoms: int) -> int:
+    """Get the first kind among ``atoms``."""
+    if atoms & tables.limit_mask:
+        return LIMIT_KIND
+    if atoms & ~(tables.need_mask | tables.data_mask):
+        return NAME_KIND
+    return DATA_KIND if atoms & tables.data_mask else NEED_KIND
+
+
+def pend(search: Search, match: Match, left: int, kind: int) -> None:
+    """Keep a match with ``left`` disjuncts, the first of this kind, for a choice."""
+    search.agenda.pend(match, (int(match[1] >= search.state.named), left, kind))
+
+
+# --- counting -------------------------------------------------------------------------------------
+
+
+def _settle_count(search: Search, rule: Rule, x: int) -> list[Alternative] | None:
+    """Settle ≤n R.C at x, its body holding: more than n neighbours are merged if there is no other
+    way; else return the disjuncts.
+    """
+    state = search.state
+    n, live = rule.at_most, rule.head & ~state.neg[x]
+    found = countable_neighbours(state, rule, x, every=n == 1 and not live)
+    if len(found) <= n:
+        return None
+    if n == 1 and not live:
+        search.used.add(rule.index)
+        _merge_all(search, rule, x, sorted(found))
+        return None
+    chosen = sorted(most_unequal(state, found, n + 1))
+    pairs = [(y, z) for y, z in combinations(chosen, 2) if z not in state.unequal.get(y, ())]
+    pairs.sort(key=lambda pair: (state.pos[pair[0]] ^ state.pos[pair[1]]).bit_count())  # like first
+    alternatives = [(ADD, x, a) for a in bits(live)]
+    alternatives += [(MERGE, y, z) for y, z in pairs]
+    if len(alternatives) > 1:
+        return _in_order(search, alternatives)
+    search.used.add(rule.index)
+    depends_on = count_dependencies(state, rule, x, chosen)
+    if not alternatives:
+        raise TableauClash(depends_on, x, *chosen)
+    apply(search, alternatives[0], depends_on, (rule.number, x, -1))
+    return None
+
+
+def _merge_all(search: Search, rule: Rule, x: int, nodes: list[int]) -> None:
+    """Make ``nodes`` one, by ≤1 at x. A merge may take x itself or other candidates away; then the
+    rest is counted again.
+    """
+    state, first = search.state, nodes[0]
+    for y in nodes[1:]:
+        if not (state.alive[x] and state.alive[first] and state.alive[y]):
+            break
+        search.steps += 1
+        state.merge(first, y, count_dependencies(state, rule, x, (first, y)))
+    if state.alive[x]:
+        queue_count(search, rule, x)
+
+
+def apply(search: Search, alternative: Alternative, depends_on: int, match: Match) -> None:
+    """Apply a disjunct of ``match``. After a merge there may still be too many neighbours, so the
+    match comes again.
+    """
+    kind, u, v = alternative
+    if kind == ADD:
+        search.state.add(u, v, depends_on)
+    else:
+        search.agenda.again.append(match)
+        search.state.merge(u, v, depends_on)

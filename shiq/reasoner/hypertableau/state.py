@@ -1,140 +1,246 @@
-"""A partial model: nodes, facts, what each fact rests on, and the trail that takes writes back."""
+"""A tableau's state: nodes and facts, the dependency set of each fact, and the trail that undoes
+changes.
+"""
 
 from __future__ import annotations
 
+from typing import Any, TypeAlias
+
 from shiq.bits import bits
 from shiq.clause import AtLeast, DataAtLeast, DataAtMost
-from shiq.reasoner.hypertableau.trail import DataFact, Trail
+from shiq.reasoner.hypertableau.data import DataStatement
+from shiq.reasoner.hypertableau.tables import Rule, Tables
+from shiq.reasoner.protocol import Module
 
+#: An asserted data restriction, value or negated value, with its dependency set.
+DataFact: TypeAlias = tuple[DataStatement, int]
+
+#: A match of a rule: rule number, centre, branch (-1 for none).
+Match: TypeAlias = tuple[int, int, int]
+
+#: One disjunct: (ADD, node, atom) or (MERGE, node, node).
+Alternative: TypeAlias = tuple[int, int, int]
+ADD, MERGE = 0, 1
+
+#: A choice point: length of the trail and number of nodes before, the alternative tried, the match
+#: that it comes from.
+Choice: TypeAlias = tuple[int, int, Alternative, Match]
+
+#: (unnamed, number of alternatives, kind of the first), then the order of arrival, then the match.
+Pending: TypeAlias = tuple[int, int, int, int, Match]
+
+_MISSING = object()
 _NOTHING: dict[int, int] = {}
 
 
 class TableauClash(Exception):
-    """A contradiction; ``rests_on`` is the set of choice points that its premises rest on, as
-    bits (`State.inputs`); ``nodes``: where it is.
+    """A contradiction.
+
+    depends_on: the dependency set of its premises (`Dependencies`).
+    nodes: where it is.
     """
 
-    def __init__(self, rests_on: int, *nodes: int) -> None:
-        super().__init__(rests_on, nodes)
-        self.rests_on = rests_on
+    def __init__(self, depends_on: int, *nodes: int) -> None:
+        super().__init__(depends_on, nodes)
+        self.depends_on = depends_on
         self.nodes = nodes
 
 
-class State(Trail):
+class Trail:
+    """A log of values that were overwritten behind a choice point.
+
+    choices: the open choice points. While there is none, nothing can be undone or is logged.
+    entries: (container, key, old value); without a container, the key is a pending match that
+        was looked at.
+    """
+
+    __slots__ = ("choices", "entries")
+
+    def __init__(self) -> None:
+        self.choices: list[Choice] = []
+        self.entries: list[tuple[Any, Any, Any]] = []
+
+    def write(self, container: Any, key: Any, value: Any) -> None:
+        """Set ``container[key]`` of a list or dict, so that `rewind` undoes it."""
+        if self.choices:
+            old = container[key] if type(container) is list else container.get(key, _MISSING)
+            self.entries.append((container, key, old))
+        container[key] = value
+
+    def remove(self, container: dict[Any, Any], key: Any) -> None:
+        """Delete ``container[key]``, so that `rewind` undoes it."""
+        if self.choices:
+            self.entries.append((container, key, container[key]))
+        del container[key]
+
+    def rewind(self, mark: int) -> list[Pending]:
+        """Undo all writes after the first ``mark``; return the pending matches looked at since."""
+        entries, reopened = self.entries, []
+        while len(entries) > mark:
+            container, key, old = entries.pop()
+            if old is _MISSING:
+                del container[key]
+            elif container is None:
+                reopened.append(key)
+            else:
+                container[key] = old
+        return reopened
+
+
+class Dependencies:
+    """The dependency set of each fact that has one: choice points and traced assertions, as bits.
+
+    inputs: number of traced assertions; they have the lowest bits, choice points those above.
+    first_input: by list of the module, the bit of its first row, where assertions are traced.
+    names, denials: by node · width + atom. edges: by pair of nodes, younger last.
+    merges: by node that was merged away, the node that it became, and the dependency set.
+    """
+
+    __slots__ = ("denials", "edges", "first_input", "inputs", "merges", "names")
+
+    def __init__(self) -> None:
+        self.inputs = 0
+        self.first_input: dict[str, int] = {}
+        self.names: dict[int, int] = {}
+        self.denials: dict[int, int] = {}
+        self.edges: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {}
+        self.merges: dict[int, tuple[int, int]] = {}
+
+    def of_input(self, kind: str, position: int) -> int:
+        """Get the dependency set of a row of a module's list: itself, where that is traced."""
+        return 1 << (self.first_input[kind] + position) if self.first_input else 0
+
+
+class WorkQueue:
+    """New facts whose rules have not been tried yet.
+
+    names, denials: (node, atom). edges: (node, node, roles).
+    dirty: nodes with new data. open: nodes with an at-least atom that is not known to be met.
+    """
+
+    __slots__ = ("denials", "dirty", "edges", "names", "open")
+
+    def __init__(self) -> None:
+        self.names: list[tuple[int, int]] = []
+        self.edges: list[tuple[int, int, int]] = []
+        self.denials: list[tuple[int, int]] = []
+        self.dirty: dict[int, None] = {}
+        self.open: dict[int, bool] = {}
+
+    def clear(self) -> None:
+        """Forget new facts; ``open`` follows the trail."""
+        self.names.clear()
+        self.edges.clear()
+        self.denials.clear()
+        self.dirty.clear()
+
+
+class State:
     """Nodes are integers by age: the individuals of the module first, parents before children.
 
     Per node: ``pos`` and ``neg`` (atoms that hold, that do not), ``near`` (neighbour → mask of
     the roles that lead to it, closed under ⊑* and kept from both ends; a loop holds both
     directions), ``reach`` (a superset of all these roles), ``parent`` (-1 for individuals),
     ``alive`` (not merged away or pruned). Sparse: ``unequal``, ``forbidden`` (negative edges),
-    ``data``. What a fact rests on is kept only where it is not nothing. While there is no choice
-    point, nothing can be taken back, and nothing is put on the trail. Where what is asserted is
-    traced, it has the lowest bits, ``inputs`` of them, and choice points those above (`trace`).
-
-    Every new fact is queued for the rules that it can wake (``new_names``, ``new_edges``,
-    ``new_denials``, ``dirty`` data); ``open`` holds the nodes with a ≥-atom that is not known to
-    be met.
+    ``data``. Every new fact is queued for the rules that it can wake.
     """
 
-    def load(self) -> None:
-        """Takes over what the module asserts."""
-        tables, module, helpers = self.tables, self.module, self.helpers
-        for x in range(self.named):
-            neg = self.neg[x]
-            if both := self.pos[x] & neg:
-                first = both & -both
-                raise TableauClash(self.names_rest(x, first) | self.denials_rest(x, first), x)
-            for a in bits(neg & (tables.need_mask | tables.data_mask)):
-                if a in helpers:
-                    self.pos[x] |= helpers[a]
-                    if self.inputs:
-                        self.pos_rest[x * self.width + tables.negated(a)] = self.denials_rest(
-                            x, 1 << a
-                        )
-                else:
-                    self._add_data(x, (_complement(tables.atoms[a]), self.denials_rest(x, 1 << a)))
-            if self.pos[x] & tables.need_mask:
-                self.open[x] = True
-            if self.pos[x] & tables.data_mask:
-                self.dirty[x] = None
-                for a in bits(self.pos[x] & tables.data_mask & ~tables.limit_mask):
-                    self._add_all(x, tables.brought[a], self.names_rest(x, 1 << a))
-        for i, (x, p, literal) in enumerate(module.data):
-            self._add_data(x, ((p, literal, True), self.rest_of("data", i)))
-        for i, (x, p, literal) in enumerate(module.negative_data):
-            self._add_data(x, ((p, literal, False), self.rest_of("negative_data", i)))
-        for i, (x, y) in enumerate(module.different):
-            self.separate(x, y, self.rest_of("different", i))
-        for i, (x, role, y) in enumerate(module.negative_edges):
-            self.forbid(x, y, 1 << tables.role(role), self.rest_of("negative_edges", i))
-        for i, (x, role, y) in enumerate(module.edges):
-            code = tables.role(role)
-            self.link(x, y, tables.up[code], self.rest_of("edges", i))
-        for atom, roles in tables.loop_roles.items():
-            for x in range(self.named):
-                if self.pos[x] >> atom & 1:
-                    self.link(x, x, roles, self.names_rest(x, 1 << atom))
+    __slots__ = (
+        "alive",
+        "data",
+        "dependencies",
+        "forbidden",
+        "named",
+        "near",
+        "neg",
+        "parent",
+        "pos",
+        "queue",
+        "reach",
+        "tables",
+        "trail",
+        "unequal",
+        "width",
+    )
 
-    def rest_of(self, kind: str, position: int) -> int:
-        """What an assertion of the module rests on: itself, where that is traced."""
-        return 0
+    def __init__(self, tables: Tables, module: Module) -> None:
+        self.tables = tables
+        self.named = len(module.positive)
+        for mask in set(module.negative):
+            for a in bits(mask & tables.need_mask):
+                tables.negated(a)  # makes an atom: counted in ``width``
+        self.width = len(tables.atoms)
+        self.pos: list[int] = list(module.positive)
+        self.neg: list[int] = list(module.negative)
+        self.near: list[dict[int, int]] = [{} for _ in self.pos]
+        self.reach: list[int] = [0] * self.named
+        self.parent: list[int] = [-1] * self.named
+        self.alive: list[bool] = [True] * self.named
+        self.unequal: dict[int, dict[int, int]] = {}
+        self.forbidden: dict[int, dict[int, tuple[tuple[int, int], ...]]] = {}
+        self.data: dict[int, tuple[DataFact, ...]] = {}
+        self.trail = Trail()
+        self.dependencies = Dependencies()
+        self.queue = WorkQueue()
 
     # --- facts ------------------------------------------------------------------------------------
 
-    def add(self, x: int, atom: int, rest: int) -> None:
-        """The atom holds at x."""
+    def add(self, x: int, atom: int, depends_on: int) -> None:
+        """Record that the atom holds at x."""
         bit = 1 << atom
         old = self.pos[x]
         if old & bit:
             return
         if self.neg[x] & bit:
-            raise TableauClash(rest | self.neg_rest.get(x * self.width + atom, 0), x)
-        if self.choices:
-            self.trail.append((self.pos, x, old))
-        if rest:
-            self.write(self.pos_rest, x * self.width + atom, rest)
+            known = self.dependencies.denials.get(x * self.width + atom, 0)
+            raise TableauClash(depends_on | known, x)
+        trail, tables = self.trail, self.tables
+        if trail.choices:
+            trail.entries.append((self.pos, x, old))
+        if depends_on:
+            trail.write(self.dependencies.names, x * self.width + atom, depends_on)
         self.pos[x] = old | bit
-        if atom in self.tables.loop_roles:
-            self.link(x, x, self.tables.loop_roles[atom], rest)
-        if atom in self.tables.on_name:
-            self.new_names.append((x, atom))
-        elif bit & self.tables.need_mask:
-            self.write(self.open, x, True)
-        elif bit & self.tables.data_mask:
-            self.dirty[x] = None
-            self._add_all(x, self.tables.brought.get(atom, 0), rest)
+        if atom in tables.loop_roles:
+            self.link(x, x, tables.loop_roles[atom], depends_on)
+        if atom in tables.on_name:
+            self.queue.names.append((x, atom))
+        elif bit & tables.need_mask:
+            trail.write(self.queue.open, x, True)
+        elif bit & tables.data_mask:
+            self.queue.dirty[x] = None
+            self.add_all(x, tables.brought.get(atom, 0), depends_on)
 
-    def _add_all(self, x: int, atoms: int, rest: int) -> None:
+    def add_all(self, x: int, atoms: int, depends_on: int) -> None:
+        """Record that each of ``atoms`` holds at x."""
         for a in bits(atoms & ~self.pos[x]):
-            self.add(x, a, rest)
+            self.add(x, a, depends_on)
 
-    def deny(self, x: int, atom: int, rest: int) -> None:
-        """Records ¬``atom`` at x, which rests on ``rest``, a bit mask of choice points and
-        traced assertions.
-        """
+    def deny(self, x: int, atom: int, depends_on: int) -> None:
+        """Record ¬``atom`` at x."""
         bit = 1 << atom
         if self.neg[x] & bit:
             return
         if self.pos[x] & bit:
-            raise TableauClash(rest | self.pos_rest.get(x * self.width + atom, 0), x)
-        self.write(self.neg, x, self.neg[x] | bit)
-        if rest:
-            self.write(self.neg_rest, x * self.width + atom, rest)
+            known = self.dependencies.names.get(x * self.width + atom, 0)
+            raise TableauClash(depends_on | known, x)
+        self.trail.write(self.neg, x, self.neg[x] | bit)
+        if depends_on:
+            self.trail.write(self.dependencies.denials, x * self.width + atom, depends_on)
         if atom in self.tables.on_denial:
-            self.new_denials.append((x, atom))
+            self.queue.denials.append((x, atom))
 
-    def separate(self, x: int, y: int, rest: int) -> None:
-        """x ≠ y."""
+    def separate(self, x: int, y: int, depends_on: int) -> None:
+        """Record x ≠ y."""
         if x == y:
-            raise TableauClash(rest, x)
+            raise TableauClash(depends_on, x)
         known = self.unequal.setdefault(x, {})
         if y not in known:
-            self.write(known, y, rest)
-            self.write(self.unequal.setdefault(y, {}), x, rest)
+            self.trail.write(known, y, depends_on)
+            self.trail.write(self.unequal.setdefault(y, {}), x, depends_on)
 
-    def link(self, x: int, y: int, roles: int, rest: int) -> None:
-        """All of ``roles`` (closed under ⊑*) lead from x to y."""
-        tables, near = self.tables, self.near
+    def link(self, x: int, y: int, roles: int, depends_on: int) -> None:
+        """Record that all of ``roles`` (closed under ⊑*) lead from x to y."""
+        tables, near, write = self.tables, self.near, self.trail.write
         if x == y:
             roles |= tables.inverse(roles)
         old = near[x].get(y, 0)
@@ -142,62 +248,62 @@ class State(Trail):
         if not new:
             return
         full = old | new
-        self.write(near[x], y, full)
+        write(near[x], y, full)
         if x != y:
-            self.write(near[y], x, tables.inverse(full))
+            write(near[y], x, tables.inverse(full))
             self.reach[y] |= tables.inverse(new)
         self.reach[x] |= new
-        if rest:
+        if depends_on:
+            edges = self.dependencies.edges
             low, high, mask = (x, y, new) if x <= y else (y, x, tables.inverse(new))
-            self.write(
-                self.edge_rest, (low, high), (*self.edge_rest.get((low, high), ()), (mask, rest))
-            )
+            write(edges, (low, high), (*edges.get((low, high), ()), (mask, depends_on)))
         if new & tables.conflicting:
             self._check_conflicts(x, y, new, full)
         if x == y and new & tables.irreflexive:
-            raise TableauClash(self.edge_rests(x, y, new & tables.irreflexive), x)
+            raise TableauClash(self.edge_dependencies(x, y, new & tables.irreflexive), x)
         if x == y and new & tables.asking_loops:
             for role, atom in tables.loop_atoms:
                 if new & role:
-                    self.add(x, atom, self.edge_rests(x, y, new & role))
+                    self.add(x, atom, self.edge_dependencies(x, y, new & role))
         if self.forbidden:
             self._check_forbidden(x, y)
-        self.new_edges.append((x, y, new))
+        self.queue.edges.append((x, y, new))
 
     def _check_conflicts(self, x: int, y: int, new: int, full: int) -> None:
         for r in bits(new & self.tables.conflicting):
             against = self.tables.conflicts[r] & full
             if against:
-                raise TableauClash(
-                    self.edge_rests(x, y, 1 << r) | self.edge_rests(x, y, against), x, y
-                )
+                first, second = (self.edge_dependencies(x, y, m) for m in (1 << r, against))
+                raise TableauClash(first | second, x, y)
 
-    def forbid(self, x: int, y: int, roles: int, rest: int) -> None:
-        """Asserts that none of ``roles`` leads from x to y."""
+    def forbid(self, x: int, y: int, roles: int, depends_on: int) -> None:
+        """Record that none of ``roles`` leads from x to y."""
         for a, b, mask in ((x, y, roles), (y, x, self.tables.inverse(roles))):
             known = self.forbidden.setdefault(a, {})
-            self.write(known, b, (*known.get(b, ()), (mask, rest)))
+            self.trail.write(known, b, (*known.get(b, ()), (mask, depends_on)))
         self._check_forbidden(x, y)
 
     def _check_forbidden(self, x: int, y: int) -> None:
         roles = self.near[x].get(y, 0)
-        for mask, rest in self.forbidden.get(x, {}).get(y, ()):
+        for mask, depends_on in self.forbidden.get(x, {}).get(y, ()):
             if mask & roles:
-                raise TableauClash(rest | self.edge_rests(x, y, mask & roles), x, y)
+                found = depends_on | self.edge_dependencies(x, y, mask & roles)
+                raise TableauClash(found, x, y)
 
-    def _add_data(self, x: int, *facts: DataFact) -> None:
-        self.write(self.data, x, (*self.data.get(x, ()), *facts))
-        self.dirty[x] = None
-        for fact, rest in facts:
+    def add_data(self, x: int, *facts: DataFact) -> None:
+        """Record data restrictions and values of x."""
+        self.trail.write(self.data, x, (*self.data.get(x, ()), *facts))
+        self.queue.dirty[x] = None
+        for fact, depends_on in facts:
             if isinstance(fact, DataAtLeast):
-                self._add_all(x, self.tables.supplied(fact.property), rest)
+                self.add_all(x, self.tables.supplied(fact.property), depends_on)
             elif isinstance(fact, tuple) and fact[2]:
-                self._add_all(x, self.tables.supplied(fact[0]), rest)
+                self.add_all(x, self.tables.supplied(fact[0]), depends_on)
 
     # --- nodes ------------------------------------------------------------------------------------
 
     def grow(self, parent: int) -> int:
-        """A fresh node without facts."""
+        """Make a fresh node without facts."""
         self.pos.append(0)
         self.neg.append(0)
         self.near.append({})
@@ -206,73 +312,177 @@ class State(Trail):
         self.alive.append(True)
         return len(self.pos) - 1
 
-    def merge(self, x: int, y: int, rest: int) -> None:
-        """x and y are one: the younger is moved into the older, its unnamed subtree pruned."""
+    def shrink(self, nodes: int) -> None:
+        """Keep only the first ``nodes`` nodes."""
+        for column in (self.pos, self.neg, self.near, self.reach, self.parent, self.alive):
+            del column[nodes:]
+
+    def merge(self, x: int, y: int, depends_on: int) -> None:
+        """Make x and y one: the younger moves into the older, its unnamed subtree is pruned."""
         target, source = (x, y) if x < y else (y, x)
         known = self.unequal.get(source, _NOTHING)
         if target in known:
-            raise TableauClash(rest | known[target], x, y)
-        base = source * self.width
+            raise TableauClash(depends_on | known[target], x, y)
+        base, sets, trail = source * self.width, self.dependencies, self.trail
         for a in bits(self.pos[source] & ~self.pos[target]):
-            self.add(target, a, rest | self.pos_rest.get(base + a, 0))
+            self.add(target, a, depends_on | sets.names.get(base + a, 0))
         for a in bits(self.neg[source] & ~self.neg[target]):
-            self.deny(target, a, rest | self.neg_rest.get(base + a, 0))
+            self.deny(target, a, depends_on | sets.denials.get(base + a, 0))
         self._prune_below(source)
-        self.write(self.alive, source, False)
-        self._move_edges(source, target, rest)
-        for other, other_rest in list(known.items()):
-            self.remove(self.unequal[other], source)
-            self.separate(target, other, rest | other_rest)
+        trail.write(self.alive, source, False)
+        self._move_edges(source, target, depends_on)
+        for other, other_set in list(known.items()):
+            trail.remove(self.unequal[other], source)
+            self.separate(target, other, depends_on | other_set)
         for other, facts in list(self.forbidden.get(source, {}).items()):
-            for mask, mask_rest in facts:
-                self.forbid(target, target if other == source else other, mask, rest | mask_rest)
+            for mask, mask_set in facts:
+                self.forbid(
+                    target, target if other == source else other, mask, depends_on | mask_set
+                )
         if source in self.data:
-            self._add_data(
-                target, *((fact, rest | fact_rest) for fact, fact_rest in self.data[source])
-            )
+            moved = ((fact, depends_on | fact_set) for fact, fact_set in self.data[source])
+            self.add_data(target, *moved)
         if self.pos[target] & self.tables.data_mask:
-            self.dirty[target] = None
+            self.queue.dirty[target] = None
+        trail.write(sets.merges, source, (target, depends_on))
 
-    def _move_edges(self, source: int, target: int, rest: int) -> None:
-        """Moves the edges of ``source``; whoever loses a neighbour by that has its ≥-atoms
-        looked at again.
+    def _move_edges(self, source: int, target: int, depends_on: int) -> None:
+        """Move the edges of ``source``; a node that loses a neighbour by that has its at-least
+        atoms looked at again.
         """
-        need_mask = self.tables.need_mask
+        need_mask, trail = self.tables.need_mask, self.trail
         for other, roles in list(self.near[source].items()):
             if other != source:
                 if not self.alive[other]:
                     continue
-                self.remove(self.near[other], source)
+                trail.remove(self.near[other], source)
                 if self.pos[other] & need_mask:
-                    self.write(self.open, other, True)
+                    trail.write(self.queue.open, other, True)
             end = target if other == source else other
-            for mask, mask_rest in self._edge_parts(source, other, roles):
-                self.link(target, end, mask, rest | mask_rest)
+            for mask, mask_set in self._edge_parts(source, other, roles):
+                self.link(target, end, mask, depends_on | mask_set)
 
     def _edge_parts(self, x: int, y: int, roles: int) -> list[tuple[int, int]]:
-        """The roles from x to y, grouped by what they rest on."""
+        """Group the roles from x to y by dependency set."""
         parts = []
-        for mask, rest in self.edge_rest.get((x, y) if x <= y else (y, x), ()):
+        for mask, depends_on in self.dependencies.edges.get((x, y) if x <= y else (y, x), ()):
             own = mask if x <= y else self.tables.inverse(mask)
-            parts.append((own, rest))
+            parts.append((own, depends_on))
             roles &= ~own
         if roles:
             parts.append((roles, 0))
         return parts
 
     def _prune_below(self, x: int) -> None:
-        """Takes the unnamed descendants of x away."""
+        """Take the unnamed descendants of x away."""
         stack = [x]
         while stack:
             node = stack.pop()
             for child in self.near[node]:
                 if self.parent[child] == node and self.alive[child]:
-                    self.write(self.alive, child, False)
+                    self.trail.write(self.alive, child, False)
                     stack.append(child)
+
+    def place(self, x: int) -> tuple[int, int]:
+        """Find the node that x has become, and the dependency set of that."""
+        merges, depends_on = self.dependencies.merges, 0
+        while x in merges:
+            x, more = merges[x]
+            depends_on |= more
+        return x, depends_on
+
+    # --- dependency sets --------------------------------------------------------------------------
+
+    def edge_dependencies(self, x: int, y: int, roles: int) -> int:
+        """Get the dependency set of the lowest of ``roles`` from x to y."""
+        edges = self.dependencies.edges
+        if not edges:
+            return 0
+        bit = roles & -roles
+        if x > y:
+            x, y, bit = y, x, self.tables.inverse(bit)
+        for mask, depends_on in edges.get((x, y), ()):
+            if mask & bit:
+                return depends_on
+        return 0
+
+    def name_dependencies(self, x: int, names: int) -> int:
+        """Get the dependency set of ``names`` together, all holding at x."""
+        return self._together(self.dependencies.names, x, names)
+
+    def denial_dependencies(self, x: int, names: int) -> int:
+        """Get the dependency set of the denials of ``names`` at x together."""
+        return self._together(self.dependencies.denials, x, names)
+
+    def _together(self, sets: dict[int, int], x: int, names: int) -> int:
+        total = 0
+        if sets:
+            base = x * self.width
+            for a in bits(names):
+                total |= sets.get(base + a, 0)
+        return total
+
+    def has_dependencies(self) -> bool:
+        """Tell whether a fact can have a dependency set that is not empty."""
+        return bool(self.trail.choices or self.dependencies.inputs)
+
+    def match_dependencies(self, rule: Rule, x: int, y: int) -> int:
+        """Get the dependency set of a match of a local or u-type rule, with the denials that took
+        disjuncts away.
+        """
+        if not (self.trail.choices or self.dependencies.inputs):
+            return 0
+        found = self.name_dependencies(x, rule.body)
+        found |= self.denial_dependencies(x, rule.head & self.neg[x])
+        if y >= 0:
+            found |= self.edge_dependencies(x, y, rule.role_bit)
+            found |= self.name_dependencies(y, rule.branch_body)
+            found |= self.denial_dependencies(y, rule.branch_head & self.neg[y])
+        return found
+
+
+def load_module(state: State, module: Module) -> None:
+    """Record what ``module`` asserts in the state made for it."""
+    tables, sets = state.tables, state.dependencies
+    for x in range(state.named):
+        neg = state.neg[x]
+        if both := state.pos[x] & neg:
+            first = both & -both
+            known = state.name_dependencies(x, first) | state.denial_dependencies(x, first)
+            raise TableauClash(known, x)
+        for a in bits(neg & (tables.need_mask | tables.data_mask)):
+            denial = state.denial_dependencies(x, 1 << a)
+            if tables.need_mask >> a & 1:
+                helper = tables.negated(a)
+                state.pos[x] |= 1 << helper
+                if sets.inputs:
+                    sets.names[x * state.width + helper] = denial
+            else:
+                state.add_data(x, (_complement(tables.atoms[a]), denial))
+        if state.pos[x] & tables.need_mask:
+            state.queue.open[x] = True
+        if state.pos[x] & tables.data_mask:
+            state.queue.dirty[x] = None
+            for a in bits(state.pos[x] & tables.data_mask & ~tables.limit_mask):
+                state.add_all(x, tables.brought[a], state.name_dependencies(x, 1 << a))
+    for i, (x, p, literal) in enumerate(module.data):
+        state.add_data(x, ((p, literal, True), sets.of_input("data", i)))
+    for i, (x, p, literal) in enumerate(module.negative_data):
+        state.add_data(x, ((p, literal, False), sets.of_input("negative_data", i)))
+    for i, (x, y) in enumerate(module.different):
+        state.separate(x, y, sets.of_input("different", i))
+    for i, (x, role, y) in enumerate(module.negative_edges):
+        state.forbid(x, y, 1 << tables.role(role), sets.of_input("negative_edges", i))
+    for i, (x, role, y) in enumerate(module.edges):
+        state.link(x, y, tables.up[tables.role(role)], sets.of_input("edges", i))
+    for atom, roles in tables.loop_roles.items():
+        for x in range(state.named):
+            if state.pos[x] >> atom & 1:
+                state.link(x, x, roles, state.name_dependencies(x, 1 << atom))
 
 
 def _complement(atom: object) -> DataAtLeast | DataAtMost:
-    """The restriction that holds where ``atom`` does not."""
+    """Get the restriction that holds where ``atom`` does not."""
     match atom:
         case DataAtLeast(n, p, data_range):
             return DataAtMost(n - 1, p, data_range)
