@@ -111,8 +111,7 @@ class LocalAddSet(FoundModules):
         found.found.graph.forget_edges()
         return found
 
-    # --- size and assertions
-    # -----------------------------------------------------------------------
+    # --- size and assertions ----------------------------------------------------------------------
 
     @cached_property
     def size(self) -> int:
@@ -197,8 +196,7 @@ class LocalAddSet(FoundModules):
         )
         return kept_assertions(closure, elements, self.about, self.roles)
 
-    # --- individuals
-    # -------------------------------------------------------------------------------
+    # --- individuals ------------------------------------------------------------------------------
 
     def about(self, individual: str) -> Sequence[owl.Assertion]:
         """See `abox_ops.engine.AddSet.about`."""

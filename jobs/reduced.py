@@ -168,8 +168,7 @@ def _renamed_part(part: object) -> object | None:
     return None
 
 
-# --- the assertions of an engine of this process
-# ----------------------------------------------------
+# --- the assertions of an engine of this process --------------------------------------------------
 
 
 def _assertions(add_set: AddSet) -> Iterator[Part]:
@@ -192,8 +191,7 @@ def _sample(add_set: AddSet) -> Iterator[owl.Assertion]:
             yield from module_assertions(add_set.tbox, module, numbered_names(module, _OURS))
 
 
-# --- what the file is worth
-# -------------------------------------------------------------------------
+# --- what the file is worth -----------------------------------------------------------------------
 
 
 def gaps_of(result: Result) -> list[str]:
@@ -231,8 +229,7 @@ def _note(gaps: Sequence[str]) -> str:
     return "Reduced ontology of a check by shiq: as the base by itself is consistent, this is if and only if base and batch are."
 
 
-# --- files
-# ------------------------------------------------------------------------------------------
+# --- files ----------------------------------------------------------------------------------------
 
 
 def ending_of(name: str) -> str:

@@ -146,8 +146,7 @@ def told(window: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in window.items() if name != "seconds"}
 
 
-# --- random streams
-# ---------------------------------------------------------------------------------
+# --- random streams -------------------------------------------------------------------------------
 
 AXIOMS = (
     "SubClassOf(:A :B)",
@@ -204,8 +203,7 @@ def random_case(seed: int) -> tuple[owl.TBox, list[owl.Assertion], dict[int, lis
     return found, static, stream or {0: said("A(a)")}
 
 
-# --- the obvious count
-# ------------------------------------------------------------------------------
+# --- the obvious count ----------------------------------------------------------------------------
 
 
 def all_bodies(

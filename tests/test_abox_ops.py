@@ -75,8 +75,7 @@ def names(space: LabelSpace, found: Label) -> tuple[set[str], set[str]]:
     return plain(found[0]), plain(found[1])
 
 
-# --- told literals
-# ----------------------------------------------------------------------------------
+# --- told literals --------------------------------------------------------------------------------
 
 
 def test_unit_propagation_goes_both_ways() -> None:
@@ -132,8 +131,7 @@ def test_closure_is_idempotent_and_monotone() -> None:
         assert closed[1] & ~wider[1] == 0
 
 
-# --- irrelevance
-# ------------------------------------------------------------------------------------
+# --- irrelevance ----------------------------------------------------------------------------------
 
 
 def test_discharge_by_a_literal_at_either_end() -> None:
@@ -158,8 +156,7 @@ def test_at_most_is_left_to_counting() -> None:
     assert [c.n for c in found.at_object] == [2]
 
 
-# --- counting
-# ---------------------------------------------------------------------------------------
+# --- counting -------------------------------------------------------------------------------------
 
 
 def counted(axioms: list[str], edges: list[tuple[str, str, str]], told: dict[str, str]) -> Counts:
@@ -202,8 +199,7 @@ def test_a_neighbour_may_take_the_element_as_its_witness() -> None:
     assert not counts.is_within("a", clause)
 
 
-# --- Definitions 5 to 7
-# -----------------------------------------------------------------------------
+# --- Definitions 5 to 7 ---------------------------------------------------------------------------
 
 
 def test_part_of_goes_down_the_role_hierarchy_and_over_inverses() -> None:
@@ -293,8 +289,7 @@ def test_normal_form_of_assertions() -> None:
     )
 
 
-# --- modules and shapes
-# -----------------------------------------------------------------------------
+# --- modules and shapes ---------------------------------------------------------------------------
 
 
 def test_modules_are_components_of_the_role_assertions() -> None:
@@ -356,8 +351,7 @@ def test_shapes_keep_literals_apart_that_the_tbox_tells_apart() -> None:
     assert shape(("1", "integer"), ("01", "integer")) != shape(("1", "integer"), ("2", "integer"))
 
 
-# --- small tools
-# ------------------------------------------------------------------------------------
+# --- small tools ----------------------------------------------------------------------------------
 
 
 def test_partition_names_classes_by_their_least_member() -> None:

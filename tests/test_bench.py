@@ -168,8 +168,7 @@ def test_rows_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
-# --- data and processes
-# -----------------------------------------------------------------------------
+# --- data and processes ---------------------------------------------------------------------------
 
 
 @pytest.fixture

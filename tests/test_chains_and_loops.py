@@ -52,8 +52,7 @@ def verdict(
     return f"{result.verdict.value}{'!' * (result.verdict is Verdict.INCONSISTENT and bool(result.reason))}"
 
 
-# --- what is read
-# -----------------------------------------------------------------------------------
+# --- what is read ---------------------------------------------------------------------------------
 
 
 def test_what_is_inside() -> None:
@@ -119,8 +118,7 @@ def test_axioms_that_come_later_leave_clauses_as_they_are() -> None:
     assert after.atoms[: len(before.atoms)] == before.atoms
 
 
-# --- automata
-# ---------------------------------------------------------------------------------------
+# --- automata -------------------------------------------------------------------------------------
 
 
 def random_regular(seed: int) -> list[m.Axiom]:
@@ -211,8 +209,7 @@ def test_automata_accept_what_the_axioms_derive(monkeypatch: pytest.MonkeyPatch)
     assert any(misread_words(range(80)))
 
 
-# --- random comparison
-# ------------------------------------------------------------------------------
+# --- random comparison ----------------------------------------------------------------------------
 
 CRITERIA = ("model", "clausal", "definition7")
 
@@ -241,8 +238,7 @@ def test_many_random_ontologies_say_what_everything_from_scratch_says() -> None:
     assert not list(disagreements(range(100_000, 105_000), ("memory", "local")))
 
 
-# --- naive readings
-# ---------------------------------------------------------------------------------
+# --- naive readings -------------------------------------------------------------------------------
 
 #: Whether a gadget's last assertions are the batch; by which the small contradictions are cut in
 #: two.

@@ -66,8 +66,7 @@ def test_a_planted_mistake_is_found(name: str, monkeypatch: pytest.MonkeyPatch) 
     assert check(name, "clausal", "memory", "own").verdict.value != "inconsistent"
 
 
-# --- what comes in during a later round
-# ---------------------------------------------------------------
+# --- what comes in during a later round -----------------------------------------------------------
 
 
 @pytest.mark.parametrize("criterion", ["none", "clausal", "model"])
@@ -107,8 +106,7 @@ def test_what_comes_in_far_behind_an_element_is_looked_at(criterion: str, length
     assert found["memory"].statistics.add_set == found["local"].statistics.add_set
 
 
-# --- how much is kept
-# -------------------------------------------------------------------------------
+# --- how much is kept -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -158,8 +158,7 @@ def test_one_contradictory_student_has_no_more_looked_at_than_a_batch_without(
     assert aged.statistics.pulled_in <= clean.statistics.pulled_in
 
 
-# --- random batches
-# --------------------------------------------------------------------------------
+# --- random batches -------------------------------------------------------------------------------
 
 
 def is_usable(kb: RandomKB, decider: Decider) -> bool:
@@ -237,8 +236,7 @@ def test_conflicts_are_those_that_hermit_has() -> None:
     assert total.cases > 6 and total.inconsistent > 6 and not total.disagreements
 
 
-# --- planted mistakes
-# ------------------------------------------------------------------------------
+# --- planted mistakes -----------------------------------------------------------------------------
 
 
 def _forgetting(method: str) -> Callable[..., Any]:

@@ -150,8 +150,7 @@ def test_two_thousand_flipped_bits_change_no_answer(kept: Path, tmp_path: Path, 
     flip_and_check(kept, tmp_path / "kg", 500, seed)
 
 
-# --- one look-up file, of many blocks, against the columns that were written
-# --------------------------
+# --- one look-up file, of many blocks, against the columns that were written ----------------------
 
 
 def written(
@@ -249,8 +248,7 @@ def test_texts_come_as_they_were_written_or_not(tmp_path: Path, seed: int) -> No
     assert 40 < refused < 80
 
 
-# --- what is said, and what can be mended
-# ---------------------------------------------------------------
+# --- what is said, and what can be mended ---------------------------------------------------------
 
 
 def damage(file: Path) -> None:

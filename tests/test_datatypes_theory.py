@@ -207,8 +207,7 @@ def test_w3c_expectations_are_those_of_the_suite(data_path: Path) -> None:
     }
 
 
-# --- the hazards of bad input: what users meet
-# -----------------------------------------------------
+# --- the hazards of bad input: what users meet ----------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -266,8 +265,7 @@ def test_a_functional_property_with_two_literals(
     assert decide(functional(), values=((Q, first), (R, second)), roles=roles) is answer
 
 
-# --- by hand
-# ------------------------------------------------------------------------------------------
+# --- by hand --------------------------------------------------------------------------------------
 
 
 def test_nothing_to_decide() -> None:
@@ -502,8 +500,7 @@ def test_many_needs_on_unrelated_properties_are_decided_one_by_one() -> None:
     assert decide(*needs, *limits, DataAtMost(2, "urn:p7", xsd("short"))) is False
 
 
-# --- proxies
-# -----------------------------------------------------------------------------------------
+# --- proxies --------------------------------------------------------------------------------------
 
 
 def test_proxies_are_integers_and_what_is_none_of_them() -> None:

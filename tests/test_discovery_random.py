@@ -168,8 +168,7 @@ def test_all_ways_agree_on_many(start: int, tmp_path: Path) -> None:
     assert sum(check(seed, tmp_path) for seed in range(start, start + 50)) > 200
 
 
-# --- ground
-# ------------------------------------------------------------------------------------------
+# --- ground ---------------------------------------------------------------------------------------
 
 
 def ground_expected(

@@ -204,8 +204,7 @@ def test_spark_gives_the_json_of_one_process(tmp_path: Path, spark: SparkSession
     assert rows(tmp_path / "spark") == rows(tmp_path / "here")
 
 
-# --- deaths
-# ----------------------------------------------------------------------------------------
+# --- deaths ---------------------------------------------------------------------------------------
 
 
 def program(source: str, folder: str, master: str, follow: bool) -> None:

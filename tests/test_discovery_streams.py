@@ -48,8 +48,7 @@ def windows_of(folder: Path, *call: object) -> tuple[int, list[dict[str, Any]]]:
     return done.returncode, [told(window) for window in found["windows"]]
 
 
-# --- faults
-# -----------------------------------------------------------------------------------------
+# --- faults ---------------------------------------------------------------------------------------
 
 
 def test_missing_empty_and_inconsistent_snapshots(tmp_path: Path) -> None:
@@ -176,8 +175,7 @@ def test_miners_that_differ_are_not_merged() -> None:
         first.merge(same)
 
 
-# --- refutation and export
-# --------------------------------------------------------------------------
+# --- refutation and export ------------------------------------------------------------------------
 
 
 def test_what_a_snapshot_contradicts_is_refuted_and_not_exported(tmp_path: Path) -> None:
@@ -311,8 +309,7 @@ def test_exported_rules_run_as_stream_rules(tmp_path: Path) -> None:
     assert "with_Jam(<urn:r>)" in model.derived
 
 
-# --- what is undecided
-# ------------------------------------------------------------------------------
+# --- what is undecided ----------------------------------------------------------------------------
 
 OPAQUE = T.replace(
     "Ontology(",
@@ -411,8 +408,7 @@ def test_a_rule_whose_refutation_is_undecided_is_not_exported(tmp_path: Path) ->
     assert owl.SubClassOf(event, jam) in axioms and owl.SubClassOf(jam, event) not in axioms
 
 
-# --- the approximating method
-# -----------------------------------------------------------------------
+# --- the approximating method ---------------------------------------------------------------------
 
 INKD: dict[str, Any] = {
     "window": 4,
@@ -479,8 +475,7 @@ def test_a_shut_gate_reports_what_was_reported_before_and_bridges() -> None:
     assert 0 < sum(acted) < len(acted)
 
 
-# --- what the source prints
-# -------------------------------------------------------------------------
+# --- what the source prints -----------------------------------------------------------------------
 
 
 def differences() -> int:

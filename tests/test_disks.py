@@ -225,8 +225,7 @@ def test_a_disk_that_is_read_only(inputs: Path, small: Path) -> None:
     assert shiq("status", "--store", store, "--verify").returncode == 0
 
 
-# --- what compaction frees, and when
-# --------------------------------------------------------------------
+# --- what compaction frees, and when --------------------------------------------------------------
 
 
 def aged(store: Path, days: float) -> None:

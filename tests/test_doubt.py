@@ -114,8 +114,7 @@ def test_data_with_a_misspelt_word_blocks(tmp_path: Path) -> None:
     assert result.verdict is Verdict.UNDETERMINED
 
 
-# --- several files of one ontology
-# -----------------------------------------------------------------
+# --- several files of one ontology ----------------------------------------------------------------
 
 
 def versions(folder: Path, *texts: str) -> Path:

@@ -95,8 +95,7 @@ def konclude(path: Path, verdict: str) -> Path:
     )
 
 
-# --- batches
-# ----------------------------------------------------------------------------------------
+# --- batches --------------------------------------------------------------------------------------
 
 
 def triples_of(lines: list[str]) -> list[tuple[str, str, str]]:
@@ -175,8 +174,7 @@ def test_batches_of_a_data_set(npd: Path, tmp_path: Path) -> None:
         list(datasets("npd", (1,), tmp_path, 1, tmp_path))
 
 
-# --- processes
-# --------------------------------------------------------------------------------------
+# --- processes ------------------------------------------------------------------------------------
 
 
 def alive(pid: int) -> bool:
@@ -222,8 +220,7 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
         metered([str(tmp_path / "nothing")], 5, tmp_path)
 
 
-# --- peers
-# ------------------------------------------------------------------------------------------
+# --- peers ----------------------------------------------------------------------------------------
 
 
 def ran(out: str, code: int = 0, err: str = "") -> MeterReading:
@@ -372,8 +369,7 @@ def test_agpl_only_when_accepted(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "AGPL" in absent.reason
 
 
-# --- whole evaluations
-# ------------------------------------------------------------------------------
+# --- whole evaluations ----------------------------------------------------------------------------
 
 
 def test_an_evaluation(npd: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -523,8 +519,7 @@ def test_a_wrong_answer_is_settled_by_a_conflict(
     assert "HermiT confirms" in comparison["why"]
 
 
-# --- comparisons
-# ------------------------------------------------------------------------------------
+# --- comparisons ----------------------------------------------------------------------------------
 
 
 def own(verdict: str, batch: str = "b", **more: object) -> Run:
@@ -580,8 +575,7 @@ def test_an_arbiter_is_asked_only_where_we_refute() -> None:
     assert "gone" not in found
 
 
-# --- the JSON form and the page
-# ---------------------------------------------------------------------
+# --- the JSON form and the page -------------------------------------------------------------------
 
 
 def document(*runs: Run) -> dict[str, object]:
@@ -958,8 +952,7 @@ def test_lines_have_equal_steps_on_a_logarithmic_axis() -> None:
     assert lines([Series("s", ((0, 0, "x"),))], x="n", y="s", title="t") == ""
 
 
-# --- the command
-# ------------------------------------------------------------------------------------
+# --- the command ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

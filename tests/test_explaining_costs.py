@@ -136,8 +136,7 @@ def measured(world: tuple[TBox, Sequence[Assertion], Sequence[Assertion]]) -> tu
     return costs, result
 
 
-# --- costs
-# ------------------------------------------------------------------------------------------------
+# --- costs ----------------------------------------------------------------------------------------
 
 
 def test_many_culprits_on_a_chain_cost_no_more_than_their_derivations(
@@ -197,8 +196,7 @@ def test_a_gate_sets_the_culprits_of_a_chain_aside(tmp_path: Path) -> None:
     assert not costs.handed_on
 
 
-# --- the derivation
-# ---------------------------------------------------------------------------------------
+# --- the derivation -------------------------------------------------------------------------------
 
 
 def derivation_of(space: LabelSpace, assertions: Iterable[Assertion]) -> ToldDerivation:

@@ -50,8 +50,7 @@ def one_axiom(body: str) -> m.Axiom:
     return axiom
 
 
-# --- round trips
-# ------------------------------------------------------------------------------------
+# --- round trips ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", axiom_strategies, ids=lambda kind: kind.__name__)
@@ -124,8 +123,7 @@ def test_peer_cases_come_back(path: Path) -> None:
     assert list(again.abox) == list(reading.abox)
 
 
-# --- reading
-# ----------------------------------------------------------------------------------------
+# --- reading --------------------------------------------------------------------------------------
 
 
 def test_whole_document() -> None:
@@ -221,8 +219,7 @@ def test_disjointness_is_a_set() -> None:
     assert one_axiom("DisjointClasses(:A :B :A)") == m.DisjointClasses((A, B))
 
 
-# --- errors
-# -----------------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -500,8 +497,7 @@ def test_any_text_is_accounted_for(body: str) -> None:
         assert reading.leftovers != ()
 
 
-# --- writing
-# ----------------------------------------------------------------------------------------
+# --- writing --------------------------------------------------------------------------------------
 
 
 def test_texts() -> None:
@@ -575,8 +571,7 @@ def test_repeated_members_are_written_as_what_they_mean() -> None:
     assert list(reading.abox) == [m.ClassAssertion(m.NOTHING, "urn:a")]
 
 
-# --- against another reader
-# -------------------------------------------------------------------------
+# --- against another reader -----------------------------------------------------------------------
 
 
 def _hermit_jar() -> Path | None:

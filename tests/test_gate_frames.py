@@ -177,8 +177,7 @@ def test_a_mapping_says_what_columns_mean_and_rows_go_whole(
     assert made.verdict is shiq.Verdict.CONSISTENT
 
 
-# --- queries
-# ---------------------------------------------------------------------------------------
+# --- queries --------------------------------------------------------------------------------------
 
 
 def test_micro_batches_are_gated_and_taken_in_once(spark: SparkSession, tmp_path: Path) -> None:
@@ -338,8 +337,7 @@ def test_a_micro_batch_that_changes_nothing_is_not_taken_in_later_either(
         assert len(session) == 1 and session.taken == {"q": 5}
 
 
-# --- tables
-# ----------------------------------------------------------------------------------------
+# --- tables ---------------------------------------------------------------------------------------
 
 
 def test_executors_add_to_a_delta_table_once_and_what_does_not_fit_ends_before(
@@ -433,8 +431,7 @@ def test_tables_of_a_lake_are_added_to_once(spark: SparkSession, kg: Path, forma
     assert called.returncode == 4 and "columns are not those of the rows" in called.stderr
 
 
-# --- stores
-# ----------------------------------------------------------------------------------------
+# --- stores ---------------------------------------------------------------------------------------
 
 
 def test_a_store_says_which_batch_of_a_feed_it_took_last(tmp_path: Path) -> None:

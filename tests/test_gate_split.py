@@ -252,8 +252,7 @@ def test_what_a_check_reads_needs_no_room(
     assert gated.decision == "split" and [x.line.number for x in gated.set_aside] == [1]
 
 
-# --- what is not understood, or not decided
-# ---------------------------------------------------------
+# --- what is not understood, or not decided -------------------------------------------------------
 
 
 def reasons(gated: GateAnswer) -> dict[str, str]:
@@ -451,8 +450,7 @@ def test_a_batch_of_five(units: Path, tmp_path: Path) -> None:
         assert (gated.exit_code, len({x.reason for x in gated.set_aside})) == (5, 3)
 
 
-# --- the least
-# --------------------------------------------------------------------------------------
+# --- the least ------------------------------------------------------------------------------------
 
 
 def brute_force(conflicts: list[list[frozenset[int]]], lines: list[int]) -> int:

@@ -85,8 +85,7 @@ def files(spark: SparkSession) -> Iterator[RoundFiles]:
     made.remove()
 
 
-# --- what is asked for
-# ------------------------------------------------------------------------------
+# --- what is asked for ----------------------------------------------------------------------------
 
 
 def test_a_jar_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,8 +233,7 @@ def test_what_enters_wrongly_is_caught(spark: SparkSession) -> None:
         certify_entered(start, entered, dealt, lost)
 
 
-# --- side by side with memory
-# ----------------------------------------------------------------------
+# --- side by side with memory ---------------------------------------------------------------------
 
 
 def golden(name: str) -> Parts:
@@ -441,8 +439,7 @@ def renamed_case(seed: int) -> Parts:
     return TBox(axioms), base, insertions, deletions
 
 
-# --- checks
-# -----------------------------------------------------------------------------------------
+# --- checks ---------------------------------------------------------------------------------------
 
 
 def command(folder: str, *options: str) -> list[str]:

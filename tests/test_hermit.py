@@ -182,8 +182,7 @@ def test_names_that_hermit_takes_for_its_own_are_undetermined(hermit: HermitReas
     assert hermit.decide(tbox, [Module((1,), (0,))])[0].verdict is UNDETERMINED
 
 
-# --- modules
-# -----------------------------------------------------------------------------------------
+# --- modules --------------------------------------------------------------------------------------
 
 NAMES: tuple[Atom, ...] = (A.iri, B.iri, C.iri, AtLeast(2, r, B.iri), AtLeast(1, s.inverse))
 TBOX = ClausalTBox(
@@ -342,8 +341,7 @@ def test_another_tbox_at_the_same_address_is_another(hermit: HermitReasoner) -> 
         del tbox
 
 
-# --- nothing that failed looks like an answer
-# ----------------------------------------------------------
+# --- nothing that failed looks like an answer -----------------------------------------------------
 
 
 @pytest.mark.parametrize(

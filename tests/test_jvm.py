@@ -210,8 +210,7 @@ def test_the_jars_are_found_without_owlready2s_python() -> None:
     assert out[2] == "False"
 
 
-# --- one JVM for this process
-# ------------------------------------------------------------------------
+# --- one JVM for this process ---------------------------------------------------------------------
 
 
 class User:

@@ -162,8 +162,7 @@ def test_a_password_in_an_address_is_refused_unseen() -> None:
     assert "hunter2" not in str(refused.value)
 
 
-# --- one process: what the library is given
-# -----------------------------------------------------------
+# --- one process: what the library is given -------------------------------------------------------
 
 
 class Library:
@@ -278,8 +277,7 @@ def test_a_setting_that_the_library_refuses_shows_no_secret(
     assert secret not in "".join(traceback.format_exception(refused.value))
 
 
-# --- Spark: what its reader is given
-# ------------------------------------------------------------------
+# --- Spark: what its reader is given --------------------------------------------------------------
 
 
 class Reader:
@@ -368,8 +366,7 @@ def test_an_error_of_spark_that_shows_a_secret_is_not_passed_on(
     assert ("in the plan" in "".join(traceback.format_exception(failed.value))) is is_shown
 
 
-# --- the commands
-# -------------------------------------------------------------------------------------
+# --- the commands ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("engine", ["local", "spark"])

@@ -248,8 +248,7 @@ def test_what_is_not_set_aside_is_said(tmp_path: Path) -> None:
     assert "nothing had to be" not in said.output
 
 
-# --- built on Spark
-# ---------------------------------------------------------------------------------
+# --- built on Spark -------------------------------------------------------------------------------
 
 
 def by_tasks_here(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -158,8 +158,7 @@ def check(case: Case, criteria: Sequence[str] = CRITERIA) -> int:
     return sum(compare(case, local, memory, criterion) for criterion in criteria)
 
 
-# --- random knowledge bases
-# --------------------------------------------------------------------------
+# --- random knowledge bases -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("start", range(0, 160, 20))
@@ -456,8 +455,7 @@ def test_deletions_that_reach_far_matter(monkeypatch: pytest.MonkeyPatch, plante
             check(deletion_case(seed), ["clausal"])
 
 
-# --- by hand
-# -----------------------------------------------------------------------------------------
+# --- by hand --------------------------------------------------------------------------------------
 
 A, B, C, D = (Class(f"urn:{x}") for x in "ABCD")
 R, S, T = (ObjectProperty(f"urn:{x}") for x in "rst")
@@ -578,8 +576,7 @@ def test_an_unknown_criterion_is_a_usage_error() -> None:
         LocalKnowledgeBase.build(TBox(), ABox()).add_set(ABox(), ABox(), "claussal")
 
 
-# --- from a store
-# ------------------------------------------------------------------------------------
+# --- from a store ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", [2, 3, 5, 8, 13, 21, 34, 55])
@@ -646,8 +643,7 @@ def test_what_a_check_reads_does_not_grow_with_the_store(tmp_path: Path) -> None
     assert 0 < large <= 1.2 * small < 1000
 
 
-# --- real data
-# ---------------------------------------------------------------------------------------
+# --- real data ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -667,8 +663,7 @@ def test_equal_on_slices_of_real_data(data_path: Path, source: str) -> None:
     assert check(case, ["clausal", "definition7"]) == 2
 
 
-# --- the columns
-# -------------------------------------------------------------------------------------
+# --- the columns ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(20))

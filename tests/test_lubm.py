@@ -127,8 +127,7 @@ def test_wrong_numbers_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
 
 
-# --- the TBox
-# --------------------------------------------------------------------------------------
+# --- the TBox -------------------------------------------------------------------------------------
 
 
 def graph(text: bytes) -> rdflib.Graph:
@@ -192,8 +191,7 @@ def test_variant_extends_the_tbox() -> None:
     }
 
 
-# --- the batch
-# -------------------------------------------------------------------------------------
+# --- the batch ------------------------------------------------------------------------------------
 
 
 def planted(number: int, faults: int, seed: int) -> tuple[list[Department], list[str], list[Fault]]:

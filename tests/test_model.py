@@ -218,8 +218,7 @@ def test_hermit_says_the_same_of_the_cases() -> None:
         hermit.close()
 
 
-# --- planted mistakes that a case finds
-# -------------------------------------------------------------
+# --- planted mistakes that a case finds -----------------------------------------------------------
 
 
 def _always(*_: Any) -> bool:
@@ -245,8 +244,7 @@ def test_a_rule_without_its_condition_is_found(name: str, monkeypatch: pytest.Mo
     assert verdict(BY_NAME[name]) == "consistent"
 
 
-# --- what random ontologies find
-# --------------------------------------------------------------------
+# --- what random ontologies find ------------------------------------------------------------------
 
 
 @pytest.mark.jvm
@@ -330,8 +328,7 @@ def test_a_planted_mistake_is_found(
     assert compare(seed, oracle, settings).disagreements
 
 
-# --- where it is to be had
-# --------------------------------------------------------------------------
+# --- where it is to be had ------------------------------------------------------------------------
 
 
 def test_an_add_set_alone_is_refused() -> None:

@@ -287,8 +287,7 @@ def test_a_round_that_passes_over_what_it_should_look_at_is_found(
         check_equal(*case, decider)
 
 
-# --- in a store
-# ------------------------------------------------------------------------------------
+# --- in a store -----------------------------------------------------------------------------------
 
 _SETTINGS: dict[str, Any] = {
     "reasoner": "own",
@@ -325,8 +324,7 @@ def test_a_store_keeps_the_completion_and_auto_uses_it(tmp_path: Path, decider: 
     assert used > 10
 
 
-# --- renewed by commits
-# ----------------------------------------------------------------------------
+# --- renewed by commits ---------------------------------------------------------------------------
 
 
 def scratch(tbox: TBox, assertions: Sequence[Assertion], decider: Decider) -> Verdict:

@@ -35,8 +35,7 @@ def decider() -> Iterator[Decider]:
     reasoner.close()
 
 
-# --- against the reference
-# ---------------------------------------------------------------------------
+# --- against the reference ------------------------------------------------------------------------
 
 
 def check_equal_less(seed: int, decider: Decider) -> bool:
@@ -80,8 +79,7 @@ def test_equal_to_the_reference_less_deletions_on_many(decider: Decider) -> None
     assert sum(check_equal_less(seed, decider) for seed in range(6000, 7500)) > 800
 
 
-# --- by hand
-# ---------------------------------------------------------------------------------------
+# --- by hand --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -57,8 +57,7 @@ def outline(assertion: m.Assertion) -> list[str]:
     ]
 
 
-# --- terms
-# ------------------------------------------------------------------------------------------
+# --- terms ----------------------------------------------------------------------------------------
 
 
 @settings(deadline=None)
@@ -106,8 +105,7 @@ def test_no_term_breaks_out_of_its_line() -> None:
         assert not set(term(text)[1:-1]) & set('<>" \n')
 
 
-# --- assertions
-# -------------------------------------------------------------------------------------
+# --- assertions -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -324,8 +322,7 @@ def test_values_with_many_parts_share_no_node() -> None:
     assert sum(line.endswith(f"<{m.OWL}Restriction> .") for line in lines) == 2
 
 
-# --- and back
-# ---------------------------------------------------------------------------------------
+# --- and back -------------------------------------------------------------------------------------
 
 IN_SHIQ = [
     m.ObjectComplementOf(A),

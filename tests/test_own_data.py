@@ -246,8 +246,7 @@ def test_an_ill_typed_value_is_a_contradiction() -> None:
     assert verdict([], [[]], data=[(0, "f", Literal("x", XSD + "integer"))]) == "inconsistent"
 
 
-# --- opaque datatypes
-# -------------------------------------------------------------------------------
+# --- opaque datatypes -----------------------------------------------------------------------------
 
 
 def test_what_rests_on_an_opaque_datatype_is_undetermined_and_says_so() -> None:

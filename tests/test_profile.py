@@ -42,8 +42,7 @@ def kinds(axioms: list[m.Axiom]) -> list[str]:
     return [kind for _, kind, _ in split_axioms(axioms)[1]]
 
 
-# --- constructs outside
-# -----------------------------------------------------------------------------
+# --- constructs outside ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -109,8 +108,7 @@ def test_peer_cases_are_inside(path: Path) -> None:
     assert split_assertions(list(reading.abox), reading.tbox.axioms) == (list(reading.abox), [])
 
 
-# --- simple roles
-# -----------------------------------------------------------------------------------
+# --- simple roles ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -189,8 +187,7 @@ def test_random_bounds_keep_their_meaning() -> None:
     assert changed > 100
 
 
-# --- top and bottom properties
-# ----------------------------------------------------------------------
+# --- top and bottom properties --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -283,8 +280,7 @@ def test_data_assertions_on_built_in_properties() -> None:
     assert (inside, refused, kind) == ([], on_top, "outside-shiq")
 
 
-# --- datatypes
-# --------------------------------------------------------------------------------------
+# --- datatypes ------------------------------------------------------------------------------------
 
 
 def test_unknown_datatypes_stay_inside_and_are_told() -> None:
@@ -353,8 +349,7 @@ def test_broken_restrictions() -> None:
     ]
 
 
-# --- punning
-# ----------------------------------------------------------------------------------------
+# --- punning --------------------------------------------------------------------------------------
 
 
 def test_punning() -> None:
@@ -372,8 +367,7 @@ def test_punning() -> None:
     assert split_axioms([m.ObjectPropertyDomain(R, m.Class("urn:r"))])[1] == []
 
 
-# --- assertions
-# -------------------------------------------------------------------------------------
+# --- assertions -----------------------------------------------------------------------------------
 
 a, b, c = "urn:a", "urn:b", "urn:c"
 

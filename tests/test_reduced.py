@@ -218,8 +218,7 @@ def test_a_property_of_two_kinds_has_two_names(tmp_path: Path) -> None:
         assert read_again(tmp_path / "x.ofn") is Verdict.INCONSISTENT
 
 
-# --- the command
-# ------------------------------------------------------------------------------------
+# --- the command ----------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -64,8 +64,7 @@ def agree(
     return engine
 
 
-# --- planted faults
-# --------------------------------------------------------------------------------
+# --- planted faults -------------------------------------------------------------------------------
 
 
 def _shifted(history: History, after: int, to: int) -> list[Any]:
@@ -134,8 +133,7 @@ def test_everything_may_be_forgotten_at_each_point(monkeypatch: pytest.MonkeyPat
         assert disagreement(random_case(seed), False, Tally()) is None, f"seed {seed}"
 
 
-# --- streams of the benchmark, small
-# ----------------------------------------------------------------
+# --- streams of the benchmark, small --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("links", ["random", "near"])
@@ -174,8 +172,7 @@ def test_published_links_and_results() -> None:
         assert [len(model.columns("a/2")[0]) for model in models] == [facts // 2, facts, facts]
 
 
-# --- recursion that follows what changed
-# ------------------------------------------------------------
+# --- recursion that follows what changed ----------------------------------------------------------
 
 #: Recursive strata that are maintained: two ways, cycles of two, negation, windows of the past,
 #: repeated variables, arithmetic.
@@ -245,8 +242,7 @@ def test_faults_of_recursion_are_found(fault: str, monkeypatch: pytest.MonkeyPat
             agree(RECURSIONS[0], _graphs(seed, 25))
 
 
-# --- by hand
-# ---------------------------------------------------------------------------------------
+# --- by hand --------------------------------------------------------------------------------------
 
 
 def test_two_atoms_that_support_each_other_go_together() -> None:
@@ -346,8 +342,7 @@ def test_relations_find_rows_whatever_their_keys() -> None:
     }
 
 
-# --- faults and limits
-# -----------------------------------------------------------------------------
+# --- faults and limits ----------------------------------------------------------------------------
 
 
 def test_a_join_that_explodes_is_stopped() -> None:

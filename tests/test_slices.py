@@ -236,8 +236,7 @@ def test_a_layer_that_forgets_a_lower_one_is_found_out(
         agree([pair for seed in range(10, 30) for pair in stacked(calm_case(seed), seed, decider)])
 
 
-# --- checks and gates
-# ---------------------------------------------------------------------------------
+# --- checks and gates -----------------------------------------------------------------------------
 
 
 def answer(result: Result) -> dict[str, Any]:

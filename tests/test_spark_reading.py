@@ -160,8 +160,7 @@ def test_a_source_of_which_no_line_is_a_triple_is_refused(tmp_path: Path) -> Non
     )
 
 
-# --- Spark's reader of lines
-# --------------------------------------------------------------------------
+# --- Spark's reader of lines ----------------------------------------------------------------------
 
 
 def lines_by_spark(path: Path, cuts: Sequence[int], rows: int) -> Iterator[pa.RecordBatch]:
@@ -223,8 +222,7 @@ def test_names_that_spark_reads_otherwise_go_by_ranges(name: str, tmp_path: Path
     assert isinstance(source, FileSource) and not reading.is_read_by_spark(source)
 
 
-# --- tables
-# ------------------------------------------------------------------------------------------
+# --- tables ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -363,8 +361,7 @@ def test_ranges_give_what_reading_in_one_piece_gives(seed: int, tmp_path: Path) 
     assert_equal(found, read_assertions([str(plain), str(packed), str(folder)], KNOWN))
 
 
-# --- with Spark
-# --------------------------------------------------------------------------------------
+# --- with Spark -----------------------------------------------------------------------------------
 
 
 @contextmanager

@@ -345,8 +345,7 @@ def test_neighbours_get_near_ids_whatever_the_order() -> None:
     assert ids.max() < len(ids) + (len(ids) // BLOCK + 1) * GAP
 
 
-# --- the certificate
-# -------------------------------------------------------------------------------
+# --- the certificate ------------------------------------------------------------------------------
 
 
 def test_certify_replaces_the_certificate(tmp_path: Path) -> None:
@@ -393,8 +392,7 @@ def test_tbox_hash_tells_order_and_vocabulary_apart() -> None:
     assert tbox_hash(TBox((first, second))) == tbox_hash(boxes[0])
 
 
-# --- what is no store
-# ------------------------------------------------------------------------------
+# --- what is no store -----------------------------------------------------------------------------
 
 
 def test_what_is_no_store_is_said_with_a_remedy(tmp_path: Path) -> None:
@@ -448,8 +446,7 @@ def test_what_lives_in_the_directory_is_not_overwritten(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-# --- one writer, and crashes
-# -------------------------------------------------------------------------
+# --- one writer, and crashes ----------------------------------------------------------------------
 
 
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:

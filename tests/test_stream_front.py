@@ -299,8 +299,7 @@ def test_a_state_is_json_and_columns_and_never_a_pickle() -> None:
         packed({}, {"x": np.array([object()])})
 
 
-# --- runs
-# ------------------------------------------------------------------------------------------
+# --- runs -----------------------------------------------------------------------------------------
 
 
 class Summing:
@@ -504,8 +503,7 @@ def test_ids_are_known_for_the_window_and_the_lateness(monkeypatch: pytest.Monke
     assert len(arrivals.state()["ids"]) < 20
 
 
-# --- status
-# ----------------------------------------------------------------------------------------
+# --- status ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("is_moving", "want"), [(False, "{}\n"), (True, "\r\x1b[2K{}")])

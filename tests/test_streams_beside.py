@@ -158,8 +158,7 @@ def _ontology(*more: owl.Axiom) -> str:
     return ontology_text((*AXIOMS, *more), ())
 
 
-# --- stores
-# ----------------------------------------------------------------------------------------
+# --- stores ---------------------------------------------------------------------------------------
 
 
 def test_windows_are_checked_against_a_store(tmp_path: Path) -> None:
@@ -235,8 +234,7 @@ def test_windows_are_checked_against_a_store(tmp_path: Path) -> None:
     assert check_insertions(BOB, [], []).verdict is Verdict.CONSISTENT
 
 
-# --- rates
-# -----------------------------------------------------------------------------------------
+# --- rates ----------------------------------------------------------------------------------------
 
 
 def test_drawn_events_are_the_same_each_time(

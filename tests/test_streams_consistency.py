@@ -148,8 +148,7 @@ def test_planted_bugs_are_seen(
     assert any(disagreement(seed) for seed in range(400))
 
 
-# --- the front
-# -------------------------------------------------------------------------------------
+# --- the front ------------------------------------------------------------------------------------
 
 
 def lines(path: Path, *items: object) -> str:
@@ -341,8 +340,7 @@ def test_many_triples_in_one_event_and_a_hub() -> None:
     assert (result.exit_code, result.statistics["tuples"]) == (0, 200_001)
 
 
-# --- the command line
-# ------------------------------------------------------------------------------
+# --- the command line -----------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -629,8 +627,7 @@ def test_an_empty_stream_may_be_a_fault(
     assert ran(*common, "--source", lines(tmp_path / "e", *STREAM), "--require-nonempty") == 1
 
 
-# --- more faults
-# -----------------------------------------------------------------------------------
+# --- more faults ----------------------------------------------------------------------------------
 
 
 def test_no_axiom_fits(tmp_path: Path) -> None:

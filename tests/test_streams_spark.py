@@ -518,8 +518,7 @@ def test_no_start_asks_the_network_for_the_version_of_kafkas_connector(
         }
 
 
-# --- parts, without Spark
-# --------------------------------------------------------------------------
+# --- parts, without Spark -------------------------------------------------------------------------
 
 
 class _Numbers:
@@ -816,8 +815,7 @@ def test_states_of_buckets_are_read_as_written_or_not_at_all(tmp_path: Path) -> 
         states.write(1, 0, b"")
 
 
-# --- deaths
-# ----------------------------------------------------------------------------------------
+# --- deaths ---------------------------------------------------------------------------------------
 
 
 def program(onto: str, source: str, folder: str, master: str) -> None:

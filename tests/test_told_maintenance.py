@@ -244,8 +244,7 @@ def test_a_hub_that_stays_as_it_is_brings_no_neighbours() -> None:
     assert met(ClassAssertion(Class("urn:Seen"), hub)) == {hub, "urn:n0", "urn:n1", "urn:n2"}
 
 
-# --- in a store
-# ------------------------------------------------------------------------------------
+# --- in a store -----------------------------------------------------------------------------------
 
 
 def life(seed: int, path: Path, decider: Decider) -> list[str]:

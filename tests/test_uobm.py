@@ -61,8 +61,7 @@ def role(name: str) -> str:
     return f"<{NAMESPACE}{name}>"
 
 
-# --- counts
-# ----------------------------------------------------------------------------------------
+# --- counts ---------------------------------------------------------------------------------------
 
 
 def compare_with_the_reference(data_path: Path, seeds: Iterable[int]) -> None:
@@ -133,8 +132,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert Counter(lines) == Counter(data(plan(1, 5), 5, misspelt=True))
 
 
-# --- many universities
-# -----------------------------------------------------------------------------
+# --- many universities ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -215,8 +213,7 @@ def test_friends_keep_to_their_circle_and_degrees_are_those_of_the_reference() -
     ) == {2, 3, 4, 5}
 
 
-# --- the TBox
-# --------------------------------------------------------------------------------------
+# --- the TBox -------------------------------------------------------------------------------------
 
 
 def canonical(value: Any) -> Any:
@@ -251,8 +248,7 @@ def test_tbox_survives_its_file(tmp_path: Path) -> None:
     assert Counter(reading.abox) == Counter(uobm_individuals())
 
 
-# --- consistency
-# -----------------------------------------------------------------------------------
+# --- consistency ----------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

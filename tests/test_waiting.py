@@ -263,8 +263,7 @@ def test_a_batch_less_some_assertions_is_what_is_left() -> None:
         assert list(without(whole, gone)) == [a for a in everything if a not in set(gone)]
 
 
-# --- what explaining does not ask again
-# ---------------------------------------------------------------
+# --- what explaining does not ask again -----------------------------------------------------------
 
 
 def test_what_is_different_from_many_is_explained_without_what_is_said_about_those(

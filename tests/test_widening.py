@@ -129,8 +129,7 @@ def verdict_of(found: dict[str, Any]) -> Verdict:
     return Verdict.UNDETERMINED if Verdict.UNDETERMINED in verdicts else Verdict.CONSISTENT
 
 
-# --- how much is asked
-# -------------------------------------------------------------------------------
+# --- how much is asked ----------------------------------------------------------------------------
 
 
 def test_a_chain_takes_rounds_by_the_logarithm_of_its_length(decider: Decider) -> None:
@@ -240,8 +239,7 @@ def test_engines_agree_on_what_becomes_plain(
         both(tbox_of(LONG), [], base, decider)
 
 
-# --- how small the budget is makes no difference
-# -----------------------------------------------------
+# --- how small the budget is makes no difference --------------------------------------------------
 
 
 def open_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -409,8 +407,7 @@ def test_a_commit_past_the_bound_keeps_the_model(
         assert (result.verdict, result.evidence.criterion) == (verdict, "model")
 
 
-# --- efforts
-# -----------------------------------------------------------------------------------------
+# --- efforts --------------------------------------------------------------------------------------
 
 
 def test_the_reach_grows_until_the_bound() -> None:

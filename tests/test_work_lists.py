@@ -119,8 +119,7 @@ def test_a_planted_mistake_is_found(
         compare_chain(seed, decider)
 
 
-# --- how much is done
-# ------------------------------------------------------------------------------
+# --- how much is done -----------------------------------------------------------------------------
 
 
 @dataclass
@@ -249,8 +248,7 @@ def test_an_index_of_a_chain_takes_a_step_an_element_and_no_round(
     assert found[1].steps <= 5 * found[0].steps
 
 
-# --- commits and deletions
-# --------------------------------------------------------------------------
+# --- commits and deletions ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)

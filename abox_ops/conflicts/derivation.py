@@ -141,8 +141,7 @@ class ToldDerivation:
                     self._want(end, label, number, wanted, heap)
         return found
 
-    # --- forward
-    # -----------------------------------------------------------------------------------
+    # --- forward ----------------------------------------------------------------------------------
 
     def _label(self, x: str) -> Label:
         found = self._labels.get(x)
@@ -205,8 +204,7 @@ class ToldDerivation:
         self._growths.append(LabelGrowth(x, before, received, after, assertion, link, side))
         return True
 
-    # --- backward
-    # ----------------------------------------------------------------------------------
+    # --- backward ---------------------------------------------------------------------------------
 
     def _want(
         self, x: str, literals: Label, before: int, wanted: dict[int, Label | None], heap: list[int]

@@ -66,8 +66,7 @@ class Explainer(Justifier):
         """Whether the time for all of them is over."""
         return is_past(self.deadline)
 
-    # --- one group
-    # ---------------------------------------------------------------------------------
+    # --- one group --------------------------------------------------------------------------------
 
     def _explain_groups(
         self, add_set: AddSet, groups: Iterable[tuple[str, ...]]
@@ -289,8 +288,7 @@ class Explainer(Justifier):
                 return self._smaller(kept, wider, smaller_set)
         return [(key, base)]
 
-    # --- all conflicts
-    # -----------------------------------------------------------------------------
+    # --- all conflicts ----------------------------------------------------------------------------
 
     def _search(self, insertions: ABox) -> None:
         """Looks for conflicts that those found hide, until hitting sets of every group leave a

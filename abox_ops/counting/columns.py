@@ -48,8 +48,7 @@ class Counts:
         self._within: dict[int, dict[int, bool]] = {}
         self._sync()
 
-    # --- classes
-    # -----------------------------------------------------------------------------------
+    # --- classes ----------------------------------------------------------------------------------
 
     def _sync(self) -> None:
         """Takes in elements that the graph has met meanwhile, in the merge classes that they
@@ -185,8 +184,7 @@ class Counts:
         hub[class_] = element
         return hub[class_], element
 
-    # --- counts
-    # ------------------------------------------------------------------------------------
+    # --- counts -----------------------------------------------------------------------------------
 
     def is_within(self, elements: Ints, clause: CompiledClause) -> Bools:
         """Whether |∪E| + max G ≤ n over the merge class of each element: ``clause`` cannot be

@@ -152,8 +152,7 @@ class FineCounts(GroupCounts):
             known.update(zip(new.tolist(), (~full).tolist()))
         return np.fromiter((known[c] for c in codes.tolist()), np.bool_, len(codes))[inverse]
 
-    # --- merging
-    # -----------------------------------------------------------------------------------
+    # --- merging ----------------------------------------------------------------------------------
 
     def _merge(self) -> None:
         """The least equivalence on I such that an overfull class makes its E, and what may be

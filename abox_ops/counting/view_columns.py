@@ -108,8 +108,7 @@ class CountingView:
 
         return self._by_row("needs", need, needed)
 
-    # --- what does not depend on labels
-    # ------------------------------------------------------------
+    # --- what does not depend on labels -----------------------------------------------------------
 
     @cached_property
     def at_least(self) -> tuple[AtLeast, ...]:

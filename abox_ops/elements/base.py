@@ -68,8 +68,7 @@ class Base(Protocol):
         """How many assertions each class name has."""
 
 
-# --- in memory
-# -------------------------------------------------------------------------------------
+# --- in memory ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,8 +156,7 @@ def _rank(count: int, order: Ints) -> Ints:
     return rank
 
 
-# --- in a store
-# ------------------------------------------------------------------------------------
+# --- in a store -----------------------------------------------------------------------------------
 
 
 class StoredTable(Table, Protocol):
@@ -250,8 +248,7 @@ class StoreBase:
         return self.store.class_counts
 
 
-# --- less deletions
-# --------------------------------------------------------------------------------
+# --- less deletions -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -111,8 +111,7 @@ class Graph:
     def __len__(self) -> int:
         return len(self.key)
 
-    # --- elements
-    # ----------------------------------------------------------------------------------
+    # --- elements ---------------------------------------------------------------------------------
 
     def locate_nodes(self, nodes: Ints) -> Ints:
         """The element of each node (as it is numbered, not its `rep`)."""
@@ -201,8 +200,7 @@ class Graph:
         """Whether A⁺ made an element of several."""
         return np.asarray(np.bincount(self.rep, minlength=len(self)) > 1)
 
-    # --- rows
-    # --------------------------------------------------------------------------------------
+    # --- rows -------------------------------------------------------------------------------------
 
     def gather(self, reps: Ints) -> None:
         """Fetches the members of ``reps``, their pairs and complex assertions (where that was
@@ -347,8 +345,7 @@ class Graph:
     def _element(self, term: str) -> int:
         return int(self.locate_nodes(self.whole.nodes_of([term]))[0])
 
-    # --- as seen by element
-    # ------------------------------------------------------------------------
+    # --- as seen by element -----------------------------------------------------------------------
 
     def half_edges(self, chosen: Bools | None = None) -> tuple[Ints, Ints, Ints]:
         """(element, role, neighbour) by `rep`, of the expanded elements in ``chosen`` (a flag by

@@ -35,8 +35,7 @@ def index_without(index: Index, base: Base, less: LessBase, roles: RoleBox) -> I
     return _rederived(index, less, roles, lost)
 
 
-# --- what may be lost
-# ------------------------------------------------------------------------------
+# --- what may be lost -----------------------------------------------------------------------------
 
 
 def _reach(index: Index, base: Base, less: LessBase, roles: RoleBox, touched: Ints) -> Ints:
@@ -201,8 +200,7 @@ def may_have_sent(
     )
 
 
-# --- what is derived again
-# -------------------------------------------------------------------------
+# --- what is derived again ------------------------------------------------------------------------
 
 
 def _rederived(index: Index, less: LessBase, roles: RoleBox, lost: Ints) -> Index:

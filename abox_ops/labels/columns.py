@@ -61,8 +61,7 @@ class Calculus:
         found: V = self._made[make]
         return found
 
-    # --- what the criterion `model` asks of the clauses
-    # ---------------------------------------------
+    # --- what the criterion `model` asks of the clauses -------------------------------------------
 
     @cached_property
     def completions(self) -> Completions:
@@ -72,8 +71,7 @@ class Calculus:
     def residuals(self) -> Residuals:
         return Residuals(self.space) if self._like is None else self._like.residuals
 
-    # --- roles and names
-    # ---------------------------------------------------------------------------
+    # --- roles and names --------------------------------------------------------------------------
 
     @property
     def roles(self) -> list[Role]:
@@ -117,8 +115,7 @@ class Calculus:
             raise KeyError(self.names.classes.values[int(classes[np.argmin(found)])])
         return found
 
-    # --- labels
-    # ------------------------------------------------------------------------------------
+    # --- labels -----------------------------------------------------------------------------------
 
     @cached_property
     def functional(self) -> list[CompiledClause]:
@@ -169,8 +166,7 @@ class Calculus:
             )
         return found
 
-    # --- data
-    # --------------------------------------------------------------------------------------
+    # --- data -------------------------------------------------------------------------------------
 
     @cached_property
     def bounded_properties(self) -> frozenset[str]:

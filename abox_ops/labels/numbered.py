@@ -121,8 +121,7 @@ class LabelTable:
     def ids(self, labels: Iterable[Label]) -> Ints:
         return np.fromiter(map(self.id, labels), np.int64)
 
-    # --- on arrays of numbers
-    # ----------------------------------------------------------------------
+    # --- on arrays of numbers ---------------------------------------------------------------------
 
     def join(self, first: Ints, second: Ints) -> Ints:
         """The join of each pair."""

@@ -150,8 +150,7 @@ class OpenAssertions:
         triples = zip(ends[0].tolist(), role.tolist(), ends[1].tolist())
         return np.fromiter((is_met(a, roles[r], b) for a, r, b in triples), np.bool_, len(source))
 
-    # --- data
-    # --------------------------------------------------------------------------------------
+    # --- data -------------------------------------------------------------------------------------
 
     def is_decided(self, element: Ints, property: Ints, literal: Ints) -> Bools:
         """Which data assertions are decided at their element (THEORY, "The add set": data)."""

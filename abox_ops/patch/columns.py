@@ -42,8 +42,7 @@ class Patch(WidenedState):
         """The clauses over which modules are asked: with the names of residuals."""
         return self.calculus.residuals.tbox
 
-    # --- told⁺
-    # -------------------------------------------------------------------------------------
+    # --- told⁺ ------------------------------------------------------------------------------------
 
     def _saturate(self) -> None:
         """told⁺ of what the batch touches and of I."""
@@ -78,8 +77,7 @@ class Patch(WidenedState):
         self.inside = flags(len(graph), graph.rep[self._members()])
         self.plain = flags(len(graph), graph.rep[self.plain.nonzero()[0]])
 
-    # --- I
-    # -----------------------------------------------------------------------------------------
+    # --- I ----------------------------------------------------------------------------------------
 
     def close(self, *, to_clash: bool = False, certain: Certain = unheard) -> bool:
         """See `abox_ops.patch.reference.Patch.close`. Stops because I and the plain elements
@@ -179,8 +177,7 @@ class Patch(WidenedState):
     def _uncovered(self) -> Ints:
         return uncovered(self)
 
-    # --- the border
-    # --------------------------------------------------------------------------------
+    # --- the border -------------------------------------------------------------------------------
 
     def _crossings(self) -> tuple[Ints, Ints, Ints]:
         """From which elements over role assertions others must come in, these, and the elements
@@ -243,8 +240,7 @@ class Patch(WidenedState):
         inner, outer = map(np.concatenate, zip(*pulled))
         return inner, outer, unique(np.concatenate(unassumed))
 
-    # --- what is kept
-    # ------------------------------------------------------------------------------
+    # --- what is kept -----------------------------------------------------------------------------
 
     def found(self, *, bare: bool = True) -> AddSetColumns:
         """A_add; ``bare``: with told⁺ alone, else with what is assumed and the residuals."""

@@ -31,8 +31,7 @@ from shiq.roles import Role, role_of
 class Patch(PatchState):
     """I of one batch, growing: the loop, the crossings and what is kept."""
 
-    # --- I
-    # -----------------------------------------------------------------------------------------
+    # --- I ----------------------------------------------------------------------------------------
 
     def close(self, *, to_clash: bool = False, certain: Certain = unheard) -> bool:
         """told⁺, the labels, the counts and the border rules afresh, until nothing more has to
@@ -219,8 +218,7 @@ class Patch(PatchState):
             )
         }
 
-    # --- after a failure
-    # ---------------------------------------------------------------------------
+    # --- after a failure --------------------------------------------------------------------------
 
     def can_widen(self, modules: Sequence[Sequence[str]]) -> list[bool]:
         """See `abox_ops.patch.widening.Patch`."""
@@ -255,8 +253,7 @@ class Patch(PatchState):
         for b, effort in pulled.items():
             self._raise(b, effort)
 
-    # --- A_add
-    # -------------------------------------------------------------------------------------
+    # --- A_add ------------------------------------------------------------------------------------
 
     def is_decided(self, element: str, property: str, literal: owl.Literal) -> bool:
         return self.means.data.is_decided(

@@ -75,8 +75,7 @@ class PatchState(OpenAssertions):
         #: The triggers of each element, as the number of a label, or -1; and what they rest on.
         self._tried, self._guessed = NONE, Frontier()
 
-    # --- by number
-    # ---------------------------------------------------------------------------------
+    # --- by number --------------------------------------------------------------------------------
 
     @property
     def certified(self) -> Ints:
@@ -155,8 +154,7 @@ class PatchState(OpenAssertions):
     def _may_share(self, elements: Ints) -> Bools:
         return self.joined[elements] | (self.counts.sizes(elements) > 1)
 
-    # --- what is assumed
-    # ---------------------------------------------------------------------------
+    # --- what is assumed --------------------------------------------------------------------------
 
     def assume(self) -> None:
         """A label for every element of I: first without triggers, then with those of clauses

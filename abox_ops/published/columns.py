@@ -98,8 +98,7 @@ class PublishedProcedure:
     def _told(self) -> Ints:
         return told_nodes(self.calculus, self.graph.whole, self.touched, self.rules.features)
 
-    # --- step 3
-    # ------------------------------------------------------------------------------------
+    # --- step 3 -----------------------------------------------------------------------------------
 
     def _deal(self, chosen: Bools) -> Ints:
         """Keeps the chosen half-edges or puts their remedies in their place; the elements that
@@ -146,8 +145,7 @@ class PublishedProcedure:
             for role, inserted, a, b, c, d in found
         ], which
 
-    # --- the result
-    # --------------------------------------------------------------------------------
+    # --- the result -------------------------------------------------------------------------------
 
     def _result(self, seen: Ints) -> AddSetColumns:
         graph, calculus = self.graph, self.calculus

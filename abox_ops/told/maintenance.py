@@ -124,8 +124,7 @@ class _Outward:
         rep = self.graph.rep
         return rep[self.met["source"]], self.met["role"], rep[self.met["target"]]
 
-    # --- role assertions of A
-    # ----------------------------------------------------------------------
+    # --- role assertions of A ---------------------------------------------------------------------
 
     def _read(self, elements: Ints) -> None:
         """Fetches the role assertions of A of ``elements``, where that was not done before;

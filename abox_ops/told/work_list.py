@@ -119,8 +119,7 @@ class WorkList:
         self.todo[key] = None
         self.has_clash = self.has_clash or clashes(self.calculus.table.labels[label])
 
-    # --- equalities
-    # --------------------------------------------------------------------------------
+    # --- equalities -------------------------------------------------------------------------------
 
     def _merge_around(self, key: int, edges: list[HalfEdge]) -> None:
         """Makes one what a ≤1 S.C forces to be one at ``key`` and at those that have it for a

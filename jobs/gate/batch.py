@@ -175,8 +175,7 @@ class GateBatch:
     def _lines_at(self, source: str, number: int) -> list[Line]:
         return [self.lines[i] for i in self._by_place.get((source, number), ())]
 
-    # --- sources for a check
-    # -----------------------------------------------------------------------
+    # --- sources for a check ----------------------------------------------------------------------
 
     def sources(self, inside: Collection[int], more: Sequence[Line] = ()) -> list[str | FileSource]:
         """The lines at the places ``inside`` as sources with the names of the files; ``more``:

@@ -158,8 +158,7 @@ class Culprits:
             waiver.expires.isoformat(),
         )
 
-    # --- an order of lines that does not follow from theirs
-    # ----------------------------------------
+    # --- an order of lines that does not follow from theirs ---------------------------------------
 
     def _rank(self) -> dict[int, int]:
         lines = self.batch.lines

@@ -333,8 +333,7 @@ class _Gating:
             return self._refused(result, _nobody(result))
         return None
 
-    # --- what goes whatever else there is
-    # ----------------------------------------------------------
+    # --- what goes whatever else there is ---------------------------------------------------------
 
     def _take_broken(self) -> None:
         lines = enumerate(self.batch.lines)
@@ -416,8 +415,7 @@ class _Gating:
             self.taken[i] = SetAsideLine(self.batch.lines[i], reason, kind="identity")
         return bool(lines)
 
-    # --- the answer
-    # --------------------------------------------------------------------------------
+    # --- the answer -------------------------------------------------------------------------------
 
     def _settled(self, result: Result) -> GateAnswer:
         """Decide about a batch of which the rest is consistent, as ``result`` says."""

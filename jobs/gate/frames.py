@@ -272,8 +272,7 @@ def _refuse(frame: DataFrame, spark: SparkSession, name: str) -> None:
     refuse_reason_columns(name, frame.columns)
 
 
-# --- reading
-# ---------------------------------------------------------------------------------------
+# --- reading --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -370,8 +369,7 @@ def _is_taken(session: Session, batch: Mapping[str, int]) -> bool:
     return any(session.taken.get(query, -1) >= number for query, number in batch.items())
 
 
-# --- sides
-# -----------------------------------------------------------------------------------------
+# --- sides ----------------------------------------------------------------------------------------
 
 
 def _frames(

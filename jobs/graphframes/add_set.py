@@ -75,8 +75,7 @@ class GraphFramesAddSet:
         """The modules."""
         return lay_out(self.tables, self.entered, self.most_module, self.audit)
 
-    # --- A_add
-    # -------------------------------------------------------------------------------------
+    # --- A_add ------------------------------------------------------------------------------------
 
     @cached_property
     def rows(self) -> DataFrame:
@@ -172,8 +171,7 @@ class GraphFramesAddSet:
         named = self.rows.join(terms, "node").join(others, "other", "left").drop("other")
         return named.withColumnRenamed("other_term", "other")
 
-    # --- the reduced ontology
-    # ----------------------------------------------------------------------
+    # --- the reduced ontology ---------------------------------------------------------------------
 
     def running(self) -> AbstractContextManager[None]:
         """See `jobs.reduced.FarAddSet`."""
@@ -210,8 +208,7 @@ class GraphFramesAddSet:
             same = others.filter("term <> other").select(F.lit(SAME).alias("kind"), "term", "other")
         return self._reader.lines(union(self.laid_out.rows, clashes, same), write)
 
-    # --- modules
-    # -----------------------------------------------------------------------------------
+    # --- modules ----------------------------------------------------------------------------------
 
     @cached_property
     def contradictory(self) -> list[tuple[str, ...]]:

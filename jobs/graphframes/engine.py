@@ -113,8 +113,7 @@ class GraphFramesKnowledgeBase:
         while self._held:
             self._held.pop().remove()
 
-    # --- one batch
-    # ---------------------------------------------------------------------------------
+    # --- one batch --------------------------------------------------------------------------------
 
     def graph_add_set(
         self,

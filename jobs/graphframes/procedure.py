@@ -73,8 +73,7 @@ def enter(tables: UnionTables, changed: Ints, told: Ints) -> EnteredTables:
     return EnteredTables(vertices, edges, remedies, data)
 
 
-# --- rounds
-# ----------------------------------------------------------------------------------------
+# --- rounds ---------------------------------------------------------------------------------------
 
 
 class _Rounds:
@@ -207,8 +206,7 @@ def _labels(rows: DataFrame, name: str) -> DataFrame:
     )
 
 
-# --- what is asserted of those that enter
-# -----------------------------------------------------------
+# --- what is asserted of those that enter ---------------------------------------------------------
 
 
 def _labelled(

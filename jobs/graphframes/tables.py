@@ -98,8 +98,7 @@ class UnionTables:
             rows_of(self.spark, old, columns).withColumn("inserted", F.lit(False)).unionByName(rows)
         )
 
-    # --- elements
-    # ----------------------------------------------------------------------------------
+    # --- elements ---------------------------------------------------------------------------------
 
     @cached_property
     def old_names(self) -> DataFrame | None:
@@ -160,8 +159,7 @@ class UnionTables:
             i for i, name in enumerate(self.rules.properties) if name in self.rules.rules.features
         ]
 
-    # --- what assertions say
-    # -----------------------------------------------------------------------
+    # --- what assertions say ----------------------------------------------------------------------
 
     @cached_property
     def normal(self) -> DataFrame | None:

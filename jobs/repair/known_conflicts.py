@@ -209,8 +209,7 @@ class _Search:
         )
         return replace(known, asides=tuple(_named(known)))
 
-    # --- step 1
-    # ------------------------------------------------------------------------------------
+    # --- step 1 -----------------------------------------------------------------------------------
 
     def _alone(self, abox: ABox) -> tuple[ABox, list[Aside]]:
         """What is left without assertions of classes and properties that nothing can have, and
@@ -243,8 +242,7 @@ class _Search:
             rows.append(Aside(lines, alone=self.digest))
         return chosen(abox, [~mask for mask in masks]), rows
 
-    # --- step 2
-    # ------------------------------------------------------------------------------------
+    # --- step 2 -----------------------------------------------------------------------------------
 
     def _around(self, abox: ABox) -> list[RawConflict]:
         """Minimal conflicts around each element and module of ``abox`` that is inconsistent: for
@@ -279,8 +277,7 @@ class _Search:
             todo = [part for part, is_open in zip(rest, self._are_refuted(rest)) if is_open]
         return sorted(found.values(), key=lambda c: repr(c.insertions))
 
-    # --- step 3
-    # ------------------------------------------------------------------------------------
+    # --- step 3 -----------------------------------------------------------------------------------
 
     def _decidable(self, abox: ABox) -> tuple[ABox, list[Aside]]:
         """What is left without values that leave something undecided, and these."""

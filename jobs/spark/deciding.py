@@ -153,8 +153,7 @@ def _decide(
         yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=_SCHEMA)
 
 
-# --- questions of the driver
-# --------------------------------------------------------------------------
+# --- questions of the driver ----------------------------------------------------------------------
 
 
 class FarReasoner:

@@ -123,8 +123,7 @@ class SparkReading:
             or is_address(source.name)
         )
 
-    # --- on the driver
-    # -----------------------------------------------------------------------------
+    # --- on the driver ----------------------------------------------------------------------------
 
     def parts(self, number: int) -> Iterator[ParsedPart]:
         """The parts of the source of that number, in order; to be asked for once."""

@@ -249,8 +249,7 @@ class _Growth:
             self.index.negated_properties | touched.negated_properties,
         )
 
-    # --- numbers
-    # -----------------------------------------------------------------------------------
+    # --- numbers ----------------------------------------------------------------------------------
 
     def _mapped(self, rows: Columns) -> Columns:
         """``rows`` with the fresh nodes as the store will number them."""
@@ -279,8 +278,7 @@ class _Growth:
         least = least_by(self.element, self.node, len(graph))
         return np.where(least < np.iinfo(np.int64).max, least, graph.key)
 
-    # --- the index
-    # ---------------------------------------------------------------------------------
+    # --- the index --------------------------------------------------------------------------------
 
     def _renewal(self) -> Renewal | None:
         if self.patch is None:

@@ -242,8 +242,7 @@ def _joined(columns: list[Column]) -> Column:
     return pa.concat_arrays(columns)
 
 
-# --- distinct numbers and rows
-# ---------------------------------------------------------------------
+# --- distinct numbers and rows --------------------------------------------------------------------
 
 #: Up to so many numbers, Python's sets are faster than numpy, of which every call costs
 #: microseconds: a batch of one assertion asks a hundred such questions.

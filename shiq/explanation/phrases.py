@@ -60,8 +60,7 @@ class Naming:
     in_general: bool = False
 
 
-# --- links
-# ------------------------------------------------------------------------------------------
+# --- links ----------------------------------------------------------------------------------------
 
 
 def _link(property: Any, labels: Labels, *, plural: bool = False) -> str:
@@ -73,8 +72,7 @@ def _to(property: Any) -> str:
     return "from" if isinstance(property, owl.ObjectInverseOf) else "to"
 
 
-# --- classes
-# ----------------------------------------------------------------------------------------
+# --- classes --------------------------------------------------------------------------------------
 
 
 def noun(expression: Any, labels: Labels) -> str:
@@ -202,8 +200,7 @@ def _list(parts: Sequence[str], word: str) -> str:
     return f"{', '.join(parts[:-1])}{comma} {word} {parts[-1]}"
 
 
-# --- data
-# -------------------------------------------------------------------------------------------
+# --- data -----------------------------------------------------------------------------------------
 
 
 def range_noun(range: Any, labels: Labels) -> str:
@@ -260,8 +257,7 @@ def literal_kind(literal: owl.Literal, labels: Labels) -> str:
     )
 
 
-# --- facts
-# ------------------------------------------------------------------------------------------
+# --- facts ----------------------------------------------------------------------------------------
 
 _PREPOSITIONS = ("of", "by", "to", "in", "at", "on", "with", "from", "for", "under", "as")
 _VERBS = ("is", "has", "was", "contains", "includes")
@@ -322,8 +318,7 @@ def _begins_with_verb(name: str) -> bool:
     )
 
 
-# --- axioms
-# -----------------------------------------------------------------------------------------
+# --- axioms ---------------------------------------------------------------------------------------
 
 
 def axiom(value: owl.Axiom, labels: Labels) -> str:

@@ -110,8 +110,7 @@ class _Chain(AxiomRules):
             given.update(dict.fromkeys(case.given))
         return Proof((*steps, clash), tuple(given), assumed)
 
-    # --- cases
-    # -------------------------------------------------------------------------------------
+    # --- cases ------------------------------------------------------------------------------------
 
     def _by_cases(self, assumed: owl.Assertion | None) -> Proof | None:
         """A proof that each case of one disjunction is impossible."""

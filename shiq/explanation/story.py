@@ -96,8 +96,7 @@ class _Story:
     def _fact(self, value: Fact) -> str:
         return fact(value, self._names, self._labels)  # type: ignore[arg-type]
 
-    # --- what follows
-    # ------------------------------------------------------------------------------
+    # --- what follows -----------------------------------------------------------------------------
 
     def _argument(self, proof: Proof) -> list[str]:
         """A sentence for each conclusion that is worth naming, and one for the contradiction."""
@@ -173,8 +172,7 @@ class _Story:
                 return inclusion(own, cls, self._labels)
         return axiom(step.axiom, self._labels)
 
-    # --- why that cannot be
-    # ------------------------------------------------------------------------
+    # --- why that cannot be -----------------------------------------------------------------------
 
     def _contradiction(
         self, proof: Proof, steps: dict[Fact, Step], hidden: set[Fact], said: set[owl.Axiom]

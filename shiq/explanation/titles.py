@@ -107,8 +107,7 @@ def _what(proof: Proof, labels: Labels) -> str:
     return f"too many {name}" if name else "contradiction"
 
 
-# --- telling them apart
-# -----------------------------------------------------------------------------
+# --- telling them apart ---------------------------------------------------------------------------
 
 
 def told_apart(patterns: Sequence[Pattern]) -> list[Pattern]:

@@ -112,8 +112,7 @@ class ExternalReasoner(HermitReasoner):
         """Forgets what was prepared; there is no process between questions."""
         self._prepared.clear()
 
-    # --- one run
-    # ------------------------------------------------------------------------------------
+    # --- one run ----------------------------------------------------------------------------------
 
     def _run(self, lines: Sequence[str], axioms: int, deadline: float | None) -> _Said:
         """What the program says of an ontology of these lines. Raises _Unanswered, OSError."""

@@ -264,8 +264,7 @@ class HermitReasoner:
     def _undetermined(self, reason: object) -> Answer:
         return Answer(Verdict.UNDETERMINED, f"{self.name}: {reason}")
 
-    # --- lots
-    # ---------------------------------------------------------------------------------------
+    # --- lots -------------------------------------------------------------------------------------
 
     def _decide_lot(
         self,
@@ -367,8 +366,7 @@ class HermitReasoner:
                 return _CONSISTENT if consistent else _INCONSISTENT
         return self._undetermined(reason)
 
-    # --- TBoxes
-    # -------------------------------------------------------------------------------------
+    # --- TBoxes -----------------------------------------------------------------------------------
 
     def _prepare(self, tbox: ClausalTBox) -> _Prepared:
         """What is sent of ``tbox``, kept for as long as it lives. Raises Unsendable."""

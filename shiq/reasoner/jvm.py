@@ -337,8 +337,7 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-# --- the JVM of this process
-# -----------------------------------------------------------------------
+# --- the JVM of this process ----------------------------------------------------------------------
 
 _shared: Jvm | None = None
 _shared_lock = threading.RLock()

@@ -93,8 +93,7 @@ class Remote(ABC):
         """Itself, as of a path."""
         return self
 
-    # --- files that never change
-    # --------------------------------------------------------------------
+    # --- files that never change ------------------------------------------------------------------
 
     def fetched(self, name: str, size: int | None = None) -> Path:
         """A copy of the file ``name``, of ``size`` bytes where that is known. Raises: OSError,
@@ -186,8 +185,7 @@ class Remote(ABC):
     def top(self) -> list[str]:
         """The names of what is there, as of a folder's entries."""
 
-    # --- files that may change
-    # ----------------------------------------------------------------------
+    # --- files that may change --------------------------------------------------------------------
 
     @abstractmethod
     def version(self, name: str) -> FileVersion | None:
@@ -212,8 +210,7 @@ class Remote(ABC):
                 return None
         return held.find(self._name, path, wanted.size)
 
-    # --- what is replaced
-    # ----------------------------------------------------------------------------
+    # --- what is replaced -------------------------------------------------------------------------
 
     @abstractmethod
     def read(self, name: str) -> tuple[str, str]:
@@ -258,8 +255,7 @@ class Remote(ABC):
             "Nothing of this one is in the store: run the same again.",
         )
 
-    # --- how it is done
-    # -------------------------------------------------------------------------------
+    # --- how it is done ---------------------------------------------------------------------------
 
     @abstractmethod
     def _reached(self, name: str = "") -> AbstractContextManager[None]:

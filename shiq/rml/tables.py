@@ -314,8 +314,7 @@ class _MappedReader:
             for s, p, o in product(*ids):
                 made.add_ids(s, p, o, line)
 
-    # --- terms
-    # -------------------------------------------------------------------------------------
+    # --- terms ------------------------------------------------------------------------------------
 
     def _terms(self, terms: TermMap, rows: RowBlock, rejects: Rejects) -> list[Ids]:
         """What ``terms`` make of each row; values of which they make nothing become ``rejects``."""
@@ -409,8 +408,7 @@ class _MappedReader:
         ).object
         return self.triples.id(owl.Literal(value.value, value.datatype.value, value.language or ""))
 
-    # --- joins
-    # -------------------------------------------------------------------------------------
+    # --- joins ------------------------------------------------------------------------------------
 
     def _objects(
         self, value: TermMap | MappingJoin, rows: RowBlock, subjects: Sequence[Ids]
@@ -476,8 +474,7 @@ class _MappedReader:
             self._partners[join] = found
         return self._partners[join]
 
-    # --- what is told at the end
-    # -------------------------------------------------------------------
+    # --- what is told at the end ------------------------------------------------------------------
 
     def _note_values(self, triples_map: TriplesMap, rows: RowBlock) -> None:
         unseen = {path for path, _ in references_of(triples_map)} - self._seen

@@ -111,8 +111,7 @@ class _Reader:
             "docs/INPUTS.md lists what of YARRRML is known; no data was read.",
         )
 
-    # --- nodes
-    # -------------------------------------------------------------------------------------
+    # --- nodes ------------------------------------------------------------------------------------
 
     def _text(self, node: Any) -> str:
         if node is None or node.id != "scalar":
@@ -150,8 +149,7 @@ class _Reader:
             found[name] = value
         return found
 
-    # --- triples maps
-    # ------------------------------------------------------------------------------
+    # --- triples maps -----------------------------------------------------------------------------
 
     def maps(self) -> dict[str, TriplesMap]:
         """All triples maps by name."""
@@ -336,8 +334,7 @@ class _Reader:
             )
         return name, text
 
-    # --- terms
-    # -------------------------------------------------------------------------------------
+    # --- terms ------------------------------------------------------------------------------------
 
     def _term(
         self, node: Any, kind: str, is_type: bool = False, *, datatype: str = "", language: str = ""

@@ -80,8 +80,7 @@ class Engine:
         for predicate, rows in checked.facts.items():
             self._state_facts(predicate, rows)
 
-    # --- setting up
-    # --------------------------------------------------------------------------------
+    # --- setting up -------------------------------------------------------------------------------
 
     def predicate(self, name: str) -> Predicate:
         found = self.predicates.get(name)
@@ -158,8 +157,7 @@ class Engine:
         patterns = [pattern for pattern in heads if isinstance(pattern, StreamingPattern)]
         return Recursion({name: self.predicates[name] for name in stratum.heads}, rules, patterns)
 
-    # --- a point
-    # -----------------------------------------------------------------------------------
+    # --- a point ----------------------------------------------------------------------------------
 
     def step(self, t: int, rows: Mapping[str, Any]) -> ColumnModel:
         """The model of the point ``t``. Raises: EvaluationError."""
@@ -231,8 +229,7 @@ class Engine:
             found = [number[row] for row in rows]
         return np.array(found, np.int64)
 
-    # --- strata
-    # ------------------------------------------------------------------------------------
+    # --- strata -----------------------------------------------------------------------------------
 
     def _evaluate(self, rules: Sequence[MaintainedRule]) -> list[WindowView]:
         """A stratum without recursion; gives the views that changed."""
@@ -259,8 +256,7 @@ class Engine:
         if self.context.budget.derived > self.context.budget.most:
             self.context.budget.check(self.context.budget.derived, largest)
 
-    # --- states
-    # ------------------------------------------------------------------------------------
+    # --- states -----------------------------------------------------------------------------------
 
     def state(self) -> bytes:
         """All that later points depend on."""
@@ -275,8 +271,7 @@ class Engine:
             for counter in predicate.counters.values():
                 counter.refill(predicate.history, self.point)
 
-    # --- models, what may be forgotten
-    # -------------------------------------------------------------
+    # --- models, what may be forgotten ------------------------------------------------------------
 
     def _model(self, t: int) -> ColumnModel:
         for predicate in self.predicates.values():

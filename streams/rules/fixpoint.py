@@ -113,8 +113,7 @@ class Recursion:
         self._versions = versions
         return self._anew(context, point)
 
-    # --- from nothing
-    # ------------------------------------------------------------------------------
+    # --- from nothing -----------------------------------------------------------------------------
 
     def _anew(self, context: StepContext, point: int) -> list[WindowView]:
         masks = {
@@ -230,8 +229,7 @@ class Recursion:
                 relation.each_once(np.concatenate([fresh[name], new])) if len(fresh[name]) else new
             )
 
-    # --- from what changed
-    # -------------------------------------------------------------------------
+    # --- from what changed ------------------------------------------------------------------------
 
     def _maintain(self, context: StepContext) -> list[WindowView]:
         fresh, lost = dict.fromkeys(self.heads, NONE), dict.fromkeys(self.heads, NONE)
@@ -349,8 +347,7 @@ class Recursion:
                 relation.held = relation.held[relation.of_row["holds"][relation.held]]
         return suspects, gone
 
-    # --- what both do
-    # -------------------------------------------------------------------------------
+    # --- what both do -----------------------------------------------------------------------------
 
     def _grown(self, fresh: Mapping[str, Ints]) -> dict[WindowView, Ints]:
         """Lets fresh rows hold; what each of its own views gained by that."""

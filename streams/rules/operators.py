@@ -104,8 +104,7 @@ class StepContext:
             return self._call(step, bindings, rule)
         return self._group(step, bindings, rule)
 
-    # --- streaming literals
-    # ------------------------------------------------------------------------
+    # --- streaming literals -----------------------------------------------------------------------
 
     def _join(self, step: JoinStep, bindings: Bindings, rule: StreamRule) -> Bindings:
         view = step.pattern.view
@@ -190,8 +189,7 @@ class StepContext:
             fits = fits if are is None else fits & are
         return fits if valid is None else fits & valid
 
-    # --- terms and comparisons
-    # ---------------------------------------------------------------------
+    # --- terms and comparisons --------------------------------------------------------------------
 
     def value(self, term: Term, bindings: Bindings) -> tuple[Ints, Flags | None]:
         """The codes of a term, and which rows it has a value for (None: all). Raises:
@@ -238,8 +236,7 @@ class StepContext:
         fits = ~fits if asked.negated else fits
         return bindings.where(fits if valid is None else fits & valid, step.keep)
 
-    # --- functions
-    # ---------------------------------------------------------------------------------
+    # --- functions --------------------------------------------------------------------------------
 
     def _call(self, step: Call, bindings: Bindings, rule: StreamRule) -> Bindings:
         external = step.external
@@ -295,8 +292,7 @@ class StepContext:
             valid = both(valid, has)
         return columns, valid
 
-    # --- aggregates
-    # --------------------------------------------------------------------------------
+    # --- aggregates -------------------------------------------------------------------------------
 
     def _group(self, step: AggregateStep, bindings: Bindings, rule: StreamRule) -> Bindings:
         shared, inverse = grouped([bindings.columns[name] for name in step.shared], bindings.count)

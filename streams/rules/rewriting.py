@@ -82,8 +82,7 @@ def _bounds(body: Iterable[Literal]) -> dict[str, list[Bound]]:
     return found
 
 
-# --- the anonymous variable
-# ------------------------------------------------------------------------
+# --- the anonymous variable -----------------------------------------------------------------------
 
 
 def project(
@@ -128,8 +127,7 @@ def project(
     return [*(rewrite(rule, projected) for rule in rules), *added.values()]
 
 
-# --- predicates by their arguments
-# -----------------------------------------------------------------
+# --- predicates by their arguments ----------------------------------------------------------------
 
 
 @dataclass

@@ -20,8 +20,7 @@ NOW_PARTS: Final = tuple(
 )
 
 
-# --- terms
-# -----------------------------------------------------------------------------------------
+# --- terms ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +106,7 @@ def names_in(*terms: Term) -> set[str]:
     return {variable.name for term in terms for variable in variables(term)}
 
 
-# --- atoms and literals
-# ----------------------------------------------------------------------------
+# --- atoms and literals ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,8 +289,7 @@ class Aggregate:
 Literal: TypeAlias = WindowedLiteral | ComparisonLiteral | External | Aggregate
 
 
-# --- rules and programs
-# ----------------------------------------------------------------------------
+# --- rules and programs ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,8 +133,7 @@ class Worklist:
                     break
         return self._written()
 
-    # --- what is known when it begins
-    # --------------------------------------------------------------
+    # --- what is known when it begins -------------------------------------------------------------
 
     def _growing(self, predicate: Predicate) -> GrowingRelation:
         relation = predicate.relation
@@ -175,8 +174,7 @@ class Worklist:
             )
         return self._members[view]
 
-    # --- rules as functions
-    # ------------------------------------------------------------------------
+    # --- rules as functions -----------------------------------------------------------------------
 
     def _seed(
         self, rule: MaintainedRule, i: int, pattern: StreamingPattern, emit: Continuation
@@ -341,8 +339,7 @@ class Worklist:
     def _value_of(self, code: int) -> Value:
         return self.dictionary.decode(np.array([code], np.int64))[0]
 
-    # --- back into columns
-    # -------------------------------------------------------------------------
+    # --- back into columns ------------------------------------------------------------------------
 
     def _written(self) -> dict[str, Ints]:
         """Put what was found into the relations; the rows that are still in the list."""

@@ -323,8 +323,7 @@ def _keep(
     (place / "case.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
 
 
-# --- many seeds, in one process or several
-# -----------------------------------------------------------
+# --- many seeds, in one process or several --------------------------------------------------------
 
 _worker: list[Oracle] = []
 

@@ -159,8 +159,7 @@ def _rows(value: Any) -> int:
     return value.size if isinstance(value, np.ndarray) else 0
 
 
-# --- one seed
-# -----------------------------------------------------------------------------------------------
+# --- one seed -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -350,8 +349,7 @@ def _slack(without: Costs) -> dict[str, int]:
     return {**_SLACK, "work": _SLACK["work"] + without.work // 10}
 
 
-# --- many seeds
-# ---------------------------------------------------------------------------------------------
+# --- many seeds -----------------------------------------------------------------------------------
 
 
 def _keep(flood: Flood, directory: Path) -> None:

@@ -83,8 +83,7 @@ def page(documents: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-# --- sections
-# ---------------------------------------------------------------------------------------
+# --- sections -------------------------------------------------------------------------------------
 
 
 def _introduction(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]]) -> str:

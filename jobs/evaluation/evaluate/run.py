@@ -138,8 +138,7 @@ class _Evaluation:
         self.runs.append(run)
         return run
 
-    # --- ours
-    # -----------------------------------------------------------------------------------------
+    # --- ours -------------------------------------------------------------------------------------
 
     def _own_runs(self, dataset: Dataset, batch: BatchFile) -> None:
         for criterion, engine in self._combinations(batch):
@@ -291,8 +290,7 @@ class _Evaluation:
             self.folder / "run",
         )
 
-    # --- peers
-    # ----------------------------------------------------------------------------------------
+    # --- peers ------------------------------------------------------------------------------------
 
     def _peer_run(self, dataset: Dataset, batch: BatchFile, name: str) -> Run:
         peer = PEERS[name]
@@ -358,8 +356,7 @@ class _Evaluation:
         target.parent.mkdir(parents=True, exist_ok=True)
         return write_document(target, self.readings[dataset.tbox], (batch.base, batch.file))
 
-    # --- disagreements
-    # --------------------------------------------------------------------------------
+    # --- disagreements ----------------------------------------------------------------------------
 
     def _arbitrate(self, name: str, batch_name: str) -> tuple[bool, str]:
         """Whether HermiT confirms a conflict that we found in the batch, and what it consists of."""

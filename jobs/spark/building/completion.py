@@ -127,8 +127,7 @@ class _Completing:
             if not news:
                 return None
 
-    # --- labels, merge classes and what is kept
-    # ------------------------------------------------------
+    # --- labels, merge classes and what is kept ---------------------------------------------------
 
     def _label(self, news: Mapping[int, Sequence[Scratch]]) -> None:
         """Certifies ranges until each has read what stands; ``news``: by range, where elements
@@ -225,8 +224,7 @@ class _Completing:
             first, second = (np.concatenate([NONE, *(pair[k] for pair in more)]) for k in (0, 1))
             before = classes
 
-    # --- after a failure
-    # ---------------------------------------------------------------------------
+    # --- after a failure --------------------------------------------------------------------------
 
     def _give_up(self, failed: Sequence[ModuleShape]) -> dict[int, list[Scratch]]:
         """Makes the elements of the modules of these shapes plain, and those around them that
@@ -253,8 +251,7 @@ class _Completing:
                     new.setdefault(i, []).append(left.plain)
         return new
 
-    # --- what comes of it
-    # --------------------------------------------------------------------------
+    # --- what comes of it -------------------------------------------------------------------------
 
     def _figures(self, shapes: Sequence[ModuleShape]) -> CompletionFigures:
         labels = {

@@ -68,8 +68,7 @@ def _in_order(names: list[str], column: array[int]) -> tuple[list[str], array[in
     return [names[i] for i in order], int_array(rank[np.asarray(column)])
 
 
-# --- assertions
-# ------------------------------------------------------------------------------------
+# --- assertions -----------------------------------------------------------------------------------
 
 
 def base_tables(base: ArrayBase) -> dict[str, Columns]:
@@ -119,8 +118,7 @@ def _names(base: ArrayBase) -> Columns:
     }
 
 
-# --- the index
-# -------------------------------------------------------------------------------------
+# --- the index ------------------------------------------------------------------------------------
 
 #: The groupings of an index; each has a table by member and one by group.
 GROUPINGS = ("same", "equal", "merged")

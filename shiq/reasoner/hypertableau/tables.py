@@ -332,8 +332,7 @@ class Tables:
             self._counted_memo.clear()
         return found
 
-    # --- what a node or an edge concerns, by signature
-    # ----------------------------------------------
+    # --- what a node or an edge concerns, by signature --------------------------------------------
 
     def local_rules(self, names: int) -> tuple[Rule, ...]:
         """The local rules whose body is in ``names`` and whose head is not met by them."""

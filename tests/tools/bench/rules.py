@@ -105,8 +105,7 @@ def _names(asked: tuple[str, ...]) -> list[str]:
     return [predicate.rpartition("/")[0] for predicate in asked]
 
 
-# --- clingo
-# ----------------------------------------------------------------------------------------
+# --- clingo ---------------------------------------------------------------------------------------
 
 #: For each predicate of input the window that the rules ask for, and the rules over what it holds:
 #: q_(…, how often).

@@ -109,8 +109,7 @@ def _pattern(dice: Dice, concepts: Concepts) -> list[Class | None]:
     return [concepts.name() if dice.chance(0.6) else None for _ in range(dice.between(1, 3))]
 
 
-# --- what makes a flood possible
-# -----------------------------------------------------------------------
+# --- what makes a flood possible ------------------------------------------------------------------
 
 
 def _alternation(dice: Dice, concepts: Concepts) -> list[Axiom]:
@@ -163,8 +162,7 @@ _MECHANISMS: dict[str, Callable[[Dice, Concepts], list[Axiom]]] = {
 }
 
 
-# --- how pieces are linked
-# --------------------------------------------------------------------------------
+# --- how pieces are linked ------------------------------------------------------------------------
 
 
 def _tree(size: int) -> Iterator[tuple[int, int]]:
@@ -188,8 +186,7 @@ _SHAPES: dict[str, Callable[[int], Iterator[tuple[int, int]]]] = {
 }
 
 
-# --- the line
-# ---------------------------------------------------------------------------------------------
+# --- the line -------------------------------------------------------------------------------------
 
 
 def _contradiction(dice: Dice, concepts: Concepts, size: int) -> Assertion:
