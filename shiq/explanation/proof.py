@@ -15,7 +15,8 @@ from itertools import combinations
 
 from shiq import model as owl
 from shiq.datatypes import DataTheory
-from shiq.explanation.proving.axiom_rules import AxiomRules
+from shiq.explanation.proving.facts import Facts
+from shiq.explanation.proving.rules import consequences
 from shiq.explanation.proving.steps import Clash, Fact, Proof, Step
 
 #: More facts than this are not derived, and no deeper cases or witnesses looked at.
@@ -40,10 +41,12 @@ def prove(
         {a.datatype.iri: a.range for a in axioms if isinstance(a, owl.DatatypeDefinition)}
     )
     for depth in depths:
-        chain = _Chain(axioms, theory, depth)
-        found = chain.run({a: Step(a, "") for a in given})
-        # Deeper, there is even more to derive.
-        if found is not None or chain.is_cut_short:
+        facts = Facts(axioms, theory, depth)
+        try:
+            found = _chain_forward(facts, {a: Step(a, "") for a in given})
+        except _LimitReached:
+            return None  # deeper, there is even more to derive
+        if found is not None:
             return found
     return None
 
@@ -58,95 +61,96 @@ def _plain(assertion: owl.Assertion) -> owl.Assertion:
     return assertion
 
 
-class _Chain(AxiomRules):
-    """One search. ``depth``: how many witnesses behind each other, and cases inside each other,
-    are looked at. ``is_cut_short``: whether it ended at a limit.
-    """
+class _LimitReached(Exception):
+    """More facts or rounds than are looked at."""
 
-    is_cut_short: bool = False
 
-    def run(self, begun: dict[Fact, Step], assumed: owl.Assertion | None = None) -> Proof | None:
-        """Derives, round by round, until facts clash."""
-        self.steps = dict(begun)
-        for _ in range(MOST_ROUNDS):
-            self._index()
-            new: dict[Fact, Step] = {}
-            clashes: list[Step] = []
-            for step in self._consequences():
-                if isinstance(step.fact, Clash):
-                    clashes.append(step)
-                elif step.fact not in self.steps:
-                    new.setdefault(step.fact, step)
-            if clashes:
-                return min(
-                    (self._proof(step, assumed) for step in clashes), key=lambda p: len(p.steps)
-                )
-            if not new:
-                return self._by_cases(assumed) if self.depth else None
-            self.steps.update(new)
-            if len(self.steps) > MOST_FACTS:
+def _chain_forward(
+    facts: Facts, begun: dict[Fact, Step], assumed: owl.Assertion | None = None
+) -> Proof | None:
+    """Derive, round by round, until facts clash; None if nothing more follows."""
+    facts.steps = dict(begun)
+    for _ in range(MOST_ROUNDS):
+        facts.index()
+        new: dict[Fact, Step] = {}
+        clashes: list[Step] = []
+        for step in consequences(facts):
+            if isinstance(step.fact, Clash):
+                clashes.append(step)
+            elif step.fact not in facts.steps:
+                new.setdefault(step.fact, step)
+        if clashes:
+            proofs = (_proof_of(facts, step, assumed) for step in clashes)
+            return min(proofs, key=lambda p: len(p.steps))
+        if not new:
+            return _prove_by_cases(facts, assumed) if facts.depth else None
+        facts.steps.update(new)
+        if len(facts.steps) > MOST_FACTS:
+            break
+    raise _LimitReached
+
+
+def _proof_of(facts: Facts, clash: Step, assumed: owl.Assertion | None) -> Proof:
+    """Collect the steps that ``clash`` rests on, premises first."""
+    order: dict[Fact, None] = {}
+    stack: list[tuple[Fact, bool]] = [(premise, False) for premise in reversed(clash.premises)]
+    while stack:
+        fact, ready = stack.pop()
+        if ready:
+            order[fact] = None
+        elif fact not in order:
+            stack.append((fact, True))
+            stack.extend((premise, False) for premise in reversed(facts.steps[fact].premises))
+    steps = tuple(facts.steps[fact] for fact in order)
+    given = {
+        step.fact: None
+        for step in steps
+        if not (step.premises or step.axiom or step.rule or isinstance(step.fact, Clash))
+    }
+    for case in clash.cases:
+        given.update(dict.fromkeys(case.given))
+    return Proof((*steps, clash), tuple(given), assumed)
+
+
+def _prove_by_cases(facts: Facts, assumed: owl.Assertion | None) -> Proof | None:
+    """Prove that each case of one disjunction is impossible."""
+    for fact in list(facts.steps):
+        cases = _cases_of(facts, fact)
+        if len(cases) < 2:
+            continue
+        proofs: list[Proof] = []
+        for case in cases:
+            inner = Facts(facts.axioms, facts.theory, facts.depth - 1)
+            inner.witnesses, inner.numbers = dict(facts.witnesses), dict(facts.numbers)
+            try:
+                found = _chain_forward(inner, {**facts.steps, case: Step(case, "assumed")}, case)
+            except _LimitReached:
                 break
-        self.is_cut_short = True
-        return None
+            if found is None:
+                break
+            if case not in {step.fact for step in found.steps}:
+                return found  # impossible whatever the case
+            proofs.append(found)
+        else:
+            clash = Step(Clash((fact,)), "", (fact,), None, tuple(proofs))
+            return _proof_of(facts, clash, assumed)
+    return None
 
-    def _proof(self, clash: Step, assumed: owl.Assertion | None) -> Proof:
-        """What ``clash`` rests on, premises first."""
-        order: dict[Fact, None] = {}
-        stack: list[tuple[Fact, bool]] = [(premise, False) for premise in reversed(clash.premises)]
-        while stack:
-            fact, ready = stack.pop()
-            if ready:
-                order[fact] = None
-            elif fact not in order:
-                stack.append((fact, True))
-                stack.extend((premise, False) for premise in reversed(self.steps[fact].premises))
-        steps = tuple(self.steps[fact] for fact in order)
-        given = {
-            step.fact: None
-            for step in steps
-            if not (step.premises or step.axiom or step.rule or isinstance(step.fact, Clash))
-        }
-        for case in clash.cases:
-            given.update(dict.fromkeys(case.given))
-        return Proof((*steps, clash), tuple(given), assumed)
 
-    # --- cases ------------------------------------------------------------------------------------
-
-    def _by_cases(self, assumed: owl.Assertion | None) -> Proof | None:
-        """A proof that each case of one disjunction is impossible."""
-        for fact in list(self.steps):
-            cases = self._cases(fact)
-            if len(cases) < 2:
-                continue
-            proofs: list[Proof] = []
-            for case in cases:
-                chain = _Chain(self.axioms, self.theory, self.depth - 1)
-                chain.witnesses, chain.numbers = dict(self.witnesses), dict(self.numbers)
-                found = chain.run({**self.steps, case: Step(case, "assumed")}, case)
-                if found is None:
-                    break
-                if case not in {step.fact for step in found.steps}:
-                    return found  # impossible whatever the case
-                proofs.append(found)
-            else:
-                clash = Step(Clash((fact,)), "", (fact,), None, tuple(proofs))
-                return self._proof(clash, assumed)
-        return None
-
-    def _cases(self, fact: Fact) -> list[owl.Assertion]:
-        match fact:
-            case owl.ClassAssertion(owl.ObjectUnionOf(operands), x):
-                settled = any(self._satisfied(x, operand) is not None for operand in operands)
-                return [] if settled else [owl.ClassAssertion(operand, x) for operand in operands]
-            case owl.ClassAssertion(owl.ObjectMaxCardinality(n, property, filler), x) if n > 1:
-                others = [
-                    o
-                    for _, _, o in self._links(property, x)
-                    if self._satisfied(o, filler) is not None
+def _cases_of(facts: Facts, fact: Fact) -> list[owl.Assertion]:
+    match fact:
+        case owl.ClassAssertion(owl.ObjectUnionOf(operands), x):
+            settled = any(facts.premises_for(x, operand) is not None for operand in operands)
+            return [] if settled else [owl.ClassAssertion(operand, x) for operand in operands]
+        case owl.ClassAssertion(owl.ObjectMaxCardinality(n, property, filler), x) if n > 1:
+            others = [
+                o
+                for _, _, o in facts.links(property, x)
+                if facts.premises_for(o, filler) is not None
+            ]
+            for several in combinations(dict.fromkeys(others), n + 1):
+                pairs = [
+                    (a, b) for a, b in combinations(several, 2) if facts.inequality(a, b) is None
                 ]
-                for several in combinations(dict.fromkeys(others), n + 1):
-                    pairs = [
-                        (a, b) for a, b in combinations(several, 2) if self._different(a, b) is None
-                    ]
-                    return [owl.SameIndividual(a, b) for a, b in pairs]
-        return []
+                return [owl.SameIndividual(a, b) for a, b in pairs]
+    return []

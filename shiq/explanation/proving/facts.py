@@ -24,8 +24,7 @@ class Facts:
         self.witnesses: dict[str, int] = {}
         self.numbers: dict[Fact, int] = {}
 
-    def _index(self) -> None:
-        self.classes: dict[str, list[owl.ClassAssertion]] = defaultdict(list)
+    def index(self) -> None:
         self.out: dict[tuple[str, str], list[owl.ObjectPropertyAssertion]] = defaultdict(list)
         self.into: dict[tuple[str, str], list[owl.ObjectPropertyAssertion]] = defaultdict(list)
         self.roles: dict[str, list[owl.ObjectPropertyAssertion]] = defaultdict(list)
@@ -35,7 +34,6 @@ class Facts:
         for fact in self.steps:
             match fact:
                 case owl.ClassAssertion(_, individual):
-                    self.classes[individual].append(fact)
                     self.individuals[individual] = None
                 case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, other):
                     self.roles[iri].append(fact)
@@ -51,7 +49,7 @@ class Facts:
                 case owl.NegativeObjectPropertyAssertion(_, first, second):
                     self.individuals.update({first: None, second: None})
 
-    def _different(self, first: str, second: str) -> Fact | None:
+    def inequality(self, first: str, second: str) -> Fact | None:
         for fact in (
             owl.DifferentIndividuals(first, second),
             owl.DifferentIndividuals(second, first),
@@ -60,7 +58,7 @@ class Facts:
                 return fact
         return None
 
-    def _links(
+    def links(
         self, property: Any, subject: str | None = None
     ) -> list[tuple[owl.ObjectPropertyAssertion, str, str]]:
         """The facts on a property or inverse, with their ends as it sees them."""
@@ -72,7 +70,7 @@ class Facts:
             facts = self.into[iri, subject] if inverted else self.out[iri, subject]
         return [(f, f.object, f.subject) if inverted else (f, f.subject, f.object) for f in facts]
 
-    def _satisfied(self, x: str, expression: owl.ClassExpression) -> tuple[Fact, ...] | None:
+    def premises_for(self, x: str, expression: owl.ClassExpression) -> tuple[Fact, ...] | None:
         """The facts that make ``x`` one of ``expression``; None if there are none."""
         if expression == owl.THING:
             return ()
@@ -81,14 +79,16 @@ class Facts:
             return (fact,)
         match expression:
             case owl.ObjectIntersectionOf(operands):
-                parts = [self._satisfied(x, operand) for operand in operands]
+                parts = [self.premises_for(x, operand) for operand in operands]
                 return None if None in parts else tuple(f for part in parts if part for f in part)
             case owl.ObjectUnionOf(operands):
-                return next((p for o in operands if (p := self._satisfied(x, o)) is not None), None)
+                return next(
+                    (p for o in operands if (p := self.premises_for(x, o)) is not None), None
+                )
             case owl.ObjectSomeValuesFrom(property, filler):
-                return self._linked(1, x, property, filler)
+                return self._premises_for_fillers(1, x, property, filler)
             case owl.ObjectMinCardinality(n, property, filler):
-                return self._linked(n, x, property, filler)
+                return self._premises_for_fillers(n, x, property, filler)
             case owl.DataSomeValuesFrom(property, range) | owl.DataMinCardinality(
                 1, property, range
             ):
@@ -101,29 +101,29 @@ class Facts:
                         return (data,)
         return None
 
-    def _linked(
+    def _premises_for_fillers(
         self, n: int, x: str, property: Any, filler: owl.ClassExpression
     ) -> tuple[Fact, ...] | None:
-        found = self._fillers(x, property, filler)
+        found = self.fillers(x, property, filler)
         if n > 4:
             return None
         for several in combinations(found, n):
-            if (apart := self._apart(several)) is not None:
+            if (apart := self.inequalities(several)) is not None:
                 return (*(f for other in several for f in found[other]), *apart)
         return None
 
-    def _fillers(
+    def fillers(
         self, x: str, property: Any, filler: owl.ClassExpression
     ) -> dict[str, tuple[Fact, ...]]:
         """The ``property``-neighbours of x that are known to be in ``filler``, each with why."""
         found: dict[str, tuple[Fact, ...]] = {}
-        for link, _, other in self._links(property, x):
-            premises = self._satisfied(other, filler)
+        for link, _, other in self.links(property, x):
+            premises = self.premises_for(other, filler)
             if premises is not None:
                 found.setdefault(other, (link, *premises))
         return found
 
-    def _apart(self, several: Sequence[str]) -> list[Fact] | None:
+    def inequalities(self, several: Sequence[str]) -> list[Fact] | None:
         """Why ``several`` are different from each other; None where two of them may be equal."""
-        apart = [self._different(a, b) for a, b in combinations(several, 2)]
+        apart = [self.inequality(a, b) for a, b in combinations(several, 2)]
         return [fact for fact in apart if fact] if all(apart) else None

@@ -142,7 +142,7 @@ def max_rule(n: int, unqualified: bool) -> str:
 
 
 def is_positive(expression: owl.ClassExpression) -> bool:
-    """Whether `_Chain._satisfied` sees every way of being one of ``expression``."""
+    """Whether `Facts.premises_for` sees every way of being one of ``expression``."""
     match expression:
         case owl.ObjectIntersectionOf(operands) | owl.ObjectUnionOf(operands):
             return all(map(is_positive, operands))
