@@ -6,19 +6,19 @@ from collections.abc import Iterable, Mapping
 
 from streams.rules.problems import Position
 from streams.rules.syntax import Constant, Term
-from streams.rules.terms import Terms
-from streams.rules.tokens import END, NAME, RuleToken, Text, TokenFault
+from streams.rules.terms import read_term
+from streams.rules.tokens import END, NAME, Cursor, RuleToken, Text, TokenFault
 from streams.rules.values import Value
 
 
-def constant_definition(tokens: Terms) -> tuple[RuleToken, Term]:
+def constant_definition(tokens: Cursor) -> tuple[RuleToken, Term]:
     """The name and the value of a ``#const``, which comes next. Raises: TokenFault."""
     tokens.take()
     name = tokens.take()
     if name.kind != NAME:
         raise TokenFault(name, f"expected a name, found {name}; write #const name = value.")
     tokens.expect("=", "'='")
-    return name, tokens.term()
+    return name, read_term(tokens)
 
 
 def read_constants(texts: Iterable[Text], unit: str) -> dict[str, tuple[Value, Position]]:
@@ -46,7 +46,7 @@ def read_constants(texts: Iterable[Text], unit: str) -> dict[str, tuple[Value, P
 def _definitions(
     text: Text, unit: str, known: Mapping[str, Value]
 ) -> list[tuple[str, Term, Position]]:
-    tokens, found = Terms(text, unit, [], known), []
+    tokens, found = Cursor(text, [], unit, known), []
     while tokens.peek().kind != END:
         if not tokens.sees("#const"):
             tokens.take()

@@ -19,8 +19,8 @@ from streams.rules.syntax import (
     Term,
     WindowedLiteral,
 )
-from streams.rules.terms import Terms
-from streams.rules.tokens import HASH, INTEGER, NAME, RuleToken, TokenFault
+from streams.rules.terms import read_term, read_term_or_interval, read_terms, read_window
+from streams.rules.tokens import HASH, INTEGER, NAME, Cursor, RuleToken, TokenFault
 from streams.rules.values import FLIPPED
 
 RELATIONS: Final = {"=": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
@@ -29,168 +29,174 @@ _GOES_ON: Final = frozenset({*RELATIONS, "+", "-", "*", "/", "\\", ".."})
 _FUNCTIONS: Final = ("#count", "#sum", "#min", "#max")
 
 
-class Literals(Terms):
-    """Reads atoms and literals from the tokens of one text."""
+def is_between_statements(tokens: Cursor) -> bool:
+    return not tokens.ahead
 
-    def is_between_statements(self) -> bool:
-        return not self._ahead
 
-    def atom(self) -> Atom:
-        token = self.take()
-        if token.kind != NAME or token.text == "not":
-            if token.text == "-":
-                raise TokenFault(
-                    token, "strong negation is not supported; use a predicate of its own, or not"
-                )
-            raise TokenFault(token, f"expected an atom, found {token}")
-        arguments: tuple[Term, ...] = ()
-        if self.accept("("):
-            arguments = self.terms(")")
-            self.take()
-        return Atom(token.text, arguments, self.text.place(token.offset))
-
-    def body(self) -> tuple[Literal, ...]:
-        found = [self.literal()]
-        while self.accept(","):
-            found.append(self.literal())
-        return tuple(found)
-
-    def interval_literals(self) -> list[WindowedLiteral]:
-        """Literals that bind the variables of `intervals`: each is about the facts of its interval."""
-        return [
-            WindowedLiteral(Atom(str(interval), (interval,), interval.position))
-            for interval in self.intervals
-        ]
-
-    def literal(self) -> Literal:
-        begun = self.peek()
-        negated = self.accept("not")
-        if negated and self.sees("not"):
-            raise TokenFault(self.peek(), "not not is not supported; leave both away")
-        if self.sees("&"):
-            return self._external(negated)
-        if self.peek().kind == HASH:
-            return self._aggregate(negated, None, begun)
-        if self.sees("-") and self.peek(1).kind == NAME and self.peek(2).text not in _GOES_ON:
+def read_atom(tokens: Cursor) -> Atom:
+    token = tokens.take()
+    if token.kind != NAME or token.text == "not":
+        if token.text == "-":
             raise TokenFault(
-                self.peek(), "strong negation is not supported; use a predicate of its own, or not"
+                token, "strong negation is not supported; use a predicate of its own, or not"
             )
-        if self.sees("{") or (self.peek().kind == INTEGER and self.peek(1).text == "{"):
-            raise TokenFault(
-                self.peek(), "choice and cardinality atoms are not supported; count with #count"
-            )
-        if self.peek().kind == NAME and self.peek(1).text not in _GOES_ON:
-            return self._windowed(negated, begun)
-        left = self.term_or_interval()
-        token = self.peek()
-        if token.text not in RELATIONS:
-            raise TokenFault(token, f"expected a comparison (= != < <= > >=), found {token}")
-        relation = RELATIONS[self.take().text]
-        if self.peek().kind == HASH:
-            return self._aggregate(negated, (FLIPPED[relation], left), begun)
-        right = self.term_or_interval()
-        if self.peek().text in RELATIONS:
-            raise TokenFault(self.peek(), "a comparison has two sides; write two comparisons")
-        return ComparisonLiteral(left, relation, right, negated, self.text.place(begun.offset))
+        raise TokenFault(token, f"expected an atom, found {token}")
+    arguments: tuple[Term, ...] = ()
+    if tokens.accept("("):
+        arguments = read_terms(tokens, ")")
+        tokens.take()
+    return Atom(token.text, arguments, tokens.text.place(token.offset))
 
-    def _windowed(self, negated: bool, begun: RuleToken) -> WindowedLiteral:
-        place = self.text.place(begun.offset)
-        atom = self.atom()
-        if self.peek().text in RELATIONS:
-            raise TokenFault(
-                self.peek(), "function symbols are not supported: an atom is not compared"
-            )
-        count: Term | None = Constant(1)
-        operator = AT_LEAST
-        if self.accept("at", "least"):
-            count = self._counting(1, AT_LEAST)
-        elif self.accept("at", "most"):
-            operator, count = AT_MOST, self._counting(0, AT_MOST)
-        elif self.accept("count"):
-            operator, count = COUNT, self._counting(1, COUNT)
-        elif self.accept("always"):
-            operator, count = ALWAYS, None
-        elif not self.sees("in"):
-            if self.sees("at"):
-                raise TokenFault(self.peek(1), f"expected 'least' or 'most', found {self.peek(1)}")
-            return WindowedLiteral(atom, negated=negated, position=place)
-        self.expect("in", "'in' and a window")
-        found = self.window()
-        degenerate = operator == AT_LEAST and count == Constant(1) and found.intervals == ((0, 0),)
-        return WindowedLiteral(
-            atom, operator, count, None if degenerate else found, negated, position=place
+
+def read_body(tokens: Cursor) -> tuple[Literal, ...]:
+    found = [read_literal(tokens)]
+    while tokens.accept(","):
+        found.append(read_literal(tokens))
+    return tuple(found)
+
+
+def interval_literals(tokens: Cursor) -> list[WindowedLiteral]:
+    """Literals that bind the variables of `intervals`: each is about the facts of its interval."""
+    return [
+        WindowedLiteral(Atom(str(interval), (interval,), interval.position))
+        for interval in tokens.intervals
+    ]
+
+
+def read_literal(tokens: Cursor) -> Literal:
+    begun = tokens.peek()
+    negated = tokens.accept("not")
+    if negated and tokens.sees("not"):
+        raise TokenFault(tokens.peek(), "not not is not supported; leave both away")
+    if tokens.sees("&"):
+        return _read_external(tokens, negated)
+    if tokens.peek().kind == HASH:
+        return _read_aggregate(tokens, negated, None, begun)
+    if tokens.sees("-") and tokens.peek(1).kind == NAME and tokens.peek(2).text not in _GOES_ON:
+        raise TokenFault(
+            tokens.peek(), "strong negation is not supported; use a predicate of its own, or not"
         )
-
-    def _counting(self, least: int, operator: str) -> Term:
-        token = self.peek()
-        found = self.term()
-        if isinstance(found, Constant) and (isinstance(found.value, str) or found.value < least):
-            raise TokenFault(
-                token, f"'{operator} {found}': write an integer from {least} on, or a variable"
-            )
-        return found
-
-    def _external(self, negated: bool) -> External:
-        place = self.text.place(self.take().offset)
-        name = self.take()
-        if name.kind != NAME:
-            raise TokenFault(name, f"expected the name of a function, found {name}")
-        self.expect("(", "'('")
-        inputs = self.terms(";", ")")
-        outputs = self.terms(")") if self.accept(";") else ()
-        self.expect(")", "')'")
-        if negated and outputs:
-            raise TokenFault(
-                name, "not needs a function without outputs; leave them away, or compare them"
-            )
-        return External(name.text, inputs, outputs, negated, place)
-
-    def _aggregate(
-        self, negated: bool, guard: tuple[str, Term] | None, begun: RuleToken
-    ) -> Aggregate:
-        token = self.take()
-        if token.text not in _FUNCTIONS:
-            raise TokenFault(
-                token, f"{token} is not supported here; the aggregates are {', '.join(_FUNCTIONS)}"
-            )
-        self.expect("{", "'{'")
-        elements = [self._element()]
-        while self.accept(";"):
-            elements.append(self._element())
-        self.expect("}", "',', ';' or '}'")
-        guards = [guard] if guard else []
-        if self.peek().text in RELATIONS:
-            relation = RELATIONS[self.take().text]
-            guards.append((relation, self.term()))
-        if not guards:
-            raise TokenFault(
-                self.peek(),
-                "an aggregate is compared with something; write X = before it, or = X behind it",
-            )
-        return Aggregate(
-            token.text[1:], tuple(elements), tuple(guards), negated, self.text.place(begun.offset)
+    if tokens.sees("{") or (tokens.peek().kind == INTEGER and tokens.peek(1).text == "{"):
+        raise TokenFault(
+            tokens.peek(), "choice and cardinality atoms are not supported; count with #count"
         )
+    if tokens.peek().kind == NAME and tokens.peek(1).text not in _GOES_ON:
+        return _read_windowed(tokens, negated, begun)
+    left = read_term_or_interval(tokens)
+    token = tokens.peek()
+    if token.text not in RELATIONS:
+        raise TokenFault(token, f"expected a comparison (= != < <= > >=), found {token}")
+    relation = RELATIONS[tokens.take().text]
+    if tokens.peek().kind == HASH:
+        return _read_aggregate(tokens, negated, (FLIPPED[relation], left), begun)
+    right = read_term_or_interval(tokens)
+    if tokens.peek().text in RELATIONS:
+        raise TokenFault(tokens.peek(), "a comparison has two sides; write two comparisons")
+    return ComparisonLiteral(left, relation, right, negated, tokens.text.place(begun.offset))
 
-    def _element(self) -> AggregateElement:
-        outer, self.intervals = self.intervals, []
-        terms = self.terms(":", ";", "}")
-        if not terms:
-            raise TokenFault(self.peek(), f"expected a term, found {self.peek()}")
-        inner: list[WindowedLiteral | ComparisonLiteral | External] = []
-        while self.accept(":" if not inner else ","):
-            token = self.peek()
-            literal = self.literal()
-            if isinstance(literal, Aggregate):
-                raise TokenFault(
-                    token,
-                    "an aggregate within an aggregate is not supported; give it a rule of its own",
-                )
-            if isinstance(literal, WindowedLiteral) and literal.window is not None:
-                raise TokenFault(
-                    token,
-                    "an aggregate has no streaming literals with windows; give it a rule of its own",
-                )
-            inner.append(literal)
-        inner += self.interval_literals()
-        self.intervals = outer
-        return AggregateElement(terms, tuple(inner))
+
+def _read_windowed(tokens: Cursor, negated: bool, begun: RuleToken) -> WindowedLiteral:
+    place = tokens.text.place(begun.offset)
+    atom = read_atom(tokens)
+    if tokens.peek().text in RELATIONS:
+        raise TokenFault(
+            tokens.peek(), "function symbols are not supported: an atom is not compared"
+        )
+    count: Term | None = Constant(1)
+    operator = AT_LEAST
+    if tokens.accept("at", "least"):
+        count = _read_counting(tokens, 1, AT_LEAST)
+    elif tokens.accept("at", "most"):
+        operator, count = AT_MOST, _read_counting(tokens, 0, AT_MOST)
+    elif tokens.accept("count"):
+        operator, count = COUNT, _read_counting(tokens, 1, COUNT)
+    elif tokens.accept("always"):
+        operator, count = ALWAYS, None
+    elif not tokens.sees("in"):
+        if tokens.sees("at"):
+            raise TokenFault(tokens.peek(1), f"expected 'least' or 'most', found {tokens.peek(1)}")
+        return WindowedLiteral(atom, negated=negated, position=place)
+    tokens.expect("in", "'in' and a window")
+    found = read_window(tokens)
+    degenerate = operator == AT_LEAST and count == Constant(1) and found.intervals == ((0, 0),)
+    return WindowedLiteral(
+        atom, operator, count, None if degenerate else found, negated, position=place
+    )
+
+
+def _read_counting(tokens: Cursor, least: int, operator: str) -> Term:
+    token = tokens.peek()
+    found = read_term(tokens)
+    if isinstance(found, Constant) and (isinstance(found.value, str) or found.value < least):
+        raise TokenFault(
+            token, f"'{operator} {found}': write an integer from {least} on, or a variable"
+        )
+    return found
+
+
+def _read_external(tokens: Cursor, negated: bool) -> External:
+    place = tokens.text.place(tokens.take().offset)
+    name = tokens.take()
+    if name.kind != NAME:
+        raise TokenFault(name, f"expected the name of a function, found {name}")
+    tokens.expect("(", "'('")
+    inputs = read_terms(tokens, ";", ")")
+    outputs = read_terms(tokens, ")") if tokens.accept(";") else ()
+    tokens.expect(")", "')'")
+    if negated and outputs:
+        raise TokenFault(
+            name, "not needs a function without outputs; leave them away, or compare them"
+        )
+    return External(name.text, inputs, outputs, negated, place)
+
+
+def _read_aggregate(
+    tokens: Cursor, negated: bool, guard: tuple[str, Term] | None, begun: RuleToken
+) -> Aggregate:
+    token = tokens.take()
+    if token.text not in _FUNCTIONS:
+        raise TokenFault(
+            token, f"{token} is not supported here; the aggregates are {', '.join(_FUNCTIONS)}"
+        )
+    tokens.expect("{", "'{'")
+    elements = [_read_element(tokens)]
+    while tokens.accept(";"):
+        elements.append(_read_element(tokens))
+    tokens.expect("}", "',', ';' or '}'")
+    guards = [guard] if guard else []
+    if tokens.peek().text in RELATIONS:
+        relation = RELATIONS[tokens.take().text]
+        guards.append((relation, read_term(tokens)))
+    if not guards:
+        raise TokenFault(
+            tokens.peek(),
+            "an aggregate is compared with something; write X = before it, or = X behind it",
+        )
+    return Aggregate(
+        token.text[1:], tuple(elements), tuple(guards), negated, tokens.text.place(begun.offset)
+    )
+
+
+def _read_element(tokens: Cursor) -> AggregateElement:
+    outer, tokens.intervals = tokens.intervals, []
+    terms = read_terms(tokens, ":", ";", "}")
+    if not terms:
+        raise TokenFault(tokens.peek(), f"expected a term, found {tokens.peek()}")
+    inner: list[WindowedLiteral | ComparisonLiteral | External] = []
+    while tokens.accept(":" if not inner else ","):
+        token = tokens.peek()
+        literal = read_literal(tokens)
+        if isinstance(literal, Aggregate):
+            raise TokenFault(
+                token,
+                "an aggregate within an aggregate is not supported; give it a rule of its own",
+            )
+        if isinstance(literal, WindowedLiteral) and literal.window is not None:
+            raise TokenFault(
+                token,
+                "an aggregate has no streaming literals with windows; give it a rule of its own",
+            )
+        inner.append(literal)
+    inner += interval_literals(tokens)
+    tokens.intervals = outer
+    return AggregateElement(terms, tuple(inner))

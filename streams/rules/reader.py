@@ -15,10 +15,16 @@ from math import prod
 from typing import Final
 
 from streams.rules.constants import constant_definition, read_constants
-from streams.rules.literals import RELATIONS, Literals
+from streams.rules.literals import (
+    RELATIONS,
+    interval_literals,
+    is_between_statements,
+    read_atom,
+    read_body,
+)
 from streams.rules.problems import Position, ProgramProblem
 from streams.rules.syntax import Atom, Constant, Literal, PredicateMapping, StreamRule, windowed
-from streams.rules.terms import MOST_IN_INTERVAL
+from streams.rules.terms import MOST_IN_INTERVAL, read_duration
 from streams.rules.tokens import (
     END,
     HASH,
@@ -27,6 +33,7 @@ from streams.rules.tokens import (
     NAME,
     PUNCTUATION,
     WRONG,
+    Cursor,
     RuleToken,
     Text,
     TokenFault,
@@ -68,23 +75,19 @@ def read_programs(texts: Iterable[tuple[str, str]], unit: str) -> ParsedProgram:
     return found
 
 
-class _Reader(Literals):
+class _Reader:
     """Reads statements."""
 
     def __init__(self, text: Text, unit: str, program: ParsedProgram) -> None:
-        super().__init__(
-            text,
-            unit,
-            program.problems,
-            {name: value for name, (value, _) in program.constants.items()},
-        )
+        values = {name: value for name, (value, _) in program.constants.items()}
+        self.tokens = Cursor(text, program.problems, unit, values)
         self.program = program
 
     def read(self) -> None:
         while True:
-            if self.is_between_statements():
+            if is_between_statements(self.tokens):
                 self._plain_facts()
-            begun = self.peek()
+            begun = self.tokens.peek()
             if begun.kind == END:
                 return
             try:
@@ -93,28 +96,32 @@ class _Reader(Literals):
                 self._recover(fault)
 
     def _plain_facts(self) -> None:
-        source, facts = self.text.text, self.program.facts
-        while (found := _FACT.match(source, self.lexer.at)) is not None:
+        source, facts = self.tokens.text.text, self.program.facts
+        while (found := _FACT.match(source, self.tokens.lexer.at)) is not None:
             name, arguments = found.groups()
             row = tuple(map(_plain, arguments.split(",")))
-            if self.constants:
+            if self.tokens.constants:
                 row = tuple(
-                    self.constants.get(value, value) if isinstance(value, str) else value
+                    self.tokens.constants.get(value, value) if isinstance(value, str) else value
                     for value in row
                 )
-            facts.setdefault(f"{name}/{len(row)}", {}).setdefault(row, (self.text, found.start(1)))
-            self.lexer.at = found.end()
+            facts.setdefault(f"{name}/{len(row)}", {}).setdefault(
+                row, (self.tokens.text, found.start(1))
+            )
+            self.tokens.lexer.at = found.end()
 
     def _recover(self, fault: TokenFault) -> None:
         """Tells a fault, and goes on behind the statement: with what begins a line where a dot
         is missing, else behind a dot.
         """
         if fault.token.kind != WRONG:
-            self.problems.append(ProgramProblem(self.text.place(fault.token.offset), fault.message))
-        before = self.text.text[: fault.token.offset].rpartition("\n")[2]
+            self.tokens.problems.append(
+                ProgramProblem(self.tokens.text.place(fault.token.offset), fault.message)
+            )
+        before = self.tokens.text.text[: fault.token.offset].rpartition("\n")[2]
         if fault.expected == "." and not before.strip() and fault.token.kind in (NAME, HASH):
             # The token itself may have been taken or only looked at.
-            self._ahead, self.lexer.at = [], fault.token.offset
+            self.tokens.ahead, self.tokens.lexer.at = [], fault.token.offset
             return
         if (
             fault.token.text == "."
@@ -123,20 +130,20 @@ class _Reader(Literals):
         ):
             return
         self._skip(".")
-        if self.sees("["):
+        if self.tokens.sees("["):
             self._skip("]")  # the weight of a weak constraint
 
     def _skip(self, end: str) -> None:
-        while self.peek().kind != END and not self.accept(end):
-            self.take()
+        while self.tokens.peek().kind != END and not self.tokens.accept(end):
+            self.tokens.take()
 
     def _is_ahead(self, token: RuleToken) -> bool:
-        return any(waiting.offset == token.offset for waiting in self._ahead)
+        return any(waiting.offset == token.offset for waiting in self.tokens.ahead)
 
     # --- statements
 
     def _statement(self, begun: RuleToken) -> None:
-        self.begin_rule()
+        self.tokens.begin_rule()
         if begun.text == "#show":
             self._show()
         elif begun.text == "#rdf":
@@ -150,8 +157,8 @@ class _Reader(Literals):
 
     def _rule(self, begun: RuleToken) -> None:
         temporary, frequency = False, None
-        while self.peek().kind == HASH:
-            token = self.take()
+        while self.tokens.peek().kind == HASH:
+            token = self.tokens.take()
             if token.text == "#temp" and not temporary:
                 temporary = True
             elif token.text == "#trigger_frequency" and frequency is None:
@@ -159,46 +166,48 @@ class _Reader(Literals):
             else:
                 raise TokenFault(token, f"expected an atom, found {token}")
         self._refuse_heads()
-        head = self.atom()
+        head = read_atom(self.tokens)
         self._refuse_behind()
         body: tuple[Literal, ...] = ()
-        if self.accept(":-"):
-            if self.sees("."):
+        if self.tokens.accept(":-"):
+            if self.tokens.sees("."):
                 raise TokenFault(
-                    self.peek(), "expected a literal behind ':-'; leave ':-' away for a fact"
+                    self.tokens.peek(), "expected a literal behind ':-'; leave ':-' away for a fact"
                 )
-            body = self.body()
-        if not self.sees("."):
+            body = read_body(self.tokens)
+        if not self.tokens.sees("."):
             wanted = "',' or '.'" if body else "':-' or '.'"
-            raise TokenFault(self.peek(), f"expected {wanted}, found {self.peek()}", ".")
-        self.take()
-        if self.intervals and not body:
+            raise TokenFault(
+                self.tokens.peek(), f"expected {wanted}, found {self.tokens.peek()}", "."
+            )
+        self.tokens.take()
+        if self.tokens.intervals and not body:
             self._facts(head, begun, temporary or frequency is not None)
             return
-        body += tuple(self.interval_literals())
+        body += tuple(interval_literals(self.tokens))
         for literal, _ in windowed(body):
             if ".." in literal.atom.name:
                 low, high = map(int, literal.atom.name.split(".."))
                 if literal.atom.predicate not in self.program.facts:
                     rows: Iterable[Row] = ((number,) for number in range(low, high + 1))
                     self.program.facts[literal.atom.predicate] = dict.fromkeys(
-                        rows, (self.text, begun.offset)
+                        rows, (self.tokens.text, begun.offset)
                     )
         row = tuple(argument.value for argument in head.arguments if isinstance(argument, Constant))
         if body or temporary or frequency is not None or len(row) < len(head.arguments):
             number = len(self.program.rules)
-            place = self.text.place(begun.offset)
+            place = self.tokens.text.place(begun.offset)
             self.program.rules.append(StreamRule(head, body, temporary, frequency, number, place))
         else:
             self.program.facts.setdefault(head.predicate, {}).setdefault(
-                row, (self.text, begun.offset)
+                row, (self.tokens.text, begun.offset)
             )
 
     def _facts(self, head: Atom, begun: RuleToken, is_special: bool) -> None:
         """Add the facts that a fact with intervals stands for."""
         columns: list[Sequence[Value]] = []
         for argument in head.arguments:
-            if argument in self.intervals:
+            if argument in self.tokens.intervals:
                 low, high = map(int, str(argument).split(".."))
                 columns.append(range(low, high + 1))
             elif isinstance(argument, Constant):
@@ -214,35 +223,35 @@ class _Reader(Literals):
             )
         rows = self.program.facts.setdefault(head.predicate, {})
         for row in product(*columns):
-            rows.setdefault(row, (self.text, begun.offset))
+            rows.setdefault(row, (self.tokens.text, begun.offset))
 
     def _const(self) -> None:
-        name, value = constant_definition(self)
-        self.expect(".", "'.'")
+        name, value = constant_definition(self.tokens)
+        self.tokens.expect(".", "'.'")
         if not isinstance(value, Constant) or value.value in self.program.constants.keys() - {
-            *self.constants
+            *self.tokens.constants
         }:
             raise TokenFault(name, f"#const {name.text}: its value is no constant")
         known = self.program.constants.get(name.text)
         if known is None:
             raise TokenFault(name, f"#const {name.text} is defined by itself")
-        if known[1] != self.text.place(name.offset):
+        if known[1] != self.tokens.text.place(name.offset):
             raise TokenFault(
                 name,
                 f"#const {name.text} is defined twice, before in {known[1].file}, line {known[1].line}; keep one",
             )
 
     def _frequency(self, token: RuleToken) -> int:
-        self.expect("(", "'('")
-        frequency, _ = self.duration(")")
-        self.take()
+        self.tokens.expect("(", "'('")
+        frequency, _ = read_duration(self.tokens, ")")
+        self.tokens.take()
         if frequency == 0:
             raise TokenFault(token, "#trigger_frequency(0): write a whole number of at least 1")
         return frequency
 
     def _refuse_heads(self) -> None:
         """What ASP-Core-2 has at the place of a head, and stream rules do not."""
-        token = self.peek()
+        token = self.tokens.peek()
         if token.text == ":-":
             raise TokenFault(
                 token, "constraints are not supported; give the rule a head, as in alarm :- …"
@@ -252,15 +261,17 @@ class _Reader(Literals):
                 token,
                 "weak constraints are not supported; there is one model, nothing is optimised",
             )
-        if token.text == "{" or (token.kind == INTEGER and self.peek(1).text in ("{", *RELATIONS)):
+        if token.text == "{" or (
+            token.kind == INTEGER and self.tokens.peek(1).text in ("{", *RELATIONS)
+        ):
             raise TokenFault(
                 token, "choice rules are not supported; there is one model, nothing is chosen"
             )
 
     def _refuse_behind(self) -> None:
-        token = self.peek()
+        token = self.tokens.peek()
         if token.text in ("|", ";") or (
-            token.text == "v" and token.kind == NAME and self.peek(1).kind == NAME
+            token.text == "v" and token.kind == NAME and self.tokens.peek(1).kind == NAME
         ):
             raise TokenFault(
                 token,
@@ -279,51 +290,51 @@ class _Reader(Literals):
             raise TokenFault(token, "a head is an atom, no comparison")
 
     def _show(self) -> None:
-        self.take()
-        name = self.take()
+        self.tokens.take()
+        name = self.tokens.take()
         if name.kind != NAME:
             raise TokenFault(
                 name, f"expected the name of a predicate, found {name}; write #show name/arity."
             )
-        self.expect("/", "'/' and the arity")
+        self.tokens.expect("/", "'/' and the arity")
         self.program.shown = {*(self.program.shown or ()), f"{name.text}/{self._arity()}"}
-        self.accept(".")
+        self.tokens.accept(".")
 
     def _arity(self) -> int:
-        token = self.take()
+        token = self.tokens.take()
         if token.kind != INTEGER or len(token.text) > 4:
             raise TokenFault(token, f"expected an arity, found {token}")
         return int(token.text)
 
     def _rdf(self) -> None:
-        place = self.text.place(self.take().offset)
-        name = self.take()
+        place = self.tokens.text.place(self.tokens.take().offset)
+        name = self.tokens.take()
         if name.kind != NAME:
             raise TokenFault(
                 name,
                 f"expected the name of a predicate, found {name}; write #rdf name/arity = <IRI>.",
             )
-        self.expect("/", "'/' and the arity, 1 for a class or 2 for a property")
-        token, scale = self.peek(), None
+        self.tokens.expect("/", "'/' and the arity, 1 for a class or 2 for a property")
+        token, scale = self.tokens.peek(), None
         arity = self._arity()
         if arity not in (1, 2):
             raise TokenFault(token, "a class has 1 argument, a property 2")
-        self.expect("=", "'='")
-        iri = self.take()
+        self.tokens.expect("=", "'='")
+        iri = self.tokens.take()
         if iri.kind != IRI:
             raise TokenFault(iri, f"expected an <IRI>, found {iri}")
-        if arity == 2 and self.accept("scale"):
-            factor = self.take()
+        if arity == 2 and self.tokens.accept("scale"):
+            factor = self.tokens.take()
             if factor.kind != INTEGER or not 1 <= len(factor.text) <= 18 or int(factor.text) < 1:
                 raise TokenFault(factor, f"expected a whole number of at least 1, found {factor}")
             scale = int(factor.text)
-        self.expect(".", "'.'" if arity == 1 or scale else "'.' or 'scale'")
+        self.tokens.expect(".", "'.'" if arity == 1 or scale else "'.' or 'scale'")
         predicate = f"{name.text}/{arity}"
         mapped = PredicateMapping(predicate, iri.text[1:-1], scale)
         for other, where in self.program.mapped.values():
             if (other.predicate == predicate or other.iri == mapped.iri) and other != mapped:
                 same = predicate if other.predicate == predicate else f"<{mapped.iri}>"
-                self.problems.append(
+                self.tokens.problems.append(
                     ProgramProblem(
                         place, f"{same} is mapped twice, before in line {where.line}; keep one"
                     )

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from streams.rules.problems import Position, ProgramProblem
+from streams.rules.syntax import Variable
+from streams.rules.values import Value
 
 INTEGER, NAME, VARIABLE, STRING, IRI, AT, HASH, PUNCTUATION, WRONG, END = (
     "integer", "name", "variable", "string", "IRI", "@", "#", "punctuation", "wrong", "end"
@@ -119,21 +123,44 @@ class TokenFault(Exception):
         self.token, self.message, self.expected = token, message, expected
 
 
-class Cursor:
-    """The tokens of a text, with some looked at before they are taken."""
+NO_CONSTANTS: Final[Mapping[str, Value]] = MappingProxyType({})
 
-    def __init__(self, text: Text, problems: list[ProgramProblem]) -> None:
+
+class Cursor:
+    """The tokens of a text, with some looked at before they are taken, and what reading a
+    statement needs to know.
+
+    ahead: tokens looked at. unit: of the timeline. constants: by name, the value of a ``#const``.
+    intervals: variables that stand for the intervals of the statement or aggregate element.
+    operators: in the term so far; anonymous: variables without a name in the statement so far.
+    """
+
+    def __init__(
+        self,
+        text: Text,
+        problems: list[ProgramProblem],
+        unit: str = "s",
+        constants: Mapping[str, Value] = NO_CONSTANTS,
+    ) -> None:
         self.text, self.problems, self.lexer = text, problems, Lexer(text, problems)
-        self._ahead: list[RuleToken] = []
+        self.ahead: list[RuleToken] = []
+        self.unit, self.constants = unit, constants
+        self.intervals: list[Variable] = []
+        self.operators = self.anonymous = 0
+
+    def begin_rule(self) -> None:
+        """Forget variables and intervals of the statement before."""
+        self.anonymous = 0
+        self.intervals = []
 
     def peek(self, places: int = 0) -> RuleToken:
-        while len(self._ahead) <= places:
-            self._ahead.append(self.lexer.next())
-        return self._ahead[places]
+        while len(self.ahead) <= places:
+            self.ahead.append(self.lexer.next())
+        return self.ahead[places]
 
     def take(self) -> RuleToken:
         token = self.peek()
-        del self._ahead[0]
+        del self.ahead[0]
         return token
 
     def sees(self, *texts: str) -> bool:
