@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from shiq.abox import ABox
-from shiq.model import Assertion, TBox
+from shiq.model import Assertion, Axiom, TBox
 from shiq.verdict import Leftover
 
 
@@ -63,6 +63,16 @@ def nowhere(assertions: Iterable[Assertion]) -> Mapping[Assertion, tuple[Place, 
     return {}
 
 
+@dataclass(frozen=True)
+class Assumption:
+    """Axioms under which what a leftover tells of holds, whatever it says (THEORY, "Axioms that
+    were not understood").
+    """
+
+    leftover: Leftover
+    axioms: tuple[Axiom, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Reading:
     """The result of reading one or more sources together.
@@ -77,7 +87,8 @@ class Reading:
     ``left_at``: where each of the leftovers was, those too of which ``leftovers`` only says how
     many there are; ``left_out``: each line, triple, axiom or assertion that is in neither, one
     by one as it stands (`shiq.left_out`). ``ontologies``: the IRIs by which the sources can be
-    imported (of ontologies, their versions and their documents).
+    imported (of ontologies, their versions and their documents). ``assumptions``: by which
+    leftovers could be shown to be harmless.
     """
 
     tbox: TBox = field(default_factory=TBox)
@@ -90,3 +101,4 @@ class Reading:
     places: Places = nowhere
     left_at: LeftAt = nothing_left
     left_out: Iterable[Leftover] = ()
+    assumptions: tuple[Assumption, ...] = ()

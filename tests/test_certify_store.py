@@ -360,7 +360,7 @@ def test_what_is_asked_after_the_model_has_the_time_that_is_left(
         )
     monkeypatch.setattr("jobs.store.upkeep.prepare", lambda tbox, abox, width: Prepared())
     left = lambda question: deciding.deadline_of(question.options, question.clock.begun)[1]()  # noqa: E731
-    monkeypatch.setattr(certifying, "certify_base", left)
+    monkeypatch.setattr(certifying, "_certify_as_read", left)
     abox = abox_of([ClassAssertion(Class("urn:A"), "urn:a")])
     for timeout, rest in ((10.0, 3.0), (5.0, 0.01), (None, None)):
         now = begun
@@ -368,5 +368,5 @@ def test_what_is_asked_after_the_model_has_the_time_that_is_left(
             question = certifying.BaseQuestion(
                 Reading(), abox, (), {}, Options(timeout=timeout), decider, Clock(begun=begun)
             )
-            asked = certifying.prepare_and_certify(question)
+            asked = certifying._prepare_as_read(question)
         assert asked[1] == (rest if rest is None else pytest.approx(rest))

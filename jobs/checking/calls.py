@@ -149,17 +149,17 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
         question = BaseQuestion(
             now.ontology, abox, leftovers, now.data.ledger, options, asked, clock
         )
-        prepared, result = prepare_and_certify(question)
+        question, prepared, result = prepare_and_certify(question)
         certificate = certificate_of(result, options)
         if tbox is None and not aside and is_completed == (prepared.completion is not None):
             held = keeper.certify(path, certificate, checked=checked)
         else:
             held = keeper.write_store(
                 path,
-                now.ontology.tbox,
+                question.ontology.tbox,
                 abox,
                 leftovers=(*now.data.leftovers, *aside),
-                tbox_leftovers=now.ontology.leftovers,
+                tbox_leftovers=question.ontology.leftovers,
                 certificate=certificate,
                 ontologies=now.ontology.ontologies,
                 labels=now.ontology.labels,
@@ -255,17 +255,17 @@ def index(
             *agreed(of_data, old.certificate),
             *told_aside(asides, path),
         )
-        prepared, result = prepare_and_certify(
+        question, prepared, result = prepare_and_certify(
             BaseQuestion(ontology, given_abox, told, ledger, options, asked, clock)
         )
         if refusal := place.refusal(result.verdict):
             return with_note(result, refusal)
         keeper.write_store(
             path,
-            ontology.tbox,
+            question.ontology.tbox,
             given_abox,
             leftovers=of_data,
-            tbox_leftovers=of_tbox,
+            tbox_leftovers=question.ontology.leftovers,
             certificate=certificate_of(result, options),
             ontologies=ontology.ontologies,
             asides=asides,

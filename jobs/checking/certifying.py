@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from abox_ops.engine import MODEL
 from abox_ops.labels.coherence import unsatisfiable_classes
@@ -53,7 +53,9 @@ from shiq.reading import Reading
 from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
 from shiq.result import Evidence, Result
-from shiq.verdict import Leftover, Verdict
+from shiq.verdict import Leftover, Verdict, blocks
+
+V = TypeVar("V")
 
 #: Splits A into what is certified and what is set aside, by T, its labels, and a decider.
 Repair = Callable[[Reading, ABox, Decider], "tuple[ABox, tuple[Aside, ...]]"]
@@ -75,9 +77,10 @@ def certified(
     if require_axioms:
         leftovers += empty_tbox(ontology)
     ledger = Counter(ontology.ledger) + Counter(given.ledger)
-    result = certify_base(
+    question, result = certified_as(
         BaseQuestion(ontology, given.abox, leftovers, ledger, options, decider, clock)
     )
+    ontology, leftovers = question.ontology, question.leftovers
     if result.verdict is Verdict.INCONSISTENT:
         return result
     abox, _ = well_typed(given.abox, options)
@@ -129,6 +132,48 @@ class BaseQuestion:
         tbox = read_by_form(self.ontology.tbox, allowed_of(self.leftovers, self.options))
         return replace(self, ontology=replace(self.ontology, tbox=tbox))
 
+    @property
+    def assuming(self) -> BaseQuestion | None:
+        """The same with assumptions under which all that stands in the way holds, whatever it
+        says, as axioms in doubt (THEORY, "Axioms that were not understood"); None where there
+        is nothing in the way, or something without an assumption.
+        """
+        assumed = {one.leftover: one.axioms for one in self.ontology.assumptions}
+        options = self.options
+        blocking = [
+            x
+            for x in self.leftovers
+            if blocks(x, options.allow, options.fail_on)
+            and not (is_outside(x) and x not in assumed)
+        ]
+        if not blocking or not assumed.keys() >= {*blocking}:
+            return None
+        more = dict.fromkeys(axiom for x in blocking for axiom in assumed[x])
+        tbox = self.ontology.tbox
+        tbox = replace(
+            tbox,
+            axioms=tuple(dict.fromkeys((*tbox.axioms, *more))),
+            doubtful=tbox.doubtful | (more.keys() - {*tbox.axioms}),
+        )
+
+        def told(leftovers: Iterable[Leftover]) -> tuple[Leftover, ...]:
+            return tuple(
+                replace(
+                    x,
+                    kind="in-doubt",
+                    message=f"{x.message}: consistent holds whatever it says",
+                    said=(),
+                )
+                if x in assumed and x in blocking
+                else x
+                for x in leftovers
+            )
+
+        ontology = replace(
+            self.ontology, tbox=tbox, leftovers=told(self.ontology.leftovers), assumptions=()
+        )
+        return replace(self, ontology=ontology, leftovers=told(self.leftovers))
+
     def opened(self, knowledge_base: Any, *more: Leftover) -> OpenBase:
         """T with ``knowledge_base``, taken for certified."""
         ontology, certificate = self.ontology, {"verdict": Verdict.CONSISTENT.value}
@@ -142,7 +187,34 @@ class BaseQuestion:
 
 
 def certify_base(question: BaseQuestion) -> Result:
-    """(T, A) by itself: all of A as insertions into nothing (THEORY, "Beyond SHIQ(D), at no loss")."""
+    """Certify (T, A) by itself: all of A as insertions into nothing (THEORY, "Beyond SHIQ(D), at no
+    loss"). Where nothing but axioms that were not understood is in the way, these are shown to be
+    harmless, if they are.
+    """
+    return certified_as(question)[1]
+
+
+def certified_as(question: BaseQuestion) -> tuple[BaseQuestion, Result]:
+    """Certify as `certify_base` does; return the question that was answered, too."""
+    return _answered(question, _certify_as_read, lambda result: result)
+
+
+def _answered(
+    question: BaseQuestion, ask: Callable[[BaseQuestion], V], result_of: Callable[[V], Result]
+) -> tuple[BaseQuestion, V]:
+    """Ask ``question``, and where that leaves it open, with assumptions: only `consistent` counts
+    of those.
+    """
+    found = ask(question)
+    assuming = question.assuming if result_of(found).verdict is Verdict.UNDETERMINED else None
+    if assuming is not None:
+        more = ask(assuming)
+        if result_of(more).verdict is Verdict.CONSISTENT:
+            return assuming, more
+    return question, found
+
+
+def _certify_as_read(question: BaseQuestion) -> Result:
     question = question.by_form
     options, decider, clock = question.options, question.decider, question.clock
     empty = begun(options).build(question.ontology.tbox, ABox())
@@ -223,12 +295,19 @@ def _something_at_all(question: BaseQuestion) -> Result:
     )
 
 
-def prepare_and_certify(question: BaseQuestion) -> tuple[Any, Result]:
-    """(T, A) as a store will hold it, and its certificate: by a model whose completion the store
-    keeps (THEORY, "Outside completion"); where that is not to be had, or another criterion is
-    asked for, by asking about A as a whole, in the time that is left. Raises: TimeIsOver where
-    there is none for preparing it.
+def prepare_and_certify(question: BaseQuestion) -> tuple[BaseQuestion, Any, Result]:
+    """Prepare (T, A) as a store will hold it, and certify it; return the question that was
+    answered, too, whose TBox the store gets.
+
+    By a model whose completion the store keeps (THEORY, "Outside completion"); where that is not
+    to be had, or another criterion is asked for, by asking about A as a whole, in the time that
+    is left. Raises: TimeIsOver where there is none for preparing it.
     """
+    asked, (prepared, result) = _answered(question, _prepare_as_read, lambda found: found[1])
+    return asked, prepared, result
+
+
+def _prepare_as_read(question: BaseQuestion) -> tuple[Any, Result]:
     question = question.by_form
     tbox, abox, options = question.ontology.tbox, question.abox, question.options
     decider, clock = question.decider, question.clock
@@ -240,7 +319,10 @@ def prepare_and_certify(question: BaseQuestion) -> tuple[Any, Result]:
 
     def asked_as_a_whole(rest: Options) -> Result:
         return in_time(
-            rest, clock, lambda: certify_base(replace(question, options=rest)), question.leftovers
+            rest,
+            clock,
+            lambda: _certify_as_read(replace(question, options=rest)),
+            question.leftovers,
         )
 
     if not len(abox) or options.criterion not in (AUTO, MODEL):

@@ -102,12 +102,12 @@ class Accounts:
                     )
                 )
 
-    def fail(self, main: int, finding: Finding) -> None:
+    def fail(self, main: int, finding: Finding) -> Leftover:
         """A main triple that gives nothing: it and what hangs on it go where the finding says."""
         kind, message, hint = finding
         reached = list(self.graph.reachable(main))
         count = self.graph.assign(reached, f"leftover:{kind}")
-        self.leave(kind, message, main, hint, max(count, 1), 1, reached)
+        return self.leave(kind, message, main, hint, max(count, 1), 1, reached)
 
     def tell(self, problem: Problem) -> None:
         """What is to be known of the kinds of a name."""
@@ -145,7 +145,7 @@ class Accounts:
         count: int = 1,
         items: int = 0,
         parts: Sequence[int] = (),
-    ) -> None:
+    ) -> Leftover:
         """A leftover at triple ``index`` of the graph; ``parts``: all triples that make it up,
         if it is not this one alone.
         """
@@ -156,6 +156,7 @@ class Accounts:
         self.leftovers.append(made)
         if len(parts) > 1:
             self.parts[made] = [rows[i] for i in parts]
+        return made
 
     def values(self) -> Iterator[tuple[Leftover, Axiom | Assertion]]:
         """The leftovers that are about axioms and assertions, with these."""

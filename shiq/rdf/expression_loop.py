@@ -16,7 +16,8 @@ from shiq.rdf.triples import Term, shown
 MAX_DEPTH = 200
 MAX_SIZE = 1_000_000
 Key: TypeAlias = tuple[str, str, int]  # sort, node, defining triple (-1: the only one)
-Request: TypeAlias = tuple[str, Term]
+#: Sort and node; the defining triple, where the node has several.
+Request: TypeAlias = tuple[str, Term] | tuple[str, Term, int]
 Build: TypeAlias = Generator[Request, Any, Any]
 
 
@@ -100,14 +101,15 @@ class ExpressionLoop:
             while stack:
                 frame = stack[-1]
                 try:
-                    sort, node = (
+                    sort, node, *triple = (
                         frame.steps.throw(problem)
                         if problem is not None
                         else frame.steps.send(answer)
                     )
-                    answer, problem = self.leaf(sort, node), None
+                    answer, problem = None if triple else self.leaf(sort, node), None
                     if answer is None:
-                        answer = self._ask(frame, (sort, str(node), -1), stack, open_keys)
+                        key = (sort, str(node), triple[0] if triple else -1)
+                        answer = self._ask(frame, key, stack, open_keys)
                 except StopIteration as finished:
                     answer = self._finish(frame, finished.value)
                     open_keys.discard(stack.pop().key)

@@ -71,6 +71,9 @@ class Expressions(ExpressionLoop):
         super().__init__()
         self._graph = graph
         self._kinds = kinds
+        #: Blank nodes with several descriptions, each the class of them all: their first triple,
+        #: and the classes that they describe.
+        self.several: dict[int, owl.EquivalentClasses] = {}
 
     # --- what callers ask for ---
 
@@ -223,6 +226,12 @@ class Expressions(ExpressionLoop):
 
     def _class(self, node: str, triple: int, triples: list[int]) -> Build:
         graph = self._graph
+        if triple < 0 and len(described := self.defining(node)) > 1:
+            classes = []
+            for one in described:
+                classes.append((yield CLASS, node, one))
+            self.several[described[0]] = owl.EquivalentClasses(tuple(classes))
+            return owl.ObjectIntersectionOf(tuple(classes))
         definition = self._definition_of(node, triple, CLASS)
         triples += (definition, *_types(self._graph, node, _CLASS_TYPES))
         predicate, value = graph.predicates[definition], graph.objects[definition]

@@ -228,12 +228,15 @@ class AllDifferent:
 
 @dataclass(frozen=True)
 class Failure:
-    """A main triple that gives nothing."""
+    """A main triple that gives nothing. ``assumption``: axioms under which it holds, whatever it
+    says (THEORY, "Axioms that were not understood"); empty if none are known.
+    """
 
     main: int
     kind: str
     message: str
     hint: str
+    assumption: tuple[owl.Axiom, ...] = ()
 
 
 @dataclass

@@ -81,13 +81,23 @@ def map_graph(
             try:
                 both.map(main, partial(_apply, handler, main), mapper.result)
             except UnmappedError as error:
-                mapper.result.failures.append(Failure(main, error.kind, error.message, error.hint))
+                mapper.result.failures.append(_failure(graph, expressions, main, error))
         except UnmappedError as error:
-            mapper.result.failures.append(Failure(main, error.kind, error.message, error.hint))
+            mapper.result.failures.append(_failure(graph, expressions, main, error))
     mapper.result.in_both_readings.update(both.properties)
     for names in (kinds.object_properties, kinds.data_properties):
         names.update(both.properties)
     return mapper.result
+
+
+def _failure(
+    graph: VocabularyGraph, expressions: Expressions, main: int, error: UnmappedError
+) -> Failure:
+    # Loaded where something is not understood.
+    from shiq.rdf.assumptions import assumption_for_triple
+
+    assumption = assumption_for_triple(graph, expressions, main)
+    return Failure(main, error.kind, error.message, error.hint, assumption)
 
 
 def _apply(handler: _Handler, main: int, mapper: _Mapper) -> None:

@@ -26,7 +26,7 @@ from shiq.rdf.places import LeftPlaces, ReadPlaces
 from shiq.rdf.surroundings import check_imports, survey
 from shiq.rdf.triples import LITERAL, Triples, column
 from shiq.rdf.vocabulary import TYPE, NearMisses, is_misspelt, nearest_known
-from shiq.reading import Place, Reading
+from shiq.reading import Assumption, Place, Reading
 from shiq.signature import OF_INDIVIDUALS, entities, signature_of
 from shiq.verdict import IN_DATA, UNKNOWN_DATATYPE, Leftover
 
@@ -211,13 +211,13 @@ class _Reader:
             from shiq.rdf.known_vocabularies import drop_other_readings
 
             loaded.axioms += drop_other_readings(loaded, self.kinds)
-        expressions = None
+        self.expressions = expressions = None
         # Most data says nothing of the vocabulary, nor anything of individuals that takes more than
         # a triple.
         if len(graph):
             from shiq.rdf.expressions import Expressions
 
-            expressions = Expressions(graph, self.kinds)
+            self.expressions = expressions = Expressions(graph, self.kinds)
         self.accounts = Accounts(triples, graph, expressions)
         self.accounts.leftovers += self.around.leftovers
         self.two = {problem.term for problem in problems if problem.kind == "two-readings"}
@@ -318,6 +318,38 @@ class _Reader:
             )
         return [*stated, *(item.value for item in mapped)]
 
+    def _assumptions(self, inside: Sequence[owl.Axiom]) -> Iterator[Assumption]:
+        """Find what makes nodes with several descriptions, rules, and axioms on roles that are
+        not simple hold, whatever they say.
+        """
+        if self.expressions is not None:
+            for main, axiom in self.expressions.several.items():
+                message = f"the blank node {self.graph.subjects[main]} is described as more than one class"
+                hint = "give each description a node of its own"
+                yield Assumption(self.accounts.leave("malformed", message, main, hint), (axiom,))
+        not_simple = [
+            (leftover, value)
+            for leftover, value in self.accounts.values()
+            if leftover.kind == "non-simple-role" and isinstance(value, owl.Axiom)
+        ]
+        if not not_simple and self.around.rules is None:
+            return
+        # Loaded where something is outside SHIQ(D).
+        from shiq.rdf.assumptions import (
+            assumption_for,
+            assumptions_for_rules,
+            simplicity,
+        )
+
+        simple = simplicity(inside)
+        for leftover, value in not_simple:
+            if found := assumption_for(value, simple):
+                yield Assumption(leftover, found)
+        if self.around.rules is not None and (
+            found := assumptions_for_rules(self.graph, self.kinds)
+        ):
+            yield Assumption(self.around.rules, found)
+
     def finish(self, tbox: owl.TBox, known: owl.Signature, axioms: Sequence[owl.Axiom]) -> Reading:
         """The reading, with ``known`` as the vocabulary that data may use."""
         graph, accounts, mapping = self.graph, self.accounts, self.mapping
@@ -362,8 +394,11 @@ class _Reader:
         accounts.settle(stated, mapping.assertions, "assertion", findings)
         accounts.pass_over(self.loaded.of_annotations, known)
         graph.assign(mapping.annotations, "annotation")
+        assumptions = list(self._assumptions(axioms))
         for failure in mapping.failures:
-            accounts.fail(failure.main, (failure.kind, failure.message, failure.hint))
+            told = accounts.fail(failure.main, (failure.kind, failure.message, failure.hint))
+            if failure.assumption:
+                assumptions.append(Assumption(told, failure.assumption))
         for main, indexes in self.reified:
             graph.assign(indexes, "annotation" if graph.copies[main] else graph.bucket[main])
         self._leave_unattached(bulk, axioms)
@@ -397,6 +432,7 @@ class _Reader:
             tuple(self.loaded.sources),
             self.ontologies,
             places=places,
+            assumptions=tuple(assumptions),
             left_at=LeftPlaces(self.triples, left),
             left_out=LeftOut(self.triples, left, self.loaded.whole, accounts, of_a),
         )

@@ -35,6 +35,8 @@ from shiq.verdict import Leftover
 
 Rows = npt.NDArray[np.int64]
 _PARTS = ("annotatedSource", "annotatedProperty", "annotatedTarget")
+#: Words of rules behind which a list stands, of cells with a type or without.
+_RULE_LISTS = frozenset(SWRL + word for word in ("body", "head", "arguments"))
 
 
 @dataclass
@@ -42,7 +44,7 @@ class Surroundings:
     """``headers``: names of ontologies; ``nodes``: axioms that are nodes themselves, so that
     what else is said of them annotates the axiom; ``implied``: triples that a reified axiom
     stands for, and the triples that say so; ``doubtful``: triples that a misspelt word stands
-    for.
+    for; ``rules``: tells that there are SWRL rules.
     """
 
     headers: set[str] = field(default_factory=set)
@@ -50,6 +52,7 @@ class Surroundings:
     implied: list[tuple[str, str, Term, list[int]]] = field(default_factory=list)
     leftovers: list[Leftover] = field(default_factory=list)
     doubtful: set[int] = field(default_factory=set)
+    rules: Leftover | None = None
 
 
 def survey(
@@ -165,6 +168,12 @@ def _rules(graph: VocabularyGraph, triples: Triples, found: Surroundings) -> Non
         for s, p, o in zip(graph.subjects, graph.predicates, graph.objects)
         if p == TYPE and str(o).startswith(SWRL)
     }
+    cells = [o for p, o in zip(graph.predicates, graph.objects) if p in _RULE_LISTS]
+    while cells:
+        cell = cells.pop()
+        if isinstance(cell, str) and cell.startswith("_:") and cell not in nodes:
+            nodes.add(cell)
+            cells += (graph.objects[i] for i in graph.find(cell, REST))
     indexes = [
         i
         for i, (subject, predicate, value) in enumerate(
@@ -180,9 +189,8 @@ def _rules(graph: VocabularyGraph, triples: Triples, found: Surroundings) -> Non
         rules = sum(graph.objects[i] == SWRL + "Imp" for i in indexes)
         message = f"{rules} SWRL rules: rules are outside SHIQ(D)"
         rows = [graph.rows[i] for i in indexes]
-        found.leftovers.append(
-            triples.leftover("outside-shiq", message, rows[0], count=count, rows=rows)
-        )
+        found.rules = triples.leftover("outside-shiq", message, rows[0], count=count, rows=rows)
+        found.leftovers.append(found.rules)
 
 
 #: The kinds of imports that nothing answers.

@@ -58,7 +58,7 @@ def count_dependencies(
     """Get the dependency set of an at-most rule's match at x with these neighbours, with the
     denials and inequalities used.
     """
-    if not state.has_dependencies():
+    if not (state.trail.choices or state.dependencies.inputs):
         return 0
     found = state.match_dependencies(rule, x, -1)
     for y in counted:

@@ -64,14 +64,6 @@ class Agenda:
         self.counted: deque[Match] = deque()
         self.queued: set[Match] = set()
 
-    def pend(self, match: Match, order: tuple[int, int, int]) -> None:
-        """Keep a match for a choice, unless it is kept at a place before."""
-        known = self.pending.get(match)
-        if known is None or order < known:
-            self.arrivals += 1
-            self.pending[match] = order
-            heappush(self.heap, (*order, self.arrivals, match))
-
     def reopen(self, entry: Pending) -> None:
         """Take back that a pending match was looked at."""
         match = entry[4]
@@ -336,7 +328,12 @@ def _kind_of_atoms(tables: Tables, atoms: int) -> int:
 
 def pend(search: Search, match: Match, left: int, kind: int) -> None:
     """Keep a match with ``left`` disjuncts, the first of this kind, for a choice."""
-    search.agenda.pend(match, (int(match[1] >= search.state.named), left, kind))
+    agenda, order = search.agenda, (int(match[1] >= search.state.named), left, kind)
+    known = agenda.pending.get(match)
+    if known is None or order < known:
+        agenda.arrivals += 1
+        agenda.pending[match] = order
+        heappush(agenda.heap, (*order, agenda.arrivals, match))
 
 
 # --- counting -------------------------------------------------------------------------------------

@@ -408,23 +408,19 @@ class State:
 
     def name_dependencies(self, x: int, names: int) -> int:
         """Get the dependency set of ``names`` together, all holding at x."""
-        return self._together(self.dependencies.names, x, names)
-
-    def denial_dependencies(self, x: int, names: int) -> int:
-        """Get the dependency set of the denials of ``names`` at x together."""
-        return self._together(self.dependencies.denials, x, names)
-
-    def _together(self, sets: dict[int, int], x: int, names: int) -> int:
-        total = 0
+        sets, base, total = self.dependencies.names, x * self.width, 0
         if sets:
-            base = x * self.width
             for a in bits(names):
                 total |= sets.get(base + a, 0)
         return total
 
-    def has_dependencies(self) -> bool:
-        """Tell whether a fact can have a dependency set that is not empty."""
-        return bool(self.trail.choices or self.dependencies.inputs)
+    def denial_dependencies(self, x: int, names: int) -> int:
+        """Get the dependency set of the denials of ``names`` at x together."""
+        sets, base, total = self.dependencies.denials, x * self.width, 0
+        if sets:
+            for a in bits(names):
+                total |= sets.get(base + a, 0)
+        return total
 
     def match_dependencies(self, rule: Rule, x: int, y: int) -> int:
         """Get the dependency set of a match of a local or u-type rule, with the denials that took
