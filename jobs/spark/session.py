@@ -46,8 +46,17 @@ _DEFAULTS = {
     "spark.driver.memory": "2g",
 }
 #: Java code that runs for seconds costs more to optimise than it gains, and a small heap is
-#: collected by one thread. An index of LUBM-10 takes half the CPU of the JVM.
-_BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+#: collected by one thread: an index of LUBM-10 takes half the CPU of the JVM. Verifying the 14,000
+#: classes that Spark loads of its own jars is a seventh of what a session costs.
+_BRIEF = (
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    "-XX:+UnlockDiagnosticVMOptions",
+    "-XX:-BytecodeVerificationRemote",
+)
+#: What goes with that. Each extension of sessions on the classpath is loaded by default; that of
+#: Spark's own MLlib takes two CPU seconds, for functions that nothing here calls.
+_BRIEF_SETTINGS = {"spark.sql.extensions.test.loadFromCp": "false"}
 #: Where users say what their JVMs are to be started with: variables, and words in Spark's own
 #: settings.
 _JAVA_VARIABLES = ("SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
@@ -93,9 +102,10 @@ def spark_session(
     elif remote is None and (master is not None or "SPARK_ENV_LOADED" not in os.environ):
         master = master or "local[*]"
         builder = builder.master(master)
-        quick = {}
-        if brief and master.startswith("local") and not _java_options_are_said(settings or {}):
-            quick = {"spark.driver.extraJavaOptions": " ".join(_BRIEF)}
+        is_brief = brief and master.startswith("local")
+        quick = dict(_BRIEF_SETTINGS) if is_brief else {}
+        if is_brief and not _java_options_are_said(settings or {}):
+            quick["spark.driver.extraJavaOptions"] = " ".join(_BRIEF)
         for key, value in {**_DEFAULTS, **quick, **(settings or {})}.items():
             builder = builder.config(key, value)
     try:

@@ -86,7 +86,7 @@ class Face(Protocol[R_co]):
 @dataclass
 class Batches:
     """A run on Spark over ``targets``, batch by batch; ``run``: outputs, and the checkpoint that
-    takes ``listener``'s state.
+    takes ``listener``'s state. ``fold`` times ``batch_bytes`` of files are one batch.
     """
 
     session: SparkSession
@@ -96,6 +96,7 @@ class Batches:
     targets: Sequence[str]
     format: str = "auto"
     batch_bytes: int = BATCH_BYTES
+    fold: int = 1
     options: KafkaOptions = NO_OPTIONS
     batch: int = -1
     positions: dict[str, int] = field(default_factory=dict)
@@ -191,7 +192,8 @@ class Batches:
     def _next(self, follow: bool) -> list[Piece]:
         """The pieces of files that the next batch reads."""
         there = units(self.targets, self.format, follow=follow)
-        upto = advanced(there, self.positions, batch_bytes(self.batch_bytes, self.width))
+        most = batch_bytes(self.batch_bytes, self.width) * self.fold
+        upto = advanced(there, self.positions, most)
         return between(there, self.positions, upto, self.batch_bytes // PIECES)
 
     def _has_more(self, follow: bool) -> bool:

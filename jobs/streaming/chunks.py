@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
+from shiq.columns.arrays import arrow_ints
 from streams.front.event import Event, EventError, parse_event
 from streams.front.record import Record
 
@@ -266,19 +267,7 @@ def rows_of(
         )
         at = json.dumps(place(whole[0] if whole else Record(source, 1, b""), number))
         yield HEAD, at, head.to_bytes()
-        columns = {
-            "line": lines,
-            "t": [None if event is None else event.t for event in events],
-            "id": pa.nulls(len(chunk))
-            if is_plain
-            else [None if event is None else event.id for event in events],
-            "problem": pa.nulls(len(chunk)) if is_plain else problems,
-            "triples": [0 if event is None else len(event.triples) for event in events],
-            "text": pa.nulls(len(chunk))
-            if is_plain
-            else [r.data if said else None for r, said in zip(chunk, problems)],
-        }
-        yield TIMES, at, packed(pa.table(columns).cast(_TIMES), _PACKED)
+        yield TIMES, at, packed(_times(chunk, lines, events, problems, is_plain), _PACKED)
         for bucket, part in split.parts.items():
             yield bucket, at, packed(part)
         if split.shown is not None:
@@ -291,6 +280,32 @@ def rows_of(
                     )
                 ),
             )
+
+
+def _times(
+    chunk: Sequence[Record],
+    lines: Sequence[int],
+    events: Sequence[Event | None],
+    problems: Sequence[str | None],
+    is_plain: bool,
+) -> pa.Table:
+    """The times of a chunk's records, with what else the order may ask for."""
+    triples = [0 if event is None else len(event.triples) for event in events]
+    if is_plain:
+        times = [event.t for event in events if event is not None]
+        numbers = {"line": lines, "t": times, "triples": triples}
+        found = {name: arrow_ints(np.array(of, np.int64)) for name, of in numbers.items()}
+        arrays = [found.get(field.name, pa.nulls(len(chunk), field.type)) for field in _TIMES]
+        return pa.Table.from_arrays(arrays, schema=_TIMES)
+    columns = {
+        "line": lines,
+        "t": [None if event is None else event.t for event in events],
+        "id": [None if event is None else event.id for event in events],
+        "problem": problems,
+        "triples": triples,
+        "text": [r.data if problem else None for r, problem in zip(chunk, problems)],
+    }
+    return pa.table(columns, schema=_TIMES)
 
 
 def texts_at(records: Iterable[Record], lines: Collection[int]) -> dict[int, str]:

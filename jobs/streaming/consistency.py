@@ -16,7 +16,15 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from jobs.streaming.chunks import EventLimits, Moment, Row, Split
 from jobs.streaming.ordering import BatchTold
-from shiq.columns.arrays import Ints
+from shiq.columns.arrays import (
+    Ints,
+    arrow_bytes,
+    arrow_ints,
+    arrow_numbers,
+    numpy_ints,
+    one_array,
+    stored_ints,
+)
 from streams.consistency.beside import Taken, shown
 from streams.consistency.events import EventColumns, Numbering, TripleEncoder
 from streams.consistency.plan import StreamPlan
@@ -84,16 +92,15 @@ class Consistency:
         parts = {}
         for rows in np.split(at, runs(bucket[at])[1:]) if len(at) else ():
             who, which = np.unique(columns.key[rows], return_inverse=True)
-            parts[int(bucket[rows[0]])] = pa.table(
-                {
-                    "who": pa.DictionaryArray.from_arrays(
-                        pa.array(which, pa.int32()), pa.array(names[who], pa.binary())
-                    ),
-                    "label": columns.label[rows].astype(np.int32),
-                    "t": times[columns.time[rows]],
-                    "event": columns.time[rows].astype(np.int32),
-                }
-            )
+            columns_of = {
+                "who": pa.DictionaryArray.from_arrays(
+                    arrow_numbers(which.astype(np.int32)), arrow_bytes(names[who])
+                ),
+                "label": arrow_numbers(columns.label[rows].astype(np.int32)),
+                "t": arrow_ints(times[columns.time[rows]]),
+                "event": arrow_numbers(columns.time[rows].astype(np.int32)),
+            }
+            parts[int(bucket[rows[0]])] = pa.table(columns_of)
         shown = (
             self._shown([event or Event(-1) for event in events], unused, columns, names)
             if self.shows
@@ -174,12 +181,11 @@ class _Bucket:
         """Takes the columns of `Consistency.split`."""
         key, label, time = list[Ints](), list[Ints](), list[Ints]()
         for part in parts:
-            who = part["who"].combine_chunks()
-            who = who if isinstance(who, pa.DictionaryArray) else who.chunk(0)
+            who, which, t = (one_array(part[name]) for name in ("who", "label", "t"))
             names = _decoded(who.dictionary.to_pylist())
-            key.append(np.array(self.names.all(names), np.int64)[who.indices.to_numpy()])
-            label.append(part["label"].to_numpy().astype(np.int64))
-            time.append(part["t"].to_numpy())
+            key.append(np.array(self.names.all(names), np.int64)[stored_ints(who.indices)])
+            label.append(numpy_ints(which))
+            time.append(numpy_ints(t))
         if key:
             self.partition.take(np.concatenate(key), np.concatenate(label), np.concatenate(time))
 

@@ -25,6 +25,8 @@ from streams.front.tables import file_rows
 #: How much one batch takes, about (a packed file is never cut), and which part of that a piece is;
 #: what a row counts as.
 BATCH_BYTES, PIECES, ROW_BYTES = 128 << 20, 16, 80
+#: So many of them are one batch of files that do not grow, for whose rows nobody waits.
+FOLD = 4
 LINES, PACKED, ROWS = "lines", "packed", "rows"
 
 

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from jobs.spark.session import spark_session, stop
 from jobs.streaming.batches import Batches, Face, R_co, check_layout
-from jobs.streaming.pieces import BATCH_BYTES
+from jobs.streaming.pieces import BATCH_BYTES, FOLD
 from jobs.streaming.query import Query
 from jobs.streaming.sources import is_kafka
 from shiq.errors import OperationalError
@@ -25,6 +25,11 @@ _CONNECTOR: Final = "spark-sql-kafka-0-10_2.13"
 #: Of a minor version of Spark the one of which Maven has the connector and all that it needs;
 #: another may lack a part.
 _CONNECTORS: Final = {"4.0": "4.0.0", "4.1": "4.1.1", "4.2": "4.2.0"}
+#: Of files Spark's plans see a row a batch, for which it is to compile nothing.
+_INTERPRETED: Final = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 #: Which options of sources plans do not show.
 _HIDDEN: Final = "spark.sql.redaction.options.regex"
 
@@ -39,11 +44,11 @@ def on_spark(
     follow: bool = False,
     master: str | None = None,
     session: SparkSession | None = None,
-    batch_bytes: int = BATCH_BYTES,
+    batch_bytes: int | None = None,
     options: KafkaOptions = NO_OPTIONS,
 ) -> R_co:
     """What `StreamRun.drive` gives of a system, by Spark Structured Streaming; ``session``: one
-    that is there; ``options``: of topics.
+    that is there; ``batch_bytes``: about how much one batch takes; ``options``: of topics.
 
     Raises: UsageError, InputError, OperationalError.
     """
@@ -52,9 +57,9 @@ def on_spark(
     if session is None:
         session, started = streaming_session(master, kafka=is_kafka(targets), follow=follow)
     try:
-        rows = batches(session, face, system, run, targets, format, batch_bytes, options).drive(
-            follow=follow
-        )
+        most, fold = batch_bytes or BATCH_BYTES, 1 if follow or batch_bytes is not None else FOLD
+        query = batches(session, face, system, run, targets, format, most, fold, options)
+        rows = query.drive(follow=follow)
     finally:
         if started:
             stop(session)
@@ -78,6 +83,9 @@ def streaming_session(
     )
     own = session.newSession()
     own.conf.set(_HIDDEN, f"{own.conf.get(_HIDDEN)}|{SECRET}")
+    if not kafka:
+        for key, value in _INTERPRETED.items():
+            own.conf.set(key, value)
     return own, started
 
 

@@ -24,6 +24,7 @@ from pyspark import RDD, Broadcast
 from jobs.files import replace_file
 from jobs.spark.imports import spare_imports
 from jobs.streaming.chunks import HEAD, SHOWN, TIMES, Moment, SparkSystem, unpacked
+from shiq.columns.arrays import numpy_ints, one_array
 from shiq.errors import OperationalError
 
 #: A row of a chunk: its bucket, or what it is; its place; what it has.
@@ -148,7 +149,7 @@ class BucketStep:
     def _used(self, place: str, data: bytes) -> pa.Table:
         """A part without the records that are not used."""
         table, mask = unpacked(data), self.used.get(place)
-        return table if mask is None else table.filter(pa.array(mask[table["event"].to_numpy()]))
+        return table if mask is None else table.filter(pa.array(mask[numpy_ints(one_array(table["event"]))]))
 
 
 def finish(

@@ -187,21 +187,35 @@ def _ends(texts: pa.Array) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint8]]:
 
 
 def arrow_ints(values: Ints) -> pa.Array:
-    """``values`` as an Arrow array."""
-    return pa.Array.from_buffers(
-        pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values, np.int64))]
-    )
+    """``values`` as an Arrow array of int64."""
+    return arrow_numbers(np.asarray(values, np.int64))
+
+
+def arrow_numbers(values: npt.NDArray[Any]) -> pa.Array:
+    """``values`` as an Arrow array of their own type."""
+    kind, data = pa.from_numpy_dtype(values.dtype), pa.py_buffer(np.ascontiguousarray(values))
+    return pa.Array.from_buffers(kind, len(values), [None, data])
 
 
 def arrow_texts(values: Sequence[str]) -> pa.Array:
     """``values`` as an Arrow array of strings."""
-    encoded = [value.encode() for value in values]
-    ends = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum([len(text) for text in encoded], out=ends[1:])
+    return arrow_bytes([value.encode() for value in values], pa.string())
+
+
+def arrow_bytes(values: Sequence[bytes], kind: pa.DataType = pa.binary()) -> pa.Array:
+    """``values`` as an Arrow array of ``kind``: binary, or string where they are UTF-8."""
+    ends = np.zeros(len(values) + 1, np.int64)
+    np.cumsum([len(value) for value in values], out=ends[1:])
     if ends[-1] >= 1 << 31:
-        return pa.array(values, pa.string())
-    buffers = [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(b"".join(encoded))]
-    return pa.Array.from_buffers(pa.string(), len(encoded), buffers)
+        return pa.array(values, kind)
+    buffers = [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(b"".join(values))]
+    return pa.Array.from_buffers(kind, len(values), buffers)
+
+
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """A column of a table as one array."""
+    found = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return found if isinstance(found, pa.Array) else found.chunk(0)
 
 
 def numpy_ints(array: pa.Array) -> Ints:

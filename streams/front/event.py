@@ -29,7 +29,6 @@ UNITS: Final[Mapping[str, int]] = {
 #: Times are below this.
 END_OF_TIME: Final = 1 << 63
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_LISTS: Final = ("triples", "atoms")
 
 
 class EventError(ValueError):
@@ -54,14 +53,14 @@ class Event(NamedTuple):
 def parse_event(text: str | bytes, unit: str = "sec") -> Event:
     """The event that a line of JSON holds. Raises: EventError."""
     try:
-        whole = (
-            (text if isinstance(text, str) else text.decode())
-            .removeprefix("\ufeff")
-            .strip(" \t\r\n")
-        )
-        found, end = _JSON.raw_decode(whole)
+        whole = text if isinstance(text, str) else text.decode()
+        whole = whole.removeprefix("\ufeff").strip(" \t\r\n")
+        found, end = _SCAN(whole, 0)
         if end < len(whole):
             raise EventError(f"no JSON: extra data: {whole[end:][:80]}")
+    except StopIteration as at:
+        error = json.JSONDecodeError("Expecting value", whole, at.value)
+        raise EventError(f"no JSON: {error}") from None
     except (ValueError, RecursionError) as error:
         raise EventError(
             str(error)
@@ -70,11 +69,10 @@ def parse_event(text: str | bytes, unit: str = "sec") -> Event:
         ) from None
     if not isinstance(found, dict):
         raise EventError('a JSON object is needed, as in {"t": 5, "triples": []}')
-    if not any(name in found for name in _LISTS):
+    if "triples" not in found and "atoms" not in found:
         raise EventError('an event has a list "triples"')
-    return Event(
-        time_of(found, unit), _texts(found, "triples"), _texts(found, "atoms"), _identifier(found)
-    )
+    t = time_of(found, unit)
+    return Event(t, _texts(found, "triples"), _texts(found, "atoms"), _identifier(found))
 
 
 def time_of(members: Mapping[str, Any], unit: str = "sec") -> int:
@@ -128,4 +126,7 @@ def _no_number(text: str) -> None:
     raise EventError(f"{text} is no number of JSON")
 
 
-_JSON: Final = json.JSONDecoder(object_pairs_hook=members_once, parse_constant=_no_number)
+#: What `json.JSONDecoder.decode` calls.
+_SCAN: Final = json.JSONDecoder(
+    object_pairs_hook=members_once, parse_constant=_no_number
+).scan_once
