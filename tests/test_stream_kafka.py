@@ -209,20 +209,30 @@ def test_spark_reads_a_topic_and_writes_to_one(address: str, tmp_path: Path) -> 
         if engine == "spark":
             command += ["--master", "local[2]", "--checkpoint", str(tmp_path / "checkpoint")]
         for _ in range(2 if engine == "spark" else 1):
-            done = subprocess.run(
-                [sys.executable, "-m", "shiq", "stream", "consistency", *command],
-                cwd=ROOT,
-                capture_output=True,
-                check=False,
-            )
-            assert done.returncode == 1, done.stderr.decode()[-3000:]
+            (log := tmp_path / "log").mkdir(exist_ok=True)
+            done = _consistency([*command, "--json", tmp_path / engine], log)
+            assert done.returncode == 1, done.stderr[-3000:]
         found.append(sorted(record.text for record in open_source(out).read(False)))
     assert found[0] == found[1] and found[0]
+    reports = [
+        progress["observedMetrics"]["shiq stream consistency"]
+        for file in log.rglob("*")
+        if file.is_file()
+        for line in file.read_text().splitlines()
+        if "QueryProgressEvent" in line
+        for progress in [json.loads(line)["progress"]]
+        if progress["observedMetrics"]
+    ]
+    statistics = json.loads((tmp_path / "local").read_text())["statistics"]
+    told = [statistics[name] for name in ("events", "triples", "duplicates")]
+    told.append(sum(statistics["rejected"].values()))
+    assert [sum(column) for column in zip(*(report["values"][:4] for report in reports))] == told
 
 
 def _consistency(asked: Sequence[Any], log: Path) -> subprocess.CompletedProcess[str]:
     """A run of its own process; Spark keeps its events in ``log``."""
-    logged = f"--conf spark.eventLog.enabled=true --conf spark.eventLog.dir={log} pyspark-shell"
+    logged = f"--conf spark.eventLog.enabled=true --conf spark.eventLog.dir={log}"
+    logged += " --conf spark.eventLog.compress=false pyspark-shell"
     return subprocess.run(
         [sys.executable, "-m", "shiq", "stream", "consistency", *map(str, asked)],
         cwd=ROOT,

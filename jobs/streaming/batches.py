@@ -159,11 +159,16 @@ class Batches:
             system.destroy()
 
     def _start(self, system: Broadcast[Any], folder: Path, follow: bool) -> StreamingQuery:
-        if is_kafka(self.targets):
-            frame = topics(self.session, self.targets, self.options)
-        else:
-            frame = with_figures(ticks(self.session), self.query_name)
-        writer = frame.writeStream.outputMode("append").queryName(self.query_name)
+        frame = (
+            topics(self.session, self.targets, self.options)
+            if is_kafka(self.targets)
+            else ticks(self.session)
+        )
+        writer = (
+            with_figures(frame, self.query_name)
+            .writeStream.outputMode("append")
+            .queryName(self.query_name)
+        )
         writer = writer.foreachBatch(partial(self._batch, system, follow)).option(
             "checkpointLocation", str(folder / "spark")
         )
@@ -227,8 +232,7 @@ class Batches:
                     CheckpointContent(self._places(), lengths, self.listener.state())
                 )
             self.saved()
-            if not is_kafka(self.targets):
-                tell(frame, figures, f"{self.query_name}: batch {number}, what it brought")
+            tell(frame, figures, f"{self.query_name}: batch {number}, what it brought")
             if not follow:
                 self._is_any(follow)
         except ShiqError as error:

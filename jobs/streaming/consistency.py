@@ -94,7 +94,7 @@ class Consistency:
             who, which = np.unique(columns.key[rows], return_inverse=True)
             columns_of = {
                 "who": pa.DictionaryArray.from_arrays(
-                    arrow_numbers(which.astype(np.int32)), arrow_bytes(names[who])
+                    arrow_numbers(which.astype(np.int32)), arrow_bytes(names[who].tolist())
                 ),
                 "label": arrow_numbers(columns.label[rows].astype(np.int32)),
                 "t": arrow_ints(times[columns.time[rows]]),

@@ -2,8 +2,8 @@
 query's name.
 
 The driver knows it only when the batch is over. It is told to a task of the batch as Spark tells
-loggers of tasks what they are about (local properties ``mdc.*``, which slf4j's MDC has there),
-so that Spark counts it without Python.
+loggers of tasks what they are about (a local property ``mdc.*``, which slf4j's MDC has there), so
+that Spark counts it without Python. That task reads a row of the batch once more.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from jobs.spark.costs import described
 
 #: The figures of a batch.
 FIGURES: Final = ("events", "triples", "duplicates", "rejects", "rows", "hits")
-_PROPERTY: Final = "mdc.shiq."
+#: The property that tells a task all figures, and the column that has them.
+_PROPERTY: Final = "mdc.shiq.figures"
+_COLUMN: Final = "shiq_figures"
 
 
-def with_figures(ticks: DataFrame, name: str) -> DataFrame:
-    """``ticks`` whose batches have the metric ``name``, of what they are told (`tell`)."""
-    told = [
-        F.java_method(F.lit("org.slf4j.MDC"), F.lit("get"), F.lit(_PROPERTY + figure))
-        for figure in FIGURES
+def with_figures(rows: DataFrame, name: str) -> DataFrame:
+    """``rows`` whose batches have the metric ``name``, of what they are told (`tell`)."""
+    told = F.java_method(F.lit("org.slf4j.MDC"), F.lit("get"), F.lit(_PROPERTY))
+    found = F.split(F.col(_COLUMN), ",")
+    metrics = [
+        F.max(F.get(found, F.lit(place)).try_cast("long")).alias(figure)
+        for place, figure in enumerate(FIGURES)
     ]
-    found = ticks.select(
-        *(value.try_cast("long").alias(figure) for figure, value in zip(FIGURES, told))
-    )
-    return found.observe(name, *(F.sum(figure).alias(figure) for figure in FIGURES))
+    return rows.select("*", told.alias(_COLUMN)).observe(name, *metrics).select(rows.columns)
 
 
 def tell(frame: DataFrame, figures: Mapping[str, int], text: str) -> None:
@@ -38,11 +39,9 @@ def tell(frame: DataFrame, figures: Mapping[str, int], text: str) -> None:
     that is described by ``text``.
     """
     context = frame.sparkSession.sparkContext
-    for name in FIGURES:
-        context.setLocalProperty(_PROPERTY + name, str(figures[name]) if name in figures else None)  # type: ignore[arg-type]
+    context.setLocalProperty(_PROPERTY, ",".join(str(figures.get(name, "")) for name in FIGURES))
     try:
         with described(frame.sparkSession, text):
-            frame.collect()
+            frame.take(1)
     finally:
-        for name in FIGURES:
-            context.setLocalProperty(_PROPERTY + name, None)  # type: ignore[arg-type]  # None takes it away
+        context.setLocalProperty(_PROPERTY, None)  # type: ignore[arg-type]  # None takes it away

@@ -149,7 +149,11 @@ class BucketStep:
     def _used(self, place: str, data: bytes) -> pa.Table:
         """A part without the records that are not used."""
         table, mask = unpacked(data), self.used.get(place)
-        return table if mask is None else table.filter(pa.array(mask[numpy_ints(one_array(table["event"]))]))
+        return (
+            table
+            if mask is None
+            else table.filter(pa.array(mask[numpy_ints(one_array(table["event"]))]))
+        )
 
 
 def finish(

@@ -199,11 +199,15 @@ def arrow_numbers(values: npt.NDArray[Any]) -> pa.Array:
 
 def arrow_texts(values: Sequence[str]) -> pa.Array:
     """``values`` as an Arrow array of strings."""
-    return arrow_bytes([value.encode() for value in values], pa.string())
+    return _arrow_bytes([value.encode() for value in values], pa.string())
 
 
-def arrow_bytes(values: Sequence[bytes], kind: pa.DataType = pa.binary()) -> pa.Array:
-    """``values`` as an Arrow array of ``kind``: binary, or string where they are UTF-8."""
+def arrow_bytes(values: Sequence[bytes]) -> pa.Array:
+    """``values`` as an Arrow array of bytes."""
+    return _arrow_bytes(values, pa.binary())
+
+
+def _arrow_bytes(values: Sequence[bytes], kind: pa.DataType) -> pa.Array:
     ends = np.zeros(len(values) + 1, np.int64)
     np.cumsum([len(value) for value in values], out=ends[1:])
     if ends[-1] >= 1 << 31:

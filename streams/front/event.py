@@ -127,6 +127,6 @@ def _no_number(text: str) -> None:
 
 
 #: What `json.JSONDecoder.decode` calls.
-_SCAN: Final = json.JSONDecoder(
+_SCAN: Final[Any] = json.JSONDecoder(
     object_pairs_hook=members_once, parse_constant=_no_number
-).scan_once
+).scan_once  # type: ignore[attr-defined]

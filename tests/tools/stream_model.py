@@ -4,7 +4,9 @@ cores, by what its parts cost here.
 ``python -m tests.tools.stream_model TBOX EVENTS [CORES]``: the parts of a batch are run one by
 one in this process and their CPU seconds taken, so that other load hardly counts. Tasks of a
 stage go to whichever core is free first, stages come one after the other, and what the driver
-does comes in between. What Spark itself takes for a batch (`JOBS`) is assumed, not measured.
+does (cuts pieces, judges the order, writes rows) comes in between. What Spark itself takes for a
+batch is the time that as many tasks take here which do nothing: more than a cluster's driver
+takes, since these cores run the tasks too.
 """
 
 from __future__ import annotations
@@ -12,18 +14,20 @@ from __future__ import annotations
 import heapq
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import process_time
+from time import perf_counter, process_time
 from types import SimpleNamespace
-from typing import Any, Final
+from typing import Any, NamedTuple
 
-from jobs.streaming.chunks import HEAD, EventLimits, Head, rows_of
-from jobs.streaming.consistency import Consistency
+from jobs.streaming.chunks import HEAD, Head, rows_of
+from jobs.streaming.consistency import BucketFindings
 from jobs.streaming.ordering import Order
 from jobs.streaming.pieces import (
     BATCH_BYTES,
+    FOLD,
     PIECES,
     advanced,
     batch_bytes,
@@ -31,13 +35,29 @@ from jobs.streaming.pieces import (
     records,
     units,
 )
+from jobs.streaming.session import streaming_session
 from jobs.streaming.stages import BucketStates, BucketStep
 from streams.consistency import check_stream, plan
+from streams.consistency.watch import Watch
+from streams.front.arrivals import Arrivals
+from streams.front.lateness import EventClock
+from streams.front.rejects import RejectLog
 
 WINDOW, LATENESS = 3, 3
-#: Seconds that Spark takes to start and end the jobs of a batch: three, one of them of a task, and
-#: the job that tells figures.
-JOBS: Final = 0.5
+#: How often Spark's jobs are timed; the first time it loads what they need.
+TIMES = 4
+
+
+class BatchCost(NamedTuple):
+    """CPU seconds of a batch: of tasks that parse, and of the driver for them; of tasks with
+    buckets, and of the driver for their rows.
+    """
+
+    parsing: list[float]
+    ordering: float
+    deciding: list[float]
+    hearing: float
+    rows: int
 
 
 def spread(seconds: Iterable[float], cores: int) -> float:
@@ -54,17 +74,25 @@ def timed(work: Any) -> tuple[float, Any]:
     return process_time() - begun, found
 
 
-def batches(
-    tbox: str, events: str, cores: int
-) -> Iterable[tuple[list[float], float, list[float], int]]:
-    """Of each batch: seconds of tasks that parse, of the order, of tasks with buckets; rows."""
-    system = Consistency(plan(tbox, WINDOW), {}, {}, EventLimits(window=WINDOW, lateness=LATENESS))
-    order, there, at, before = Order(system.limits), units([events]), dict[str, int](), -1
+def batches(tbox: str, events: str, cores: int) -> Iterator[BatchCost]:
+    """What each batch for so many cores costs."""
+    watch = Watch(plan(tbox, WINDOW), Arrivals(EventClock(LATENESS), RejectLog()))
+    watch.begin(None)
+    face = BucketFindings(watch)
+    system, at, before = face.system, dict[str, int](), -1
+    order, most = Order(system.limits), batch_bytes(BATCH_BYTES, cores) * FOLD
     with TemporaryDirectory() as folder:
         states = BucketStates(Path(folder), system.buckets)
-        while (then := advanced(there, at, batch_bytes(BATCH_BYTES, cores))) != at:
+        while True:
+            begun = process_time()
+            there = units([events])
+            then = advanced(there, at, most)
+            pieces = between(there, at, then, BATCH_BYTES // PIECES)
+            cutting = process_time() - begun
+            if not pieces:
+                return
             parsing, rows = list[float](), list[Any]()
-            for number, piece in enumerate(between(there, at, then, BATCH_BYTES // PIECES)):
+            for number, piece in enumerate(pieces):
                 how: dict[str, Any] = {"source": events, "position": (piece.unit.key, piece.high)}
                 place = lambda _, n, number=number: [0, number, n]  # noqa: E731
                 taken, found = timed(
@@ -72,13 +100,16 @@ def batches(
                 )  # type: ignore[misc]
                 parsing.append(taken)
                 rows += found
+            begun = process_time()
             heads = {place: Head.of_bytes(data) for bucket, place, data in rows if bucket == HEAD}
-            judging, ordered = timed(lambda h=heads: order.judge(h, SimpleNamespace()))  # type: ignore[misc]
+            ordered = order.judge(heads, SimpleNamespace())  # type: ignore[arg-type]
+            judging = process_time() - begun
             shared: Any = SimpleNamespace(value=system)
+            moment = ordered.told.moment
             step = BucketStep(
-                shared, states, before, before + 1, ordered.told.moment, ordered.ranks, ordered.used
+                shared, states, before, before + 1, moment, ordered.ranks, ordered.used
             )
-            deciding, said = list[float](), 0
+            deciding, said = list[float](), list[bytes]()
             for bucket in range(system.buckets):
                 own = [row for row in rows if row[0] == bucket]
                 taken, found = timed(
@@ -87,22 +118,51 @@ def batches(
                     )
                 )  # type: ignore[misc]
                 deciding.append(taken)
-                said += sum(len(json.loads(data)) for data in found)
+                said += found
+            hearing, heard = timed(lambda s=said: [row for data in s for row in json.loads(data)])  # type: ignore[misc]
+            hearing += timed(lambda o=ordered, h=heard: face.hear(replace(o.told, shown=[]), h))[0]  # type: ignore[misc]
             states.forget(before + 1)
             at, before = then, before + 1
-            yield parsing, judging, deciding, said
+            yield BatchCost(parsing, cutting + judging, deciding, hearing, len(heard))
+
+
+def spark_seconds(counts: Iterable[tuple[int, int]]) -> list[float]:
+    """How long Spark takes for the jobs of batches, each of so many pieces and buckets, whose
+    tasks do nothing: the least of several times.
+    """
+    session, _ = streaming_session("local[2]", follow=False)
+    found = list[float]()
+    try:
+        for pieces, buckets in counts:
+            times = list[float]()
+            for _ in range(TIMES):
+                begun = perf_counter()
+                session.range(0, pieces, 1, pieces).repartition(3 + buckets).count()
+                for _ in ("heads", "figures"):
+                    session.range(1).collect()
+                times.append(perf_counter() - begun)
+            found.append(min(times))
+    finally:
+        session.stop()
+    return found
 
 
 def main(tbox: str, events: str, cores: int = 100) -> None:
     one, _ = timed(lambda: check_stream(plan(tbox, WINDOW), events, lateness=LATENESS))
-    whole = 0.0
-    for number, (parsing, judging, deciding, said) in enumerate(batches(tbox, events, cores)):
-        wall = spread(parsing, cores) + judging + spread(deciding, cores) + JOBS
-        whole += wall
-        stages = f"{len(parsing)} pieces {sum(parsing):.2f} s (longest {max(parsing):.2f}), order {judging:.3f}"
-        stages += f", buckets {sum(deciding):.2f} (longest {max(deciding):.2f})"
-        print(f"batch {number}: {stages}, {said} rows; {wall:.2f} s on {cores} cores")
+    costs = list(batches(tbox, events, cores))
+    jobs = spark_seconds((len(cost.parsing), len(cost.deciding)) for cost in costs)
+    whole = serial = 0.0
+    for number, (cost, job) in enumerate(zip(costs, jobs)):
+        driver = cost.ordering + cost.hearing
+        wall = spread(cost.parsing, cores) + spread(cost.deciding, cores) + driver + job
+        whole, serial = whole + wall, serial + driver + job
+        parsing, deciding = cost.parsing, cost.deciding
+        stages = f"{len(parsing)} pieces {sum(parsing):.2f} s (longest {max(parsing):.2f})"
+        stages += f", order {cost.ordering:.3f}, rows {cost.hearing:.3f}, Spark {job:.2f}"
+        stages += f", buckets {sum(deciding):.2f} (longest {max(deciding):.2f}), {cost.rows} rows"
+        print(f"batch {number}: {stages}; {wall:.2f} s on {cores} cores")
     print(f"one process {one:.2f} s, {cores} cores {whole:.2f} s: {one / whole:.1f} x")
+    print(f"of them one after the other, measured: {serial:.2f} s")
 
 
 if __name__ == "__main__":
