@@ -91,9 +91,27 @@ def test_what_no_assumption_makes_hold_stays_in_the_way(tmp_path: Path, axiom: s
     assert certified(tmp_path, axiom).verdict is Verdict.UNDETERMINED
 
 
-def test_a_misspelt_name_stays_in_the_way(tmp_path: Path) -> None:
-    text = ":A rdfs:subClassOf xsd:boolean . :B rdfs:subClassOf :Creatur ."
-    assert certified(tmp_path, text).verdict is Verdict.UNDETERMINED
+@pytest.mark.parametrize(
+    "axiom",
+    [
+        ":A rdfs:subClassOf xsd:boolean . :B rdfs:subClassOf :Creatur .",
+        ":A rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :likess ] .",
+        ":A rdfs:subClassOf [ a owl:Class ; owl:intersectionOf ( xsd:int :Creatur ) ] .",
+        ":A rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :likes ; :likess :B ] .",
+        ":likess rdfs:domain xsd:boolean .",
+        ":likess rdfs:subPropertyOf owl:DeprecatedProperty .",
+        RULE.replace(":B", ":Creatur"),
+    ],
+)
+def test_a_misspelt_name_stays_in_the_way(tmp_path: Path, axiom: str) -> None:
+    meant = certified(tmp_path, ":likes a owl:ObjectProperty . " + _corrected(axiom)).verdict
+    assert meant is Verdict.CONSISTENT
+    result = certified(tmp_path, ":likes a owl:ObjectProperty . " + axiom)
+    assert result.verdict is Verdict.UNDETERMINED and "undeclared" in kinds(result)
+
+
+def _corrected(axiom: str) -> str:
+    return axiom.replace("Creatur ", "Creature ").replace("likess", "likes")
 
 
 def test_a_store_and_a_check_assume_the_same(tmp_path: Path) -> None:

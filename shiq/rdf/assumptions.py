@@ -21,7 +21,7 @@ from shiq.rdf.expressions import Expressions
 from shiq.rdf.graph import OpenPropertyError, UnmappedError, VocabularyGraph
 from shiq.rdf.kinds import DATA, OBJECT, Kinds
 from shiq.rdf.triples import Term
-from shiq.rdf.vocabulary import FILLERS, FIRST, OPERATORS, REST, SWRL, TYPE
+from shiq.rdf.vocabulary import FILLERS, FIRST, OPERATORS, REST, SWRL, TYPE, is_reserved
 from shiq.roles import role_box, role_of
 
 #: Words that say what a blank node is; several of one for one node would be an axiom.
@@ -29,6 +29,7 @@ _DEFINING = OPERATORS | FILLERS | {FIRST, REST, owl.OWL + "onDatatype"}
 _ONCE = _DEFINING | {
     owl.OWL + word for word in ("onProperty", "onProperties", "onClass", "onDataRange")
 }
+_RULE_NAMES = frozenset(SWRL + word for word in ("classPredicate", "propertyPredicate"))
 _PROPERTY_WORDS = (owl.RDFS + "domain", owl.RDFS + "range", owl.RDFS + "subPropertyOf")
 
 
@@ -98,6 +99,27 @@ def _is_defined_once(graph: VocabularyGraph, node: Term) -> bool:
             return False
         stack += (graph.objects[i] for found in by_predicate.values() for i in found)
     return True
+
+
+def names_in_triples(graph: VocabularyGraph, mains: Iterable[int]) -> set[str]:
+    """Collect the names, but for words of OWL, in what hangs on the triples ``mains``."""
+    rows = {i for main in mains for i in (main, *graph.reachable(main))}
+    terms = {
+        term
+        for i in rows
+        for term in (graph.subjects[i], graph.predicates[i], graph.objects[i])
+        if isinstance(term, str)
+    }
+    return {term for term in terms if not term.startswith("_:") and not is_reserved(term)}
+
+
+def names_in_rules(graph: VocabularyGraph) -> set[str]:
+    """Collect the classes and properties that SWRL rules of the graph name."""
+    return {
+        value
+        for predicate, value in zip(graph.predicates, graph.objects)
+        if predicate in _RULE_NAMES and isinstance(value, str) and not value.startswith("_:")
+    }
 
 
 def simplicity(axioms: Iterable[owl.Axiom]) -> Callable[[owl.ObjectPropertyExpression], bool]:

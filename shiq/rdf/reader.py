@@ -64,11 +64,13 @@ def read_ontology(
     reader.compare_copies()
     axioms = dict.fromkeys(reader.axioms())
     known = reader.kinds.signature() | signature_of(axioms)
-    if not known.named <= known.declared:
+    unread = reader.unread_names()
+    mentioned = known | owl.Signature(classes=unread, object_properties=unread)
+    if not mentioned.named <= known.declared:
         # Loaded where a name is not declared.
         from shiq.rdf.undeclared import slip_problems
 
-        for problem in slip_problems(reader.graph, loaded.triples, known, vocabulary):
+        for problem in slip_problems(reader.graph, loaded.triples, mentioned, vocabulary):
             reader.accounts.tell(problem)
     from shiq.profile import ON_NODES, split_axioms
 
@@ -317,6 +319,19 @@ class _Reader:
                 if self.triples.place(self.graph.rows[item.main])[0] not in without
             )
         return [*stated, *(item.value for item in mapped)]
+
+    def unread_names(self) -> frozenset[str]:
+        """The names that nothing but axioms that were not understood, and rules, may mention: the
+        kind of them is not known.
+        """
+        failed = [failure.main for failure in self.mapping.failures if failure.assumption]
+        if not failed and self.around.rules is None:
+            return frozenset()
+        # Loaded where something is not understood.
+        from shiq.rdf.assumptions import names_in_rules, names_in_triples
+
+        names = names_in_triples(self.graph, failed) | names_in_rules(self.graph)
+        return frozenset(name for name in names if not self.kinds.is_entity(name))
 
     def _assumptions(self, inside: Sequence[owl.Axiom]) -> Iterator[Assumption]:
         """Find what makes nodes with several descriptions, rules, and axioms on roles that are
