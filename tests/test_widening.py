@@ -132,7 +132,10 @@ def verdict_of(found: dict[str, Any]) -> Verdict:
 # --- how much is asked ----------------------------------------------------------------------------
 
 
-def test_a_chain_takes_rounds_by_the_logarithm_of_its_length(decider: Decider) -> None:
+def test_a_chain_takes_rounds_by_the_logarithm_of_its_length(
+    decider: Decider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(effort, "MOST_QUESTIONS", 16)
     for count, rounds in ((14, 5), (50, 6), (400, 8)):
         base = LocalKnowledgeBase.build(tbox_of(LONG), abox_of(links("chain", count)))
         found = facts(base, [ClassAssertion(A, name(0))], decider)
@@ -410,7 +413,8 @@ def test_a_commit_past_the_bound_keeps_the_model(
 # --- efforts --------------------------------------------------------------------------------------
 
 
-def test_the_reach_grows_until_the_bound() -> None:
+def test_the_reach_grows_until_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(effort, "MOST_QUESTIONS", 16)
     known, reaches = Effort(), list[int]()
     for _ in range(effort.MOST_QUESTIONS // 2 + 1):
         known = effort.turn([Effort(), known], 1)

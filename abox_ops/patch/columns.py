@@ -24,7 +24,7 @@ from abox_ops.patch.state_columns import PatchInput
 from abox_ops.patch.widening_columns import WidenedState
 from abox_ops.told.columns import RoundSizes, combine, saturate
 from shiq.clause import ClausalTBox
-from shiq.columns.arrays import NONE, Columns, Ints, contained, row_codes, unique
+from shiq.columns.arrays import NONE, Columns, Ints, contained, is_in, row_codes, unique
 
 
 class Patch(WidenedState):
@@ -295,7 +295,7 @@ class Patch(WidenedState):
         open_ = self.relevant(source, role, target)
         seen = self.seen(source, role, target) & ~open_
         code = row_codes(source, target)
-        linked = np.isin(code, code[open_])
+        linked = is_in(code, code[open_])
         also = (seen & ~linked).nonzero()[0]
         seen[also] = self.may_clash(source[also], target[also])
         kept: Bools = open_ | seen

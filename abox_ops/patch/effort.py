@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 #: Questions about the modules of one element, two for each turn, and elements in these modules,
 #: each turn counted again. A module past either is closed.
-MOST_QUESTIONS = 16
+MOST_QUESTIONS = 4
 MOST_ELEMENTS = 20_000
 
 #: The depth from which on an element brings in more (`abox_ops.patch.stride`).

@@ -6,7 +6,7 @@ I grows"): what is assumed is given up, and what residuals kept out comes in.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -49,7 +49,9 @@ class EffortColumns:
         """Gives each of ``elements`` the greater of its own effort and ``effort``."""
         if len(elements):
             self._lengthen(int(elements.max()) + 1)
-            least = np.array([astuple(effort)], np.int64).T
+            least = np.array(
+                [(effort.turns, effort.elements, effort.reach, effort.depth)], np.int64
+            ).T
             self._rows[:, elements] = np.maximum(self._rows[:, elements], least)
 
     def hand_on(self, source: Ints, target: Ints, *, deeper: bool) -> None:
@@ -75,7 +77,10 @@ class EffortColumns:
         self._lengthen(int(elements.max(initial=-1)) + 1)
         self._raise(
             elements,
-            *np.array([astuple(effort) for effort in efforts], np.int64)
+            *np.array(
+                [(effort.turns, effort.elements, effort.reach, effort.depth) for effort in efforts],
+                np.int64,
+            )
             .reshape(-1, len(self._rows))
             .T,
         )
