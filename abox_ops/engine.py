@@ -3,7 +3,7 @@ for a batch.
 
 An engine holds a certified-consistent (T, A) in some form (dictionaries, columns, a Spark table)
 and computes A_add for a batch. It never asks a reasoner. All engines give equal add sets for
-equal inputs; `abox_ops.memory` is the reference.
+equal inputs; `tests.spec.knowledge_base` is the specification.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The engine `local`: the criteria over columns, in memory or from a store; a check fetches what
 its batch touches.
 
-Equal to `abox_ops.memory` on every input; what is done per signature is `abox_ops`, what is done
+Equal to `tests.spec.knowledge_base` on every input; what is done per signature is `abox_ops`, what is done
 per individual is numpy.
 
 >>> from shiq.abox import abox_of

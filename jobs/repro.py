@@ -191,7 +191,7 @@ def replay(
         result = certify(
             path,
             reasoner="own",
-            engine="memory",
+            engine="local",
             criterion="none",
             max_conflicts=0,
             timeout=timeout,

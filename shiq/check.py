@@ -5,7 +5,7 @@ consistent itself?
 >>> from shiq.model import *
 >>> tbox = TBox((DisjointClasses((Class("urn:Cat"), Class("urn:Dog"))),))
 >>> base, batch = [ClassAssertion(Class("urn:Cat"), "urn:tom")], [ClassAssertion(Class("urn:Dog"), "urn:tom")]
->>> result = check_insertions(tbox, abox_of(base), abox_of(batch), engine="memory", reasoner="own")
+>>> result = check_insertions(tbox, abox_of(base), abox_of(batch), reasoner="own")
 >>> result.verdict.value, result.conflicts[0].insertions
 ('inconsistent', ('<urn:tom> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:Dog> .',))
 """

@@ -8,7 +8,6 @@ from itertools import permutations
 import pytest
 
 from abox_ops.conflicts.shrink import shrink
-from abox_ops.counting.reference import Counts
 from abox_ops.elements.normal import definitions, normalise
 from abox_ops.elements.quotient import Partition
 from abox_ops.elements.reference import ElementGraph
@@ -37,6 +36,7 @@ from shiq.model import (
 from shiq.reasoner.protocol import Module
 from shiq.roles import Role, role_box
 from simplify import SimplifiedTBox, simplify
+from tests.spec.counting import Counts
 
 PREFIX = "Prefix(:=<urn:t#>) Prefix(owl:=<http://www.w3.org/2002/07/owl#>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>)"
 

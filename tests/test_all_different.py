@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import tests.spec  # noqa: F401 -- the engine `spec`
 from jobs import store as keeper
 from jobs.store.abox import stored_abox
 from shiq.abox import ABox, Pairs, abox_of
@@ -177,7 +178,7 @@ def test_random_lists_and_their_pairs_are_answered_alike(tmp_path: Path) -> None
         )
         found = set()
         for abox, insertions in ((listed, batch), (paired, same_batch)):
-            for engine in ("memory", "local"):
+            for engine in ("spec", "local"):
                 result = check_insertions(
                     tmp_path / "t.ttl", abox, insertions, engine=engine, reasoner="own"
                 )

@@ -34,7 +34,7 @@ def check(
         write(folder, "t.ttl", PREFIXES + tbox),
         write(folder, "b.ttl", PREFIXES + base),
     )
-    return check_insertions(ontology, abox, insertions, engine="memory", reasoner="own", **options)  # type: ignore[arg-type]
+    return check_insertions(ontology, abox, insertions, engine="local", reasoner="own", **options)  # type: ignore[arg-type]
 
 
 def functional(folder: Path, text: str, name: str = "i.ofn") -> Path:
@@ -184,7 +184,7 @@ def test_a_tbox_in_functional_syntax(tmp_path: Path, text: str) -> None:
         turtle(tmp_path, ':a :p "1" , "2" .'),
         functional(tmp_path, 'AnnotationAssertion(:p :a "1") DataPropertyAssertion(:p :a "2")'),
     ):
-        result = check_insertions(tbox, None, batch, engine="memory", reasoner="own")
+        result = check_insertions(tbox, None, batch, engine="local", reasoner="own")
         assert (result.verdict, told(result)) == (Verdict.INCONSISTENT, [("t.ofn", 4)])
 
 
@@ -195,7 +195,7 @@ def test_two_files_of_a_tbox_may_differ(tmp_path: Path) -> None:
     ]
     for tbox in (files, files[::-1]):
         result = check_insertions(
-            tbox, None, turtle(tmp_path, ':a :p "1" , "2" .'), engine="memory", reasoner="own"
+            tbox, None, turtle(tmp_path, ':a :p "1" , "2" .'), engine="local", reasoner="own"
         )
         assert (result.verdict, len(told(result))) == (Verdict.INCONSISTENT, 1)
 
@@ -214,7 +214,7 @@ def test_an_axiom_on_annotations_that_may_be_meant_of_the_other_stands_in_the_wa
     text = f"Declaration(ObjectProperty(:likes)) Declaration(ObjectProperty(:hates)) Declaration(DataProperty(:age))\n{axiom}"
     tbox = functional(tmp_path, f"{text} DisjointClasses(:Cat :Dog)", "t.ofn")
     batch = turtle(tmp_path, ":a a :Cat .")
-    result = check_insertions(tbox, None, batch, engine="memory", reasoner="own")
+    result = check_insertions(tbox, None, batch, engine="local", reasoner="own")
     assert (result.verdict, told(result, "punning")) == (Verdict.UNDETERMINED, [("t.ofn", 5)])
 
 
@@ -280,6 +280,6 @@ def test_a_property_declared_as_object_and_data_property_is_two(tmp_path: Path) 
     batch = turtle(tmp_path, ":c a :Cat .")
     for result in (
         check(tmp_path, batch, tbox=TBOX + text),
-        check_insertions(both, None, batch, engine="memory", reasoner="own"),
+        check_insertions(both, None, batch, engine="local", reasoner="own"),
     ):
         assert (result.verdict, len(told(result, "two-readings"))) == (Verdict.CONSISTENT, 1)

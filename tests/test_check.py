@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import tests.spec  # noqa: F401 -- the engine `spec`
 from shiq import ABox, Verdict, check_insertions, open_store
 from shiq.abox import abox_of
 from shiq.check import index
@@ -39,7 +40,7 @@ BAD = ObjectPropertyAssertion(CHASES, "urn:t#tom", "urn:t#rex")
 LINE = "<urn:t#tom> <urn:t#chases> <urn:t#rex> ."
 
 
-@pytest.mark.parametrize("engine", ["local", "memory"])
+@pytest.mark.parametrize("engine", ["local", "spec"])
 @pytest.mark.parametrize("criterion", ["clausal", "definition7", "none"])
 def test_our_own_values(criterion: str, engine: str) -> None:
     result = check_insertions(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import tests.spec  # noqa: F401 -- the engine `spec`
 from jobs.checking.calls import certify
 from shiq.datatypes import DataTheory
 from shiq.verdict import Verdict
@@ -51,7 +52,7 @@ def test_engines_count_alike(size: int, tmp_path: Path) -> None:
     file = star(size, tmp_path)
     answers = [
         certify([file], reasoner="own", explain_seconds=0, engine=engine)
-        for engine in ("local", "memory")
+        for engine in ("local", "spec")
     ]
     assert (
         answers[0].verdict

@@ -11,12 +11,8 @@ from typing import Any
 
 import pytest
 
-from abox_ops.counting.reference import _Count
 from abox_ops.elements.quotient import Partition
 from abox_ops.local import LocalKnowledgeBase
-from abox_ops.patch.border import Border
-from abox_ops.patch.outside import OutsideCompletion
-from abox_ops.patch.reference import Patch
 from jobs.evaluation.insertions import random_batch, read_triples
 from shiq.abox import abox_of, individuals_of
 from shiq.check import check_insertions
@@ -24,6 +20,10 @@ from shiq.functional import parse_functional
 from shiq.rdf import read_assertions, read_ontology
 from shiq.roles import Role
 from shiq.verdict import Verdict
+from tests.spec.border import Border
+from tests.spec.counting import _Count
+from tests.spec.outside import OutsideCompletion
+from tests.spec.patch import Patch
 from tests.test_golden import check, expected
 
 #: What these contradict needs the merge classes of untouched elements.
@@ -59,11 +59,11 @@ PLANTED: dict[str, tuple[type, str, Any]] = {
 def test_a_planted_mistake_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (
         expected(name)["verdict"]
-        == check(name, "clausal", "memory", "own").verdict.value
+        == check(name, "clausal", "spec", "own").verdict.value
         == "inconsistent"
     )
     monkeypatch.setattr(*PLANTED[name])
-    assert check(name, "clausal", "memory", "own").verdict.value != "inconsistent"
+    assert check(name, "clausal", "spec", "own").verdict.value != "inconsistent"
 
 
 # --- what comes in during a later round -----------------------------------------------------------
@@ -100,10 +100,10 @@ def test_what_comes_in_far_behind_an_element_is_looked_at(criterion: str, length
             engine=engine,
             reasoner="own",
         )
-        for engine in ("memory", "local")
+        for engine in ("spec", "local")
     }
     assert {result.verdict for result in found.values()} == {Verdict.INCONSISTENT}
-    assert found["memory"].statistics.add_set == found["local"].statistics.add_set
+    assert found["spec"].statistics.add_set == found["local"].statistics.add_set
 
 
 # --- how much is kept -----------------------------------------------------------------------------

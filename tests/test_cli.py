@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from command_line import Called, shiq
 
+from jobs.checking.options import Options
 from jobs.store import place_of
 from shiq.errors import UsageError
 
@@ -70,10 +71,16 @@ def test_the_exit_code_is_that_of_the_process(folder: Path) -> None:
     assert (found.returncode, found.stdout.splitlines()[0], found.stderr) == (1, "INCONSISTENT", "")
 
 
-@pytest.mark.parametrize("engine", ["local", "memory"])
-def test_consistent(folder: Path, engine: str) -> None:
-    found = check(folder, "--insert", "good.nt", "--engine", engine)
+def test_consistent(folder: Path) -> None:
+    found = check(folder, "--insert", "good.nt", "--engine", "local")
     assert (found.returncode, found.stdout.splitlines()[0]) == (0, "CONSISTENT")
+
+
+def test_the_engine_that_went_names_the_one_to_use(folder: Path) -> None:
+    found = check(folder, "--insert", "good.nt", "--engine", "memory")
+    assert (found.returncode, "use local" in found.stderr) == (2, True)
+    with pytest.raises(UsageError, match="use local"):
+        Options(engine="memory")
 
 
 def test_inconsistent_names_the_culprit_in_text_and_json(folder: Path) -> None:

@@ -18,10 +18,8 @@ import abox_ops.patch.columns as patch_columns
 from abox_ops.counting.fine_columns import FineCounts
 from abox_ops.engine import ModelKnowledgeBase, NamedModule
 from abox_ops.local import LocalKnowledgeBase
-from abox_ops.memory import MemoryKnowledgeBase
 from abox_ops.modules.decide import Decider
 from abox_ops.patch.start_columns import uncovered
-from abox_ops.patch.state import PatchState as ReferenceState
 from abox_ops.patch.state_columns import PatchState
 from jobs.evaluation.lubm.generate import generate
 from jobs.evaluation.lubm.tbox import NAMESPACE as UNIV_BENCH
@@ -33,6 +31,8 @@ from shiq.errors import UsageError
 from shiq.reasoner import create
 from shiq.result import Result
 from shiq.verdict import Verdict
+from tests.spec.inside import PatchState as ReferenceState
+from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools import differential
 from tests.tools.random_ontologies.clashes import random_clash_kb
 from tests.tools.random_ontologies.kb import RandomKB
@@ -91,13 +91,13 @@ def looked_at(result: Result) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize("engine", ["memory", "local"])
+@pytest.mark.parametrize("engine", ["spec", "local"])
 def test_a_contradictory_element_has_no_class_outside(engine: str, criterion: str) -> None:
     result = answer(OUTSIDE, engine, criterion)
     assert result.verdict is Verdict.INCONSISTENT and result.complete
     assert result.statistics.pulled_in == 0 and [*result.modules] == [("urn:t#x",)]
     assert [c.insertions for c in result.conflicts] == [
-        answer(OUTSIDE, "memory", "none").conflicts[0].insertions
+        answer(OUTSIDE, "spec", "none").conflicts[0].insertions
     ]
 
 
@@ -117,7 +117,7 @@ def test_it_has_none_on_spark(spark: SparkSession, criterion: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize("engine", ["memory", "local"])
+@pytest.mark.parametrize("engine", ["spec", "local"])
 def test_no_module_is_proved_innocent_beside_one(
     engine: str, criterion: str, decider: Decider
 ) -> None:
@@ -197,7 +197,7 @@ def check_equal(seed: int, decider: Decider) -> bool:
     if not is_usable(kb, decider):
         return False
     bases = (
-        MemoryKnowledgeBase.build(kb.tbox, kb.abox),
+        SpecKnowledgeBase.build(kb.tbox, kb.abox),
         LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox)),
     )
     for base in bases:

@@ -62,7 +62,7 @@ def test_how_it_is_told(file: Path) -> None:
     restriction = "[ a owl:Restriction ; owl:onProperty :q ; owl:maxCardinality true ]"
     file.write_text(f"{PREFIXES} :A a owl:Class ; rdfs:subClassOf {restriction} .")
     result = check_insertions(
-        file, None, None, engine="memory", reasoner="own", allow=["empty-tbox"]
+        file, None, None, engine="local", reasoner="own", allow=["empty-tbox"]
     )
     assert "1 × malformed (4 triples), first: " in result.reason
     (row,) = (x for x in result.to_dict()["evidence"]["leftovers"] if x["kind"] == "malformed")

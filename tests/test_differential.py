@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+import tests.spec  # noqa: F401 -- the engine `spec`
 from shiq.functional import parse_functional
 from shiq.verdict import Verdict
 from tests.tools import differential
@@ -37,7 +38,7 @@ def test_wrong_arguments_are_usage_errors(arguments: tuple[str, ...], complaint:
 
 @pytest.mark.jvm
 def test_a_few_seeds_agree() -> None:
-    result = invoke("--seeds", "0:24", "--engines", "memory")
+    result = invoke("--seeds", "0:24", "--engines", "spec")
     assert result.exit_code == 0, result.output
     assert "24 random knowledge bases" in result.output and "0 disagreements" in result.output
     cases = int(result.output.split(" with a consistent base")[0].split()[-1])
@@ -56,7 +57,7 @@ def test_a_wrong_checker_is_found_out(monkeypatch: pytest.MonkeyPatch, tmp_path:
         "--criteria",
         "clausal",
         "--engines",
-        "memory",
+        "spec",
         "--reasoners",
         "own",
         "--keep",
@@ -68,8 +69,7 @@ def test_a_wrong_checker_is_found_out(monkeypatch: pytest.MonkeyPatch, tmp_path:
     for case in cases:
         about = json.loads((case / "case.json").read_text())
         assert (
-            about["expected"] == "inconsistent"
-            and case.name == f"{about['seed']}-clausal-memory-own"
+            about["expected"] == "inconsistent" and case.name == f"{about['seed']}-clausal-spec-own"
         )
         base = parse_functional((case / "base.ofn").read_text(), "base.ofn", "b")
         batch = parse_functional((case / "insertions.ofn").read_text(), "insertions.ofn", "i")
@@ -86,7 +86,7 @@ def test_an_exception_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(differential, "check_insertions", broken)
     result = invoke(
-        "--seeds", "0:8", "--criteria", "clausal", "--engines", "memory", "--reasoners", "own"
+        "--seeds", "0:8", "--criteria", "clausal", "--engines", "spec", "--reasoners", "own"
     )
     assert (
         result.exit_code == 1

@@ -808,7 +808,7 @@ def test_what_was_not_asked_for_is_not_named(npd: Path) -> None:
 
 
 def test_where_nothing_is_left_to_be_measured(npd: Path) -> None:
-    asked = Settings("npd", data=npd, engines=("memory",), slices=0)
+    asked = Settings("npd", data=npd, engines=("spark",), slices=0)
     with pytest.raises(UsageError, match="no data set is left"):
         evaluate(replace(asked, variants=("nothing",)))
     with pytest.raises(UsageError, match="no batch is left") as caught:
@@ -998,7 +998,7 @@ def test_the_command_writes_both_files(
         "--criteria",
         "clausal",
         "--engines",
-        "memory",
+        "local",
         "--slices",
         "0",
     ]

@@ -17,8 +17,6 @@ from abox_ops.elements.normal import normalise
 from abox_ops.elements.reference import ElementGraph
 from abox_ops.labels.calculus import LabelSpace, clashes
 from abox_ops.labels.data import DataView
-from abox_ops.memory import MemoryKnowledgeBase
-from abox_ops.told.reference import told_labels
 from jobs.gate import gate
 from shiq import check_insertions
 from shiq.abox import abox_of
@@ -39,6 +37,8 @@ from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
 from shiq.result import Result
 from shiq.verdict import Verdict
+from tests.spec.knowledge_base import SpecKnowledgeBase
+from tests.spec.told import told_labels
 from tests.tools.random_ontologies.kb import random_kb
 
 A, B, C, D = (Class(f"urn:x#{name}") for name in "ABCD")
@@ -223,7 +223,7 @@ def test_what_a_clash_rests_on_clashes_by_itself() -> None:
     for seed in range(300):
         kb = random_kb(seed)
         assertions = list(kb.union())
-        tbox = MemoryKnowledgeBase.build(kb.tbox, abox_of(assertions)).simplified.clauses
+        tbox = SpecKnowledgeBase.build(kb.tbox, abox_of(assertions)).simplified.clauses
         space = LabelSpace(tbox)
         derivation = derivation_of(space, assertions)
         individuals = sorted(reference_clash(space, assertions))
@@ -246,7 +246,7 @@ def test_what_a_clash_rests_on_clashes_by_itself() -> None:
 
 def test_reasons_of_the_base_come_before_those_of_a_batch() -> None:
     """What was added first is a reason rather than what says it again."""
-    tbox = MemoryKnowledgeBase.build(
+    tbox = SpecKnowledgeBase.build(
         tbox_of(PROPAGATION), abox_of([*links(3), a(0, A), a(2, A), a(3, B)])
     ).simplified.clauses
     derivation = ToldDerivation(LabelSpace(tbox), DataView(LabelSpace(tbox)))

@@ -488,7 +488,7 @@ def test_results_speak_with_labels(tmp_path: Path) -> None:
     index(str(tbox), str(data), tmp_path / "kg", reasoner="own")
     with open_store(tmp_path / "kg") as session:
         stored = session.check(str(batch), reasoner="own")
-    direct = check_insertions(str(tbox), str(data), str(batch), reasoner="own", engine="memory")
+    direct = check_insertions(str(tbox), str(data), str(batch), reasoner="own", engine="local")
     for result in (stored, direct):
         (one,) = result.groups
         assert one.pattern.manchester == ("wellbore DisjointWith: company",)
@@ -558,7 +558,7 @@ def test_what_is_not_shown_to_be_minimal_is_marked() -> None:
         "i",
         "",
     ).abox
-    result = check_insertions(tbox, None, doubtful, reasoner="own", engine="memory")
+    result = check_insertions(tbox, None, doubtful, reasoner="own", engine="local")
     assert sorted((len(c.insertions), c.is_minimal) for c in result.conflicts) == [
         (2, True),
         (3, False),

@@ -10,6 +10,7 @@ import json
 
 import pytest
 
+import tests.spec  # noqa: F401 -- the engine `spec`
 from shiq import check_insertions
 from shiq.check import ENGINES as ALL_ENGINES
 from shiq.functional import axiom_text
@@ -56,7 +57,7 @@ def test_verdict(name: str, criterion: str, engine: str) -> None:
 @pytest.mark.parametrize("criterion", ["clausal", "definition7"])
 @pytest.mark.parametrize("name", NAMES)
 def test_verdict_by_hermit(name: str, criterion: str) -> None:
-    assert check(name, criterion, "memory", "hermit").verdict.value == expected(name)["verdict"]
+    assert check(name, criterion, "spec", "hermit").verdict.value == expected(name)["verdict"]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -86,7 +87,7 @@ def test_spark_keeps_the_same(subtests: pytest.Subtests) -> None:
         for criterion in ("clausal", "definition7", "none"):
             with subtests.test(name=name, criterion=criterion):
                 mine, theirs = (
-                    check(name, criterion, engine, "own") for engine in ("spark", "memory")
+                    check(name, criterion, engine, "own") for engine in ("spark", "spec")
                 )
                 assert mine.verdict.value == expected(name)["verdict"]
                 assert set(mine.a_add) == set(theirs.a_add)

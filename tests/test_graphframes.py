@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from abox_ops.memory import MemoryKnowledgeBase
 from abox_ops.published.definitions import Definition7
 from jobs.checking.answer import _Kept
 from jobs.checking.options import PUBLISHED
@@ -34,6 +33,7 @@ from shiq.result import Result
 from shiq.verdict import Verdict
 from tests.command_line import shiq
 from tests.conftest import CASES
+from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.random_ontologies.gadgets import renamed
 from tests.tools.random_ontologies.kb import random_kb
 from tests.tools.random_ontologies.side_by_side import (
@@ -257,7 +257,7 @@ def equal_to_memory(parts: Parts) -> GraphFramesAddSet:
     tbox, base, insertions, deletions = parts
     arguments = abox_of(insertions), abox_of(deletions)
     found = GraphFramesKnowledgeBase.build(tbox, abox_of(base)).graph_add_set(*arguments)
-    wanted = MemoryKnowledgeBase.build(tbox, abox_of(base)).add_set(*arguments, "definition7")
+    wanted = SpecKnowledgeBase.build(tbox, abox_of(base)).add_set(*arguments, "definition7")
     same_add_set(found, wanted)
     return found
 
@@ -293,7 +293,7 @@ def same_reduced(found: GraphFramesAddSet, parts: Parts, folder: Path) -> None:
     from pyarrow.parquet import read_table
 
     tbox, base, insertions, deletions = parts
-    wanted = MemoryKnowledgeBase.build(tbox, abox_of(base)).add_set(
+    wanted = SpecKnowledgeBase.build(tbox, abox_of(base)).add_set(
         abox_of(insertions), abox_of(deletions), "definition7"
     )
     for name, add_set in (("found", found), ("wanted", wanted)):
@@ -386,7 +386,7 @@ def test_from_a_store_with_deletions(calls: str, tmp_path: Path) -> None:
         found = GraphFramesKnowledgeBase.from_store(store).graph_add_set(
             abox_of(insertions), abox_of(deletions)
         )
-        wanted = MemoryKnowledgeBase.build(tbox, abox_of(base)).add_set(
+        wanted = SpecKnowledgeBase.build(tbox, abox_of(base)).add_set(
             abox_of(insertions), abox_of(deletions), "definition7"
         )
         same_add_set(found, wanted)
@@ -462,7 +462,7 @@ def test_a_conflict(calls: str) -> None:
     folder = CASES / "ClassesOfTheWhole"
     given = [folder / f"{file}.ofn" for file in ("tbox", "abox", "insertions")]
     found = check_insertions(*given, engine="graphframes", reasoner="own")
-    wanted = check_insertions(*given, engine="memory", criterion="definition7", reasoner="own")
+    wanted = check_insertions(*given, engine="spec", criterion="definition7", reasoner="own")
     assert found.verdict.value == json.loads((folder / "expected.json").read_text())["verdict"]
     assert found.evidence.criterion == "definition7"
     assert f"messages and components: {calls}" in found.evidence.notes

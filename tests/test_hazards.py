@@ -22,6 +22,7 @@ from pathlib import Path
 
 import pytest
 
+import tests.spec  # noqa: F401 -- the engine `spec`
 from jobs.cli import main
 from jobs.store import open_store as opened_store
 from shiq import check_insertions, open_store
@@ -695,7 +696,7 @@ def test_a_deletion_of_nothing_is_told(kg: Path, tmp_path: Path, run: Run) -> No
     gone.write_text(
         BASE.splitlines()[0] + "\n" + BASE.splitlines()[1].replace("rex", "max") + "\n" + CLASH
     )
-    for engine in ("local", "memory"):
+    for engine in ("local", "spec"):
         code, said = run("check", "-s", kg, "-d", gone, "--engine", engine, "-q")
         assert (code, "2 unmatched-deletion" in said) == (0, True), said
         assert (

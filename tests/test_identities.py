@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 from test_gate import PREFIX, a, run, t
 
+import tests.spec  # noqa: F401 -- the engine `spec`
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -71,7 +73,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(
-    ("engine", "criterion"), [("local", "clausal"), ("memory", "clausal"), ("local", "model")]
+    ("engine", "criterion"), [("local", "clausal"), ("spec", "clausal"), ("local", "model")]
 )
 @pytest.mark.parametrize("case", CASES)
 def test_implied_identities_are_told_with_their_reasons(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
+import tests.spec  # noqa: F401 -- the engine `spec`
 from jobs.cli import cli
 from jobs.gate import gate
 from shiq.check import certify, certify_store, check_insertions, index, open_store
@@ -108,7 +109,7 @@ def test_restrictions_that_ask_for_no_value_do_not(tmp_path: Path) -> None:
     assert certified(tmp_path, text).verdict is Verdict.CONSISTENT
 
 
-@pytest.mark.parametrize("engine", ["memory", "local"])
+@pytest.mark.parametrize("engine", ["spec", "local"])
 def test_a_batch_and_deletions(tmp_path: Path, engine: str) -> None:
     tbox = write(tmp_path, "t.ttl", TBOX)
     base = write(tmp_path, "base.ttl", ":a a :Cat ; :id 1 , '01'^^xsd:int . :c a :Cat ; :code 1 .")
@@ -127,7 +128,7 @@ def test_a_batch_and_deletions(tmp_path: Path, engine: str) -> None:
         "a": Verdict.INCONSISTENT,
         "all": Verdict.CONSISTENT,
     }
-    if engine == "memory":
+    if engine == "spec":
         for name, verdict in expected.items():
             result = check_insertions(
                 tbox, base, dog, gone.get(name), engine=engine, reasoner="own"

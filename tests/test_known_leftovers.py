@@ -53,7 +53,7 @@ def check(
 ) -> tuple[Verdict, str, dict[str, object]]:
     path = files[known] if known else None
     result = check_insertions(
-        files["t.ttl"], files["b.nt"], files[batch], engine="memory", reasoner="own", known=path
+        files["t.ttl"], files["b.nt"], files[batch], engine="local", reasoner="own", known=path
     )
     return result.verdict, result.reason, result.to_dict()["evidence"]
 
@@ -105,7 +105,7 @@ def test_a_contradiction_is_never_known(files: dict[str, Path], tmp_path: Path) 
 
 
 def test_fail_on_goes_before_it(files: dict[str, Path]) -> None:
-    options = {"engine": "memory", "reasoner": "own", "known": files["all.toml"]}
+    options = {"engine": "local", "reasoner": "own", "known": files["all.toml"]}
     result = check_insertions(
         files["t.ttl"], files["b.nt"], files["i.nt"], fail_on=["undeclared"], **options
     )  # type: ignore[arg-type]
@@ -289,7 +289,7 @@ def test_what_is_not_told_as_a_whole_is_known_by_no_term(
     )
 
     def verdict() -> Verdict:
-        settings = {"engine": "memory", "reasoner": "own", "known": drafted}
+        settings = {"engine": "local", "reasoner": "own", "known": drafted}
         return check_insertions(files["t.ttl"], files["b.nt"], files["i.nt"], **settings).verdict  # type: ignore[arg-type]
 
     many = [f"<urn:x{i}> oops\n" for i in range(1002)]
@@ -324,7 +324,7 @@ def test_what_is_not_told_as_a_whole_is_known_by_no_term(
             files["t.ttl"],
             files["b.nt"],
             files["i.nt"],
-            engine="memory",
+            engine="local",
             reasoner="own",
             known=known,
         )

@@ -14,7 +14,6 @@ import pytest
 import abox_ops.conflicts.explain
 from abox_ops.engine import AddSet, Inquiry
 from abox_ops.local import LocalKnowledgeBase
-from abox_ops.memory import MemoryKnowledgeBase
 from abox_ops.modules.decide import Decider
 from abox_ops.modules.named import distinct_answers
 from abox_ops.patch.layer import LAID, LaidTable
@@ -40,6 +39,7 @@ from shiq.model import (
 from shiq.reasoner import create
 from shiq.reasoner.protocol import Answer, Module
 from shiq.verdict import Verdict
+from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.random_ontologies.kb import random_kb
 
 
@@ -59,7 +59,7 @@ def verdict_of(contradictory: Sequence[object], answers: Sequence[Answer]) -> Ve
 
 def from_scratch(tbox: TBox, assertions: Sequence[Assertion], decider: Decider) -> Verdict:
     """The verdict on everything at once, by the reference."""
-    found = MemoryKnowledgeBase.build(tbox, assertions).add_set(abox_of([]), abox_of([]), "none")
+    found = SpecKnowledgeBase.build(tbox, assertions).add_set(abox_of([]), abox_of([]), "none")
     return verdict_of(
         found.contradictory, decider.decide(found.tbox, [m.module for m in found.modules])
     )

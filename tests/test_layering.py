@@ -33,7 +33,6 @@ ROOMS = (
     "abox_ops.patch",
     "abox_ops.local_add_set",
     "abox_ops.local",
-    "abox_ops.memory",
     "abox_ops.entailment",
     "jobs.files",
     "jobs.tables",
@@ -195,6 +194,8 @@ def violations(module: str, source: str) -> list[str]:
         named = module == "shiq" and its is not None and ROOMS[its] in FACES
         if its is not None and (room is None or its > room) and not named:
             found.append(f"{module}: imports {target}")
+        if _covers("tests", target):
+            found.append(f"{module}: imports {target}, which is no part of the product")
         for name, places in ONLY_IN.items():
             if _covers(name, target) and not any(_covers(place, module) for place in places):
                 found.append(f"{module}: imports {target}, which only {' and '.join(places)} may")
@@ -254,6 +255,8 @@ def test_imports_point_one_way(package: str) -> None:
         ("jobs.store", "from . import cli"),
         ("abox_ops.index.columns", "from jobs.store.read import Store"),
         ("shiq.columns.arrays", "import jobs.store"),
+        ("abox_ops.local", "from tests.spec.told import saturate"),
+        ("abox_ops.local", "from tests import spec"),
     ],
 )
 def test_violations_are_seen(module: str, source: str) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import tests.spec  # noqa: F401 -- the engine `spec`
 from abox_ops.outside_question import question
 from jobs.checking import session as sessions
 from jobs.checking.inputs import OUTSIDE
@@ -124,7 +125,7 @@ class Life:
 
     def settings(self) -> dict[str, object]:
         criterion = self.rng.choice(("auto", "auto", "model", "clausal", "definition7"))
-        engine = self.rng.choice(("local", "local", "memory"))
+        engine = self.rng.choice(("local", "local", "spec"))
         return {"criterion": criterion, "engine": engine, "timeout": 60.0, "allow": ["undeclared"]}
 
     def run(self) -> None:

@@ -18,7 +18,6 @@ from abox_ops.elements.partition import components, grouping
 from abox_ops.engine import CRITERIA, AddSet
 from abox_ops.index import deletion
 from abox_ops.local import LocalKnowledgeBase
-from abox_ops.memory import MemoryKnowledgeBase
 from abox_ops.told.columns import saturate
 from jobs.store import Store
 from jobs.store.snapshot_delta import counted, told_of
@@ -74,6 +73,7 @@ from shiq.model import (
 from shiq.rdf import read_assertions, read_ontology
 from shiq.reasoner import create
 from shiq.verdict import Verdict
+from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.random_ontologies.kb import random_kb
 
 
@@ -126,7 +126,7 @@ def verdict(add_set: AddSet) -> Verdict:
 
 
 def compare(
-    case: Case, local: LocalKnowledgeBase, memory: MemoryKnowledgeBase, criterion: str
+    case: Case, local: LocalKnowledgeBase, memory: SpecKnowledgeBase, criterion: str
 ) -> bool:
     """Asserts that both engines agree on everything; whether nothing clashed by unit propagation
     alone.
@@ -152,7 +152,7 @@ def check(case: Case, criteria: Sequence[str] = CRITERIA) -> int:
     """Compares the engines by each criterion; how many of the comparisons were exact."""
     local, memory = (
         LocalKnowledgeBase.build(case.tbox, abox_of(case.abox)),
-        MemoryKnowledgeBase.build(case.tbox, case.abox),
+        SpecKnowledgeBase.build(case.tbox, case.abox),
     )
     assert len(local) == len(memory)
     return sum(compare(case, local, memory, criterion) for criterion in criteria)
@@ -584,7 +584,7 @@ def test_equal_from_a_store(tmp_path: Path, seed: int) -> None:
     kb = random_kb(seed)
     case = Case(kb.tbox, kb.abox, kb.insertions, kb.deletions)
     local = LocalKnowledgeBase.from_store(write_store(tmp_path / "kg", kb.tbox, abox_of(kb.abox)))
-    memory = MemoryKnowledgeBase.build(kb.tbox, kb.abox)
+    memory = SpecKnowledgeBase.build(kb.tbox, kb.abox)
     for criterion in CRITERIA:
         compare(case, local, memory, criterion)
 
@@ -595,7 +595,7 @@ def test_equal_from_a_store_by_hand(tmp_path: Path, name: str) -> None:
     local = LocalKnowledgeBase.from_store(
         write_store(tmp_path / "kg", case.tbox, abox_of(case.abox))
     )
-    memory = MemoryKnowledgeBase.build(case.tbox, case.abox)
+    memory = SpecKnowledgeBase.build(case.tbox, case.abox)
     for criterion in CRITERIA:
         compare(case, local, memory, criterion)
 

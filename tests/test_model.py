@@ -11,14 +11,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from abox_ops.counting.reference import _Count
 from abox_ops.elements.quotient import Partition
 from abox_ops.labels.calculus import Label, join
-from abox_ops.memory import MemoryKnowledgeBase
 from abox_ops.modules.components import KeptAssertions
-from abox_ops.patch.border import Border
-from abox_ops.patch.outside import OutsideCompletion
-from abox_ops.patch.reference import Patch
 from shiq import check_insertions
 from shiq.abox import abox_of
 from shiq.errors import UsageError
@@ -27,6 +22,11 @@ from shiq.model import Assertion, TBox
 from shiq.reasoner.hermit import HermitReasoner
 from shiq.result import Result
 from shiq.roles import Role
+from tests.spec.border import Border
+from tests.spec.counting import _Count
+from tests.spec.knowledge_base import SpecKnowledgeBase
+from tests.spec.outside import OutsideCompletion
+from tests.spec.patch import Patch
 from tests.test_golden import NAMES, check, expected
 from tests.tools import differential
 from tests.tools.differential import Combination, Oracle, Settings, compare
@@ -181,7 +181,7 @@ def answer(case: Case) -> Result:
         abox_of(case.base()),
         abox_of(case.batch()),
         criterion="model",
-        engine="memory",
+        engine="spec",
         reasoner="own",
         allow=["undeclared"],
     )
@@ -196,10 +196,10 @@ def test_case(case: Case) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_golden_case(name: str) -> None:
-    result = check(name, "model", "memory", "own")
+    result = check(name, "model", "spec", "own")
     assert result.verdict.value == expected(name)["verdict"], result.reason
     if result.verdict.value == "inconsistent":
-        assert result.conflicts == check(name, "clausal", "memory", "own").conflicts
+        assert result.conflicts == check(name, "clausal", "spec", "own").conflicts
 
 
 @pytest.mark.jvm
@@ -255,7 +255,7 @@ def test_random_ontologies_agree_with_hermit() -> None:
         "--criteria",
         "model",
         "--engines",
-        "memory",
+        "spec",
         "--reasoners",
         "own,hermit",
     ]
@@ -321,7 +321,7 @@ def oracle() -> Iterator[Oracle]:
 def test_a_planted_mistake_is_found(
     name: str, monkeypatch: pytest.MonkeyPatch, oracle: Oracle
 ) -> None:
-    settings = Settings((Combination("model", "memory", "own"),))
+    settings = Settings((Combination("model", "spec", "own"),))
     seed, owner, attribute, mistaken = FUZZED[name]
     assert not compare(seed, oracle, settings).disagreements
     monkeypatch.setattr(owner, attribute, mistaken)
@@ -333,6 +333,6 @@ def test_a_planted_mistake_is_found(
 
 def test_an_add_set_alone_is_refused() -> None:
     case = CASES[0]
-    base = MemoryKnowledgeBase.build(case.axioms(), case.base())
+    base = SpecKnowledgeBase.build(case.axioms(), case.base())
     with pytest.raises(UsageError, match="unknown criterion"):
         base.add_set(abox_of(case.batch()), abox_of([]), "model")

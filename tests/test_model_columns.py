@@ -21,7 +21,6 @@ from abox_ops.counting.remembered import CountedLabels, ElementAnswers
 from abox_ops.elements.columns import Graph, longer
 from abox_ops.engine import Inquiry, ModelKnowledgeBase
 from abox_ops.local import LocalKnowledgeBase
-from abox_ops.memory import MemoryKnowledgeBase
 from abox_ops.modules.decide import Decider
 from abox_ops.patch.columns import Patch
 from abox_ops.patch.frontier import Frontier
@@ -51,6 +50,7 @@ from shiq.model import (
 from shiq.reasoner import create
 from shiq.reasoner.protocol import Answer, Module
 from shiq.verdict import Verdict
+from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.random_ontologies.kb import random_kb
 
 
@@ -89,7 +89,7 @@ def check_equal(
     tbox: TBox, base: Sequence[Assertion], batch: Sequence[Assertion], decider: Decider
 ) -> None:
     memory, local = (
-        MemoryKnowledgeBase.build(tbox, base),
+        SpecKnowledgeBase.build(tbox, base),
         LocalKnowledgeBase.build(tbox, abox_of(base)),
     )
     assert facts(local, abox_of(batch), decider) == facts(memory, abox_of(batch), decider)
@@ -328,7 +328,7 @@ def test_a_store_keeps_the_completion_and_auto_uses_it(tmp_path: Path, decider: 
 
 
 def scratch(tbox: TBox, assertions: Sequence[Assertion], decider: Decider) -> Verdict:
-    found = MemoryKnowledgeBase.build(tbox, []).add_set(abox_of(assertions), abox_of([]), "none")
+    found = SpecKnowledgeBase.build(tbox, []).add_set(abox_of(assertions), abox_of([]), "none")
     verdicts = {
         answer.verdict for answer in decider.decide(found.tbox, [m.module for m in found.modules])
     }
@@ -376,7 +376,7 @@ def is_refuted(path: Path, decider: Decider) -> bool:
         index, completion = base.index, stored_completion(base.index, store)
         if completion is None:
             return False
-        same_clauses = MemoryKnowledgeBase(
+        same_clauses = SpecKnowledgeBase(
             store.tbox, frozenset(), index.extra, index.simplified, base.roles
         )
         found = same_clauses.add_set(abox_of(store.export()), abox_of([]), "none")

@@ -15,7 +15,6 @@ from test_model_columns import _SETTINGS, check, facts, scratch
 
 from abox_ops.index.columns import Index
 from abox_ops.local import LocalKnowledgeBase
-from abox_ops.memory import MemoryKnowledgeBase
 from abox_ops.modules.decide import Decider
 from abox_ops.patch.outside_columns import OutsideCompletion
 from shiq.abox import ABox, abox_of
@@ -25,6 +24,7 @@ from shiq.errors import UsageError
 from shiq.functional import parse_functional
 from shiq.reasoner import create
 from shiq.verdict import Verdict
+from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.random_ontologies.kb import random_kb
 
 
@@ -52,7 +52,7 @@ def check_equal_less(seed: int, decider: Decider) -> bool:
     except UsageError:  # outside SHIQ(D), by a complex assertion
         return False
     bases = (
-        MemoryKnowledgeBase.build(kb.tbox, kb.abox),
+        SpecKnowledgeBase.build(kb.tbox, kb.abox),
         LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox)),
     )
     for base in bases:

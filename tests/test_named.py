@@ -9,12 +9,12 @@ import pytest
 
 from abox_ops.engine import CRITERIA, NamedModule
 from abox_ops.local import LocalKnowledgeBase
-from abox_ops.memory import MemoryKnowledgeBase
 from abox_ops.modules.named import NamedModules, asked, positions, tally
 from shiq.abox import abox_of
 from shiq.functional import parse_functional
 from shiq.reasoner.protocol import Answer, Module
 from shiq.verdict import Verdict
+from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.random_ontologies.kb import random_kb
 
 TBOX = """Prefix(:=<urn:k:>) Ontology(
@@ -47,7 +47,7 @@ def test_elements_that_are_apart_are_counted_by_their_kind(criterion: str) -> No
         .modules
     )
     theirs = (
-        MemoryKnowledgeBase.build(tbox.tbox, []).add_set(batch.abox, abox_of([]), criterion).modules
+        SpecKnowledgeBase.build(tbox.tbox, []).add_set(batch.abox, abox_of([]), criterion).modules
     )
     check_counts(mine)
     check_counts(theirs)

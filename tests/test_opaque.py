@@ -68,7 +68,7 @@ def check(tmp_path: Path, *lines: str, **settings: object) -> Result:
 def test_what_a_unit_decides_and_what_it_leaves_open(
     tmp_path: Path, line: str, expected: Verdict
 ) -> None:
-    for result in (check(tmp_path, line), check(tmp_path, line, engine="memory", criterion="none")):
+    for result in (check(tmp_path, line), check(tmp_path, line, engine="local", criterion="none")):
         assert result.verdict is expected, result.reason
         assert not result.evidence.sent, "no reasoner is asked that cannot know more"
         assert "unknown-datatype" in {leftover.kind for leftover in result.evidence.leftovers}, (
@@ -102,7 +102,7 @@ def test_allowed_units_are_told_apart_by_lexical_form(
     allow = ["unknown-datatype"]
     for result in (
         check(tmp_path, line, allow=allow),
-        check(tmp_path, line, allow=allow, engine="memory", criterion="none"),
+        check(tmp_path, line, allow=allow, engine="local", criterion="none"),
     ):
         assert (result.verdict, result.reason) == (expected, "")
         assert all(conflict.is_minimal for conflict in result.conflicts)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import tests.spec  # noqa: F401 -- the engine `spec`
 from abox_ops.outside_question import question
 from shiq import check_insertions
 from shiq.functional.reader import parse_functional
@@ -46,7 +47,7 @@ def test_no_verdict_differs_in_reach_or_out_of_reach(
             (tmp_path / f"{name}.ofn").write_text(text)
         truth = hermit.consistent(axioms, [*base, *batch])
         settings = {
-            "engine": "memory",
+            "engine": "spec",
             "allow": ["undeclared", "empty-tbox"],
             "explain_seconds": 0,
             "timeout": 60.0,

@@ -49,7 +49,7 @@ def test_none_is_wrong(data_path: Path, subtests: pytest.Subtests) -> None:
                 reasoner="own",
                 timeout=LIMIT,
                 max_conflicts=0,
-                engine="memory",
+                engine="local",
             )
             if result.verdict is Verdict.UNDETERMINED:
                 undetermined += [case["id"]] if case["owl2dl"] == "true" else []
@@ -65,7 +65,7 @@ def test_definitions_are_unfolded(data_path: Path, case: str) -> None:
         data_path / "owl2tests" / "cases" / f"{case}.premise.rdf",
         reasoner="own",
         max_conflicts=0,
-        engine="memory",
+        engine="local",
     )
     assert result.verdict is Verdict.CONSISTENT
 
@@ -82,7 +82,7 @@ def test_outside_the_construct_is_named_where_nobody_is_asked(
                 "reasoner": "own",
                 "timeout": LIMIT,
                 "max_conflicts": 0,
-                "engine": "memory",
+                "engine": "local",
                 "outside": "undetermined",
             }
             result = certify(data_path / "owl2tests" / case["premise"], **settings)
@@ -106,7 +106,7 @@ def test_of_all_owl_2_dl_nearly_all_are_decided_and_none_wrong(data_path: Path) 
             data_path / "owl2tests" / case["premise"],
             timeout=2 * LIMIT,
             max_conflicts=0,
-            engine="memory",
+            engine="local",
         )
         if result.verdict is Verdict.UNDETERMINED:
             undetermined.add(case["id"])
@@ -125,7 +125,7 @@ def test_auto_leaves_few_open(data_path: Path) -> None:
             data_path / "owl2tests" / case["premise"],
             timeout=20.0,
             max_conflicts=0,
-            engine="memory",
+            engine="local",
         )
         if result.verdict is Verdict.UNDETERMINED:
             undetermined.add(case["id"])

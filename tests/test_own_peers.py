@@ -49,7 +49,7 @@ def verdict_of(name: str, reasoner: str) -> Verdict:
             parse_functional(added.read_text(), added.name, "added").abox if added.exists() else ()
         )
     return check_insertions(
-        base.tbox, None, abox_of(assertions), criterion="none", engine="memory", reasoner=reasoner
+        base.tbox, None, abox_of(assertions), criterion="none", engine="local", reasoner=reasoner
     ).verdict
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import tests.spec  # noqa: F401 -- the engine `spec`
 from jobs import reduced
 from shiq import model as owl
 from shiq.abox import abox_of
@@ -32,7 +33,7 @@ r, f = owl.ObjectProperty("urn:t#r"), owl.DataProperty("urn:t#f")
 APART = owl.DisjointClasses((A, B))
 
 
-def of_case(name: str, engine: str = "memory") -> Result:
+def of_case(name: str, engine: str = "spec") -> Result:
     folder = CASES / name
     files = [folder / f"{part}.ofn" for part in ("tbox", "abox", "insertions", "deletions")]
     given = [file if file.exists() else None for file in files]
@@ -70,7 +71,7 @@ def wrong_verdicts(
 
 def result_of(tbox: list[Any], base: list[Any], batch: list[Any], **settings: Any) -> Result:
     given = {
-        "engine": "memory",
+        "engine": "spec",
         "criterion": "definition7",
         "reasoner": "own",
         "max_conflicts": 0,
@@ -84,7 +85,7 @@ def test_golden_cases_read_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", ["memory", "local"])
+@pytest.mark.parametrize("engine", ["spec", "local"])
 def test_all_cases_and_random_batches_read_again(engine: str, tmp_path: Path) -> None:
     cases = ((name, of_case(name, engine)) for name in NAMES)
     assert not wrong_verdicts(cases, tmp_path)

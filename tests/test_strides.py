@@ -12,7 +12,6 @@ import pytest
 
 from abox_ops.engine import Inquiry, ModelKnowledgeBase
 from abox_ops.local import LocalKnowledgeBase
-from abox_ops.memory import MemoryKnowledgeBase
 from abox_ops.modules.decide import Decider
 from abox_ops.patch import effort, stride, stride_columns, widening_columns
 from abox_ops.patch.columns import Patch
@@ -21,6 +20,7 @@ from shiq.abox import abox_of
 from shiq.functional import parse_functional
 from shiq.model import Assertion
 from shiq.reasoner import create
+from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.random_ontologies.recurring import random_world
 
 #: Two chains of a functional role; what is inserted may make their heads one.
@@ -97,7 +97,7 @@ def disagreements(seeds: Sequence[int], decider: Decider) -> Iterator[int]:
     for seed in seeds:
         world = random_world(seed, 10)
         local = LocalKnowledgeBase.build(world.tbox, abox_of(world.base))
-        memory = MemoryKnowledgeBase.build(world.tbox, list(world.base))
+        memory = SpecKnowledgeBase.build(world.tbox, list(world.base))
         for criterion in ("model", "clausal"):
             mine, theirs = (
                 facts(kb, (*world.batch, world.line), criterion, decider) for kb in (local, memory)

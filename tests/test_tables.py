@@ -16,6 +16,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 from deltalake import write_deltalake
 
+import tests.spec  # noqa: F401 -- the engine `spec`
 from shiq import check_insertions, open_store
 from shiq.check import index
 from shiq.errors import InputError, UsageError
@@ -98,7 +99,7 @@ def test_broken_rows_are_told_by_number_and_key_and_the_others_are_read(tmp_path
         assert [(p.line, p.graph, p.key) for p in places] == [(1, "<urn:g1>", "k0"), (2, "", "k1")]
 
 
-@pytest.mark.parametrize("engine", ["local", "memory"])
+@pytest.mark.parametrize("engine", ["local", "spec"])
 def test_keys_and_graphs_come_back_in_the_conflicts(tmp_path: Path, engine: str) -> None:
     for source in sources(tmp_path).values():
         result = check_insertions(TBOX, BASE, source, engine=engine, reasoner="own")

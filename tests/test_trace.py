@@ -10,7 +10,6 @@ import pytest
 from clausal_random import PROFILES, random_case
 
 from abox_ops.conflicts.core import core
-from abox_ops.memory import MemoryKnowledgeBase
 from shiq.abox import abox_of
 from shiq.reasoner.hypertableau.search import decide
 from shiq.reasoner.hypertableau.state import State
@@ -19,6 +18,7 @@ from shiq.reasoner.hypertableau.trace import LISTS, core_of
 from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Module
 from shiq.verdict import Verdict
+from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.random_ontologies.kb import random_kb
 
 SEEDS = range(250)
@@ -87,12 +87,12 @@ def test_a_core_of_assertions_is_inconsistent_by_itself() -> None:
     for seed in range(150):
         kb = random_kb(seed)
         assertions = sorted({*kb.abox, *kb.insertions}, key=repr)
-        base = MemoryKnowledgeBase.build(kb.tbox, assertions)
+        base = SpecKnowledgeBase.build(kb.tbox, assertions)
         tbox = base.simplified.clauses
         part = core(tbox, assertions, lambda module: own.core(tbox, module))  # noqa: B023
         if part is not None:
             assert set(part) <= set(assertions)
-            add_set = MemoryKnowledgeBase.build(kb.tbox, part).add_set(
+            add_set = SpecKnowledgeBase.build(kb.tbox, part).add_set(
                 abox_of([]), abox_of([]), "none"
             )
             answers = own.decide(add_set.tbox, [m.module for m in add_set.modules])

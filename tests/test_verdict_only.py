@@ -14,7 +14,6 @@ import pytest
 from abox_ops.engine import Inquiry, ModelKnowledgeBase
 from abox_ops.labels.numbered import Bools
 from abox_ops.local import LocalKnowledgeBase
-from abox_ops.memory import MemoryKnowledgeBase
 from abox_ops.modules.decide import Decider
 from abox_ops.patch.columns import Patch
 from jobs.reports.schema import problems
@@ -25,6 +24,7 @@ from shiq.errors import UsageError
 from shiq.reasoner import create
 from shiq.reasoner.protocol import Answer, Module
 from shiq.verdict import Verdict
+from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.random_ontologies.kb import RandomKB, random_kb
 
 SEEDS = range(100)
@@ -66,7 +66,7 @@ def check(seed: int, decider: Decider) -> str:
     """
     kb = random_kb(seed)
     local = LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox))
-    memory = MemoryKnowledgeBase.build(kb.tbox, kb.abox)
+    memory = SpecKnowledgeBase.build(kb.tbox, kb.abox)
     stopped = found(local, kb, decider, verdict_only=True)
     whole = found(local, kb, decider, verdict_only=False)
     assert stopped == found(memory, kb, decider, verdict_only=True), seed
@@ -116,7 +116,7 @@ A = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 
 
 @pytest.mark.parametrize("criterion", ["model", "clausal", "definition7", "none"])
-@pytest.mark.parametrize("engine", ["local", "memory"])
+@pytest.mark.parametrize("engine", ["local", "spec"])
 def test_what_is_said_of_it(criterion: str, engine: str, tmp_path: Path) -> None:
     (tmp_path / "t.ttl").write_text(TBOX)
     (tmp_path / "a.nt").write_text(f"<urn:t#tom> {A} <urn:t#Cat> .\n")

@@ -17,6 +17,7 @@ import pathways
 import pytest
 from command_line import shiq
 
+import tests.spec  # noqa: F401 -- the engine `spec`
 from abox_ops.conflicts.justify import Justifier
 from abox_ops.local_add_set import LocalAddSet
 from jobs.reports.schema import problems
@@ -53,7 +54,7 @@ def both(count: int) -> list[Assertion]:
     return [ClassAssertion(c, f"urn:t#i{i}") for i in range(count) for c in (CAT, DOG)]
 
 
-@pytest.mark.parametrize("engine", ["local", "memory"])
+@pytest.mark.parametrize("engine", ["local", "spec"])
 @pytest.mark.parametrize("criterion", ["auto", "model", "clausal", "none"])
 def test_the_verdict_is_told_before_the_conflicts(engine: str, criterion: str) -> None:
     heard: list[Result] = []

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tests.spec  # noqa: F401 -- the engine `spec`
 from abox_ops.engine import Inquiry
 from abox_ops.local import LocalKnowledgeBase
 from abox_ops.local_add_set import LocalAddSet
@@ -137,7 +138,7 @@ def test_text_and_json(tmp_path: Path) -> None:
 
 
 def test_only_where_it_is_known(tmp_path: Path) -> None:
-    for settings in ({"engine": "memory"}, {"criterion": "definition7"}):
+    for settings in ({"engine": "spec"}, {"criterion": "definition7"}):
         with pytest.raises(UsageError, match="engines local and spark"):
             check_insertions(tmp_path, None, tmp_path, why_pulled=True, **settings)  # type: ignore[arg-type]
 

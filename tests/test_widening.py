@@ -16,7 +16,6 @@ from test_model_columns import is_refuted, scratch
 
 from abox_ops.engine import Inquiry, ModelKnowledgeBase
 from abox_ops.local import LocalKnowledgeBase
-from abox_ops.memory import MemoryKnowledgeBase
 from abox_ops.modules.decide import Decider
 from abox_ops.patch import effort, widening_columns
 from abox_ops.patch.effort import CLOSED, Effort
@@ -36,6 +35,7 @@ from shiq.model import (
 from shiq.reasoner import create, own
 from shiq.reasoner.protocol import Answer, Module
 from shiq.verdict import Verdict
+from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.random_ontologies.kb import random_kb
 
 PREFIX = "Prefix(:=<urn:t#>)"
@@ -118,7 +118,7 @@ def both(
 ) -> dict[str, Any]:
     """The same of both engines; they are equal."""
     local = facts(LocalKnowledgeBase.build(tbox, abox_of(base)), batch, decider)
-    assert local == facts(MemoryKnowledgeBase.build(tbox, base), batch, decider)
+    assert local == facts(SpecKnowledgeBase.build(tbox, base), batch, decider)
     return local
 
 
@@ -375,7 +375,7 @@ def test_the_smallest_bare_module_left_open_is_asked_in_full(decider: Decider) -
         return [Answer(Verdict.UNDETERMINED, "small")] * len(modules)
 
     for batch, verdicts in (([A, Z], {Verdict.INCONSISTENT}), ([A], {Verdict.UNDETERMINED})):
-        for make in (LocalKnowledgeBase.build, MemoryKnowledgeBase.build):
+        for make in (LocalKnowledgeBase.build, SpecKnowledgeBase.build):
             base: ModelKnowledgeBase = make(tbox, abox_of(links("chain", 9)))  # type: ignore[operator]
             base.patched(abox_of([]), abox_of([]), Inquiry(decider.decide))
             asked.clear()

@@ -11,7 +11,7 @@ from abox_ops.elements.normal import normalise
 from abox_ops.elements.reference import ElementGraph
 from abox_ops.engine import NamedModule
 from abox_ops.modules.components import modules
-from abox_ops.published.reference import everything
+from abox_ops.modules.from_scratch import closure_of_all
 from shiq import model as owl
 from shiq.abox import individuals_of
 from shiq.bits import bits
@@ -38,7 +38,7 @@ def core(
     for plain, _ in plains:
         graph.add(plain)
     find = graph.elements.find
-    closure = everything(tbox, DataTheory(tbox.definitions, tbox.roles), graph)
+    closure = closure_of_all(tbox, DataTheory(tbox.definitions, tbox.roles), graph)
     if closure.contradictory:
         element = min(closure.contradictory)
         return [a for a in assertions if all(find(i) == element for i in individuals_of(a))]

@@ -22,7 +22,7 @@ from abox_ops.labels.calculus import LabelSpace
 from abox_ops.labels.data import DataView
 from abox_ops.modules.components import modules
 from abox_ops.modules.decide import Decider, KnownReasons
-from abox_ops.published.reference import everything
+from abox_ops.modules.from_scratch import closure_of_all
 from shiq import model as owl
 from shiq.abox import ABox, abox_of
 from shiq.clause import ClausalTBox
@@ -217,7 +217,7 @@ class Justifier:
         for assertion in assertions:
             for plain in normalise(assertion, tbox.roles).assertions:
                 graph.add(plain)
-        closure = everything(tbox, DataTheory(tbox.definitions, tbox.roles), graph)
+        closure = closure_of_all(tbox, DataTheory(tbox.definitions, tbox.roles), graph)
         return bool(closure.contradictory), [m.module for m in modules(closure.kept)]
 
     def _refutes(self, tbox: ClausalTBox, assertions: list[owl.Assertion]) -> bool:

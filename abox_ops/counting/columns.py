@@ -1,4 +1,4 @@
-"""E, G and merge classes in columns: `abox_ops.counting.reference` (THEORY, "Irrelevant role
+"""E, G and merge classes in columns: `tests.spec.counting` (THEORY, "Irrelevant role
 assertions").
 
 The merge classes of A are part of its index. For a batch they are recomputed where a centre's

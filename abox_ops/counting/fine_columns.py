@@ -1,4 +1,4 @@
-"""The finer G of the criterion `model` in columns: `abox_ops.counting.reference` with ``fine``
+"""The finer G of the criterion `model` in columns: `tests.spec.counting` with ``fine``
 (THEORY, "Border rules").
 
 Merge classes exist twice: those of I, made here from the labels that a patch gives its elements,

@@ -1,4 +1,4 @@
-"""E and G over groups of elements, in columns: `abox_ops.counting.reference` with ``fine``
+"""E and G over groups of elements, in columns: `tests.spec.counting` with ``fine``
 (THEORY, "Border rules").
 """
 

@@ -19,7 +19,7 @@ _NO_ROWS = np.zeros(0, np.bool_)
 
 class CountingView:
     """Labels as rows of bits, of the atoms that counting depends on: what
-    `abox_ops.counting.reference` asks of one label, asked of all, and remembered: there is one
+    `tests.spec.counting` asks of one label, asked of all, and remembered: there is one
     for a calculus.
     """
 
@@ -98,7 +98,7 @@ class CountingView:
         )
 
     def needs(self, need: AtLeast) -> Bools:
-        """Whether `abox_ops.counting.reference.Needs.needed` has ``need``, by row."""
+        """Whether `tests.spec.counting.Needs.needed` has ``need``, by row."""
 
         def needed(rows: slice) -> Bools:
             found = self.told(sum(1 << i for i in self._atoms[need]))[rows].copy()

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from abox_ops.memory import MemoryKnowledgeBase
+from abox_ops.modules.from_scratch import ScratchQuestion
 from abox_ops.outside_question import question
 from shiq import model as owl
-from shiq.abox import ABox, abox_of
 from shiq.clause import ClausalTBox
 from shiq.errors import ReasonerError, UsageError
 from shiq.reasoner import create
@@ -179,11 +178,10 @@ def consistent(
     """Whether (``tbox``, ``assertions``), both in SHIQ(D), is consistent: by all of it, in as
     many modules as it falls into.
     """
-    base = MemoryKnowledgeBase.build(tbox, ())
-    whole = base.add_set(abox_of(assertions), ABox(), "none")
-    if whole.contradictory:
+    asked = ScratchQuestion.build(tbox, assertions)
+    if asked.contradictory:
         return _INCONSISTENT
-    answers = reasoners.decide(whole.tbox, [named.module for named in whole.modules], deadline)
+    answers = reasoners.decide(asked.tbox, [named.module for named in asked.modules], deadline)
     if any(answer.verdict is Verdict.INCONSISTENT for answer in answers):
         return _INCONSISTENT
     return next(

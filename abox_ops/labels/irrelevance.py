@@ -3,7 +3,7 @@
 
 A role assertion is tested at both ends and at every position of every clause that it matches.
 What literals do not discharge is *open*: an open u-type clause makes the assertion relevant, an
-open m-type clause leaves it to counting (`abox_ops.counting.reference`).
+open m-type clause leaves it to counting (`tests.spec.counting`).
 """
 
 from __future__ import annotations

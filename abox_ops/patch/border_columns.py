@@ -1,4 +1,4 @@
-"""The border rules in columns (`abox_ops.patch.border`, THEORY, "Border rules"): when a check
+"""The border rules in columns (`tests.spec.border`, THEORY, "Border rules"): when a check
 may leave out a role assertion that leaves I.
 """
 

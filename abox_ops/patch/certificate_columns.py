@@ -1,4 +1,4 @@
-"""N of a consistent (T, A) in columns, read off a certificate: `abox_ops.patch.certificate`
+"""N of a consistent (T, A) in columns, read off a certificate: `tests.spec.certificate`
 (THEORY, "Outside completion").
 """
 

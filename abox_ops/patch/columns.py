@@ -1,5 +1,5 @@
-"""A_add under the criteria `model` and `clausal`, in columns: `abox_ops.patch.reference` and
-`abox_ops.patch.border` (THEORY, "The add set", "Inside" and "Border rules").
+"""A_add under the criteria `model` and `clausal`, in columns: `tests.spec.patch` and
+`tests.spec.border` (THEORY, "The add set", "Inside" and "Border rules").
 
 The steps are those of the reference; each runs over all elements or role assertions at once, and
 asks `abox_ops` once per distinct combination of labels.
@@ -80,7 +80,7 @@ class Patch(WidenedState):
     # --- I ----------------------------------------------------------------------------------------
 
     def close(self, *, to_clash: bool = False, certain: Certain = unheard) -> bool:
-        """See `abox_ops.patch.reference.Patch.close`. Stops because I and the plain elements
+        """See `tests.spec.patch.Patch.close`. Stops because I and the plain elements
         grow, and elements merge, in finite sets.
         """
         self._asked = self._rows = None
@@ -119,7 +119,7 @@ class Patch(WidenedState):
             self.plain[target[self.effort.reaches(target)]] = True
 
     def _settle(self, to_clash: bool, certain: Certain) -> bool:
-        """See `abox_ops.patch.reference.Patch._settle`."""
+        """See `tests.spec.patch.Patch._settle`."""
         pace = RoundSizes()
         while True:
             self._saturate()

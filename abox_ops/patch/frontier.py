@@ -1,6 +1,6 @@
 """What a round of a patch has to look at again, in columns: elements that changed since they
 were last read, and those whose answers rest on them. The others are as they were found;
-`abox_ops.patch.reference` walks all of I in every round.
+`tests.spec.patch` walks all of I in every round.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""N in columns: `abox_ops.patch.outside` (THEORY, "Outside completion"), by the numbers of a base.
+"""N in columns: `tests.spec.outside` (THEORY, "Outside completion"), by the numbers of a base.
 
 An element's certified label is its told label completed, which depends on that label alone; only
 the elements for which it is another one are listed.

@@ -1,7 +1,7 @@
 """I of a patch, and the labels that hold at its elements and outside, in columns (THEORY,
 "Inside: assumed and plain elements").
 
-The labels are those of `abox_ops.patch.reference`, worked out once per distinct combination.
+The labels are those of `tests.spec.patch`, worked out once per distinct combination.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Named = Callable[[AddSetColumns], Sequence[NamedModule]]
 class PatchInput:
     """What a patch is made of: (T, A) as ``index`` and N as ``outside`` have it, A ∪ A⁺ as
     ``graph`` has it. ``name``: gives the modules of what is kept; ``absent``: names that T has
-    not without the batch; ``all_plain``: see `abox_ops.patch.state`.
+    not without the batch; ``all_plain``: see `tests.spec.inside`.
     """
 
     index: Index

@@ -1,4 +1,4 @@
-"""A_add as published, in columns: `abox_ops.published.reference` (THEORY, "The procedure"),
+"""A_add as published, in columns: `tests.spec.published` (THEORY, "The procedure"),
 frontier by frontier; and the criterion `none`.
 """
 
@@ -81,7 +81,7 @@ class PublishedProcedure:
         self._remedies: dict[tuple[int, str, bool], None] = {}
 
     def run(self) -> AddSetColumns:
-        """See `abox_ops.published.reference`. Stops because elements enter once."""
+        """See `tests.spec.published`. Stops because elements enter once."""
         graph = self.graph
         graph.expand(graph.locate_nodes(self.touched.nodes))
         entered = np.zeros(len(graph), np.bool_)
@@ -170,7 +170,7 @@ class PublishedProcedure:
 def everything(
     index: Index, calculus: Calculus, graph: Graph, touched: TouchedNodes
 ) -> AddSetColumns:
-    """All of A ∪ A⁺, with asserted labels: `abox_ops.published.reference.everything`."""
+    """All of A ∪ A⁺, with asserted labels: `tests.spec.published.everything`."""
     graph.locate(unique(graph.keys_of(graph.whole.nodes())))
     graph.expand(graph.reps())
     seen = graph.reps()

@@ -1,5 +1,5 @@
 """The told literals of many elements at once, in columns: the fixpoint of
-`abox_ops.told.reference` (THEORY, "Told literals" and "Beyond SHIQ(D), at no loss").
+`tests.spec.told` (THEORY, "Told literals" and "Beyond SHIQ(D), at no loss").
 
 Each round sends along all role assertions of the elements that changed, once per distinct (role,
 label, label). Where round after round changes few, a work list goes on

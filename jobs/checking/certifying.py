@@ -267,8 +267,8 @@ def _something_at_all(question: BaseQuestion) -> Result:
     """Where there is no individual: whether there can be one, since no domain is empty."""
     something = abox_of([ClassAssertion(Class("urn:shiq:Something"), "urn:shiq:something")])
     options = question.options
-    base = question.opened(engine_named("memory").build(question.ontology.tbox, ABox()))
-    plain = replace(options, criterion="none", engine="memory")
+    base = question.opened(engine_named("local").build(question.ontology.tbox, ABox()))
+    plain = replace(options, criterion="none", engine="local")
     result = decided(
         base,
         InputBatch(something, ABox(), (), question.ledger),

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from abox_ops.engine import MODEL, AddSet, Inquiry, ModelKnowledgeBase, Settling, unheard
 from abox_ops.modules.decide import Decider
+from abox_ops.modules.from_scratch import ScratchQuestion
 from abox_ops.modules.named import (
     NamedModules,
     asked,
@@ -30,7 +31,7 @@ from jobs.checking.base import (
     OpenBase,
 )
 from jobs.checking.inputs import is_outside, read_batch, refuse_nothing, sources_of
-from jobs.checking.options import EXPLAIN_SECONDS, Clock, Options, engine_named, resolved
+from jobs.checking.options import EXPLAIN_SECONDS, Clock, Options, resolved
 from shiq.abox import ABox, abox_of
 from shiq.clause import ClausalTBox
 from shiq.deadline import is_past, seconds_left
@@ -278,15 +279,11 @@ def _refutes(
     can exist.
     """
     something = ClassAssertion(THING, "urn:shiq:something")
-    add_set = (
-        engine_named("memory")
-        .build(tbox, ABox())
-        .add_set(abox_of([something, *assertions]), abox_of(()), "none")
-    )
-    modules = [named.module for named in add_set.modules]
-    return bool(add_set.contradictory) or any(
+    asked = ScratchQuestion.build(tbox, [something, *assertions])
+    modules = [named.module for named in asked.modules]
+    return asked.contradictory or any(
         answer.verdict is Verdict.INCONSISTENT
-        for answer in decider.decide(add_set.tbox, modules, seconds)
+        for answer in decider.decide(asked.tbox, modules, seconds)
     )
 
 

@@ -26,7 +26,11 @@ if TYPE_CHECKING:
     from shiq.result import Result
 
 #: The engines by name.
-ENGINES = ("local", "memory", "spark", "graphframes")
+ENGINES = ("local", "spark", "graphframes")
+#: Values that were known once, and what to say of them.
+GONE: Mapping[str, str] = {
+    "memory": "the engine memory is gone: use local, which gives the same answers"
+}
 _FAR: Mapping[str, str] = {"graphframes": "jobs.graphframes.engine:GraphFramesKnowledgeBase"}
 
 #: The criterion of the published method, which the engine ``graphframes`` runs.
@@ -131,10 +135,10 @@ class Options:
     driver_rows: int | None = 1_000_000
 
     def __post_init__(self) -> None:
-        _known(self.criterion, (AUTO, *CRITERIA, MODEL), "criterion")
-        _known(self.engine, ENGINES, "engine")
-        _known(self.outside, OUTSIDE, "way with what is outside SHIQ(D)")
-        _known(self.terms, TERMS, "way to write terms")
+        check_known(self.criterion, (AUTO, *CRITERIA, MODEL), "criterion")
+        check_known(self.engine, ENGINES, "engine")
+        check_known(self.outside, OUTSIDE, "way with what is outside SHIQ(D)")
+        check_known(self.terms, TERMS, "way to write terms")
         if self.engine == "graphframes" and self.criterion not in (AUTO, PUBLISHED):
             raise UsageError(
                 f"the engine graphframes runs the published method, criterion {PUBLISHED}, and not {self.criterion}",
@@ -154,9 +158,9 @@ class Options:
                 "Check with the engine local, or without verdict_only.",
             )
         for kind in self.allow:
-            _known(kind, KINDS, "kind")
+            check_known(kind, KINDS, "kind")
         for kind in self.fail_on:
-            _known(kind, (*KINDS, UNINTERPRETED), "kind")
+            check_known(kind, (*KINDS, UNINTERPRETED), "kind")
         if both := self.allow & self.fail_on:
             raise UsageError(f"{min(both)} is allowed and to fail on", "Leave one of the two out.")
         if self.explain_seconds is not None and not self.explain_seconds >= 0:
@@ -229,8 +233,11 @@ def known_of(value: KnownLeftovers | str | Path | None) -> KnownLeftovers:
     return read_known(Path(value))
 
 
-def _known(value: str, among: Iterable[str], what: str) -> None:
+def check_known(value: str, among: Iterable[str], what: str) -> None:
+    """Raise a UsageError with the nearest value where ``value`` is not ``among`` those of a kind."""
     names = list(among)
+    if value in GONE:
+        raise UsageError(GONE[value], f"Known: {', '.join(names)}.")
     if value not in names:
         near = difflib.get_close_matches(value, names, 1, 0)
         raise UsageError(
@@ -270,10 +277,6 @@ def engine_named(name: str) -> Any:
         from abox_ops.local import LocalKnowledgeBase
 
         return LocalKnowledgeBase
-    if name == "memory":
-        from abox_ops.memory import MemoryKnowledgeBase
-
-        return MemoryKnowledgeBase
     return load(_FAR[name])
 
 

@@ -39,9 +39,7 @@ from jobs.progress import ProgressLine
 @click.option(
     "--criteria", default="auto,clausal,definition7,none", show_default=True, metavar="C,…"
 )
-@click.option(
-    "--engines", default="", metavar="E,…", help="Default: local, memory for small data, spark."
-)
+@click.option("--engines", default="", metavar="E,…", help="Default: local, spark.")
 @click.option(
     "--variant",
     "variants",

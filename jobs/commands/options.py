@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar
 
 import click
 
-from jobs.checking.options import AUTO, ENGINES, OUTSIDE, TERMS, Options
+from jobs.checking.options import AUTO, ENGINES, GONE, OUTSIDE, TERMS, Options
 from jobs.commands.places import CATALOG, FORMAT, READS, WRITES, GuardedCommand, Writes
 from jobs.commands.standard_input import FORMATS
 from jobs.outputs import OutputKind
@@ -40,6 +40,8 @@ class Nearest(click.Choice[str]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value in self.choices:
             return str(value)
+        if value in GONE:
+            self.fail(f"{GONE[value]}.", param, ctx)
         near = difflib.get_close_matches(str(value), list(self.choices), 1, 0)
         self.fail(
             f"{value!r} is not known. Did you mean {near[0]!r}? Known: {', '.join(self.choices)}.",
@@ -324,7 +326,7 @@ engine_option = click.option(
     type=Nearest(list(ENGINES)),
     default=Options.engine,
     show_default=True,
-    help="Who computes what to look at: local (columns, for real data), memory (dictionaries, the reference), spark (local, with "
+    help="Who computes what to look at: local (columns, in this process), spark (local, with "
     "tasks that read), or graphframes (the published method on tables, for a night that no machine holds).",
 )
 lineage_option = click.option(

@@ -29,6 +29,7 @@ from pathlib import Path
 
 import click
 
+import tests.spec  # noqa: F401 -- the engine `spec`
 from abox_ops.outside_question import question
 from shiq.abox import abox_of
 from shiq.check import check_insertions
@@ -438,7 +439,7 @@ def _names(*known: str) -> Callable[[click.Context, click.Parameter, str], tuple
 )
 @click.option(
     "--engines",
-    callback=_names("memory", "local", "spark", "graphframes"),
+    callback=_names("spec", "local", "spark", "graphframes"),
     default="memory,local",
     show_default=True,
     help="Also spark, graphframes (by definition7 alone): seconds a check.",

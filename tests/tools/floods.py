@@ -32,7 +32,6 @@ from unittest.mock import patch
 import click
 import numpy as np
 
-from abox_ops.memory import MemoryKnowledgeBase
 from abox_ops.patch import columns as patch_columns
 from shiq.abox import abox_of, individuals_of
 from shiq.check import check_insertions
@@ -42,6 +41,7 @@ from shiq.reasoner.hermit import HermitReasoner
 from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
 from shiq.verdict import Verdict
+from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.differential import _seeds as read_seeds
 from tests.tools.random_ontologies.recurring import RecurringWorld, random_world
 
@@ -258,7 +258,7 @@ def _told(
     world: RecurringWorld, batch: Sequence[Assertion], individuals: Sequence[str]
 ) -> list[tuple[frozenset[Any], ...]]:
     """The told literals of each of ``individuals``, positive and negative, from scratch."""
-    base = MemoryKnowledgeBase.build(world.tbox, abox_of([*world.base, *batch]))
+    base = SpecKnowledgeBase.build(world.tbox, abox_of([*world.base, *batch]))
     found = base.add_set(abox_of(()), abox_of(()))
     atoms = [*enumerate(found.tbox.atoms), (len(found.tbox.atoms), NOTHING)]
     return [

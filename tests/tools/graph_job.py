@@ -18,7 +18,6 @@ from collections.abc import Iterable
 import click
 
 from abox_ops.local import LocalKnowledgeBase
-from abox_ops.memory import MemoryKnowledgeBase
 from jobs.checking.deciding import BASE_INCONSISTENT
 from jobs.checking.options import Options
 from shiq.abox import abox_of
@@ -26,6 +25,7 @@ from shiq.check import check_insertions
 from shiq.model import THING, ClassAssertion
 from shiq.reasoner import create
 from shiq.verdict import Verdict
+from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.random_ontologies.kb import RandomKB, random_kb
 from tests.tools.random_ontologies.side_by_side import parts_of, same_add_set, side_by_side
 from tests.tools.random_ontologies.tbox import PREFIX
@@ -60,7 +60,7 @@ def compare(seeds: list[int]) -> list[str]:
         (parts_of(random_kb(seed)) for seed in seeds), PREFIX
     )
     given = abox_of(insertions), abox_of(deletions)
-    wanted = MemoryKnowledgeBase.build(tbox, abox_of(base)).add_set(*given, "definition7")
+    wanted = SpecKnowledgeBase.build(tbox, abox_of(base)).add_set(*given, "definition7")
     same_add_set(
         LocalKnowledgeBase.build(tbox, abox_of(base)).add_set(*given, "definition7"), wanted
     )

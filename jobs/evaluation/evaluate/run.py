@@ -25,7 +25,7 @@ from jobs.evaluation.evaluate.compare import Comparison, compare
 from jobs.evaluation.evaluate.data import BatchFile, Dataset
 from jobs.evaluation.evaluate.process import MeterReading, metered, worked
 from jobs.evaluation.evaluate.record import BASE, OWN, SCHEMA_VERSION, Run, machine, problems
-from jobs.evaluation.evaluate.settings import MEMORY_ASSERTIONS, Settings
+from jobs.evaluation.evaluate.settings import Settings
 from jobs.evaluation.peers.documents import write_document
 from jobs.evaluation.peers.drivers import PeerQuestion, command, told
 from shiq.errors import OperationalError, UsageError
@@ -155,9 +155,7 @@ class _Evaluation:
             if criterion == "none" and not (large or batch.name == "1"):
                 continue
             for engine in self.settings.used_engines:
-                if engine == "local" or (
-                    large and (engine != "memory" or batch.assertions <= MEMORY_ASSERTIONS)
-                ):
+                if engine == "local" or large:
                     yield criterion, engine
 
     def _store(self, dataset: Dataset, batch: BatchFile) -> tuple[Path, Run]:

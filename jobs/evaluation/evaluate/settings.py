@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from abox_ops.engine import CRITERIA, MODEL
-from jobs.checking.options import AUTO
+from jobs.checking.options import AUTO, check_known
 from jobs.evaluation.evaluate import data
 from shiq.check import ENGINES
 from shiq.errors import UsageError
@@ -18,10 +17,7 @@ from shiq.reasoner import check_heap
 from shiq.reasoner.installed import PEERS
 
 #: Engines that are evaluated unless others are named, as far as they exist.
-DEFAULT_ENGINES = ("local", "memory", "spark")
-#: Bases up to this many assertions are put to the engine `memory`, whose dictionaries are rebuilt
-#: by every process.
-MEMORY_ASSERTIONS = 200_000
+DEFAULT_ENGINES = ("local", "spark")
 
 
 @dataclass(frozen=True)
@@ -54,12 +50,7 @@ class Settings:
             (self.engines, ENGINES, "engine"),
         ):
             for name in given:
-                if name not in known:
-                    near = difflib.get_close_matches(name, list(known), 1, 0)
-                    raise UsageError(
-                        f"unknown {what} {name!r}",
-                        f"Did you mean {near[0]!r}? Known: {', '.join(known)}.",
-                    )
+                check_known(name, known, what)
         if not self.universities or min(self.universities) < 1:
             raise UsageError("universities are numbers from 1", "Write 1, or 1,5.")
         for pattern in (*self.variants, *self.batches):

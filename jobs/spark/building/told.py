@@ -1,4 +1,4 @@
-"""Told literals of all of A, range by range: the fixpoint of `abox_ops.told.reference` in rounds
+"""Told literals of all of A, range by range: the fixpoint of `tests.spec.told` in rounds
 of Spark tasks.
 
 A task brings one range of ids to its own fixpoint, its neighbours elsewhere standing as the

@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from abox_ops.counting.reference import Counts
 from abox_ops.elements.quotient import Partition
 from abox_ops.elements.reference import ElementGraph, SettledGraph
 from abox_ops.labels.calculus import EMPTY, Label, LabelSpace, clashes, join
 from abox_ops.labels.needs import Needs
+from tests.spec.counting import Counts
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,9 +5,9 @@ completion").
 from __future__ import annotations
 
 from abox_ops.engine import Inquiry
-from abox_ops.patch.outside import OutsideCompletion
-from abox_ops.patch.reference import Patch
 from abox_ops.patch.widening import patched
+from tests.spec.outside import OutsideCompletion
+from tests.spec.patch import Patch
 
 
 def certified_completion(

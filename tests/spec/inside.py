@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from abox_ops.counting.reference import Counting, Counts
 from abox_ops.elements.reference import ElementGraph
 from abox_ops.labels.calculus import Label, LabelSpace, clashes, join
 from abox_ops.labels.completion import Completions
@@ -18,11 +17,12 @@ from abox_ops.labels.residuals import Residuals
 from abox_ops.labels.seen import below, is_violated, seen_roles
 from abox_ops.patch.asking import asking_clause
 from abox_ops.patch.effort import CLOSED, NO_EFFORT, Effort
-from abox_ops.patch.outside import OutsideCompletion
-from abox_ops.told.told_plus import ToldPlus
 from shiq import model as owl
 from shiq.abox import individuals_of
 from shiq.roles import Role
+from tests.spec.counting import Counting, Counts
+from tests.spec.outside import OutsideCompletion
+from tests.spec.told_plus import ToldPlus
 
 
 @dataclass(frozen=True)

@@ -12,20 +12,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from abox_ops.counting.reference import Counts
 from abox_ops.elements.reference import SettledGraph
 from abox_ops.engine import Certain, NamedModule, unheard
 from abox_ops.labels.calculus import EMPTY, clashes, join
 from abox_ops.modules.closure import Closure
 from abox_ops.modules.components import KeptAssertions, modules
-from abox_ops.patch.border import Border
 from abox_ops.patch.effort import CLOSED, NO_EFFORT, Effort, turn
-from abox_ops.patch.state import PatchState
 from abox_ops.patch.stride import strides, surroundings
 from shiq import model as owl
 from shiq.abox import individuals_of
 from shiq.clause import ClausalTBox
 from shiq.roles import Role, role_of
+from tests.spec.border import Border
+from tests.spec.counting import Counts
+from tests.spec.inside import PatchState
 
 
 class Patch(PatchState):

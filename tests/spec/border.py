@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from abox_ops.counting.reference import Counting, Counts
 from abox_ops.elements.reference import ElementGraph
 from abox_ops.labels.calculus import CompiledClause, Label, LabelSpace
 from abox_ops.labels.needs import Needs, is_served
-from abox_ops.patch.outside import OutsideCompletion
 from shiq.clause import AtLeast
 from shiq.roles import Role
+from tests.spec.counting import Counting, Counts
+from tests.spec.outside import OutsideCompletion
 
 
 @dataclass(frozen=True, slots=True)

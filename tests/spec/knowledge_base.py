@@ -1,5 +1,5 @@
-"""The engine `memory`: plain dictionaries, every fixpoint over all of A, nothing incremental.
-The reference for the others.
+"""(T, A) on dictionaries: every fixpoint over all of A, nothing incremental. A criterion is one
+list of steps: `SpecKnowledgeBase.add_set` and `patched`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from abox_ops.counting.reference import Counts
 from abox_ops.elements.base import StoredSnapshot
 from abox_ops.elements.normal import name_of, normalise, vocabulary
 from abox_ops.elements.quotient import Partition
@@ -19,13 +18,8 @@ from abox_ops.labels.data import DataView
 from abox_ops.labels.needs import Needs
 from abox_ops.modules.closure import Closure, kept_assertions
 from abox_ops.modules.components import modules
-from abox_ops.patch.certificate import certified_completion
-from abox_ops.patch.outside import OutsideCompletion, lifted
-from abox_ops.patch.reference import Patch
-from abox_ops.patch.state import Patching
+from abox_ops.modules.from_scratch import closure_of_all
 from abox_ops.patch.widening import patched
-from abox_ops.published.reference import definition7, everything
-from abox_ops.told.reference import told_labels
 from shiq.abox import ABox, abox_of, individuals_of
 from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
@@ -34,14 +28,21 @@ from shiq.model import Assertion, Class, SubClassOf, TBox
 from shiq.reasoner.protocol import Answer
 from shiq.roles import RoleBox, role_box
 from simplify import SimplifiedTBox, simplify
+from tests.spec.certificate import certified_completion
+from tests.spec.counting import Counts
+from tests.spec.inside import Patching
+from tests.spec.outside import OutsideCompletion, lifted
+from tests.spec.patch import Patch
+from tests.spec.published import definition7
+from tests.spec.told import told_labels
 
 
 @dataclass(frozen=True, eq=False)
-class MemoryAddSet:
+class SpecAddSet:
     """See `abox_ops.engine.AddSet`."""
 
     tbox: ClausalTBox
-    base: MemoryKnowledgeBase
+    base: SpecKnowledgeBase
     inserted: frozenset[Assertion]
     whole: ElementGraph
     closure: Closure
@@ -117,7 +118,7 @@ class MemoryAddSet:
 
 
 @dataclass(frozen=True, eq=False)
-class MemoryKnowledgeBase:
+class SpecKnowledgeBase:
     """(T, A) on dictionaries. See `abox_ops.engine.KnowledgeBase`."""
 
     source: TBox
@@ -128,7 +129,7 @@ class MemoryKnowledgeBase:
     _completions: list[tuple[Patching, OutsideCompletion]] = field(default_factory=list)
 
     @classmethod
-    def build(cls, tbox: TBox, abox: Iterable[Assertion]) -> MemoryKnowledgeBase:
+    def build(cls, tbox: TBox, abox: Iterable[Assertion]) -> SpecKnowledgeBase:
         """Opens (``tbox``, ``abox``); nothing is assumed of it but that its TBox lies in SHIQ(D)."""
         assertions = frozenset(abox)
         roles = role_box(tbox.axioms)
@@ -136,7 +137,7 @@ class MemoryKnowledgeBase:
         return cls(tbox, assertions, extra, simplify(tbox, extra), roles)
 
     @classmethod
-    def from_store(cls, store: StoredSnapshot, tbox: TBox | None = None) -> MemoryKnowledgeBase:
+    def from_store(cls, store: StoredSnapshot, tbox: TBox | None = None) -> SpecKnowledgeBase:
         """Opens the snapshot of ``store``; reads all of it. ``tbox``: instead of its own, with
         the same clauses.
         """
@@ -173,7 +174,7 @@ class MemoryKnowledgeBase:
             space, SettledGraph(self.graph), self.labels.__getitem__, Needs(space)
         ).classes
 
-    def _merged(self, less: MemoryKnowledgeBase) -> Partition[str]:
+    def _merged(self, less: SpecKnowledgeBase) -> Partition[str]:
         """Merge classes of ``less``, which is this less deletions: those of this, since a model
         of A is one of ``less`` too, but where there is none, or the deletions take definitions
         with them (THEORY, "N in a store, and its renewal").
@@ -199,9 +200,7 @@ class MemoryKnowledgeBase:
             graph.individuals.update(individuals_of(assertion))
         return graph
 
-    def add_set(
-        self, insertions: ABox, deletions: ABox, criterion: str = "clausal"
-    ) -> MemoryAddSet:
+    def add_set(self, insertions: ABox, deletions: ABox, criterion: str = "clausal") -> SpecAddSet:
         """See `abox_ops.engine.KnowledgeBase.add_set`."""
         if criterion not in CRITERIA:
             raise UsageError(
@@ -226,12 +225,12 @@ class MemoryKnowledgeBase:
 
     def patched(
         self, insertions: ABox, deletions: ABox, inquiry: Inquiry
-    ) -> tuple[MemoryAddSet, Sequence[Answer]]:
+    ) -> tuple[SpecAddSet, Sequence[Answer]]:
         """See `abox_ops.engine.ModelKnowledgeBase.patched`."""
         base, inserted = self._less(insertions, deletions)
         return self._as_certified(base)._patch(inserted, inquiry)
 
-    def _as_certified(self, less: MemoryKnowledgeBase) -> MemoryKnowledgeBase:
+    def _as_certified(self, less: SpecKnowledgeBase) -> SpecKnowledgeBase:
         """``less``, which is this less deletions, with the clauses and the completion that are
         known of this, if there is one and the deletions take no definitions with them.
         """
@@ -244,20 +243,20 @@ class MemoryKnowledgeBase:
 
     def _less(
         self, insertions: ABox, deletions: ABox
-    ) -> tuple[MemoryKnowledgeBase, frozenset[Assertion]]:
+    ) -> tuple[SpecKnowledgeBase, frozenset[Assertion]]:
         """(T, A less the deletions), and A⁺ without what is in it."""
         batch = frozenset(insertions)
         removed = (frozenset(deletions) - batch) & self.assertions
         base = self._without(removed) if removed else self
         return base, batch - base.assertions
 
-    def _without(self, removed: frozenset[Assertion]) -> MemoryKnowledgeBase:
+    def _without(self, removed: frozenset[Assertion]) -> SpecKnowledgeBase:
         """This less the ``removed`` assertions. Names that nothing else mentions stay names of
         A. Where definitions may go with them, or A contradicts itself, all is made anew.
         """
         less = self.assertions - removed
         if abox_of(removed).complex or any(map(clashes, self.labels.values())):
-            return MemoryKnowledgeBase.build(self.source, less)
+            return SpecKnowledgeBase.build(self.source, less)
         return replace(self, assertions=less, _completions=[])
 
     def _with(self, batch: Sequence[Assertion]) -> tuple[SimplifiedTBox, list[SubClassOf | Class]]:
@@ -287,17 +286,15 @@ class MemoryKnowledgeBase:
 
     def _patch(
         self, inserted: frozenset[Assertion], inquiry: Inquiry
-    ) -> tuple[MemoryAddSet, Sequence[Answer]]:
+    ) -> tuple[SpecAddSet, Sequence[Answer]]:
         patch = self._new_patch(inserted, *self._outside(inquiry))
         found = patched(patch, inquiry)
-        add_set = MemoryAddSet(
+        add_set = SpecAddSet(
             patch.tbox, self, inserted, patch.whole, patch.closure(), found.modules, found.widening
         )
         return add_set, found.answers
 
-    def _insert_clausal(
-        self, inserted: frozenset[Assertion], merged: Partition[str]
-    ) -> MemoryAddSet:
+    def _insert_clausal(self, inserted: frozenset[Assertion], merged: Partition[str]) -> SpecAddSet:
         """A_add under `clausal`: one patch onto N = told, in which every element is plain.
         ``merged``: merge classes.
         """
@@ -306,7 +303,7 @@ class MemoryKnowledgeBase:
         outside = OutsideCompletion.of_told(space, self.graph, self.labels, merged)
         patch = self._new_patch(inserted, means, outside, all_plain=True)
         patch.close()
-        return MemoryAddSet(patch.space.tbox, self, inserted, patch.whole, patch.closure())
+        return SpecAddSet(patch.space.tbox, self, inserted, patch.whole, patch.closure())
 
     def _new_patch(
         self,
@@ -336,7 +333,7 @@ class MemoryKnowledgeBase:
         whole.individuals |= {i for a in batch for i in individuals_of(a)}
         return Patch(means, outside, whole, plain, all_plain=all_plain)
 
-    def _insert(self, inserted: frozenset[Assertion], criterion: str) -> MemoryAddSet:
+    def _insert(self, inserted: frozenset[Assertion], criterion: str) -> SpecAddSet:
         batch = sorted(inserted, key=repr)
         simplified, _ = self._with(batch)
         plain = [p for a in batch for p in normalise(a, self.roles).assertions]
@@ -347,8 +344,8 @@ class MemoryKnowledgeBase:
         if criterion == "definition7":
             closure = definition7(simplified, _theory(tbox), old, whole, plain)
         else:
-            closure = everything(tbox, _theory(tbox), whole, plain)
-        return MemoryAddSet(tbox, self, inserted, whole, closure)
+            closure = closure_of_all(tbox, _theory(tbox), whole, plain)
+        return SpecAddSet(tbox, self, inserted, whole, closure)
 
 
 def by_individual(assertions: Iterable[Assertion]) -> dict[str, list[Assertion]]:
