@@ -33,6 +33,7 @@ from shiq.model import (
     DisjointObjectProperties,
     FunctionalDataProperty,
     FunctionalObjectProperty,
+    InverseFunctionalObjectProperty,
     Literal,
     ObjectAllValuesFrom,
     ObjectComplementOf,
@@ -375,6 +376,23 @@ def test_what_keeps_a_batch_whole_is_said(tmp_path: Path) -> None:
         result = session.check(abox_of(links), criterion="clausal", **asked)
         assert any("need the criterion model" in note for note in result.evidence.notes)
         assert is_sliced(session.check(abox_of(links), **{**asked, "engine": "local"}))
+
+
+def test_crowds_are_told_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that one slice looks at; where they stand in the way, the batch is taken whole."""
+    monkeypatch.setattr("jobs.checking.answer.CROWD", 3)
+    f = ObjectProperty("urn:f")
+    tbox = TBox((InverseFunctionalObjectProperty(f), SubClassOf(Class("urn:Cat"), THING)))
+    index(tbox, abox_of([ClassAssertion(Class("urn:Cat"), "urn:b")]), tmp_path / "kg", **_SETTINGS)
+    links = abox_of(ObjectPropertyAssertion(f, f"urn:{i}", "urn:b") for i in range(8))
+    asked = {**_SETTINGS, "engine": "spark"}
+    with open_store(tmp_path / "kg") as session:
+        whole = session.check(links, **asked)
+        sliced = session.check(links, driver_rows=2, **asked)
+        assert is_sliced(sliced) and answer(sliced) == answer(whole)
+        assert "8 individuals are one" in str(answer(sliced)["leftovers"])
+        strict = session.check(links, driver_rows=2, fail_on=("many-equal",), **asked)
+        assert not is_sliced(strict) and strict.verdict is Verdict.UNDETERMINED
 
 
 def test_slices_hold_each_assertion_once() -> None:

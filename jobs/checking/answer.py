@@ -5,11 +5,11 @@ unusually large.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from abox_ops.engine import MODEL, NO_WIDENING, AddSet, NamedModule, PatchAddSet, WideningFigures
+from abox_ops.engine import MODEL, NO_WIDENING, AddSet, PatchAddSet, WideningFigures
 from abox_ops.modules.named import NamedModules
 from abox_ops.patch.effort import MOST_ELEMENTS, MOST_QUESTIONS
 from jobs.checking.base import AddSetSize, Findings, OpenBase, Telling
@@ -438,45 +438,54 @@ _SHOWN = 3
 STOPPED = "verdict only: A_add, modules and counts are of what was looked at until the contradiction was certain"
 
 
-def crowds(add_set: AddSet) -> tuple[Leftover, ...]:
-    """A leftover for each element of A_add (individuals that are equal, by SameIndividual or a
-    (inverse-)functional role) of more than `CROWD` individuals, and for each of more than
-    `CROWD` role assertions; for the `TOLD` largest. They are decided like any other.
+#: The kinds of what `crowds` tells.
+CROWDS = "many-equal", "hub"
+#: Kind and names of an element or hub of too many.
+CrowdKey = tuple[str, tuple[str, ...]]
+
+
+def crowds(counts: Counter[CrowdKey]) -> tuple[Leftover, ...]:
+    """A leftover for each of the `TOLD` largest elements and hubs of `crowd_counts`. They are
+    decided like any other.
     """
-    modules = NamedModules.of(add_set.modules)
-    equal = (e for module in modules for e in module.elements) if modules.crowd > CROWD else ()
-    linked = any(len(module.edges) > CROWD for module in modules.distinct)
-    found = (_many_equal([*add_set.contradictory, *equal]), _hubs(modules if linked else ()))
+    told = [_crowd(kind, names, size) for (kind, names), size in counts.items()]
     return tuple(
         leftover
-        for kind in found
-        for leftover in sorted(kind, key=lambda x: (-x.count, x.message))[:TOLD]
+        for wanted in CROWDS
+        for leftover in sorted(
+            (x for x in told if x.kind == wanted), key=lambda x: (-x.count, x.message)
+        )[:TOLD]
     )
 
 
-def _many_equal(elements: Iterable[Sequence[str]]) -> Iterator[Leftover]:
-    for element in elements:
+def crowd_counts(add_set: AddSet) -> Counter[CrowdKey]:
+    """The sizes of elements of A_add (individuals that are equal, by SameIndividual or a
+    (inverse-)functional role) of more than `CROWD` individuals, and the numbers of role
+    assertions of those that have more than `CROWD`, by kind and by names to show.
+    """
+    modules = NamedModules.of(add_set.modules)
+    equal = (e for module in modules for e in module.elements) if modules.crowd > CROWD else ()
+    counts: Counter[CrowdKey] = Counter()
+    for element in (*add_set.contradictory, *equal):
         if len(element) > CROWD:
-            shown = ", ".join(f"<{name}>" for name in element[:_SHOWN])
-            yield Leftover(
-                "many-equal",
-                f"{len(element):,} individuals are one, by owl:sameAs or a functional property: {shown}, …",
-                hint="is a key, or a value such as `unknown`, shared by things that differ?",
-                count=len(element),
-            )
-
-
-def _hubs(modules: Iterable[NamedModule]) -> Iterator[Leftover]:
+            counts["many-equal", tuple(element[:_SHOWN])] = len(element)
+    if not any(len(module.edges) > CROWD for module in modules.distinct):
+        return counts
     for found in modules:
         edges = found.module.edges
-        if len(edges) <= CROWD:
-            continue
-        degrees = Counter(node for subject, _, object in edges for node in {subject, object})
-        for node, degree in degrees.items():
-            if degree > CROWD:
-                yield Leftover(
-                    "hub",
-                    f"<{found.elements[node][0]}> has {degree:,} role assertions that count for this check",
-                    hint="--timeout SECONDS bounds what it costs",
-                    count=degree,
-                )
+        if len(edges) > CROWD:
+            degrees = Counter(node for subject, _, object in edges for node in {subject, object})
+            for node, degree in degrees.items():
+                if degree > CROWD:
+                    counts["hub", (found.elements[node][0],)] = degree
+    return counts
+
+
+def _crowd(kind: str, names: Sequence[str], size: int) -> Leftover:
+    shown = ", ".join(f"<{name}>" for name in names)
+    if kind == "hub":
+        message = f"{shown} has {size:,} role assertions that count for this check"
+        return Leftover(kind, message, hint="--timeout SECONDS bounds what it costs", count=size)
+    message = f"{size:,} individuals are one, by owl:sameAs or a functional property: {shown}, …"
+    hint = "is a key, or a value such as `unknown`, shared by things that differ?"
+    return Leftover(kind, message, hint=hint, count=size)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from abox_ops.engine import MODEL
 from abox_ops.labels.coherence import unsatisfiable_classes
 from abox_ops.modules.decide import Decider
-from jobs.checking.answer import crowds, in_time, out_of_time, result_of
+from jobs.checking.answer import crowd_counts, crowds, in_time, out_of_time, result_of
 from jobs.checking.base import Findings, InputBatch, OpenBase
 from jobs.checking.deciding import (
     OpenedDecider,
@@ -343,7 +343,7 @@ def _prepare_as_read(question: BaseQuestion) -> tuple[Any, Result]:
     prepared, add_set, answers = found
     told = replace(found_of(MODEL, add_set, answers, decider), sent=sent_since(decider, sent))
     base = question.opened(
-        range(len(abox)), *impossible_classes(add_set.tbox, options), *crowds(add_set)
+        range(len(abox)), *impossible_classes(add_set.tbox, options), *crowds(crowd_counts(add_set))
     )
     result = answered_outside(
         base,

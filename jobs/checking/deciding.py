@@ -21,7 +21,14 @@ from abox_ops.modules.named import (
     positions,
     tally,
 )
-from jobs.checking.answer import STOPPED, crowds, refuted_result, result_of, time_over
+from jobs.checking.answer import (
+    STOPPED,
+    crowd_counts,
+    crowds,
+    refuted_result,
+    result_of,
+    time_over,
+)
 from jobs.checking.base import (
     Asserting,
     DistributedEngine,
@@ -177,12 +184,14 @@ def decided(
 
         inquiry = Inquiry(decide, is_over, options.verdict_only, certain, attempt)
         with batch.far.deciding(decider):
-            sliced, note = find_by_slices(base, batch, options, inquiry, decider, OpenedDecider)
+            sliced, note, told = find_by_slices(
+                base, batch, options, inquiry, decider, OpenedDecider
+            )
         clock.stage("patching")
         if sliced is not None:
             found = replace(sliced, calls=decider.asked - before, **of_run(notes))
             return answered_outside(
-                base, batch, found, batch.leftovers, options, decider, clock, left()
+                base, batch, found, (*batch.leftovers, *told), options, decider, clock, left()
             )
         notes = (*notes, note)
     with batch.far.deciding(decider) if batch.far else nullcontext():
@@ -234,7 +243,7 @@ def decided(
         ),
     )
     unmatched = unmatched_deletions(base.knowledge_base, deletions, batch.deleted_at)
-    leftovers = (*batch.leftovers, *unmatched, *crowds(add_set))
+    leftovers = (*batch.leftovers, *unmatched, *crowds(crowd_counts(add_set)))
     return answered_outside(base, batch, found, leftovers, options, decider, clock, left())
 
 

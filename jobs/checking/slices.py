@@ -8,6 +8,7 @@ what a gate sets aside do not depend on slices.
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -33,7 +34,7 @@ from abox_ops.labels.numbered import Bools
 from abox_ops.modules.decide import Decider
 from abox_ops.modules.named import NamedModules, distinct_answers, individuals_in, tally
 from abox_ops.modules.shapes import Shape
-from jobs.checking.answer import STOPPED
+from jobs.checking.answer import CROWDS, STOPPED, CrowdKey, crowd_counts, crowds
 from jobs.checking.base import Findings, InputBatch, OpenBase, Telling
 from jobs.checking.options import Options
 from shiq.abox import COLUMNS, ABox, columns_of, int_array
@@ -43,7 +44,11 @@ from shiq.lazily import Lazily
 from shiq.model import Assertion
 from shiq.offers import offers
 from shiq.result import PulledIn
-from shiq.verdict import Verdict
+from shiq.verdict import Leftover, Verdict, stands_in_the_way
+
+#: After slices of so many insertions what they leave is collected, which takes as long as the
+#: process has objects.
+COLLECTED = 10_000
 
 Opening: TypeAlias = Callable[[Options], AbstractContextManager[Decider]]
 
@@ -52,7 +57,7 @@ Opening: TypeAlias = Callable[[Options], AbstractContextManager[Decider]]
 class SlicedAddSet:
     """The add sets of slices of a batch, of which only the figures are held. What they kept is
     worked out again by ``again``; ``whole`` gives the add set of the batch in one piece.
-    ``merges``: whether one makes individuals equal.
+    ``merges``: whether one makes individuals equal; ``crowds``: the largest of each in any slice.
     """
 
     again: Callable[[], Iterator[AddSet]]
@@ -67,6 +72,7 @@ class SlicedAddSet:
     reasons: tuple[PulledIn, ...] = ()
     decided: Counter[str] = field(default_factory=Counter)
     shapes: frozenset[Shape] = frozenset()
+    crowds: Counter[CrowdKey] = field(default_factory=Counter)
 
     def and_of(
         self, add_set: AddSet, decided: Counter[str], options: Options, decider: Decider
@@ -87,6 +93,7 @@ class SlicedAddSet:
             reasons=_join_reasons(self.reasons, why),
             decided=self.decided + decided,
             shapes=self.shapes | shapes,
+            crowds=self.crowds | crowd_counts(add_set),
         )
 
     def kept(self) -> Iterator[Assertion]:
@@ -120,6 +127,8 @@ def _join_reasons(before: Sequence[PulledIn], more: Sequence[PulledIn]) -> tuple
 def obstacle(base: OpenBase, batch: InputBatch, options: Options) -> str:
     """Why a batch cannot be taken in slices; "" where it can."""
     insertions = batch.insertions
+    if any(stands_in_the_way(kind, options.allow, options.fail_on) for kind in CROWDS):
+        return "--fail-on asks how many are equal, or at a hub, in all of it"
     if options.criterion != MODEL or not offers(base.knowledge_base, Layering):
         return "slices need the criterion model"
     if len(batch.deletions):
@@ -136,9 +145,9 @@ def find_by_slices(
     inquiry: Inquiry,
     decider: Decider,
     opened: Opening,
-) -> tuple[Findings | None, str]:
-    """Check a batch slice by slice; None where it has to be taken whole, and why. ``opened``:
-    gives a decider for what is asked for later.
+) -> tuple[Findings | None, str, tuple[Leftover, ...]]:
+    """Check a batch slice by slice; None where it has to be taken whole, and why; and what to
+    tell of its crowds. ``opened``: gives a decider for what is asked for later.
     """
     rows = options.driver_rows or 1
     why = obstacle(base, batch, options)
@@ -151,21 +160,26 @@ def find_by_slices(
             inquiry.certain()
             if options.verdict_only:
                 found = found.and_of(add_set, decided, options, decider)
-                return replace(
-                    _findings(found, options, decider),
-                    refuted=1,
-                    unexplained=1,
-                    complete=False,
-                    notes=(STOPPED,),
-                ), ""
+                return (
+                    replace(
+                        _findings(found, options, decider),
+                        refuted=1,
+                        unexplained=1,
+                        complete=False,
+                        notes=(STOPPED,),
+                    ),
+                    "",
+                    crowds(found.crowds),
+                )
         if found_so is not None:
             why = _WHY[found_so]
             break
         found = found.and_of(add_set, decided, options, decider)
         del add_set
     if why:
-        return None, f"the batch was taken whole, not in slices of {rows:,} insertions: {why}"
-    return _findings(found, options, decider), ""
+        note = f"the batch was taken whole, not in slices of {rows:,} insertions: {why}"
+        return None, note, ()
+    return _findings(found, options, decider), "", crowds(found.crowds)
 
 
 _ALONE = "alone"
@@ -222,6 +236,9 @@ def _run(
             return
         below = above
         del add_set, answers
+        if rows >= COLLECTED:
+            # What worked on a slice refers to itself, and holds its columns.
+            gc.collect()
 
 
 def _findings(found: SlicedAddSet, options: Options, decider: Decider) -> Findings:
