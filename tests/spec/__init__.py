@@ -1,14 +1,26 @@
 """The executable specification: the obvious version of what the product does in columns.
 
 Read it beside docs/THEORY.md; a file is a section of it. The product never imports it. Tests name
-it as the engine ``spec``.
+it as the engine ``spec``, in calls and in commands that run in their process.
 """
+
+from typing import Any
 
 import shiq.check
 from jobs.checking import options
-from jobs.commands import options as _command_options
+from jobs.commands.options import Nearest
 
 # Whatever copies the names of the engines has them by now: to users `spec` is none.
-assert shiq.check and _command_options
+assert shiq.check
 options.ENGINES = (*options.ENGINES, "spec")
 options._FAR = {**options._FAR, "spec": "tests.spec.knowledge_base:SpecKnowledgeBase"}
+
+_convert = Nearest.convert
+
+
+def _convert_engine(self: Nearest, value: Any, *context: Any) -> str:
+    is_engine = value == "spec" and "local" in self.choices
+    return "spec" if is_engine else _convert(self, value, *context)
+
+
+Nearest.convert = _convert_engine
