@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abox_ops.elements.quotient import Partition
 from shiq import model as owl
+from shiq.bits import bits
 
 
 def groups_of(conflicts: list[frozenset[owl.Assertion]]) -> list[list[frozenset[owl.Assertion]]]:
@@ -24,20 +25,35 @@ HITTING_SETS = 200
 
 
 def hitting_sets(conflicts: list[frozenset[owl.Assertion]]) -> list[frozenset[owl.Assertion]]:
-    """The minimal sets that meet every conflict (at most `HITTING_SETS`), smallest first, in a
-    fixed order.
+    """List the minimal sets that meet every conflict (at most `HITTING_SETS`), smallest first, in
+    a fixed order.
+
+    Sets are bit masks, the first assertion the highest bit. Those so far that meet the next
+    conflict stay minimal. Each other one is joined with each element of it, which none of these
+    has; so no two of the joined sets contain each other, and only one that stays can be a part
+    of one.
     """
-    partial: set[frozenset[owl.Assertion]] = {frozenset()}
-    for conflict in sorted(conflicts, key=lambda c: (len(c), sorted(map(repr, c)))):
-        grown = {h for h in partial if h & conflict}
-        for h in partial - grown:
-            grown |= {h | {a} for a in conflict}
-        partial = {h for h in grown if not any(o < h for o in grown)}
-        if len(partial) > HITTING_SETS:
-            partial = set(
-                sorted(partial, key=lambda h: (len(h), sorted(map(repr, h))))[:HITTING_SETS]
-            )
-    return sorted(partial, key=lambda h: (len(h), sorted(map(repr, h))))
+    elements = sorted(frozenset().union(*conflicts), key=repr, reverse=True)
+    bit = {element: 1 << i for i, element in enumerate(elements)}
+    masks = [sum(map(bit.__getitem__, conflict)) for conflict in conflicts]
+    partial = [0]
+    for conflict in sorted(masks, key=_order):
+        staying = [h for h in partial if h & conflict]
+        grown = list[int]()
+        for one in (1 << i for i in bits(conflict)):
+            rests = [h & ~one for h in staying if h & one]
+            grown += [
+                h | one
+                for h in partial
+                if not h & conflict and not any(not rest & ~h for rest in rests)
+            ]
+        partial = sorted((*staying, *grown), key=_order)[:HITTING_SETS]
+    return [frozenset(elements[i] for i in bits(h)) for h in partial]
+
+
+def _order(mask: int) -> tuple[int, int]:
+    """The order of sets: by size, then by their first elements."""
+    return mask.bit_count(), -mask
 
 
 def next_removal(

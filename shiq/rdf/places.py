@@ -72,12 +72,12 @@ class ReadPlaces:
         self, assertions: Iterable[owl.Assertion]
     ) -> Mapping[owl.Assertion, tuple[Place, ...]]:
         wanted: dict[Ids, list[owl.Assertion]] = defaultdict(list)
-        found: dict[owl.Assertion, list[Place]] = {}
+        found: dict[owl.Assertion, dict[Place, None]] = {}
         for assertion in dict.fromkeys(assertions):
-            found[assertion] = list(self.stated.get(assertion, ()))
+            found[assertion] = dict.fromkeys(self.stated.get(assertion, ()))
             for ids in self._begins(assertion):
                 if isinstance(ids, Place):
-                    found[assertion].append(ids)
+                    found[assertion][ids] = None
                 else:
                     wanted[ids].append(assertion)
         triples = self.triples
@@ -95,8 +95,7 @@ class ReadPlaces:
                     triples.keys.get(row, ""),
                     triples.columns_of(row),
                 )
-                if place not in found[assertion]:
-                    found[assertion].append(place)
+                found[assertion][place] = None
         return {assertion: tuple(places) for assertion, places in found.items() if places}
 
     def _begins(self, assertion: owl.Assertion) -> Iterator[Ids | Place]:
