@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from test_gate import PREFIX, a, run, t
 
+from abox_ops.conflicts.hitting_sets import hitting_sets
 from abox_ops.modules.decide import Decider
 from jobs.repair.alike import hitting_set
 from jobs.repair.known_conflicts import set_aside_known
@@ -191,6 +192,22 @@ def test_hitting_sets_are_minimal_and_hit() -> None:
             for fewer in combinations(chosen, len(chosen) - 1)
         )
         assert chosen == set(hitting_set(list(reversed(conflicts))))
+
+
+def test_hitting_sets_are_all_minimal_ones() -> None:
+    things = [ClassAssertion(Class(f"urn:{i}"), "urn:x") for i in range(7)]
+    for seed in range(60):
+        rng = random.Random(seed)
+        conflicts = [
+            frozenset(rng.sample(things, rng.randint(1, 3))) for _ in range(rng.randint(1, 6))
+        ]
+        expected = list[frozenset[ClassAssertion]]()
+        for chosen in (frozenset(c) for n in range(8) for c in combinations(things, n)):
+            if all(chosen & c for c in conflicts) and not any(h < chosen for h in expected):
+                expected.append(chosen)
+        assert hitting_sets(list(conflicts)) == sorted(
+            expected, key=lambda h: (len(h), sorted(map(repr, h)))
+        )
 
 
 def test_an_empty_base_has_no_conflicts(folder: Path) -> None:
