@@ -60,7 +60,7 @@ def test_how_it_is_told(file: Path) -> None:
     assert "2 outside-shiq (13 triples): an axiom" in said
     assert "not interpreted: 2 outside-shiq (13 triples)" in said
     restriction = "[ a owl:Restriction ; owl:onProperty :q ; owl:maxCardinality true ]"
-    file.write_text(f"{PREFIXES} :A a owl:Class ; rdfs:subClassOf {restriction} .")
+    file.write_text(f"{PREFIXES} :A a owl:Class ; rdfs:subClassOf {restriction} . :i a :A .")
     result = check_insertions(
         file, None, None, engine="local", reasoner="own", allow=["empty-tbox"]
     )

@@ -265,7 +265,6 @@ def test_a_literal_on_an_object_property_and_the_reverse_are_malformed(tmp_path:
         ':a a "Cat" .',
         ":Cat rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :likes ] .",
         ":Cat rdfs:subClassOf [ a owl:Restriction ; owl:someValuesFrom :Dog ] .",
-        ":Cat rdfs:subClassOf [ owl:onProperty :likes ; owl:someValuesFrom :Dog ; owl:allValuesFrom :Dog ] .",
         ":Cat rdfs:subClassOf [ owl:onProperty :likes , :hates ; owl:someValuesFrom :Dog ] .",
         ":Cat rdfs:subClassOf [ owl:onProperty :likes ; owl:someValuesFrom 5 ] .",
         ":Cat rdfs:subClassOf [ owl:onProperty :likes ; owl:maxCardinality -1 ] .",
