@@ -39,8 +39,8 @@ from jobs.gate.row_sides import (
     row_sides,
 )
 from jobs.gate.table_sides import side_run
-from jobs.graphframes.round_files import RoundFiles, round_files
 from jobs.spark.lake import unreadable
+from jobs.spark.round_files import RoundFiles, round_files
 from jobs.spark.session import is_connect
 from shiq.check import Session, index, open_store
 from shiq.errors import UsageError

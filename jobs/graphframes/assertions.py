@@ -2,7 +2,8 @@
 
 A row says what it is (kind), of which individual (term), with a number for its class, role,
 property or literal (name), perhaps another individual (other), and texts: the parts of a literal
-(lexical, datatype, language), or a value as JSON.
+(lexical, datatype, language), or a value as JSON. Of kind element it has a label as its text, and
+is where an individual is named first.
 """
 
 from __future__ import annotations
@@ -22,18 +23,6 @@ from shiq.clause_axioms import atom_expression, module_assertions
 from shiq.model_json import decode
 from shiq.reasoner.protocol import Module
 
-#: Kinds of rows of A_add and of its modules; `ELEMENT` has a label as its text, and is where an
-#: individual is named first.
-CLASS, ROLE, DATA, SAME, DIFFERENT, REMEDY, VALUE = (
-    "class",
-    "role",
-    "data",
-    "same",
-    "different",
-    "remedy",
-    "value",
-)
-ELEMENT, CLASH, NO_ROLE, NO_DATA = "element", "clash", "no role", "no data"
 #: Makes lines of assertions and of the individuals that are named first there.
 Write = Callable[[Sequence[owl.Assertion], Sequence[str]], list[str]]
 
@@ -54,13 +43,15 @@ class RowReader:
             case "role" | "no role" as kind:
                 make = (
                     owl.ObjectPropertyAssertion
-                    if kind == ROLE
+                    if kind == "role"
                     else owl.NegativeObjectPropertyAssertion
                 )
                 return [make(owl.ObjectProperty(rules.roles[name].iri), term, other)]
             case "data" | "no data" as kind:
                 state = (
-                    owl.DataPropertyAssertion if kind == DATA else owl.NegativeDataPropertyAssertion
+                    owl.DataPropertyAssertion
+                    if kind == "data"
+                    else owl.NegativeDataPropertyAssertion
                 )
                 return [
                     state(
@@ -92,10 +83,8 @@ class RowReader:
             for batch in batches:
                 found: list[str] = []
                 for row in batch.to_pylist():
-                    named = {ELEMENT: row["term"], CLASH: row["term"], SAME: row["other"]}.get(
-                        row["kind"]
-                    )
-                    found += write(self.assertions(row), [] if named is None else [named])
+                    named = {"element": "term", "clash": "term", "same": "other"}.get(row["kind"])
+                    found += write(self.assertions(row), [row[named]] if named else [])
                 yield pa.RecordBatch.from_arrays([pa.array(found, pa.string())], ["line"])
 
         return rows.mapInArrow(written, "line string")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.graphframes.messages import DataFrameCalls, ends_of
+from jobs.graphframes.messages import DataFrameCalls, ends_of, with_ends
 from shiq.errors import OperationalError
 
 
@@ -35,20 +35,18 @@ def certify_entered(
     goes to what did not, so nothing is missing.
     """
     lost = wanted.join(dealt, ["subject", "role", "object"], "left_anti").select(F.lit(1))
-    arcs = dealt.filter("outcome RLIKE '[SD]'").select("src", "dst", "outcome")
-    ids = ends_of(arcs).union(entered.select("id")).distinct()
-    vertices = ids.join(entered, "id", "left")
-    to_src = F.when(F.contains("edge.outcome", F.lit("S")), F.col("dst.round"))
-    to_dst = F.when(F.contains("edge.outcome", F.lit("D")), F.col("src.round"))
+    arcs = with_ends(dealt.filter("outcome RLIKE '[SD]'").select("src", "dst", "outcome"), entered)
+    to_src = F.when(F.contains("edge.outcome", F.lit("S")), F.col("edge.dst_round"))
+    to_dst = F.when(F.contains("edge.outcome", F.lit("D")), F.col("edge.src_round"))
     before = DataFrameCalls().messages(
-        vertices, arcs, F.min("MSG").alias("before"), to_src=to_src, to_dst=to_dst
+        arcs, F.min("MSG").alias("before"), to_src=to_src, to_dst=to_dst
     )
-    rows = vertices.join(before, "id", "left").join(
+    rows = entered.join(before, "id", "full").join(
         start.withColumn("starts", F.lit(True)), "id", "full"
     )
     holds = (
         F.when(F.col("starts"), F.col("round") == 0)
-        .when(F.col("round").isNull(), F.col("before").isNull())
+        .when(F.col("round").isNull(), F.lit(False))
         .otherwise((F.col("round") > 0) & (F.col("before") + 1 == F.col("round")))
     )
     if not lost.union(rows.filter(~F.coalesce(holds, F.lit(False))).select(F.lit(1))).isEmpty():

@@ -12,17 +12,17 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial
+from itertools import chain
 from typing import TypeVar, cast
 
 import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from abox_ops.elements.base import StoredSnapshot
-from abox_ops.engine import AddSet, KnowledgeBase, ModelKnowledgeBase
+from abox_ops.engine import AddSet, ModelKnowledgeBase
 from abox_ops.index.touched import touched_by
 from abox_ops.labels.calculus import EMPTY, Label
 from abox_ops.labels.columns import Calculus
@@ -40,37 +40,33 @@ from jobs.checking.deciding import (
     unmatched_deletions,
 )
 from jobs.checking.options import PUBLISHED, Clock, Options
-from jobs.graphframes.add_set import GraphFramesAddSet, flat
+from jobs.graphframes.add_set import GraphFramesAddSet
 from jobs.graphframes.core import running, session
 from jobs.graphframes.literals import WorkerRules, literals_in
-from jobs.graphframes.messages import graph_calls
+from jobs.graphframes.messages import ends_of, graph_calls
 from jobs.graphframes.procedure import enter
-from jobs.graphframes.round_files import RoundFiles, round_files
-from jobs.graphframes.tables import UnionTables
-from jobs.spark.auditing import examine
-from jobs.spark.deciding import DecidedShapes, collected, decide, drawn
+from jobs.graphframes.tables import UnionTables, union
+from jobs.spark.auditing import DrawnShapes, examine
+from jobs.spark.deciding import DDL, decide_rows
 from jobs.spark.reasoners import Asking
+from jobs.spark.round_files import RoundFiles, round_files
 from jobs.spark.session import width_of
 from shiq.abox import ABox, abox_of, individuals_of
 from shiq.lazily import Lazily
-from shiq.model import Assertion, TBox
 from shiq.reasoner.protocol import Answer
 from shiq.result import UndecidedModule
 from shiq.verdict import Leftover, Verdict
-from simplify import SimplifiedTBox
 
 V = TypeVar("V")
 
 
-@dataclass(eq=False)
-class GraphFramesKnowledgeBase:
-    """(T, A) as a graph of tables. See `jobs.checking.base.DistributedEngine`.
-
-    ``local``: the same on columns, for what is done on the driver.
+@dataclass(frozen=True, eq=False)
+class GraphFramesKnowledgeBase(LocalKnowledgeBase):
+    """(T, A) as a graph of tables; on the driver, that of the engine `local`. See
+    `jobs.checking.base.DistributedEngine`.
     """
 
-    local: LocalKnowledgeBase
-    _held: list[RoundFiles] = field(default_factory=list, repr=False)
+    _open: list[RoundFiles] = field(default_factory=list, repr=False)
 
     @classmethod
     def begin(cls, master: str | None) -> None:
@@ -79,39 +75,10 @@ class GraphFramesKnowledgeBase:
         """
         session(master)
 
-    @classmethod
-    def build(cls, tbox: TBox, abox: ABox) -> GraphFramesKnowledgeBase:
-        """Open (``tbox``, ``abox``) in memory; nothing is assumed of it but that its TBox lies
-        in SHIQ(D).
-        """
-        return cls(LocalKnowledgeBase.build(tbox, abox))
-
-    @classmethod
-    def from_store(
-        cls, store: StoredSnapshot, tbox: TBox | None = None
-    ) -> GraphFramesKnowledgeBase:
-        """Open the snapshot of ``store``; ``tbox``: see `LocalKnowledgeBase.from_store`."""
-        return cls(LocalKnowledgeBase.from_store(store, tbox))
-
-    def __len__(self) -> int:
-        return len(self.local)
-
-    @property
-    def simplified(self) -> SimplifiedTBox:
-        return self.local.simplified
-
-    def add_set(self, insertions: ABox, deletions: ABox, criterion: str = PUBLISHED) -> AddSet:
-        """See `abox_ops.engine.KnowledgeBase.add_set`; on the driver."""
-        return cast(AddSet, self.local.add_set(insertions, deletions, criterion))
-
-    def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
-        """See `abox_ops.engine.KnowledgeBase.absent`; on the driver."""
-        return self.local.absent(deletions, most)
-
     def close(self) -> None:
         """Remove the files of the results given so far."""
-        while self._held:
-            self._held.pop().remove()
+        while self._open:
+            self._open.pop().remove()
 
     # --- one batch --------------------------------------------------------------------------------
 
@@ -126,7 +93,7 @@ class GraphFramesKnowledgeBase:
         `close`.
         """
         spark = session()
-        after = self.local.without(deletions, insertions)
+        after = self.without(deletions, insertions)
         whole = after.whole(insertions)
         simplified = after.calculi.simplified_with(whole)
         calculus = after.calculi.of(simplified, PUBLISHED, whole.names)
@@ -144,7 +111,7 @@ class GraphFramesKnowledgeBase:
             _class_literals(calculus),
         )
         files = round_files(spark)
-        self._held.append(files)
+        self._open.append(files)
         tables = UnionTables(spark, whole, rules, graph_calls(spark), files)
         told = told_nodes(calculus, whole, touched, definitions.features)
         return GraphFramesAddSet(
@@ -172,7 +139,7 @@ class GraphFramesKnowledgeBase:
             if found.conflicts
             else {}
         )
-        unmatched = unmatched_deletions(self.local, batch.deletions, batch.deleted_at)
+        unmatched = unmatched_deletions(self, batch.deletions, batch.deleted_at)
         return replace(found, places=places), batch.ledger, (*batch.leftovers, *unmatched)
 
     def _found(
@@ -191,29 +158,32 @@ class GraphFramesKnowledgeBase:
         clock.stage("add set")
         clock.doing = "deciding modules"
         answers = answers_of(add_set, options, left())
+        sums = answers.groupBy("verdict").agg(F.sum("modules"), F.count("used")).collect()
+        decided = {verdict: modules for verdict, modules, _ in sums}
+        asked_about = sum(shapes for *_, shapes in sums)
+        inconsistent, open_ = (
+            {row.shape: row.reason for row in answers.filter(F.col("verdict") == said).collect()}
+            if said in decided
+            else {}
+            for said in (Verdict.INCONSISTENT.value, Verdict.UNDETERMINED.value)
+        )
         clock.stage("deciding")
-        if answers.drawn is not None:
-            examine(answers.drawn, decider, left())
-        large = [row.size for row in add_set.laid_out.too_large.select("size").collect()]
-        refuted = clashing + answers.modules.get(Verdict.INCONSISTENT.value, 0)
+        if options.audit:
+            examine(_drawn(add_set, answers), decider, left())
+        refuted = clashing + decided.get(Verdict.INCONSISTENT.value, 0)
         explanation = Explanation(unexplained=refuted, complete=not refuted)
         if refuted and not has_disagreed(decider):
             if options.certain is not None and not base.tbox.has_readings:
                 options.certain(refuted_result(base, {}, (), options, clock))
             if options.max_conflicts and options.explain_seconds != 0:
                 clock.doing = "explaining"
-                near = _near(add_set, [*answers.inconsistent], options.max_conflicts)
+                near = _near(add_set, inconsistent, options.max_conflicts)
                 part = abox_of(a for a in insertions if not near.isdisjoint(individuals_of(a)))
                 explanation = self._explained(
                     base, part, deletions, decider, options, left(), refuted
                 )
         clock.stage("explaining")
-        counts = dict(answers.modules)
-        if large:
-            counts[Verdict.UNDETERMINED.value] = counts.get(Verdict.UNDETERMINED.value, 0) + len(
-                large
-            )
-        modules = sum(counts.values())
+        modules = sum(decided.values())
         return Findings(
             criterion=PUBLISHED,
             add_set=add_set,
@@ -223,17 +193,18 @@ class GraphFramesKnowledgeBase:
             module_count=modules,
             contradictory=clashing,
             refuted=refuted,
-            decided=counts,
-            undecided=(
-                *answers.reasons,
-                *(_too_large(size, add_set.most_module) for size in large),
-            ),
+            decided=decided,
+            undecided=tuple(sorted({*open_.values()})[:100]),
             undetermined=Lazily(
-                counts.get(Verdict.UNDETERMINED.value, 0),
-                lambda: list(_undecided(add_set, answers.undecided)),
+                decided.get(Verdict.UNDETERMINED.value, 0),
+                lambda: [
+                    UndecidedModule(tuple(chain(*elements)), reason)
+                    for shape, reason in open_.items()
+                    for elements in add_set.elements_of(add_set.members_of(shape)).values()
+                ],
             ),
-            shapes=sum(answers.shapes.values()),
-            calls=sum(answers.shapes.values()),
+            shapes=asked_about,
+            calls=asked_about,
             conflicts=explanation.conflicts,
             unexplained=explanation.unexplained,
             complete=explanation.complete,
@@ -263,15 +234,14 @@ class GraphFramesKnowledgeBase:
         def answered(
             part: ABox, stage: Callable[[str], None], onto: ModelKnowledgeBase | None = None
         ) -> tuple[AddSet, Sequence[Answer]]:
-            found = self.local.add_set(part, deletions, PUBLISHED)
+            found = self.add_set(part, deletions, PUBLISHED)
             return cast(AddSet, found), asked(
                 found.modules, lambda distinct: decider.decide(found.tbox, distinct, left())
             )
 
         add_set, answers = answered(part, lambda _: None)
         groups = inconsistent_groups(add_set, answers)
-        here = replace(base, knowledge_base=cast(KnowledgeBase, self.local))
-        found = explained(here, part, add_set, groups, answered, decider, options, deadline, limit)
+        found = explained(base, part, add_set, groups, answered, decider, options, deadline, limit)
         others = max(0, refuted - len(groups))
         return replace(
             found, unexplained=found.unexplained + others, complete=found.complete and not others
@@ -298,69 +268,45 @@ def _class_literals(calculus: Calculus) -> tuple[tuple[int, ...], ...]:
     return tuple(found)
 
 
-def answers_of(
-    add_set: GraphFramesAddSet, options: Options, seconds: float | None
-) -> DecidedShapes:
-    """What executors answer of the modules' shapes, one of each."""
-    tables, records, clauses = add_set.tables, add_set.laid_out.records, pickle.dumps(add_set.tbox)
+def answers_of(add_set: GraphFramesAddSet, options: Options, seconds: float | None) -> DataFrame:
+    """What executors answer of the modules' shapes, one of each: `jobs.spark.deciding.DDL`."""
+    tables, records = add_set.tables, add_set.laid_out.records
     asking = Asking(options.reasoner, options.heap, seconds, options.audit)
-    answers = tables.files.write(
-        "answers", decide(records, clauses, asking, width_of(tables.spark))
+    large = f"larger than a task is given (--most-module {add_set.most_module:,})"
+    too_large = records.filter("body IS NULL").selectExpr(
+        "shape",
+        "count AS modules",
+        f"'{Verdict.UNDETERMINED.value}' AS verdict",
+        f"format_string('a module of %,d assertions is {large}', size) AS reason",
     )
-    found = collected(answers)
-    return replace(found, drawn=drawn(records, clauses, answers)) if options.audit else found
+    by_shape = records.filter("body IS NOT NULL").groupBy("shape")
+    shapes = by_shape.agg(F.sum("count").alias("modules"), F.min("body").alias("body"))
+    answered = shapes.repartition(width_of(tables.spark), "shape").mapInArrow(
+        partial(decide_rows, pickle.dumps(add_set.tbox), asking), DDL
+    )
+    return tables.files.write("answers", union(answered, too_large))
 
 
-def _near(add_set: GraphFramesAddSet, shapes: list[str], most: int) -> frozenset[str]:
+def _drawn(add_set: GraphFramesAddSet, answers: DataFrame) -> DrawnShapes:
+    """The shapes that are drawn for an audit, with their ``answers``."""
+    bodies = add_set.laid_out.records.filter("is_drawn").groupBy("shape").agg(F.min("body"))
+    rows = sorted(bodies.join(answers, "shape").select("shape", "min(body)", "verdict").collect())
+    found = tuple((pickle.loads(body), verdict) for _, body, verdict in rows)
+    return DrawnShapes(add_set.tbox, found)
+
+
+def _near(add_set: GraphFramesAddSet, shapes: Iterable[str], most: int) -> frozenset[str]:
     """The individuals that say what contradicts, ``most`` times at least: those of clashing
     elements and of modules of one of ``shapes``, and those whose role assertions gave remedies
     there.
     """
-    tables, entered = add_set.tables, add_set.entered
-    modules = add_set.laid_out.those(add_set.shapes_frame(shapes))
+    entered, modules = add_set.entered, add_set.members_of(*shapes)
     chosen = modules.select("component").distinct().limit(most)
     clashing = entered.vertices.filter("clashes").select("id").limit(most)
-    bad = tables.files.write(
-        "bad", modules.join(chosen, "component").select("id").union(clashing).distinct()
-    )
+    bad = modules.join(chosen, "component").select("id").union(clashing).distinct()
+    bad = add_set.tables.files.write("bad", bad)
     edges = entered.edges.filter(F.contains("outcome", F.lit(" "))).select("src", "dst")
-    around = [
-        edges.join(bad.withColumnsRenamed({"id": a}), a).select(b)
-        for a, b in (("src", "dst"), ("dst", "src"))
-    ]
-    ids = (
-        reduce(DataFrame.union, around, bad).distinct().select("id", F.col("id").alias("component"))
-    )
-    return frozenset(
-        term
-        for elements in add_set.elements_of(ids).values()
-        for element in elements
-        for term in element
-    )
-
-
-def _undecided(add_set: GraphFramesAddSet, reasons: Mapping[str, str]) -> Iterator[UndecidedModule]:
-    """The modules that were left undecided, with the reason of each shape."""
-    for shape, reason in reasons.items():
-        chosen = add_set.laid_out.those(add_set.shapes_frame([shape]))
-        yield from (
-            UndecidedModule(flat(elements), reason)
-            for elements in add_set.elements_of(chosen).values()
-        )
-    laid_out = add_set.laid_out
-    sizes = {row.component: row.size for row in laid_out.too_large.collect()}
-    members = (
-        laid_out.members.join(laid_out.too_large, "component", "left_semi").select(
-            "component", "id"
-        )
-        if sizes
-        else None
-    )
-    for component, elements in add_set.elements_of(members).items() if members is not None else ():
-        yield UndecidedModule(flat(elements), _too_large(sizes[component], add_set.most_module))
-
-
-def _too_large(size: int, most: int) -> str:
-    return (
-        f"a module of {size:,} assertions is larger than a task is given (--most-module {most:,})"
-    )
+    around = (ends_of(edges.join(bad.toDF(end), end, "left_semi")) for end in ("src", "dst"))
+    ids = union(bad, *around).distinct().selectExpr("id", "id AS component")
+    elements = chain.from_iterable(add_set.elements_of(ids).values())
+    return frozenset(chain.from_iterable(elements))

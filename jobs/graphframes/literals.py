@@ -116,11 +116,17 @@ class WorkerRules:
 
     def normal(self, value: str, term: str) -> str:
         """What a complex or negative assertion, as JSON, comes to at the individual ``term``, as
-        JSON (`NORMAL`): literals, and negative assertions of which it is the subject.
+        JSON (`NORMAL`): literals, and negative assertions of which it is the subject; and, of
+        kind value, the assertion itself, at its subject where it has an object.
         """
         numbers = {role: i for i, role in enumerate(self.roles)}
+        assertion = decode(json.loads(value))
         found: list[Mapping[str, object]] = []
-        for plain in normalise(decode(json.loads(value)), self.box).assertions:
+        if not isinstance(assertion, owl.NegativeObjectPropertyAssertion):
+            found.append({"kind": "value"})
+        elif assertion.subject == term:
+            found.append({"kind": "value", "other": assertion.object})
+        for plain in normalise(assertion, self.box).assertions:
             match plain:
                 case owl.ClassAssertion(expression, individual) if individual == term:
                     name = (
@@ -137,7 +143,7 @@ class WorkerRules:
                     if a == term:
                         found.append(
                             {
-                                "kind": "role",
+                                "kind": "no role",
                                 "name": numbers[role.inverse if role.inverted else role],
                                 "other": b,
                             }
@@ -151,7 +157,7 @@ class WorkerRules:
                         "datatype": literal.datatype,
                         "language": literal.language,
                     }
-                    found.append({"kind": "data", "name": number, **text})
+                    found.append({"kind": "no data", "name": number, **text})
         return json.dumps(found)
 
     def ill_typed(self, lexical: str, datatype: str, language: str) -> str:

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from jobs.graphframes.core import has_core
-from jobs.graphframes.round_files import RoundFiles
+from jobs.spark.round_files import RoundFiles
 
 #: Up to so many edges one superstep a hop is cheaper than contracting the graph, which has a high
 #: fixed cost.
@@ -25,17 +25,11 @@ class GraphCalls(Protocol):
     name: str
 
     def messages(
-        self,
-        vertices: DataFrame,
-        edges: DataFrame,
-        aggregate: Column,
-        *,
-        to_src: Column,
-        to_dst: Column,
+        self, edges: DataFrame, aggregate: Column, *, to_src: Column, to_dst: Column
     ) -> DataFrame:
         """(id, aggregate) for every vertex that gets a message along an edge. ``to_src`` and
-        ``to_dst`` are what an edge sends to its ends, in the columns ``src``, ``edge`` and
-        ``dst``; null is no message. ``aggregate`` is over the column ``MSG``.
+        ``to_dst`` are what an edge sends to its ends, in the fields of the column ``edge``; null
+        is no message. ``aggregate`` is over the column ``MSG``.
         """
 
     def components(self, edges: DataFrame, files: RoundFiles) -> DataFrame:
@@ -55,33 +49,15 @@ class DataFrameCalls:
     name = "DataFrames"
 
     def messages(
-        self,
-        vertices: DataFrame,
-        edges: DataFrame,
-        aggregate: Column,
-        *,
-        to_src: Column,
-        to_dst: Column,
+        self, edges: DataFrame, aggregate: Column, *, to_src: Column, to_dst: Column
     ) -> DataFrame:
         """See `GraphCalls.messages`."""
-        src, dst = (
-            vertices.select(F.col("id").alias(f"_{end}"), F.struct("*").alias(end))
-            for end in ("src", "dst")
-        )
-        along = edges.select(
-            F.col("src").alias("_src"), F.col("dst").alias("_dst"), F.struct("*").alias("edge")
-        )
-        ends = (("src", to_src), ("dst", to_dst))
         sent = F.array(
-            *(F.struct(F.col(f"_{end}").alias("id"), message.alias("MSG")) for end, message in ends)
+            F.struct(F.col("edge.src").alias("id"), to_src.alias("MSG")),
+            F.struct(F.col("edge.dst").alias("id"), to_dst.alias("MSG")),
         )
-        each = (
-            along.join(src, "_src")
-            .join(dst, "_dst")
-            .select(F.explode(sent).alias("sent"))
-            .select("sent.*")
-        )
-        return each.filter("MSG is not null").groupBy("id").agg(aggregate)
+        each = edges.select(F.struct("*").alias("edge")).select(F.inline(sent))
+        return each.filter("MSG IS NOT NULL").groupBy("id").agg(aggregate)
 
     def components(self, edges: DataFrame, files: RoundFiles) -> DataFrame:
         """See `GraphCalls.components`.
@@ -92,17 +68,17 @@ class DataFrameCalls:
         """
         found = files.write("components", ends_of(edges).withColumn("component", F.col("id")))
         while True:
-            least = F.min("MSG").alias("least")
-            names = (F.col(f"{end}.component") for end in ("dst", "src"))
-            met = self.messages(found, edges, least, **dict(zip(("to_src", "to_dst"), names)))
-            hooked = found.join(met, "id").select(
+            along = with_ends(edges.select("src", "dst"), found)
+            ends = {"to_src": F.col("edge.dst_component"), "to_dst": F.col("edge.src_component")}
+            least = self.messages(along, F.min("MSG").alias("least"), **ends)
+            hooked = found.join(least, "id").select(
                 "id", "component", F.least("component", "least").alias("named")
             )
             other = hooked.select(F.col("id").alias("named"), F.col("named").alias("further"))
             after = files.write(
                 "components", hooked.join(other, "named").select("id", "component", "further")
             )
-            if after.filter("component != further").isEmpty():
+            if after.filter("component <> further").isEmpty():
                 return found
             found = after.select("id", F.col("further").alias("component"))
 
@@ -113,18 +89,12 @@ class GraphFramesCalls:
     name = "GraphFrames"
 
     def messages(
-        self,
-        vertices: DataFrame,
-        edges: DataFrame,
-        aggregate: Column,
-        *,
-        to_src: Column,
-        to_dst: Column,
+        self, edges: DataFrame, aggregate: Column, *, to_src: Column, to_dst: Column
     ) -> DataFrame:
         """See `GraphCalls.messages`."""
         from graphframes import GraphFrame  # type: ignore[import-untyped]
 
-        found: DataFrame = GraphFrame(vertices, edges).aggregateMessages(
+        found: DataFrame = GraphFrame(ends_of(edges), edges).aggregateMessages(
             [aggregate], sendToSrc=[to_src], sendToDst=[to_dst]
         )
         # It takes null for a message.
@@ -139,12 +109,21 @@ class GraphFramesCalls:
         graph = GraphFrame(ends_of(edges), edges.select("src", "dst"))
         named: DataFrame = graph.connectedComponents(algorithm=algorithm, broadcastThreshold=-1)
         least = named.groupBy("component").agg(F.min("id").alias("least"))
-        return files.write(
-            "components",
-            named.join(least, "component").select("id", F.col("least").alias("component")),
-        )
+        found = named.join(least, "component").select("id", F.col("least").alias("component"))
+        return files.write("components", found)
 
 
 def ends_of(edges: DataFrame) -> DataFrame:
     """(id) of every vertex that an edge mentions."""
     return edges.select(F.explode(F.array("src", "dst")).alias("id")).distinct()
+
+
+def with_ends(edges: DataFrame, vertices: DataFrame) -> DataFrame:
+    """``edges`` with the columns of ``vertices`` (id, …) for both ends, as src_… and dst_…; null
+    for an end that is not there.
+    """
+    others = vertices.columns[1:]
+    for end in ("src", "dst"):
+        names = [f"{end}_{name}" for name in others]
+        edges = edges.join(vertices.select("id", *others).toDF(end, *names), end, "left")
+    return edges

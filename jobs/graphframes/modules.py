@@ -1,261 +1,190 @@
 """Modules: the connected components of what is kept, each laid out and named by its shape in a
 task.
 
-An element of which nothing but a label is kept is a module by itself; those are counted by their
-labels, and never laid out.
+Elements of which nothing but a label is kept are modules by themselves, alike where their labels
+are; one of each label is laid out.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import pyarrow as pa  # type: ignore[import-untyped]
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from abox_ops.engine import NamedModule
-from abox_ops.labels.calculus import Label
 from abox_ops.modules.components import KeptAssertions, modules
 from abox_ops.modules.shapes import Shapes
-from jobs.graphframes.assertions import DATA, DIFFERENT, ELEMENT, NO_DATA, NO_ROLE, ROLE
 from jobs.graphframes.certificate import CertificateError, certify_components
 from jobs.graphframes.literals import WorkerRules, label_of
 from jobs.graphframes.procedure import EnteredTables
-from jobs.graphframes.tables import LITERAL, UnionTables, union
+from jobs.graphframes.tables import LITERAL, UnionTables, renamed, union
 from jobs.spark.auditing import is_drawn
-from jobs.spark.deciding import DRAWN, SHAPE, shape_name
+from jobs.spark.deciding import shape_name
 from jobs.spark.imports import spare_imports
 from jobs.spark.worker import kept
+from shiq.columns.rows import DIFFERENT, SAME
 from shiq.model import Literal
-from shiq.reasoner.protocol import Module
 
-_LAID_OUT = "component bigint, label string, what string, text string, count bigint, body binary"
-#: The columns of what modules are made of: the component, and those of
-#: `jobs.graphframes.assertions`.
-_PARTS = ("component", "kind", "term", "other", "name", *LITERAL)
+_LAID_OUT = "component bigint, shape string, is_drawn boolean, body binary"
+_COLUMNS = ("kind", "name", *LITERAL)
 
 
 @dataclass(frozen=True)
 class ModuleTables:
-    """``records``: a row (component or label, what, text: its shape, count, body) for each
-    module of more than a label, and for each label that is one alone; ``rows``: what they are
-    made of (`_PARTS`); ``members``: component, id, label of all of them; ``too_large``:
-    component, size.
+    """``facts``: what assertions say of elements that enter: kind, node, other (a node), name,
+    texts, whether it is of A_add (is_kept); and where it is of a module, component, term, other_term.
+    ``rows``: what modules are made of, as `jobs.graphframes.assertions` reads it. ``members``:
+    id, component, term. ``keys``: component, key; modules of one key are alike. ``records``: a
+    row for each key: key, component (one of them), count, size, shape, is_drawn, body (null
+    where it is larger than a task is given).
     """
 
-    records: DataFrame
+    facts: DataFrame
     rows: DataFrame
     members: DataFrame
-    too_large: DataFrame
+    keys: DataFrame
+    records: DataFrame
 
-    def those(self, shapes: DataFrame) -> DataFrame:
-        """(component, id) of the members of the modules that have one of ``shapes`` (text)."""
-        records = self.records.filter(F.col("what") == SHAPE)
-        linked = records.filter("component IS NOT NULL").select("component", "text")
-        alone = self.members.join(linked, "component", "left_anti")
-        labels = records.filter("label IS NOT NULL").join(shapes, "text").select("label")
-        several = self.members.join(linked.join(shapes, "text"), "component").select(
-            "component", "id"
-        )
-        return several.unionByName(alone.join(labels, "label").select("component", "id"))
+    def members_of(self, shapes: DataFrame) -> DataFrame:
+        """(component, id) of the members of the modules that have one of ``shapes`` (shape)."""
+        keys = self.records.join(shapes, "shape").select("key")
+        chosen = self.keys.join(keys, "key").select("component")
+        return self.members.join(chosen, "component").select("component", "id")
 
 
 def lay_out(tables: UnionTables, entered: EnteredTables, most: int, audit: float) -> ModuleTables:
     """The modules of what ``entered``, with those drawn for an ``audit`` of that share. Larger
     ones than ``most`` assertions are not laid out.
     """
-    files = tables.files
-    free = entered.vertices.filter("NOT clashes").select(
-        "id", F.array_join("literals", ",").alias("label")
-    )
-    edges = files.write(
-        "kept", entered.edges.filter("kept AND inside").select("src", "role", "dst").distinct()
-    )
-    named = tables.calls.components(edges.select("src", "dst"), files)
+    write, rules = tables.files.write, tables.rules
+    free = entered.vertices.filter("NOT clashes").select("id")
+    edges = entered.edges.filter(F.contains("outcome", F.lit("K")))
+    for end in ("src", "dst"):
+        edges = edges.join(free.toDF(end), end, "left_semi")
+    edges = write("kept", edges.select("subject", "role", "object", "src", "dst"))
+    named = tables.calls.components(edges, tables.files)
     certify_components(edges, named)
-    placed = files.write(
-        "placed",
-        free.join(named, "id", "left").withColumn("component", F.coalesce("component", "id")),
+    members = renamed(
+        entered.vertices.join(named, "id", "left"), tables.first_names, node="id"
+    ).join(tables.terms, "node")
+    component = F.expr("CASE WHEN NOT clashes THEN coalesce(component, id) END AS component")
+    label = F.array_join("literals", ",").alias("label")
+    members = write("members", members.select("id", component, "term", label))
+    facts = write("facts", _facts(tables, entered, edges, members))
+    elements = members.filter("component IS NOT NULL").selectExpr(
+        "component", "'element' AS kind", "term", "label AS lexical"
     )
-    terms = tables.least_terms
-    parts = files.write(
-        "parts",
-        _parts(tables, entered, edges, placed.join(terms, "id").select("id", "component", "term")),
+    parts = facts.filter("component IS NOT NULL")
+    rows = union(elements, parts.selectExpr("component", "term", "other_term AS other", *_COLUMNS))
+    sizes = rows.groupBy("component").agg(
+        F.count("*").alias("size"),
+        F.max(F.when(F.col("kind") == "element", F.col("lexical"))).alias("label"),
     )
-    nodes = placed.join(terms, "id").select(
-        "component",
-        F.lit(ELEMENT).alias("kind"),
-        "term",
-        *_none("other", "name"),
-        F.col("label").alias("lexical"),
-        *_none(*LITERAL[1:]),
+    keys = sizes.withColumn(
+        "key", F.expr("CASE WHEN size > 1 THEN concat('#', component) ELSE label END")
     )
-    all_rows = files.write("rows", nodes.unionByName(parts))
-    linked = parts.select("component").distinct()
-    rows = all_rows.join(linked, "component", "left_semi")
-    sizes = rows.groupBy("component").agg(F.count("*").alias("size"))
-    too_large = files.write("too_large", sizes.filter(F.col("size") > most))
-    small = rows.join(too_large, "component", "left_anti")
-    rules = tables.rules
+    keys = write("keys", keys.select("component", "size", "key"))
+    least = F.min("component").alias("component")
+    groups = keys.groupBy("key").agg(
+        least, F.count("*").alias("count"), F.max("size").alias("size")
+    )
+    chosen = groups.filter(F.col("size") <= most).select("component")
     # A function without type hints: Spark would read them.
-    laid_out = small.groupBy("component").applyInArrow(
-        lambda rows: _laid_out(rules, audit, rows), _LAID_OUT
+    laid_out = (
+        rows.join(chosen, "component", "left_semi")
+        .groupBy("component")
+        .applyInArrow(lambda rows: _laid_out(rules, audit, rows), _LAID_OUT)
     )
-    alone = (
-        placed.join(linked, "component", "left_anti")
-        .groupBy("label")
-        .agg(F.count("*").alias("count"))
+    shape = F.coalesce("shape", F.concat(F.lit("too large "), "component"))
+    records = write(
+        "records", groups.join(laid_out, "component", "left").withColumn("shape", shape)
     )
-    records = laid_out.unionByName(alone.mapInArrow(partial(_alone, rules, audit), _LAID_OUT))
-    records = files.write("records", records)
-    if not records.filter("what = ''").isEmpty():
+    if not records.filter("shape = ''").isEmpty():
         raise CertificateError("components")
-    return ModuleTables(records, all_rows, placed, too_large)
+    return ModuleTables(facts, rows, members, keys, records)
 
 
-def _none(*names: str) -> list[Column]:
-    """Columns that say nothing."""
-    return [
-        (F.lit(-1).cast("bigint") if name == "name" else F.lit("")).alias(name) for name in names
-    ]
-
-
-def _parts(
-    tables: UnionTables, entered: EnteredTables, edges: DataFrame, placed: DataFrame
+def _facts(
+    tables: UnionTables, entered: EnteredTables, edges: DataFrame, members: DataFrame
 ) -> DataFrame:
-    """What is kept beside labels, in the columns `_PARTS`; ``placed``: id, component, term."""
-
-    def pairs(rows: DataFrame | None, kind: str, a: str, b: str, name: Column) -> DataFrame | None:
-        """Those of ``rows`` whose ends are in one module."""
-        if rows is None:
-            return None
-        others = placed.withColumnsRenamed({"id": b, "component": "component_b", "term": "other"})
-        within = (
-            rows.join(placed.withColumnRenamed("id", a), a)
-            .join(others, b)
-            .filter("component = component_b")
-        )
-        number = name.cast("bigint").alias("name")
-        return within.select(
-            "component", F.lit(kind).alias("kind"), "term", "other", number, *_none(*LITERAL)
-        ).distinct()
-
-    def values(rows: DataFrame | None, kind: str, name: str) -> DataFrame | None:
-        if rows is None:
-            return None
-        columns: list[Column | str] = [
-            F.lit(kind).alias("kind"),
-            "term",
-            *_none("other"),
-            F.col(name).alias("name"),
-            *LITERAL,
-        ]
-        return rows.join(placed, "id").select("component", *columns).distinct()
-
-    negative = tables.plain("role")
-    if negative is not None:
-        others = tables.terms.select(F.col("node").alias("neighbour"), F.col("term").alias("other"))
-        negative = tables.named(
-            negative.join(others, "other").drop("other"), src="node", dst="neighbour"
-        )
-    denied = tables.plain("data")
-    different = (
-        None
-        if tables.different is None
-        else tables.named(tables.different, src="node", dst="neighbour")
-    )
-    apart = pairs(different, DIFFERENT, "src", "dst", F.lit(-1))
-    if apart is not None:
-        ends = {"term": F.least("term", "other"), "other": F.greatest("term", "other")}
-        apart = apart.withColumns(ends).distinct()
+    """See `ModuleTables`."""
     data = entered.data.filter(F.col("property").isin(tables.features))
-    return union(
-        pairs(edges, ROLE, "src", "dst", F.col("role")),
-        pairs(negative, NO_ROLE, "src", "dst", F.col("name")),
-        apart,
-        values(data, DATA, "property"),
-        values(None if denied is None else tables.named(denied, id="node"), NO_DATA, "name"),
+    pairs = tables.pairs.filter("kind % 2 = 0").withColumnRenamed("kind", "code")
+    said = union(
+        tables.rows("class_assertions", "node", "class").selectExpr(
+            "'class' AS kind", "node", "class AS name"
+        ),
+        edges.selectExpr("'role' AS kind", "subject AS node", "object AS other", "role AS name"),
+        data.selectExpr("'data' AS kind", "node", "property AS name", *LITERAL),
+        pairs.filter(f"code IN ({SAME}, {DIFFERENT})").selectExpr(
+            f"CASE code WHEN {SAME} THEN 'same' ELSE 'different' END AS kind",
+            "node",
+            "neighbour AS other",
+        ),
+        tables.complex.filter("kind <> 'literal'").drop("inserted"),
     )
+    said = renamed(said, tables.names, id="node", other_id="other")
+    ends = members.drop("label")
+    said = said.join(ends, "id").join(
+        ends.toDF("other_id", "other_component", "other_term"), "other_id", "left"
+    )
+    within = (
+        "component IS NOT NULL AND (other IS NULL OR coalesce(other_component = component, false))"
+    )
+    is_kept = f"""CASE WHEN kind IN ('class', 'same') THEN true WHEN kind IN ('role', 'data') THEN {within}
+        WHEN kind IN ('different', 'value') THEN other IS NULL OR other_term IS NOT NULL ELSE false END"""
+    is_part = f"{within} AND kind IN ('role', 'data', 'different', 'no role', 'no data')"
+    apart = "kind = 'different' AND term > other_term"
+    found = said.selectExpr(
+        "node",
+        "other",
+        "value",
+        *_COLUMNS,
+        f"{is_kept} AS is_kept",
+        f"CASE WHEN {is_part} THEN component END AS component",
+        f"CASE WHEN {apart} THEN other_term ELSE term END AS term",
+        f"CASE WHEN {apart} THEN term ELSE other_term END AS other_term",
+    )
+    return found.filter("is_kept OR component IS NOT NULL")
 
 
 # --- in tasks -------------------------------------------------------------------------------------
 
 
 def _laid_out(rules: WorkerRules, audit: float, rows: pa.Table) -> pa.Table:
-    """The record of the one module whose ``rows`` these are; one without ``what`` where they are
+    """The record of the one module whose ``rows`` these are; one without a shape where they are
     not in one piece.
     """
-    component = rows["component"][0].as_py()
-    found = modules_of(rules, rows)
-    if len(found) != 1:
-        return _records([(component, None, "", "", 0, b"")])
-    return _records(_named(rules, audit, (component, None), found[0].module, 1))
-
-
-def _alone(
-    rules: WorkerRules, audit: float, batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        found = []
-        for label, count in zip(
-            batch.column("label").to_pylist(), batch.column("count").to_pylist()
-        ):
-            positive, negative = label_of(label)
-            found += _named(rules, audit, (None, label), Module((positive,), (negative,)), count)
-        yield from _records(found).to_batches()
-
-
-_Record = tuple[int | None, str | None, str, str, int, bytes]
-
-
-def _named(
-    rules: WorkerRules,
-    audit: float,
-    where: tuple[int | None, str | None],
-    module: Module,
-    count: int,
-) -> list[_Record]:
     spare_imports()
-    shape = kept("shapes", rules.token, lambda: Shapes(rules.tbox)).shape(module)
-    name, body = shape_name(shape), pickle.dumps(module)
-    drawn = [(*where, DRAWN, name, count, body)] if is_drawn(shape, audit) else []
-    return [(*where, SHAPE, name, count, body), *drawn]
-
-
-def _records(rows: list[_Record]) -> pa.Table:
-    kinds = (pa.int64(), pa.string(), pa.string(), pa.string(), pa.int64(), pa.binary())
-    names = ("component", "label", "what", "text", "count", "body")
-    columns = list(zip(*rows)) or [()] * len(names)
-    return pa.table(
-        {name: pa.array(column, kind) for name, column, kind in zip(names, columns, kinds)}
-    )
+    name, drawn, body = "", False, b""
+    if len(found := modules_of(rules, rows)) == 1:
+        shape = kept("shapes", rules.token, lambda: Shapes(rules.tbox)).shape(found[0].module)
+        name, drawn, body = shape_name(shape), is_drawn(shape, audit), pickle.dumps(found[0].module)
+    values = (rows["component"][:1].combine_chunks(), [name], [drawn], [body])
+    return pa.table(dict(zip(("component", "shape", "is_drawn", "body"), values)))
 
 
 def modules_of(rules: WorkerRules, rows: pa.Table) -> list[NamedModule]:
     """The modules whose parts are ``rows``: one, unless role assertions do not connect them all."""
-    kept, labels = KeptAssertions({}), dict[str, Label]()
+    found = KeptAssertions({})
+    labels = {}
     for row in rows.to_pylist():
-        term, other, name, literal = (
-            row["term"],
-            row["other"],
-            row["name"],
-            Literal(*map(row.__getitem__, LITERAL)),
-        )
+        term, other, name = row["term"], row["other"], row["name"]
         match row["kind"]:
             case "element":
                 labels[term] = label_of(row["lexical"])
             case "role":
-                kept.edges.add((term, rules.roles[name], other))
+                found.edges.add((term, rules.roles[name], other))
             case "no role":
-                kept.negative_edges.add((term, rules.roles[name], other))
+                found.negative_edges.add((term, rules.roles[name], other))
             case "different":
-                kept.different.add((term, other))
-            case "data":
-                kept.data.add((term, rules.properties[name], literal))
-            case "no data":
-                kept.negative_data.add((term, rules.properties[name], literal))
-    kept.labels = labels
-    return modules(kept)
+                found.different.add((term, other))
+            case kind:
+                data = found.data if kind == "data" else found.negative_data
+                literal = Literal(*map(row.__getitem__, LITERAL))
+                data.add((term, rules.properties[name], literal))
+    found.labels = labels
+    return modules(found)

@@ -2,13 +2,14 @@
 batch comes from the driver.
 
 Individuals are nodes (`abox_ops.elements.base`). Those that are asserted to be equal are one
-element, named by its least node.
+element, named by its least node. A table of which nothing is there is filtered by false, so that
+Spark leaves out whatever rests on it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any
@@ -22,10 +23,10 @@ from abox_ops.elements.base import FRESH, ArrayBase, Base, LessTable, OverBase
 from abox_ops.elements.union_view import Batch, UnionView
 from jobs.graphframes.literals import NORMAL, WorkerRules, arrow_column
 from jobs.graphframes.messages import GraphCalls
-from jobs.graphframes.round_files import RoundFiles
+from jobs.spark.round_files import RoundFiles
 from jobs.store.table import ParquetTable
 from shiq.columns.arrays import NONE, Table, concatenate
-from shiq.columns.rows import DIFFERENT, SAME
+from shiq.columns.rows import SAME
 from shiq.model_json import encode
 
 #: The parts of a literal, and all columns of the tables of a store that hold texts.
@@ -89,198 +90,125 @@ class UnionTables:
         ``with_old`` ones.
         """
         old, new = self.whole.base.table(table), self.whole.inserted[table]
-        rows = frame(self.spark, {name: new.columns[name] for name in columns}).withColumn(
-            "inserted", F.lit(True)
-        )
-        if not (with_old and len(old)):
+        rows = frame(self.spark, {name: new.columns[name] for name in columns})
+        rows = rows.withColumn("inserted", F.lit(True)).filter(F.lit(len(new) > 0))
+        if not with_old:
             return rows
-        return (
-            rows_of(self.spark, old, columns).withColumn("inserted", F.lit(False)).unionByName(rows)
-        )
+        before = rows_of(self.spark, old, columns).withColumn("inserted", F.lit(False))
+        return before.filter(F.lit(len(old) > 0)).unionByName(rows)
 
     # --- elements ---------------------------------------------------------------------------------
 
     @cached_property
-    def old_names(self) -> DataFrame | None:
-        """(node, element) of the nodes that A alone makes one with another; None: there are none."""
-        return self._components(
-            self.rows("pairs", "node", "kind", "neighbour").filter("NOT inserted"),
-            with_inserted=False,
-        )
+    def old_names(self) -> DataFrame:
+        """(node, element) of the nodes that A alone makes one with another."""
+        return self._elements("old", self.pairs.filter("NOT inserted"))
 
     @cached_property
-    def names(self) -> DataFrame | None:
+    def names(self) -> DataFrame:
         """The same of A ∪ A⁺."""
-        if not (self.whole.inserted["pairs"].columns["kind"] == SAME).any():
-            return self.old_names
-        return self._components(self.rows("pairs", "node", "kind", "neighbour"), with_inserted=True)
+        brings = (self.whole.inserted["pairs"].columns["kind"] == SAME).any()
+        return self._elements("new", self.pairs) if brings else self.old_names
 
-    def _components(self, pairs: DataFrame, *, with_inserted: bool) -> DataFrame | None:
-        if not (with_inserted or len(self.whole.base.table("pairs"))):
-            return None
-        same = pairs.filter(F.col("kind") == SAME).select(
-            F.col("node").alias("src"), F.col("neighbour").alias("dst")
-        )
-        edges = self.files.write(
-            "now_equal" if with_inserted else "equal", same.filter("src != dst").distinct()
-        )
-        if edges.isEmpty():
-            return None
-        found = self.calls.components(edges, self.files).withColumnsRenamed(
-            {"id": "node", "component": "element"}
-        )
-        return self.files.write("now_elements" if with_inserted else "elements", found)
+    @property
+    def pairs(self) -> DataFrame:
+        """Equalities and inequalities: node, kind, neighbour, inserted."""
+        return self.rows("pairs", "node", "kind", "neighbour")
 
-    def named(self, rows: DataFrame, **columns: str) -> DataFrame:
-        """``rows`` with a column for each of ``columns``: the element of A ∪ A⁺ of the node in
-        the column that it names.
-        """
-        return _renamed(rows, self.names, columns)
+    def _elements(self, name: str, pairs: DataFrame) -> DataFrame:
+        same = pairs.filter(f"kind = {SAME} AND node <> neighbour").select("node", "neighbour")
+        if same.isEmpty():
+            return same.toDF("node", "element").filter("false")
+        edges = self.files.write(f"equal_{name}", same.toDF("src", "dst").distinct())
+        found = self.calls.components(edges, self.files).toDF("node", "element")
+        return self.files.write(f"elements_{name}", found)
 
-    def old_named(self, rows: DataFrame, **columns: str) -> DataFrame:
-        """The same with the elements of A alone."""
-        return _renamed(rows, self.old_names, columns)
-
-    def nodes_of(self, elements: DataFrame) -> DataFrame:
-        """(node): the members of ``elements`` (id) of A ∪ A⁺."""
-        alone = elements.select(F.col("id").alias("node"))
-        if self.names is None:
-            return alone
-        return alone.union(
-            self.names.join(elements.withColumnsRenamed({"id": "element"}), "element").select(
-                "node"
-            )
-        ).distinct()
+    @cached_property
+    def first_names(self) -> DataFrame:
+        """(element, node): the one of the first term, of the elements of several individuals."""
+        members = self.names.join(self.terms, "node").groupBy("element")
+        return members.agg(F.min_by("node", "term").alias("node"))
 
     @property
     def features(self) -> list[int]:
         """The numbers of the data properties that T or a negative assertion can see."""
-        return [
-            i for i, name in enumerate(self.rules.properties) if name in self.rules.rules.features
-        ]
+        features = self.rules.rules.features
+        return [i for i, name in enumerate(self.rules.properties) if name in features]
 
     # --- what assertions say ----------------------------------------------------------------------
 
     @cached_property
-    def normal(self) -> DataFrame | None:
-        """What complex and negative assertions come to: node, inserted, ordinal, value, and the
-        fields of `literals.NORMAL`.
+    def terms(self) -> DataFrame:
+        """(node, term) of every individual."""
+        return self._texts("individuals", "node", lambda of: {"term": of.terms})
+
+    @property
+    def literals(self) -> DataFrame:
+        """(literal, its parts) of every literal."""
+        return self._texts(
+            "literals",
+            "literal",
+            lambda of: {name: [getattr(value, name) for value in of.literals] for name in LITERAL},
+        )
+
+    @cached_property
+    def complex(self) -> DataFrame:
+        """What complex and negative assertions come to: node, inserted, value, and the fields of
+        `literals.NORMAL`, with a node for ``other``.
         """
-        if not (len(self.whole.base.table("complex")) + len(self.whole.inserted["complex"])):
-            return None
-        values = self._texts("complex", "ordinal", "value").distinct()
-        rows = (
-            self.rows("complex", "node", "ordinal").join(values, "ordinal").join(self.terms, "node")
+        values = self._texts(
+            "complex", "ordinal", lambda of: {"value": [json.dumps(encode(a)) for a in of.complex]}
         )
+        rows = self.rows("complex", "node", "ordinal").join(values.distinct(), "ordinal")
         texts = arrow_column(self.rules.normal, F.col("value"), F.col("term"))
-        return self.files.write("normal", rows.withColumn("plain", F.from_json(texts, NORMAL)))
-
-    def _texts(self, table: str, *columns: str) -> DataFrame:
-        """``columns`` of a table of texts, of A and of the batch."""
-        base = _lowest(self.whole.base)
-        new = frame(self.spark, _texts_of(table, FRESH, self.whole.batch))
-        if isinstance(base, ArrayBase):
-            return new.unionByName(frame(self.spark, _texts_of(table, 0, base)))
-        return new.unionByName(rows_of(self.spark, base.table(table), columns))
-
-    def plain(self, kind: str) -> DataFrame | None:
-        """Those of `normal` of one kind, a row for each: node, inserted, and the fields."""
-        if self.normal is None:
-            return None
-        return self.normal.select("node", "inserted", F.inline("plain")).filter(
-            F.col("kind") == kind
+        rows = rows.join(self.terms, "node").withColumn("normal", F.from_json(texts, NORMAL))
+        rows = rows.select("node", "inserted", "value", F.inline("normal"))
+        others = self.terms.toDF("_other", "other")
+        found = (
+            rows.join(others, "other", "left").drop("other").withColumnRenamed("_other", "other")
         )
+        is_there = len(self.whole.base.table("complex")) + len(self.whole.inserted["complex"])
+        return self.files.write("complex", found) if is_there else found
 
     def asserted(self) -> DataFrame:
         """(node, literal, inserted): what class assertions say."""
-        known = [
-            (i, literal)
-            for i, literals in enumerate(self.rules.class_literals)
-            for literal in literals
-        ]
-        classes, literals = (
-            (np.array(column, np.int64) for column in zip(*known)) if known else (NONE, NONE)
-        )
-        meaning = F.broadcast(frame(self.spark, {"class": classes, "literal": literals}))
-        found = (
-            self.rows("class_assertions", "node", "class")
-            .join(meaning, "class")
-            .select("node", "literal", "inserted")
-        )
-        plain = self.plain("literal")
-        return (
-            found
-            if plain is None
-            else found.unionByName(plain.select("node", F.col("name").alias("literal"), "inserted"))
-        )
+        known = [(i, x) for i, literals in enumerate(self.rules.class_literals) for x in literals]
+        columns = np.array(known, np.int64).reshape(-1, 2).T
+        meaning = F.broadcast(frame(self.spark, dict(zip(("class", "literal"), columns))))
+        classes = self.rows("class_assertions", "node", "class").join(meaning, "class")
+        normal = self.complex.filter("kind = 'literal'").withColumnRenamed("name", "literal")
+        columns_ = ("node", "literal", "inserted")
+        return classes.select(*columns_).unionByName(normal.select(*columns_))
 
-    def values(self, rows: DataFrame) -> DataFrame:
-        """Data assertions with the parts of their ``literal``: lexical, datatype, language."""
-        return rows.join(self._texts("literals", "literal", *LITERAL), "literal")
-
-    @cached_property
-    def different(self) -> DataFrame | None:
-        """(node, neighbour): those that are asserted to be different, as they are named."""
-        if not (len(self.whole.base.table("pairs")) + len(self.whole.inserted["pairs"])):
-            return None
-        return (
-            self.rows("pairs", "node", "kind", "neighbour")
-            .filter(F.col("kind") == DIFFERENT)
-            .select("node", "neighbour")
-        )
-
-    @cached_property
-    def terms(self) -> DataFrame:
-        """(node, term) of every individual."""
-        return self._texts("individuals", "node", "term")
-
-    @property
-    def least_terms(self) -> DataFrame:
-        """(id, node, term): the first of the terms of each element of A ∪ A⁺, and its node."""
-        named = self.named(self.terms, id="node").groupBy("id")
-        return named.agg(F.min_by("node", "term").alias("node"), F.min("term").alias("term"))
+    def _texts(
+        self, table: str, number: str, texts: Callable[[ArrayBase | Batch], dict[str, list[str]]]
+    ) -> DataFrame:
+        """A table of texts of A and of the batch, by their ``number``."""
+        base: Base = self.whole.base
+        while isinstance(base, OverBase):
+            base = base.base
+        here = [(FRESH, texts(self.whole.batch))]
+        here += [(0, texts(base))] if isinstance(base, ArrayBase) else []
+        found = []
+        for first, columns in here:
+            numbers = first + np.arange(len(next(iter(columns.values()))), dtype=np.int64)
+            found.append(frame(self.spark, {number: numbers, **columns}))
+        if not isinstance(base, ArrayBase):
+            names = (number, *here[0][1])
+            found.append(rows_of(self.spark, base.store.table(table), names))  # type: ignore[attr-defined]
+        return union(*found)
 
 
-def union(*tables: DataFrame | None) -> DataFrame:
-    """The rows of all ``tables`` that are there; a column that one lacks is null there."""
-    there = [table for table in tables if table is not None]
-    return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), there)
+def union(*tables: DataFrame) -> DataFrame:
+    """The rows of all ``tables``; a column that one lacks is null there."""
+    return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), tables)
 
 
-def _texts_of(table: str, first: int, held: ArrayBase | Batch) -> dict[str, Any]:
-    """The rows of a table of texts that ``held`` has, numbered from ``first``."""
-    match table:
-        case "individuals":
-            number, columns = "node", {"term": held.terms}
-        case "literals":
-            number, columns = (
-                "literal",
-                {name: [getattr(value, name) for value in held.literals] for name in LITERAL},
-            )
-        case _:
-            number, columns = (
-                "ordinal",
-                {"value": [json.dumps(encode(assertion)) for assertion in held.complex]},
-            )
-    return {number: first + np.arange(len(next(iter(columns.values()))), dtype=np.int64), **columns}
-
-
-def _lowest(base: Base) -> Any:
-    """The base below those that are laid over it."""
-    while isinstance(base, OverBase):
-        base = base.base
-    return base if isinstance(base, ArrayBase) else base.store  # type: ignore[attr-defined]
-
-
-def _renamed(rows: DataFrame, names: DataFrame | None, columns: Mapping[str, str]) -> DataFrame:
-    for element, node in columns.items():
-        if names is None:
-            rows = rows.withColumn(element, F.col(node))
-            continue
-        other = names.select(F.col("node").alias(node), F.col("element").alias("_element"))
-        rows = (
-            rows.join(other, node, "left")
-            .withColumn(element, F.coalesce("_element", node))
-            .drop("_element")
-        )
+def renamed(rows: DataFrame, names: DataFrame, **columns: str) -> DataFrame:
+    """``rows`` with a column for each of ``columns``: what ``names`` (before, after) have for the
+    column that it says, or else that itself.
+    """
+    for after, before in columns.items():
+        rows = rows.join(names.toDF(before, "_after"), before, "left")
+        rows = rows.withColumn(after, F.coalesce("_after", before)).drop("_after")
     return rows

@@ -9,18 +9,15 @@ import pickle
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from typing import cast
 
 import pyarrow as pa  # type: ignore[import-untyped]
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession
 
 from abox_ops.modules.shapes import Shape
 from jobs.checking.options import Options
-from jobs.spark.auditing import DrawnShapes
 from jobs.spark.reasoners import Asking, reasoner_of
 from jobs.spark.session import width_of
 from jobs.spark.worker import kept
@@ -33,69 +30,9 @@ from shiq.verdict import Verdict
 DDL = "shape string, modules bigint, verdict string, reason string, used string, near string, by string"
 _COLUMNS = ("shape", "modules", "verdict", "reason", "used", "near", "by")
 _SCHEMA = pa.schema([(name, pa.int64() if name == "modules" else pa.string()) for name in _COLUMNS])
-#: What a row of records is about: a module of some shape; one that is drawn for an audit.
-SHAPE, DRAWN = "shape", "drawn"
 #: Shapes of one question that are tried on the driver, with a small budget; and how many have to be
 #: open for them to go out.
 MOST_HERE, LEAST_OUT = 2_000, 2
-
-
-@dataclass(frozen=True)
-class DecidedShapes:
-    """``modules`` and ``shapes`` by verdict; ``undecided``: the reason by shape;
-    ``inconsistent``: the answers by shape; ``drawn``: shapes for an audit.
-    """
-
-    modules: dict[str, int]
-    shapes: dict[str, int]
-    undecided: dict[str, str]
-    inconsistent: dict[str, Answer]
-    drawn: DrawnShapes | None = None
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """Why shapes are undecided, the first hundred reasons."""
-        return tuple(sorted({*self.undecided.values()})[:100])
-
-
-def decide(records: DataFrame, clauses: bytes, asking: Asking, tasks: int) -> DataFrame:
-    """The answer for each distinct shape of ``records``, whose modules are over the pickled
-    ``clauses``: shape, modules that have it, verdict, reason, clauses used.
-    """
-    shapes = (
-        records.where(F.col("what") == SHAPE)
-        .groupBy(F.col("text").alias("shape"))
-        .agg(F.sum("count").alias("modules"), F.min("body").alias("body"))
-    )
-    return shapes.repartition(tasks, "shape").mapInArrow(partial(_decide, clauses, asking), DDL)
-
-
-def collected(answers: DataFrame) -> DecidedShapes:
-    """What the driver has to know of the answers."""
-    sums = (
-        answers.groupBy("verdict")
-        .agg(F.sum("modules").alias("modules"), F.count("*").alias("shapes"))
-        .collect()
-    )
-    undecided: dict[str, str] = {}
-    inconsistent: dict[str, Answer] = {}
-    verdicts = {row.verdict for row in sums}
-    if Verdict.UNDETERMINED.value in verdicts:
-        rows = (
-            answers.where(F.col("verdict") == Verdict.UNDETERMINED.value)
-            .select("shape", "reason")
-            .collect()
-        )
-        undecided = {row.shape: row.reason for row in rows}
-    if Verdict.INCONSISTENT.value in verdicts:
-        for row in answers.where(F.col("verdict") == Verdict.INCONSISTENT.value).collect():
-            inconsistent[row.shape] = _refuted(row.reason, row.used)
-    return DecidedShapes(
-        {row.verdict: row.modules for row in sums},
-        {row.verdict: row.shapes for row in sums},
-        undecided,
-        inconsistent,
-    )
 
 
 def shape_name(shape: Shape) -> str:
@@ -103,31 +40,12 @@ def shape_name(shape: Shape) -> str:
     return blake2b(repr(shape).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
 
 
-def _refuted(reason: str, used: str) -> Answer:
-    clauses = json.loads(used)
-    return Answer(Verdict.INCONSISTENT, reason, None if clauses is None else frozenset(clauses))
-
-
-def drawn(records: DataFrame, clauses: bytes, answers: DataFrame) -> DrawnShapes:
-    """The shapes of ``records`` that are drawn for an audit, with their ``answers``."""
-    modules = (
-        records.where(F.col("what") == DRAWN)
-        .groupBy(F.col("text").alias("shape"))
-        .agg(F.min("body").alias("body"))
-    )
-    rows = modules.join(
-        answers.groupBy("shape").agg(F.min("verdict").alias("verdict")), "shape"
-    ).collect()
-    found = sorted((row.shape, pickle.loads(row.body), row.verdict) for row in rows)
-    return DrawnShapes(
-        cast(ClausalTBox, pickle.loads(clauses)),
-        tuple((module, verdict) for _, module, verdict in found),
-    )
-
-
-def _decide(
+def decide_rows(
     clauses: bytes, asking: Asking, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
+    """The answers for rows (shape, modules that have it, body: one of them, pickled, over the
+    pickled ``clauses``), in a task; `DDL` has their columns.
+    """
     deadline = None if asking.seconds is None else time.monotonic() + asking.seconds
     tbox = None
     for batch in batches:
@@ -225,7 +143,7 @@ class FarReasoner:
             spark = self._session()
             spread = spark.createDataFrame(rows).repartition(min(len(modules), width_of(spark)))
             told = (
-                spread.mapInArrow(partial(_decide, pickle.dumps(tbox), asking), DDL)
+                spread.mapInArrow(partial(decide_rows, pickle.dumps(tbox), asking), DDL)
                 .toArrow()
                 .to_pylist()
             )

@@ -77,8 +77,9 @@ def compare(seeds: list[int]) -> list[str]:
             for names in named.elements
         ]
 
-    shapes = [*answers_of(found, Options(reasoner="own"), None).inconsistent]
-    there = found.elements_of(found.laid_out.those(found.shapes_frame(shapes))).values()
+    answers = answers_of(found, Options(reasoner="own"), None).filter("verdict = 'inconsistent'")
+    shapes = [row.shape for row in answers.collect()]
+    there = found.elements_of(found.members_of(*shapes)).values()
     bad = seeds_in([*wanted.contradictory, *those(Verdict.INCONSISTENT)])
     open_ = seeds_in(those(Verdict.UNDETERMINED)) - bad
     wrong = []

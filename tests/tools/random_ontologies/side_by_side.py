@@ -4,10 +4,11 @@ all of them at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import pickle
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from abox_ops.engine import AddSet
+from abox_ops.engine import AddSet, NamedModule
 from shiq.model import Assertion, TBox
 from tests.tools.random_ontologies.gadgets import renamed
 from tests.tools.random_ontologies.kb import RandomKB
@@ -55,6 +56,19 @@ def same_add_set(found: AddSet, wanted: AddSet) -> None:
         wanted.pulled_in,
     )
     assert list(found.contradictory) == list(wanted.contradictory)
-    assert [(m.elements, m.module) for m in found.modules] == [
+    assert [(m.elements, m.module) for m in modules_of(found)] == [
         (m.elements, m.module) for m in wanted.modules
     ]
+
+
+def modules_of(add_set: Any) -> Sequence[NamedModule]:
+    """The modules of an add set, fetched to the driver where they are tables."""
+    if not hasattr(add_set, "laid_out"):
+        found: Sequence[NamedModule] = add_set.modules
+        return found
+    laid_out = add_set.laid_out
+    chosen = laid_out.members.filter("component IS NOT NULL").select("component", "id")
+    members = add_set.elements_of(chosen)
+    rows = laid_out.keys.join(laid_out.records.select("key", "body"), "key").collect()
+    named = (NamedModule(pickle.loads(row.body), members[row.component]) for row in rows)
+    return sorted(named, key=lambda m: m.elements[0][0])
