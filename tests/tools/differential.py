@@ -440,7 +440,7 @@ def _names(*known: str) -> Callable[[click.Context, click.Parameter, str], tuple
 @click.option(
     "--engines",
     callback=_names("spec", "local", "spark", "graphframes"),
-    default="memory,local",
+    default="spec,local",
     show_default=True,
     help="Also spark, graphframes (by definition7 alone): seconds a check.",
 )

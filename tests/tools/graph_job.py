@@ -1,4 +1,4 @@
-"""The published method on the engines memory, local and graphframes over random batches: equal
+"""The published method on the specification, local and graphframes over random batches: equal
 A_add, modules and verdicts.
 
     python -m tests.tools.graph_job --seeds 0:2000 --at-once 250
