@@ -140,13 +140,13 @@ class BaseQuestion:
         """
         assumed = {one.leftover: one.axioms for one in self.ontology.assumptions}
         options = self.options
-        blocking = [
+        blocking = dict.fromkeys(
             x
             for x in self.leftovers
             if blocks(x, options.allow, options.fail_on)
             and not (is_outside(x) and x not in assumed)
-        ]
-        if not blocking or not assumed.keys() >= {*blocking}:
+        )
+        if not blocking or not assumed.keys() >= blocking.keys():
             return None
         more = dict.fromkeys(axiom for x in blocking for axiom in assumed[x])
         tbox = self.ontology.tbox
@@ -164,7 +164,7 @@ class BaseQuestion:
                     message=f"{x.message}: consistent holds whatever it says",
                     said=(),
                 )
-                if x in assumed and x in blocking
+                if x in blocking
                 else x
                 for x in leftovers
             )

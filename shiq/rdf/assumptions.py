@@ -140,10 +140,9 @@ def assumption_for(
     """
     match axiom:
         case owl.SubClassOf(sub, sup):
-            if not any(True for _ in simple_needed(owl.SubClassOf(sub, owl.THING))):
-                return (owl.SubClassOf(sub, owl.NOTHING),)
-            if not any(True for _ in simple_needed(owl.SubClassOf(owl.THING, sup))):
-                return (owl.SubClassOf(owl.THING, sup),)
+            for assumed in (owl.SubClassOf(sub, owl.NOTHING), owl.SubClassOf(owl.THING, sup)):
+                if not any(simple_needed(assumed)):
+                    return (assumed,)
         case owl.ObjectPropertyDomain(property, _) | owl.ObjectPropertyRange(property, _):
             return (empty_property(property, OBJECT),)
         case owl.DisjointObjectProperties(members):

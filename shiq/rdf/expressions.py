@@ -226,13 +226,14 @@ class Expressions(ExpressionLoop):
 
     def _class(self, node: str, triple: int, triples: list[int]) -> Build:
         graph = self._graph
-        if triple < 0 and len(described := self.defining(node)) > 1:
+        described = [triple] if triple >= 0 else self.defining(node)
+        if len(described) > 1:
             classes = []
             for one in described:
                 classes.append((yield CLASS, node, one))
             self.several[described[0]] = owl.EquivalentClasses(tuple(classes))
             return owl.ObjectIntersectionOf(tuple(classes))
-        definition = self._definition_of(node, triple, CLASS)
+        definition = described[0] if described else self._definition_of(node, triple, CLASS)
         triples += (definition, *_types(self._graph, node, _CLASS_TYPES))
         predicate, value = graph.predicates[definition], graph.objects[definition]
         if predicate in FILLERS:

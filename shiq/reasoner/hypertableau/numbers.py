@@ -140,7 +140,7 @@ class NodeProgram:
     """The needs and limits of one node, and its children as variables."""
 
     def __init__(self, search: Search, x: int) -> None:
-        self.search, self.state, self.x = search, search.state, x
+        self.state, self.grown_for, self.x = search.state, search.grown_for, x
         state, tables = search.state, search.state.tables
         self.children = [y for y in state.near[x] if state.parent[y] == x and state.alive[y]]
         roles = 0
@@ -210,7 +210,7 @@ class NodeProgram:
 
     def _is_grown(self, y: int, atom: int) -> bool:
         """Whether y was made for this need of the node, be it merged away since."""
-        return self.state.parent[y] == self.x and self.search.grown_for[y] == atom
+        return self.state.parent[y] == self.x and self.grown_for[y] == atom
 
     def _choices_below(self, top: set[int]) -> int:
         """The choice points at the nodes ``top`` and below them, as bits."""
