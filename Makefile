@@ -1,5 +1,5 @@
 # make demo   sets up what is missing, then runs the main job on real input
-# make test   sets up what is missing, then runs the tests
+# make test   sets up what is missing, then runs the tests; make test-spark, test-jvm, test-slow: the others
 # make setup  only the set-up
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -8,13 +8,13 @@ BIN := $(VENV)/bin
 SHIQ := $(BIN)/shiq
 SEEDS ?= 0:20000
 
-.PHONY: demo demo-consistency demo-building demo-discovery test setup lint test-slow test-differential test-graphframes test-lake test-scale test-door peers bench bench-scale clean
+.PHONY: demo demo-consistency demo-building demo-discovery test setup lint test-spark test-jvm test-slow test-differential test-graphframes test-lake test-scale test-door peers java bench bench-scale clean
 
 setup: $(VENV)/.installed
 
 $(VENV)/.installed: setup.cfg pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "shiq needs Python 3.10 or newer; name one with PYTHON=..."; exit 1; }
-	@command -v java >/dev/null || echo "note: no java found; HermiT and Spark need a JDK 17, the own reasoner does not"
+	@command -v java >/dev/null || echo "note: no java found; HermiT needs Java 11 or later, Spark a JDK 17, the own reasoner neither"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade pip
 	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,spark]'
@@ -62,9 +62,16 @@ lint: setup
 	$(BIN)/mypy
 
 test: setup
-	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest -m "not slow and (contract or not spark and not jvm)" -n 2 --dist loadfile --no-loadscope-reorder
 
-# All long tests, or those that are named: make test-slow SLOW="tests/test_store.py tests/test_hermit.py"
+# What runs on Spark (one session), and what asks HermiT: `make test` has their contracts alone
+test-spark: setup
+	$(BIN)/python -m pytest -m "spark and not slow" -n0
+
+test-jvm: setup
+	$(BIN)/python -m pytest -m "jvm and not slow" -n 2 --dist loadfile --no-loadscope-reorder
+
+# All long tests, or those that are named: make test-slow SLOW="tests/jobs/test_store.py tests/shiq/test_hermit.py"
 SLOW ?=
 test-slow: setup
 	$(BIN)/python -m pytest -m slow $(SLOW)
@@ -91,13 +98,17 @@ test-scale: setup
 
 # The first run on ontologies that others publish (SHIQ_DATA/lov), certified without options and beside HermiT: half an hour
 test-door: setup
-	SHIQ_DOOR=1 $(BIN)/python -m pytest -n0 tests/test_door.py
+	SHIQ_DOOR=1 $(BIN)/python -m pytest -n0 tests/shiq/test_door.py
 
 # Other reasoners for `shiq evaluate --peers`, and itemset miners for the bench row discovery, into a directory of the user's. HermiT is LGPL; Pellet and Openllet are AGPL-3.0 and
 # come only with: make peers PEERS=--accept-agpl
 PEERS ?=
 peers: setup
-	$(BIN)/python -m jobs.evaluation.peers.install $(PEERS)
+	$(BIN)/python -m shiq.jobs.evaluation.peers.install $(PEERS)
+
+# The class files of the Java drivers, after a change of their sources; needs a JDK 17
+java: setup
+	$(BIN)/python -m tests.tools.java_classes
 
 # The targets' figures, beside the peers that are installed, kept in docs/benchmarks: make bench ROWS=cold,single REPEATS=5
 ROWS ?=

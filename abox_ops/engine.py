@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from shiq.abox import ABox
-from shiq.clause import ClausalTBox
 from shiq.model import Assertion
+from shiq.model.abox import ABox
+from shiq.model.clause import ClausalTBox
 from shiq.reasoner.protocol import Answer, Module
-from simplify import SimplifiedTBox
+from shiq.simplify import SimplifiedTBox
 
 #: The criteria by which an engine may decide what a check must see.
 CRITERIA = ("clausal", "definition7", "none")
@@ -69,7 +69,7 @@ class Inquiry:
 class WideningFigures:
     """What it cost to ask again about modules that failed: ``rounds`` of asking; ``questions``
     about modules that were widened, and the ``elements`` that these laid out; ``closed``:
-    elements past the bound on both (`abox_ops.patch.effort`).
+    elements past the bound on both (`shiq.abox_ops.patch.effort`).
     """
 
     rounds: int = 0

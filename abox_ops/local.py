@@ -4,7 +4,7 @@ its batch touches.
 Equal to `tests.spec.knowledge_base` on every input; what is done per signature is `abox_ops`, what is done
 per individual is numpy.
 
->>> from shiq.abox import abox_of
+>>> from shiq.model.abox import abox_of
 >>> from shiq.model import Class, ClassAssertion, DisjointClasses, TBox
 >>> tbox = TBox((DisjointClasses((Class("urn:Cat"), Class("urn:Dog"))),))
 >>> base = LocalKnowledgeBase.build(tbox, abox_of([ClassAssertion(Class("urn:Cat"), "urn:tom")]))
@@ -22,38 +22,44 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from abox_ops.elements.base import Base, LessBase, StoreBase, StoredSnapshot, array_base
-from abox_ops.elements.columns import Graph
-from abox_ops.elements.normal import name_of
-from abox_ops.elements.union_view import UnionView, batch_of, split
-from abox_ops.engine import CRITERIA, MODEL, AddSet, Inquiry, NamedModule
-from abox_ops.index.calculi import Calculi
-from abox_ops.index.columns import Index, alone, build_index, stored_index
-from abox_ops.index.deletion import index_without
-from abox_ops.index.touched import touched_by
-from abox_ops.labels.columns import Calculus
-from abox_ops.local_add_set import LocalAddSet
-from abox_ops.modules.found_columns import AddSetColumns
-from abox_ops.patch.columns import Patch
-from abox_ops.patch.outside_columns import OutsideCompletion, stored_completion
-from abox_ops.patch.state_columns import Named, PatchInput
-from abox_ops.patch.widening import patched
-from shiq.abox import ABox
-from shiq.columns.arrays import Columns, Ints, array_table, contained
+from shiq.abox_ops.elements.base import (
+    Base,
+    OverlayBase,
+    StoreBase,
+    StoredSnapshot,
+    array_base,
+    remove_rows,
+)
+from shiq.abox_ops.elements.graph import Graph
+from shiq.abox_ops.elements.normal import name_of
+from shiq.abox_ops.elements.union_view import UnionView, batch_of, split
+from shiq.abox_ops.engine import CRITERIA, MODEL, AddSet, Inquiry, NamedModule
+from shiq.abox_ops.index.calculi import Calculi
+from shiq.abox_ops.index.deletion import index_without
+from shiq.abox_ops.index.index import Index, alone, build_index, stored_index, touched_by
+from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.local_add_set import LocalAddSet
+from shiq.abox_ops.modules.add_set import AddSetColumns
+from shiq.abox_ops.patch.outside import OutsideCompletion, stored_completion
+from shiq.abox_ops.patch.patch import Patch
+from shiq.abox_ops.patch.region import Named, PatchInput, PatchRegion
+from shiq.abox_ops.patch.widening import patched
+from shiq.columns.arrays import Columns, Ints, array_table, is_row_in, unique
 from shiq.columns.rows import ROW_COLUMNS
 from shiq.errors import UsageError
 from shiq.model import NOTHING, THING, Assertion, Class, SubClassOf, TBox
+from shiq.model.abox import ABox
+from shiq.model.roles import RoleBox, role_box
 from shiq.reasoner.protocol import Answer
-from shiq.roles import RoleBox, role_box
-from simplify import SimplifiedTBox
+from shiq.simplify import SimplifiedTBox
 
 if TYPE_CHECKING:
-    from abox_ops.patch.certificate_columns import BaseCertificate
+    from shiq.abox_ops.patch.certificate import BaseCertificate
 
 
 @dataclass(frozen=True, eq=False)
 class LocalKnowledgeBase:
-    """(T, A) on columns. See `abox_ops.engine.KnowledgeBase`."""
+    """(T, A) on columns. See `shiq.abox_ops.engine.KnowledgeBase`."""
 
     source: TBox
     base: Base
@@ -93,7 +99,7 @@ class LocalKnowledgeBase:
         return Calculi(self.source, self.roles, self.index, self.base.names)
 
     def add_set(self, insertions: ABox, deletions: ABox, criterion: str = "clausal") -> LocalAddSet:
-        """See `abox_ops.engine.KnowledgeBase.add_set`."""
+        """See `shiq.abox_ops.engine.KnowledgeBase.add_set`."""
         if criterion not in CRITERIA:
             raise UsageError(
                 f"unknown criterion {criterion!r}", f"the criteria are {', '.join(CRITERIA)}"
@@ -107,28 +113,28 @@ class LocalKnowledgeBase:
         )
 
     def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
-        """See `abox_ops.engine.KnowledgeBase.absent`."""
+        """See `shiq.abox_ops.engine.KnowledgeBase.absent`."""
         lacked = self.whole(deletions)
         return lacked.insertions, list(islice(lacked.some_inserted(most), most))
 
     def patched(
         self, insertions: ABox, deletions: ABox, inquiry: Inquiry
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
-        """See `abox_ops.engine.ModelKnowledgeBase.patched`."""
+        """See `shiq.abox_ops.engine.ModelKnowledgeBase.patched`."""
         after = self.without(deletions, insertions)
         known = self._completion
         if (
             after is not self
             and known is not None
             and known.is_guessed
-            and isinstance(after.base, LessBase)
+            and isinstance(after.base, OverlayBase)
             and after.made_index
         ):
             after._completions.append(known.less(self.index, after.made_index, after.base.vanished))
         return after._patch(after.whole(insertions), inquiry)
 
     def with_accepted(self, add_set: AddSet) -> LocalKnowledgeBase | None:
-        """See `abox_ops.engine.Layering`."""
+        """See `shiq.abox_ops.engine.Layering`."""
         if (
             not isinstance(add_set, LocalAddSet)
             or add_set.patch is None
@@ -136,7 +142,7 @@ class LocalKnowledgeBase:
         ):
             return None
         # Loaded where there is something to explain: most batches are consistent.
-        from abox_ops.patch.layer import layer
+        from shiq.abox_ops.patch.layer import layer
 
         found = layer(self.index, add_set.whole, add_set.patch)
         if found is None:
@@ -187,12 +193,8 @@ class LocalKnowledgeBase:
             return self.add_set_on(calculus, whole, found).modules
 
         touched = touched_by(whole, self.roles)
-        return self._new_patch(
-            PatchInput(self.index, calculus, graph, touched, outside, name, absent, all_plain)
-        )
-
-    def _new_patch(self, given: PatchInput) -> Patch:
-        return Patch(given)
+        given = PatchInput(self.index, calculus, graph, touched, outside, name, absent, all_plain)
+        return Patch(PatchRegion(given))
 
     def add_set_on(self, calculus: Calculus, whole: UnionView, found: AddSetColumns) -> LocalAddSet:
         """What was ``found`` in ``whole`` under ``calculus``."""
@@ -225,9 +227,9 @@ class LocalKnowledgeBase:
         return self._completions[0] if self._completions else self._stored_completion
 
     def certified(self, inquiry: Inquiry) -> BaseCertificate:
-        """(T, A) by itself, and N: see `abox_ops.patch.certificate_columns.certified`."""
+        """(T, A) by itself, and N: see `shiq.abox_ops.patch.certificate.certified`."""
         # Loaded where no certificate is stored.
-        from abox_ops.patch.certificate_columns import certified
+        from shiq.abox_ops.patch.certificate import certified
 
         def named(graph: Graph) -> Named:
             return lambda found: self.add_set_of(graph, found).modules
@@ -277,7 +279,7 @@ class LocalKnowledgeBase:
         gone, _ = split(self.base, batch_of(self.base, deletions, self.base.names.copy()))
         for name, rows in gone.items():
             columns = ROW_COLUMNS[name]
-            again = contained([rows[c] for c in columns], [held[name][c] for c in columns])
+            again = is_row_in([rows[c] for c in columns], [held[name][c] for c in columns])
             gone[name] = {c: column[~again] for c, column in rows.items()}
         return gone if any(len(rows["node"]) for rows in gone.values()) else None
 
@@ -285,9 +287,10 @@ class LocalKnowledgeBase:
         """This less the ``removed`` rows. All is indexed anew where complex assertions may take
         definitions with them, and where the labels of A are no sound start, since they clash.
         """
-        less = LessBase(self.base, removed)
+        less = remove_rows(self.base, removed)
+        touched = unique(np.concatenate([rows["node"] for rows in removed.values()]))
         anew = len(removed["complex"]["node"]) or self.index.contradictory
-        index = None if anew else index_without(self.index, self.base, less, self.roles)
+        index = None if anew else index_without(self.index, self.base, less, touched, self.roles)
         return replace(self, base=less, made_index=index, _completions=[])
 
     def _insert(self, whole: UnionView, criterion: str) -> LocalAddSet:
@@ -296,7 +299,7 @@ class LocalKnowledgeBase:
         touched = touched_by(whole, self.roles)
         calculus = self.calculi.of(simplified, criterion, whole.names)
         # Loaded where it is asked for.
-        from abox_ops.published.columns import PublishedProcedure, everything
+        from shiq.abox_ops.published.procedure import PublishedProcedure, everything
 
         graph = Graph(whole, self.roles, index.same, _no_labels, by_node=True)
         if criterion == "definition7":
@@ -318,7 +321,7 @@ class LocalKnowledgeBase:
         ``added``: one patch onto N = told, in which every element is plain (THEORY, "The add
         set").
         """
-        from abox_ops.patch.certificate_columns import of_told
+        from shiq.abox_ops.patch.certificate import of_told
 
         told = of_told(self.index.calculus, self.index.merged)
         patch = self._onto(told, whole, calculus, added, all_plain=True)

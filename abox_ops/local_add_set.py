@@ -10,29 +10,32 @@ from functools import cached_property
 
 import numpy as np
 
-from abox_ops.elements.base import FRESH
-from abox_ops.elements.columns import flags
-from abox_ops.engine import NO_WIDENING, WideningFigures
-from abox_ops.labels.calculus import EMPTY, Label
-from abox_ops.modules.found_columns import ROLES, FoundModules, clause_of
-from abox_ops.patch.columns import Patch
 from shiq import model as owl
-from shiq.abox import individuals_of
-from shiq.clause import ClausalTBox
-from shiq.columns.arrays import Ints, contained, distinct, unique, without
+from shiq.abox_ops.elements.assertions import assertions_about
+from shiq.abox_ops.elements.base import FRESH
+from shiq.abox_ops.elements.graph import flags
+from shiq.abox_ops.elements.union_view import UnionView
+from shiq.abox_ops.engine import NO_WIDENING, WideningFigures
+from shiq.abox_ops.labels.calculus import EMPTY, Label
+from shiq.abox_ops.modules.add_set import ROLES, AddSetColumns, FoundModules, clause_of
+from shiq.abox_ops.patch.patch import Patch
+from shiq.answers.result import PulledIn
+from shiq.columns.arrays import distinct, is_row_in, set_difference, unique
 from shiq.columns.rows import SAME
+from shiq.model.abox import individuals_of
+from shiq.model.clause import ClausalTBox
 from shiq.rdf.vocabulary import local_name
-from shiq.result import PulledIn
 
 #: Individuals that are named for each reason.
 _EXAMPLES = 3
-#: The tables that say something about an individual, complex assertions apart.
-_ABOUT = ("class_assertions", "half_edges", "data_assertions", "pairs")
 
 
 @dataclass(frozen=True, eq=False)
 class LocalAddSet(FoundModules):
-    """See `abox_ops.engine.AddSet`."""
+    """See `shiq.abox_ops.engine.AddSet`; under the criterion `model` with the ``patch`` that it is
+    of, and what ``widening`` that has cost. ``clauses``: over which modules are asked, if not those
+    of the calculus.
+    """
 
     clauses: ClausalTBox | None = field(default=None, kw_only=True)
     patch: Patch | None = field(default=None, kw_only=True)
@@ -49,36 +52,20 @@ class LocalAddSet(FoundModules):
 
     @cached_property
     def pulled_in(self) -> int:
-        return len(without(self.found.seen, self.found.touched))
+        return len(set_difference(self.found.seen, self.found.touched))
 
     def why_pulled(self) -> list[PulledIn]:
         """What pulled in the elements of `pulled_in`: each once."""
         found = self.found
-        pulled = without(found.seen, found.touched)
+        pulled = set_difference(found.seen, found.touched)
         codes, which, _ = distinct(found.pulled_in.codes(found.graph)[pulled])
         told = []
         for i, code in enumerate(codes.tolist()):
             elements = pulled[which == i]
             examples = self._members(elements[:_EXAMPLES])
-            told.append(
-                self._told(
-                    code, len(elements), tuple(sorted(members[0] for members in examples.values()))
-                )
-            )
+            names = tuple(sorted(members[0] for members in examples.values()))
+            told.append(_reason(self.calculus.tbox, code, len(elements), names))
         return sorted(told, key=lambda x: (-x.count, x.reason, x.text))
-
-    def _told(self, code: int, count: int, examples: tuple[str, ...]) -> PulledIn:
-        index = clause_of(code)
-        if index is None:
-            return PulledIn("roles" if code == ROLES else "equality", count, examples)
-        # Loaded where reasons are asked for.
-        from shiq.functional.writer import axiom_text
-        from simplify.describe import clause_text
-
-        tbox = self.calculus.tbox
-        clause = tbox.clauses[index]
-        axioms = tuple(axiom_text(tbox.axioms[i]) for i in sorted(clause.origins))
-        return PulledIn("clause", count, examples, clause_text(clause, local_name), axioms)
 
     @cached_property
     def contradictory(self) -> Sequence[tuple[str, ...]]:
@@ -86,7 +73,7 @@ class LocalAddSet(FoundModules):
         return sorted(members[e] for e in self.found.contradictory.tolist())
 
     def merged(self) -> Sequence[tuple[tuple[str, ...], ...]]:
-        """See `abox_ops.conflicts.identities.Merging`."""
+        """See `shiq.abox_ops.conflicts.identities.Merging`."""
         graph = self.found.graph
         grown = (np.bincount(graph.rep, minlength=len(graph)) > 1).nonzero()[0]
         element, node = graph.nodes_of(grown)
@@ -102,7 +89,7 @@ class LocalAddSet(FoundModules):
         ]
 
     def settled(self) -> LocalAddSet:
-        """See `abox_ops.engine.Settling`: without the patch and the role assertions of the
+        """See `shiq.abox_ops.engine.Settling`: without the patch and the role assertions of the
         graph, most of the memory.
         """
         found = replace(self, patch=None)
@@ -125,7 +112,7 @@ class LocalAddSet(FoundModules):
         maybe = (edges["role"] % 2 == 0) & flags(len(graph), kept["source"])[edges["source"]]
         source, role, target = (edges[name][maybe] for name in ("source", "role", "target"))
         count += int(
-            contained([source, role, target], [kept["source"], kept["role"], kept["target"]]).sum()
+            is_row_in([source, role, target], [kept["source"], kept["role"], kept["target"]]).sum()
         )
         count += len(found.data["node"])
         pairs = whole.rows_of("pairs", node)
@@ -133,22 +120,7 @@ class LocalAddSet(FoundModules):
         other = graph.elements_of(pairs["neighbour"])
         inside = flags(len(graph), found.seen)[other]
         count += int((told & ((pairs["kind"] == SAME) | inside)).sum())
-        return count + self._complex_kept() + len(self._new_remedies())
-
-    def _complex_kept(self) -> int:
-        graph = self.found.graph
-        seen = flags(len(graph), self.found.seen)
-        count = 0
-        for element, node, assertion in graph.asserted_complex:
-            if seen[graph.rep[element]]:
-                match assertion:
-                    case owl.NegativeObjectPropertyAssertion(_, first, second):
-                        mine = self.whole.terms_of(np.array([node]))[0] == first
-                        other = graph.elements_of(self.whole.nodes_of([second]))[0]
-                        count += bool(mine and other < len(seen) and seen[other])
-                    case _:
-                        count += 1
-        return count
+        return count + _count_complex(found, whole) + len(self._new_remedies())
 
     def _new_remedies(self) -> list[tuple[int, str, bool]]:
         """The remedies that are not asserted anyway."""
@@ -165,11 +137,11 @@ class LocalAddSet(FoundModules):
         return [remedy for remedy in self.found.remedies if remedy not in asserted]
 
     def kept(self) -> Iterator[owl.Assertion]:
-        """See `abox_ops.modules.closure.kept_assertions`."""
+        """See `shiq.abox_ops.modules.closure.kept_assertions`."""
         # Loaded where somebody looks at the assertions: few do.
-        from abox_ops.elements.quotient import Partition
-        from abox_ops.modules.closure import Closure, kept_assertions
-        from abox_ops.modules.components import KeptAssertions
+        from shiq.abox_ops.elements.quotient import Partition
+        from shiq.abox_ops.modules.closure import Closure, kept_assertions
+        from shiq.abox_ops.modules.components import KeptAssertions
 
         found, graph = self.found, self.found.graph
         others = np.array([e for e, _, _ in found.remedies], np.int64)
@@ -199,74 +171,26 @@ class LocalAddSet(FoundModules):
     # --- individuals ------------------------------------------------------------------------------
 
     def about(self, individual: str) -> Sequence[owl.Assertion]:
-        """See `abox_ops.engine.AddSet.about`."""
+        """See `shiq.abox_ops.engine.AddSet.about`."""
         return self.about_all([individual])[individual]
 
     def about_all(self, individuals: Sequence[str]) -> dict[str, Sequence[owl.Assertion]]:
-        """See `abox_ops.engine.AddSet.about_all`."""
+        """See `shiq.abox_ops.engine.AddSet.about_all`."""
         nodes = self.whole.nodes_of(individuals)
         found: dict[str, list[owl.Assertion]] = {individual: [] for individual in individuals}
-        for individual, assertion in self._about(np.unique(nodes[nodes >= 0])):
+        for individual, assertion in assertions_about(self.whole, np.unique(nodes[nodes >= 0])):
             found[individual].append(assertion)
         self._note_inserted(individuals)
         return {
             individual: sorted(assertions, key=repr) for individual, assertions in found.items()
         }
 
-    def _about(self, nodes: Ints, *, with_old: bool = True) -> Iterator[tuple[str, owl.Assertion]]:
-        """(individual, assertion about it) for all ``nodes``, fetched together; those that are
-        inserted, or the old ones too.
-        """
-        if not len(nodes):
-            return
-        whole, names = self.whole, self.whole.names
-        types, edges, data, pairs = (
-            whole.rows_of(name, nodes, with_old=with_old) for name in _ABOUT
-        )
-        mentioned = unique(np.concatenate([nodes, edges["neighbour"], pairs["neighbour"]]))
-        known = dict(zip(mentioned.tolist(), whole.terms_of(mentioned)))
-
-        def terms(column: Ints) -> Iterator[str]:
-            return map(known.__getitem__, column.tolist())
-
-        for term, c in zip(terms(types["node"]), types["class"].tolist()):
-            yield term, owl.ClassAssertion(owl.Class(names.classes.values[c]), term)
-        for term, r, other in zip(
-            terms(edges["node"]), edges["role"].tolist(), terms(edges["neighbour"])
-        ):
-            property_ = owl.ObjectProperty(names.object_properties.values[r // 2])
-            if r % 2 == 0:
-                yield term, owl.ObjectPropertyAssertion(property_, term, other)
-            elif other != term:
-                yield term, owl.ObjectPropertyAssertion(property_, other, term)
-        for term, p, value in zip(
-            terms(data["node"]), data["property"].tolist(), whole.literals_of(data["literal"])
-        ):
-            yield (
-                term,
-                owl.DataPropertyAssertion(
-                    owl.DataProperty(names.data_properties.values[p]), term, value
-                ),
-            )
-        for term, kind, other in zip(
-            terms(pairs["node"]), pairs["kind"].tolist(), terms(pairs["neighbour"])
-        ):
-            make = owl.SameIndividual if kind // 2 * 2 == SAME else owl.DifferentIndividuals
-            if kind % 2 == 0:
-                yield term, make(term, other)
-            elif other != term:
-                yield term, make(other, term)
-        for node, assertion, is_inserted in whole.complex_of(nodes):
-            if not (with_old or is_inserted):
-                continue
-            yield known[node], assertion
-
     def label(self, individual: str) -> Label:
-        """See `abox_ops.engine.AddSet.label`."""
+        """See `shiq.abox_ops.engine.AddSet.label`."""
         return self.labels([individual])[0]
 
     def labels(self, individuals: Sequence[str]) -> list[Label]:
-        """See `abox_ops.engine.AddSet.labels`."""
+        """See `shiq.abox_ops.engine.AddSet.labels`."""
         found: list[Label] = [EMPTY] * len(individuals)
         closure, labels, index = self.found, self.calculus.table.labels, self.index
         node = self.whole.nodes_of(individuals)
@@ -298,6 +222,41 @@ class LocalAddSet(FoundModules):
         if new:
             nodes = self.whole.nodes_of(new)
             found: dict[str, set[owl.Assertion]] = {individual: set() for individual in new}
-            for individual, assertion in self._about(unique(nodes[nodes >= 0]), with_old=False):
+            for individual, assertion in assertions_about(
+                self.whole, unique(nodes[nodes >= 0]), with_old=False
+            ):
                 found[individual].add(assertion)
             self._inserted.update(found)
+
+
+def _reason(tbox: ClausalTBox, code: int, count: int, examples: tuple[str, ...]) -> PulledIn:
+    """What a ``code`` of `PulledInReasons` stands for, with the ``count`` of its elements."""
+    index = clause_of(code)
+    if index is None:
+        return PulledIn("roles" if code == ROLES else "equality", count, examples)
+    # Loaded where reasons are asked for.
+    from shiq.functional.writer import axiom_text
+    from shiq.simplify.describe import clause_text
+
+    clause = tbox.clauses[index]
+    axioms = tuple(axiom_text(tbox.axioms[i]) for i in sorted(clause.origins))
+    return PulledIn("clause", count, examples, clause_text(clause, local_name), axioms)
+
+
+def _count_complex(found: AddSetColumns, whole: UnionView) -> int:
+    """The number of complex assertions that are kept: a negative role assertion at its subject,
+    if its object is in I too.
+    """
+    graph = found.graph
+    seen = flags(len(graph), found.seen)
+    count = 0
+    for element, node, assertion in graph.asserted_complex:
+        if seen[graph.rep[element]]:
+            match assertion:
+                case owl.NegativeObjectPropertyAssertion(_, first, second):
+                    mine = whole.terms_of(np.array([node]))[0] == first
+                    other = graph.elements_of(whole.nodes_of([second]))[0]
+                    count += bool(mine and other < len(seen) and seen[other])
+                case _:
+                    count += 1
+    return count

@@ -4,7 +4,7 @@ of what reasoners err on.
 HermiT and Openllet miss consequences of chains above inverses, of transitivity in cycles of
 inverses, of negative assertions on roles that are not simple, and of keys on complex classes. So
 a nominal is named, N ≡ {a}, and ∃r.{a} is ∃r.N; ∃r.Self is named. The rest is SHIQ(D) with
-chains, and takes the passes of every other TBox, `simplify.paths` for transitivity. A key is on
+chains, and takes the passes of every other TBox, `shiq.simplify.paths` for transitivity. A key is on
 a name Q with C ⊑ Q. What comes out has a model if and only if (T, A) has one.
 
 Keys speak of individuals that IRIs name, and reasoners are sent names for blank nodes too: those
@@ -19,25 +19,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from abox_ops.elements.normal import normalise
 from shiq import model as owl
-from shiq.abox import individuals_of
-from shiq.built_in import BOTTOM, TOP, without_built_in
-from shiq.clause_axioms import role_axioms
+from shiq.abox_ops.elements.normal import normalise
 from shiq.functional.writer import axiom_text
-from shiq.profile import on_simple_roles, simple_needed
-from shiq.rdf.values_as_nodes import asked_for, watched
+from shiq.model.abox import individuals_of
+from shiq.model.built_in import BOTTOM, TOP, remove_built_in
+from shiq.model.clause_axioms import role_axioms
+from shiq.model.profile import rewrite_for_simple_roles, roles_required_simple
+from shiq.model.role_words import Irregular, RolePaths
+from shiq.model.roles import RoleBox, role_of
+from shiq.model.signature import is_reserved
+from shiq.model.walk import parts, rewritten
+from shiq.rdf.values_as_nodes import inverse_functional_properties, properties_needing_values
 from shiq.rdf.vocabulary import LANGUAGE
-from shiq.reasoner.structure import rewritten
-from shiq.role_words import Irregular, RolePaths
-from shiq.roles import RoleBox, role_of
-from shiq.signature import is_reserved, parts
-from simplify.desugar import ROLE_AXIOMS, desugar
-from simplify.inclusion import PREFIX, Context
-from simplify.locality import names_of
-from simplify.nnf import to_nnf
-from simplify.normal_form import normal_form
-from simplify.paths import eliminate_paths
+from shiq.simplify.desugar import ROLE_AXIOMS, desugar
+from shiq.simplify.inclusion import PREFIX, Context
+from shiq.simplify.locality import names_of
+from shiq.simplify.nnf import to_nnf
+from shiq.simplify.normal_form import normal_form
+from shiq.simplify.paths import eliminate_paths
 
 V = TypeVar("V")
 _NOMINALS = (owl.ObjectOneOf, owl.ObjectHasValue)
@@ -67,7 +67,7 @@ def question(axioms: Sequence[owl.Axiom], assertions: Iterable[owl.Assertion]) -
     of OWL 2 DL, `UsageError` for what cannot be said.
     """
     assertions = list(assertions)
-    if tops := watched(axioms):
+    if tops := inverse_functional_properties(axioms):
         if len(tops) > 1 and any(
             isinstance(part, _NOMINALS) for value in (*axioms, *assertions) for part in parts(value)
         ):
@@ -75,7 +75,7 @@ def question(axioms: Sequence[owl.Axiom], assertions: Iterable[owl.Assertion]) -
                 f"<{min(tops)}> and others are inverse functional data properties, beside nominals"
             )
         expressions = [a.expression for a in assertions if isinstance(a, owl.ClassAssertion)]
-        if asked := asked_for([*axioms], expressions):
+        if asked := properties_needing_values([*axioms], expressions):
             raise Irregular(
                 f"<{min(asked)}> may have values that nothing asserts, and individuals with one of them would be one"
             )
@@ -90,7 +90,7 @@ class _Writer:
 
     def __init__(self, axioms: Sequence[owl.Axiom]) -> None:
         self.axioms = plain = [
-            rewritten(p, _standing_in) for axiom in axioms for p in without_built_in(axiom)
+            rewritten(p, _standing_in) for axiom in axioms for p in remove_built_in(axiom)
         ]
         self.paths = RolePaths(plain)
         self.roles: RoleBox = self.paths.roles
@@ -99,14 +99,14 @@ class _Writer:
         self.keys: list[owl.HasKey] = []
         self.beside: list[owl.Axiom] = []
         for axiom in plain:
-            self._sort(on_simple_roles(axiom, self.roles))
+            self._sort(rewrite_for_simple_roles(axiom, self.roles))
 
     def _sort(self, axiom: owl.Axiom) -> None:
         if named := names_of((axiom,)) & LANGUAGE:
             raise Irregular(
                 f"<{min(named)}> means more than a reasoner of OWL 2 DL knows, and the data reaches {_text(axiom)}"
             )
-        for property, use in simple_needed(axiom):
+        for property, use in roles_required_simple(axiom):
             self._require_simple(property, use, axiom)
         if isinstance(
             axiom, (*ROLE_AXIOMS.__args__, owl.SubObjectPropertyChain)
@@ -154,10 +154,10 @@ class _Writer:
             if isinstance(assertion, owl.ClassAssertion) and not isinstance(
                 assertion.expression, owl.Class
             ):
-                assertion = on_simple_roles(
+                assertion = rewrite_for_simple_roles(
                     self._named(rewritten(assertion, _standing_in)), self.roles
                 )
-                for property, use in simple_needed(assertion):
+                for property, use in roles_required_simple(assertion):
                     self._require_simple(property, use, assertion)
             elif not isinstance(assertion, owl.NegativeObjectPropertyAssertion):
                 said[assertion] = None

@@ -14,31 +14,30 @@ from contextlib import suppress
 
 import click
 
-from jobs.commands.options import Commands
-from shiq.errors import NO_ROOM, OperationalError, UsageError
-from shiq.extras import missing_package
+from shiq.errors import NO_ROOM, OperationalError, UsageError, missing_package
+from shiq.jobs.commands.options import Commands
 
 USAGE, OPERATIONAL, INTERRUPTED = 2, 4, 130
 
 #: Where each command is; only the one that is asked for is imported.
 COMMANDS = {
-    "certify": "jobs.commands.certify",
-    "index": "jobs.commands.index",
-    "check": "jobs.commands.check",
-    "gate": "jobs.commands.gate",
-    "report": "jobs.commands.report",
-    "status": "jobs.commands.store",
-    "export": "jobs.commands.store",
-    "compact": "jobs.commands.store",
-    "simplify": "jobs.commands.simplify",
-    "lint": "jobs.commands.lint",
-    "draft-mapping": "jobs.commands.draft_mapping",
-    "doctor": "jobs.commands.doctor",
-    "repro": "jobs.commands.repro",
-    "vocabularies": "jobs.commands.vocabularies",
-    "stream": "jobs.commands.stream",
-    "generate": "jobs.commands.generate",
-    "evaluate": "jobs.commands.evaluate",
+    "certify": "shiq.jobs.commands.index",
+    "index": "shiq.jobs.commands.index",
+    "check": "shiq.jobs.commands.check",
+    "gate": "shiq.jobs.commands.gate",
+    "report": "shiq.jobs.commands.report",
+    "status": "shiq.jobs.commands.store",
+    "export": "shiq.jobs.commands.store",
+    "compact": "shiq.jobs.commands.store",
+    "simplify": "shiq.jobs.commands.ontology",
+    "lint": "shiq.jobs.commands.lint",
+    "draft-mapping": "shiq.jobs.commands.ontology",
+    "doctor": "shiq.jobs.commands.repro",
+    "repro": "shiq.jobs.commands.repro",
+    "vocabularies": "shiq.jobs.commands.ontology",
+    "stream": "shiq.jobs.commands.stream",
+    "generate": "shiq.jobs.commands.generate",
+    "evaluate": "shiq.jobs.commands.evaluate",
 }
 
 
@@ -66,9 +65,6 @@ def main(arguments: list[str] | None = None) -> None:
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     if instruction := os.environ.get("_SHIQ_COMPLETE"):  # a shell asks what may stand at the cursor
-        # Loaded where it is asked for.
-        from jobs.commands.completion import answer_shell
-
         sys.exit(answer_shell(cli, instruction))
     try:
         # Not by click's own main: it makes an exit with 1 of a closed pipe, as of nothing else.
@@ -135,6 +131,30 @@ def _complain(error: BaseException, code: int, arguments: list[str]) -> int:
                 "  This is a fault of shiq: please report it with the lines above.", err=True
             )
     return code
+
+
+# Shell completion: what may stand at the cursor, file names too.
+#
+# A shell asks through the variable _SHIQ_COMPLETE; ``eval "$(_SHIQ_COMPLETE=bash_source shiq)"``
+# sets bash up.
+
+
+VARIABLE = "_SHIQ_COMPLETE"
+SHELLS = ("bash", "zsh", "fish")
+
+
+def answer_shell(commands: click.Command, instruction: str) -> int:
+    """Print what a shell asked for by ``instruction`` (bash_source, bash_complete, …). Returns:
+    the exit code.
+    """
+    # Loaded where a shell asks.
+    from click.shell_completion import shell_complete
+
+    if not shell_complete(commands, {}, "shiq", VARIABLE, instruction):
+        return 0
+    known = ", ".join(f"{shell}_source" for shell in SHELLS)
+    click.echo(f"shiq: {VARIABLE}={instruction} is not known. Known: {known}.", err=True)
+    return 2
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""What works on this machine: each finding is ok, warn or fail, and says what to do."""
+"""``shiq doctor``: test what works on this machine; each finding is ok, warn or fail, with a
+remedy.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,14 @@ from pathlib import Path
 from typing import Any
 
 import shiq
+from shiq.answers.verdict import Verdict
 from shiq.errors import OperationalError
-from shiq.verdict import Verdict
 
 OK, WARN, FAIL = "ok", "warn", "fail"
 SCHEMA_VERSION = 1
 
 #: What the program needs, and what some of it needs (by extra).
-NEEDED = ("click", "numpy", "pyarrow", "deltalake", "pyoxigraph", "py4j", "owlready2")
+NEEDED = ("click", "numpy", "pyarrow", "deltalake", "pyoxigraph", "owlready2")
 OPTIONAL = {
     "pyspark": "spark",
     "graphframes-py": "spark",
@@ -42,8 +44,9 @@ _JAVA = re.compile(r'version "([^"]+)"')
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """``what`` was looked at, its ``state`` (`OK`, `WARN`, `FAIL`), what was found, and the
-    ``remedy`` where it is not well.
+    """Finding about one part of the installation.
+
+    what: the part. state: `OK`, `WARN` or `FAIL`. found: what was found. remedy: what to do.
     """
 
     what: str
@@ -52,15 +55,14 @@ class Finding:
     remedy: str = ""
 
     def to_dict(self) -> dict[str, str]:
+        """Convert to JSON."""
         return {"what": self.what, "state": self.state, "found": self.found, "remedy": self.remedy}
 
 
 def examine(
     *, heap: str = "1g", spark: bool = False, master: str | None = None
 ) -> Iterator[Finding]:
-    """Every finding, as it is made. ``spark``: starts a Spark session too, at ``master``.
-    Nothing here raises.
-    """
+    """Run all tests, and yield each finding. ``spark``: also start a Spark session, at ``master``."""
     parts: list[Callable[[], Iterator[Finding]]] = [
         _python,
         _packages,
@@ -84,6 +86,7 @@ def examine(
 
 
 def to_dict(findings: list[Finding]) -> dict[str, Any]:
+    """Convert all findings to the JSON of ``shiq doctor --json``."""
     return {
         "schema_version": SCHEMA_VERSION,
         "state": FAIL if any(f.state == FAIL for f in findings) else OK,
@@ -141,7 +144,7 @@ def _decides(reasoner: Any) -> str:
     """
     from shiq.model import Class, DisjointClasses, TBox
     from shiq.reasoner.protocol import Module
-    from simplify import simplify
+    from shiq.simplify import simplify
 
     clauses = simplify(TBox((DisjointClasses((Class("urn:Cat"), Class("urn:Dog"))),))).clauses
     one, both = 1, 3
@@ -162,7 +165,7 @@ def _own() -> Iterator[Finding]:
 
 
 def _java() -> Iterator[Finding]:
-    from shiq.reasoner.jvm import find_jars, find_java
+    from shiq.reasoner.jvm import find_hermit, find_java
 
     try:
         java = find_java()
@@ -189,8 +192,7 @@ def _java() -> Iterator[Finding]:
         "" if state == OK else "HermiT and Spark need a Java from 11 on.",
     )
     try:
-        _, hermit = find_jars()
-        yield Finding("HermiT's jar", OK, str(hermit))
+        yield Finding("HermiT's jar", OK, *find_hermit().jars)
     except OperationalError as error:
         yield Finding("HermiT's jar", WARN, error.message, error.remedy)
 
@@ -218,7 +220,7 @@ def _hermit(heap: str) -> Iterator[Finding]:
 
 
 def _peers() -> Iterator[Finding]:
-    from shiq.reasoner.installed import PEERS, Absent, find
+    from shiq.reasoner.external import PEERS, Absent, find
 
     for name, peer in PEERS.items():
         found = find(name)
@@ -257,7 +259,7 @@ def _spark(master: str | None) -> Iterator[Finding]:
             "Spark session", FAIL, "pyspark is not installed", "pip install 'shiq[spark]'"
         )
         return
-    from jobs.spark.session import is_connect, spark_session, stop
+    from shiq.jobs.spark.session import is_connect, spark_session, stop
 
     began = time.perf_counter()
     try:

@@ -1,5 +1,5 @@
-"""The ledger of some files: which bucket each triple went into, and what was not interpreted.
-Nothing is decided.
+"""``shiq lint``: the reading ledger of some files, by bucket, and the leftovers. Nothing is
+decided.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jobs.checking.certifying import impossible_classes
-from jobs.checking.inputs import (
+from shiq.answers.verdict import KINDS, Leftover, is_blocking, known_counts
+from shiq.inputs.catalog import Catalogs
+from shiq.jobs.checking.certifying import impossible_classes
+from shiq.jobs.checking.inputs import (
     OUT_OF_REACH,
     OUTSIDE,
     catalog_of,
@@ -19,13 +21,11 @@ from jobs.checking.inputs import (
     tables_of,
     vocabulary_of,
 )
-from jobs.checking.options import Options
-from jobs.checking.outside import Ahead, ahead
-from shiq.catalog import Catalogs
-from shiq.known import KnownLeftovers
+from shiq.jobs.checking.options import Options
+from shiq.jobs.checking.outside import CheckForecast, forecast_check
+from shiq.jobs.known import LeftoverWaivers
 from shiq.rdf import read_assertions, read_ontology
-from shiq.verdict import KINDS, Leftover, blocks, known_counts
-from simplify import simplify
+from shiq.simplify import simplify
 
 SCHEMA_VERSION = 2
 
@@ -41,10 +41,11 @@ BUCKETS = {
 
 @dataclass(frozen=True, slots=True)
 class Lint:
-    """``ledger``: triples by bucket, each in exactly one (for functional syntax: axioms);
-    ``axioms``, ``assertions``: distinct ones that came of them; ``blocking``: the kinds of
-    ``leftovers`` that would keep a verdict from being `consistent`; ``asked``: those of
-    ``leftovers`` that a check would ask HermiT about, if there is no ``obstacle``.
+    """Result of ``shiq lint``.
+
+    ledger: triples by bucket, each in exactly one; for functional syntax, axioms.
+    axioms, assertions: numbers of distinct ones.
+    asked: leftovers that a check would decide by asking HermiT, if there is no ``obstacle``.
     """
 
     ledger: Mapping[str, int]
@@ -58,29 +59,32 @@ class Lint:
 
     @property
     def in_the_way(self) -> list[Leftover]:
-        """The leftovers that would keep a verdict from being `consistent`, whatever HermiT says."""
+        """Leftovers that would block the verdict `consistent`, whatever HermiT answers."""
         is_settled = not self.obstacle and OUTSIDE not in self.fail_on
         settled = set(map(id, self.asked)) if is_settled else set()
         return [
             x
             for x in self.leftovers
-            if id(x) not in settled and blocks(x, self.allowed, self.fail_on)
+            if id(x) not in settled and is_blocking(x, self.allowed, self.fail_on)
         ]
 
     @property
     def blocking(self) -> list[str]:
+        """Kinds of the blocking leftovers."""
         return sorted({x.kind for x in self.in_the_way})
 
     @property
     def total(self) -> int:
-        """How many triples were read; a line that is none counts as one."""
+        """Number of triples read; a malformed line counts as one."""
         return sum(self.ledger.values())
 
     @property
     def exit_code(self) -> int:
+        """3 if leftovers would block a verdict, else 0."""
         return 3 if self.blocking else 0
 
     def to_dict(self) -> dict[str, Any]:
+        """Convert to the JSON object of ``shiq lint --json``."""
         return {
             "schema_version": SCHEMA_VERSION,
             "triples": self.total,
@@ -88,7 +92,7 @@ class Lint:
             "axioms": self.axioms,
             "assertions": self.assertions,
             "blocking": self.blocking,
-            "asked": sum(len(x.said) for x in self.asked),
+            "asked": sum(len(x.values) for x in self.asked),
             **({"obstacle": self.obstacle} if self.obstacle else {}),
             "allowed": list(self.allowed),
             "fail_on": list(self.fail_on),
@@ -120,14 +124,15 @@ def lint(
     *,
     allow: Collection[str] = (),
     fail_on: Collection[str] = (),
-    known: KnownLeftovers | None = None,
+    known: LeftoverWaivers | None = None,
     classes: bool = True,
     catalog: Catalogs = (),
     vocabulary: Sequence[str] = (),
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Lint:
-    """Reads ``ontology`` (TBox, perhaps with assertions), then ``data`` by its vocabulary.
-    ``classes``: also looks, for a few seconds, which classes can have no member.
+    """Read ``ontology``, then ``data`` by its vocabulary, and account for every triple.
+
+    classes: also search, for a few seconds, for classes that cannot have members.
 
     Raises: UsageError, InputError.
     """
@@ -149,7 +154,7 @@ def lint(
     ledger, leftovers = Counter(read.ledger), [*read.leftovers, *empty_tbox(read)]
     assertions, of_data = len(read.abox), None
     if data:
-        unnamed = replace(tables, named=()) if tables else None
+        unnamed = replace(tables, imported_tables=()) if tables else None
         own = {
             "ontologies": read.ontologies,
             "axioms": read.tbox.axioms,
@@ -163,10 +168,10 @@ def lint(
         of_data = vocabulary_of(read.abox) | vocabulary_of(facts.abox)
     if classes:
         leftovers += impossible_classes(simplify(read.tbox).clauses, options)
-    marked = (known or KnownLeftovers()).marked(leftovers)
-    found = Ahead(marked)
+    marked = (known or LeftoverWaivers()).mark(leftovers)
+    found = CheckForecast(marked)
     if any(map(is_outside, marked)):
-        found = ahead(read.tbox.axioms, marked, of_data, options)
+        found = forecast_check(read.tbox.axioms, marked, of_data, options)
     return Lint(
         dict(sorted(ledger.items(), key=lambda item: (item[0].startswith("leftover:"), -item[1]))),
         len(read.tbox.axioms),
@@ -180,7 +185,7 @@ def lint(
 
 
 def lint_text(found: Lint) -> list[str]:
-    """The ledger for people: a line for each bucket, the largest first, leftovers last."""
+    """Ledger as text: a line for each bucket, largest first, leftovers last."""
     width = len(f"{found.total:,}")
     lines = [
         f"{found.total:>{width},} triples read: {found.axioms:,} axioms, {found.assertions:,} assertions"
@@ -206,10 +211,10 @@ def lint_text(found: Lint) -> list[str]:
 
 
 def asked_text(found: Lint) -> list[str]:
-    """What a check would ask HermiT about, for people."""
+    """Text about leftovers that a check would ask HermiT about."""
     if not found.asked:
         return []
-    about = f"{sum(len(x.said) for x in found.asked):,} outside SHIQ(D)"
+    about = f"{sum(len(x.values) for x in found.asked):,} outside SHIQ(D)"
     if found.obstacle:
         return [
             "",

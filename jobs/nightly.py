@@ -35,7 +35,7 @@ def arguments(given: list[str]) -> list[str]:
 
 def main(given: list[str] | None = None) -> None:
     """Run the command and exit with its code."""
-    from jobs.cli import main as run
+    from shiq.jobs.cli import main as run
 
     run(arguments(sys.argv[1:] if given is None else given))
 

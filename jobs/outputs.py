@@ -1,9 +1,8 @@
-"""An output never replaces an input, another output, or a file of a store; and it can be
-written, which is seen before any work.
+"""Refuse outputs that would replace an input, another output or a file of a store, or that cannot
+be written.
 
-Two names are one place if they lead to the same file by device and inode, through links;
-addresses, if they have the same normal form. What is no file (``-``, a device, a pipe) replaces
-nothing.
+Two paths are the same place if they lead to the same device and inode; two addresses, if their
+normal forms are equal. Stdout, devices and pipes replace nothing.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import unquote, urlsplit
 
-from jobs.files import is_device
-from jobs.store.files import is_store
 from shiq.errors import UsageError
-from shiq.sources import TABLE
+from shiq.files import is_device
+from shiq.inputs.sources import TABLE
+from shiq.jobs.store.files import is_store
 
 
 class OutputKind(Enum):
-    """What an option makes. ``ROWS``: a file that is written where it stands, and not replaced;
-    ``OWN``: a folder in which nothing else may lie, as a checkpoint or a table.
+    """Kind of an output. ``ROWS``: a file that is extended in place. ``OWN``: a folder for one
+    output only.
     """
 
     FILE = "a file"
@@ -46,8 +45,8 @@ _OWNED = (OutputKind.OWN, OutputKind.STORE)
 
 @dataclass(frozen=True)
 class InputPlace:
-    """What an ``option`` names to be read. ``leads_to``: of a catalog, whether it has a file;
-    what else lies in it, if it is a folder of this machine, is not read.
+    """Input that an ``option`` names. ``leads_to``: for a catalog, tests whether it refers to a
+    file.
     """
 
     option: str
@@ -57,8 +56,8 @@ class InputPlace:
 
 @dataclass(frozen=True)
 class OutputPlace:
-    """What an ``option`` names to be written. ``derived``: the name follows from the one that
-    was given: what is wrong with its folder is seen there.
+    """Output that an ``option`` names. ``derived``: its name is made from another output's, whose
+    folder is checked there.
     """
 
     option: str
@@ -68,6 +67,7 @@ class OutputPlace:
 
     @property
     def shown(self) -> str:
+        """Option and name, for messages."""
         return f"{self.option} {self.name}"
 
 
@@ -91,7 +91,7 @@ def keep_apart(inputs: Iterable[InputPlace], outputs: Iterable[OutputPlace]) -> 
 
 
 def kind_of_rows(name: str) -> OutputKind:
-    """What is made where rows are written to ``name``: a table is a folder, all else a file."""
+    """Kind of an output for rows: a folder for a Delta table, else a file."""
     return OutputKind.OWN if name.endswith(".delta") else OutputKind.ROWS
 
 
@@ -144,9 +144,10 @@ def _of_file_address(name: str) -> Path | None:
 
 
 def normal_address(name: str) -> str:
-    """The normal form of an address: one scheme for each kind of place, the host in small
-    letters and without the usual port, the path without empty parts, ``.`` and ``..``, and with
-    no character escaped.
+    """Normal form of an address.
+
+    One scheme for each kind of place, lower-case host without default port, path without empty
+    parts and escapes.
     """
     scheme, _, rest = name.partition("://")
     kind = _KINDS.get(scheme.lower(), scheme.lower())

@@ -1,51 +1,95 @@
-"""What every HTML page of shiq has in common: the frame, the looks, and escaping. One file,
-nothing fetched.
+r"""Render the HTML pages of shiq from the templates in `templates/`.
+
+Every value that a template prints is made visible and escaped here, whatever the template does.
+
+Text from data, made safe to look at.
+
+>>> visible("a\u202eb\n")
+'a\\u202Eb\\u000A'
 """
 
 from __future__ import annotations
 
-from html import escape
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
 
-from jobs.visible import visible
+from shiq.support import pluralize
 
-#: Colours by role, for light and dark surroundings and for paper; the type; tables.
-STYLE = """
-:root{color-scheme:light dark;--ground:#f5f6f8;--card:#fff;--ink:#1b2027;--soft:#545d6b;--line:#d9dde3;--link:#1d56a8;
---bad:#a4201a;--bad-ground:#fdeeec;--good:#17692b;--good-ground:#e7f5eb;--open:#7d5100;--open-ground:#fff3d9;
---new:#1d56a8;--new-ground:#edf3fc;--old:#5d4a86;--old-ground:#f3effa;--rule:#0f6660;--rule-ground:#e8f5f4;--code:#eef0f3}
-@media(prefers-color-scheme:dark){:root{--ground:#12151a;--card:#1a1e25;--ink:#e4e7ec;--soft:#a3adba;--line:#323945;
---link:#8ab6f9;--bad:#ff9a90;--bad-ground:#371b1a;--good:#83d8a0;--good-ground:#142e1e;--open:#f6c766;--open-ground:#33270f;
---new:#8ab6f9;--new-ground:#18253a;--old:#c5b1f2;--old-ground:#261f37;--rule:#7ed3cb;--rule-ground:#122b2a;--code:#262c36}}
-*{box-sizing:border-box}
-body{font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;color:var(--ink);background:var(--ground);
-margin:0}
-main,.wide{max-width:1020px;margin:0 auto;padding:0 1.25rem}
-h1,h2,h3,h4{line-height:1.25;text-wrap:balance} p,li,dd{max-width:80ch}
-a{color:var(--link)} code{font:.88em/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
-table{border-collapse:collapse;width:100%;font-size:.94em}
-th,td{padding:.45em .7em;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}
-th{font-weight:600;color:var(--soft)} .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-.scroll{overflow-x:auto} .soft,.note{color:var(--soft)} .note{font-size:.92em}
-.bad{color:var(--bad)} .good{color:var(--good)} .dim{color:var(--soft)}
-summary{cursor:pointer} :focus-visible{outline:3px solid var(--link);outline-offset:2px;border-radius:3px}
-@media print{:root{--ground:#fff;--card:#fff}body{font-size:11pt}}
-"""
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
-def escaped(text: object) -> str:
-    """``text`` as HTML text or attribute, with nothing in it that hides."""
-    return escape(visible(str(text)))
-
-
-def framed(title: str, body: str, *, style: str = "", script: str = "") -> str:
-    """The whole page; ``title`` is text, ``body`` HTML. It may load nothing, whatever is in it."""
-    policy = (
-        "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
-    )
+def visible(text: str) -> str:
+    """Escape characters of ``text`` that are invisible or change the direction of text."""
     return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="referrer" content="no-referrer">'
-        f"<title>{escaped(title)}</title><style>{STYLE}{style}</style></head>\n<body>{body}"
-        f"{f'<script>{script}</script>' if script else ''}</body></html>\n"
+        text if text.isprintable() else "".join(c if c.isprintable() else _escape(c) for c in text)
     )
+
+
+def shortened(text: str, most: int) -> str:
+    """``text`` escaped and cut to ``most`` characters."""
+    shown = visible(text)
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    return f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"
+
+
+#: Characters of a value or a line that a page shows, unless the template says another number.
+CHARACTERS: Final = 600
+# Between the parts of a name.
+_JOINTS = re.compile(r"(?<=\w[/.#_:-])(?=\w)")
+
+
+@cache
+def environment() -> Environment:
+    """Return the templates' environment: escaping always on, unknown names are errors."""
+    # Loaded where a page is written: most commands write none.
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        loader=PackageLoader("shiq.jobs", "templates"),
+        autoescape=True,
+        finalize=_finalize,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "number": lambda value: "" if value is None else f"{value:,.0f}",
+        "decimal": lambda value, digits: "" if value is None else f"{value:.{digits}f}",
+        "count": pluralize,
+        "short": short,
+        "joints": joints,
+    }
+    return made
+
+
+def render(template: str, **values: Any) -> str:
+    """Render the page ``template``, a path below `templates/`, with ``values``."""
+    return environment().get_template(template).render(values)
+
+
+def short(text: str, most: int = CHARACTERS) -> str:
+    """Cut ``text`` to at most ``most`` characters, between words if it can be."""
+    if len(text) <= most:
+        return text
+    cut = text[: most - 1]
+    return f"{cut[: at if (at := cut.rfind(' ')) > most // 2 else len(cut)]} …"
+
+
+def joints(name: str) -> list[str]:
+    """Split ``name`` where a line may be broken.
+
+    >>> joints("urn:zoo#big_cat")
+    ['urn:', 'zoo#', 'big_', 'cat']
+    """
+    return _JOINTS.split(visible(name))
+
+
+def _finalize(value: object) -> object:
+    """Make a printed value visible; what a template itself has made is left as it is."""
+    return value if hasattr(value, "__html__") else visible(str(value))

@@ -1,6 +1,4 @@
-"""Progress on stderr: one moving line on a terminal, plain lines elsewhere; never long without a
-sign of life.
-"""
+"""Progress on stderr: one moving line on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -20,13 +18,7 @@ TICK = 1.0
 
 
 class ProgressLine:
-    """Shows (stage, done, total). ``level``: 0 quiet, 1 normal, 2 verbose (a line for every
-    stage, at once).
-
-    What is done of a stage only grows: where a stage begins anew, what it did before counts on.
-    Where nothing is reported for ``silent`` seconds (default: `TICK` on a terminal, else
-    `SILENT`), the stage is shown again with the time.
-    """
+    """Progress callback (stage, done, total). ``level``: 0 quiet, 1 normal, 2 verbose."""
 
     def __init__(
         self, level: int = 1, stream: TextIO | None = None, silent: float | None = None
@@ -60,7 +52,7 @@ class ProgressLine:
                 self._draw(now)
 
     def clear(self) -> None:
-        """Clears the moving line, so that something else can be printed."""
+        """Clear the moving line, so that other text can be printed."""
         with self._lock:
             if self._terminal and self._stage:
                 self._stream.write("\r\x1b[2K")
@@ -68,7 +60,7 @@ class ProgressLine:
                 self._hidden = True
 
     def close(self) -> None:
-        """Ends it."""
+        """End the progress line."""
         self._closed.set()
         self.clear()
 

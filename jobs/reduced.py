@@ -16,28 +16,26 @@ from itertools import chain, islice, starmap
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from abox_ops.engine import AddSet
-from abox_ops.modules.named import NamedModules
-from jobs.checking.deciding import BASE_INCONSISTENT
-from jobs.files import naming, replacing
-from jobs.outputs import OutputKind
 from shiq import model as owl
-from shiq.axiom_triples import axiom_lines, declaration_line
-from shiq.clause import ClausalTBox
-from shiq.clause_axioms import clause_axioms, module_assertions, numbered_names
+from shiq.abox_ops.engine import AddSet
+from shiq.abox_ops.modules.named import NamedModules
+from shiq.answers.result import Result
+from shiq.answers.verdict import LEAVING_OUT, UNKNOWN_DATATYPE, UNREAD, Verdict, is_blocking
 from shiq.datatypes import DataTheory
 from shiq.errors import UsageError
+from shiq.files import open_replacement, report_write_errors
 from shiq.functional.writer import axiom_text, declaration_text, declared_term, literal_text
+from shiq.jobs.checking.deciding import BASE_INCONSISTENT
+from shiq.jobs.outputs import OutputKind
 from shiq.model.axioms import READ_BY_FORM
-from shiq.ntriples import assertion_lines
-from shiq.offers import offers
+from shiq.model.clause import ClausalTBox
+from shiq.model.clause_axioms import clause_axioms, module_assertions, numbered_names
+from shiq.model.ntriples import assertion_lines, axiom_lines, declaration_line
+from shiq.model.roles import RoleBox
+from shiq.model.walk import parts, rewritten
 from shiq.reasoner.proxied import ill_typed_refuted
 from shiq.reasoner.sending import named_individual, sendable
-from shiq.reasoner.structure import rewritten
-from shiq.result import Result
-from shiq.roles import RoleBox
-from shiq.signature import parts
-from shiq.verdict import LEAVING_OUT, UNKNOWN_DATATYPE, UNREAD, Verdict, blocks
+from shiq.support import supports
 
 #: What every name begins with that the user's ontology does not have.
 FRESH = "urn:shiq:reduced:"
@@ -56,30 +54,25 @@ Part: TypeAlias = tuple[Sequence[owl.Assertion], Sequence[str]]
 
 @runtime_checkable
 class FarAddSet(Protocol):
-    """An add set whose assertions executors write."""
+    """Add set whose assertions executors write."""
 
     tbox: ClausalTBox
 
     def reduced_sample(self) -> Sequence[owl.Assertion]:
-        """Assertions in which every property and datatype occurs that the reduced ontology's have."""
+        """Assertions in which every property and datatype of the reduced ontology occurs."""
 
     def reduced_lines(
         self, write: Callable[[Sequence[owl.Assertion], Sequence[str]], list[str]]
     ) -> Any:
-        """A DataFrame of the lines (line) that ``write`` makes of the reduced ontology's
-        assertions.
-        """
+        """DataFrame with the column ``line``: what ``write`` makes of each assertion."""
 
     def running(self) -> AbstractContextManager[None]:
-        """The settings under which its jobs run."""
+        """Context manager: Spark settings for its jobs."""
 
 
 @dataclass(frozen=True)
 class ReducedWriter:
-    """Writes axioms and assertions as lines of functional syntax, or else of N-Triples.
-    ``puns``: IRIs of object properties that are data properties too, which have another name
-    then.
-    """
+    """Writer of axioms and assertions in functional syntax, or in N-Triples."""
 
     tbox: ClausalTBox
     puns: frozenset[str]
@@ -88,7 +81,7 @@ class ReducedWriter:
     def head(
         self, note: str, axioms: Sequence[owl.Axiom], terms: Iterable[tuple[str, str]]
     ) -> Iterator[str]:
-        """The lines before the assertions."""
+        """Lines before the assertions."""
         declared = sorted((kind, self._name(kind, iri)) for kind, iri in terms)
         comment = owl.DataPropertyAssertion(
             owl.DataProperty(owl.RDFS + "comment"), IRI, owl.Literal(note)
@@ -195,9 +188,9 @@ def _sample(add_set: AddSet) -> Iterator[owl.Assertion]:
 
 
 def gaps_of(result: Result) -> list[str]:
-    """Why the reduced ontology of ``result`` is not the whole question; empty where it is."""
+    """Reasons why the reduced ontology is not the full question of ``result``; empty if it is."""
     evidence, found = result.evidence, []
-    if not offers(result.a_add, _OfAddSet):
+    if not supports(result.a_add, _OfAddSet):
         return [result.reason or "the check was not ended"]
     if result.reason == BASE_INCONSISTENT:
         found.append(result.reason)
@@ -205,7 +198,7 @@ def gaps_of(result: Result) -> list[str]:
         found.append("the base is not certified consistent")
     kinds: dict[str, int] = {}
     for leftover in evidence.leftovers:
-        is_open = blocks(leftover, evidence.allowed, evidence.fail_on)
+        is_open = is_blocking(leftover, evidence.allowed, evidence.fail_on)
         if is_open or leftover.kind in LEAVING_OUT | UNREAD | {UNKNOWN_DATATYPE}:
             kinds[leftover.kind] = kinds.get(leftover.kind, 0) + leftover.number
     found += (f"{count:,} × {kind}" for kind, count in sorted(kinds.items()))
@@ -244,7 +237,7 @@ def ending_of(name: str) -> str:
 
 
 def output_kind(name: str, engine: str) -> OutputKind:
-    """What is made under ``name``: executors write tables as folders."""
+    """Kind of the output ``name``: tables of executors are folders, all else files."""
     ending = Path(name).suffix
     is_folder = ending == ".delta" or (ENDINGS.get(ending, False) and engine == "graphframes")
     return OutputKind.OWN if is_folder else OutputKind.FILE
@@ -268,10 +261,10 @@ def write_reduced(result: Result, target: Path) -> list[str]:
     A file is replaced in one step. Raises: UsageError, OperationalError.
     """
     ending, gaps = ending_of(target.name), gaps_of(result)
-    add_set = result.a_add.add_set if offers(result.a_add, _OfAddSet) else None
-    far = add_set if offers(add_set, FarAddSet) else None
+    add_set = result.a_add.add_set if supports(result.a_add, _OfAddSet) else None
+    far = add_set if supports(add_set, FarAddSet) else None
     tbox = ClausalTBox((), RoleBox()) if add_set is None else add_set.tbox
-    with naming(target), nullcontext() if far is None else far.running():
+    with report_write_errors(target), nullcontext() if far is None else far.running():
         axioms, _ = sendable((a for a in clause_axioms(tbox) if a != READ_BY_FORM), ())
         sample: Iterable[owl.Assertion] = ()
         if add_set is not None:
@@ -307,7 +300,7 @@ def _terms(tbox: ClausalTBox, values: Iterable[object]) -> set[tuple[str, str]]:
 
 def _write_here(target: Path, ending: str, lines: Iterator[str]) -> None:
     if not ENDINGS[ending]:
-        with replacing(target) as file:
+        with open_replacement(target) as file:
             for line in chain(lines, [")"] if ending == ".ofn" else []):
                 file.write(f"{line}\n".encode("utf-8", "backslashreplace"))
         return
@@ -330,7 +323,7 @@ def _write_here(target: Path, ending: str, lines: Iterator[str]) -> None:
     from pyarrow.parquet import ParquetWriter  # type: ignore[import-untyped]
 
     with (
-        replacing(target) as file,
+        open_replacement(target) as file,
         (CSVWriter if ending == ".csv" else ParquetWriter)(file, schema) as writer,
     ):
         for batch in batches:
@@ -349,7 +342,7 @@ def _write_far(target: Path, ending: str, head: Iterator[str], lines: Any) -> No
     if not ENDINGS[ending]:
         _write_here(target, ending, chain(head, (row.line for row in lines.toLocalIterator())))
         return
-    from jobs.graphframes.add_set import triples_of
+    from shiq.jobs.graphframes.add_set import triples_of
 
     place = str(target.absolute())
     rows = triples_of(

@@ -1,9 +1,5 @@
-"""A module packed so that somebody else can decide it: the ontology as text, what was answered,
-and how to run it.
-
-A reproducer is a zip of text files; nothing in it is ever run or unpickled. The ontology is the
-clauses and the module written back (`shiq.clause_axioms`), so it holds neither more of the data
-than the module, nor less of the TBox than was decided with.
+"""Pack a module for reproduction elsewhere: the ontology as text, the answers, versions and
+options.
 """
 
 from __future__ import annotations
@@ -21,19 +17,19 @@ from pathlib import Path
 from typing import Any
 
 import shiq
-from abox_ops.engine import NamedModule
-from abox_ops.modules.audit import Disagreement
-from jobs.files import write_whole
-from shiq.check import Session, certify
-from shiq.clause import ClausalTBox
-from shiq.clause_axioms import clause_axioms, module_assertions, numbered_names
+from shiq.abox_ops.engine import NamedModule
+from shiq.abox_ops.modules.audit import Disagreement
+from shiq.answers.verdict import Verdict
+from shiq.api import Session, certify
 from shiq.errors import InputError, OperationalError, UsageError
+from shiq.files import write_whole
 from shiq.functional import ontology_text
+from shiq.model.clause import ClausalTBox
+from shiq.model.clause_axioms import clause_axioms, module_assertions, numbered_names
 from shiq.rdf import read_ontology
 from shiq.reasoner.hermit import HermitReasoner
 from shiq.reasoner.protocol import Answer, Module
-from shiq.verdict import Verdict
-from simplify.inclusion import PREFIX
+from shiq.simplify.inclusion import PREFIX
 
 SCHEMA_VERSION = 1
 ONTOLOGY, ANSWERS, README = "ontology.ofn", "answers.json", "README.txt"
@@ -57,8 +53,9 @@ Or with any OWL 2 DL reasoner:            unzip THIS.zip, and ask whether {file}
 
 @dataclass(frozen=True)
 class Reproducer:
-    """``text``: the ontology; ``answers``: by reasoner, a verdict and a reason; ``versions`` and
-    ``options`` of the run.
+    """Module packed for reproduction.
+
+    text: the ontology. answers: verdict and reason by reasoner. versions, options: of the run.
     """
 
     text: str
@@ -68,7 +65,7 @@ class Reproducer:
 
     @property
     def name(self) -> str:
-        """The same for the same module and TBox."""
+        """File name, the same for the same module and TBox."""
         return f"shiq-repro-{hashlib.sha256(self.text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}.zip"
 
 
@@ -78,7 +75,7 @@ def reproducer(
     answers: Mapping[str, Answer],
     options: Mapping[str, Any] | None = None,
 ) -> Reproducer:
-    """What to pack of a module over ``tbox`` and of what was said of it."""
+    """Pack a module over ``tbox`` and the answers about it."""
     names = numbered_names(module, _INDIVIDUAL)
     text = ontology_text(clause_axioms(tbox), module_assertions(tbox, module, names)).replace(
         PREFIX, _RENAMED
@@ -88,18 +85,18 @@ def reproducer(
 
 
 def of_disagreement(found: Disagreement, options: Mapping[str, Any] | None = None) -> Reproducer:
-    """What to pack of an audit's disagreement."""
+    """Pack a disagreement of an audit."""
     return reproducer(found.tbox, found.module, dict(zip(found.reasoners, found.answers)), options)
 
 
 def versions() -> dict[str, str]:
-    """The versions of what takes part in an answer."""
+    """Versions of everything that takes part in an answer."""
     found = {
         "shiq": shiq.__version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
     }
-    for package in ("owlready2", "py4j", "numpy"):
+    for package in ("owlready2", "numpy"):
         try:
             found[package] = version(package)
         except PackageNotFoundError:
@@ -111,7 +108,7 @@ def versions() -> dict[str, str]:
 
 
 def write(packed: Reproducer, target: Path) -> Path:
-    """Writes the zip in one step. Raises OperationalError where that cannot be."""
+    """Write the zip in one step. Raises: OperationalError."""
     document = {
         "schema_version": SCHEMA_VERSION,
         "answers": {
@@ -140,7 +137,7 @@ def write(packed: Reproducer, target: Path) -> Path:
 
 
 def read(source: Path) -> Reproducer:
-    """A zip that `write` wrote. Raises InputError for anything else."""
+    """Read a zip of `write`. Raises: InputError."""
     try:
         with zipfile.ZipFile(source) as archive:
             text, document = (_member(archive, name, source) for name in (ONTOLOGY, ANSWERS))
@@ -181,9 +178,7 @@ def _member(archive: zipfile.ZipFile, name: str, source: Path) -> str:
 def replay(
     packed: Reproducer, *, heap: str = "1g", timeout: float | None = None
 ) -> dict[str, Answer]:
-    """What `own` and HermiT say of it now: `own` by the whole way from text to clauses, HermiT
-    from scratch.
-    """
+    """Decide the packed module again: by `own` from text to clauses, and by HermiT."""
     with tempfile.TemporaryDirectory(prefix="shiq-repro-") as folder:
         path = Path(folder) / ONTOLOGY
         path.write_text(packed.text, encoding="utf-8", errors="surrogatepass")
@@ -218,9 +213,7 @@ def module_of_batch(
     number: int = 0,
     individual: str = "",
 ) -> tuple[ClausalTBox, Module]:
-    """The module of a check by ``criterion``, by its number or by an ``individual`` in it.
-    Raises UsageError where there is none.
-    """
+    """Find a module of a check, by its number or by an ``individual`` in it."""
     with Session(store) as session:
         batch = session.read(list(insertions), list(deletions))
         add_set = session.knowledge_base("local").add_set(

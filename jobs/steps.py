@@ -1,6 +1,4 @@
-"""What to do about what stands in the way of a verdict: the steps that remove most first, each
-with a command to paste.
-"""
+"""Steps that remove what blocks a verdict, most effective first, each with a command."""
 
 from __future__ import annotations
 
@@ -13,11 +11,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from shiq.amounts import count
+from shiq.answers.verdict import Leftover
 from shiq.errors import ShiqError
-from shiq.formats import ONTOLOGY_EXTENSIONS
+from shiq.inputs.formats import ONTOLOGY_EXTENSIONS
 from shiq.model import OWL, RDF
-from shiq.verdict import Leftover
+from shiq.support import pluralize
 
 _NEAR = re.compile(r"did you mean <([^<>\s]+)>\?")
 _LITERAL = re.compile(r"^\S+\s+<[^>]*>\s+\"")
@@ -31,9 +29,7 @@ _SPECIAL = re.compile(r"[.*\[\]^$\\|&]")
 
 @dataclass(frozen=True, slots=True)
 class LintStep:
-    """``removes``: how many of the leftovers that stand in the way; ``left``: how many are left
-    after it and those before it.
-    """
+    """Step to remove blocking leftovers. ``removes``: how many; ``left``: how many remain after it."""
 
     text: str
     command: str
@@ -41,6 +37,7 @@ class LintStep:
     left: int = 0
 
     def to_dict(self) -> dict[str, Any]:
+        """Convert to JSON."""
         return asdict(self)
 
 
@@ -61,11 +58,7 @@ def steps(
     data: Sequence[str],
     options: Sequence[str],
 ) -> list[LintStep]:
-    """The steps after which nothing stands in the way; ``options`` are those that were given,
-    ``data`` apart.
-
-    Each command goes on from those before it, so that they are run in this order.
-    """
+    """Plan steps after which nothing blocks. ``options``: those of the present call."""
     kinds = defaultdict[tuple[int, str], list[Leftover]](list)
     for leftover in in_the_way:
         kinds[_sort_of(leftover)].append(leftover)
@@ -80,7 +73,7 @@ def steps(
 
 
 def steps_text(found: Sequence[LintStep]) -> list[str]:
-    """The steps for people."""
+    """Steps as text."""
     if not found:
         return []
     total = found[0].removes + found[0].left
@@ -116,7 +109,7 @@ def _catalogs(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[st
     call.options += [part for folder in beside for part in ("--catalog", folder)]
     if not missing:
         return (
-            f"add {count(len(beside), 'folder')} that {'has' if len(beside) == 1 else 'have'} what is imported",
+            f"add {pluralize(len(beside), 'folder')} that {'has' if len(beside) == 1 else 'have'} what is imported",
             call.text(),
         )
     # The names are for the user to fill in: nothing is fetched.
@@ -125,15 +118,15 @@ def _catalogs(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[st
         f'"{iri}": "{name if "." in name else name + ".owl"}"' for iri, name in names.items()
     )
     call.options += ["--catalog", _NEW_CATALOG]
-    files = f"download {count(len(missing), 'imported ontology', 'imported ontologies')} to these names, and add a catalog"
+    files = f"download {pluralize(len(missing), 'imported ontology', 'imported ontologies')} to these names, and add a catalog"
     return files, f"echo {shlex.quote('{' + entries + '}')} > {_NEW_CATALOG}\n{call.text()}"
 
 
 def _headers_in(folder: str) -> Iterator[str]:
     """The IRIs of the ontologies in the files of a folder."""
     # Loaded where an import is missing.
+    from shiq.inputs.sources import FileSource, source_of
     from shiq.rdf.headers import read_headers
-    from shiq.sources import FileSource, source_of
 
     with suppress(OSError):
         for path in sorted(Path(folder).iterdir())[:_MOST_FILES]:
@@ -161,7 +154,7 @@ def _spelling(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[st
         for file, wrong, right in changes
     ]
     terms = len({wrong for _, wrong, _ in changes})
-    return f"mend {count(terms, 'typing error')}, if that is what they are", "\n".join(
+    return f"mend {pluralize(terms, 'typing error')}, if that is what they are", "\n".join(
         [*lines, call.text()]
     )
 
@@ -186,7 +179,7 @@ def _declarations(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tupl
     terms = {x.term: _kind_of(x) for x in leftovers}
     lines = [shlex.quote(f"<{iri}> <{RDF}type> <{OWL}{name}> .") for iri, name in terms.items()]
     call.ontology.append(_NEW_TERMS)
-    what = count(len(terms), "term")
+    what = pluralize(len(terms), "term")
     return (
         f"declare {what}, if they are meant",
         f"printf '%s\\n' {' '.join(lines)} >> {_NEW_TERMS}\n{call.text()}",
@@ -207,7 +200,7 @@ def _agreement(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[s
             del call.options[at : at + 2]
     call.options += ["--allow", kind]
     return (
-        f"correct {count(_number(leftovers), kind)} (the first: {place}), or leave them out of account",
+        f"correct {pluralize(_number(leftovers), kind)} (the first: {place}), or leave them out of account",
         call.text(),
     )
 

@@ -14,9 +14,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shiq.abox import ABox
-    from shiq.check import check_insertions, open_store
-    from shiq.conflict import Conflict
+    from shiq.answers.result import Conflict, NotConsistent, Result
+    from shiq.answers.verdict import KINDS, Leftover, Verdict
+    from shiq.api import certify, check, check_insertions, index, open_store
+    from shiq.commands import gate, lint, report
     from shiq.errors import (
         InputError,
         OperationalError,
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
         StoreError,
         UsageError,
     )
+    from shiq.inputs.sources import TextInput
     from shiq.model import TBox
+    from shiq.model.abox import ABox
     from shiq.rdf.changes import table_changes
-    from shiq.result import Result
-    from shiq.verdict import KINDS, Leftover, Verdict
-    from streams.consistency import check_stream
-    from streams.discovery import RuleMiner
-    from streams.enrichment import open_enricher
-    from streams.rules import Program
+    from shiq.streams.consistency import check_stream
+    from shiq.streams.discovery import RuleMiner
+    from shiq.streams.enrichment import open_enricher
+    from shiq.streams.rules import Program
 
     __version__: str
 
@@ -42,6 +43,7 @@ __all__ = [
     "Conflict",
     "InputError",
     "Leftover",
+    "NotConsistent",
     "OperationalError",
     "Program",
     "ReasonerError",
@@ -50,20 +52,29 @@ __all__ = [
     "ShiqError",
     "StoreError",
     "TBox",
+    "TextInput",
     "UsageError",
     "Verdict",
     "__version__",
+    "certify",
+    "check",
     "check_insertions",
     "check_stream",
+    "gate",
+    "index",
+    "lint",
     "open_enricher",
     "open_store",
+    "report",
     "table_changes",
 ]
 
 _HOMES = {
-    "shiq.abox": ("ABox",),
-    "shiq.check": ("check_insertions", "open_store"),
-    "streams.enrichment": ("open_enricher",),
+    "shiq.model.abox": ("ABox",),
+    "shiq.api": ("certify", "check", "check_insertions", "index", "open_store"),
+    "shiq.commands": ("gate", "lint", "report"),
+    "shiq.inputs.sources": ("TextInput",),
+    "shiq.streams.enrichment": ("open_enricher",),
     "shiq.errors": (
         "InputError",
         "OperationalError",
@@ -74,12 +85,11 @@ _HOMES = {
     ),
     "shiq.model": ("TBox",),
     "shiq.rdf.changes": ("table_changes",),
-    "shiq.conflict": ("Conflict",),
-    "shiq.result": ("Result",),
-    "shiq.verdict": ("KINDS", "Leftover", "Verdict"),
-    "streams.consistency": ("check_stream",),
-    "streams.discovery": ("RuleMiner",),
-    "streams.rules": ("Program",),
+    "shiq.answers.result": ("Conflict", "NotConsistent", "Result"),
+    "shiq.answers.verdict": ("KINDS", "Leftover", "Verdict"),
+    "shiq.streams.consistency": ("check_stream",),
+    "shiq.streams.discovery": ("RuleMiner",),
+    "shiq.streams.rules": ("Program",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

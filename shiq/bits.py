@@ -1,4 +1,4 @@
-"""Sets of small numbers as the ones of an integer."""
+"""Sets of small integers, as bit masks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _FEW = 8
 
 
 def mask_of(positions: Iterable[int]) -> int:
-    """The mask with ones at ``positions``.
+    """Return the mask whose bits at `positions` are set.
 
     >>> mask_of([3, 1])
     10
@@ -22,7 +22,7 @@ def mask_of(positions: Iterable[int]) -> int:
 
 
 def bits(mask: int) -> Iterator[int]:
-    """The positions of the ones in ``mask``, ascending.
+    """Yield the positions of the set bits of `mask`, ascending.
 
     >>> list(bits(0b1010))
     [1, 3]

@@ -1,4 +1,4 @@
-"""A cache of bounded size, with counts: what it drops when it is full is a policy.
+"""A cache of bounded size, with counters and a choice of eviction policies.
 
 >>> squares = Cache[int, int](2, "lru")
 >>> [squares.put(n, n * n) for n in (1, 2)], squares.get(1), squares.put(3, 9), squares.get(2)
@@ -19,7 +19,7 @@ D = TypeVar("D")
 
 
 class _None:
-    """No value: None may be one."""
+    """Sentinel for a missing entry, since None may be a value."""
 
 
 _NONE = _None()
@@ -31,8 +31,9 @@ Policy: TypeAlias = Literal["fifo", "lru", "lfu", "lifo", "mru"]
 
 
 class Cache(Generic[K, V]):
-    """Up to ``capacity`` values by key. ``hits`` and ``misses`` count what `get` was asked,
-    ``evictions`` what was dropped.
+    """A mapping of at most `capacity` entries.
+
+    hits, misses: results of `get`. evictions: entries that a full cache dropped.
     """
 
     def __init__(self, capacity: int, policy: Policy = "fifo") -> None:
@@ -50,44 +51,44 @@ class Cache(Generic[K, V]):
     @overload
     def get(self, key: K, default: D) -> V | D: ...
     def get(self, key: K, default: D | None = None) -> V | D | None:
-        """The value of ``key``, else ``default``."""
+        """Return the value of `key`, or `default`; count a hit or a miss."""
         try:
             value = self._values[key]
         except KeyError:
             self.misses += 1
             return default
         self.hits += 1
-        self._note(key)
+        self._record_use(key)
         return value
 
-    def made(self, key: K, make: Callable[[], V]) -> V:
-        """The value of ``key``: what ``make`` gives, if there is none yet."""
+    def get_or_make(self, key: K, make: Callable[[], V]) -> V:
+        """Return the value of `key`; if there is none, store the result of `make`."""
         found = self.get(key, _NONE)
         return self.put(key, make()) if isinstance(found, _None) else found
 
     def put(self, key: K, value: V) -> V:
-        """Keeps ``value``, and gives it back; to put a key that is there counts as a use of it."""
+        """Store `value` and return it. Storing under an existing key counts as a use of it."""
         if key not in self._values and len(self._values) >= self.capacity:
             if self.capacity < 1:
                 return value
             self._drop()
         self._values[key] = value
-        self._note(key)
+        self._record_use(key)
         return value
 
     def clear(self) -> None:
-        """Drops all values; the counts stay."""
+        """Remove all entries; the counters stay."""
         for part in (self._values, self._uses, self._by_uses):
             part.clear()
 
-    def _note(self, key: K) -> None:
+    def _record_use(self, key: K) -> None:
         if self.policy in ("lru", "mru"):
             self._values.move_to_end(key)
         elif self.policy == "lfu":
             uses = self._uses.get(key, 0)
             self._uses[key] = uses + 1
             if uses:
-                self._leave(key, uses)
+                self._remove_use(key, uses)
             self._by_uses[uses + 1][key] = None
 
     def _drop(self) -> None:
@@ -95,12 +96,12 @@ class Cache(Generic[K, V]):
         if self.policy == "lfu":
             uses = min(self._by_uses)
             key = next(iter(self._by_uses[uses]))
-            self._leave(key, uses)
+            self._remove_use(key, uses)
             del self._values[key], self._uses[key]
         else:
             self._values.popitem(last=self.policy in ("lifo", "mru"))
 
-    def _leave(self, key: K, uses: int) -> None:
+    def _remove_use(self, key: K, uses: int) -> None:
         del self._by_uses[uses][key]
         if not self._by_uses[uses]:
             del self._by_uses[uses]

@@ -1,9 +1,8 @@
-"""The end of the time that a check may take, wherever it is by then.
+"""Time limits of checks, by cooperation and by an alarm.
 
-Loops that may run for long look at the clock by themselves and end with what they have. For all
-that do not (reading, counting, a saturation, a question that is being built) there is an alarm a
-little later, which raises `TimeIsOver` in their midst. What was under way is then not to be used
-any more: a table may have been half updated.
+Long loops look at the clock themselves and end with what they have. For everything else (reading,
+counting, saturation, building a question) an alarm raises `DeadlineExceeded` a little later. After
+that the interrupted data structures must not be used: a table may be half updated.
 """
 
 from __future__ import annotations
@@ -12,8 +11,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 #: Seconds that loops have to end by themselves; then the alarm, and again while something keeps the
 #: exception from getting out: Python drops what is raised in a finalizer, or while it collects
@@ -22,27 +22,32 @@ GRACE = 0.7
 AGAIN = 0.5
 
 
-class TimeIsOver(BaseException):
-    """The time of a check is over. Not an `Exception`: nothing on its way is to take it for a
-    fault of what it works on.
+class DeadlineExceeded(BaseException):
+    """The time of a check is over.
+
+    Derives from `BaseException` so that ``except Exception`` cannot swallow it.
     """
 
 
 def seconds_left(deadline: float | None) -> float | None:
-    """Seconds until ``deadline`` (`time.monotonic`), a hundredth at least; None without one."""
+    """Return the seconds until `deadline` (`time.monotonic`), at least 0.01; None without a
+    deadline.
+    """
     return None if deadline is None else max(0.01, deadline - time.monotonic())
 
 
 def is_past(deadline: float | None) -> bool:
-    """Whether there is a ``deadline`` and it is over."""
+    """Decide whether there is a `deadline` and it is over."""
     return deadline is not None and time.monotonic() > deadline
 
 
 @contextmanager
-def until(deadline: float | None) -> Iterator[None]:
-    """Raises `TimeIsOver` in the body where it goes on after ``deadline`` (`time.monotonic`).
-    Only the main thread can be interrupted, and only where nobody else has set SIGALRM;
-    elsewhere the loops that look at the clock have to do.
+def interrupt_after(deadline: float | None) -> Iterator[None]:
+    """Context manager: raise `DeadlineExceeded` in the body once `deadline` (`time.monotonic`) is
+    over.
+
+    Works only in the main thread and while SIGALRM is not used by others. Elsewhere it does
+    nothing, and only the loops that look at the clock end in time.
     """
     if deadline is None or not _is_free():
         yield
@@ -51,12 +56,12 @@ def until(deadline: float | None) -> Iterator[None]:
 
     def ring(*_: object) -> None:
         if listening:
-            raise TimeIsOver
+            raise DeadlineExceeded
 
     tell = sys.unraisablehook
 
     def dropped(what: sys.UnraisableHookArgs) -> None:
-        if not issubclass(what.exc_type, TimeIsOver):
+        if not issubclass(what.exc_type, DeadlineExceeded):
             tell(what)
 
     before = signal.signal(signal.SIGALRM, ring)
@@ -82,3 +87,40 @@ def _is_free() -> bool:
         and signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
         and signal.getitimer(signal.ITIMER_REAL)[0] == 0.0
     )
+
+
+# Progress of long computations: the current stage, reported to a listener.
+#
+# Steps deep inside have no caller to report to, so they report here. Without a listener that costs
+# nothing.
+
+
+#: Called as (stage, done, total); total is 0 where it is not known.
+Listener = Callable[[str, int, int], None]
+
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+def enter_stage(stage: str, done: int = 0, total: int = 0) -> None:
+    """Report that ``stage`` is under way, with ``done`` of ``total``."""
+    listener = _listener.get()
+    if listener is not None:
+        listener(stage, done, total)
+
+
+@contextmanager
+def report_stages_to(listener: Listener | None) -> Iterator[None]:
+    """Report the stages of the body, in this thread, to ``listener``.
+
+    >>> heard = []
+    >>> with report_stages_to(lambda *stage: heard.append(stage)):
+    ...     enter_stage("indexing", 1, 2)
+    >>> enter_stage("certifying")
+    >>> heard
+    [('indexing', 1, 2)]
+    """
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)

@@ -1,19 +1,21 @@
-"""The exceptions of shiq.
+"""The exceptions of shiq. Each one carries a remedy.
 
 ShiqError
 ├── UsageError            the call is wrong: exit code 2
 └── OperationalError      a file, a store, a JVM or a limit: exit code 4
-    ├── InputError        missing, unreadable, over a limit, or not in the expected format at
-    all; names the file ├── StoreError        not a store, of another version, or moved under our
-    feet └── ReasonerError     a reasoner could not be started
+    ├── InputError        a file is missing, unreadable, too large or in no known format
+    ├── StoreError        not a store, of another version, or changed meanwhile
+    └── ReasonerError     a reasoner could not be started
 
-Inconsistent and undetermined are answers (`shiq.verdict`), never exceptions. Each error carries
-what to do next.
+Inconsistent and undetermined are answers (`shiq.answers.verdict`), never exceptions.
+
+Optional packages, and the extra of shiq that installs each.
 """
 
 from __future__ import annotations
 
 import errno
+import re
 from typing import Final
 
 #: How a store is built in place of one that cannot be gone on with.
@@ -32,7 +34,10 @@ def at_store(text: str, store: object) -> str:
 
 
 class ShiqError(Exception):
-    """Base of all; ``remedy`` is one sentence that says what to do next."""
+    """Base of all exceptions of shiq.
+
+    remedy: one sentence that says what to do next.
+    """
 
     def __init__(self, message: str, remedy: str = "") -> None:
         super().__init__(message)
@@ -44,23 +49,68 @@ class ShiqError(Exception):
 
 
 class UsageError(ShiqError):
-    """The call itself is wrong."""
+    """The arguments of a call are wrong."""
 
 
 class OperationalError(ShiqError):
-    """Nothing was decided, for a reason outside the data's meaning."""
+    """Nothing was decided, for a reason that is not in the meaning of the data."""
 
 
 class InputError(OperationalError):
-    """An input as a whole cannot be used."""
+    """An input cannot be used at all."""
 
 
 class StoreError(OperationalError):
-    """A store cannot be used. ``store``: its path, for the commands of ``remedy``."""
+    """A store cannot be used.
+
+    store: its path, inserted into the commands of ``remedy``.
+    """
 
     def __init__(self, message: str, remedy: str = "", store: object = "") -> None:
         super().__init__(message, at_store(remedy, store))
 
 
 class ReasonerError(OperationalError):
-    """A reasoner cannot be used at all (no Java, no jar)."""
+    """A reasoner cannot be used at all, for example because Java is missing."""
+
+
+#: By the name under which a package is imported, or installed.
+_EXTRAS = {
+    **dict.fromkeys(("pyspark", "pandas", "graphframes", "graphframes-py"), "spark"),
+    **dict.fromkeys(
+        ("grpc", "grpcio", "grpc_status", "grpcio-status", "google.protobuf", "protobuf"), "connect"
+    ),
+    **dict.fromkeys(("google.rpc", "googleapis-common-protos", "zstandard"), "connect"),
+    "confluent_kafka": "kafka",
+    **dict.fromkeys(("hdfs_native", "obstore"), "cloud"),
+    **dict.fromkeys(("yaml", "PyYAML"), "yarrrml"),
+}
+#: How pyspark tells that a package is missing or too old.
+_PYSPARK = re.compile(r"\[(?:PACKAGE_NOT_INSTALLED|UNSUPPORTED_PACKAGE_VERSION)\] (\S+) ")
+
+
+def missing_package(error: BaseException) -> OperationalError | None:
+    """Explain an import error of an optional package, with the extra to install. None for other
+    errors.
+
+    >>> print(missing_package(ModuleNotFoundError("No module named 'pyspark'", name="pyspark.sql")))
+    this needs the package pyspark, which is not installed
+      Install it: pip install 'shiq[spark]'.
+    >>> missing_package(ModuleNotFoundError("No module named 'shiq.nothing'", name="shiq.nothing")) is None
+    True
+    """
+    if not isinstance(error, ImportError):
+        return None
+    found = _PYSPARK.match(str(error))
+    parts = (found.group(1) if found else error.name or "").split(".")
+    name = next(
+        (name for i in range(len(parts), 0, -1) if (name := ".".join(parts[:i])) in _EXTRAS), None
+    )
+    if name is None:
+        return None
+    what = (
+        str(error).partition("] ")[2].rstrip(".")
+        if found
+        else f"this needs the package {name}, which is not installed"
+    )
+    return OperationalError(what, f"Install it: pip install 'shiq[{_EXTRAS[name]}]'.")

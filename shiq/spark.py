@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from jobs.gate.frames import GatedFrames
-    from shiq.check import Session
-    from shiq.result import Result
+    from shiq.answers.result import Result
+    from shiq.api import Session
+    from shiq.inputs.sources import Given
+    from shiq.jobs.gate.frames import GatedFrames
 
 __all__ = ["check", "gate", "index"]
 
@@ -36,7 +37,7 @@ def check(
 
     Raises: UsageError, OperationalError.
     """
-    from jobs.gate.frames import check_frame
+    from shiq.jobs.gate.frames import check_frame
 
     return check_frame(df, store, commit=commit, columns=columns, mapping=mapping, **settings)
 
@@ -77,7 +78,7 @@ def gate(
 
     Raises: UsageError, for a column of the name of one of the five too; OperationalError.
     """
-    from jobs.gate.frames import gate_frame
+    from shiq.jobs.gate.frames import gate_frame
 
     settings = {**settings, "accepted": accepted, "quarantine": quarantine}
     return gate_frame(
@@ -87,7 +88,7 @@ def gate(
 
 def index(
     df: DataFrame,
-    tbox: object,
+    tbox: Given,
     store: str | Path,
     *,
     columns: Mapping[str, str] | None = None,
@@ -98,10 +99,10 @@ def index(
     for the columns.
 
     Args:
-        settings: as in `shiq.check.index`; ``engine`` is spark unless another is named.
+        settings: as in `shiq.api.index`; ``engine`` is spark unless another is named.
 
     Raises: UsageError, OperationalError.
     """
-    from jobs.gate.frames import index_frame
+    from shiq.jobs.gate.frames import index_frame
 
     return index_frame(df, tbox, store, columns=columns, mapping=mapping, **settings)

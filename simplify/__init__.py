@@ -19,21 +19,21 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from shiq.clause import ClausalTBox
 from shiq.errors import UsageError
 from shiq.model import Axiom, Class, SubClassOf, TBox
-from shiq.roles import loop_name, role_box
-from shiq.signature import entities
-from simplify.clauses import clausal_tbox, datatype_origins
-from simplify.desugar import desugar
-from simplify.inclusion import Context, Inclusion, is_reserved, role_origins
-from simplify.nnf import to_nnf
-from simplify.normal_form import normal_form
-from simplify.transitivity import eliminate_transitivity
+from shiq.model.clause import ClausalTBox
+from shiq.model.roles import loop_name, role_box
+from shiq.model.walk import entities
+from shiq.simplify.clauses import clausal_tbox, datatype_origins
+from shiq.simplify.desugar import desugar
+from shiq.simplify.inclusion import Context, Inclusion, is_reserved, role_origins
+from shiq.simplify.nnf import to_nnf
+from shiq.simplify.normal_form import normal_form
+from shiq.simplify.transitivity import eliminate_transitivity
 
 if TYPE_CHECKING:
-    from shiq.role_words import RolePaths
-    from simplify.restrictions import AtMost, Universal
+    from shiq.model.role_words import RolePaths
+    from shiq.simplify.restrictions import AtMost, Universal
 
 __all__ = ["PASSES", "SimplifiedTBox", "simplify"]
 
@@ -42,91 +42,97 @@ __all__ = ["PASSES", "SimplifiedTBox", "simplify"]
 Pass: TypeAlias = Callable[[Sequence[Inclusion], Context], list[Inclusion]]
 
 
-def along_roles(inclusions: Sequence[Inclusion], context: Context) -> list[Inclusion]:
-    """``inclusions`` (in normal form) without what rests on transitivity or chains, and with
-    what they say of loops.
-    """
+def eliminate_complex_roles(inclusions: Sequence[Inclusion], context: Context) -> list[Inclusion]:
+    """Eliminate transitivity, property chains and loops from inclusions in normal form."""
     found = eliminate_transitivity(inclusions, context)
-    if not context.roles.looped:
+    if not context.roles.loop_properties:
         return found
     # Loaded where a TBox speaks of loops.
-    from simplify.loops import contract_loops
+    from shiq.simplify.loops import contract_loops
 
     return contract_loops(found, context)
 
 
 #: After `desugar`, before `clauses`: the form of DL-clauses; what comes first serves Definition 4
 #: too, which then names restrictions before it goes along roles.
-PASSES: tuple[Pass, ...] = (to_nnf, normal_form, along_roles)
+PASSES: tuple[Pass, ...] = (to_nnf, normal_form, eliminate_complex_roles)
 
 
 @dataclass(frozen=True)
 class SimplifiedTBox:
-    """A TBox in the two forms that the criteria read; both have its models, up to fresh names
-    and roles that are not simple. The form of Definition 4 is made when somebody asks for it:
-    one criterion reads it.
+    """A simplified TBox in the two forms that the criteria read.
 
-    ``axioms``: the TBox's, then the extra ones; origins index into it. ``clauses``: THEORY,
-    "DL-clauses". ``normalised``: the inclusions that both forms are made of, ``given``: the
-    class names that must be atoms too, by axiom.
+    Both forms have the models of the TBox, up to fresh names and non-simple roles. The form of
+    Definition 4 is computed on demand, since only one criterion reads it.
+
+    axioms: of the TBox, then the extra ones; origins index into it.
+    clauses: THEORY, "DL-clauses".
+    normal_inclusions: the inclusions from which both forms are made.
+    extra_names: (index of an axiom, class name): names that must be atoms too.
     """
 
     axioms: tuple[Axiom, ...]
     clauses: ClausalTBox
-    normalised: tuple[Inclusion, ...]
+    normal_inclusions: tuple[Inclusion, ...]
     context: Context
-    given: tuple[tuple[int, str], ...]
+    extra_names: tuple[tuple[int, str], ...]
 
     @cached_property
-    def _restricted(self) -> list[Inclusion]:
+    def _definition4_inclusions(self) -> list[Inclusion]:
         # Loaded where the criterion `definition7` reads it.
-        from simplify.restrictions import name_restrictions
+        from shiq.simplify.restrictions import name_restrictions
 
-        return along_roles(name_restrictions(self.normalised, self.context), self.context)
+        return eliminate_complex_roles(
+            name_restrictions(self.normal_inclusions, self.context), self.context
+        )
 
     @cached_property
     def definition4(self) -> tuple[SubClassOf, ...]:
-        """The inclusions of THEORY, "Simplified TBox", role axioms apart."""
-        from simplify.restrictions import definition4_axiom
+        """The inclusions of THEORY, "Simplified TBox", without role axioms."""
+        from shiq.simplify.restrictions import definition4_axiom
 
-        return tuple(dict.fromkeys(map(definition4_axiom, self._restricted)))
+        return tuple(dict.fromkeys(map(definition4_axiom, self._definition4_inclusions)))
 
     @cached_property
     def definition4_clauses(self) -> ClausalTBox:
-        """The same as clauses, with fresh names of their own."""
-        return clausal_tbox(self._restricted, self.context, self.axioms, self.given)
+        """The inclusions of Definition 4 as clauses, with fresh names of their own."""
+        return clausal_tbox(
+            self._definition4_inclusions, self.context, self.axioms, self.extra_names
+        )
 
     @cached_property
     def universals(self) -> tuple[Universal, ...]:
-        """Its inclusions L₁ ⊑ ∀S.L₂."""
-        from simplify.restrictions import universals_of
+        """The inclusions L₁ ⊑ ∀S.L₂ of Definition 4."""
+        from shiq.simplify.restrictions import universals_of
 
         return universals_of(self.definition4)
 
     @cached_property
     def at_mosts(self) -> tuple[AtMost, ...]:
-        """Its inclusions L₁ ⊑ ≤n S.L₂."""
-        from simplify.restrictions import at_mosts_of
+        """The inclusions L₁ ⊑ ≤n S.L₂ of Definition 4."""
+        from shiq.simplify.restrictions import at_mosts_of
 
         return at_mosts_of(self.definition4)
 
     @property
     def features(self) -> frozenset[str]:
-        """Fs(T), closed downwards under ⊑*."""
+        """Fs(T): the data properties that the clauses can see, closed downwards under ⊑*."""
         return self.clauses.data_properties
 
 
 def simplify(tbox: TBox, extra: Sequence[SubClassOf | Class] = ()) -> SimplifiedTBox:
-    """``tbox`` simplified, with what an ABox adds: ``extra`` definitions Q ⊑ C of complex class
-    assertions, and class names that must be atoms too.
+    """Simplify `tbox` (THEORY, "Simplified TBox" and "DL-clauses").
 
-    The clauses and atoms of simplify(tbox, extra) are a prefix of those of simplify(tbox,
-    [*extra, *more]). Equisatisfiable with ``tbox`` for every ABox over names and roles, with the
-    same consequences over old names (negative assertions on roles that are not simple apart:
-    THEORY, "DL-clauses").
+    The result is equisatisfiable with `tbox` for every ABox over names and roles, and has the same
+    consequences over the old names. Negative assertions on non-simple roles are excepted. The
+    clauses and atoms of simplify(tbox, extra) are a prefix of those of simplify(tbox, [*extra,
+    *more]).
 
-    Raises `UsageError` for what lies outside SHIQ(D), and for a name of the caller's that looks
-    like a fresh one.
+    extra: what an ABox adds: definitions Q ⊑ C for complex class assertions, and class names that
+        must
+        be atoms.
+
+    Raises: UsageError for a construct outside SHIQ(D), and for a name that looks like a fresh one.
     """
     axioms: tuple[Axiom, ...] = tbox.axioms
     given: list[tuple[int, str]] = []
@@ -137,12 +143,12 @@ def simplify(tbox: TBox, extra: Sequence[SubClassOf | Class] = ()) -> Simplified
             axioms = (*axioms, item)
     old_names = _class_names(tbox.axioms) | tbox.signature.classes
     roles = role_box(tbox.axioms)
-    _refuse_look_alikes(old_names & set(map(loop_name, roles.looped)))
+    _refuse_look_alikes(old_names & set(map(loop_name, roles.loop_properties)))
     context = Context(
         roles=roles,
         role_origins=role_origins(tbox.axioms),
         datatype_origins=datatype_origins(tbox.axioms),
-        taken=frozenset(name for name in old_names if is_reserved(name)),
+        reserved_names=frozenset(name for name in old_names if is_reserved(name)),
         paths=_paths(tbox.axioms) if roles.composite else None,
     )
     _refuse_look_alikes(
@@ -166,7 +172,7 @@ def simplify(tbox: TBox, extra: Sequence[SubClassOf | Class] = ()) -> Simplified
 
 def _paths(axioms: Sequence[Axiom]) -> RolePaths:
     # Loaded where a TBox has property chains.
-    from shiq.role_words import RolePaths
+    from shiq.model.role_words import RolePaths
 
     return RolePaths(axioms)
 

@@ -1,5 +1,6 @@
-"""A TBox with property chains, Self and reflexive roles as one of SHIQ(D) (THEORY, "Chains and
-loops as clauses").
+"""Reduce a TBox with property chains, Self and reflexive roles to one of SHIQ(D).
+
+See THEORY, "Chains and loops as clauses".
 """
 
 from __future__ import annotations
@@ -8,40 +9,41 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from shiq import model as owl
-from shiq.built_in import BOTTOM, TOP
-from shiq.clause_axioms import role_axioms
-from shiq.profile import on_simple_roles, simple_needed
-from shiq.role_words import Irregular, RolePaths
-from shiq.roles import RoleBox, role_of
-from shiq.signature import parts
-from simplify.desugar import desugar
-from simplify.inclusion import Context, restriction_of
-from simplify.loops import Loops, contract_loops, named_loops
-from simplify.nnf import to_nnf
-from simplify.normal_form import normal_form
-from simplify.paths import eliminate_paths
+from shiq.model.built_in import BOTTOM, TOP
+from shiq.model.clause_axioms import role_axioms
+from shiq.model.profile import rewrite_for_simple_roles, roles_required_simple
+from shiq.model.role_words import Irregular, RolePaths
+from shiq.model.roles import RoleBox, role_of
+from shiq.model.walk import parts
+from shiq.simplify.desugar import desugar
+from shiq.simplify.inclusion import Context, restriction_of
+from shiq.simplify.loops import Loops, contract_loops, name_loops
+from shiq.simplify.nnf import to_nnf
+from shiq.simplify.normal_form import normal_form
+from shiq.simplify.paths import eliminate_paths
 
 
 @dataclass(frozen=True)
-class PlainTBox:
-    """``axioms`` of SHIQ(D) with the consequences of those given, for names and assertions of
-    SHIQ(D) without negative ones.
+class ChainFreeTBox:
+    """A TBox of SHIQ(D) with the consequences of the original, for positive assertions.
 
-    ``roles``: by which a role above a chain is not simple. ``loops``; ``asked_loops``: the
-    properties whose loops matter, so that an asserted loop is to be told; ``has_bounds``:
-    whether individuals may be made one, so that others may become loops.
+    roles: the role box; a role above a chain is not simple in it.
+    loops: names for loops.
+    relevant_loops: properties whose asserted loops must be reported.
+    has_bounds: whether the axioms can make individuals equal, and so create loops.
     """
 
     axioms: tuple[owl.Axiom, ...]
     roles: RoleBox
     loops: Loops
-    asked_loops: frozenset[str]
+    relevant_loops: frozenset[str]
     has_bounds: bool
 
 
-def plain_tbox(axioms: Sequence[owl.Axiom]) -> PlainTBox:
-    """``axioms`` without chains, Self and reflexive roles. Raises Irregular where they cannot be
-    read so.
+def eliminate_chains(axioms: Sequence[owl.Axiom]) -> ChainFreeTBox:
+    """Rewrite `axioms` without chains, Self and reflexive roles.
+
+    Raises: Irregular if that is not possible.
     """
     if any(
         isinstance(p, owl.ObjectProperty) and p.iri in TOP | BOTTOM
@@ -54,28 +56,28 @@ def plain_tbox(axioms: Sequence[owl.Axiom]) -> PlainTBox:
     inside: list[owl.Axiom] = []
     beside: list[owl.Axiom] = []
     for axiom in axioms:
-        plain = on_simple_roles(axiom, paths.roles)
+        plain = rewrite_for_simple_roles(axiom, paths.roles)
         _require_simple(plain, paths.roles)
         if isinstance(plain, owl.DatatypeDefinition):
             beside.append(plain)
         elif not isinstance(plain, owl.SubObjectPropertyChain):
-            inside.append(named_loops(plain))
+            inside.append(name_loops(plain))
     inclusions = normal_form(to_nnf(desugar(inside, context), context), context)
-    loops = Loops.of(axioms, paths.roles)
-    if loops.looped and (obstacle := loops.obstacle(inclusions)):
+    loops = Loops.from_axioms(axioms, paths.roles)
+    if loops.properties and (obstacle := loops.obstacle(inclusions)):
         raise Irregular(obstacle)
-    asked = loops.asked(inclusions)
+    asked = loops.required_loops(inclusions)
     inclusions = eliminate_paths(inclusions, context, paths)
     inclusions = contract_loops(inclusions, context)
     found = [owl.SubClassOf(i.sub, i.sup) for i in inclusions]
     has_bounds = any(isinstance(restriction_of(i), owl.ObjectMaxCardinality) for i in inclusions)
     written = dict.fromkeys([*found, *role_axioms(paths.roles), *beside])
-    return PlainTBox(tuple(written), paths.roles, loops, asked, has_bounds)
+    return ChainFreeTBox(tuple(written), paths.roles, loops, asked, has_bounds)
 
 
 def _require_simple(axiom: owl.Axiom, roles: RoleBox) -> None:
     needed: Iterable[owl.ObjectPropertyExpression] = (
-        property for property, _ in simple_needed(axiom)
+        property for property, _ in roles_required_simple(axiom)
     )
     selves = (part.property for part in parts(axiom) if isinstance(part, owl.ObjectHasSelf))
     for property in (*needed, *selves):
@@ -84,6 +86,6 @@ def _require_simple(axiom: owl.Axiom, roles: RoleBox) -> None:
 
 
 def is_readable(axiom: owl.Axiom) -> bool:
-    """Whether nothing of ``axiom`` lies beyond SHIQ(D) but what `plain_tbox` reads."""
+    """Decide whether `axiom` is in SHIQ(D), apart from what `eliminate_chains` can rewrite."""
     beyond = (owl.HasKey, owl.ObjectOneOf, owl.ObjectHasValue)
     return not any(isinstance(part, beyond) for part in parts(axiom))

@@ -1,5 +1,5 @@
 """The last pass: inclusions in normal form as DL-clauses (THEORY, "DL-clauses"; the values are
-in `shiq.clause`).
+in `shiq.model.clause`).
 
 A disjunct A is a head atom, ¬A a body atom, ≥ and data restrictions are head atoms, ∀R.(…) is a
 role atom with its literals at the branch, ≤n R.A makes n + 1 branches. ⊤ ⊑ ⊥ is the clause with
@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from shiq import model as owl
-from shiq.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
 from shiq.errors import UsageError
-from shiq.roles import role_of
-from shiq.signature import entities
-from simplify.inclusion import Context, Inclusion, disjuncts, is_reserved
+from shiq.model.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
+from shiq.model.roles import role_of
+from shiq.model.walk import entities
+from shiq.simplify.inclusion import Context, Inclusion, disjuncts, is_reserved
 
 
 def clausal_tbox(
@@ -52,14 +52,16 @@ def clausal_tbox(
         axioms=axioms,
         atoms=tuple(atoms),
         fresh=frozenset(
-            a for a in atoms if isinstance(a, str) and is_reserved(a) and a not in context.taken
+            a
+            for a in atoms
+            if isinstance(a, str) and is_reserved(a) and a not in context.reserved_names
         ),
         definitions=datatype_definitions(axioms),
     )
 
 
 def clause_of(inclusion: Inclusion, context: Context) -> Clause:
-    """The clause that says ⊤ ⊑ ``inclusion.sup``.
+    """Translate the inclusion ⊤ ⊑ ``inclusion.sup`` to a clause.
 
     >>> clause_of(Inclusion(owl.THING, owl.ObjectComplementOf(owl.Class("urn:A"))), Context())
     Clause(body=('urn:A',), head=(), role=None, branch_body=(), branch_head=(), at_most=0, origins=frozenset())
@@ -109,7 +111,7 @@ def clause_of(inclusion: Inclusion, context: Context) -> Clause:
 
 
 def atoms_of(clause: Clause) -> Iterator[Atom]:
-    """The atoms that ``clause`` mentions: a ≥-atom's filler after it."""
+    """Yield the atoms of `clause`; the filler of a ≥-atom follows it."""
     yield from clause.body
     for atom in clause.head:
         yield atom
@@ -120,6 +122,7 @@ def atoms_of(clause: Clause) -> Iterator[Atom]:
 
 
 def is_tautology(clause: Clause) -> bool:
+    """Decide whether an atom is in body and head, at the centre or at the branch."""
     return not (
         set(clause.body).isdisjoint(clause.head)
         and set(clause.branch_body).isdisjoint(clause.branch_head)
@@ -127,8 +130,9 @@ def is_tautology(clause: Clause) -> bool:
 
 
 def datatype_definitions(axioms: Iterable[owl.Axiom]) -> dict[str, owl.DataRange]:
-    """The data range that defines each datatype. Raises `UsageError` if one is defined twice, or
-    through itself.
+    """Return the defining data range of each defined datatype.
+
+    Raises: UsageError if a datatype is defined twice, or through itself.
     """
     definitions: dict[str, owl.DataRange] = {}
     for axiom in axioms:
@@ -148,7 +152,7 @@ def datatype_definitions(axioms: Iterable[owl.Axiom]) -> dict[str, owl.DataRange
 
 
 def datatype_origins(axioms: Sequence[owl.Axiom]) -> dict[str, frozenset[int]]:
-    """The definitions that each defined datatype rests on, directly or not, as indexes of axioms."""
+    """Return, for each defined datatype, the indexes of all definitions that it depends on."""
     definitions = datatype_definitions(axioms)
     index = {
         axiom.datatype.iri: i
@@ -202,8 +206,9 @@ def _literals(filler: owl.ClassExpression) -> tuple[tuple[str, ...], tuple[str, 
 
 
 def _key(clause: Clause) -> Hashable:
-    """What makes two clauses the same: a u-type clause over names alone may be read from either
-    end of its role atom.
+    """Return a key that is equal for equivalent clauses.
+
+    A u-type clause over names alone may be written from either end of its role atom.
     """
     centre = (frozenset(clause.body), frozenset(clause.head))
     branch = (frozenset(clause.branch_body), frozenset(clause.branch_head))

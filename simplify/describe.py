@@ -1,7 +1,6 @@
-"""Simplified TBoxes as text (DL notation) and as JSON-able values, for `shiq simplify` and for
-tests.
+"""Write simplified TBoxes as text in DL notation, and as JSON values, for `shiq simplify`.
 
->>> from shiq.roles import Role
+>>> from shiq.model.roles import Role
 >>> clause_text(Clause(body=("urn:A",), role=Role("urn:r"), branch_head=("urn:B",)))
 'urn:A(x) ∧ urn:r(x,y) → urn:B(y)'
 """
@@ -12,13 +11,13 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
 from shiq import model as owl
-from shiq.clause import AtLeast, Atom, Clause, DataAtLeast, DataAtMost
-from shiq.roles import Role, RoleBox, role_of
-from shiq.signature import entities
-from simplify.restrictions import AtMost, Universal
+from shiq.model.clause import AtLeast, Atom, Clause, DataAtLeast, DataAtMost
+from shiq.model.roles import Role, RoleBox, role_of
+from shiq.model.walk import entities
+from shiq.simplify.restrictions import AtMost, Universal
 
 if TYPE_CHECKING:
-    from simplify import SimplifiedTBox
+    from shiq.simplify import SimplifiedTBox
 
 #: How an IRI is written.
 Shortener: TypeAlias = Callable[[str], str]
@@ -27,7 +26,7 @@ _FACETS = {"minInclusive": "≥", "maxInclusive": "≤", "minExclusive": ">", "m
 
 
 def clause_text(clause: Clause, short: Shortener = str) -> str:
-    """``clause`` as an implication; ≤n S.C is written as such, at the centre."""
+    """Write `clause` as an implication; ≤n S.C is written at the centre."""
     body = [f"{short(name)}(x)" for name in clause.body]
     head = [_atom_text(atom, short) for atom in clause.head]
     if clause.role is not None and clause.at_most:
@@ -43,30 +42,31 @@ def clause_text(clause: Clause, short: Shortener = str) -> str:
 
 
 def axiom_text(axiom: owl.SubClassOf, short: Shortener = str) -> str:
+    """Write an inclusion in DL notation."""
     return f"{concept_text(axiom.sub, short)} ⊑ {concept_text(axiom.sup, short)}"
 
 
 def concept_text(expression: owl.ClassExpression, short: Shortener = str) -> str:
-    """``expression`` (of the constructors that `desugar` leaves) in DL notation."""
+    """Write a class expression in DL notation; it uses only the constructors that `desugar` leaves."""
     match expression:
         case owl.Class(iri):
             return (
                 "⊤" if expression == owl.THING else "⊥" if expression == owl.NOTHING else short(iri)
             )
         case owl.ObjectComplementOf(operand):
-            return f"¬{_bracketed(operand, short)}"
+            return f"¬{_bracket(operand, short)}"
         case owl.ObjectIntersectionOf(operands):
-            return " ⊓ ".join(_bracketed(operand, short) for operand in operands)
+            return " ⊓ ".join(_bracket(operand, short) for operand in operands)
         case owl.ObjectUnionOf(operands):
-            return " ⊔ ".join(_bracketed(operand, short) for operand in operands)
+            return " ⊔ ".join(_bracket(operand, short) for operand in operands)
         case owl.ObjectSomeValuesFrom(property, filler):
-            return f"∃{role_text(role_of(property), short)}.{_bracketed(filler, short)}"
+            return f"∃{role_text(role_of(property), short)}.{_bracket(filler, short)}"
         case owl.ObjectAllValuesFrom(property, filler):
-            return f"∀{role_text(role_of(property), short)}.{_bracketed(filler, short)}"
+            return f"∀{role_text(role_of(property), short)}.{_bracket(filler, short)}"
         case owl.ObjectMinCardinality(n, property, filler):
-            return f"≥{n} {role_text(role_of(property), short)}.{_bracketed(filler, short)}"
+            return f"≥{n} {role_text(role_of(property), short)}.{_bracket(filler, short)}"
         case owl.ObjectMaxCardinality(n, property, filler):
-            return f"≤{n} {role_text(role_of(property), short)}.{_bracketed(filler, short)}"
+            return f"≤{n} {role_text(role_of(property), short)}.{_bracket(filler, short)}"
         case owl.DataMinCardinality(n, data_property, data_range):
             return _data_text(DataAtLeast(n, data_property.iri, data_range), short)
         case owl.DataMaxCardinality(n, data_property, data_range):
@@ -75,7 +75,7 @@ def concept_text(expression: owl.ClassExpression, short: Shortener = str) -> str
 
 
 def range_text(data_range: owl.DataRange, short: Shortener = str) -> str:
-    """``data_range`` in DL notation; XSD's own names without their namespace."""
+    """Write a data range in DL notation; names of XSD are written without namespace."""
     match data_range:
         case owl.Datatype(iri):
             if data_range == owl.TOP_DATATYPE:
@@ -97,23 +97,25 @@ def range_text(data_range: owl.DataRange, short: Shortener = str) -> str:
 
 
 def role_text(role: Role, short: Shortener = str) -> str:
+    """Write a role; an inverse has the exponent ⁻."""
     return short(role.iri) + ("⁻" if role.inverted else "")
 
 
 def part_roles(
     restricted: Iterable[Role], properties: Iterable[str], roles: RoleBox
 ) -> tuple[str, ...]:
-    """The ``properties`` S with S ⊑* R or S ⊑* R⁻ for some restricted R, in order: u-part of the
-    roles of the universals, m-part of those of the ≤ restrictions (Definition 5, THEORY,
-    "Part-of").
+    """Select the properties S with S ⊑* R or S ⊑* R⁻ for a restricted role R, in order.
+
+    With the roles of the universals this gives the u-part, with those of the ≤ restrictions the
+    m-part (Definition 5; THEORY, "Part-of").
     """
     below = {s.iri for role in restricted for s in roles.subroles(role)}
     return tuple(sorted(below.intersection(properties)))
 
 
-def report(simplified: SimplifiedTBox, short: Shortener = str) -> dict[str, object]:
-    """What `shiq simplify` shows of a TBox, as JSON-able values: Definition 4, the clauses,
-    Definition 5 and Fs(T).
+def describe_tbox(simplified: SimplifiedTBox, short: Shortener = str) -> dict[str, object]:
+    """Return the output of `shiq simplify` as JSON values: Definition 4, clauses, Definition 5 and
+    Fs(T).
     """
     clauses, box = simplified.clauses, simplified.clauses.roles
     properties = frozenset(
@@ -206,7 +208,7 @@ def _filler_text(filler: str | None, short: Shortener) -> str:
     return "⊤" if filler is None else short(filler)
 
 
-def _bracketed(expression: owl.ClassExpression, short: Shortener) -> str:
+def _bracket(expression: owl.ClassExpression, short: Shortener) -> str:
     text = concept_text(expression, short)
     return (
         f"({text})"

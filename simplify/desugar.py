@@ -1,26 +1,26 @@
-"""Pass 1: every axiom about classes and data becomes inclusions over a small set of constructors
-(THEORY, "Simplified TBox": step 1).
+"""Pass 1: translate axioms on classes and data to inclusions over few constructors.
 
-Dom(S) = C is ∃S.⊤ ⊑ C, Ran(S) = C is ⊤ ⊑ ∀S.C, a functional S is ⊤ ⊑ ≤1 S.⊤; equivalences go
-both ways, disjointness goes pairwise; exact cardinalities are both bounds; p.{v} is ≥1 p.{v},
-∀p.D is ≤0 p.(¬D). ∃R.Self is a name for what has a loop of R, and every element has it where R
-is reflexive. Other axioms about roles alone leave nothing here: the role box has them. What
-SHIQ(D) cannot say is refused by name.
+Source: THEORY, "Simplified TBox": step 1. Dom(S) = C is ∃S.⊤ ⊑ C, Ran(S) = C is ⊤ ⊑ ∀S.C, a
+functional S is ⊤ ⊑ ≤1 S.⊤. Equivalences give both directions, disjointness is pairwise, an exact
+cardinality gives both bounds. p.{v} is ≥1 p.{v}, ∀p.D is ≤0 p.(¬D). ∃R.Self becomes a name for the
+elements with a loop of R; if R is reflexive, every element has it. Other axioms on roles alone
+leave nothing here, since the role box has them. Constructs outside SHIQ(D) are refused by name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from typing import Any
 
 from shiq import model as owl
 from shiq.errors import UsageError
-from shiq.roles import ROLE_INCLUSIONS, Role, RoleBox, expression_of, loop_name, role_of
-from shiq.signature import entities
-from simplify.inclusion import Context, FreshNames, Inclusion, at_least
+from shiq.model.roles import ROLE_INCLUSIONS, Role, RoleBox, expression_of, loop_name, role_of
+from shiq.model.walk import entities, rebuilt
+from shiq.simplify.inclusion import Context, FreshNames, Inclusion, at_least
 
 LABEL = "desugar"
-_REMEDY = "Take it out of the TBox first: `shiq.profile` lists what lies outside SHIQ(D)."
+_REMEDY = "Take it out of the TBox first: `shiq.model.profile` lists what lies outside SHIQ(D)."
 _TOP = {owl.OWL + "topObjectProperty", owl.OWL + "topDataProperty"}
 _BOTTOM = {owl.OWL + "bottomObjectProperty", owl.OWL + "bottomDataProperty"}
 _BUILT_IN_PROPERTIES = _TOP | _BOTTOM
@@ -40,11 +40,12 @@ ROLE_AXIOMS = (
 
 
 def desugar(axioms: Sequence[owl.Axiom], context: Context) -> list[Inclusion]:
-    """The inclusions that ``axioms`` stand for, in order, each with its axiom's index.
+    """Translate `axioms` to inclusions, in order, each with the index of its axiom.
 
-    Only an exact cardinality with a complex filler needs a fresh name (Q ≡ filler), because the
-    filler would double at each level of nesting. Raises `UsageError` for a construct outside
-    SHIQ(D).
+    Only an exact cardinality with a complex filler needs a fresh name (Q ≡ filler); otherwise the
+    filler would double at each level of nesting.
+
+    Raises: UsageError for a construct outside SHIQ(D).
     """
     rewrite = _Desugar(context)
     inclusions: list[Inclusion] = []
@@ -60,7 +61,7 @@ def desugar(axioms: Sequence[owl.Axiom], context: Context) -> list[Inclusion]:
 class _Desugar:
     def __init__(self, context: Context) -> None:
         self._roles = context.roles
-        self._names: FreshNames = context.fresh(LABEL)
+        self._names: FreshNames = context.fresh_names(LABEL)
         self._definitions: list[Inclusion] = []
 
     def take_definitions(self) -> list[Inclusion]:
@@ -68,7 +69,7 @@ class _Desugar:
         return taken
 
     def axiom(self, axiom: owl.Axiom) -> Iterator[tuple[owl.ClassExpression, owl.ClassExpression]]:
-        """The inclusions of ``axiom``, their class expressions still as written."""
+        """Yield the inclusions of `axiom`, with class expressions as written."""
         match axiom:
             case owl.SubClassOf(sub, sup):
                 yield sub, sup
@@ -112,35 +113,38 @@ class _Desugar:
                 raise UsageError(f"{type(axiom).__name__} is outside SHIQ(D)", _REMEDY)
 
     def expression(self, expression: owl.ClassExpression) -> owl.ClassExpression:
-        """``expression`` with ⊓, ⊔, ¬, ∀, ∃, ≥, ≤ and, for data, ≥ and ≤ only."""
-        match expression:
-            case owl.Class():
-                return expression
-            case owl.ObjectIntersectionOf(operands):
-                return owl.ObjectIntersectionOf(tuple(map(self.expression, operands)))
-            case owl.ObjectUnionOf(operands):
-                return owl.ObjectUnionOf(tuple(map(self.expression, operands)))
-            case owl.ObjectComplementOf(operand):
-                return owl.ObjectComplementOf(self.expression(operand))
-            case owl.ObjectSomeValuesFrom(property, filler):
-                return owl.ObjectSomeValuesFrom(property, self.expression(filler))
-            case owl.ObjectAllValuesFrom(property, filler):
-                return owl.ObjectAllValuesFrom(property, self.expression(filler))
+        """Rewrite `expression` to ⊓, ⊔, ¬, ∀, ∃, ≥ and ≤; data restrictions to ≥ and ≤ only."""
+        return rebuilt(expression, self._part)
+
+    def _part(self, part: Any) -> Any:
+        """Rewrite a part of an expression whose own parts are rewritten."""
+        match part:
+            case (
+                owl.Class()
+                | owl.ObjectIntersectionOf()
+                | owl.ObjectUnionOf()
+                | owl.ObjectComplementOf()
+                | owl.ObjectSomeValuesFrom()
+                | owl.ObjectAllValuesFrom()
+                | owl.DataMinCardinality()
+                | owl.DataMaxCardinality()
+            ):
+                return part
             case owl.ObjectHasSelf(property):
-                require_simple(role_of(property), self._roles, expression)
-                if role_of(property).iri not in self._roles.looped:
+                require_simple(role_of(property), self._roles, part)
+                if role_of(property).iri not in self._roles.loop_properties:
                     raise UsageError(
                         "ObjectHasSelf in a class assertion is outside SHIQ(D)", _REMEDY
                     )
                 return owl.Class(loop_name(role_of(property).iri))
-            case owl.ObjectMinCardinality(n, property, filler):
-                return self._bound(owl.ObjectMinCardinality, n, property, self.expression(filler))
-            case owl.ObjectMaxCardinality(n, property, filler):
-                return self._bound(owl.ObjectMaxCardinality, n, property, self.expression(filler))
+            case owl.ObjectMinCardinality(n, property, filler) | owl.ObjectMaxCardinality(
+                n, property, filler
+            ):
+                return self._rewrite_cardinality(type(part), n, property, filler)
             case owl.ObjectExactCardinality(n, property, filler):
-                named = self._named(self.expression(filler))
+                named = self._name_filler(filler)
                 bounds = (
-                    self._bound(kind, n, property, named)
+                    self._rewrite_cardinality(kind, n, property, named)
                     for kind in (owl.ObjectMinCardinality, owl.ObjectMaxCardinality)
                 )
                 return owl.ObjectIntersectionOf(tuple(bounds))
@@ -150,16 +154,16 @@ class _Desugar:
                 return owl.DataMaxCardinality(0, data_property, owl.DataComplementOf(data_range))
             case owl.DataHasValue(data_property, literal):
                 return owl.DataMinCardinality(1, data_property, owl.DataOneOf((literal,)))
-            case owl.DataMinCardinality() | owl.DataMaxCardinality():
-                return expression
             case owl.DataExactCardinality(n, data_property, data_range):
                 minimum = owl.DataMinCardinality(n, data_property, data_range)
                 return owl.ObjectIntersectionOf(
                     (minimum, owl.DataMaxCardinality(n, data_property, data_range))
                 )
-        raise UsageError(f"{type(expression).__name__} is outside SHIQ(D)", _REMEDY)
+        if isinstance(part, owl.ClassExpression):
+            raise UsageError(f"{type(part).__name__} is outside SHIQ(D)", _REMEDY)
+        return part
 
-    def _bound(
+    def _rewrite_cardinality(
         self,
         kind: type[owl.ObjectMinCardinality] | type[owl.ObjectMaxCardinality],
         n: int,
@@ -173,7 +177,7 @@ class _Desugar:
             at_least(1, property, filler) if n == 1 and kind is owl.ObjectMinCardinality else bound
         )
 
-    def _named(self, filler: owl.ClassExpression) -> owl.Class:
+    def _name_filler(self, filler: owl.ClassExpression) -> owl.Class:
         if isinstance(filler, owl.Class):
             return filler
         name, is_new = self._names.name(filler)
@@ -188,8 +192,9 @@ class _Desugar:
 def _equivalences(
     expressions: tuple[owl.ClassExpression, ...],
 ) -> Iterator[tuple[owl.ClassExpression, owl.ClassExpression]]:
-    """Both ways between a named class and each of the others; without a named class, round in a
-    ring.
+    """Yield inclusions in both directions between a named class and each other expression.
+
+    Without a named class, the inclusions form a ring.
     """
     if len(expressions) < 2:
         return
@@ -216,8 +221,10 @@ def _disjointness(
 
 
 def require_simple(role: Role, roles: RoleBox, where: owl.Axiom | owl.ClassExpression) -> None:
-    """Raises `UsageError` unless ``role`` is simple: elsewhere transitivity could not be
-    eliminated (OWL 2, section 11).
+    """Check that `role` is simple, since otherwise transitivity cannot be eliminated (OWL 2, section
+    11).
+
+    Raises: UsageError.
     """
     if not roles.is_simple(role):
         inverse = "the inverse of " if role.inverted else ""
@@ -228,8 +235,9 @@ def require_simple(role: Role, roles: RoleBox, where: owl.Axiom | owl.ClassExpre
 
 
 def _refuse_built_in_properties(axiom: owl.Axiom) -> None:
-    """The universal and the empty property are outside SHIQ(D); inclusions that hold for every
-    property say nothing.
+    """Refuse the universal and the empty property, which are outside SHIQ(D).
+
+    Inclusions that hold for every property are accepted.
     """
     found = {e.iri for e in entities(axiom) if getattr(e, "iri", "") in _BUILT_IN_PROPERTIES}
     if not found:

@@ -1,5 +1,4 @@
-"""What the passes hand on: an inclusion with the axioms it follows from, and what a pass may
-know of the whole TBox; fresh names.
+"""Data of the passes: inclusions with origins, the context of a TBox, and fresh names.
 
 >>> Inclusion(owl.Class("urn:A"), owl.Class("urn:B"), frozenset({0})).disjuncts
 (Class(iri='urn:B'),)
@@ -15,11 +14,11 @@ from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 
 from shiq import model as owl
-from shiq.roles import LOOPS, ROLE_INCLUSIONS, Role, RoleBox, role_box, role_of
-from shiq.signature import parts
+from shiq.model.roles import LOOPS, ROLE_INCLUSIONS, Role, RoleBox, role_box, role_of
+from shiq.model.walk import parts
 
 if TYPE_CHECKING:
-    from shiq.role_words import RolePaths
+    from shiq.model.role_words import RolePaths
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -27,11 +26,10 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class Inclusion:
-    """sub ⊑ sup, with one set of axiom indexes that suffices for it.
+    """The inclusion sub ⊑ sup.
 
-    The set is empty for the definition of a fresh name: such a definition extends every TBox
-    conservatively, whichever axioms of it are taken, so it follows from nothing and blames no
-    axiom.
+    origins: indexes of axioms that together imply it. Empty for the definition of a fresh name: it
+        extends every TBox conservatively.
     """
 
     sub: owl.ClassExpression
@@ -40,40 +38,44 @@ class Inclusion:
 
     @property
     def disjuncts(self) -> tuple[owl.ClassExpression, ...]:
-        """The operands of ``sup`` seen as a disjunction; none for ⊥."""
+        """The operands of ``sup`` as a disjunction; () for ⊥."""
         return disjuncts(self.sup)
 
 
 @dataclass(frozen=True)
 class RoleOrigins:
-    """Which axioms make role inclusions, transitivity and words of roles hold: the origins of
-    what passes add.
+    """Origins of role inclusions, transitivity and role words, for the inclusions that passes add.
 
-    ``steps[R]`` are pairs (S, i): axiom i says R ⊑ S. ``transitive[R]`` is an axiom that says R
-    is transitive. ``into[P]``, for a property P, are pairs (i, properties): axiom i says that
-    words of these lie below P or its inverse; ``about[P]``: the axioms on disjoint, asymmetric
-    and irreflexive roles that name P.
+    steps: R → pairs (S, i): axiom i says R ⊑ S.
+    transitive: R → index of an axiom that says R is transitive.
+    word_origins: property P → pairs (i, properties): by axiom i, words over these lie below P or
+        its
+        inverse.
+    constraint_origins: property P → axioms on disjoint, asymmetric and irreflexive roles that
+        mention
+        it.
     """
 
     steps: Mapping[Role, tuple[tuple[Role, int], ...]] = field(default_factory=dict)
     transitive: Mapping[Role, int] = field(default_factory=dict)
-    into: Mapping[str, tuple[tuple[int, frozenset[str]], ...]] = field(default_factory=dict)
-    about: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    word_origins: Mapping[str, tuple[tuple[int, frozenset[str]], ...]] = field(default_factory=dict)
+    constraint_origins: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def words(self, role: Role) -> frozenset[int]:
-        """All axioms that say which words of roles lie below ``role``."""
+        """Return all axioms that say which words of roles lie below `role`."""
         found: set[int] = set()
         seen, queue = {role.iri}, [role.iri]
         while queue:
-            for index, properties in self.into.get(queue.pop(), ()):
+            for index, properties in self.word_origins.get(queue.pop(), ()):
                 found.add(index)
                 queue += properties - seen
                 seen |= properties
         return frozenset(found)
 
     def inclusion(self, sub: Role, sup: Role) -> frozenset[int]:
-        """The axioms of one shortest chain of inclusions from ``sub`` to ``sup``; ``sub`` ⊑*
-        ``sup`` must hold.
+        """Return the axioms of one shortest chain of inclusions from `sub` to `sup`.
+
+        `sub` ⊑* `sup` must hold.
         """
         came: dict[Role, tuple[Role, int] | None] = {sub: None}
         queue = deque((sub,))
@@ -91,8 +93,9 @@ class RoleOrigins:
         return frozenset(origins)
 
     def transitivity(self, role: Role, equivalents: Sequence[Role]) -> frozenset[int]:
-        """The axioms that make ``role`` transitive: its own, or one on a role in ``equivalents``
-        with the equivalence.
+        """Return axioms that make `role` transitive: its own, or one on an equivalent role.
+
+        equivalents: roles equivalent to `role`.
         """
         if role in self.transitive:
             return frozenset((self.transitive[role],))
@@ -101,7 +104,7 @@ class RoleOrigins:
 
 
 def role_origins(axioms: Sequence[owl.Axiom]) -> RoleOrigins:
-    """What ``axioms`` say of roles, each with its index."""
+    """Collect the axioms on roles, by their indexes."""
     steps: dict[Role, list[tuple[Role, int]]] = {}
     transitive: dict[Role, int] = {}
     into: dict[str, list[tuple[int, frozenset[str]]]] = {}
@@ -128,33 +131,36 @@ def role_origins(axioms: Sequence[owl.Axiom]) -> RoleOrigins:
         ):
             for iri in {part.iri for part in parts(axiom) if isinstance(part, owl.ObjectProperty)}:
                 about.setdefault(iri, []).append(index)
-    return RoleOrigins(_frozen(steps), transitive, _frozen(into), _frozen(about))
+    return RoleOrigins(_freeze(steps), transitive, _freeze(into), _freeze(about))
 
 
-def _frozen(lists: Mapping[K, list[V]]) -> dict[K, tuple[V, ...]]:
+def _freeze(lists: Mapping[K, list[V]]) -> dict[K, tuple[V, ...]]:
     return {key: tuple(values) for key, values in lists.items()}
 
 
 @dataclass(frozen=True)
 class Context:
-    """What is fixed before the passes run. ``paths``: the words that roles stand for, where
-    there are property chains. ``taken`` are names that no fresh name may have; ``scope`` keeps
-    the fresh names of the two forms (clausal, Definition 4) apart.
+    """Facts about the TBox that are fixed before the passes run.
+
+    paths: automata of the words that roles stand for; None without property chains.
+    reserved_names: names that no fresh name may have.
+    scope: prefix that separates the fresh names of the two forms (clausal, Definition 4).
     """
 
     roles: RoleBox = field(default_factory=RoleBox)
     role_origins: RoleOrigins = field(default_factory=RoleOrigins)
     datatype_origins: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    taken: frozenset[str] = frozenset()
+    reserved_names: frozenset[str] = frozenset()
     scope: str = ""
     paths: RolePaths | None = None
 
-    def fresh(self, label: str) -> FreshNames:
-        return FreshNames(self.scope + label, self.taken)
+    def fresh_names(self, label: str) -> FreshNames:
+        """Return a generator of fresh names for the pass `label`."""
+        return FreshNames(self.scope + label, self.reserved_names)
 
 
 def disjuncts(expression: owl.ClassExpression) -> tuple[owl.ClassExpression, ...]:
-    """The operands of ``expression`` seen as a disjunction; none for ⊥."""
+    """Return the operands of `expression` as a disjunction; () for ⊥."""
     if isinstance(expression, owl.ObjectUnionOf):
         return expression.operands
     return (
@@ -165,7 +171,7 @@ def disjuncts(expression: owl.ClassExpression) -> tuple[owl.ClassExpression, ...
 
 
 def union_of(operands: Iterable[owl.ClassExpression]) -> owl.ClassExpression:
-    """⊔ operands: flat, ⊥ left out, ⊤ as soon as one operand is ⊤."""
+    """Return ⊔ operands, flat. ⊥ is dropped; with a ⊤ the result is ⊤."""
     flat: list[owl.ClassExpression] = []
     for operand in operands:
         if operand == owl.THING:
@@ -175,7 +181,7 @@ def union_of(operands: Iterable[owl.ClassExpression]) -> owl.ClassExpression:
 
 
 def intersection_of(operands: Iterable[owl.ClassExpression]) -> owl.ClassExpression:
-    """⊓ operands: flat, ⊤ left out, ⊥ as soon as one operand is ⊥."""
+    """Return ⊓ operands, flat. ⊤ is dropped; with a ⊥ the result is ⊥."""
     flat: list[owl.ClassExpression] = []
     for operand in operands:
         if operand == owl.NOTHING:
@@ -192,7 +198,7 @@ def intersection_of(operands: Iterable[owl.ClassExpression]) -> owl.ClassExpress
 def at_least(
     n: int, role: owl.ObjectPropertyExpression, filler: owl.ClassExpression
 ) -> owl.ClassExpression:
-    """≥n role.filler for n ≥ 1, in the one form that the passes use: ∃ where n is 1."""
+    """Return ≥n role.filler in the one form that the passes use: ∃ for n = 1."""
     return (
         owl.ObjectSomeValuesFrom(role, filler)
         if n == 1
@@ -201,7 +207,7 @@ def at_least(
 
 
 def complement_of(literal: owl.ClassExpression) -> owl.ClassExpression:
-    """The literal that says the opposite of ``literal``, a name or a negated name."""
+    """Return the opposite literal of `literal`, which is a name or a negated name."""
     return (
         literal.operand
         if isinstance(literal, owl.ObjectComplementOf)
@@ -210,7 +216,7 @@ def complement_of(literal: owl.ClassExpression) -> owl.ClassExpression:
 
 
 def is_literal(expression: owl.ClassExpression) -> bool:
-    """Whether ``expression`` is a name or a negated name."""
+    """Decide whether `expression` is a name or a negated name."""
     return isinstance(expression, owl.Class | owl.ObjectComplementOf)
 
 
@@ -224,16 +230,18 @@ _RESERVED = re.compile(
 
 
 def is_reserved(name: str) -> bool:
-    """Whether ``name`` looks like one that a pass makes. Others that begin with `PREFIX` are
-    free for callers.
+    """Decide whether `name` has the form of the names that passes make.
+
+    Other names that begin with `PREFIX` are free for callers.
     """
     return _RESERVED.fullmatch(name) is not None
 
 
 class FreshNames:
-    """Names ``urn:shiq:fresh:<label>:<n>``, numbered in the order in which their keys come up;
-    names in ``taken`` are passed over. What comes later never changes an earlier name, so axioms
-    added at the end leave those of the front alone.
+    """A generator of names ``urn:shiq:fresh:<label>:<n>``, numbered by the order of their keys.
+
+    Names in ``taken`` are skipped. Later keys never change earlier names, so axioms added at the
+    end leave the names of the front unchanged.
 
     >>> names = FreshNames("demo")
     >>> names.name("a filler"), names.name("another"), names.name("a filler")
@@ -245,7 +253,7 @@ class FreshNames:
         self._names: dict[Hashable, str] = {}
 
     def name(self, key: Hashable) -> tuple[str, bool]:
-        """The name for ``key``, and whether it is new."""
+        """Return (name for `key`, whether it is new)."""
         known = self._names.get(key)
         if known is not None:
             return known, False
@@ -253,11 +261,11 @@ class FreshNames:
         return made, True
 
     def literal(self, key: Hashable, positive: bool) -> tuple[owl.ClassExpression, bool]:
-        """A literal on the name for (``key``, ``positive``), and whether the name is new.
+        """Return (literal on the name for `key` and `positive`, whether the name is new).
 
-        The literal L is to be defined by L ⊑ D. With ``positive`` it is a name Q (Q ⊑ D),
-        otherwise ¬Q (¬D ⊑ Q): taking the latter where D holds no positive literal keeps Horn
-        inclusions Horn (Motik, Shearer, Horrocks 2009, section 4.1).
+        The caller defines the literal L by L ⊑ D. If `positive`, L is a name Q (Q ⊑ D), else ¬Q (¬D
+        ⊑ Q). Choose the negative one if D has no positive literal; this keeps Horn inclusions Horn
+        (Motik, Shearer, Horrocks 2009, section 4.1).
         """
         name, is_new = self.name((key, positive))
         return (owl.Class(name) if positive else owl.ObjectComplementOf(owl.Class(name))), is_new
@@ -266,7 +274,7 @@ class FreshNames:
 def restriction_of(
     inclusion: Inclusion,
 ) -> owl.ObjectAllValuesFrom | owl.ObjectMaxCardinality | None:
-    """The one ∀ or ≤ among the disjuncts, if any."""
+    """Return the single ∀ or ≤ among the disjuncts, or None."""
     for disjunct in inclusion.disjuncts:
         if isinstance(disjunct, owl.ObjectAllValuesFrom | owl.ObjectMaxCardinality):
             return disjunct

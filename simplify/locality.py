@@ -1,13 +1,12 @@
-"""The part of a TBox that can matter to what is said in a given vocabulary.
+"""Extract the part of a TBox that is relevant to a vocabulary (⊥-locality modules).
 
-An axiom is ⊥-local in a signature if it holds whenever every name outside the signature is
-empty; such axioms say nothing about the names inside. Taking up every axiom that is not, with
-its names, until nothing changes gives a module that implies everything over the signature that
-the whole TBox implies: it contradicts the same assertions, and holds every justification.
+An axiom is ⊥-local in a signature if it holds whenever every name outside the signature is empty.
+Such an axiom says nothing about the names inside. Repeatedly adding the non-local axioms with their
+names gives a module. It implies everything over the signature that the TBox implies, so it
+contradicts the same assertions and contains every justification.
 
-Source: Cuenca Grau, Horrocks, Kazakov, Sattler, Modular Reuse of Ontologies: Theory and
-Practice, JAIR 31 (2008), section 5. Direction: over-approximates; an axiom that is left out is
-in no justification.
+Source: Cuenca Grau, Horrocks, Kazakov, Sattler, Modular Reuse of Ontologies: Theory and Practice,
+JAIR 31 (2008), section 5. Direction: over-approximates; an excluded axiom is in no justification.
 """
 
 from __future__ import annotations
@@ -17,37 +16,38 @@ from dataclasses import dataclass
 from typing import Any
 
 from shiq import model as owl
+from shiq.model.walk import parts
 from shiq.rdf.vocabulary import LANGUAGE, VALUE_ROLE
-from shiq.signature import parts
 
 
-def relevant(axioms: Sequence[owl.Axiom], values: Iterable[object]) -> list[owl.Axiom]:
-    """The axioms, in their order, that can take part in a contradiction with ``values``
-    (assertions or expressions).
+def relevant_axioms(axioms: Sequence[owl.Axiom], values: Iterable[object]) -> list[owl.Axiom]:
+    """Select the axioms that can take part in a contradiction with `values`, in order.
 
-    Stops because each round takes an axiom up or is the last. Cost: rounds × size of ``axioms``.
+    values: assertions or expressions.
+
+    Stops because each round adds an axiom or is the last. Cost: rounds × size of `axioms`.
     """
-    return [axioms[i] for i in reached(axioms, names_of(values)).places]
+    return [axioms[i] for i in reach_axioms(axioms, names_of(values)).places]
 
 
 @dataclass(frozen=True)
-class Reach:
-    """``places`` of axioms, ascending; ``names``: a vocabulary with that of these axioms. Data
-    in these names reaches no more; what data in others reaches as well is reached from all these
-    names.
+class ReachableAxioms:
+    """The axioms that are non-local for a vocabulary.
+
+    places: indexes of the axioms, ascending.
+    names: the vocabulary, with that of these axioms. Data over these names reaches no further
+        axiom.
     """
 
     places: tuple[int, ...]
     names: frozenset[str]
 
 
-def reached(axioms: Sequence[owl.Axiom], vocabulary: Iterable[str]) -> Reach:
-    """The axioms that can say anything about data in ``vocabulary`` (IRIs of classes and
-    properties).
+def reach_axioms(axioms: Sequence[owl.Axiom], vocabulary: Iterable[str]) -> ReachableAxioms:
+    """Select the axioms that can constrain data over `vocabulary` (IRIs of classes and properties).
 
-    The others hold once all other names are empty, whatever the domain and wherever the
-    individuals are: so a model of those reached and of the data, with other names emptied, is
-    one of all.
+    All other axioms hold once all other names are empty, for every domain. So a model of the
+    selected axioms and the data, with other names emptied, is a model of all axioms.
     """
     names = set(vocabulary)
     inside: set[int] = set()
@@ -58,7 +58,7 @@ def reached(axioms: Sequence[owl.Axiom], vocabulary: Iterable[str]) -> Reach:
         for i in open_:
             (left if _is_local(axioms[i], names) else taken).append(i)
         if not taken:
-            return Reach(tuple(sorted(inside)), frozenset(names))
+            return ReachableAxioms(tuple(sorted(inside)), frozenset(names))
         inside.update(taken)
         open_ = left
         for i in taken:
@@ -66,7 +66,7 @@ def reached(axioms: Sequence[owl.Axiom], vocabulary: Iterable[str]) -> Reach:
 
 
 def names_of(values: Iterable[object]) -> set[str]:
-    """The IRIs of the classes and properties in ``values``."""
+    """Return the IRIs of the classes and properties in `values`."""
     return {
         part.iri
         for value in values
@@ -137,7 +137,7 @@ def _is_top(property: Any) -> bool:
 
 
 def _is_empty(expression: Any, names: set[str]) -> bool:
-    """Whether ``expression`` has no members if what is not in ``names`` has none."""
+    """Decide whether `expression` is empty if all names outside of `names` are."""
     match expression:
         case owl.Class(iri):
             return expression == owl.NOTHING or (
@@ -169,7 +169,7 @@ def _is_empty(expression: Any, names: set[str]) -> bool:
 
 
 def _is_full(expression: Any, names: set[str]) -> bool:
-    """Whether everything is in ``expression`` if what is not in ``names`` has no members."""
+    """Decide whether `expression` contains everything if all names outside of `names` are empty."""
     match expression:
         case owl.Class():
             return bool(expression == owl.THING)

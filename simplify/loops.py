@@ -1,4 +1,7 @@
-"""Self and reflexive roles as names: ℓ_R for (x,x) ∈ R (THEORY, "Chains and loops")."""
+"""Express Self and reflexive roles by names: ℓ_R is the class of all x with (x,x) ∈ R.
+
+See THEORY, "Chains and loops".
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,9 @@ from dataclasses import dataclass
 from itertools import product
 
 from shiq import model as owl
-from shiq.reasoner.structure import rewritten
-from shiq.roles import Role, RoleBox, expression_of, loop_name, role_of
-from shiq.signature import parts
-from simplify.inclusion import (
+from shiq.model.roles import Role, RoleBox, expression_of, loop_name, role_of
+from shiq.model.walk import parts, rewritten
+from shiq.simplify.inclusion import (
     Context,
     Inclusion,
     complement_of,
@@ -21,16 +23,17 @@ from simplify.inclusion import (
 
 
 def contract_loops(inclusions: Sequence[Inclusion], context: Context) -> list[Inclusion]:
-    """``inclusions`` (in normal form, transitivity eliminated) with what they say of loops, and
-    what role axioms say of these.
+    """Add the consequences of inclusions and role axioms for loops.
 
-    For each L₁ ⊑ ∀S.L₂ L₁ ⊓ ℓ_R ⊑ L₂; for each ≤n S.C ℓ_R ⊑ ∃R.ℓ_R, a need that x meets itself,
-    so that counting knows of it.
+    Each L₁ ⊑ ∀S.L₂ gives L₁ ⊓ ℓ_R ⊑ L₂. Each ≤n S.C gives ℓ_R ⊑ ∃R.ℓ_R, a need that x itself
+    satisfies, so that counting sees the loop.
+
+    inclusions: in normal form, transitivity eliminated.
     """
     roles, counted = context.roles, set[tuple[str, Role]]()
-    if not roles.looped:
+    if not roles.loop_properties:
         return list(inclusions)
-    above = {iri: roles.loops_above(iri) for iri in roles.looped}
+    above = {iri: roles.loops_above(iri) for iri in roles.loop_properties}
     result = list(_role_axioms_on_loops(context))
     for inclusion in inclusions:
         result.append(inclusion)
@@ -38,7 +41,7 @@ def contract_loops(inclusions: Sequence[Inclusion], context: Context) -> list[In
         if restriction is None:
             continue
         role = role_of(restriction.property)
-        for iri in roles.looped:
+        for iri in roles.loop_properties:
             if role not in above[iri]:
                 continue
             no_loop = complement_of(loop_class(iri))
@@ -47,7 +50,9 @@ def contract_loops(inclusions: Sequence[Inclusion], context: Context) -> list[In
                 local = dict.fromkeys((*others, no_loop, *disjuncts(restriction.filler)))
                 result.append(
                     Inclusion(
-                        owl.THING, union_of(local), inclusion.origins | _between(context, iri, role)
+                        owl.THING,
+                        union_of(local),
+                        inclusion.origins | _origins_of_loop(context, iri, role),
                     )
                 )
                 continue
@@ -60,22 +65,26 @@ def contract_loops(inclusions: Sequence[Inclusion], context: Context) -> list[In
 
 
 def _role_axioms_on_loops(context: Context) -> Iterator[Inclusion]:
-    """ℓ_R ⊑ ℓ_S for R below S or its inverse, ℓ_R ⊑ ⊥ below irreflexive and asymmetric roles,
-    ℓ_R ⊓ ℓ_S ⊑ ⊥ for disjoint ones.
+    """Yield the consequences of role axioms for loops.
+
+    ℓ_R ⊑ ℓ_S for R below S or its inverse, ℓ_R ⊑ ⊥ below irreflexive and asymmetric roles, ℓ_R ⊓
+    ℓ_S ⊑ ⊥ for disjoint roles.
     """
-    roles, about = context.roles, context.role_origins.about
-    for iri in roles.looped:
+    roles, about = context.roles, context.role_origins.constraint_origins
+    for iri in roles.loop_properties:
         above, no_loop = roles.loops_above(iri), complement_of(loop_class(iri))
-        for other in roles.looped:
+        for other in roles.loop_properties:
             if other != iri and Role(other) in above:
                 implied = union_of((no_loop, loop_class(other)))
-                yield Inclusion(owl.THING, implied, _between(context, iri, Role(other)))
+                yield Inclusion(owl.THING, implied, _origins_of_loop(context, iri, Role(other)))
         for role in sorted(above & (roles.irreflexive | roles.asymmetric)):
             yield Inclusion(
-                owl.THING, no_loop, _between(context, iri, role).union(about.get(role.iri, ()))
+                owl.THING,
+                no_loop,
+                _origins_of_loop(context, iri, role).union(about.get(role.iri, ())),
             )
     for r, s in sorted(roles.disjoint):
-        if r.iri in roles.looped and s.iri in roles.looped:
+        if r.iri in roles.loop_properties and s.iri in roles.loop_properties:
             apart = dict.fromkeys(complement_of(loop_class(role.iri)) for role in (r, s))
             yield Inclusion(
                 owl.THING,
@@ -84,10 +93,8 @@ def _role_axioms_on_loops(context: Context) -> Iterator[Inclusion]:
             )
 
 
-def _between(context: Context, iri: str, above: Role) -> frozenset[int]:
-    """Which axioms make a loop of ``iri`` one of ``above``; none are told where the context
-    knows of none.
-    """
+def _origins_of_loop(context: Context, iri: str, above: Role) -> frozenset[int]:
+    """Return axioms by which a loop on `iri` is a loop on `above`; empty without recorded origins."""
     origins, roles = context.role_origins, context.roles
     for role, found in product((Role(iri), Role(iri, True)), (above, above.inverse)):
         if origins.steps and found in roles.superroles(role):
@@ -96,32 +103,32 @@ def _between(context: Context, iri: str, above: Role) -> frozenset[int]:
 
 
 def loop_class(iri: str) -> owl.Class:
-    """ℓ_R, which is ℓ of the inverse too."""
+    """Return the class ℓ_R, which is also that of the inverse."""
     return owl.Class(loop_name(iri))
 
 
-def named_loops(axiom: owl.Axiom) -> owl.Axiom:
-    """``axiom`` with names for Self; that R is reflexive as ⊤ ⊑ ℓ_R."""
+def name_loops(axiom: owl.Axiom) -> owl.Axiom:
+    """Replace Self restrictions in `axiom` by loop names; R reflexive becomes ⊤ ⊑ ℓ_R."""
     if isinstance(axiom, owl.ReflexiveObjectProperty):
         return owl.SubClassOf(owl.THING, loop_class(role_of(axiom.property).iri))
-    named: owl.Axiom = rewritten(axiom, _name_of)
+    named: owl.Axiom = rewritten(axiom, _loop_class_of_part)
     return named
 
 
-def _name_of(part: object) -> object | None:
+def _loop_class_of_part(part: object) -> object | None:
     return loop_class(role_of(part.property).iri) if isinstance(part, owl.ObjectHasSelf) else None
 
 
 @dataclass(frozen=True)
 class Loops:
-    """The properties ``looped`` that have a name for their loops, under ``roles``."""
+    """The properties with loop names, under a role box."""
 
-    looped: tuple[str, ...]
+    properties: tuple[str, ...]
     roles: RoleBox
 
     @classmethod
-    def of(cls, axioms: Iterable[owl.Axiom], roles: RoleBox) -> Loops:
-        """The loops that ``axioms`` speak of."""
+    def from_axioms(cls, axioms: Iterable[owl.Axiom], roles: RoleBox) -> Loops:
+        """Collect the properties in Self restrictions and reflexivity axioms."""
         found: set[str] = set()
         for axiom in axioms:
             if isinstance(axiom, owl.ReflexiveObjectProperty):
@@ -133,16 +140,17 @@ class Loops:
             )
         return cls(tuple(sorted(found)), roles)
 
-    def above(self, iri: str) -> frozenset[Role]:
-        """The roles that a loop of ``iri`` is a loop of."""
+    def roles_above(self, iri: str) -> frozenset[Role]:
+        """Return the roles R such that a loop on `iri` is a loop on R."""
         found = self.roles.superroles(Role(iri)) | self.roles.superroles(Role(iri, True))
         return found | {role.inverse for role in found}
 
     def obstacle(self, inclusions: Iterable[Inclusion]) -> str:
-        """Why loops cannot be read as names here, or "": a bound counts them, or they bear on
-        disjoint roles.
+        """Explain why loops cannot be expressed by names here; "" if they can.
+
+        An at-most restriction may count them, or disjoint roles may see them.
         """
-        concerned = frozenset(role for iri in self.looped for role in self.above(iri))
+        concerned = frozenset(role for iri in self.properties for role in self.roles_above(iri))
         if any(concerned & {*pair} for pair in self.roles.disjoint):
             return "a disjointness axiom may see loops"
         for inclusion in inclusions:
@@ -154,10 +162,8 @@ class Loops:
                 return "a bound may count loops"
         return ""
 
-    def asked(self, inclusions: Iterable[Inclusion]) -> frozenset[str]:
-        """The properties whose loops one of ``inclusions``, without those of this, asks for: ℓ_R
-        stands negated there.
-        """
+    def required_loops(self, inclusions: Iterable[Inclusion]) -> frozenset[str]:
+        """Return the properties whose loop name occurs negatively in `inclusions`."""
         negated: set[object] = set()
         for inclusion in inclusions:
             for part in parts(inclusion.sup):
@@ -165,4 +171,4 @@ class Loops:
                     negated.add(part.operand)
                 elif isinstance(part, owl.ObjectMaxCardinality):
                     negated.add(part.filler)
-        return frozenset(iri for iri in self.looped if loop_class(iri) in negated)
+        return frozenset(iri for iri in self.properties if loop_class(iri) in negated)

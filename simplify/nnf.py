@@ -1,9 +1,8 @@
-"""Pass 2: sub ⊑ sup becomes ⊤ ⊑ C with C in negation normal form (THEORY, "Simplified TBox":
-step 1).
+"""Pass 2: rewrite sub ⊑ sup to ⊤ ⊑ C, with C in negation normal form.
 
-In the result ¬ stands before names only; ⊤ and ⊥ occur only as the whole of C or not at all; ⊓
-and ⊔ are flat; ≥0, ≤0 and restrictions on ⊥ are gone (≤0 R.C is ∀R.¬C, ≥n R.⊥ is ⊥). The filler
-of ≤ stays as it is: it occurs with reversed polarity.
+Source: THEORY, "Simplified TBox": step 1. In the result ¬ stands only before names; ⊤ and ⊥ occur
+only alone; ⊓ and ⊔ are flat. ≥0, ≤0 and restrictions on ⊥ are gone (≤0 R.C is ∀R.¬C, ≥n R.⊥ is ⊥).
+The filler of ≤ is unchanged, since its polarity is reversed.
 """
 
 from __future__ import annotations
@@ -11,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shiq import model as owl
-from simplify.inclusion import Context, Inclusion, at_least, intersection_of, union_of
+from shiq.simplify.inclusion import Context, Inclusion, at_least, intersection_of, union_of
 
 
 def to_nnf(inclusions: Sequence[Inclusion], context: Context) -> list[Inclusion]:
-    """⊤ ⊑ nnf(¬sub ⊔ sup) for every inclusion, in order; those that say nothing (⊤ ⊑ ⊤) are
-    dropped.
-    """
+    """Rewrite every inclusion to ⊤ ⊑ nnf(¬sub ⊔ sup), in order; drop those that become ⊤ ⊑ ⊤."""
     concepts = ((union_of((nnf(i.sub, False), nnf(i.sup))), i.origins) for i in inclusions)
     return [
         Inclusion(owl.THING, concept, origins)
@@ -27,10 +24,10 @@ def to_nnf(inclusions: Sequence[Inclusion], context: Context) -> list[Inclusion]
 
 
 def nnf(expression: owl.ClassExpression, positive: bool = True) -> owl.ClassExpression:
-    """The negation normal form of ``expression``, or with ``positive`` False of its complement.
+    """Return the negation normal form of `expression`, or of its complement if not `positive`.
 
-    nnf(¬nnf(¬C)) = nnf(C). Takes the constructors that `desugar` leaves; linear in the size of
-    ``expression``.
+    nnf(¬nnf(¬C)) = nnf(C). Accepts the constructors that `desugar` leaves. Linear in the size of
+    `expression`.
 
     >>> nnf(owl.ObjectComplementOf(owl.ObjectIntersectionOf((owl.Class("urn:A"), owl.THING))))
     ObjectComplementOf(operand=Class(iri='urn:A'))
@@ -108,7 +105,7 @@ def _data_minimum(
 ) -> owl.ClassExpression:
     if n <= 0:
         return owl.THING
-    inner = simplified_range(data_range)
+    inner = simplify_range(data_range)
     return owl.NOTHING if inner is None else owl.DataMinCardinality(n, property, inner)
 
 
@@ -117,12 +114,12 @@ def _data_maximum(
 ) -> owl.ClassExpression:
     if n < 0:
         return owl.NOTHING
-    inner = simplified_range(data_range)
+    inner = simplify_range(data_range)
     return owl.THING if inner is None else owl.DataMaxCardinality(n, property, inner)
 
 
 def complement_of_range(data_range: owl.DataRange) -> owl.DataRange:
-    """¬data_range, a double complement taken off."""
+    """Return ¬data_range, without double complement."""
     return (
         data_range.operand
         if isinstance(data_range, owl.DataComplementOf)
@@ -130,20 +127,18 @@ def complement_of_range(data_range: owl.DataRange) -> owl.DataRange:
     )
 
 
-def simplified_range(data_range: owl.DataRange) -> owl.DataRange | None:
-    """``data_range`` without double complements and without ⊤ and ∅ in unions and intersections;
-    None for the empty range.
-    """
+def simplify_range(data_range: owl.DataRange) -> owl.DataRange | None:
+    """Remove double complements, and ⊤ and ∅ in unions and intersections; None for the empty range."""
     match data_range:
         case owl.DataComplementOf(owl.DataComplementOf(inner)):
-            return simplified_range(inner)
+            return simplify_range(inner)
         case owl.DataComplementOf(operand):
-            inner_range = simplified_range(operand)
+            inner_range = simplify_range(operand)
             if inner_range is None:
                 return owl.TOP_DATATYPE
             return None if inner_range == owl.TOP_DATATYPE else complement_of_range(inner_range)
         case owl.DataIntersectionOf(operands):
-            parts = [simplified_range(o) for o in operands]
+            parts = [simplify_range(o) for o in operands]
             if any(part is None for part in parts):
                 return None
             kept = tuple(dict.fromkeys(p for p in parts if p is not None and p != owl.TOP_DATATYPE))
@@ -156,7 +151,7 @@ def simplified_range(data_range: owl.DataRange) -> owl.DataRange | None:
             )
         case owl.DataUnionOf(operands):
             present = tuple(
-                dict.fromkeys(p for p in map(simplified_range, operands) if p is not None)
+                dict.fromkeys(p for p in map(simplify_range, operands) if p is not None)
             )
             if owl.TOP_DATATYPE in present:
                 return owl.TOP_DATATYPE

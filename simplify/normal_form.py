@@ -1,13 +1,12 @@
-"""Pass 3: ⊤ ⊑ C becomes inclusions ⊤ ⊑ L₁ ⊔ … ⊔ Lₖ ⊔ X with nothing nested (THEORY,
-"DL-clauses": the normal form).
+"""Pass 3: flatten ⊤ ⊑ C to inclusions ⊤ ⊑ L₁ ⊔ … ⊔ Lₖ ⊔ X (THEORY, "DL-clauses").
 
-Each Lᵢ is a name, a negated name, ≥n R.A, or a data restriction; X, at most one, is ∀R.(a
-disjunction of literals) or ≤n R.A with n ≥ 1; A is a name or ⊤. What does not fit is named: a
-fresh literal L with L ⊑ D stands for D. Naming needs one direction only, so ≥n R.D becomes ≥n
-R.Q with Q ⊑ D, and ≤n R.D becomes ≤n R.Q with D ⊑ Q.
+Each Lᵢ is a name, a negated name, ≥n R.A, or a data restriction. At most one X is ∀R.(disjunction
+of literals) or ≤n R.A with n ≥ 1; A is a name or ⊤. Other subexpressions are named: a fresh literal
+L with L ⊑ D replaces D. One direction suffices: ≥n R.D becomes ≥n R.Q with Q ⊑ D, and ≤n R.D
+becomes ≤n R.Q with D ⊑ Q.
 
-⊓ on the right is split, ∀R.(C ⊓ D) too; ⊔ is distributed over ⊓ while that stays small, which
-keeps the whole polynomial.
+⊓ on the right is split, also in ∀R.(C ⊓ D). ⊔ is distributed over ⊓ while the result stays small,
+so the total size is polynomial.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from math import prod
 from typing import TypeAlias
 
 from shiq import model as owl
-from simplify.inclusion import (
+from shiq.simplify.inclusion import (
     Context,
     Inclusion,
     at_least,
@@ -26,7 +25,7 @@ from simplify.inclusion import (
     is_literal,
     union_of,
 )
-from simplify.nnf import nnf
+from shiq.simplify.nnf import nnf
 
 LABEL = "normal-form"
 
@@ -41,10 +40,10 @@ _RESTRICTIONS = owl.ObjectAllValuesFrom | owl.ObjectMaxCardinality
 
 
 def normal_form(inclusions: Sequence[Inclusion], context: Context) -> list[Inclusion]:
-    """``inclusions`` (⊤ ⊑ C, C in NNF) in normal form, in order; the definitions of fresh names
-    follow the inclusion that first needs them. A name is reused for the same concept. Number and
-    width of the results are linear in |C|, so the size is at most quadratic, and so is the time
-    (for nested ≤).
+    """Bring inclusions ⊤ ⊑ C, with C in NNF, into normal form, in order.
+
+    Definitions of fresh names follow the inclusion that first needs them; equal concepts share a
+    name. Number and width of the results are linear in |C|, so size and time are at most quadratic.
     """
     naming = _Naming(context)
     result: list[Inclusion] = []
@@ -55,7 +54,7 @@ def normal_form(inclusions: Sequence[Inclusion], context: Context) -> list[Inclu
         for disjunction in naming.conjuncts(inclusion.sup):
             result.append(
                 Inclusion(
-                    owl.THING, union_of(naming.with_one_restriction(disjunction)), inclusion.origins
+                    owl.THING, union_of(naming.keep_one_restriction(disjunction)), inclusion.origins
                 )
             )
         result += naming.take_definitions()
@@ -63,9 +62,7 @@ def normal_form(inclusions: Sequence[Inclusion], context: Context) -> list[Inclu
 
 
 def _is_clause_of_literals(disjunction: Disjunction) -> bool:
-    """Whether nothing is to be done. Most inclusions are of this kind, the pairs of a long
-    DisjointClasses for instance.
-    """
+    """Decide whether nothing needs to be done, as for most inclusions."""
     names = {
         d.operand if isinstance(d, owl.ObjectComplementOf) else d
         for d in disjunction
@@ -75,10 +72,10 @@ def _is_clause_of_literals(disjunction: Disjunction) -> bool:
 
 
 class _Naming:
-    """The fresh names given so far, and the definitions not yet handed out."""
+    """The fresh names so far, and definitions that have not been returned yet."""
 
     def __init__(self, context: Context) -> None:
-        self._names = context.fresh(LABEL)
+        self._names = context.fresh_names(LABEL)
         self._definitions: list[Disjunction] = []
 
     def take_definitions(self) -> list[Inclusion]:
@@ -86,15 +83,13 @@ class _Naming:
         while self._definitions:
             waiting, self._definitions = self._definitions, []
             taken += [
-                Inclusion(owl.THING, union_of(self.with_one_restriction(disjunction)))
+                Inclusion(owl.THING, union_of(self.keep_one_restriction(disjunction)))
                 for disjunction in waiting
             ]
         return taken
 
     def conjuncts(self, expression: owl.ClassExpression) -> list[Disjunction]:
-        """``expression`` (in NNF) as a conjunction of disjunctions; deeper parts are named from
-        the inside out.
-        """
+        """Convert `expression` (in NNF) to a conjunction of disjunctions; deeper parts get names."""
         match expression:
             case owl.Class():
                 return (
@@ -120,8 +115,8 @@ class _Naming:
                 return self._maximum(n, property, filler)
         raise TypeError(expression)
 
-    def with_one_restriction(self, disjunction: Disjunction) -> Disjunction:
-        """``disjunction`` with every ∀ and ≤ but one named; a ≤ stays before a ∀."""
+    def keep_one_restriction(self, disjunction: Disjunction) -> Disjunction:
+        """Name every ∀ and ≤ in `disjunction` but one; a ≤ is kept before a ∀."""
         restrictions = [d for d in disjunction if isinstance(d, _RESTRICTIONS)]
         if len(restrictions) < 2:
             return disjunction
@@ -145,7 +140,7 @@ class _Naming:
     def _maximum(
         self, n: int, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression
     ) -> list[Disjunction]:
-        """≤n R.D: the filler is named from above, through a ¬Q that lies below ¬D."""
+        """Rewrite ≤n R.D: its filler is named by ¬Q, a literal below ¬D."""
         complement = self.conjuncts(nnf(filler, False))
         if not complement:
             return []
@@ -159,7 +154,7 @@ class _Naming:
     def _universal(
         self, property: owl.ObjectPropertyExpression, filler: owl.ClassExpression
     ) -> list[Disjunction]:
-        """∀R.(D₁ ⊓ D₂) is ∀R.D₁ ⊓ ∀R.D₂; in a disjunction Dᵢ everything but literals is named."""
+        """Rewrite ∀R.(D₁ ⊓ D₂) to ∀R.D₁ ⊓ ∀R.D₂; in a disjunction Dᵢ all non-literals are named."""
         inner = self.conjuncts(filler)
         literals = [
             tuple(d if is_literal(d) else self._literal([(d,)]) for d in disjunction)
@@ -188,8 +183,9 @@ class _Naming:
     def _literal(
         self, concept: list[Disjunction], positive: bool | None = None
     ) -> owl.ClassExpression:
-        """A literal L with L ⊑ ``concept``, given a name if need be: of the sign asked for, or
-        of the one that keeps Horn inclusions Horn.
+        """Return a literal L with L ⊑ `concept`, naming it if necessary.
+
+        positive: the sign of L; by default the one that keeps Horn inclusions Horn.
         """
         sign = any(map(_is_positive, concept)) if positive is None else positive
         if len(concept) == 1 and len(concept[0]) == 1 and is_literal(concept[0][0]):
@@ -207,9 +203,7 @@ def _key(concept: list[Disjunction]) -> Hashable:
 
 
 def _is_small(factors: list[list[Disjunction]]) -> bool:
-    """Whether multiplying ``factors`` out is cheap: few results, or Horn ones that split a
-    conjunction on the right.
-    """
+    """Decide whether distributing `factors` is cheap: few results, or Horn ones."""
     several = [factor for factor in factors if len(factor) > 1]
     if prod(map(len, several)) <= DISTRIBUTED:
         return True
@@ -220,7 +214,7 @@ def _is_small(factors: list[list[Disjunction]]) -> bool:
 
 
 def _is_positive(disjunction: Disjunction) -> bool:
-    """Whether a clause of ``disjunction`` gets a head atom from it."""
+    """Decide whether `disjunction` contributes a head atom to its clause."""
     return any(
         any(isinstance(literal, owl.Class) for literal in disjuncts(d.filler))
         if isinstance(d, owl.ObjectAllValuesFrom)
@@ -230,14 +224,15 @@ def _is_positive(disjunction: Disjunction) -> bool:
 
 
 def _conjunction(disjunctions: Iterable[Disjunction]) -> list[Disjunction]:
-    """Each disjunction once and without repetition, tautologies dropped; ⊥ stands alone."""
+    """Normalise a conjunction: no repetitions, no tautologies; ⊥ alone if it occurs."""
     kept = [unique for d in disjunctions if not is_tautology(unique := tuple(dict.fromkeys(d)))]
     return [()] if () in kept else list(dict.fromkeys(kept))
 
 
 def is_tautology(disjunction: Disjunction) -> bool:
-    """Whether two disjuncts always make it true: A ⊔ ¬A, ≥n R.C ⊔ ≤m R.C with m ≥ n - 1, ∃R.C ⊔
-    ∀R.¬C.
+    """Decide whether two disjuncts cover everything.
+
+    Such pairs are A ⊔ ¬A, ≥n R.C ⊔ ≤m R.C with m ≥ n - 1, and ∃R.C ⊔ ∀R.¬C.
     """
     if len(disjunction) < 2:
         return False

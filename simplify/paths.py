@@ -1,8 +1,8 @@
-"""What a ∀ on a role above property chains says (THEORY, "Chains and loops").
+"""Eliminate ∀ on roles above property chains (THEORY, "Chains and loops").
 
-L₁ ⊑ ∀S.L₂ becomes L₁ ⊑ Q_i, Q_p ⊑ ∀R.Q_q for p –R→ q, Q_f ⊑ L₂ over the automaton of S
-(`shiq.role_words`): from a model of the result, with all pairs that words link added to the
-roles that are not simple, comes one of the whole; no bound, loop or key sees these roles.
+Over the automaton of S (`shiq.model.role_words`), L₁ ⊑ ∀S.L₂ becomes L₁ ⊑ Q_i, Q_p ⊑ ∀R.Q_q for p –R→ q,
+and Q_f ⊑ L₂. A model of the result extends to one of the original: add all pairs linked by words to
+the non-simple roles, which no bound, loop or key sees.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from shiq import model as owl
-from shiq.role_words import RolePaths
-from shiq.roles import expression_of, role_of
-from simplify.inclusion import (
+from shiq.model.role_words import RolePaths
+from shiq.model.roles import expression_of, role_of
+from shiq.simplify.inclusion import (
     Context,
     Inclusion,
     complement_of,
@@ -25,20 +25,26 @@ LABEL = "paths"
 
 
 class PathClauses:
-    """Inclusions along automata, each defined once. The names are those of (S, state, L₂),
-    whoever asks.
+    """A generator of the inclusions along automata; each is generated once.
+
+    Names depend only on (S, state, L₂).
     """
 
     def __init__(self, context: Context, paths: RolePaths) -> None:
-        self._names, self._origins, self._paths = context.fresh(LABEL), context.role_origins, paths
+        self._names, self._origins, self._paths = (
+            context.fresh_names(LABEL),
+            context.role_origins,
+            paths,
+        )
         self._known: set[tuple[object, ...]] = set()
 
-    def of(self, inclusion: Inclusion, restriction: owl.ObjectAllValuesFrom) -> Iterator[Inclusion]:
-        """What ``inclusion`` says by its ``restriction`` on a role that is not simple, along
-        words. Raises Irregular.
+    def expand(
+        self, inclusion: Inclusion, restriction: owl.ObjectAllValuesFrom
+    ) -> Iterator[Inclusion]:
+        """Yield the inclusions along words that replace a ∀ on a non-simple role. Raises: Irregular.
 
-        Where L₁ is ⊤ so is Q_i. The definitions of the states are conservative, whatever the
-        chains are, so they have no origins.
+        If L₁ is ⊤, so is Q_i. The definitions of states are conservative for all chains, so they
+        have no origins.
         """
         others = tuple(d for d in inclusion.disjuncts if d is not restriction)
         filler = disjuncts(restriction.filler)
@@ -61,12 +67,12 @@ class PathClauses:
         for p, role, q in sorted(automaton.steps):
             if states[q] != owl.THING:
                 step = owl.ObjectAllValuesFrom(expression_of(role), states[q])
-                yield _from(states[p], (step,), origins)
+                yield _step_inclusion(states[p], (step,), origins)
         for f in sorted(automaton.finals):
-            yield _from(states[f], filler, origins)
+            yield _step_inclusion(states[f], filler, origins)
 
 
-def _from(
+def _step_inclusion(
     state: owl.ClassExpression, what: Sequence[owl.ClassExpression], origins: frozenset[int]
 ) -> Inclusion:
     if state == owl.THING:
@@ -77,8 +83,9 @@ def _from(
 def eliminate_paths(
     inclusions: Sequence[Inclusion], context: Context, paths: RolePaths
 ) -> list[Inclusion]:
-    """``inclusions`` (in normal form) such that none relies on transitivity or chains. Raises
-    Irregular.
+    """Rewrite inclusions in normal form so that none depends on transitivity or chains.
+
+    Raises: Irregular.
     """
     clauses = PathClauses(context, paths)
     result: list[Inclusion] = []
@@ -88,5 +95,5 @@ def eliminate_paths(
         if isinstance(restriction, owl.ObjectAllValuesFrom) and not paths.roles.is_simple(
             role_of(restriction.property)
         ):
-            result += clauses.of(inclusion, restriction)
+            result += clauses.expand(inclusion, restriction)
     return result

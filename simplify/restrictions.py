@@ -1,10 +1,9 @@
-"""Definition 4: every ∀ and ≤ stands in an inclusion of its own, L₁ ⊑ ∀S.L₂ or L₁ ⊑ ≤n S.L₂
-(THEORY, "Simplified TBox": step 2).
+"""Definition 4: give every ∀ and ≤ an inclusion of its own, L₁ ⊑ ∀S.L₂ or L₁ ⊑ ≤n S.L₂.
 
-Inside a larger disjunction ∀S.C is replaced by a fresh A₁ with A₁ ⊑ ∀S.A₂, A₂ ⊑ C, and ≤n S.C by
-A₁ with A₁ ⊑ ≤n S.C (fillers of ≤ have been named, from above, by `normal_form`). Where the
-restriction stands alone with at most one literal, that literal's complement is L₁ and no name is
-needed. A domain, C ⊔ ∀S.⊥, is written ⊤ ⊑ ∀S⁻.C.
+Source: THEORY, "Simplified TBox": step 2. Inside a larger disjunction ∀S.C is replaced by a fresh
+A₁ with A₁ ⊑ ∀S.A₂, A₂ ⊑ C, and ≤n S.C by A₁ with A₁ ⊑ ≤n S.C. Fillers of ≤ are already named by
+`normal_form`. If the restriction stands alone with at most one literal, the complement of that
+literal is L₁ and no name is needed. A domain, C ⊔ ∀S.⊥, is written ⊤ ⊑ ∀S⁻.C.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from shiq import model as owl
-from shiq.roles import Role, expression_of, role_of
-from simplify.inclusion import (
+from shiq.model.roles import Role, expression_of, role_of
+from shiq.simplify.inclusion import (
     Context,
     FreshNames,
     Inclusion,
@@ -35,7 +34,7 @@ Lit: TypeAlias = tuple[str, bool]
 
 @dataclass(frozen=True, slots=True)
 class Universal:
-    """premise ⊑ ∀role.filler; no premise is ⊤."""
+    """The inclusion premise ⊑ ∀role.filler; without premise ⊤ ⊑ …."""
 
     premise: Lit | None
     role: Role
@@ -44,7 +43,7 @@ class Universal:
 
 @dataclass(frozen=True, slots=True)
 class AtMost:
-    """premise ⊑ ≤n role.filler, n ≥ 1; no premise, no filler is ⊤."""
+    """The inclusion premise ⊑ ≤n role.filler, n ≥ 1; a missing premise or filler is ⊤."""
 
     premise: Lit | None
     n: int
@@ -53,21 +52,22 @@ class AtMost:
 
 
 def name_restrictions(inclusions: Sequence[Inclusion], context: Context) -> list[Inclusion]:
-    """``inclusions`` (in `normal_form`) in the form of Definition 4, the definitions of fresh
-    names after their first use.
+    """Bring inclusions in `normal_form` into the form of Definition 4.
+
+    Definitions of fresh names follow their first use.
     """
-    names = context.fresh(LABEL)
+    names = context.fresh_names(LABEL)
     result: list[Inclusion] = []
     for inclusion in inclusions:
         restriction = restriction_of(inclusion)
         if restriction is None:
             result.append(inclusion)
         else:
-            result += _named(inclusion, restriction, names)
+            result += _name_restriction(inclusion, restriction, names)
     return result
 
 
-def _named(
+def _name_restriction(
     inclusion: Inclusion,
     restriction: owl.ObjectAllValuesFrom | owl.ObjectMaxCardinality,
     names: FreshNames,
@@ -108,9 +108,7 @@ def _named(
 
 
 def definition4_axiom(inclusion: Inclusion) -> owl.SubClassOf:
-    """⊤ ⊑ C as it is read best: L₁ ⊑ ∀S.L₂, L₁ ⊑ ≤n S.L₂, or names on the left and what they
-    imply on the right.
-    """
+    """Write ⊤ ⊑ C readably: L₁ ⊑ ∀S.L₂, L₁ ⊑ ≤n S.L₂, or negated names moved to the left."""
     restriction = restriction_of(inclusion)
     if restriction is not None:
         premise = [complement_of(d) for d in inclusion.disjuncts if d is not restriction]
@@ -126,7 +124,7 @@ def definition4_axiom(inclusion: Inclusion) -> owl.SubClassOf:
 
 
 def universals_of(axioms: Sequence[owl.SubClassOf]) -> tuple[Universal, ...]:
-    """The axioms of the form L₁ ⊑ ∀S.L₂, each once."""
+    """Return the axioms of the form L₁ ⊑ ∀S.L₂, each once."""
     found = (
         Universal(_lit(axiom.sub), role_of(axiom.sup.property), filler)
         for axiom in axioms
@@ -137,7 +135,7 @@ def universals_of(axioms: Sequence[owl.SubClassOf]) -> tuple[Universal, ...]:
 
 
 def at_mosts_of(axioms: Sequence[owl.SubClassOf]) -> tuple[AtMost, ...]:
-    """The axioms of the form L₁ ⊑ ≤n S.L₂, each once."""
+    """Return the axioms of the form L₁ ⊑ ≤n S.L₂, each once."""
     found = (
         AtMost(
             _lit(axiom.sub),
@@ -152,7 +150,7 @@ def at_mosts_of(axioms: Sequence[owl.SubClassOf]) -> tuple[AtMost, ...]:
 
 
 def _lit(literal: owl.ClassExpression) -> Lit | None:
-    """``literal`` as a value; None for ⊤."""
+    """Return `literal` as a pair; None for ⊤."""
     match literal:
         case owl.ObjectComplementOf(owl.Class(iri)):
             return iri, False

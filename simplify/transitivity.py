@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shiq.model import THING, Class, ObjectAllValuesFrom
-from shiq.roles import Role, RoleBox, expression_of, role_of
-from simplify.inclusion import (
+from shiq.model.roles import Role, RoleBox, expression_of, role_of
+from shiq.simplify.inclusion import (
     Context,
     Inclusion,
     complement_of,
@@ -24,21 +24,22 @@ from simplify.inclusion import (
 )
 
 if TYPE_CHECKING:
-    from shiq.role_words import RolePaths
-    from simplify.paths import PathClauses
+    from shiq.model.role_words import RolePaths
+    from shiq.simplify.paths import PathClauses
 
 LABEL = "transitivity"
 
 
 def eliminate_transitivity(inclusions: Sequence[Inclusion], context: Context) -> list[Inclusion]:
-    """``inclusions`` (in normal form) with what transitive roles, and property chains, entail
-    about each ∀ added after it.
+    """Add, after each ∀, the inclusions that transitive roles and property chains entail.
 
-    Nothing is needed where L₁ is ⊤ (⊤ ⊑ ∀S.L₂ speaks of every R-successor already), where L₂ is
-    ⊥, and where L₁ is L₂. Q is a name, or a negated name where L₂ has no positive literal: ∃S.C
-    ⊑ D stays Horn, Q' being "C can be reached".
+    Nothing is added if L₁ is ⊤ (⊤ ⊑ ∀S.L₂ covers every R-successor), if L₂ is ⊥, or if L₁ is L₂. Q
+    is a name, or a negated name if L₂ has no positive literal. So ∃S.C ⊑ D stays Horn, with Q'
+    meaning "C can be reached".
+
+    inclusions: in normal form.
     """
-    names = context.fresh(LABEL)
+    names = context.fresh_names(LABEL)
     words = None if context.paths is None else _path_clauses(context, context.paths)
     result: list[Inclusion] = []
     for inclusion in inclusions:
@@ -50,7 +51,7 @@ def eliminate_transitivity(inclusions: Sequence[Inclusion], context: Context) ->
         if words is not None and not context.roles.composite.isdisjoint(
             context.roles.subroles(upper)
         ):
-            result += words.of(inclusion, restriction)
+            result += words.expand(inclusion, restriction)
             continue
         others = tuple(d for d in inclusion.disjuncts if d is not restriction)
         filler = disjuncts(restriction.filler)
@@ -81,15 +82,15 @@ def eliminate_transitivity(inclusions: Sequence[Inclusion], context: Context) ->
 
 def _path_clauses(context: Context, paths: RolePaths) -> PathClauses:
     # Loaded where a TBox has property chains.
-    from simplify.paths import PathClauses
+    from shiq.simplify.paths import PathClauses
 
     return PathClauses(context, paths)
 
 
 def transitive_subroles(role: Role, roles: RoleBox) -> list[tuple[Role, tuple[Role, ...]]]:
-    """The greatest transitive roles below ``role``, one of each equivalence class with all that
-    are equivalent to it; what holds along a role holds along those below it, so the others add
-    nothing.
+    """Return the greatest transitive roles below `role`, one per equivalence class, with the class.
+
+    A ∀ along a role holds along all roles below it, so smaller roles add nothing.
     """
     below = roles.subroles(role) & roles.transitive
     found: list[tuple[Role, tuple[Role, ...]]] = []

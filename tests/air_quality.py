@@ -1,4 +1,4 @@
-"""The worked example of SPEC 001, section 5: T, B, eleven events, and what each is enriched with."""
+"""The worked example of docs/ENRICHMENT.md: T, B, eleven events, and what each is enriched with."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import random
 
 from shiq import model as m
-from shiq.signature import parts
+from shiq.model.walk import parts
 from tests.outside_random import random_owl
 
 _BEYOND = (m.ObjectOneOf, m.ObjectHasValue, m.HasKey)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from shiq.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
 from shiq.model import (
     XSD,
     DataComplementOf,
@@ -19,8 +18,9 @@ from shiq.model import (
     DatatypeRestriction,
     Literal,
 )
+from shiq.model.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
+from shiq.model.roles import Role, RoleBox
 from shiq.reasoner.protocol import Module
-from shiq.roles import Role, RoleBox
 
 
 @dataclass(frozen=True)

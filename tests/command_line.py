@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from jobs.cli import main
+from shiq.jobs.cli import main
 
 
 class Called(NamedTuple):

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -30,39 +30,32 @@ CASES = ROOT / "data" / "cases"
 #: Java code that runs for seconds costs more to optimise than it gains. Said to whatever starts
 #: Spark, also in other processes.
 _JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-_SPARK = "spark"
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection_modifyitems(
-    config: pytest.Config, items: list[pytest.Item]
-) -> Iterator[None]:
-    """Groups tests for several workers: all that need Spark go to one, which starts one session;
-    others go by files. Groups that take longest come first, so that none of them is what one
-    worker is still at when the others are done: Spark, then files that start another JVM; and of
-    like ones those with more tests.
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Marks tests that use Spark's session, and orders files for several workers, which take
+    them whole (`--dist loadfile`). Files that take longest come first, so that none of them is
+    what one worker is still at when the others are done: Spark, then those that start another
+    JVM; and of like ones those with more tests.
     """
-    groups = {item: _SPARK if _needs_spark(item) else item.path.stem for item in items}
-    if config.pluginmanager.hasplugin("xdist"):
-        for item, group in groups.items():
-            item.add_marker(pytest.mark.xdist_group(group))
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("spark")
     yield
-    groups = {item: groups[item] for item in items}
-    tests = Counter(groups.values())
-    java = {group for item, group in groups.items() if item.get_closest_marker("jvm")}
+    files = {item: item.path for item in items}
+    tests = Counter(files.values())
+    spark, jvm = (
+        {files[item] for item in items if item.get_closest_marker(name)}
+        for name in ("spark", "jvm")
+    )
     items.sort(
         key=lambda item: (
-            groups[item] != _SPARK,
-            groups[item] not in java,
-            -tests[groups[item]],
-            groups[item],
+            files[item] not in spark,
+            files[item] not in jvm,
+            -tests[files[item]],
+            files[item],
         )
-    )
-
-
-def _needs_spark(item: pytest.Item) -> bool:
-    return (
-        "spark" in getattr(item, "fixturenames", ()) or item.get_closest_marker("spark") is not None
     )
 
 
@@ -95,20 +88,44 @@ def no_optimising_of_java() -> Iterator[None]:
         yield
 
 
-#: HermiT's JVM has it as a user for as long as tests go on.
+#: HermiT's JVM has it as a user for as long as tests of the marker `jvm` follow each other.
 _KEEPER = ModuleType("keeper")
+#: The JVMs that this process has started: "jvm" or "spark", which is the marker they ask for.
+_STARTED: list[str] = []
+
+
+def _note_java(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "subprocess.Popen":
+        command = [str(part) for part in arguments[1]]
+        if "ReasonerDriver" in command:
+            _STARTED.append("jvm")
+        elif command[0].endswith("spark-submit"):
+            _STARTED.append("spark")
+
+
+sys.addaudithook(_note_java)
 
 
 @pytest.fixture(autouse=True)
-def one_jvm(request: pytest.FixtureRequest) -> None:
-    """HermiT's JVM stays from one test to the next: it takes a second to start, and more until
-    it is quick. It does not in tests of the fixture ``cold_jvm``, nor before a test has asked
-    it.
+def one_jvm(request: pytest.FixtureRequest) -> Iterator[None]:
+    """HermiT's JVM stays from one test of the marker ``jvm`` to the next: it takes a second to
+    start, and more until it is quick. It does not in tests of the fixture ``cold_jvm``, nor
+    before a test has asked it. A test that starts a JVM and has none of the markers by which
+    `make test` leaves it out fails.
     """
-    if request.node.get_closest_marker("jvm") and "cold_jvm" not in request.fixturenames:
+    left_out = any(map(request.node.get_closest_marker, ("jvm", "spark", "slow")))
+    jvm = sys.modules.get("shiq.reasoner.jvm")
+    if request.node.get_closest_marker("jvm") is None:
+        if jvm is not None and _KEEPER in jvm._users:
+            jvm.release_jvm(_KEEPER)
+    elif "cold_jvm" not in request.fixturenames:
         from shiq.reasoner import jvm
 
         jvm._users.add(_KEEPER)
+    _STARTED.clear()
+    yield
+    missing = [] if left_out else sorted({*_STARTED})
+    assert not missing, f"it starts a JVM: mark it with {', '.join(missing)}"
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +143,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """
     pyspark = pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
     assert pyspark
-    from jobs.spark.session import spark_session, stop
+    from shiq.jobs.spark.session import spark_session, stop
     from tests.tools import lake_jars
 
     jar = os.environ.get("SHIQ_GRAPHFRAMES_JAR")

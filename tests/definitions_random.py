@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from shiq.clause import AtLeast, ClausalTBox, DataAtLeast, DataAtMost
 from shiq.model import (
     NOTHING,
     THING,
@@ -40,9 +39,10 @@ from shiq.model import (
     TBox,
     TransitiveObjectProperty,
 )
+from shiq.model.clause import AtLeast, ClausalTBox, DataAtLeast, DataAtMost
+from shiq.model.roles import Role
 from shiq.reasoner.protocol import Module
-from shiq.roles import Role
-from simplify import simplify
+from shiq.simplify import simplify
 
 _DEFINED = tuple(Class(f"urn:t:D{i}") for i in range(6))
 _PRIMITIVE = tuple(Class(f"urn:t:A{i}") for i in range(3))

@@ -11,8 +11,8 @@ from typing import Any
 
 from shiq import model as owl
 from shiq.functional import axiom_text, parse_functional
-from shiq.ntriples import assertion_lines
-from streams.discovery.atomsets import (
+from shiq.model.ntriples import assertion_lines
+from shiq.streams.discovery.atomsets import (
     ROOT,
     Atom,
     AtomIndex,
@@ -23,7 +23,7 @@ from streams.discovery.atomsets import (
     with_branch,
     with_class,
 )
-from streams.discovery.counting import MiningLimits
+from shiq.streams.discovery.counting import MiningLimits
 
 CITY = """Prefix(:=<urn:>) Ontology(
 Declaration(ObjectProperty(:adj)) Declaration(ObjectProperty(:occur)) Declaration(ObjectProperty(:disruption))

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations, product
 
-from shiq.clause import AtLeast, ClausalTBox, Clause, DataAtLeast, DataAtMost
 from shiq.model import (
     XSD,
     DataComplementOf,
@@ -20,8 +19,9 @@ from shiq.model import (
     DatatypeRestriction,
     Literal,
 )
+from shiq.model.clause import AtLeast, ClausalTBox, Clause, DataAtLeast, DataAtMost
+from shiq.model.roles import Role
 from shiq.reasoner.protocol import Module
-from shiq.roles import Role
 
 #: A clause of propositional literals: numbers of variables, negated or not.
 Ground = frozenset[int]

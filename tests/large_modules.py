@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import random
 
-from shiq.clause import AtLeast, Atom, ClausalTBox, Clause
+from shiq.model.clause import AtLeast, Atom, ClausalTBox, Clause
+from shiq.model.roles import Role, RoleBox
 from shiq.reasoner.protocol import Module
-from shiq.roles import Role, RoleBox
 
 TAKES, TEACHES, DEGREE, MEMBER, KNOWS, HEADS = (
     Role(f"urn:t:{name}")

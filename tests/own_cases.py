@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from shiq.clause import AtLeast, Atom, ClausalTBox, Clause
+from shiq.model.clause import AtLeast, Atom, ClausalTBox, Clause
+from shiq.model.roles import Role, RoleBox
 from shiq.reasoner.protocol import Module
-from shiq.roles import Role, RoleBox
 
 P, Q, R, S, T, U = (Role(letter) for letter in "PQRSTU")
 F = Role("F")

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from shiq.clause import AtLeast, ClausalTBox, Clause, DataAtLeast, DataAtMost
 from shiq.datatypes import DataTheory
-from shiq.reasoner.hypertableau.blocking import blocked_nodes
+from shiq.model.clause import AtLeast, ClausalTBox, Clause, DataAtLeast, DataAtMost
+from shiq.model.roles import Role, RoleBox
+from shiq.reasoner.hypertableau.checks import blocked_nodes
 from shiq.reasoner.hypertableau.state import State
 from shiq.reasoner.protocol import Module
-from shiq.roles import Role, RoleBox
 
 NO_WEIGHTS: Mapping[int, int] = MappingProxyType({})
 

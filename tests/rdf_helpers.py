@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from shiq.inputs.reading import Reading
 from shiq.rdf import read_assertions, read_ontology
-from shiq.reading import Reading
 
 PREFIXES = """\
 @prefix : <urn:t#> .

@@ -24,11 +24,11 @@ from xml.etree.ElementTree import ParseError, canonicalize
 import pyoxigraph as ox
 
 from shiq.errors import InputError
+from shiq.inputs.sources import FileSource, source_of
 from shiq.model import RDF, XSD, Literal
 from shiq.rdf.triples import BLANK, Rejects, Triples, numbered_labels
 from shiq.rdf.turtle import read_turtle
 from shiq.rdf.xml import read_xml
-from shiq.sources import FileSource, source_of
 from tests.documents_random import BASE, RdfXml, Turtle
 
 #: By reader and oddity: what it does with it against RDF 1.1 XML Syntax, or XML.
@@ -104,7 +104,7 @@ def canonical(quads: Iterable[ox.Quad]) -> frozenset[str]:
 def ours(source: FileSource, *, turtle: bool = False) -> tuple[list[ox.Quad], int]:
     """The triples that we read, and how many places were refused."""
     triples, rejects = Triples(), Rejects("x")
-    triples.begin("x")
+    triples.begin_source("x")
     with_base = _Based(**vars(source))
     try:
         (read_turtle if turtle else read_xml)(with_base, triples, numbered_labels("s"), rejects)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 
-from shiq.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
 from shiq.model import (
     NOTHING,
     THING,
@@ -66,7 +65,8 @@ from shiq.model import (
     SymmetricObjectProperty,
     TransitiveObjectProperty,
 )
-from shiq.roles import Role, role_box, role_of
+from shiq.model.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
+from shiq.model.roles import Role, role_box, role_of
 
 NAMES = ("A", "B", "C")
 ROLES = ("R", "S", "T")

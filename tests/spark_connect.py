@@ -12,10 +12,10 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from jobs.doctor import examine
-from jobs.store import open_store as stored
-from shiq.abox import abox_of
-from shiq.check import index, open_store
+from shiq.answers.result import Result
+from shiq.api import index, open_store
+from shiq.jobs.doctor import examine
+from shiq.jobs.store import open_store as stored
 from shiq.model import (
     Class,
     ClassAssertion,
@@ -27,8 +27,8 @@ from shiq.model import (
     SubClassOf,
     TBox,
 )
-from shiq.ntriples import assertion_lines
-from shiq.result import Result
+from shiq.model.abox import abox_of
+from shiq.model.ntriples import assertion_lines
 
 A, B, C, D = (Class(f"urn:{name}") for name in "ABCD")
 R = ObjectProperty("urn:r")
@@ -67,7 +67,7 @@ def lines_of(path: Path) -> list[str]:
 
 def main(folder: Path) -> int:
     os.environ["SPARK_REMOTE"] = "local[2]"
-    from jobs.spark.session import is_connect, spark_session, stop
+    from shiq.jobs.spark.session import is_connect, spark_session, stop
 
     session, _ = spark_session(settings={"spark.sql.shuffle.partitions": "2"})
     wrong = 0

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from abox_ops.elements.base import StoreBase
-from abox_ops.elements.partition import StoredPartition
-from abox_ops.index.columns import stored_index
-from jobs.store import Store
+from shiq.abox_ops.elements.base import StoreBase
+from shiq.abox_ops.elements.partition import StoredPartition
+from shiq.abox_ops.index.index import stored_index
 from shiq.columns.arrays import unique
-from shiq.roles import role_box
+from shiq.jobs.store import Store
+from shiq.model.roles import role_box
 
 
 def groups(
@@ -78,3 +78,20 @@ def said(store: Store) -> dict[str, object]:
             for name in ("individuals", "class_assertions", "role_assertions", "data_assertions")
         },
     }
+
+
+def different(grown: Store, anew: Store) -> list[str]:
+    """What a store that commits made of an earlier one does not say like one made ``anew``; its
+    merge classes may be larger.
+    """
+    first, second = said(grown), said(anew)
+    found = [name for name in first if first[name] != second[name] and name != "merged"]
+    if not all(any(small <= large for large in _sets(first)) for small in _sets(second)):
+        found.append("merged")
+    return found
+
+
+def _sets(content: dict[str, object]) -> set[frozenset[str]]:
+    merged = content["merged"]
+    assert isinstance(merged, set)
+    return merged

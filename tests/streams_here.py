@@ -7,12 +7,13 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from jobs.streaming.chunks import HEAD, TIMES, Head, unpacked
-from jobs.streaming.ordering import BatchTold, Order
+from shiq.jobs.streaming.chunks import HEAD, TIMES, Head, columns_of, unpacked
+from shiq.jobs.streaming.ordering import Order
+from shiq.streams.front.operator import BatchReport
 
 
 class Here:
-    """`jobs.streaming.ordering.BatchRecords` of chunks; ``texts_of``: the texts of a chunk by
+    """`shiq.jobs.streaming.ordering.BatchRecords` of chunks; ``texts_of``: the texts of a chunk by
     line; ``asked``: what for.
     """
 
@@ -40,7 +41,7 @@ def judged(
     order: Order,
     rows: Iterable[tuple[int, str, bytes]],
     texts_of: Mapping[str, Mapping[int, str]] | None = None,
-) -> tuple[BatchTold, dict[int, list[pa.Table]], Here]:
+) -> tuple[BatchReport, dict[int, list[Any]], Here]:
     """What a batch tells, and its parts by bucket, in order, of records that are used."""
     rows = list(rows)
     here = Here(rows, texts_of)
@@ -53,5 +54,5 @@ def judged(
             kept = (
                 table if mask is None else table.filter(pa.array(mask[table["event"].to_numpy()]))
             )
-            parts.setdefault(bucket, []).append(kept)
+            parts.setdefault(bucket, []).append(columns_of(kept))
     return ordered.told, parts, here

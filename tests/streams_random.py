@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shiq import model as owl
-from shiq.abox import abox_of
-from shiq.check import check_insertions
+from shiq.answers.verdict import Verdict
+from shiq.api import check_insertions
 from shiq.functional.writer import axiom_text
-from shiq.ntriples import assertion_lines
-from shiq.verdict import Verdict
-from streams.consistency import StreamPlan, StreamResult, check_stream, plan
-from streams.consistency.canonical import Timed, canonical
-from streams.consistency.cost import cuts
-from streams.consistency.told import view as view_of
+from shiq.model.abox import abox_of
+from shiq.model.ntriples import assertion_lines
+from shiq.streams.consistency import StreamPlan, StreamResult, check_stream, plan
+from shiq.streams.consistency.dl_lite import view as view_of
+from shiq.streams.consistency.topology import cuts
+from tests.spec.streams_consistency import Timed, canonical
 
 NAMES = [owl.Class(f"urn:{letter}") for letter in "ABCDEFGHI"]
 ROLES = [owl.ObjectProperty(f"urn:{letter}") for letter in "pqr"]

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.evaluation.evaluate.data import Dataset
-from jobs.evaluation.insertions import read_triples
 from shiq.errors import InputError, UsageError
+from shiq.jobs.evaluation.evaluate.data import Dataset, read_triples
 from tests.tools.bench import run as bench
 from tests.tools.bench.data import DATA_SEED, Base, base, sample, swapped
 from tests.tools.bench.process import Bench, NotMeasured, Settings

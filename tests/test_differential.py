@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import tests.spec  # noqa: F401 -- the engine `spec`
+from shiq.answers.verdict import Verdict
 from shiq.functional import parse_functional
-from shiq.verdict import Verdict
 from tests.tools import differential
 
 

@@ -8,15 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from shiq.roles import Role
+from shiq.model.roles import Role
 from tests.tools.passed_through import ROOT, made, main, passed_through
 
 
 def test_code_that_runs_is_counted_and_what_is_only_imported_is_not() -> None:
-    assert passed_through(lambda: Role("urn:r").inverse) == {"shiq/roles.py": 1}
+    assert passed_through(lambda: Role("urn:r").inverse) == {"shiq/model/roles.py": 1}
     assert not passed_through(lambda: len("not ours"))
     text = "def idle(): pass\nclass Kind:\n    value = 1\n"
-    module = compile(text, str(ROOT / "shiq" / "made_up.py"), "exec")
+    file = str(ROOT / "shiq" / "made_up.py")
+    assert not passed_through(lambda: exec(compile(text, file, "exec")))
+    module = compile(f"{text}idle()\n", file, "exec")
     assert passed_through(lambda: exec(module)) == {"shiq/made_up.py": 1}
     assert sys.getprofile() is None
 
@@ -38,15 +40,15 @@ def test_a_consistent_check_loads_nothing_that_only_conflicts_pages_or_spark_nee
     idle = [
         "shiq.explanation",
         "shiq.functional",
-        "abox_ops.conflicts",
-        "jobs.reports",
-        "jobs.gate",
-        "jobs.spark",
-        "jobs.graphframes",
+        "shiq.abox_ops.conflicts",
+        "shiq.jobs.reports",
+        "shiq.jobs.gate",
+        "shiq.jobs.spark",
+        "shiq.jobs.graphframes",
     ]
     code = f"""
 import atexit, sys
-from jobs.cli import main
+from shiq.jobs.cli import main
 idle = {(*idle, "pandas", "pyspark", "owlready2")}
 atexit.register(lambda: print([name for name in sys.modules if name.startswith(idle)]))
 main(["check", "--store", sys.argv[1], "--insert", sys.argv[2], "-q"])

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from abox_ops.conflicts.raw_conflict import RawConflict
-from abox_ops.conflicts.shrink import SMALL, shrink
-from shiq.abox import individuals_of
+from shiq.abox_ops.conflicts.shrink import SMALL, shrink
+from shiq.answers.result import Conflict
+from shiq.answers.verdict import Verdict
 from shiq.model import Assertion, Axiom
+from shiq.model.abox import individuals_of
 from shiq.reasoner.protocol import Answer
-from shiq.verdict import Verdict
-from simplify.locality import relevant
+from shiq.simplify.locality import relevant_axioms
 
 #: Circles that are asked about before all is.
 CIRCLES = 3
@@ -36,7 +36,7 @@ class Blame:
         base: Sequence[Assertion],
         ask: Ask,
         is_over: Callable[[], bool],
-        found: list[RawConflict],
+        found: list[Conflict],
         progress: Callable[[str, int, int], None] | None = None,
     ) -> None:
         self.axioms, self.base, self.ask, self.is_over = axioms, base, ask, is_over
@@ -64,18 +64,18 @@ class Blame:
                 )
                 if verdict is not Verdict.INCONSISTENT:
                     # Others may share an insertion with one of several.
-                    singles = all(len(c.insertions) == 1 and c.is_minimal for c in self.found)
+                    singles = all(len(c.insertion_values) == 1 and c.is_minimal for c in self.found)
                     return singles and verdict is Verdict.CONSISTENT
             conflict = self.conflict(rest)
             if conflict is None:
                 return False
             self.found.append(conflict)
-            if not conflict.insertions:
+            if not conflict.insertion_values:
                 return False
-            removed.add(conflict.insertions[0])
+            removed.add(conflict.insertion_values[0])
         return False
 
-    def conflict(self, inserted: Sequence[Assertion]) -> RawConflict | None:
+    def conflict(self, inserted: Sequence[Assertion]) -> Conflict | None:
         """A conflict of ``inserted``; None where the time is over before the insertions are
         minimal.
         """
@@ -92,10 +92,13 @@ class Blame:
             if not self.refutes(self.axioms, [*near, *blamed]):
                 near = list(self.base)
         needed = shrink(near, lambda part: self.refutes(self.axioms, [*blamed, *part]))
-        candidates = relevant(self.axioms, [*blamed, *needed])
+        candidates = relevant_axioms(self.axioms, [*blamed, *needed])
         reasons = shrink(candidates, lambda part: self.refutes(part, [*blamed, *needed]))
-        return RawConflict(
-            tuple(blamed), tuple(needed), tuple(reasons), not self.unsure and not self.is_over()
+        return Conflict(
+            tuple(blamed),
+            tuple(needed),
+            tuple(reasons),
+            is_minimal=not self.unsure and not self.is_over(),
         )
 
     def _half(self, inserted: Sequence[Assertion], near: Sequence[Assertion]) -> list[Assertion]:

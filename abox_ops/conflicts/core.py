@@ -7,18 +7,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from abox_ops.elements.normal import normalise
-from abox_ops.elements.reference import ElementGraph
-from abox_ops.engine import NamedModule
-from abox_ops.modules.components import modules
-from abox_ops.modules.from_scratch import closure_of_all
 from shiq import model as owl
-from shiq.abox import individuals_of
+from shiq.abox_ops.elements.element_graph import ElementGraph
+from shiq.abox_ops.elements.normal import normalise
+from shiq.abox_ops.engine import NamedModule
+from shiq.abox_ops.modules.components import modules
+from shiq.abox_ops.modules.from_scratch import closure_of_all
 from shiq.bits import bits
-from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
+from shiq.model.abox import individuals_of
+from shiq.model.clause import ClausalTBox
+from shiq.model.roles import role_of
 from shiq.reasoner.protocol import Module
-from shiq.roles import role_of
 
 #: One fact of a module, by the elements that it is about.
 Fact: TypeAlias = tuple[object, ...]

@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from abox_ops.conflicts.shrink import shrink
-from abox_ops.elements.normal import normalise
-from abox_ops.labels.calculus import (
+from shiq import model as owl
+from shiq.abox_ops.conflicts.shrink import shrink
+from shiq.abox_ops.elements.normal import normalise
+from shiq.abox_ops.labels.calculus import (
     EMPTY,
     NOTHING_SENT,
     Label,
@@ -26,10 +27,9 @@ from abox_ops.labels.calculus import (
     contradiction,
     join,
 )
-from abox_ops.labels.data import DataView
-from shiq import model as owl
+from shiq.abox_ops.labels.data import DataView
 from shiq.bits import bits
-from shiq.roles import Role, role_of
+from shiq.model.roles import Role, role_of
 
 #: A literal of an end of a link: which end (0 or 1), whether it is positive, its atom.
 Literal: TypeAlias = tuple[int, bool, int]

@@ -10,26 +10,30 @@ is checked once, and the rest of what they leave on top of that.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
+from typing import TypeAlias
 
-from abox_ops.conflicts.core import core
-from abox_ops.conflicts.hitting_sets import groups_of, hitting_sets, next_removal
-from abox_ops.conflicts.justify import Checker, Justifier
-from abox_ops.conflicts.raw_conflict import RawConflict
-from abox_ops.conflicts.shrink import SMALL, areas
-from abox_ops.conflicts.support import Supports
-from abox_ops.conflicts.told_cores import ToldCores
-from abox_ops.conflicts.turns import SAMPLE, Turns
-from abox_ops.engine import AddSet
-from abox_ops.labels.calculus import EMPTY, Label
 from shiq import model as owl
-from shiq.abox import ABox, abox_of
-from shiq.abox_parts import without
-from shiq.clause import ClausalTBox
+from shiq.abox_ops.conflicts.core import core
+from shiq.abox_ops.conflicts.hitting_sets import groups_of, hitting_sets, next_removal
+from shiq.abox_ops.conflicts.justify import ReasonCache, justify
+from shiq.abox_ops.conflicts.refuter import Refuter
+from shiq.abox_ops.conflicts.shrink import SMALL, areas
+from shiq.abox_ops.conflicts.support import Supports
+from shiq.abox_ops.conflicts.told_cores import HiddenCores, ToldCores
+from shiq.abox_ops.conflicts.turns import SAMPLE, Turns
+from shiq.abox_ops.engine import AddSet
+from shiq.abox_ops.labels.calculus import EMPTY, Label
+from shiq.answers.result import Conflict
 from shiq.deadline import is_past, seconds_left
 from shiq.explanation.patterns import cause_of
 from shiq.explanation.proof import prove
+from shiq.model.abox import ABox, abox_of
+from shiq.model.abox_parts import remove_assertions
+from shiq.model.clause import ClausalTBox
 
 #: More conflicts than this are not looked at one by one when something was undetermined in a check
 #: of them all together.
@@ -43,12 +47,40 @@ LARGE = 500
 TURN = 64
 
 
-class Explainer(Justifier):
-    """Minimal conflicts of one batch; the fields say how many, by when, and what was left."""
+#: Checks a part of the batch: its add set, and the contradictory or inconsistent groups of
+#: individuals.
+Checker: TypeAlias = Callable[[ABox], tuple[AddSet, list[tuple[str, ...]]]]
+
+
+@dataclass
+class Explainer:
+    """Search for the minimal conflicts of one batch, and how far it has come.
+
+    check: decides (T, A ∪ X) for X ⊆ A⁺ incrementally.
+    limit: the most conflicts that are looked for.
+    above: what checks on top of a part of the batch that was accepted, where that is cheaper.
+    is_certified: whether (T, A) is known to be consistent; else it is asked when that matters.
+    found: the conflicts, by their insertions. doubtful: those that may not be minimal.
+    unexplained: the number of groups that are inconsistent without a conflict here.
+    complete: whether every minimal conflict was found.
+    """
+
+    refuter: Refuter
+    check: Checker
+    limit: int = 1000
+    progress: Callable[[str, int, int], None] | None = None
+    above: Callable[[AddSet], Checker | None] = lambda _: None
+    is_certified: bool = False
+    found: dict[frozenset[owl.Assertion], Conflict] = field(default_factory=dict)
+    unexplained: int = 0
+    complete: bool = True
+    doubtful: set[frozenset[owl.Assertion]] = field(default_factory=set)
+    reasons: ReasonCache = field(default_factory=ReasonCache)
+    hidden: HiddenCores = field(default_factory=HiddenCores)
 
     def run(
         self, insertions: ABox, add_set: AddSet, groups: list[tuple[str, ...]]
-    ) -> list[RawConflict]:
+    ) -> list[Conflict]:
         """The conflicts of the batch ``insertions``, whose check gave ``add_set`` with the
         inconsistent ``groups``.
         """
@@ -57,14 +89,24 @@ class Explainer(Justifier):
         return self.conflicts
 
     @property
-    def conflicts(self) -> list[RawConflict]:
+    def conflicts(self) -> list[Conflict]:
         """The conflicts found so far."""
-        return sorted(self.found.values(), key=lambda c: (len(c.insertions), repr(c.insertions)))
+        return sorted(
+            self.found.values(), key=lambda c: (len(c.insertion_values), repr(c.insertion_values))
+        )
 
     @property
     def is_out_of_time(self) -> bool:
         """Whether the time for all of them is over."""
-        return is_past(self.deadline)
+        return is_past(self.refuter.deadline)
+
+    @cached_property
+    def is_base_consistent(self) -> bool:
+        """Whether (T, A) is consistent for certain."""
+        if self.is_certified:
+            return True
+        (_, groups), in_doubt = self._check(abox_of(()))
+        return not groups and not in_doubt
 
     # --- one group --------------------------------------------------------------------------------
 
@@ -74,10 +116,10 @@ class Explainer(Justifier):
         """One conflict for each group, cause by cause in turn; gives those that are new."""
         new: set[frozenset[owl.Assertion]] = set()
         todo = list(groups)
-        supports = Supports(self.decider.space(add_set.tbox), add_set)
+        supports = Supports(self.refuter.decider.space(add_set.tbox), add_set)
         turns, size = Turns(todo, _labels(add_set, todo)), 1
         while len(turns):
-            if self._is_over() or len(self.found) >= self.limit:
+            if self.refuter.is_over() or len(self.found) >= self.limit:
                 self.unexplained += len(turns)
                 self.complete = False
                 break
@@ -100,7 +142,11 @@ class Explainer(Justifier):
         group_of: dict[frozenset[owl.Assertion], tuple[str, ...]] = {}
         supports.fetch(individual for near in todo for individual in near)
         cores = ToldCores(
-            supports, self._data(add_set.tbox), todo, known_alone(self.found), self._is_enough
+            supports,
+            self.refuter.data_view(add_set.tbox),
+            todo,
+            known_alone(self.found),
+            self._is_enough,
         )
         told = cores.run()
         for i, group in enumerate(todo):
@@ -113,24 +159,32 @@ class Explainer(Justifier):
                 self.unexplained += 1
                 self.complete = False
                 continue
-            for area in chain(near_by, self._hidden.behind(cores, group)):
+            for area in chain(near_by, self.hidden.behind(cores, group)):
                 if len(self.found) + len(candidates) >= self.limit:
                     break
                 base, inserted = supports.split(area)
-                self.unsure = False
+                self.refuter.in_doubt = False
                 kept = self._blamed(add_set.tbox, base, inserted)
-                if self._is_over():
+                if self.refuter.is_over():
                     # What is too large would blame insertions that have nothing to do with it.
                     self.unexplained += 1
                     self.complete = False
                     continue
                 candidates.setdefault(frozenset(kept), base)
                 group_of.setdefault(frozenset(kept), group)
-                if self.unsure:
-                    self._doubtful.add(frozenset(kept))
+                if self.refuter.in_doubt:
+                    self.doubtful.add(frozenset(kept))
         for key, base in self._minimal(candidates, add_set).items():
             if key not in self.found:
-                self.found[key] = self._justified(add_set.tbox, key, base)
+                self.found[key] = justify(
+                    self.refuter,
+                    self.reasons,
+                    add_set.tbox,
+                    key,
+                    base,
+                    is_base_consistent=bool(key) and self.is_base_consistent,
+                    is_doubtful=key in self.doubtful,
+                )
                 new.add(key)
                 if key in group_of and not turns.is_known(group_of[key]):
                     turns.learn(group_of[key], *_cause(self.found[key], add_set.tbox))
@@ -138,7 +192,7 @@ class Explainer(Justifier):
 
     def _is_enough(self, more: int) -> bool:
         """Whether no conflicts are looked for but those found and ``more``."""
-        return self._is_over() or len(self.found) + more >= self.limit
+        return self.refuter.is_over() or len(self.found) + more >= self.limit
 
     def _blamed(
         self, tbox: ClausalTBox, base: list[owl.Assertion], inserted: list[owl.Assertion]
@@ -148,7 +202,14 @@ class Explainer(Justifier):
         """
         if len(inserted) == 1 and self.is_base_consistent:
             return inserted
-        return self._shrunk(inserted, lambda part: self._refutes(tbox, [*part, *base]))
+        return self._shrink_insertions(tbox, base, inserted)
+
+    def _shrink_insertions(
+        self, tbox: ClausalTBox, base: list[owl.Assertion], inserted: list[owl.Assertion]
+    ) -> list[owl.Assertion]:
+        return self.refuter.shrink(
+            inserted, lambda part: self.refuter.is_inconsistent(tbox, [*part, *base])
+        )
 
     def _areas(
         self, cores: ToldCores, add_set: AddSet, group: tuple[str, ...]
@@ -161,20 +222,21 @@ class Explainer(Justifier):
         is asked in full.
         """
         tbox, known, supports = add_set.tbox, cores.known, cores.supports
-        for asked in (self._attempted, self._refutes):
+        refuter = self.refuter
+        for asked in (refuter.is_soon_inconsistent, refuter.is_inconsistent):
             for part in supports.sets(group):
                 open_ = [a for a in part if a not in known]
-                is_first = len(open_) > SMALL and asked == self._attempted
+                is_first = len(open_) > SMALL and asked == refuter.is_soon_inconsistent
                 found = (
                     (cores.around(open_, group) or self._cores(add_set, open_)) if is_first else []
                 )
                 if found:
                     return found
                 if asked(tbox, open_):
-                    return areas(open_, lambda smaller: self._refutes(tbox, smaller))
+                    return areas(open_, lambda smaller: self.refuter.is_inconsistent(tbox, smaller))
                 if len(open_) < len(part) and asked(tbox, part):
                     return []
-                if self._is_over():
+                if self.refuter.is_over():
                     return None
         return None
 
@@ -184,11 +246,13 @@ class Explainer(Justifier):
         """
         tbox = add_set.tbox
         found: list[list[owl.Assertion]] = []
-        while not self._is_over() and len(self.found) + len(found) < self.limit:
+        while not self.refuter.is_over() and len(self.found) + len(found) < self.limit:
             used = core(
                 tbox,
                 part,
-                lambda module: self.decider.core(tbox, module, seconds_left(self.deadline)),
+                lambda module: self.refuter.decider.core(
+                    tbox, module, seconds_left(self.refuter.deadline)
+                ),
             )
             if used is None:
                 break
@@ -234,20 +298,20 @@ class Explainer(Justifier):
                     else:
                         pool |= rest
                         pooled.append(key)
-            self.unsure = False
-            if pool and (self._is_over() or self.check(abox_of(sorted(pool, key=repr)))[1]):
+            self.refuter.in_doubt = False
+            if pool and (self.refuter.is_over() or self.check(abox_of(sorted(pool, key=repr)))[1]):
                 suspects.update(pooled)
-            if self.unsure:
-                self._doubtful.update(
+            if self.refuter.in_doubt:
+                self.doubtful.update(
                     key
                     for i, key in enumerate(pooled)
                     if i >= LOOKED_AT or not self._is_decided(key, turn)
                 )
         done.update((k, b) for k, b in open_.items() if k not in suspects)
         for key in sorted(suspects, key=repr):
-            if self._is_over():
+            if self.refuter.is_over():
                 done[key] = open_[key]
-                self._doubtful.add(key)
+                self.doubtful.add(key)
                 continue
             for smaller, base in self._smaller(key, open_[key], add_set):
                 done.setdefault(smaller, base)
@@ -255,9 +319,9 @@ class Explainer(Justifier):
 
     def _is_decided(self, key: frozenset[owl.Assertion], turn: int) -> bool:
         """Whether ``key`` without its insertion number ``turn`` is decided, by itself."""
-        self.unsure = False
+        self.refuter.in_doubt = False
         self.check(abox_of(a for i, a in enumerate(sorted(key, key=repr)) if i != turn))
-        return not self.unsure
+        return not self.refuter.in_doubt
 
     def _smaller(
         self, key: frozenset[owl.Assertion], base: list[owl.Assertion], add_set: AddSet
@@ -267,24 +331,19 @@ class Explainer(Justifier):
             rest = sorted(key - {out}, key=repr)
             smaller_set, groups = self.check(abox_of(rest))
             if groups:
-                supports = Supports(self.decider.space(smaller_set.tbox), smaller_set)
+                supports = Supports(self.refuter.decider.space(smaller_set.tbox), smaller_set)
                 local = next(
                     (
                         part
                         for part in supports.sets(groups[0])
-                        if self._refutes(smaller_set.tbox, part)
+                        if self.refuter.is_inconsistent(smaller_set.tbox, part)
                     ),
                     None,
                 )
                 if local is None:
                     continue
                 wider, inserted = supports.split(local)
-                kept = frozenset(
-                    self._shrunk(
-                        inserted,
-                        lambda part: self._refutes(smaller_set.tbox, [*part, *wider]),  # noqa: B023
-                    )
-                )
+                kept = frozenset(self._shrink_insertions(smaller_set.tbox, wider, inserted))
                 return self._smaller(kept, wider, smaller_set)
         return [(key, base)]
 
@@ -298,7 +357,7 @@ class Explainer(Justifier):
         """
         tried: set[frozenset[owl.Assertion]] = set()
         laid, onto = frozenset[owl.Assertion](), None
-        while self.found and not self._is_over() and len(self.found) < self.limit:
+        while self.found and not self.refuter.is_over() and len(self.found) < self.limit:
             removed, paths = next_removal(list(self.found), tried)
             if not paths:
                 return
@@ -310,10 +369,8 @@ class Explainer(Justifier):
                 self.progress("looking for conflicts that others hide", len(tried), 0)
             blamed = frozenset[owl.Assertion]().union(*self.found)
             if blamed != laid and _is_worth_a_layer(insertions, list(self.found), blamed, tried):
-                before, self.unsure = self.unsure, False
-                add_set, groups = self.check(without(insertions, blamed))
-                laid, onto = blamed, None if groups or self.unsure else self.above(add_set)
-                self.unsure = before
+                (add_set, groups), in_doubt = self._check(remove_assertions(insertions, blamed))
+                laid, onto = blamed, None if groups or in_doubt else self.above(add_set)
                 if groups and self._explain_groups(add_set, groups):
                     continue
                 # What takes most memory goes before the next is made.
@@ -321,10 +378,9 @@ class Explainer(Justifier):
             if onto is not None and removed <= laid and self._is_consistent(onto, laid - removed):
                 tried |= paths
                 continue
-            before, self.unsure = self.unsure, False
-            add_set, groups = self.check(without(insertions, removed))
+            (add_set, groups), in_doubt = self._check(remove_assertions(insertions, removed))
             # What stayed undecided may hide conflicts.
-            self.complete, self.unsure = self.complete and not self.unsure, before
+            self.complete = self.complete and not in_doubt
             if groups:
                 if not self._explain_groups(add_set, groups):
                     self.complete = False
@@ -334,12 +390,16 @@ class Explainer(Justifier):
             del add_set
         self.complete = self.complete and not self.found
 
+    def _check(self, part: ABox) -> tuple[tuple[AddSet, list[tuple[str, ...]]], bool]:
+        """Check ``part`` of the batch; and whether something stayed undecided there."""
+        return self.refuter.isolate_doubt(lambda: self.check(part))
+
     def _is_consistent(self, check: Checker, part: frozenset[owl.Assertion]) -> bool:
         """Whether ``check`` answers for certain that ``part`` contradicts nothing."""
-        before, self.unsure = self.unsure, False
-        _, groups = check(abox_of(sorted(part, key=repr)))
-        found, self.unsure = not groups and not self.unsure, before
-        return found
+        (_, groups), in_doubt = self.refuter.isolate_doubt(
+            lambda: check(abox_of(sorted(part, key=repr)))
+        )
+        return not groups and not in_doubt
 
 
 def _is_worth_a_layer(
@@ -369,13 +429,13 @@ def _labels(add_set: AddSet, groups: Sequence[tuple[str, ...]]) -> dict[str, Lab
     return dict(zip(individuals, add_set.labels(individuals), strict=True))
 
 
-def _cause(conflict: RawConflict, tbox: ClausalTBox) -> tuple[Hashable, Label]:
+def _cause(conflict: Conflict, tbox: ClausalTBox) -> tuple[Hashable, Label]:
     """What tells the cause of ``conflict`` from others, and the label that brings it about, if
     classes of one individual do.
     """
-    proof = prove((*conflict.insertions, *conflict.base), conflict.axioms)
+    proof = prove((*conflict.insertion_values, *conflict.base_values), conflict.axiom_values)
     if proof is None:
-        return frozenset(conflict.axioms), EMPTY
+        return frozenset(conflict.axiom_values), EMPTY
     cause = cause_of(proof)
     core, individuals = 0, set[str]()
     for fact in cause.given:

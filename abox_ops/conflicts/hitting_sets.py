@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from abox_ops.elements.quotient import Partition
 from shiq import model as owl
+from shiq.abox_ops.elements.quotient import Partition
 from shiq.bits import bits
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from shiq.abox import individuals_of
 from shiq.model import Assertion
+from shiq.model.abox import individuals_of
 
 V = TypeVar("V")
 

@@ -12,14 +12,14 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from abox_ops.conflicts.shrink import SMALL
-from abox_ops.elements.normal import normalise
-from abox_ops.elements.reference import ElementGraph
-from abox_ops.engine import AddSet
-from abox_ops.labels.calculus import EMPTY, Label, LabelSpace, join
-from shiq.abox import individuals_of
+from shiq.abox_ops.conflicts.shrink import SMALL
+from shiq.abox_ops.elements.element_graph import ElementGraph
+from shiq.abox_ops.elements.normal import normalise
+from shiq.abox_ops.engine import AddSet
+from shiq.abox_ops.labels.calculus import EMPTY, Label, LabelSpace, join
 from shiq.model import Assertion, DifferentIndividuals, ObjectPropertyAssertion
-from shiq.roles import Role, role_of
+from shiq.model.abox import individuals_of
+from shiq.model.roles import Role, role_of
 
 
 class Supports:

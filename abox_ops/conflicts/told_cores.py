@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from abox_ops.conflicts.derivation import ToldDerivation
-from abox_ops.conflicts.support import Supports
-from abox_ops.labels.data import DataView
+from shiq.abox_ops.conflicts.derivation import ToldDerivation
+from shiq.abox_ops.conflicts.support import Supports
+from shiq.abox_ops.labels.data import DataView
 from shiq.model import Assertion, ClassAssertion
 
 #: The individuals of one contradiction.

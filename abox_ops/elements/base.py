@@ -1,5 +1,5 @@
 """What an engine over columns holds of A: sorted tables with dictionaries, in memory, in a
-store, or either less deletions.
+store, or either under changes that are not written.
 
 Individuals are *nodes* (integers). A batch numbers its fresh individuals and its own literals
 and complex assertions from `FRESH` on, so that both kinds go through the same columns.
@@ -8,34 +8,48 @@ and complex assertions from `FRESH` on, so that both kinds go through the same c
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from abox_ops.labels.numbered import Bools
-from shiq.abox import ABox, Interner
+from shiq.abox_ops.labels.numbered import Bools
 from shiq.columns.arrays import (
+    NONE,
     ArrayTable,
     Columns,
     Ints,
+    OverlayTable,
     Table,
     array_table,
-    contained,
     distinct,
     is_in,
-    take,
+    overlay,
+    set_difference,
     unique,
-    without,
 )
-from shiq.columns.rows import ROW_COLUMNS, Names, abox_rows, complex_rows, mentioned, positions_of
+from shiq.columns.rows import (
+    ROW_COLUMNS,
+    Names,
+    abox_rows,
+    assertion_count,
+    complex_rows,
+    positions_of,
+    used_individuals,
+)
 from shiq.columns.strings import are_strings, are_strings_in
 from shiq.model import Assertion, Literal, TBox
-from shiq.model_json import decode
+from shiq.model.abox import ABox, Interner
+from shiq.model.as_json import decode
+
+V = TypeVar("V")
 
 FRESH = 1 << 48
+#: Nodes and literals of what is laid over a base are numbered from here on: above those of a base,
+#: below those of a batch.
+LAID = FRESH >> 1
 
 
 class Base(Protocol):
@@ -82,13 +96,7 @@ class ArrayBase:
     tables: dict[str, ArrayTable]
 
     def __len__(self) -> int:
-        halves = sum(len(self.tables[name]) for name in ("half_edges", "pairs"))
-        return (
-            len(self.tables["class_assertions"])
-            + len(self.tables["data_assertions"])
-            + halves // 2
-            + len(self.complex)
-        )
+        return assertion_count({name: table.columns for name, table in self.tables.items()})
 
     def table(self, name: str) -> Table:
         return self.tables[name]
@@ -128,7 +136,7 @@ def array_base(abox: ABox, order: Ints | None = None) -> ArrayBase:
     """``abox`` by node. ``order``: the positions of the mentioned individuals, as they are to be
     numbered.
     """
-    order = mentioned(abox) if order is None else order
+    order = used_individuals(abox) if order is None else order
     node, literal = (
         _rank(len(abox.individuals), order),
         np.arange(len(abox.literals), dtype=np.int64),
@@ -248,126 +256,139 @@ class StoreBase:
         return self.store.class_counts
 
 
-# --- less deletions -------------------------------------------------------------------------------
+# --- under changes that are not written ------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class LessTable:
-    """A table less the ``removed`` rows (compared in ``columns``)."""
+class OverlayBase:
+    """``base`` less deleted assertions, plus accepted ones, none of them complex.
 
-    table: Table
-    columns: tuple[str, ...]
-    removed: Columns
-    key: str = "node"
-
-    def __len__(self) -> int:
-        return len(self.table) - len(self.removed["node"])
-
-    def rows_of(self, keys: Ints) -> Columns:
-        return self._left(self.table.rows_of(keys))
-
-    def degrees(self, keys: Ints) -> Ints:
-        return self.table.degrees(keys)
-
-    def scan(self) -> Iterator[Columns]:
-        return map(self._left, self.table.scan())
-
-    def _left(self, rows: Columns) -> Columns:
-        gone = contained(
-            [rows[name] for name in self.columns], [self.removed[name] for name in self.columns]
-        )
-        return (
-            {name: take(column, (~gone).nonzero()[0]) for name, column in rows.items()}
-            if gone.any()
-            else rows
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class OverBase:
-    """A base laid over another one: every question is passed on to ``base``, but for those that
-    a subclass answers itself.
+    names: of classes and properties
+    terms, literals: those that `base` lacks; their numbers count from `LAID` on
+    tables: all of `ROW_COLUMNS`
+    vanished: the nodes that no assertion mentions any more
     """
 
     base: Base
+    names: Names
+    terms: list[str]
+    literals: list[Literal]
+    tables: dict[str, OverlayTable]
+    vanished: Ints
 
     @property
-    def names(self) -> Names:
-        return self.base.names
+    def next_node(self) -> int:
+        """The number of the first fresh individual of what is laid on top."""
+        return LAID + len(self.terms)
+
+    @property
+    def removed(self) -> dict[str, Columns]:
+        """The rows of `base` that this lacks."""
+        return {name: dict(table.removed.columns) for name, table in self.tables.items()}
 
     def __len__(self) -> int:
-        return len(self.base)
+        added = {name: table.added.columns for name, table in self.tables.items()}
+        return len(self.base) + assertion_count(added) - assertion_count(self.removed)
 
     def table(self, name: str) -> Table:
-        return self.base.table(name)
+        found = self.tables[name]
+        return found if len(found.added) or len(found.removed) else found.table
 
     def nodes(self) -> Ints:
-        return self.base.nodes()
+        new = [table.added.columns["node"] for table in self.tables.values()]
+        return set_difference(np.concatenate([self.base.nodes(), *new]), self.vanished)
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        # A term comes again with another number after its first one has vanished.
+        numbers = enumerate(self.terms, LAID)
+        gone = set(self.vanished.tolist())
+        return {term: node for node, term in numbers if node not in gone}
 
     def nodes_of(self, terms: Sequence[str]) -> Ints:
-        return self.base.nodes_of(terms)
+        found = self.base.nodes_of(terms)
+        found[is_in(found, self.vanished)] = -1
+        for i in (found < 0).nonzero()[0].tolist():
+            found[i] = self._ids.get(terms[i], -1)
+        return found
 
     def terms_of(self, nodes: Ints) -> list[str]:
-        return self.base.terms_of(nodes)
+        return looked_up(nodes, self.base.terms_of, self.terms, LAID)
 
     def literals_of(self, literals: Ints) -> list[Literal]:
-        return self.base.literals_of(literals)
+        return looked_up(literals, self.base.literals_of, self.literals, LAID)
 
     def are_strings(self, literals: Ints) -> Bools:
-        return self.base.are_strings(literals)
+        return strings_among(literals, self.base.are_strings, self.literals, LAID)
 
     def complex_of(self, rows: Columns) -> list[Assertion]:
         return self.base.complex_of(rows)
 
     def class_counts(self) -> Ints:
-        return self.base.class_counts()
-
-
-@dataclass(frozen=True, eq=False)
-class LessBase(OverBase):
-    """A base after deletions: ``base`` less the ``removed`` rows of each table, all of which it
-    has.
-    """
-
-    removed: dict[str, Columns]
-
-    def __len__(self) -> int:
-        removed = {name: len(rows["node"]) for name, rows in self.removed.items()}
-        halves = removed["half_edges"] + removed["pairs"]
-        complex_ = len(unique(self.removed["complex"]["ordinal"]))
-        return (
-            len(self.base)
-            - removed["class_assertions"]
-            - removed["data_assertions"]
-            - halves // 2
-            - complex_
+        table, count = self.tables["class_assertions"], len(self.names.classes)
+        more, fewer = (
+            np.bincount(rows.columns["class"], minlength=count)
+            for rows in (table.added, table.removed)
         )
+        counts = self.base.class_counts()
+        more[: len(counts)] += counts
+        found: Ints = more - fewer
+        return found
 
-    @cached_property
-    def _tables(self) -> dict[str, LessTable]:
-        return {
-            name: LessTable(self.base.table(name), ROW_COLUMNS[name], rows)
-            for name, rows in self.removed.items()
-        }
 
-    def table(self, name: str) -> Table:
-        found = self._tables[name]
-        return found if len(found.removed["node"]) else found.table
+def as_overlay(base: Base) -> OverlayBase:
+    """``base`` as an overlay: itself, or with no change over it."""
+    if isinstance(base, OverlayBase):
+        return base
+    nothing = {name: dict.fromkeys(columns, NONE) for name, columns in ROW_COLUMNS.items()}
+    tables = {name: overlay(base.table(name), rows, rows) for name, rows in nothing.items()}
+    return OverlayBase(base, base.names, [], [], tables, NONE)
 
-    @cached_property
-    def vanished(self) -> Ints:
-        """The nodes that no assertion mentions any more."""
-        touched = unique(np.concatenate([rows["node"] for rows in self.removed.values()]))
-        left = [self.table(name).rows_of(touched)["node"] for name in ROW_COLUMNS]
-        return without(touched, np.concatenate(left))
 
-    def nodes(self) -> Ints:
-        return without(self.base.nodes(), self.vanished)
+def remove_rows(base: Base, removed: dict[str, Columns]) -> OverlayBase:
+    """Lay the deletion of the ``removed`` rows of each table, all of which it has, over ``base``."""
+    under = as_overlay(base)
+    tables = {
+        name: overlay(table, dict.fromkeys(ROW_COLUMNS[name], NONE), removed[name])
+        for name, table in under.tables.items()
+    }
+    touched = unique(np.concatenate([rows["node"] for rows in removed.values()]))
+    left = [table.rows_of(touched)["node"] for table in tables.values()]
+    vanished = np.append(under.vanished, set_difference(touched, np.concatenate(left)))
+    return replace(under, tables=tables, vanished=vanished)
 
-    def nodes_of(self, terms: Sequence[str]) -> Ints:
-        found = self.base.nodes_of(terms)
-        return np.where(is_in(found, self.vanished), -1, found)
 
-    def class_counts(self) -> Ints:
-        gone = self.removed["class_assertions"]["class"]
-        return self.base.class_counts() - np.bincount(gone, minlength=len(self.names.classes))
+def looked_up(
+    ids: Ints, old: Callable[[Ints], list[V]], new: Sequence[V], first: int = FRESH
+) -> list[V]:
+    """``old`` of the ids below ``first``, ``new`` at those from it on."""
+    is_new = ids >= first
+    if not is_new.any():
+        return old(ids) if len(ids) else []
+    own = [new[i] for i in (ids[is_new] - first).tolist()]
+    if len(own) == len(ids):
+        return own
+    found = np.empty(len(ids), object)
+    found[is_new] = _objects(own)
+    found[~is_new] = _objects(old(ids[~is_new]))
+    return list(found)
+
+
+def strings_among(
+    literals: Ints, old: Callable[[Ints], Bools], new: Sequence[Literal], first: int = FRESH
+) -> Bools:
+    """Which ``literals`` are legal strings: by ``old`` those below ``first``, by ``new`` those
+    from it on. See `shiq.columns.strings`.
+    """
+    is_new = literals >= first
+    found = np.zeros(len(literals), np.bool_)
+    found[is_new] = are_strings([new[i] for i in (literals[is_new] - first).tolist()])
+    if not is_new.all():
+        found[~is_new] = old(literals[~is_new])
+    return found
+
+
+def _objects(values: Sequence[object]) -> Any:
+    found = np.empty(len(values), object)
+    found[:] = values
+    return found

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from shiq import model as owl
-from shiq.roles import Role, RoleBox, role_of
+from shiq.model.roles import Role, RoleBox, role_of
 
 DEFINED = "urn:shiq:fresh:assertion:"
 NAMED = "urn:shiq:fresh:individual:"

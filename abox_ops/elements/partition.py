@@ -7,16 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiq.columns.arrays import (
-    NONE,
+    Columns,
     Ints,
     Table,
     array_table,
     distinct,
     is_in,
     least_by,
+    overlay,
     positions,
+    set_difference,
     unique,
-    without,
 )
 
 
@@ -51,7 +52,7 @@ class StoredPartition:
             if len(self)
             else {"group": groups[:0], "member": groups[:0]}
         )
-        alone = without(groups, rows["group"])
+        alone = set_difference(groups, rows["group"])
         group, member = (
             np.concatenate([rows["group"], alone]),
             np.concatenate([rows["member"], alone]),
@@ -59,50 +60,18 @@ class StoredPartition:
         order = np.lexsort((member, group))
         return group[order], member[order]
 
-    @property
-    def overrides(self) -> tuple[Ints, Ints]:
-        """(member, group) of those whose group is not that of the tables, or may not be; members
-        ascending.
-        """
-        return NONE, NONE
-
-
-@dataclass(frozen=True, eq=False)
-class OverlaidPartition(StoredPartition):
-    """Partition patched in a few places: another grouping but for ``patched`` ids (ascending),
-    whole groups of it, which are in the groups ``into`` now.
-    """
-
-    patched: Ints
-    into: Ints
-
-    def __len__(self) -> int:
-        return len(self.by_member) + len(self.patched)
-
-    def of(self, ids: Ints) -> Ints:
-        return self._replaced(ids, super().of(ids))
-
-    def members(self, groups: Ints) -> tuple[Ints, Ints]:
-        is_patched = is_in(groups, self.into)
-        group, member = super().members(groups[~is_patched])
-        here = is_in(self.into, groups)
-        group, member = (
-            np.concatenate([group, self.into[here]]),
-            np.concatenate([member, self.patched[here]]),
+    def change_rows(self, added: Columns, removed: Columns) -> StoredPartition:
+        """Lay a change of rows (member, group) over both tables."""
+        return StoredPartition(
+            overlay(self.by_member, added, removed), overlay(self.by_group, added, removed)
         )
-        order = np.lexsort((member, group))
-        return group[order], member[order]
 
-    @property
-    def overrides(self) -> tuple[Ints, Ints]:
-        return self.patched, self.into
-
-    def _replaced(self, ids: Ints, groups: Ints) -> Ints:
-        if not len(self.patched):
-            return groups
-        position = np.minimum(self.patched.searchsorted(ids), len(self.patched) - 1)
-        found: Ints = np.where(self.patched[position] == ids, self.into[position], groups)
-        return found
+    def regroup(self, members: Ints, groups: Ints) -> StoredPartition:
+        """Put each of the (distinct) ``members``, which are whole groups, into the group of its
+        position in ``groups``.
+        """
+        member, group = of_several(members, groups)
+        return self.change_rows({"member": member, "group": group}, self.by_member.rows_of(members))
 
 
 def grouping(member: Ints, group: Ints) -> StoredPartition:
@@ -145,16 +114,17 @@ def components(count: int, first: Ints, second: Ints) -> Ints:
             least = further
 
 
-def lifted(grouping: StoredPartition, lost: Ints, left: Ints, origin: Ints) -> OverlaidPartition:
+def regroup_after_deletion(
+    grouping: StoredPartition, lost: Ints, left: Ints, origin: Ints
+) -> StoredPartition:
     """``grouping`` with, in the place of the elements ``lost``, what is ``left`` of them:
     left[i] of origin[i].
     """
     group, member = grouping.members(unique(grouping.of(lost)))
+    gone = grouping.by_member.rows_of(member)
     stays = ~is_in(member, lost)
-    members = np.concatenate([member[stays], left])
-    _, which, _ = distinct(np.concatenate([group[stays], grouping.of(origin)]))
-    least = least_by(which, members, len(members))
-    order = np.argsort(members)
-    return OverlaidPartition(
-        grouping.by_member, grouping.by_group, members[order], least[which[order]]
+    members, groups = of_several(
+        np.concatenate([member[stays], left]),
+        np.concatenate([group[stays], grouping.of(origin)]),
     )
+    return grouping.change_rows({"member": members, "group": groups}, gone)

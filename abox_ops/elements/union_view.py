@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
 
 import numpy as np
 
-from abox_ops.elements.base import FRESH, Base
-from abox_ops.labels.numbered import Bools
 from shiq import model as owl
-from shiq.abox import ABox
+from shiq.abox_ops.elements.base import FRESH, Base, looked_up, strings_among
+from shiq.abox_ops.labels.numbered import Bools
 from shiq.columns.arrays import (
     NONE,
     ArrayTable,
     Columns,
     Ints,
     array_table,
-    contained,
+    is_row_in,
     positions,
     unique,
 )
@@ -28,14 +26,13 @@ from shiq.columns.rows import (
     SAME,
     Names,
     abox_rows,
+    assertion_count,
     complex_rows,
     literal_key,
-    mentioned,
     positions_of,
+    used_individuals,
 )
-from shiq.columns.strings import are_strings
-
-V = TypeVar("V")
+from shiq.model.abox import ABox
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,18 +53,12 @@ class Batch:
         return {term: FRESH + i for i, term in enumerate(self.terms)}
 
     def __len__(self) -> int:
-        halves = len(self.tables["half_edges"]) + len(self.tables["pairs"])
-        return (
-            len(self.tables["class_assertions"])
-            + len(self.tables["data_assertions"])
-            + halves // 2
-            + len(self.complex)
-        )
+        return assertion_count({name: table.columns for name, table in self.tables.items()})
 
 
 def batch_of(base: Base, abox: ABox, names: Names) -> Batch:
     """``abox`` in the numbers of ``base``; names that are new are added to ``names``."""
-    known = mentioned(abox)
+    known = used_individuals(abox)
     terms = [abox.individuals[i] for i in known.tolist()]
     found = base.nodes_of(terms)
     is_fresh = found < 0
@@ -128,7 +119,7 @@ def split(base: Base, batch: Batch) -> tuple[dict[str, Columns], dict[str, Colum
         elif name == "complex":
             rows["ordinal"] = _complex_in_base(base, batch, rows, theirs)
         columns = ROW_COLUMNS[name]
-        held = contained([rows[c] for c in columns], [theirs[c] for c in columns])
+        held = is_row_in([rows[c] for c in columns], [theirs[c] for c in columns])
         has[name] = {c: column[held] for c, column in rows.items()}
         lacks[name] = {c: column[~held] for c, column in rows.items()}
     return has, lacks
@@ -149,23 +140,23 @@ def _held_edges(base: Base, rows: Columns) -> Bools:
     chosen = ((mine < other) | (mine == other) & forward).nonzero()[0]
     theirs = table.rows_of(node[chosen])
     columns = ROW_COLUMNS["half_edges"]
-    held = chosen[contained([rows[c][chosen] for c in columns], [theirs[c] for c in columns])]
+    held = chosen[is_row_in([rows[c][chosen] for c in columns], [theirs[c] for c in columns])]
     ends = np.where(forward, node, neighbour), role // 2, np.where(forward, neighbour, node)
-    return contained(ends, [end[held] for end in ends])
+    return is_row_in(ends, [end[held] for end in ends])
 
 
 def _in_base(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> Ints:
     """The literals of ``rows``; where the base asserts the same of the same node, by its number."""
     keys = ("node", "property")
-    candidates = contained([theirs[k] for k in keys], [rows[k] for k in keys]).nonzero()[0]
+    candidates = is_row_in([theirs[k] for k in keys], [rows[k] for k in keys]).nonzero()[0]
     if len(candidates) and "hash" in theirs:
         position = rows["literal"] - FRESH
         used = unique(
-            position[contained([rows[k] for k in keys], [theirs[k][candidates] for k in keys])]
+            position[is_row_in([rows[k] for k in keys], [theirs[k][candidates] for k in keys])]
         )
         hashes = np.zeros(len(batch.literals), np.int64)
         hashes[used] = literal_key(batch.literals[i] for i in used.tolist())
-        near = contained(
+        near = is_row_in(
             [theirs[k][candidates] for k in (*keys, "hash")],
             [rows["node"], rows["property"], hashes[position]],
         )
@@ -214,10 +205,7 @@ class UnionView:
     @property
     def insertions(self) -> int:
         """|A⁺ \\ A|."""
-        sizes = {name: len(table) for name, table in self.inserted.items()}
-        complex_ = len(unique(self.inserted["complex"].columns["ordinal"]))
-        halves = sizes["half_edges"] + sizes["pairs"]
-        return sizes["class_assertions"] + sizes["data_assertions"] + halves // 2 + complex_
+        return assertion_count({name: table.columns for name, table in self.inserted.items()})
 
     def has(self, table: str) -> bool:
         """Whether a table has any row at all."""
@@ -317,43 +305,16 @@ class UnionView:
         return found
 
     def terms_of(self, nodes: Ints) -> list[str]:
-        return _looked_up(nodes, self.base.terms_of, self.batch.terms)
+        return looked_up(nodes, self.base.terms_of, self.batch.terms)
 
     def literals_of(self, literals: Ints) -> list[owl.Literal]:
-        return _looked_up(literals, self.base.literals_of, self.batch.literals)
+        return looked_up(literals, self.base.literals_of, self.batch.literals)
 
     def are_strings(self, literals: Ints) -> Bools:
-        """Which literals are legal strings; see `shiq.columns.strings`."""
-        is_new = literals >= FRESH
-        found = np.zeros(len(literals), np.bool_)
-        found[is_new] = are_strings(
-            [self.batch.literals[i] for i in (literals[is_new] - FRESH).tolist()]
-        )
-        if not is_new.all():
-            found[~is_new] = self.base.are_strings(literals[~is_new])
-        return found
+        """Which literals are legal strings."""
+        return strings_among(literals, self.base.are_strings, self.batch.literals)
 
     def scan(self, table: str) -> Iterator[Columns]:
         """Every row, in chunks."""
         yield from self.base.table(table).scan()
         yield dict(self.inserted[table].columns)
-
-
-def _looked_up(ids: Ints, old: Callable[[Ints], list[V]], new: Sequence[V]) -> list[V]:
-    """``old`` of the ids below `FRESH`, ``new`` at those from it on."""
-    is_new = ids >= FRESH
-    if not is_new.any():
-        return old(ids) if len(ids) else []
-    own = [new[i] for i in (ids[is_new] - FRESH).tolist()]
-    if len(own) == len(ids):
-        return own
-    found = np.empty(len(ids), object)
-    found[is_new] = _objects(own)
-    found[~is_new] = _objects(old(ids[~is_new]))
-    return list(found)
-
-
-def _objects(values: Sequence[object]) -> Any:
-    found = np.empty(len(values), object)
-    found[:] = values
-    return found

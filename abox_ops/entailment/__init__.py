@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from abox_ops.entailment.entailer import Entailer
-from abox_ops.entailment.inside import union_of
-from abox_ops.entailment.premises import Premises
-from abox_ops.entailment.result import Entailment
 from shiq import model as owl
+from shiq.abox_ops.entailment.entailer import Entailer
+from shiq.abox_ops.entailment.inside import union_of
+from shiq.abox_ops.entailment.premises import Premises
+from shiq.abox_ops.entailment.result import Entailment
 
 __all__ = ["Entailer", "Entailment", "Premises", "entailed", "union_of"]
 

@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeAlias
 
-from abox_ops.entailment.reasoners import Reasoners
+from shiq.abox_ops.entailment.reasoners import Reasoners
+from shiq.answers.verdict import Verdict
 from shiq.bits import bits
-from shiq.clause import ClausalTBox
+from shiq.model.clause import ClausalTBox
+from shiq.model.roles import Role
 from shiq.reasoner.hypertableau.questions import Atoms, Questions, UndecidedDataError
 from shiq.reasoner.hypertableau.rules import OutOfBudget
 from shiq.reasoner.hypertableau.state import State
 from shiq.reasoner.hypertableau.tables import Tables
 from shiq.reasoner.protocol import Module
-from shiq.roles import Role
-from shiq.verdict import Verdict
 
 
 class OpenQuestion(Exception):

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from types import TracebackType
 
-from abox_ops.entailment.inside import InsideEntailer, union_of
-from abox_ops.entailment.modules import AskedVocabulary
-from abox_ops.entailment.outside import OutsideEntailer
-from abox_ops.entailment.plain import PlainReading
-from abox_ops.entailment.premises import Premises
-from abox_ops.entailment.reasoners import Reasoners
-from abox_ops.entailment.result import Entailment, undetermined
-from abox_ops.entailment.snapshots import HornEntailer
 from shiq import model as owl
-from shiq.abox import ABox
+from shiq.abox_ops.entailment.inside import InsideEntailer, union_of
+from shiq.abox_ops.entailment.modules import AskedVocabulary
+from shiq.abox_ops.entailment.outside import OutsideEntailer
+from shiq.abox_ops.entailment.plain import PlainReading
+from shiq.abox_ops.entailment.premises import Premises
+from shiq.abox_ops.entailment.reasoners import Reasoners
+from shiq.abox_ops.entailment.result import Entailment, undetermined
+from shiq.abox_ops.entailment.snapshots import HornEntailer
+from shiq.model.abox import ABox
 from shiq.reasoner.protocol import Answer
 
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from abox_ops.labels.calculus import CompiledClause, LabelSpace
-from shiq.clause import ClausalTBox
+from shiq.abox_ops.labels.calculus import CompiledClause, LabelSpace
+from shiq.answers.verdict import Verdict
+from shiq.model.clause import ClausalTBox
+from shiq.model.roles import Role
 from shiq.reasoner.hypertableau.search import decide
 from shiq.reasoner.hypertableau.tables import Tables
 from shiq.reasoner.protocol import Module
-from shiq.roles import Role
-from shiq.verdict import Verdict
 
 #: Steps for one label.
 _STEPS = 100_000

@@ -7,18 +7,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from abox_ops.entailment.bounds import AskedRole, Contradiction, ModuleQuestions, OpenQuestion
-from abox_ops.entailment.modules import AskedVocabulary, ModuleFinder
-from abox_ops.entailment.plain import PlainReading
-from abox_ops.entailment.premises import EventAssertions, Premises, class_text, named_classes
-from abox_ops.entailment.reasoners import Reasoners
-from abox_ops.entailment.result import INCONSISTENT, Entailment, RolePair, Types, undetermined
 from shiq import model as owl
+from shiq.abox_ops.entailment.bounds import AskedRole, Contradiction, ModuleQuestions, OpenQuestion
+from shiq.abox_ops.entailment.modules import AskedVocabulary, ModuleFinder
+from shiq.abox_ops.entailment.plain import PlainReading
+from shiq.abox_ops.entailment.premises import EventAssertions, Premises, class_text, named_classes
+from shiq.abox_ops.entailment.reasoners import Reasoners
+from shiq.abox_ops.entailment.result import INCONSISTENT, Entailment, RolePair, Types, undetermined
+from shiq.answers.verdict import Verdict
 from shiq.bits import bits
-from shiq.clause import ClausalTBox
+from shiq.model.clause import ClausalTBox
+from shiq.model.roles import Role
 from shiq.reasoner.protocol import Answer
-from shiq.roles import Role
-from shiq.verdict import Verdict
 
 
 def union_of(parts: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
@@ -41,7 +41,7 @@ class Conclusions:
 
 
 class InsideEntailer:
-    """See `abox_ops.entailment.Entailer`, which this is for premises inside SHIQ(D), or with a
+    """See `shiq.abox_ops.entailment.Entailer`, which this is for premises inside SHIQ(D), or with a
     ``reading`` as such.
     """
 

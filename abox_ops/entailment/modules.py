@@ -11,22 +11,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from abox_ops.engine import Inquiry, NamedModule
-from abox_ops.entailment.premises import EventAssertions, Premises
-from abox_ops.entailment.reasoners import Reasoners
-from abox_ops.local import LocalKnowledgeBase
-from abox_ops.local_add_set import LocalAddSet
-from abox_ops.modules.named import distinct_answers
 from shiq import model as owl
-from shiq.abox import ABox, abox_of
-from shiq.clause import ClausalTBox
+from shiq.abox_ops.engine import Inquiry, NamedModule
+from shiq.abox_ops.entailment.premises import EventAssertions, Premises
+from shiq.abox_ops.entailment.reasoners import Reasoners
+from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.local_add_set import LocalAddSet
+from shiq.abox_ops.modules.named import distinct_answers
+from shiq.answers.verdict import Verdict
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.deadline import is_past
+from shiq.model.abox import ABox, abox_of
+from shiq.model.clause import ClausalTBox
+from shiq.model.roles import role_of
+from shiq.model.walk import entities
 from shiq.reasoner.protocol import Answer
-from shiq.roles import role_of
-from shiq.signature import entities
-from shiq.verdict import Verdict
-from simplify.inclusion import PREFIX
+from shiq.simplify.inclusion import PREFIX
 
 #: Asserted of whom E mentions; its one member in B makes it a name that the clauses have.
 _MENTIONED = owl.Class(PREFIX + "entailment:mentioned")

@@ -12,28 +12,33 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import product
 
-from abox_ops.entailment.bounds import Contradiction, OpenQuestion
-from abox_ops.entailment.inside import Conclusions, InsideEntailer
-from abox_ops.entailment.modules import AskedVocabulary
-from abox_ops.entailment.plain import PlainReading
-from abox_ops.entailment.premises import EventAssertions, Premises, class_text, denial, mentioned
-from abox_ops.entailment.reasoners import Reasoners, WholeQuestion
-from abox_ops.entailment.result import INCONSISTENT, Entailment, RolePair, undetermined
-from abox_ops.entailment.uncached import asked_classes
 from shiq import model as owl
+from shiq.abox_ops.entailment.bounds import Contradiction, OpenQuestion
+from shiq.abox_ops.entailment.inside import Conclusions, InsideEntailer
+from shiq.abox_ops.entailment.modules import AskedVocabulary
+from shiq.abox_ops.entailment.plain import PlainReading
+from shiq.abox_ops.entailment.premises import (
+    EventAssertions,
+    Premises,
+    asked_classes,
+    class_text,
+    denial,
+    mentioned,
+)
+from shiq.abox_ops.entailment.reasoners import Reasoners, WholeQuestion
+from shiq.abox_ops.entailment.result import INCONSISTENT, Entailment, RolePair, undetermined
+from shiq.answers.verdict import Verdict
+from shiq.model.walk import parts, rewritten
 from shiq.reasoner.protocol import Answer
-from shiq.reasoner.structure import rewritten
-from shiq.signature import parts
-from shiq.verdict import Verdict
-from simplify.chains import is_readable
-from simplify.inclusion import PREFIX
+from shiq.simplify.chains import is_readable
+from shiq.simplify.inclusion import PREFIX
 
 #: What is denied, or assumed, in one question.
 Denied = tuple[owl.ClassAssertion, ...]
 
 
 class OutsideEntailer:
-    """See `abox_ops.entailment.Entailer`, which this is for premises or events beyond SHIQ(D)."""
+    """See `shiq.abox_ops.entailment.Entailer`, which this is for premises or events beyond SHIQ(D)."""
 
     def __init__(self, premises: Premises, asked: AskedVocabulary, reasoners: Reasoners) -> None:
         self._premises, self._asked, self._reasoners = premises, asked, reasoners

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shiq.roles import Role, RoleBox
+from shiq.model.roles import Role, RoleBox
 
 #: An asked role, and two individuals.
 NumberPair = tuple[str, int, int]

@@ -7,15 +7,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from abox_ops.entailment.modules import AskedVocabulary
-from abox_ops.entailment.premises import Premises
 from shiq import model as owl
-from shiq.abox import abox_of
+from shiq.abox_ops.entailment.modules import AskedVocabulary
+from shiq.abox_ops.entailment.premises import Premises
 from shiq.errors import UsageError
-from shiq.role_words import Irregular
-from shiq.roles import role_of
-from simplify.chains import PlainTBox, is_readable, plain_tbox
-from simplify.loops import loop_class
+from shiq.model.abox import abox_of
+from shiq.model.role_words import Irregular
+from shiq.model.roles import role_of
+from shiq.simplify.chains import ChainFreeTBox, eliminate_chains, is_readable
+from shiq.simplify.loops import loop_class
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class PlainReading:
     """
 
     premises: Premises
-    tbox: PlainTBox
+    tbox: ChainFreeTBox
     has_pairs: bool
     has_same: bool
     is_below: bool = False
@@ -46,7 +46,7 @@ class PlainReading:
         ):
             return None
         try:
-            tbox = plain_tbox(axioms)
+            tbox = eliminate_chains(axioms)
         except (Irregular, UsageError):
             return None
         said = tuple(premises.abox)
@@ -88,19 +88,19 @@ class PlainReading:
 
 
 def _loops(
-    tbox: PlainTBox, assertions: Iterable[owl.Assertion]
+    tbox: ChainFreeTBox, assertions: Iterable[owl.Assertion]
 ) -> tuple[list[owl.Assertion], bool]:
     """What asserted loops tell; and whether there are pairs that equality would make loops that
     matter.
     """
     told: dict[owl.Assertion, None] = {}
     has_pairs = False
-    if tbox.asked_loops:
+    if tbox.relevant_loops:
         for assertion in assertions:
             if isinstance(assertion, owl.ObjectPropertyAssertion):
                 above = {
-                    role.iri for role in tbox.loops.above(role_of(assertion.property).iri)
-                } & tbox.asked_loops
+                    role.iri for role in tbox.loops.roles_above(role_of(assertion.property).iri)
+                } & tbox.relevant_loops
                 if assertion.subject == assertion.object:
                     told.update(
                         (owl.ClassAssertion(loop_class(iri), assertion.subject), None)

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from shiq import model as owl
-from shiq.abox import ABox, abox_of, individuals_of
 from shiq.functional.writer import axiom_text
-from shiq.profile import split_assertions, split_axioms
-from shiq.signature import is_reserved, parts
-from simplify.inclusion import PREFIX
+from shiq.model.abox import ABox, abox_of, individuals_of
+from shiq.model.profile import split_assertions, split_axioms
+from shiq.model.signature import is_reserved
+from shiq.model.walk import parts
+from shiq.simplify.inclusion import PREFIX
 
 
 @dataclass(frozen=True)
@@ -158,3 +159,13 @@ def class_text(expression: owl.ClassExpression) -> str:
 def denial(expression: owl.ClassExpression, individual: str) -> owl.ClassAssertion:
     """The assertion that ``individual`` is no ``expression``."""
     return owl.ClassAssertion(owl.ObjectComplementOf(expression), individual)
+
+
+def asked_classes(
+    premises: Premises, event: EventAssertions, classes: Sequence[owl.ClassExpression] | None
+) -> tuple[owl.ClassExpression, ...]:
+    """``classes`` without ⊤; None: those that T, B and E name."""
+    if classes is not None:
+        return tuple(c for c in dict.fromkeys(classes) if c != owl.THING)
+    names = premises.names | named_classes((*event.inside, *event.outside))
+    return tuple(map(owl.Class, sorted(names)))

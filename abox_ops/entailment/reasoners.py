@@ -9,19 +9,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from abox_ops.modules.from_scratch import ScratchQuestion
-from abox_ops.outside_question import question
 from shiq import model as owl
-from shiq.clause import ClausalTBox
+from shiq.abox_ops.modules.from_scratch import ScratchQuestion
+from shiq.abox_ops.outside_question import question
+from shiq.answers.verdict import Verdict
 from shiq.errors import ReasonerError, UsageError
+from shiq.model.clause import ClausalTBox
+from shiq.model.role_words import Irregular
 from shiq.reasoner import create
 from shiq.reasoner.hermit import HermitReasoner
-from shiq.reasoner.kept import CommonOntology
 from shiq.reasoner.protocol import Answer, Module, Reasoner
 from shiq.reasoner.proxied import OpaqueData
-from shiq.reasoner.sending import OntologyText, Unsendable
-from shiq.role_words import Irregular
-from shiq.verdict import Verdict
+from shiq.reasoner.sending import CommonOntology, OntologyText, Unsendable
 
 _INCONSISTENT = Answer(Verdict.INCONSISTENT)
 _CONSISTENT = Answer(Verdict.CONSISTENT)

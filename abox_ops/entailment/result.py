@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from shiq.verdict import Verdict
+from shiq.answers.verdict import Verdict
 
 #: A role (its IRI), and two individuals.
 RolePair: TypeAlias = tuple[str, str, str]

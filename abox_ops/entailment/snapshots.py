@@ -6,17 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from abox_ops.entailment.horn import HornLabels, LabelClash, LabelledGraph, LabelOpen, is_horn
-from abox_ops.entailment.modules import MOST_TOUCHED, AskedVocabulary
-from abox_ops.entailment.paths import RoleGraph
-from abox_ops.entailment.premises import Premises, class_text, is_own
-from abox_ops.entailment.result import INCONSISTENT, Entailment, undetermined
 from shiq import model as owl
+from shiq.abox_ops.entailment.horn import HornLabels, LabelClash, LabelledGraph, LabelOpen, is_horn
+from shiq.abox_ops.entailment.modules import MOST_TOUCHED, AskedVocabulary
+from shiq.abox_ops.entailment.paths import RoleGraph
+from shiq.abox_ops.entailment.premises import Premises, class_text, is_own
+from shiq.abox_ops.entailment.result import INCONSISTENT, Entailment, undetermined
+from shiq.answers.verdict import Verdict
 from shiq.bits import bits
 from shiq.datatypes import DataTheory, IllTyped
-from shiq.signature import is_reserved
-from shiq.verdict import Verdict
-from simplify import simplify
+from shiq.model.signature import is_reserved
+from shiq.simplify import simplify
 
 
 class NotPlain(Exception):
@@ -24,7 +24,7 @@ class NotPlain(Exception):
 
 
 class HornEntailer:
-    """See `abox_ops.entailment.Entailer`, which this is for Horn T without counting and B of
+    """See `shiq.abox_ops.entailment.Entailer`, which this is for Horn T without counting and B of
     plain assertions; `of` says whether it is one.
     """
 

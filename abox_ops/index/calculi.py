@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from abox_ops.elements.union_view import UnionView
-from abox_ops.index.columns import Index, vocabulary_of
-from abox_ops.labels.columns import Calculus
+from shiq.abox_ops.elements.union_view import UnionView
+from shiq.abox_ops.index.index import Index, vocabulary_of
+from shiq.abox_ops.labels.numbered_calculus import Calculus
 from shiq.columns.arrays import unique
 from shiq.columns.rows import Names
 from shiq.model import Class, SubClassOf, TBox
-from shiq.roles import RoleBox
-from simplify import SimplifiedTBox, simplify
+from shiq.model.roles import RoleBox
+from shiq.simplify import SimplifiedTBox, simplify
 
 #: A session that has met more labels than this begins to forget.
 _REMEMBERED = 1_000_000

@@ -12,25 +12,26 @@ from dataclasses import replace
 
 import numpy as np
 
-from abox_ops.elements.base import Base, LessBase
-from abox_ops.elements.columns import Graph, flags, longer
-from abox_ops.elements.partition import OverlaidPartition, components, lifted
-from abox_ops.index.columns import Index, PatchedLabels, alone, least_nodes
-from abox_ops.labels.calculus import CompiledClause, Label, LabelSpace
-from abox_ops.labels.columns import Calculus
-from abox_ops.labels.numbered import EMPTY_ID, Bools, combinations
-from abox_ops.told.columns import RoundSizes, asserted_labels, refuted_labels, saturate
-from abox_ops.told.region import Region
-from shiq.columns.arrays import Ints, is_in, unique, without
+from shiq.abox_ops.elements.base import Base, OverlayBase
+from shiq.abox_ops.elements.graph import Graph, flags, longer
+from shiq.abox_ops.elements.partition import components, regroup_after_deletion
+from shiq.abox_ops.index.index import ElementLabels, Index, alone, least_nodes
+from shiq.abox_ops.labels.calculus import CompiledClause, Label, LabelSpace
+from shiq.abox_ops.labels.numbered import EMPTY_ID, Bools, combinations
+from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.told.region import Region
+from shiq.abox_ops.told.saturation import RoundSizes, asserted_labels, refuted_labels, saturate
+from shiq.columns.arrays import Ints, is_in, replace_rows, set_difference, unique
 from shiq.columns.rows import SAME
-from shiq.roles import Role, RoleBox
+from shiq.model.roles import Role, RoleBox
 
 
-def index_without(index: Index, base: Base, less: LessBase, roles: RoleBox) -> Index:
-    """The index of ``less`` = ``base`` less role, class, data assertions and pairs, from the
-    ``index`` of ``base``.
+def index_without(
+    index: Index, base: Base, less: OverlayBase, touched: Ints, roles: RoleBox
+) -> Index:
+    """The index of ``less`` = ``base`` less role, class, data assertions and pairs at the
+    ``touched`` nodes, from the ``index`` of ``base``.
     """
-    touched = unique(np.concatenate([rows["node"] for rows in less.removed.values()]))
     lost = _reach(index, base, less, roles, touched)
     return _rederived(index, less, roles, lost)
 
@@ -38,7 +39,7 @@ def index_without(index: Index, base: Base, less: LessBase, roles: RoleBox) -> I
 # --- what may be lost -----------------------------------------------------------------------------
 
 
-def _reach(index: Index, base: Base, less: LessBase, roles: RoleBox, touched: Ints) -> Ints:
+def _reach(index: Index, base: Base, less: OverlayBase, roles: RoleBox, touched: Ints) -> Ints:
     """The nodes of the elements of ``base`` whose label or members may rest on what was deleted
     at ``touched`` nodes.
     """
@@ -203,16 +204,25 @@ def may_have_sent(
 # --- what is derived again ------------------------------------------------------------------------
 
 
-def _rederived(index: Index, less: LessBase, roles: RoleBox, lost: Ints) -> Index:
+def _rederived(index: Index, less: OverlayBase, roles: RoleBox, lost: Ints) -> Index:
     """``index`` with the elements of the ``lost`` nodes (ascending) worked out from ``less`` alone."""
     calculus = index.calculus
     parts = _asserted_equals(less, lost)
-    equal = OverlaidPartition(index.equal.by_member, index.equal.by_group, lost, parts)
-    labels = PatchedLabels(
-        index.labels.table, unique(parts), np.full(len(unique(parts)), EMPTY_ID, np.int64)
+    names = unique(parts)
+
+    def labels(elements: Ints, label: Ints) -> ElementLabels:
+        rows = {"element": elements, "label": label}
+        return ElementLabels(
+            replace_rows(index.labels.table, np.concatenate([names, elements]), rows)
+        )
+
+    graph = Graph(
+        alone(less),
+        roles,
+        index.equal.regroup(lost, parts),
+        labels(names, np.full(len(names), EMPTY_ID, np.int64)).of,
     )
-    graph = Graph(alone(less), roles, equal, labels.of)
-    elements = np.sort(graph.locate(unique(parts)))
+    elements = np.sort(graph.locate(names))
     graph.expand(elements)
     graph.label[elements] = calculus.table.join(
         asserted_labels(calculus, graph, elements), refuted_labels(calculus, graph, elements)
@@ -221,24 +231,22 @@ def _rederived(index: Index, less: LessBase, roles: RoleBox, lost: Ints) -> Inde
     reps = np.flatnonzero(active)
     name = least_nodes(graph)
     element, node = graph.nodes_of(reps)
-    order = np.argsort(node)
-    by_name = np.argsort(name[reps])
-    found = OverlaidPartition(
-        index.equal.by_member, index.equal.by_group, node[order], name[element[order]]
-    )
-    left = unique(found.of(without(lost, less.vanished)))
+    equal = index.equal.regroup(node, name[element])
+    left = unique(equal.of(set_difference(lost, less.vanished)))
     return replace(
         index,
-        same=OverlaidPartition(index.same.by_member, index.same.by_group, lost, parts),
-        equal=found,
-        merged=lifted(index.merged, unique(index.equal.of(lost)), left, index.equal.of(left)),
-        labels=PatchedLabels(index.labels.table, name[reps][by_name], graph.label[reps][by_name]),
+        same=index.same.regroup(lost, parts),
+        equal=equal,
+        merged=regroup_after_deletion(
+            index.merged, unique(index.equal.of(lost)), left, index.equal.of(left)
+        ),
+        labels=labels(name[reps], graph.label[reps]),
         stored_labels=len(calculus.table.labels),
         detached=lost,
     )
 
 
-def _asserted_equals(less: LessBase, nodes: Ints) -> Ints:
+def _asserted_equals(less: OverlayBase, nodes: Ints) -> Ints:
     """The least node that is asserted to be the same as each of ``nodes`` (ascending; whole
     elements).
     """

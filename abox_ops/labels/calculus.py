@@ -10,17 +10,22 @@ A label *clashes* if a literal stands with its negation. Propagation goes on the
 gives its last literal that is not refuted even if another one satisfies it, and all its literals
 if none is left. So closure and sending are monotone, and the fixpoint is one, whatever the
 order; a clash spreads no further than unit resolution carries it.
+
+Which classes of a TBox can have no member.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from abox_ops.labels.propagation import propagation_of
-from shiq.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
-from shiq.roles import Role
+from shiq.abox_ops.labels.propagation import propagation_of
+from shiq.answers.verdict import Verdict
+from shiq.model import NOTHING
+from shiq.model.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
+from shiq.model.roles import Role
+from shiq.reasoner.protocol import Answer, Module
 
 #: (positive, negative) bitmasks over the atoms.
 Label: TypeAlias = tuple[int, int]
@@ -146,7 +151,7 @@ class LabelSpace:
         """Whether an element may be among its own S-neighbours by a class, of an m-type
         ``clause`` with ≤n S.C.
         """
-        if not self.tbox.roles.looped:
+        if not self.tbox.roles.loop_properties:
             return False
         below = self.below(clause)
         return any(atom.is_loop and atom.role in below for atom in self.at_least.values())
@@ -236,3 +241,36 @@ def _compile(index: int, clause: Clause, ids: Mapping[Atom, int]) -> CompiledCla
         mask(clause.branch_head),
         clause.at_most,
     )
+
+
+#: Classes that are asked about in one go, between looks at the clock.
+LOT = 50
+
+
+def unsatisfiable_classes(
+    tbox: ClausalTBox,
+    decide: Callable[[Sequence[Module]], Sequence[Answer]],
+    is_over: Callable[[], bool] = lambda: False,
+) -> tuple[list[str], int]:
+    """The named classes, sorted, that have no member in any model of ``tbox``, and how many were
+    left undecided.
+
+    Only classes that some clause mentions are asked about: another can always have a member,
+    unless nothing can.
+    """
+    names = sorted(
+        (atom, i)
+        for i, atom in enumerate(tbox.atoms)
+        if isinstance(atom, str) and atom not in tbox.fresh and atom != NOTHING.iri
+    )
+    found: list[str] = []
+    left = len(names)
+    for start in range(0, len(names), LOT):
+        if is_over():
+            break
+        part = names[start : start + LOT]
+        for (name, _), answer in zip(part, decide([Module((1 << i,), (0,)) for _, i in part])):
+            left -= answer.verdict is not Verdict.UNDETERMINED
+            if answer.verdict is Verdict.INCONSISTENT:
+                found.append(name)
+    return found, left

@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from abox_ops.labels.calculus import Label, LabelSpace, clashes, join
+from shiq.abox_ops.labels.calculus import Label, LabelSpace, clashes, join
 from shiq.bits import bits
-from shiq.clause import AtLeast
-from shiq.roles import Role
+from shiq.model.clause import AtLeast
+from shiq.model.roles import Role
 
 #: How deep witnesses of witnesses are looked at.
 DEPTH = 2

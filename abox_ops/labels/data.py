@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from abox_ops.labels.calculus import EMPTY, Label, LabelSpace, join
-from shiq.clause import DataAtLeast, DataAtMost
+from shiq.abox_ops.labels.calculus import EMPTY, Label, LabelSpace, join
 from shiq.model import Literal
+from shiq.model.clause import DataAtLeast, DataAtMost
 
 if TYPE_CHECKING:
     from shiq.datatypes import DataTheory

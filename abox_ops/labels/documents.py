@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from abox_ops.labels.calculus import EMPTY, Label
-from shiq.clause import ClausalTBox
+from shiq.abox_ops.labels.calculus import EMPTY, Label
 from shiq.columns.arrays import Columns, Ints, arrow_texts, unique
 from shiq.model import Assertion
-from shiq.model_json import encode
+from shiq.model.as_json import encode
+from shiq.model.clause import ClausalTBox
 
 
 def labels_in_order(labels: Sequence[Label], used: Ints) -> tuple[list[Label], Ints]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from abox_ops.labels.calculus import EMPTY, CompiledClause, Label, LabelSpace, clashes, join
-from abox_ops.labels.irrelevance import Irrelevance, OpenClauses
-from shiq.columns.arrays import NONE, TINY, Ints, distinct, ranked, row_codes, unique
-from shiq.roles import Role
+from shiq.abox_ops.labels.calculus import EMPTY, CompiledClause, Label, LabelSpace, clashes, join
+from shiq.abox_ops.labels.irrelevance import Irrelevance, OpenClauses
+from shiq.columns.arrays import NONE, TINY, Ints, distinct, order_codes, row_codes, unique
+from shiq.model.roles import Role
 
 Bools = npt.NDArray[np.bool_]
 
@@ -337,5 +337,5 @@ def combinations(*columns: Ints) -> tuple[list[tuple[int, ...]], Ints]:
         rows = list(zip(*(column.tolist() for column in columns)))
         rank = {row: i for i, row in enumerate(sorted(set(rows)))}
         return list(rank), np.array([rank[row] for row in rows], np.int64)
-    _, inverse, example = distinct(row_codes(*map(ranked, columns)))
+    _, inverse, example = distinct(row_codes(*map(order_codes, columns)))
     return list(zip(*(column[example].tolist() for column in columns))), inverse

@@ -7,17 +7,15 @@ be believed, so the run stops there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from abox_ops.modules.shapes import Shape
-from shiq.clause import ClausalTBox
+from shiq.abox_ops.modules.decide import Decider
+from shiq.abox_ops.modules.shapes import Shape, Shapes
+from shiq.answers.verdict import Verdict
+from shiq.model.clause import ClausalTBox
 from shiq.reasoner.protocol import Answer, Module, Reasoner
-from shiq.verdict import Verdict
-
-#: What an answer says that was not sought because of a disagreement.
-STOPPED = "not asked: the audit has stopped the run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +96,49 @@ class Audit:
         if name not in self._made:
             self._made[name] = self.seconds[name]()
         return self._made[name]
+
+
+# Where workers decide, the shapes that are drawn come to the driver, with what was said of them.
+#
+# There each is put to the same reasoner again, and to the second one that audits it; all three have
+# to agree.
+
+
+@dataclass(frozen=True)
+class DrawnShapes:
+    """Modules over ``tbox``, one of each shape that is drawn, and the verdicts of executors."""
+
+    tbox: ClausalTBox
+    modules: tuple[tuple[Module, str], ...]
+
+
+def drawn(tbox: ClausalTBox, decided: Iterable[tuple[Module, str]], share: float) -> DrawnShapes:
+    """The ``decided`` modules that are among the ``share``, one of each shape: the same ones with
+    every engine.
+    """
+    audit, shapes = Audit(share, {}), Shapes(tbox)
+    asked = ((shapes.shape(pair[0]), pair) for pair in decided) if share else ()
+    return DrawnShapes(tbox, tuple({x: pair for x, pair in asked if audit.is_drawn(x)}.values()))
+
+
+def examine(asked: DrawnShapes, decider: Decider, seconds: float | None) -> None:
+    """Puts ``asked`` to ``decider``, which audits, and books a disagreement with an executor as
+    one.
+    """
+    audit, name = decider.audit, decider.reasoner.name
+    if audit is None or not asked.modules:
+        return
+    # What a small budget left open was widened, and is nobody's answer.
+    decided = [
+        (module, verdict)
+        for module, verdict in asked.modules
+        if verdict != Verdict.UNDETERMINED.value
+    ]
+    answers = decider.decide(asked.tbox, [module for module, _ in decided], seconds)
+    for (module, verdict), here in zip(decided, answers):
+        there = Answer(Verdict(verdict))
+        told = {there.verdict, here.verdict}
+        if len(told) == 2 and Verdict.UNDETERMINED not in told and not audit.disagreements:
+            audit.disagreements.append(
+                Disagreement(asked.tbox, module, (f"{name} in an executor", name), (there, here))
+            )

@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from abox_ops.labels.columns import Calculus
-from abox_ops.labels.numbered import Bools
-from shiq.clause import DataAtLeast, DataAtMost
+from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.labels.numbered_calculus import Calculus
 from shiq.columns.arrays import Columns, Ints, distinct, distinct_pairs, is_in, unique
 from shiq.model import DataRange, Literal
+from shiq.model.clause import DataAtLeast, DataAtMost
 
 
 class ClassValues:

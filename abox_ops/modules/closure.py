@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from abox_ops.elements.normal import normalise
-from abox_ops.elements.quotient import Partition
-from abox_ops.labels.calculus import Label
-from abox_ops.modules.components import KeptAssertions
 from shiq import model as owl
-from shiq.roles import RoleBox, role_of
+from shiq.abox_ops.elements.normal import normalise
+from shiq.abox_ops.elements.quotient import Partition
+from shiq.abox_ops.labels.calculus import Label
+from shiq.abox_ops.modules.components import KeptAssertions
+from shiq.model.roles import RoleBox, role_of
 
 
 @dataclass(frozen=True)

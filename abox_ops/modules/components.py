@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from abox_ops.elements.quotient import Partition
-from abox_ops.elements.reference import ElementGraph
-from abox_ops.engine import NamedModule
-from abox_ops.labels.calculus import EMPTY, Label
+from shiq.abox_ops.elements.element_graph import ElementGraph
+from shiq.abox_ops.elements.quotient import Partition
+from shiq.abox_ops.engine import NamedModule
+from shiq.abox_ops.labels.calculus import EMPTY, Label
 from shiq.model import Literal
+from shiq.model.roles import Role
 from shiq.reasoner.protocol import Module
-from shiq.roles import Role
 
 
 @dataclass

@@ -11,20 +11,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from abox_ops.labels.calculus import LabelSpace
-from shiq.clause import ClausalTBox
+from shiq.abox_ops.labels.calculus import LabelSpace
+from shiq.answers.verdict import Verdict
 from shiq.deadline import is_past, seconds_left
 from shiq.model import Axiom, TBox
+from shiq.model.clause import ClausalTBox
 from shiq.reasoner.protocol import Answer, Deciding, Module, Reasoner, Tracing
-from shiq.verdict import Verdict
 
 if TYPE_CHECKING:
-    from abox_ops.modules.audit import Audit
-    from abox_ops.modules.shapes import Shape, Shapes
-    from shiq.explanation.canonical import Row
+    from shiq.abox_ops.modules.audit import Audit
+    from shiq.abox_ops.modules.shapes import Shape, Shapes
+    from shiq.explanation.forms import Row
     from shiq.reasoner.own import OwnReasoner
 
-#: By conflicts up to the names of their individuals (`shiq.explanation.canonical`): axioms, and
+#: By conflicts up to the names of their individuals (`shiq.explanation.forms`): axioms, and
 #: whether none of them is too many.
 KnownReasons: TypeAlias = "dict[tuple[Row, ...], tuple[list[Axiom], bool]]"
 
@@ -163,7 +163,7 @@ class Decider:
     def _shapes(self, tbox: ClausalTBox) -> tuple[Shapes, dict[Shape, Answer]]:
         """The shapes over ``tbox``, and what was answered of them in full."""
         if id(tbox) not in self.known:
-            from abox_ops.modules.shapes import Shapes
+            from shiq.abox_ops.modules.shapes import Shapes
 
             self.known[id(tbox)] = tbox, Shapes(tbox), {}
         _, shapes, answers = self.known[id(tbox)]
@@ -227,10 +227,7 @@ class Decider:
 
 
 def _stopped() -> Answer:
-    # Loaded where there is an audit.
-    from abox_ops.modules.audit import STOPPED
-
-    return Answer(Verdict.UNDETERMINED, STOPPED)
+    return Answer(Verdict.UNDETERMINED, "not asked: the audit has stopped the run")
 
 
 def _keys(shapes: Shapes, modules: Sequence[Module]) -> list[Shape]:

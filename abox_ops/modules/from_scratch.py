@@ -4,24 +4,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from abox_ops.elements.normal import normalise, vocabulary
-from abox_ops.elements.reference import ElementGraph
-from abox_ops.engine import NamedModule
-from abox_ops.labels.calculus import clashes, contradiction, join
-from abox_ops.modules.closure import Closure
-from abox_ops.modules.components import KeptAssertions, modules
-from shiq.abox import individuals_of
-from shiq.clause import ClausalTBox
+from shiq.abox_ops.elements.element_graph import ElementGraph
+from shiq.abox_ops.elements.normal import normalise, vocabulary
+from shiq.abox_ops.engine import NamedModule
+from shiq.abox_ops.labels.calculus import clashes, contradiction
+from shiq.abox_ops.modules.closure import Closure
+from shiq.abox_ops.modules.components import KeptAssertions, modules
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.model import Assertion, TBox
-from shiq.roles import Role, role_box
-from simplify import simplify
-
-#: A role assertion between individuals or elements, as seen from the first.
-RoleAssertion = tuple[Role, str, str]
+from shiq.model.abox import individuals_of
+from shiq.model.clause import ClausalTBox
+from shiq.model.roles import role_box
+from shiq.simplify import simplify
 
 
 @dataclass(frozen=True)
@@ -52,51 +49,23 @@ class ScratchQuestion:
         return cls(clauses, bool(closure.contradictory), tuple(modules(closure.kept, members)))
 
 
-def closure_of_all(
-    tbox: ClausalTBox, theory: DataTheory, whole: ElementGraph, inserted: Iterable[Assertion] = ()
-) -> Closure:
+def closure_of_all(tbox: ClausalTBox, theory: DataTheory, whole: ElementGraph) -> Closure:
     """Keep all of A ∪ A⁺, with asserted labels: the criterion `none` on a small graph."""
-    elements = set(whole.names())
-    edges = {(role, a, b) for a in elements for role, b in whole.neighbours(a)}
     negated = {p for table in whole.negative_data.values() for p, _ in table}
     features = tbox.data_properties | tbox.roles.data_below(negated)
-    return asserted_closure(theory, whole, inserted, elements, edges, features, frozenset())
-
-
-def asserted_closure(
-    theory: DataTheory,
-    whole: ElementGraph,
-    inserted: Iterable[Assertion],
-    seen: Set[str],
-    edges: Iterable[RoleAssertion],
-    features: Set[str],
-    remedies: Set[tuple[str, str, bool]],
-) -> Closure:
-    """The elements ``seen`` with what is asserted of them, and ``remedies``; role assertions
-    ``edges`` between them, and data on ``features``.
-    """
-    labels = {e: whole.asserted(e) for e in seen}
-    for element, name, positive in remedies:
-        bit = 1 << whole.tbox.atom_ids[name]
-        if element in labels:
-            labels[element] = join(labels[element], (bit, 0) if positive else (0, bit))
-    for element in seen:
+    labels = {e: whole.asserted(e) for e in whole.names()}
+    for element in labels:
         if any(isinstance(theory.value(v), IllTyped) for _, v in whole.values(element)):
             labels[element] = contradiction(whole.tbox)
-    contradictory = {e for e in seen if clashes(labels[e])}
-    rest = seen - contradictory
+    contradictory = {e for e, label in labels.items() if clashes(label)}
+    rest = labels.keys() - contradictory
     kept = KeptAssertions({e: labels[e] for e in rest})
-    inside = [(role, a, b) for role, a, b in edges if a in rest and b in rest]
-    kept.edges = {(b, role.inverse, a) if role.inverted else (a, role, b) for role, a, b in inside}
     for a in rest:
+        for role, b in whole.neighbours(a):
+            if b in rest:
+                kept.edges.add((b, role.inverse, a) if role.inverted else (a, role, b))
         kept.keep_negative(whole, a)
         kept.data |= {(a, p, v) for p, v in whole.values(a) if p in features}
-    touched = {whole.elements.find(i) for x in inserted for i in individuals_of(x)}
     return Closure(
-        frozenset(seen),
-        labels,
-        frozenset(touched),
-        frozenset(contradictory),
-        kept,
-        frozenset(remedies),
+        frozenset(labels), labels, frozenset(), frozenset(contradictory), kept, frozenset()
     )

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from abox_ops.engine import AddSet, NamedModule
-from shiq.lazily import Lazily
+from shiq.abox_ops.engine import AddSet, NamedModule
+from shiq.answers.verdict import Verdict
 from shiq.reasoner.protocol import Answer, Module
-from shiq.verdict import Verdict
+from shiq.support import LazySequence
 
 
-class NamedModules(Lazily[NamedModule]):
+class NamedModules(LazySequence[NamedModule]):
     """Modules: each of the ``distinct`` ones so many times as ``counts`` says; ``named`` gives
     all, each with an object of ``distinct``. ``crowd``: the most individuals that one node
     stands for.
@@ -43,7 +43,7 @@ class NamedModules(Lazily[NamedModule]):
         return cls(list(distinct.values()), [counts[i] for i in distinct], crowd, lambda: modules)
 
 
-class ModuleAnswers(Lazily[Answer]):
+class ModuleAnswers(LazySequence[Answer]):
     """An answer for each of ``modules``: what ``distinct`` says of its distinct ones."""
 
     def __init__(self, modules: NamedModules, distinct: Sequence[Answer]) -> None:

@@ -4,77 +4,64 @@ role assertions", "The add set" and "Beyond SHIQ(D), at no loss").
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 
-from abox_ops.elements.columns import Graph
-from abox_ops.index.columns import Index
-from abox_ops.index.touched import TouchedNodes
-from abox_ops.labels.calculus import CompiledClause
-from abox_ops.labels.columns import Calculus
-from abox_ops.labels.numbered import Bools
-from abox_ops.labels.seen import below, seen_roles
-from abox_ops.modules.class_values import ClassValues
-from abox_ops.modules.found_columns import PulledInReasons
-from abox_ops.told.columns import asserted_labels, refuted_labels
-from shiq.clause import DataAtMost
+from shiq.abox_ops.counting.merge_classes import MergeClasses
+from shiq.abox_ops.elements.graph import Graph
+from shiq.abox_ops.index.index import Index, TouchedNodes
+from shiq.abox_ops.labels.calculus import CompiledClause
+from shiq.abox_ops.labels.irrelevance import below, seen_roles
+from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.modules.class_values import ClassValues
 from shiq.columns.arrays import NONE, Columns, Ints, distinct, row_codes, unique
-from shiq.roles import Role
-from shiq.stages import enter_stage
+from shiq.deadline import enter_stage
+from shiq.model.clause import DataAtMost
+from shiq.model.roles import Role
 
 
-class MergeClasses(Protocol):
-    """Merge classes of the elements of a graph, and what may be broken there."""
+@dataclass(frozen=True)
+class NegatedProperties:
+    """The roles and data properties that negative statements are about: ``axiom_roles`` those of
+    disjointness, asymmetry and irreflexivity axioms, ``roles`` and ``data`` those of negative
+    assertions; all with the ones below.
+    """
 
-    def classes(self, elements: Ints) -> Ints:
-        """A name for the class of each element."""
-
-    def pairs(self, classes: Ints) -> tuple[Ints, Ints]:
-        """(class, element) for every element of ``classes``."""
-
-    def is_within(self, elements: Ints, clause: CompiledClause) -> Bools:
-        """Whether the m-type ``clause`` cannot be broken at each element, however the rest turns
-        out.
-        """
+    axiom_roles: frozenset[Role]
+    roles: frozenset[Role]
+    data: frozenset[str]
 
 
+def negated_properties(
+    index: Index, calculus: Calculus, touched: TouchedNodes
+) -> NegatedProperties:
+    """The properties of negative statements in (T, A ∪ A⁺)."""
+    roles = calculus.tbox.roles
+    return NegatedProperties(
+        seen_roles(roles),
+        below(index.negated_roles | touched.negated_roles, roles),
+        roles.data_below(index.negated_properties | touched.negated_properties),
+    )
+
+
+@dataclass(frozen=True, eq=False)
 class OpenAssertions:
-    """The assertions of one graph, read with the labels that a criterion gives its elements."""
+    """The assertions of one graph, judged by ``labels`` (by number, as many as the graph has by
+    now) and by the merge classes that ``counts`` gives; it is called only where some are asked for.
+    """
 
-    counts: MergeClasses
-
-    def __init__(
-        self, index: Index, calculus: Calculus, graph: Graph, touched: TouchedNodes
-    ) -> None:
-        self.index, self.calculus, self.graph, self.touched = index, calculus, graph, touched
-        roles = calculus.tbox.roles
-        self.axiom_roles = seen_roles(roles)
-        self.negated_roles = below(index.negated_roles | touched.negated_roles, roles)
-        self.negated_properties = roles.data_below(
-            index.negated_properties | touched.negated_properties
-        )
-        self.pulled_in = PulledInReasons()
-        self.grown_tbox = len(calculus.tbox.clauses) > len(index.simplified.clauses.clauses)
-
-    def labels(self) -> Ints:
-        """The label of each element, by number: told⁺, unless a criterion knows more."""
-        return self.graph.label
-
-    def take_in(self, elements: Ints, *, inserted_only: bool) -> None:
-        """Gives ``elements`` what is asserted there beyond their labels in A."""
-        for labels in (asserted_labels, refuted_labels):
-            found = labels(self.calculus, self.graph, elements, inserted_only=inserted_only)
-            self.graph.label[elements] = self.calculus.table.join(self.graph.label[elements], found)
-
-    def take_in_all(self, elements: Ints) -> None:
-        """The same where T grew: what A asserts there may mean more than it did."""
-        self.take_in(elements, inserted_only=False)
+    calculus: Calculus
+    graph: Graph
+    negated: NegatedProperties
+    labels: Callable[[], Ints]
+    counts: Callable[[], MergeClasses]
 
     def relevant(self, source: Ints, role: Ints, target: Ints) -> Bools:
-        """Which role assertions are not irrelevant (THEORY, "Irrelevant role assertions")."""
+        """Whether each role assertion is relevant (THEORY, "Irrelevant role assertions")."""
         if not len(source):
             return np.zeros(0, np.bool_)
         label = self.labels()
@@ -87,14 +74,14 @@ class OpenAssertions:
                 ]
                 has &= ~relevant
                 if has.any():
-                    relevant[has] = ~self.counts.is_within(ends[has], clause)
+                    relevant[has] = ~self.counts().is_within(ends[has], clause)
         return relevant
 
     def open_instances(
         self, source: Ints, role: Ints, target: Ints
     ) -> Iterator[tuple[CompiledClause, bool, Ints]]:
-        """The clauses that the labels leave undecided, whether the source is the branch, and the
-        rows at which they do.
+        """Yield the clauses that the labels leave undecided, whether the source is the branch, and
+        the rows at which they do.
         """
         calculus, label = self.calculus.role_calculus, self.labels()
         keys, inverse = calculus.distinct(role, label[source], label[target])
@@ -112,21 +99,21 @@ class OpenAssertions:
             )
 
     def seen(self, source: Ints, role: Ints, target: Ints) -> Bools:
-        """Which role assertions a disjointness, asymmetry or irreflexivity axiom or a negative
-        assertion can see.
+        """Whether a disjointness, asymmetry or irreflexivity axiom or a negative assertion can see
+        each role assertion.
         """
-        seen = self.calculus.among(role, self.axiom_roles)
-        if self.negated_roles:
-            maybe = (~seen & self.calculus.among(role, self.negated_roles)).nonzero()[0]
+        seen = self.calculus.among(role, self.negated.axiom_roles)
+        if self.negated.roles:
+            maybe = (~seen & self.calculus.among(role, self.negated.roles)).nonzero()[0]
             if len(maybe):
                 seen[maybe] = self._meets_negative(source[maybe], role[maybe], target[maybe])
         return seen
 
     def _meets_negative(self, source: Ints, role: Ints, target: Ints) -> Bools:
-        """Which role assertions have a negative one on a role above, between the merge classes
-        of their ends.
+        """Whether each role assertion has a negative one on a role above, between the merge
+        classes of its ends.
         """
-        counts, roles = self.counts, self.calculus.roles
+        counts, roles = self.counts(), self.calculus.roles
         self.graph.expand(counts.pairs(unique(counts.classes(source)))[1])
         rep = self.graph.rep
         ends = [counts.classes(end) for end in (source, target)]
@@ -153,11 +140,11 @@ class OpenAssertions:
     # --- data -------------------------------------------------------------------------------------
 
     def is_decided(self, element: Ints, property: Ints, literal: Ints) -> Bools:
-        """Which data assertions are decided at their element (THEORY, "The add set": data)."""
+        """Whether each data assertion is decided at its element (THEORY, "The add set": data)."""
         if not len(element):
             return np.zeros(0, np.bool_)
         names = self.calculus.names.data_properties.values
-        kept = self.calculus.data.disjoint | self.negated_properties
+        kept = self.calculus.data.disjoint | self.negated.data
         decided = ~np.fromiter((p in kept for p in names), np.bool_, len(names))[property]
         bounded = np.fromiter(
             (p in self.calculus.bounded_properties for p in names), np.bool_, len(names)
@@ -179,7 +166,7 @@ class OpenAssertions:
         counts = np.fromiter(
             (p in calculus.counted_properties for p in names), np.bool_, len(names)
         )[property]
-        class_ = np.where(counts, self.counts.classes(element), -1)
+        class_ = np.where(counts, self.counts().classes(element), -1)
         _, question, example = distinct(
             row_codes(property, label, np.where(alike, -1, which), class_)
         )
@@ -196,7 +183,7 @@ class OpenAssertions:
                 value,
                 calculus.table.labels[int(label[i])],
                 partial(count, i),
-                self.negated_properties,
+                self.negated.data,
             )
             for i, value in zip(example.tolist(), self.graph.whole.literals_of(literal[example]))
         ]
@@ -205,7 +192,7 @@ class OpenAssertions:
     def _class_values(self, classes: Ints) -> ClassValues:
         """Labels and data of every member of the merge ``classes``; -1 is none."""
         classes = classes[classes >= 0]
-        members = self.counts.pairs(classes)
+        members = self.counts().pairs(classes)
         elements = unique(members[1])
         self.graph.gather(elements)
         rows = data_rows(self.graph, elements)
@@ -219,9 +206,8 @@ class OpenAssertions:
         )
 
     def kept_data(self, elements: Ints) -> Columns:
-        seen = (
-            self.calculus.bounded_properties | self.calculus.data.disjoint | self.negated_properties
-        )
+        """The data assertions of ``elements`` that their labels do not decide."""
+        seen = self.calculus.bounded_properties | self.calculus.data.disjoint | self.negated.data
         rows = data_rows(self.graph, elements if seen else NONE)
         if len(rows["element"]):
             enter_stage("checking data values")

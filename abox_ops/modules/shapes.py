@@ -1,6 +1,6 @@
 """Shapes: modules that are equal up to renaming have the same answer (THEORY, "Modules").
 
-The key of a shape is the module itself, its nodes in canonical order (`shiq.canonical`): equal
+The key of a shape is the module itself, its nodes in canonical order (`shiq.model.canonical`): equal
 keys mean isomorphic modules, whatever the order; a poor order only costs a hit. Literals are
 replaced by what the TBox can tell of them.
 """
@@ -12,11 +12,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from shiq.cache import Cache
-from shiq.canonical import canonical_order, places
-from shiq.clause import ClausalTBox, DataAtLeast, DataAtMost
 from shiq.model import Literal
+from shiq.model.canonical import canonical_order, node_positions
+from shiq.model.clause import ClausalTBox, DataAtLeast, DataAtMost
+from shiq.model.roles import Role
 from shiq.reasoner.protocol import Module
-from shiq.roles import Role
 
 if TYPE_CHECKING:
     from shiq.datatypes import DataTheory
@@ -55,12 +55,12 @@ class Shapes:
             return (module.positive, module.negative, module.different, module.negative_edges)
         if len(module.positive) > ORDERED_NODES:
             return self._canonical(module)
-        return self._shapes.made(module, lambda: self._canonical(module))
+        return self._shapes.get_or_make(module, lambda: self._canonical(module))
 
     def _canonical(self, module: Module) -> Shape:
         data = self._node_data(module)
         order = _order(module, data)
-        place = places(order)
+        place = node_positions(order)
         return (
             tuple(module.positive[n] for n in order),
             tuple(module.negative[n] for n in order),
@@ -79,7 +79,7 @@ class Shapes:
         is: what a search makes of it then depends on its shape alone.
         """
         order = _order(module, self._node_data(module))
-        place = places(order)
+        place = node_positions(order)
         if len(order) == 1:
             return module, order
         return Module(
@@ -110,7 +110,7 @@ class Shapes:
     def _tokenised(self, row: list[tuple[bool, str, Literal]]) -> Hashable:
         """The data of one node by equal values, in one pass: a node may have thousands. A
         literal stands for itself where a different value comes before, and whether the two are
-        one is not known (`shiq.datatypes.DataTheory.same`).
+        one is not known (`shiq.datatypes.DataTheory.denote_same`).
         """
         row = sorted(
             row,
@@ -138,7 +138,7 @@ class Shapes:
         return tuple(found)
 
     def _token(self, literal: Literal) -> Hashable:
-        return self._tokens.made(literal, lambda: self._theory.cell(literal, self._ranges))
+        return self._tokens.get_or_make(literal, lambda: self._theory.cell(literal, self._ranges))
 
 
 def _order(module: Module, data: list[Hashable]) -> list[int]:

@@ -8,32 +8,34 @@ keeps anything out there, nor at what they pull in.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shiq.abox_ops.labels.numbered import Bools
+from shiq.columns.arrays import NONE, Ints, unique
 
 #: Questions about the modules of one element, two for each turn, and elements in these modules,
 #: each turn counted again. A module past either is closed.
-MOST_QUESTIONS = 4
+MOST_QUESTIONS = 2
 MOST_ELEMENTS = 20_000
 
-#: The depth from which on an element brings in more (`abox_ops.patch.stride`).
+#: The depth from which on an element brings in more (`shiq.abox_ops.patch.stride`).
 DEEP = 8
-
-#: The reach of an element that is closed.
-CLOSED = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
     """``turns``: how often modules of an element failed and were widened; ``elements``: how many
-    elements these had; ``reach``: over so many role assertions, one behind the other, whatever
-    no rule covers is pulled in without a residual; ``depth``: how many role assertions, one
-    behind the other, it came in over by border rules (`abox_ops.patch.stride`).
+    elements these had; ``is_closed``: whether what no rule covers is pulled in without a residual;
+    ``depth``: how many role assertions, one behind the other, it came in over by border rules
+    (`shiq.abox_ops.patch.stride`).
     """
 
     turns: int = 0
     elements: int = 0
-    reach: int = 0
+    is_closed: bool = False
     depth: int = 0
 
     def joined(self, other: Effort) -> Effort:
@@ -41,29 +43,19 @@ class Effort:
         return Effort(
             max(self.turns, other.turns),
             max(self.elements, other.elements),
-            max(self.reach, other.reach),
+            self.is_closed or other.is_closed,
             max(self.depth, other.depth),
-        )
-
-    def after(self, hops: int) -> Effort:
-        """The effort of an element that comes in over so many role assertions, beginning at this
-        one; of no depth.
-        """
-        return Effort(
-            self.turns,
-            self.elements,
-            self.reach if self.reach == CLOSED else max(self.reach - hops, 0),
         )
 
     @property
     def beyond(self) -> Effort:
         """The effort of an element that told⁺ asks for over a role assertion of this one."""
-        return self.after(1)
+        return replace(self, depth=0)
 
     @property
     def deeper(self) -> Effort:
         """The effort of an element that a border rule asks for over a role assertion of this one."""
-        return replace(self.beyond, depth=self.depth + 1)
+        return replace(self, depth=self.depth + 1)
 
 
 NO_EFFORT = Effort()
@@ -80,9 +72,88 @@ def turn(before: Iterable[Effort], size: int) -> Effort:
 
 
 def next_effort(turns: int, elements: int, size: int) -> Effort:
-    """`turn` for the greatest ``turns`` and ``elements`` of a module's elements. From the third
-    on, four times as far.
+    """`turn` for the greatest ``turns`` and ``elements`` of a module's elements. What is closed
+    goes on in strides.
     """
     turns, elements = turns + 1, elements + size
-    is_past = 2 * turns > MOST_QUESTIONS or elements > MOST_ELEMENTS
-    return Effort(turns, elements, CLOSED if is_past else (1 << 2 * max(turns - 2, 0)) - 1)
+    is_closed = 2 * turns > MOST_QUESTIONS or elements > MOST_ELEMENTS
+    return Effort(turns, elements, is_closed, DEEP if is_closed else 0)
+
+
+class EffortColumns:
+    """Turns, elements, whether closed, and depth, a row each; 0 of elements beyond the columns."""
+
+    def __init__(self) -> None:
+        self._rows = np.zeros((4, 0), np.int64)
+
+    @property
+    def has_any(self) -> bool:
+        """Whether any element has turns or elements."""
+        return bool(self._rows[:2].any())
+
+    def are_closed(self, elements: Ints) -> Bools:
+        """Whether each of ``elements`` pulls in what no rule covers, without a residual."""
+        known = elements < self._rows.shape[1]
+        found = np.zeros(len(elements), np.bool_)
+        found[known] = self._rows[2, elements[known]] > 0
+        return found
+
+    def after_turn(self, elements: Ints) -> Effort:
+        """See `shiq.abox_ops.patch.effort.turn`; ``elements``: those of the module."""
+        turns, laid_out, *_ = (
+            self._rows[:, elements[elements < self._rows.shape[1]]].max(axis=1, initial=0).tolist()
+        )
+        return next_effort(turns, laid_out, len(elements))
+
+    def raise_to(self, elements: Ints, effort: Effort) -> None:
+        """Gives each of ``elements`` the greater of its own effort and ``effort``."""
+        if len(elements):
+            self._lengthen(int(elements.max()) + 1)
+            self._rows[:, elements] = np.maximum(self._rows[:, elements], _as_rows([effort]))
+
+    def hand_on(self, source: Ints, target: Ints, *, deeper: bool) -> None:
+        """Gives each of ``target`` what it has of coming in over a role assertion of ``source``;
+        ``deeper``: by a border rule.
+        """
+        if not len(source):
+            return
+        self._lengthen(int(max(source.max(), target.max())) + 1)
+        turns, laid_out, closed, depth = self._rows[:, source]
+        self._raise(target, turns, laid_out, closed, depth + 1 if deeper else 0 * depth)
+
+    def deep(self, elements: Ints) -> dict[int, Effort]:
+        """The efforts of those of ``elements`` that bring in more, which have all been handed on
+        to.
+        """
+        chosen = unique(elements[self._rows[3, elements] >= DEEP]) if len(elements) else NONE
+        return {e: Effort(*self._rows[:, e].tolist()) for e in chosen.tolist()}
+
+    def raise_each(self, elements: Ints, efforts: Sequence[Effort]) -> None:
+        """Gives each of ``elements`` the greater of its own effort and that of ``efforts``."""
+        self._lengthen(int(elements.max(initial=-1)) + 1)
+        self._raise(elements, *_as_rows(efforts))
+
+    def merge(self, rep: Ints) -> None:
+        """Gives each element that is made of several the greatest efforts of its parts; ``rep``:
+        the element of each number.
+        """
+        moved = np.flatnonzero(rep[: self._rows.shape[1]] != np.arange(self._rows.shape[1]))
+        if len(moved):
+            self._lengthen(int(rep[moved].max()) + 1)
+            self._raise(rep[moved], *self._rows[:, moved])
+
+    def _raise(self, elements: Ints, *efforts: Ints) -> None:
+        for row, values in zip(self._rows, efforts):
+            np.maximum.at(row, elements, values)
+
+    def _lengthen(self, count: int) -> None:
+        if (more := count - self._rows.shape[1]) > 0:
+            self._rows = np.concatenate(
+                [self._rows, np.zeros((len(self._rows), more), np.int64)], axis=1
+            )
+
+
+def _as_rows(efforts: Sequence[Effort]) -> Ints:
+    """The rows of `EffortColumns` for these efforts, a column each."""
+    values = [(e.turns, e.elements, e.is_closed, e.depth) for e in efforts]
+    return np.array(values, np.int64).reshape(-1, 4).T

@@ -9,24 +9,30 @@ the model of A may make one stay together, whatever they are now.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from abox_ops.elements.base import FRESH
-from abox_ops.elements.partition import components, of_several
-from abox_ops.labels.calculus import Label
-from abox_ops.labels.columns import Calculus
-from abox_ops.labels.numbered import combinations
-from abox_ops.patch.columns import Patch
-from shiq.columns.arrays import NONE, Columns, Ints, Table, come_and_go, is_in, least_by, unique
+from shiq.abox_ops.elements.base import FRESH
+from shiq.abox_ops.elements.partition import components, of_several
+from shiq.abox_ops.labels.calculus import Label
+from shiq.abox_ops.labels.numbered import combinations
+from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.patch.patch import Patch
+from shiq.columns.arrays import (
+    NONE,
+    Columns,
+    Ints,
+    OverlayTable,
+    Table,
+    is_in,
+    least_by,
+    row_changes,
+    unique,
+)
 
-
-@dataclass(frozen=True)
-class Renewal:
-    """Rows that come and go, by table; the labels are numbers of the calculus that was given."""
-
-    added: dict[str, Columns]
-    removed: dict[str, Columns]
+#: Rows that come and go, by table; labels are numbers of the calculus that was given.
+Renewal: TypeAlias = dict[str, tuple[Columns, Columns]]
 
 
 @dataclass(frozen=True)
@@ -47,7 +53,7 @@ class ElementRenames:
 
     def stored(self, names: Ints) -> Ints:
         """The elements of which the store may have rows, with those of ``names``."""
-        found = unique(np.concatenate([self.name, names, self.gone]))
+        found = unique(np.concatenate([self.name, names, self.gone, self.key]))
         return found[found < self.first_new]
 
     def now(self, keys: Ints) -> Ints:
@@ -61,8 +67,8 @@ class ElementRenames:
 
 def renewed(patch: Patch, calculus: Calculus, renamed: ElementRenames) -> Renewal:
     """The change of N by ``patch``, with the labels that are ``told`` now in ``calculus``."""
-    graph, outside = patch.graph, patch.outside
-    inside = patch.inside.nonzero()[0]
+    region = patch.region
+    graph, outside, inside = region.graph, region.given.outside, region.inside.nonzero()[0]
     element = graph.elements_of(renamed.node)
     name_of = dict(zip(element.tolist(), renamed.name.tolist()))
     stored = np.where(
@@ -72,14 +78,14 @@ def renewed(patch: Patch, calculus: Calculus, renamed: ElementRenames) -> Renewa
     also = inside[~is_in(inside, element)]
     everyone = np.concatenate([element, also])
     names = np.array([name_of.get(e, int(least[e])) for e in everyone.tolist()], np.int64)
-    theirs, ours = patch.calculus.table.labels, calculus.table
+    theirs, ours = region.calculus.table.labels, calculus.table
 
     def labels(known: int, now: Label) -> tuple[int, int]:
         """The certified label of an element by now, and the told one completed, as numbers."""
         both = calculus.space.close((theirs[known][0] | now[0], theirs[known][1] | now[1]))
         return ours.id(both), ours.id(calculus.space.close(outside.completed(now)))
 
-    certified = np.where(patch.inside, patch.mu, patch.certified)[everyone]
+    certified = np.where(region.inside, region.labels.mu, region.labels.certified)[everyone]
     is_told = (np.arange(len(everyone)) < len(element)).astype(np.int64)
     rows, which = combinations(
         certified, np.concatenate([renamed.told, graph.label[also]]), is_told
@@ -92,7 +98,7 @@ def renewed(patch: Patch, calculus: Calculus, renamed: ElementRenames) -> Renewa
     other[len(element) :] = True
     place = np.full(len(graph), -1, np.int64)
     place[everyone] = names
-    parts = {
+    return {
         "completed": _change(
             outside.others,
             renamed.stored(names),
@@ -101,23 +107,20 @@ def renewed(patch: Patch, calculus: Calculus, renamed: ElementRenames) -> Renewa
         "certified": _modules(patch, place, inside, renamed),
         "outside": _classes(patch, place, inside, renamed),
     }
-    for table in ("certified", "outside"):
-        parts[f"{table}_members"] = parts[table]
-    return Renewal(
-        {name: new for name, (new, _) in parts.items()},
-        {name: old for name, (_, old) in parts.items()},
-    )
 
 
 def _modules(
     patch: Patch, place: Ints, inside: Ints, renamed: ElementRenames
 ) -> tuple[Columns, Columns]:
     """The modules of the certificate: those of I, and outside those that deletions have changed."""
-    modules = patch.outside.modules
+    modules = patch.region.given.outside.modules
     edges = patch.found().edges
-    module = components(len(patch.graph), edges["source"], edges["target"])
+    module = components(len(patch.region.graph), edges["source"], edges["target"])
     member, group = of_several(place[inside], module[inside])
-    left, within = modules.overrides
+    left, within = NONE, NONE
+    # What deletions lay over a store are whole modules; what layers add are parts of some.
+    if len(patch.region.given.index.detached) and isinstance(modules.by_member, OverlayTable):
+        left, within = (modules.by_member.added.columns[c] for c in ("member", "group"))
     stays = (renamed.now(left) == left) & ~is_in(left, place[inside])
     others, groups = of_several(left[stays], within[stays])
     keys = np.concatenate([place[inside], renamed.gone, left])
@@ -129,13 +132,12 @@ def _classes(
     patch: Patch, place: Ints, inside: Ints, renamed: ElementRenames
 ) -> tuple[Columns, Columns]:
     """The merge classes of the elements around: as they were, and those that the patch made."""
-    outside = patch.outside.classes
-    left, _ = outside.overrides
-    known = patch.graph.key[patch.graph.peers(inside)]
-    keys = unique(np.concatenate([renamed.key, left, known[known < FRESH]]))
+    outside = patch.region.given.outside.classes
+    known = patch.region.graph.key[patch.region.graph.peers(inside)]
+    keys = unique(np.concatenate([renamed.key, known[known < FRESH]]))
     group, member = outside.members(unique(outside.of(keys)))
     now = renamed.now(member)
-    code = patch.counts.classes(inside)
+    code = patch.region.counts.classes(inside)
     _, first = np.unique(code, return_index=True)
     hub = dict(zip(code[first].tolist(), place[inside[first]].tolist()))
     hubs = np.array([hub[c] for c in code.tolist()], np.int64)
@@ -144,11 +146,11 @@ def _classes(
     everyone = unique(np.concatenate([a, b]))
     least = everyone[components(len(everyone), everyone.searchsorted(a), everyone.searchsorted(b))]
     members, classes = of_several(everyone, least)
-    keys = renamed.stored(np.concatenate([place[inside], member, left]))
+    keys = renamed.stored(np.concatenate([place[inside], member]))
     return _change(outside.by_member, keys, {"member": members, "group": classes})
 
 
 def _change(table: Table, keys: Ints, new: Columns) -> tuple[Columns, Columns]:
     """The rows of ``new`` that come, and those of ``keys`` in ``table`` that go."""
     old = table.rows_of(keys) if len(table) else dict.fromkeys(new, NONE)
-    return come_and_go(old, new)
+    return row_changes(old, new)

@@ -2,17 +2,26 @@
 
 What border rules ask for comes in one element behind the other, a round each, and a round looks
 at all of I. The *depth* of an element says how many role assertions away it began
-(`abox_ops.patch.effort`). From `DEEP` on, what role assertions that labels leave open lead to
-comes in with it, as many more: so the depth doubles with each round.
+(`shiq.abox_ops.patch.effort`). From `DEEP` on, what role assertions that labels leave open lead to
+comes in with it, as many more: so the depth doubles with each round. `strides` is the walk;
+`stride` walks over a region.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from abox_ops.patch.effort import CLOSED, DEEP, NO_EFFORT, Effort
+import numpy as np
+
+from shiq.abox_ops.elements.graph import Graph, flags
+from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.patch.effort import DEEP, Effort
+from shiq.abox_ops.patch.region import PatchRegion
+from shiq.abox_ops.told.region import CertifiedLabels, HalfEdge, Region
+from shiq.columns.arrays import NONE, Ints, unique
 
 E = TypeVar("E", bound=Hashable)
 
@@ -24,30 +33,35 @@ WIDEST_RIM = 512
 Onward = Callable[[E, bool], Iterable[E]]
 
 
-def strides(pulled: Mapping[E, Effort], onward: Onward[E]) -> dict[E, Effort]:
-    """What comes in with the elements that border rules have ``pulled`` in."""
-    found: dict[E, Effort] = {}
-    for begun, effort in pulled.items():
-        for element, hops in _stride(begun, effort, onward).items():
-            along = replace(effort.after(hops), depth=effort.depth + hops)
-            found[element] = found.get(element, NO_EFFORT).joined(along)
-    return found
-
-
-def _stride(begun: E, effort: Effort, onward: Onward[E]) -> dict[E, int]:
-    """The elements near ``begun``, and how many role assertions away each is: level by level, as
-    many as it is deep, each as a whole, and at most twice as many elements.
+def strides(pulled: Mapping[E, Effort], onward: Onward[E]) -> Iterator[tuple[E, Effort, E]]:
+    """Yield the elements that come in with those that border rules have ``pulled`` in: each, its
+    effort, and the one of ``pulled`` that it is near. Elements of one effort go together.
     """
-    reached = {begun: 0}
-    level = [begun]
+    together: dict[Effort, list[E]] = {}
+    for begun, effort in pulled.items():
+        together.setdefault(effort, []).append(begun)
+    for effort, several in together.items():
+        for element, (hops, begun) in _stride(several, effort, onward).items():
+            yield element, replace(effort, depth=effort.depth + hops), begun
+
+
+def _stride(begun: Sequence[E], effort: Effort, onward: Onward[E]) -> dict[E, tuple[int, E]]:
+    """The elements near ``begun``, how many role assertions away each is, and from which: level
+    by level, as many as these are deep, each as a whole, and for each at most twice as many
+    elements.
+    """
+    reached = {x: (0, x) for x in begun}
+    level = reached
     for hops in range(effort.depth if effort.depth >= DEEP else 0):
-        is_plain = effort.after(hops).reach > 0
-        level = list(
-            dict.fromkeys(y for x in level for y in onward(x, is_plain) if y not in reached)
-        )
-        if not level or len(reached) + len(level) > 2 * effort.depth:
+        level = {
+            y: (hops + 1, origin)
+            for x, (_, origin) in level.items()
+            for y in onward(x, effort.is_closed)
+            if y not in reached
+        }
+        if not level or len(reached) + len(level) > 2 * effort.depth * len(begun):
             break
-        reached.update(dict.fromkeys(level, hops + 1))
+        reached.update(level)
     return reached
 
 
@@ -68,18 +82,104 @@ def surroundings(
     """The surroundings of a module of ``elements`` with the ``effort`` of its turn; ``onward``:
     see `Onward`, within I.
 
-    Level by level as far as the effort reaches, each as a whole, at most twice the effort's
-    elements; around a closed module the first level in any case. A rim of too many elements is
-    none.
+    Around a closed module level by level, each as a whole, at most twice the effort's elements,
+    the first level in any case. A rim of too many elements is none.
     """
     reached, level = dict.fromkeys(elements), list(elements)
-    most, hops = len(elements) + 2 * effort.elements, 0
+    most, is_first = len(elements) + 2 * effort.elements, True
     while level := list(dict.fromkeys(y for x in level for y in onward(x) if y not in reached)):
-        is_small = len(reached) + len(level) <= most
-        if hops >= effort.reach or not (is_small or (effort.reach == CLOSED and not hops)):
+        if not effort.is_closed or not (is_first or len(reached) + len(level) <= most):
             break
         reached.update(dict.fromkeys(level))
-        hops += 1
+        is_first = False
     count = effort.elements + len(reached) - len(elements)
     rim = level if len(level) <= max(most, WIDEST_RIM) else ()
     return ModuleSurroundings(reached, rim, Effort(effort.turns, count))
+
+
+def stride(state: PatchRegion, begun: Mapping[int, Effort]) -> Ints:
+    """Raises the efforts of what comes in with ``begun``, elements outside I by number; gives
+    these elements.
+    """
+    graph, walk = state.graph, _OuterEdges(state)
+    pulled = {int(graph.key[number]): effort for number, effort in begun.items()}
+    found = list(strides(pulled, walk.onward))
+    if not found:
+        return NONE
+    keys, efforts, origins = zip(*found)
+    numbers = graph.locate(np.array(keys + origins, np.int64))
+    elements, near = np.split(graph.rep[numbers], 2)
+    state.effort.raise_each(elements, efforts)
+    state.pulled_in.note(elements, state.pulled_in.codes(graph)[near])
+    # What was read of A is known to have been.
+    graph.expand(unique(elements))
+    return elements
+
+
+class _OpenEdges:
+    """Role assertions that labels leave open, by key."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        calculus: Calculus,
+        inside: Bools,
+        certified: CertifiedLabels | None = None,
+    ) -> None:
+        self.graph, self.region, self._inside = graph, Region(graph, certified), inside.copy()
+        self._undecided = calculus.role_calculus.undecided
+
+    def lead_to(self, key: int, near: Mapping[int, int], far: Mapping[int, int]) -> Iterator[int]:
+        """The far ends of those of the element ``key``; ``near``: its label, ``far``: theirs."""
+        edges = self._edges_of(key)
+        label = near[key]
+        return (b for role, b, _ in edges if self._undecided(role, label, far[b]))
+
+    def is_inside(self, key: int) -> bool:
+        """Whether an element is in I."""
+        number = self.region.known.get(key, -1)
+        return 0 <= number < len(self._inside) and bool(self._inside[number])
+
+    def _edges_of(self, key: int) -> list[HalfEdge]:
+        found = self.region.edges_of(key)
+        if key in self.region.wide and not found:
+            graph = self.graph
+            number = graph.locate(np.array([key]))
+            element = graph.rep[number]
+            graph.expand(element)
+            _, role, target = graph.half_edges(flags(len(graph), element))
+            self.region.take_in(graph.key[target])
+            found = [(r, b, False) for r, b in zip(role.tolist(), graph.key[target].tolist())]
+            self.region.put(key, found)
+        return found
+
+
+class _OuterEdges(_OpenEdges):
+    """Those that lead out of I."""
+
+    def __init__(self, state: PatchRegion) -> None:
+        super().__init__(state.graph, state.calculus, state.inside, state.certified_of)
+
+    def onward(self, key: int, is_plain: bool) -> Iterator[int]:
+        """See `shiq.abox_ops.patch.stride.Onward`."""
+        certified = self.region.certified
+        found = self.lead_to(key, self.region.label if is_plain else certified, certified)
+        return (b for b in found if not self.is_inside(b))
+
+
+class InnerEdges(_OpenEdges):
+    """Those within I that told⁺ leaves open; of a range all elements are in I."""
+
+    def __init__(self, graph: Graph, calculus: Calculus, inside: Bools | None) -> None:
+        super().__init__(graph, calculus, flags(0, NONE) if inside is None else inside)
+        self._is_everyone = inside is None
+
+    def surroundings(self, keys: Ints, effort: Effort) -> ModuleSurroundings[int]:
+        """See `shiq.abox_ops.patch.stride.surroundings`; elements by their keys."""
+        return surroundings(keys.tolist(), effort, self._onward)
+
+    def _onward(self, key: int) -> Iterator[int]:
+        label = self.region.label
+        return (
+            b for b in self.lead_to(key, label, label) if self._is_everyone or self.is_inside(b)
+        )

@@ -15,14 +15,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from abox_ops.engine import NO_WIDENING, Certain, Inquiry, NamedModule, WideningFigures, unheard
-from abox_ops.modules.named import NamedModules, asked, distinct_answers, individuals_in, positions
-from shiq.clause import ClausalTBox
+from shiq.abox_ops.engine import (
+    NO_WIDENING,
+    Certain,
+    Inquiry,
+    NamedModule,
+    WideningFigures,
+    unheard,
+)
+from shiq.abox_ops.modules.named import (
+    NamedModules,
+    asked,
+    distinct_answers,
+    individuals_in,
+    positions,
+)
+from shiq.answers.verdict import Verdict
+from shiq.model.clause import ClausalTBox
 from shiq.reasoner.protocol import Answer, Module
-from shiq.verdict import Verdict
 
 
-class Patch(Protocol):
+class GrowingRegion(Protocol):
     """I of one batch, growing. Individuals stand for their elements."""
 
     @property
@@ -52,7 +65,7 @@ class Patch(Protocol):
         """
 
     def closed(self) -> int:
-        """How many elements of I are closed (`abox_ops.patch.effort`)."""
+        """How many elements of I are closed (`shiq.abox_ops.patch.effort`)."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +137,7 @@ def _size(module: NamedModule) -> tuple[int, tuple[tuple[str, ...], ...]]:
 class _Questions:
     """What is asked of a reasoner for a patch, and what is remembered of it while the loop goes on."""
 
-    def __init__(self, patch: Patch, inquiry: Inquiry) -> None:
+    def __init__(self, patch: GrowingRegion, inquiry: Inquiry) -> None:
         self.patch, self.inquiry = patch, inquiry
         self.open = _OpenQuestions()
         #: Modules that were left open in full: they are not asked again, though others are.
@@ -162,7 +175,7 @@ class _Questions:
         return [next(told) if answer is None else answer for answer in found]
 
 
-def patched(patch: Patch, inquiry: Inquiry) -> PatchOutcome:
+def patched(patch: GrowingRegion, inquiry: Inquiry) -> PatchOutcome:
     """Decides (T, A ∪ A⁺) by patching the certified model. That it is inconsistent is known as
     soon as consequences of (T, A ∪ A⁺) alone show it.
 

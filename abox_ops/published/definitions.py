@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from abox_ops.labels.calculus import Label
-from abox_ops.labels.seen import below, seen_roles
-from shiq.clause import Atom
-from shiq.roles import Role
-from simplify import SimplifiedTBox
-from simplify.restrictions import Universal
+from shiq.abox_ops.labels.calculus import Label
+from shiq.abox_ops.labels.irrelevance import below, seen_roles
+from shiq.model.clause import Atom
+from shiq.model.roles import Role
+from shiq.simplify import SimplifiedTBox
+from shiq.simplify.restrictions import Universal
 
 
 def u_part(tbox: SimplifiedTBox) -> frozenset[Role]:

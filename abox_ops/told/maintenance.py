@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from abox_ops.elements.columns import Graph, flags, longer
-from abox_ops.labels.calculus import CompiledClause, Label
-from abox_ops.labels.columns import Calculus
-from abox_ops.labels.numbered import Bools, combinations
-from abox_ops.told.columns import (
+from shiq.abox_ops.elements.graph import Graph, flags, longer
+from shiq.abox_ops.labels.calculus import CompiledClause, Label
+from shiq.abox_ops.labels.numbered import Bools, combinations
+from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.told.saturation import (
     RoundSizes,
     asserted_labels,
     closed,
@@ -23,9 +23,9 @@ from abox_ops.told.columns import (
     received,
     refuted_labels,
 )
-from abox_ops.told.work_list import walk_everywhere
+from shiq.abox_ops.told.work_list import walk_everywhere
 from shiq.columns.arrays import NONE, Columns, Ints, unique
-from shiq.roles import Role
+from shiq.model.roles import Role
 
 
 def insert(calculus: Calculus, graph: Graph, touched: Ints) -> None:

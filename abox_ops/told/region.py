@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from abox_ops.elements.base import FRESH
-from abox_ops.elements.columns import Graph, numbers_of
+from shiq.abox_ops.elements.base import FRESH
+from shiq.abox_ops.elements.graph import Graph, numbers_of
 from shiq.columns.arrays import Ints, positions, unique
 from shiq.columns.rows import DIFFERENT
 

@@ -2,7 +2,7 @@
 along a chain, or equalities along two lists (THEORY, "Maintenance of the told sets": the work
 list).
 
-`abox_ops.told.columns` does a round over arrays for each step, which costs what arrays cost; a
+`shiq.abox_ops.told.saturation` does a round over arrays for each step, which costs what arrays cost; a
 work list looks at the role assertions of what changed and at nothing else. It may stop at any
 step: told is one fixpoint whatever the order, and the rounds go on from where it is.
 """
@@ -13,17 +13,17 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from abox_ops.elements.columns import Graph, flags, longer
-from abox_ops.labels.calculus import clashes
-from abox_ops.labels.columns import Calculus
-from abox_ops.labels.numbered import Bools
-from abox_ops.told.region import HalfEdge, Region
+from shiq.abox_ops.elements.graph import Graph, flags, longer
+from shiq.abox_ops.labels.calculus import clashes
+from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.told.region import HalfEdge, Region
 from shiq.columns.arrays import Ints, unique
 
 
 class WorkList:
     """told of ``region``, from the labels that it has: literals run between ``active`` elements.
-    ``from_outside``: see `abox_ops.told.columns.saturate`.
+    ``from_outside``: see `shiq.abox_ops.told.saturation.saturate`.
 
     ``changed``: elements with another label than at first, or made of several; ``unions``: pairs
     that became one; ``steps``: how many elements were looked at; ``has_clash``: whether one of

@@ -1,6 +1,3 @@
-"""What the public calls of `shiq.check` are made of: one concept, one file; each imports those
-before it only.
-
-`options` ← `base` ← `blank_nodes` ← `inputs` ← `answer` ← `crowds` ← `explaining` ← `outside` ←
-`deciding` ← `certifying` ← `session` ← `calls`.
+"""Parts of the public calls of `shiq.check`, one concept a file. Each file imports those before it
+only: options, base, inputs, answer, deciding, slices, certifying, session.
 """

@@ -1,5 +1,5 @@
-"""From what was found of a batch to the result: verdict, reason, notes, conflicts, and what is
-unusually large.
+"""Make the result of a check from what was found: verdict, reason, notes, conflicts, and warnings
+about unusual sizes.
 """
 
 from __future__ import annotations
@@ -9,48 +9,63 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from abox_ops.engine import MODEL, NO_WIDENING, AddSet, PatchAddSet, WideningFigures
-from abox_ops.modules.named import NamedModules
-from abox_ops.patch.effort import MOST_ELEMENTS, MOST_QUESTIONS
-from jobs.checking.base import AddSetSize, Findings, OpenBase, Telling
-from jobs.checking.inputs import OUTSIDE, is_outside, is_read_by_form
-from jobs.checking.options import ASK, ELSEWHERE, FAR_WORK, FRAMES, Clock, Options, load
-from shiq.amounts import count
+from shiq.abox_ops.engine import MODEL, NO_WIDENING, AddSet, PatchAddSet, WideningFigures
+from shiq.abox_ops.modules.named import NamedModules
+from shiq.abox_ops.patch.effort import MOST_ELEMENTS, MOST_QUESTIONS
+from shiq.answers.result import Evidence, Result, Statistics
+from shiq.answers.verdict import (
+    INFORMATIVE,
+    UNKNOWN_DATATYPE,
+    Leftover,
+    Verdict,
+    count_leftovers,
+    is_blocking,
+)
 from shiq.errors import UsageError, at_store
+from shiq.inputs.reading import Place, Places, no_places
+from shiq.jobs.checking.base import AddSetSize, ExplainsPull, Findings, OpenBase
+from shiq.jobs.checking.inputs import OUTSIDE, is_outside, is_read_by_form
+from shiq.jobs.checking.options import (
+    ASK,
+    ELSEWHERE,
+    FAR_WORK,
+    FRAMES,
+    Clock,
+    Options,
+    import_by_name,
+)
 from shiq.model import Assertion
-from shiq.offers import offers
 from shiq.rdf.vocabulary import VALUE_LINK
-from shiq.reading import Place, Places, nowhere
 from shiq.reasoner import AGPL
 from shiq.reasoner.protocol import OPAQUE
-from shiq.result import Evidence, Result, Statistics
-from shiq.verdict import INFORMATIVE, UNKNOWN_DATATYPE, Leftover, Verdict, blocks, counted
+from shiq.support import pluralize, supports
 
 if TYPE_CHECKING:
-    from abox_ops.conflicts.raw_conflict import RawConflict
-    from jobs.checking.open_kinds import Refutes
-    from shiq.conflict import Conflict
+    from shiq.answers.result import Conflict
+    from shiq.jobs.checking.open_kinds import Refutes
 
 #: Makes the result, and the certificate, of what an engine found of A: with |A|, the ledger and the
 #: leftovers of reading it.
 Answering = Callable[[Findings, int, Mapping[str, int], tuple[Leftover, ...]], tuple[Result, Any]]
 
 
-def result_of(
+def make_result(
     base: OpenBase,
     found: Findings,
     ledger: Mapping[str, int],
     leftovers: tuple[Leftover, ...],
     options: Options,
     clock: Clock,
-    places: Places = nowhere,
+    places: Places = no_places,
     refutes: Refutes | None = None,
 ) -> Result:
-    """The result of a batch: of what was ``found``, with the ``ledger`` and ``leftovers`` of
-    reading it; ``refutes``: see `jobs.checking.open_kinds.keep_settled`.
+    """Make the result of a batch from ``found`` and from the ``ledger`` and ``leftovers`` of
+    reading it.
+
+    refutes: see `shiq.jobs.checking.open_kinds.keep_settled`.
     """
     if found.refuted and base.tbox.has_readings:
-        from jobs.checking.open_kinds import keep_settled
+        from shiq.jobs.checking.open_kinds import keep_settled
 
         found = keep_settled(found, base.tbox, refutes)
     if found.conflicts and VALUE_LINK in base.tbox.signature.object_properties:
@@ -58,9 +73,13 @@ def result_of(
     add_set = found.add_set
     places_of = {
         **found.places,
-        **(places(a for raw in found.conflicts for a in raw.insertions) if found.conflicts else {}),
+        **(
+            places(a for raw in found.conflicts for a in raw.insertion_values)
+            if found.conflicts
+            else {}
+        ),
     }
-    everything = options.known.marked(
+    everything = options.known.mark(
         (*leftovers, *_mostly_foreign(leftovers, ledger, options), *base.leftovers)
     )
     disagreements = tuple(found.audit.disagreements) if found.audit else ()
@@ -72,12 +91,12 @@ def result_of(
     else:
         verdict, reason = _verdict(base, bool(found.refuted), found.undecided, everything, options)
     conflicts = _name_vocabularies(
-        tuple(_conflict(raw, places_of) for raw in found.conflicts), everything
+        tuple(_with_places(raw, places_of) for raw in found.conflicts), everything
     )
     return Result(
         verdict,
         reason,
-        a_add=_Kept(add_set, options.engine),
+        a_add=_LazyAddSet(add_set, options.engine),
         modules=found.modules,
         conflicts=conflicts,
         more_conflicts=found.unexplained,
@@ -110,7 +129,7 @@ def result_of(
         disagreements=disagreements,
         undecided=found.undetermined,
         why_pulled=tuple(add_set.why_pulled())
-        if options.why_pulled and isinstance(add_set, Telling)
+        if options.why_pulled and isinstance(add_set, ExplainsPull)
         else None,
         ended=found.ended,
         snapshot=base.snapshot,
@@ -119,26 +138,30 @@ def result_of(
 
 def _with_data_properties(found: Findings) -> Findings:
     """``found`` with conflicts as they are written, where individuals with one value are one."""
-    from shiq.rdf.values_as_nodes import as_written
+    from shiq.rdf.values_as_nodes import restore_data_properties
 
     conflicts = [
         replace(
             c,
-            insertions=as_written(c.insertions),
-            base=as_written(c.base),
-            axioms=as_written(c.axioms),
+            insertion_values=restore_data_properties(c.insertion_values),
+            base_values=restore_data_properties(c.base_values),
+            axiom_values=restore_data_properties(c.axiom_values),
         )
         for c in found.conflicts
     ]
-    places = {written: at for value, at in found.places.items() for written in as_written((value,))}
+    places = {
+        written: at
+        for value, at in found.places.items()
+        for written in restore_data_properties((value,))
+    }
     return replace(found, conflicts=conflicts, places={**places, **found.places})
 
 
 def _mostly_foreign(
     leftovers: Iterable[Leftover], ledger: Mapping[str, int], options: Options
 ) -> tuple[Leftover, ...]:
-    """A leftover for a batch of which more than half is about foreign terms; none where unknown
-    names are allowed.
+    """Leftover for a batch of which more than half is about terms that the TBox does not have; else
+    empty.
     """
     foreign = sum(leftover.count for leftover in leftovers if leftover.kind == "foreign")
     total = foreign + ledger.get("assertion", 0) + ledger.get("leftover:undeclared", 0)
@@ -159,9 +182,7 @@ def refuted_result(
     options: Options,
     clock: Clock,
 ) -> Result:
-    """The result of a batch that is known to be inconsistent and no more, while its conflicts
-    are looked for.
-    """
+    """Result of a batch that is known to be inconsistent, before its conflicts are explained."""
     return Result(
         Verdict.INCONSISTENT,
         more_conflicts=1,
@@ -170,7 +191,7 @@ def refuted_result(
         evidence=_evidence(
             options,
             ledger=ledger,
-            leftovers=options.known.marked((*leftovers, *base.leftovers)),
+            leftovers=options.known.mark((*leftovers, *base.leftovers)),
             certificate=base.certificate,
         ),
         ended=False,
@@ -193,7 +214,7 @@ def _evidence(options: Options, criterion: str = "", **found: Any) -> Evidence:
 
 
 def time_over(options: Options, doing: str) -> str:
-    """Why something was left, in the words of a person."""
+    """Sentence that says which step the time limit ended."""
     return f"the time of {options.timeout:g} s was over while {doing}"
 
 
@@ -203,25 +224,24 @@ def in_time(
     check: Callable[[], Result],
     leftovers: tuple[Leftover, ...] = (),
 ) -> Result:
-    """What ``check`` gives in the time of ``options``, which counts since ``clock`` began; where
-    it takes longer, the result that is certain by then, or one that says what was under way,
-    with ``leftovers``.
+    """Call ``check`` within the time limit of ``options``, which counts from the start of
+    ``clock``.
     """
-    # Spark's start and its jobs are not broken off in their midst, which would leave a JVM behind.
-    if options.timeout is None or options.engine in ELSEWHERE or options.engine in FAR_WORK:
+    # Jobs of engines that work elsewhere are not broken off in their midst: they would go on.
+    if options.timeout is None or options.engine in ELSEWHERE:
         return check()
     # Loaded where there is a limit.
-    from shiq.deadline import TimeIsOver, until
+    from shiq.deadline import DeadlineExceeded, interrupt_after
 
     try:
-        with until(clock.begun + options.timeout):
+        with interrupt_after(clock.begun + options.timeout):
             return check()
-    except TimeIsOver:
+    except DeadlineExceeded:
         return out_of_time(options, clock, leftovers)
 
 
 def out_of_time(options: Options, clock: Clock, leftovers: tuple[Leftover, ...]) -> Result:
-    """What is certain when the time is over; or that it was over, and what was under way."""
+    """Result when the time is over: what is certain by then, or which step was interrupted."""
     clock.is_over = True
     clock.stage(clock.doing)
     over = time_over(options, clock.doing)
@@ -242,7 +262,7 @@ def out_of_time(options: Options, clock: Clock, leftovers: tuple[Leftover, ...])
 
 
 def with_note(result: Result, note: str) -> Result:
-    """Add a note to what is known of how ``result`` came about."""
+    """Add a note to the evidence of ``result``."""
     return replace(result, evidence=replace(result.evidence, notes=(*result.evidence.notes, note)))
 
 
@@ -263,7 +283,7 @@ def _verdict(
         reasons.append(at_store(_not_certified(base), base.store))
     open_ones: dict[str, list[Leftover]] = {}
     for leftover in leftovers:
-        if blocks(leftover, options.allow, options.fail_on):
+        if is_blocking(leftover, options.allow, options.fail_on):
             open_ones.setdefault(leftover.kind, []).append(leftover)
     for kind, found in sorted(open_ones.items()):
         asked = kind in INFORMATIVE or kind in options.fail_on
@@ -275,7 +295,9 @@ def _verdict(
         )
         if is_outside(first) and options.outside != ASK and not asked:
             way_out = f"--outside {ASK} puts the whole question to HermiT"
-        reasons.append(f"{counted(f'× {kind}', found)}, first: {first.told} ({way_out})")
+        reasons.append(
+            f"{count_leftovers(f'× {kind}', found)}, first: {first.located_message} ({way_out})"
+        )
     reasons.extend(f"not decided: {reason}" for reason in undecided[:5])
     if any(reason.startswith(OPAQUE) for reason in undecided) and not is_read_by_form(base.tbox):
         reasons.append(
@@ -315,14 +337,15 @@ _BY_FORM = (
 
 def _widening(found: Findings) -> WideningFigures:
     """What asking again has cost, under the criterion `model`."""
-    return found.add_set.widening if offers(found.add_set, PatchAddSet) else NO_WIDENING
+    return found.add_set.widening if supports(found.add_set, PatchAddSet) else NO_WIDENING
 
 
 def _notes(base: OpenBase, found: Findings, options: Options) -> tuple[str, ...]:
     notes = [*found.notes, *([str(found.audit)] if found.audit else [])]
     if closed := _widening(found).closed:
         notes.append(
-            f"around {count(closed, 'individual')} everything that may matter was looked at, since {MOST_QUESTIONS} questions, "
+            f"around {pluralize(closed, 'individual')} everything that may matter was looked at,"
+            f" since {MOST_QUESTIONS} questions, "
             f"or {MOST_ELEMENTS:,} individuals in them, did not show what may be left out; the verdict is the same"
         )
     if found.criterion == MODEL and options.reasoner not in ("auto", "own"):
@@ -339,24 +362,20 @@ def _notes(base: OpenBase, found: Findings, options: Options) -> tuple[str, ...]
     return tuple(notes)
 
 
-def _conflict(raw: RawConflict, places_of: Mapping[Assertion, tuple[Place, ...]]) -> Conflict:
+def _with_places(conflict: Conflict, places_of: Mapping[Assertion, tuple[Place, ...]]) -> Conflict:
+    """``conflict`` with where its insertions were read."""
+    if not places_of:
+        return conflict
     # Loaded where there is something to tell: most batches are consistent.
-    from shiq.conflict import Conflict
-    from shiq.functional.writer import axiom_text
-    from shiq.ntriples import assertion_lines
+    from shiq.model.ntriples import assertion_lines
 
-    lines = [(line, places_of.get(a, ())) for a in raw.insertions for line in assertion_lines(a)]
-    return Conflict(
-        tuple(line for line, _ in lines),
-        tuple(line for a in raw.base for line in assertion_lines(a)),
-        tuple(map(axiom_text, raw.axioms)),
-        keys=tuple(
-            key
-            for a in raw.insertions
-            for key in sorted({place.key for place in places_of.get(a, ())} - {""})
+    read = [places_of.get(a, ()) for a in conflict.insertion_values]
+    return replace(
+        conflict,
+        keys=tuple(key for at in read for key in sorted({place.key for place in at} - {""})),
+        places=tuple(
+            at for a, at in zip(conflict.insertion_values, read) for _ in assertion_lines(a)
         ),
-        places=tuple(places for _, places in lines) if places_of else (),
-        is_minimal=raw.is_minimal,
     )
 
 
@@ -384,8 +403,8 @@ def _name_vocabularies(
     )
 
 
-class _Kept(Sequence[Assertion]):
-    """A_add, written out when it is looked at."""
+class _LazyAddSet(Sequence[Assertion]):
+    """A_add as a sequence, computed on first access."""
 
     def __init__(self, add_set: AddSetSize, engine: str) -> None:
         self.add_set, self._engine = add_set, engine
@@ -404,16 +423,16 @@ class _Kept(Sequence[Assertion]):
 
     @property
     def patch(self) -> Any:
-        """The patch by which the batch was accepted, where the engine tells (criterion `model`)."""
+        """Accepted patch of the batch, if the engine has it (criterion `model`)."""
         return getattr(self.add_set, "patch", None)
 
     def frame(self) -> Any:
-        """The same as a Spark DataFrame (s, p, o: N-Triples terms); engines ``spark`` and
+        """A_add as a Spark DataFrame (s, p, o: N-Triples terms); engines ``spark`` and
         ``graphframes`` only.
         """
         make = getattr(self.add_set, "frame", None)
         if make is None and self._engine in FAR_WORK:
-            return load(FRAMES)(self)
+            return import_by_name(FRAMES)(self)
         if make is None:
             raise UsageError(
                 "only the engines spark and graphframes give DataFrames",
@@ -438,15 +457,15 @@ _SHOWN = 3
 STOPPED = "verdict only: A_add, modules and counts are of what was looked at until the contradiction was certain"
 
 
-#: The kinds of what `crowds` tells.
+#: The kinds of what `report_crowds` tells.
 CROWDS = "many-equal", "hub"
 #: Kind and names of an element or hub of too many.
 CrowdKey = tuple[str, tuple[str, ...]]
 
 
-def crowds(counts: Counter[CrowdKey]) -> tuple[Leftover, ...]:
-    """A leftover for each of the `TOLD` largest elements and hubs of `crowd_counts`. They are
-    decided like any other.
+def report_crowds(counts: Counter[CrowdKey]) -> tuple[Leftover, ...]:
+    """Make a leftover for each of the `TOLD` largest elements and hubs. They do not affect the
+    decision.
     """
     told = [_crowd(kind, names, size) for (kind, names), size in counts.items()]
     return tuple(
@@ -459,9 +478,10 @@ def crowds(counts: Counter[CrowdKey]) -> tuple[Leftover, ...]:
 
 
 def crowd_counts(add_set: AddSet) -> Counter[CrowdKey]:
-    """The sizes of elements of A_add (individuals that are equal, by SameIndividual or a
-    (inverse-)functional role) of more than `CROWD` individuals, and the numbers of role
-    assertions of those that have more than `CROWD`, by kind and by names to show.
+    """Count elements of A_add with more than `CROWD` equal individuals, and individuals with more
+    than `CROWD` role assertions.
+
+    Returns: size by kind and by names to show.
     """
     modules = NamedModules.of(add_set.modules)
     equal = (e for module in modules for e in module.elements) if modules.crowd > CROWD else ()

@@ -1,5 +1,5 @@
-"""What is handed around in a check: an opened base, a batch, what was found of it, and what
-engines give.
+"""Values that the steps of a check exchange: opened base, batch, findings, and the protocols of
+engines.
 """
 
 from __future__ import annotations
@@ -9,30 +9,36 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from abox_ops.engine import KnowledgeBase
-from abox_ops.modules.decide import Decider
-from jobs.checking.options import Clock, Options
-from shiq.abox import ABox
+from shiq.abox_ops.engine import KnowledgeBase
+from shiq.abox_ops.modules.decide import Decider
+from shiq.answers.result import PulledIn, UndecidedModule
+from shiq.answers.verdict import Leftover, Verdict
+from shiq.inputs.reading import LeftoverPlaces, Place, Places, no_leftover_places, no_places
+from shiq.jobs.checking.options import Clock, Options
 from shiq.model import Assertion, TBox
-from shiq.reading import LeftAt, Place, Places, nothing_left, nowhere
-from shiq.result import PulledIn, UndecidedModule
-from shiq.verdict import Leftover, Verdict
+from shiq.model.abox import ABox
 
 if TYPE_CHECKING:
-    from abox_ops.conflicts.raw_conflict import RawConflict
-    from abox_ops.modules.audit import Audit
-    from simplify.locality import Reach
+    from shiq.abox_ops.modules.audit import Audit
+    from shiq.answers.result import Conflict
+    from shiq.simplify.locality import ReachableAxioms
 
 
 @dataclass(frozen=True)
 class OpenBase:
-    """A base opened for checking: a certificate (empty: nothing was certified), what of it was
-    not interpreted, the IRIs by which a batch may import its TBox, what sets the blank nodes of
-    a batch apart from those of batches that went in before, and the labels of the TBox's terms;
-    the ``snapshot`` of a store that it is, 0 for any other base; ``assertions``: A, where this
-    process can list it, and ``vocabulary``: the classes and properties that A speaks of, or
-    more; ``reach``: what of T was reached, kept for as long as T and A are the same
-    (`jobs.checking.outside`); ``store``: the path of the store.
+    """Base opened for checking.
+
+    certificate: empty if nothing was certified.
+    leftovers: what was not interpreted of T and A.
+    ontologies: IRIs by which a batch may import the TBox.
+    scope: prefix that keeps blank nodes of this batch apart from those of earlier batches.
+    labels: labels of the TBox's terms, by IRI.
+    snapshot: number of the store's snapshot; 0 for other bases.
+    assertions: lists A; None if this process cannot.
+    vocabulary: classes and properties of A, or a superset.
+    reach: cache of the parts of T that data can reach (`shiq.jobs.checking.outside`); shared while
+        T and A are the same.
+    store: path of the store, else empty.
     """
 
     tbox: TBox
@@ -45,18 +51,22 @@ class OpenBase:
     snapshot: int = 0
     assertions: Callable[[], Iterable[Assertion]] | None = tuple
     vocabulary: Callable[[], frozenset[str]] = frozenset
-    reach: dict[object, Reach] = field(default_factory=dict)
+    reach: dict[object, ReachableAxioms] = field(default_factory=dict)
     store: str = ""
 
     @property
     def is_certified(self) -> bool:
+        """Whether the certificate says that the base is consistent."""
         return self.certificate.get("verdict") == Verdict.CONSISTENT.value
 
 
-def agreed(leftovers: Iterable[Leftover], certificate: Mapping[str, Any]) -> tuple[Leftover, ...]:
-    """``leftovers`` of a base, marked where its ``certificate`` was given with their kind
-    allowed: what was decided then need not be decided at each check. One that was counted in
-    when it came is not meant by what was allowed of others.
+def mark_agreed(
+    leftovers: Iterable[Leftover], certificate: Mapping[str, Any]
+) -> tuple[Leftover, ...]:
+    """Mark the leftovers of a base whose kind was allowed when it was certified, so that checks do
+    not ask again.
+
+    Leftovers with ``asked`` came with a later batch and are not covered by that permission.
     """
     if certificate.get("verdict") != Verdict.CONSISTENT.value:
         return tuple(leftovers)
@@ -67,33 +77,43 @@ def agreed(leftovers: Iterable[Leftover], certificate: Mapping[str, Any]) -> tup
 
 
 class AddSetSize(Protocol):
-    """The sizes of an add set (`abox_ops.engine.AddSet`) that a result tells."""
+    """Sizes of an add set (`shiq.abox_ops.engine.AddSet`) that a result reports."""
 
     @property
-    def insertions(self) -> int: ...
+    def insertions(self) -> int:
+        """Number of insertions."""
+
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """Number of assertions of A_add."""
+
     @property
-    def pulled_in(self) -> int: ...
-    def kept(self) -> Iterator[Assertion]: ...
+    def pulled_in(self) -> int:
+        """Number of individuals in A_add that the batch does not mention."""
+
+    def kept(self) -> Iterator[Assertion]:
+        """Iterate over the assertions of A_add."""
 
 
 @dataclass(frozen=True)
 class InputBatch:
-    """A batch as it was read; ``ledger``: its triples by bucket; ``places``: where its
-    insertions stand, and ``deleted_at`` its deletions; ``left_at``: where what was not
-    interpreted of its insertions stands; ``unsaid``: what is deleted of what A leaves out;
-    ``left_out``: each line, triple or assertion that is left out, as it stands; ``far``: what is
-    done of the check away from this process.
+    """Batch as read.
+
+    ledger: number of triples by bucket.
+    places, deleted_at: where insertions and deletions were read.
+    left_at: where leftovers of the insertions were read.
+    unsaid: deleted assertions that A leaves out.
+    left_out: leftovers in full, one for each line, triple or assertion.
+    far: work outside this process, if the engine has any.
     """
 
     insertions: ABox
     deletions: ABox
     leftovers: tuple[Leftover, ...]
     ledger: Mapping[str, int]
-    places: Places = nowhere
-    deleted_at: Places = nowhere
-    left_at: LeftAt = nothing_left
+    places: Places = no_places
+    deleted_at: Places = no_places
+    leftover_places: LeftoverPlaces = no_leftover_places
     unsaid: frozenset[Assertion] = frozenset()
     left_out: Sequence[Iterable[Leftover]] = ()
     far: FarWork | None = None
@@ -101,12 +121,15 @@ class InputBatch:
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """What an engine and a reasoner have found of a batch, by ``criterion``.
+    """Findings of an engine and a reasoner about a batch.
 
-    ``refuted``: how many contradictory elements and inconsistent modules there are; ``decided``:
-    modules by verdict; ``undecided``: why; ``places``: where insertions in conflicts were read;
-    ``run``: names the run by its content; ``sent``, ``notes``: see `Evidence`; ``ended``,
-    ``undetermined``: see `Result`; ``cost``: see `Statistics`.
+    criterion: the criterion that was used.
+    decided: number of modules by verdict.
+    refuted: number of contradictory elements and inconsistent modules.
+    undecided: reasons of undetermined modules.
+    places: where insertions in conflicts were read.
+    run: id of the check by its content.
+    sent, notes: see `Evidence`. ended, undetermined: see `Result`. cost: see `Statistics`.
     """
 
     criterion: str
@@ -119,7 +142,7 @@ class Findings:
     contradictory: int = 0
     refuted: int = 0
     undecided: tuple[str, ...] = ()
-    conflicts: Sequence[RawConflict] = ()
+    conflicts: Sequence[Conflict] = ()
     unexplained: int = 0
     complete: bool = True
     places: Mapping[Assertion, tuple[Place, ...]] = field(default_factory=dict)
@@ -134,13 +157,17 @@ class Findings:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What came of explaining an inconsistent batch: ``conflicts``; how many contradictions are
-    left ``unexplained``; whether every minimal conflict is there (``complete``); ``ended``:
-    false where it was interrupted; ``broken_off``: whether that, or the end of its time, came in
-    its midst; ``notes``: what to say of that.
+    """Outcome of explaining an inconsistent batch.
+
+    conflicts: the minimal conflicts found.
+    unexplained: number of contradictions without a conflict.
+    complete: every minimal conflict is found.
+    ended: False if the search was interrupted.
+    broken_off: interruption or time limit stopped it in mid-step.
+    notes: sentences about this for the user.
     """
 
-    conflicts: Sequence[RawConflict] = ()
+    conflicts: Sequence[Conflict] = ()
     unexplained: int = 0
     complete: bool = True
     ended: bool = True
@@ -149,28 +176,24 @@ class Explanation:
 
 
 class FarWork(Protocol):
-    """Work of one check that is done away from this process, where its engine has that: reading
-    the batch, and deciding shapes where these are many or hard.
-    """
+    """Work of one check outside this process: reading the batch, and deciding many or hard shapes."""
 
     def sources(self, given: Sequence[object]) -> list[object]:
-        """``given``, to be read there as far as that can be. Raises: InputError."""
+        """Replace sources by ones that are read there, where possible. Raises: InputError."""
 
     def deciding(self, decider: Decider) -> AbstractContextManager[None]:
-        """A context within which questions to ``decider`` may be asked there."""
+        """Context manager: questions to ``decider`` may be answered there."""
 
     def run(self, insertions: ABox, deletions: ABox, criterion: str) -> str:
-        """A name for the check of this batch, by its content."""
+        """Id of the check of this batch, by its content."""
 
     def cost(self) -> Mapping[str, int]:
-        """Counts of the work that was done there so far (`shiq.result.Statistics`)."""
+        """Counts of the work done there so far (`shiq.answers.result.Statistics`)."""
 
 
 @runtime_checkable
 class DistributedEngine(Protocol):
-    """A knowledge base whose engine reads batches and decides modules by itself, away from this
-    process.
-    """
+    """Knowledge base whose engine reads batches and decides modules outside this process."""
 
     def check(
         self,
@@ -181,26 +204,28 @@ class DistributedEngine(Protocol):
         decider: Decider,
         clock: Clock,
     ) -> tuple[Findings, Mapping[str, int], tuple[Leftover, ...]]:
-        """What is found of a batch, the ledger of reading it, and its leftovers. Which criterion
-        `AUTO` is (`resolved`) is known when the deletions are read. ``decider`` is for
-        explaining conflicts here.
+        """Check a batch. Returns the findings, the reading ledger and the leftovers.
+
+        The criterion for `AUTO` (`resolve_criterion`) is chosen once the deletions are read.
+        ``decider`` explains conflicts in this process.
         """
 
     def close(self) -> None:
-        """Lets go what is held for the results given so far; they cannot be looked at any further."""
+        """Release what earlier results hold; they cannot be read afterwards."""
 
 
 @runtime_checkable
-class Telling(Protocol):
-    """An add set that knows what pulled elements in."""
+class ExplainsPull(Protocol):
+    """Add set that knows which reasons pulled elements in."""
 
     def why_pulled(self) -> Sequence[PulledIn]:
-        """Each reason once, with how many elements it pulled in, most first."""
+        """Count elements by the reason that pulled them in, most frequent first."""
 
 
-class Asserting(Protocol):
-    """The part of a knowledge base that tells of deletions
-    (`abox_ops.engine.KnowledgeBase.absent`).
+class KnowsAssertions(Protocol):
+    """Knowledge base that can report deletions without an assertion
+    (`shiq.abox_ops.engine.KnowledgeBase.absent`).
     """
 
-    def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]: ...
+    def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
+        """Count the ``deletions`` that are not in A, and list ``most`` of them."""

@@ -1,6 +1,4 @@
-"""The public calls of `shiq.check`, which are about a base that is given whole, or make a store
-of it.
-"""
+"""Public calls of `shiq.check` about a base that is given whole, or that make a store."""
 
 from __future__ import annotations
 
@@ -11,88 +9,101 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jobs.checking.answer import in_time, out_of_time, with_note
-from jobs.checking.base import agreed
-from jobs.checking.deciding import OpenedDecider, check_batch
-from jobs.checking.inputs import (
+from shiq.answers.result import Result
+from shiq.errors import UsageError
+from shiq.inputs.sources import Given
+from shiq.jobs.checking.answer import in_time, out_of_time, with_note
+from shiq.jobs.checking.base import mark_agreed
+from shiq.jobs.checking.deciding import OpenedDecider, check_batch
+from shiq.jobs.checking.inputs import (
     assertions_of,
     empty_tbox,
     input_sources,
-    noted,
     ontology_of,
     refuse_named,
     sources_of,
     well_typed,
+    with_source_notes,
 )
-from jobs.checking.options import BUILDERS, STORE, Clock, Options, load, settings_of, takes_settings
-from jobs.checking.session import Session
-from shiq.errors import UsageError
-from shiq.result import Result
+from shiq.jobs.checking.options import (
+    BUILDERS,
+    STORE,
+    Clock,
+    Options,
+    import_by_name,
+    settings_of,
+    takes_settings,
+)
+from shiq.jobs.checking.session import Session
 
 if TYPE_CHECKING:
-    from abox_ops.modules.decide import Decider
-    from jobs.checking.certifying import Repair
-    from shiq.aside import Aside
+    from shiq.abox_ops.modules.decide import Decider
+    from shiq.inputs.reading import QuarantinedAssertion
+    from shiq.jobs.checking.certifying import Repair
 
 
 @takes_settings
 def check_insertions(
-    tbox: object,
-    abox: object = None,
-    insertions: object = None,
-    deletions: object = None,
+    tbox: Given,
+    abox: Given | Session = None,
+    insertions: Given = None,
+    deletions: Given = None,
     **settings: Any,
 ) -> Result:
-    """Whether (T, (A less ``deletions``) ∪ ``insertions``) is consistent, given T = ``tbox`` and
-    A = ``abox``.
+    """Check whether (T, (A less ``deletions``) ∪ ``insertions``) is consistent, with T = ``tbox``
+    and A = ``abox``.
 
-    Each of the four is a path, a list of paths, a TBox or ABox of ours, an rdflib Graph, an
-    owlready2 Ontology or World, or a pyoxigraph Store, or a table with the columns s, p, o [,
-    graph, key]: Parquet, Delta, Arrow, pandas, Spark; ``abox`` may be None, or a store opened by
-    `open_store` (``tbox`` is then ignored if None). A base that is not a store is certified
-    first. Deletions come first. The settings are the fields of `Options`, by name. ``allow``
-    names kinds of leftovers (`shiq.verdict.KINDS`) that may not stand in the way of
-    `consistent`; ``fail_on`` those that shall, though they are for information; ``known``: a
-    file of leftovers that somebody answers for (docs/EVIDENCE.md); ``catalog``: a catalog of
-    imports, a file or a folder of ontologies, or a list of these (`shiq.catalog`).
+    tbox, abox, insertions, deletions: each a path, an open file, a `shiq.TextInput`, a list of
+        triples (of rdflib's or pyoxigraph's terms, or N-Triples texts), a TBox or ABox of shiq, an
+        rdflib Graph, an owlready2 Ontology or World, a pyoxigraph Store, a table with the columns
+        s, p, o [, graph, key] (Parquet, Delta, Arrow, pandas, polars, DuckDB, Spark), or a list.
+    abox: also None, or a store opened by `open_store`; ``tbox`` may then be None.
+    settings: fields of `Options` by name.
 
-    Raises `UsageError` for unknown names, `OperationalError` for inputs that cannot be used at all.
+    A base that is not a store is certified first. Deletions are applied before insertions.
+
+    Raises: UsageError for unknown names; OperationalError for inputs that cannot be used.
     """
     options = Options(**settings_of(settings))
     if isinstance(abox, Session):
         return abox.check(insertions, deletions, options=options)
     # Loaded where something is certified: most checks are of a store.
-    from jobs.checking.certifying import certified
+    from shiq.jobs.checking.certifying import open_certified_base
 
     with OpenedDecider(options) as asked:
         clock = Clock(progress=options.progress)
-        data, added, removed = (
-            input_sources(given, options) for given in (abox, insertions, deletions)
-        )
+        data: list[object] = []
+        added: list[object] = []
+        removed: list[object] = []
 
         def check() -> Result:
+            # A table may start a Spark session, which counts as time of the check.
+            for sources, given in ((data, abox), (added, insertions), (removed, deletions)):
+                sources.extend(input_sources(given, options))
             ontology = ontology_of([*sources_of(tbox)], options)
-            given = assertions_of(data, ontology, options, "a")
+            read = assertions_of(data, ontology, options, "a")
             clock.stage("reading the base")
-            base = certified(ontology, given, options, asked, clock, require_axioms=True)
+            base = open_certified_base(ontology, read, options, asked, clock, require_axioms=True)
             return check_batch(base, added, removed, options, asked, clock)
 
-        return noted(in_time(options, clock, check), data, added, removed)
+        return with_source_notes(in_time(options, clock, check), data, added, removed)
 
 
 @takes_settings
-def certify(sources: object, more: object = None, **settings: Any) -> Result:
-    """Whether T and A, read from ``sources`` (and ``more``), are consistent by themselves.
+def certify(sources: Given, more: Given = None, **settings: Any) -> Result:
+    """Check whether T and A, read from ``sources`` and ``more``, are consistent without any batch.
+
     Settings as in `check_insertions`.
     """
-    from jobs.checking.certifying import BaseQuestion, certify_base
+    from shiq.jobs.checking.certifying import BaseQuestion, certify_base
 
     options = Options(**settings_of(settings))
-    given = input_sources([*sources_of(sources), *sources_of(more)], options)
+    given: list[object] = []
     with OpenedDecider(options) as asked:
         clock = Clock(progress=options.progress)
 
         def check() -> Result:
+            given.extend(input_sources([*sources_of(sources), *sources_of(more)], options))
             ontology = ontology_of(given, options, closed=True)
             clock.stage("reading")
             leftovers = (*ontology.leftovers, *empty_tbox(ontology))
@@ -103,21 +114,21 @@ def certify(sources: object, more: object = None, **settings: Any) -> Result:
                 )
             )
 
-        return noted(in_time(options, clock, check), given)
+        return with_source_notes(in_time(options, clock, check), given)
 
 
 @takes_settings
-def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Result:
-    """Certifies the A of the store at ``store`` again, by itself, and records the certificate,
-    in one step.
+def certify_store(store: str | Path, tbox: Given = None, **settings: Any) -> Result:
+    """Certify the A of a store again and record the new certificate in one step.
 
-    A ``tbox`` takes the place of the store's own: all that rests on it is worked out anew, as
-    the next snapshot, which keeps the ones before. Assertions that come with it are added to A;
-    those that came with the old one stay. Settings as in `check_insertions`.
+    tbox: a new TBox for the store, else None. Everything that depends on it is computed anew as the
+        next snapshot; earlier snapshots are kept. Its assertions are added to A; those of the old
+        TBox stay.
 
-    Raises `StoreError` if the store was changed meanwhile.
+    Settings as in `check_insertions`. Raises: StoreError if the store was changed meanwhile.
     """
-    from jobs.checking.certifying import (
+    from shiq.inputs.reading import quarantine_notice
+    from shiq.jobs.checking.certifying import (
         BaseQuestion,
         certificate_of,
         own_reading,
@@ -125,7 +136,6 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
         read_again,
         reading_in_time,
     )
-    from shiq.aside import told_aside
 
     def certified_again(options: Options, clock: Clock, asked: Decider) -> Result:
         clock.doing = "reading the store"
@@ -144,8 +154,11 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
         abox, aside = well_typed(now.data.abox, options)
         of_tbox, of_data = now.ontology.leftovers, now.data.leftovers
         # What was allowed of the data stays so; of a new TBox nothing was.
-        known = (*(agreed(of_tbox, before) if tbox is None else of_tbox), *agreed(of_data, before))
-        leftovers = (*known, *aside, *told_aside(asides, path))
+        known = (
+            *(mark_agreed(of_tbox, before) if tbox is None else of_tbox),
+            *mark_agreed(of_data, before),
+        )
+        leftovers = (*known, *aside, *quarantine_notice(asides, path))
         question = BaseQuestion(
             now.ontology, abox, leftovers, now.data.ledger, options, asked, clock
         )
@@ -172,15 +185,15 @@ def certify_store(store: str | Path, tbox: object = None, **settings: Any) -> Re
         clock.stage("writing the store")
         return replace(result, statistics=replace(result.statistics, seconds=clock.seconds))
 
-    keeper = load(STORE)
+    keeper = import_by_name(STORE)
     path = keeper.place_of(store)
     return _in_time_to_write(Options(**settings_of(settings)), certified_again)
 
 
 @takes_settings
 def index(
-    tbox: object,
-    abox: object,
+    tbox: Given,
+    abox: Given,
     store: str | Path,
     *,
     repair: Repair | None = None,
@@ -188,30 +201,29 @@ def index(
     from_store: str | Path | None = None,
     **settings: Any,
 ) -> Result:
-    """Builds a store at ``store`` from T and A and certifies it. A base that is not consistent
-    is stored all the same, marked uncertified. ``repair`` takes out of A what is set aside
-    first, and is kept beside it in the store.
+    """Build a store from T and A and certify it. An inconsistent base is stored, too, without a
+    valid certificate.
 
-    ``replace_store``: what becomes of a store that is there already. False: `UsageError`, as
-    without --replace; True: it is replaced by a base that is consistent, or undetermined where
-    the old one was not consistent, and else stays as it was, with a note in the result;
-    "always": it is replaced.
+    repair: removes conflicting assertions from A first; they are kept in the store's ledger.
+    replace_store: False: refuse a path with a store (UsageError). True: replace it if the new base
+        is consistent, or undetermined where the old one was not consistent; else keep it and add a
+        note. "always": replace it.
+    from_store: take T, A, ledger, leftovers and table versions from this store, of any format;
+        ``tbox`` and ``abox`` are None.
 
-    ``from_store``: another store, of any format, whose T and A are taken, with what is set aside
-    or left out there and the versions of tables that it has taken; ``tbox`` and ``abox`` are
-    None then. Settings as in `check_insertions`.
+    Settings as in `check_insertions`.
     """
-    from jobs.checking.certifying import (
+    from shiq.jobs.checking.builders import LARGE, bytes_of_lines, index_far
+    from shiq.jobs.checking.certifying import (
         BaseQuestion,
         StoredBase,
         certificate_of,
-        index_far,
         prepare_and_certify,
         reading_in_time,
         stored_base,
     )
 
-    options, keeper = Options(**settings_of(settings)), load(STORE)
+    options, keeper = Options(**settings_of(settings)), import_by_name(STORE)
     path = keeper.place_of(store)
     place = keeper.claim_place(path, replace_store)
     # Loaded where something is read.
@@ -223,9 +235,13 @@ def index(
             "the new store is made of another store and of nothing else",
             "Name neither ontology, data nor engine.",
         )
-    if options.engine in BUILDERS:
+    if options.engine in BUILDERS or (
+        from_store is None and repair is None and bytes_of_lines(sources) >= LARGE
+    ):
         taken = feeds_of(sources_of(abox))
-        return noted(index_far(tbox, sources, path, options, repair, taken, place), sources)
+        built = index_far(tbox, sources, path, options, repair, taken, place)
+        if built is not None:
+            return with_source_notes(built, sources)
 
     def indexed(options: Options, clock: Clock, asked: Decider) -> Result:
         with reading_in_time(options, clock):
@@ -242,18 +258,18 @@ def index(
             given_abox, aside = well_typed(given.abox, options)
             of_tbox, of_data = ontology.leftovers, (*given.leftovers, *aside)
             ledger = Counter(ontology.ledger) + Counter(given.ledger)
-            asides: tuple[Aside, ...] = old.asides
+            asides: tuple[QuarantinedAssertion, ...] = old.asides
             if repair:
                 clock.doing = "setting conflicts aside"
                 given_abox, more = repair(ontology, given_abox, asked)
                 asides += more
                 clock.stage("setting conflicts aside")
-        from shiq.aside import told_aside
+        from shiq.inputs.reading import quarantine_notice
 
         told = (
-            *agreed(of_tbox, old.certificate),
-            *agreed(of_data, old.certificate),
-            *told_aside(asides, path),
+            *mark_agreed(of_tbox, old.certificate),
+            *mark_agreed(of_data, old.certificate),
+            *quarantine_notice(asides, path),
         )
         question, prepared, result = prepare_and_certify(
             BaseQuestion(ontology, given_abox, told, ledger, options, asked, clock)
@@ -280,20 +296,20 @@ def index(
         clock.stage("writing the store")
         return replace(result, statistics=replace(result.statistics, seconds=clock.seconds))
 
-    return noted(_in_time_to_write(options, indexed), sources)
+    return with_source_notes(_in_time_to_write(options, indexed), sources)
 
 
 def _in_time_to_write(
     options: Options, build: Callable[[Options, Clock, Decider], Result]
 ) -> Result:
-    """What ``build`` gives, which writes a store; where the time is over before there is
-    something to write, a result that says what was under way.
+    """Call ``build``, which writes a store; a result about the interrupted step if the time limit
+    comes first.
     """
-    from shiq.deadline import TimeIsOver
+    from shiq.deadline import DeadlineExceeded
 
     clock = Clock(progress=options.progress)
     with OpenedDecider(options) as asked:
         try:
             return build(options, clock, asked)
-        except TimeIsOver:
+        except DeadlineExceeded:
             return with_note(out_of_time(options, clock, ()), "no store was written")

@@ -1,4 +1,4 @@
-"""Certifying a base by itself: given as files, prepared as a store, or read from a store again."""
+"""Certify a base: from files, prepared as a store, or read again from a store."""
 
 from __future__ import annotations
 
@@ -7,24 +7,32 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, TypeVar
 
-from abox_ops.engine import MODEL
-from abox_ops.labels.coherence import unsatisfiable_classes
-from abox_ops.modules.decide import Decider
-from jobs.checking.answer import crowd_counts, crowds, in_time, out_of_time, result_of
-from jobs.checking.base import Findings, InputBatch, OpenBase
-from jobs.checking.deciding import (
-    OpenedDecider,
-    answered_outside,
+from shiq.abox_ops.engine import MODEL
+from shiq.abox_ops.labels.calculus import unsatisfiable_classes
+from shiq.abox_ops.modules.decide import Decider
+from shiq.answers.result import Conflict, Evidence, Result
+from shiq.answers.verdict import Leftover, Verdict, is_blocking
+from shiq.deadline import DeadlineExceeded, interrupt_after
+from shiq.errors import BUILD_ANEW, InputError
+from shiq.inputs.reading import QuarantinedAssertion, Reading
+from shiq.jobs.checking.answer import (
+    crowd_counts,
+    in_time,
+    out_of_time,
+    report_crowds,
+)
+from shiq.jobs.checking.base import InputBatch, OpenBase
+from shiq.jobs.checking.deciding import (
     deadline_of,
-    decided,
-    found_of,
+    decide_batch,
+    findings_of,
+    result_with_outside,
     sent_by,
     sent_since,
 )
-from jobs.checking.inputs import (
+from shiq.jobs.checking.inputs import (
     NON_SIMPLE,
     OUT_OF_REACH,
     OUTSIDE,
@@ -32,36 +40,35 @@ from jobs.checking.inputs import (
     catalog_of,
     empty_tbox,
     is_outside,
-    on_reading,
-    ontology_of,
     read_by_form,
-    sources_of,
+    reading_callback,
     tables_of,
     vocabulary_of,
     well_typed,
 )
-from jobs.checking.options import AUTO, BUILDERS, STORE, Clock, Options, begun, engine_named, load
-from shiq.abox import ABox, abox_of
-from shiq.aside import Aside
-from shiq.clause import ClausalTBox
-from shiq.conflict import Conflict
-from shiq.deadline import TimeIsOver, until
-from shiq.errors import BUILD_ANEW, InputError
+from shiq.jobs.checking.options import (
+    AUTO,
+    STORE,
+    Clock,
+    Options,
+    engine_named,
+    import_by_name,
+    open_engine,
+)
 from shiq.model import Assertion, Class, ClassAssertion, Signature
+from shiq.model.abox import ABox, abox_of
+from shiq.model.clause import ClausalTBox
 from shiq.rdf import read_ontology
-from shiq.reading import Reading
 from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
-from shiq.result import Evidence, Result
-from shiq.verdict import Leftover, Verdict, blocks
 
 V = TypeVar("V")
 
 #: Splits A into what is certified and what is set aside, by T, its labels, and a decider.
-Repair = Callable[[Reading, ABox, Decider], "tuple[ABox, tuple[Aside, ...]]"]
+Repair = Callable[[Reading, ABox, Decider], "tuple[ABox, tuple[QuarantinedAssertion, ...]]"]
 
 
-def certified(
+def open_certified_base(
     ontology: Reading,
     given: Reading,
     options: Options,
@@ -70,14 +77,14 @@ def certified(
     *,
     require_axioms: bool,
 ) -> OpenBase | Result:
-    """The base (T, A) opened and certified, or the result that says why it is inconsistent."""
+    """Certify the base (T, A) and open it; the result instead if it is inconsistent."""
     ontology = replace(ontology, tbox=read_by_form(ontology.tbox, options.allow))
     leftovers = (*ontology.leftovers, *given.leftovers)
     clock.doing = "certifying the base"
     if require_axioms:
         leftovers += empty_tbox(ontology)
     ledger = Counter(ontology.ledger) + Counter(given.ledger)
-    question, result = certified_as(
+    question, result = certify_question(
         BaseQuestion(ontology, given.abox, leftovers, ledger, options, decider, clock)
     )
     ontology, leftovers = question.ontology, question.leftovers
@@ -85,7 +92,7 @@ def certified(
         return result
     abox, _ = well_typed(given.abox, options)
     clock.doing = "indexing the base"
-    opened = begun(options).build(ontology.tbox, abox)
+    opened = open_engine(options).build(ontology.tbox, abox)
     clock.stage("indexing the base")
     certificate, labels = _base_certificate(result), ontology.labels
     return OpenBase(
@@ -97,7 +104,7 @@ def certified(
             *(
                 x
                 for x in result.evidence.leftovers
-                if not x.said or x.kind not in (OUTSIDE, OUT_OF_REACH)
+                if not x.values or x.kind not in (OUTSIDE, OUT_OF_REACH)
             ),
         ),
         certificate,
@@ -110,12 +117,12 @@ def certified(
 
 @dataclass(frozen=True)
 class BaseQuestion:
-    """Whether (T, A) is consistent by itself.
+    """Question whether (T, A) is consistent without any batch.
 
-    ``ontology``: T, and what its terms are called.
-    ``abox``: A.
-    ``leftovers``, ``ledger``: of reading both.
-    ``decider``, ``clock``: what is asked, and in what time, by ``options``.
+    ontology: T, with the labels of its terms.
+    abox: A.
+    leftovers, ledger: of reading both.
+    options, decider, clock: how to decide, and in what time.
     """
 
     ontology: Reading
@@ -128,22 +135,23 @@ class BaseQuestion:
 
     @property
     def by_form(self) -> BaseQuestion:
-        """The same with T as it is read by what is allowed."""
+        """This question with unknown datatypes read by form, if that is allowed."""
         tbox = read_by_form(self.ontology.tbox, allowed_of(self.leftovers, self.options))
         return replace(self, ontology=replace(self.ontology, tbox=tbox))
 
     @property
     def assuming(self) -> BaseQuestion | None:
-        """The same with assumptions under which all that stands in the way holds, whatever it
-        says, as axioms in doubt (THEORY, "Axioms that were not understood"); None where there
-        is nothing in the way, or something without an assumption.
+        """This question with doubtful axioms for everything that blocks the verdict (THEORY,
+        "Axioms that were not understood").
+
+        None if nothing blocks, or if something that blocks has no assumption.
         """
         assumed = {one.leftover: one.axioms for one in self.ontology.assumptions}
         options = self.options
         blocking = dict.fromkeys(
             x
             for x in self.leftovers
-            if blocks(x, options.allow, options.fail_on)
+            if is_blocking(x, options.allow, options.fail_on)
             and not (is_outside(x) and x not in assumed)
         )
         if not blocking or not assumed.keys() >= blocking.keys():
@@ -162,7 +170,7 @@ class BaseQuestion:
                     x,
                     kind="in-doubt",
                     message=f"{x.message}: consistent holds whatever it says",
-                    said=(),
+                    values=(),
                 )
                 if x in blocking
                 else x
@@ -175,7 +183,7 @@ class BaseQuestion:
         return replace(self, ontology=ontology, leftovers=told(self.leftovers))
 
     def opened(self, knowledge_base: Any, *more: Leftover) -> OpenBase:
-        """T with ``knowledge_base``, taken for certified."""
+        """T with ``knowledge_base`` as an open base with a certificate."""
         ontology, certificate = self.ontology, {"verdict": Verdict.CONSISTENT.value}
         return OpenBase(
             ontology.tbox,
@@ -187,23 +195,25 @@ class BaseQuestion:
 
 
 def certify_base(question: BaseQuestion) -> Result:
-    """Certify (T, A) by itself: all of A as insertions into nothing (THEORY, "Beyond SHIQ(D), at no
-    loss"). Where nothing but axioms that were not understood is in the way, these are shown to be
-    harmless, if they are.
+    """Certify (T, A): ask about all of A as insertions into nothing (THEORY, "Beyond SHIQ(D), at no
+    loss").
+
+    If only axioms that were not understood block the verdict, show that they are harmless where
+    they are.
     """
-    return certified_as(question)[1]
+    return certify_question(question)[1]
 
 
-def certified_as(question: BaseQuestion) -> tuple[BaseQuestion, Result]:
-    """Certify as `certify_base` does; return the question that was answered, too."""
-    return _answered(question, _certify_as_read, lambda result: result)
+def certify_question(question: BaseQuestion) -> tuple[BaseQuestion, Result]:
+    """Certify as `certify_base` does. Returns the question that was answered, and the result."""
+    return _ask_with_assumptions(question, _certify_as_read, lambda result: result)
 
 
-def _answered(
+def _ask_with_assumptions(
     question: BaseQuestion, ask: Callable[[BaseQuestion], V], result_of: Callable[[V], Result]
 ) -> tuple[BaseQuestion, V]:
-    """Ask ``question``, and where that leaves it open, with assumptions: only `consistent` counts
-    of those.
+    """Ask ``question``; if undetermined, ask it with assumptions, of which only `consistent` is
+    used.
     """
     found = ask(question)
     assuming = question.assuming if result_of(found).verdict is Verdict.UNDETERMINED else None
@@ -217,11 +227,11 @@ def _answered(
 def _certify_as_read(question: BaseQuestion) -> Result:
     question = question.by_form
     options, decider, clock = question.options, question.decider, question.clock
-    empty = begun(options).build(question.ontology.tbox, ABox())
+    empty = open_engine(options).build(question.ontology.tbox, ABox())
     abox, aside = well_typed(question.abox, options)
     asked: Evidence | None = None
     if not len(abox):
-        something = _something_at_all(question)
+        something = decide_tbox_alone(question)
         if something.verdict is Verdict.INCONSISTENT or something.evidence.undecided:
             return something
         if any(map(is_outside, question.leftovers)):
@@ -232,7 +242,9 @@ def _certify_as_read(question: BaseQuestion) -> Result:
                 replace(options, outside="undetermined"),
             )
     base = question.opened(empty, *aside, *impossible_classes(empty.simplified.clauses, options))
-    result = decided(base, InputBatch(abox, ABox(), (), question.ledger), options, decider, clock)
+    result = decide_batch(
+        base, InputBatch(abox, ABox(), (), question.ledger), options, decider, clock
+    )
     if asked is not None:
         notes, counts = (
             (*asked.notes, *result.evidence.notes),
@@ -249,9 +261,10 @@ def _certify_as_read(question: BaseQuestion) -> Result:
 
 
 def _of_base(result: Result) -> Result:
-    """``result`` of asking about A as insertions into nothing, with conflicts that are the base's."""
+    """Move the conflicts' insertions to the base, since all of A was asked about as insertions."""
     conflicts = tuple(
-        replace(_of_axioms(c), base=(*c.insertions, *c.base)) for c in result.conflicts
+        replace(_of_axioms(c), base_values=(*c.insertion_values, *c.base_values))
+        for c in result.conflicts
     )
     return replace(result, conflicts=conflicts)
 
@@ -259,17 +272,23 @@ def _of_base(result: Result) -> Result:
 def _of_axioms(conflict: Conflict) -> Conflict:
     """What a conflict says of the TBox alone."""
     return replace(
-        conflict, insertions=(), base=(), origin="base", keys=(), places=(), base_places=()
+        conflict,
+        insertion_values=(),
+        base_values=(),
+        origin="base",
+        keys=(),
+        places=(),
+        base_places=(),
     )
 
 
-def _something_at_all(question: BaseQuestion) -> Result:
-    """Where there is no individual: whether there can be one, since no domain is empty."""
+def decide_tbox_alone(question: BaseQuestion) -> Result:
+    """Decide T without individuals: a domain has at least one element."""
     something = abox_of([ClassAssertion(Class("urn:shiq:Something"), "urn:shiq:something")])
     options = question.options
     base = question.opened(engine_named("local").build(question.ontology.tbox, ABox()))
     plain = replace(options, criterion="none", engine="local")
-    result = decided(
+    result = decide_batch(
         base,
         InputBatch(something, ABox(), (), question.ledger),
         plain,
@@ -296,14 +315,17 @@ def _something_at_all(question: BaseQuestion) -> Result:
 
 
 def prepare_and_certify(question: BaseQuestion) -> tuple[BaseQuestion, Any, Result]:
-    """Prepare (T, A) as a store will hold it, and certify it; return the question that was
-    answered, too, whose TBox the store gets.
+    """Index (T, A) for a store and certify it. Returns the question answered, the prepared store
+    and the result.
 
-    By a model whose completion the store keeps (THEORY, "Outside completion"); where that is not
-    to be had, or another criterion is asked for, by asking about A as a whole, in the time that
-    is left. Raises: TimeIsOver where there is none for preparing it.
+    By a certified model that the store keeps (THEORY, "Outside completion"). If there is none, or
+    another criterion is asked for, all of A is decided as one question.
+
+    Raises: TimeIsOver if the time is over before the index is built.
     """
-    asked, (prepared, result) = _answered(question, _prepare_as_read, lambda found: found[1])
+    asked, (prepared, result) = _ask_with_assumptions(
+        question, _prepare_as_read, lambda found: found[1]
+    )
     return asked, prepared, result
 
 
@@ -313,7 +335,7 @@ def _prepare_as_read(question: BaseQuestion) -> tuple[Any, Result]:
     decider, clock = question.decider, question.clock
     clock.doing = "indexing"
     with reading_in_time(options, clock):
-        prepared = load(STORE).prepare(tbox, abox, options.range_size)
+        prepared = import_by_name(STORE).prepare(tbox, abox, options.range_size)
     clock.stage("indexing")
     clock.doing = "certifying"
 
@@ -330,22 +352,24 @@ def _prepare_as_read(question: BaseQuestion) -> tuple[Any, Result]:
     sent = sent_by(decider)
     deadline, left, is_over = deadline_of(options, clock.begun)
     try:
-        with until(deadline):
+        with interrupt_after(deadline):
             found = prepared.certified(
                 lambda tbox, modules: decider.decide(tbox, modules, left()), is_over
             )
-    except TimeIsOver:
+    except DeadlineExceeded:
         # The index was there before, and labels beyond its own are not written.
         return prepared, out_of_time(options, clock, question.leftovers)
     clock.stage("certifying")
     if found is None:
         return prepared, asked_as_a_whole(options)
     prepared, add_set, answers = found
-    told = replace(found_of(MODEL, add_set, answers, decider), sent=sent_since(decider, sent))
+    told = replace(findings_of(MODEL, add_set, answers, decider), sent=sent_since(decider, sent))
     base = question.opened(
-        range(len(abox)), *impossible_classes(add_set.tbox, options), *crowds(crowd_counts(add_set))
+        range(len(abox)),
+        *impossible_classes(add_set.tbox, options),
+        *report_crowds(crowd_counts(add_set)),
     )
-    result = answered_outside(
+    result = result_with_outside(
         base,
         InputBatch(abox, ABox(), (), question.ledger),
         told,
@@ -361,58 +385,10 @@ def _prepare_as_read(question: BaseQuestion) -> tuple[Any, Result]:
 
 
 def reading_in_time(options: Options, clock: Clock) -> AbstractContextManager[None]:
-    """Raises `TimeIsOver` in the body where the time of ``options``, which counts since
-    ``clock`` began, is over.
+    """Context manager: raise `TimeIsOver` when the time limit of ``options`` is over, counted from
+    the start of ``clock``.
     """
-    return until(deadline_of(options, clock.begun)[0])
-
-
-def index_far(
-    tbox: object,
-    abox: object,
-    store: Path,
-    options: Options,
-    repair: Repair | None,
-    taken: Mapping[str, int],
-    place: Any,
-) -> Result:
-    """`index` by an engine that reads, stores and decides by itself. ``taken``: the versions of
-    Delta tables that are about to be read, by feed; ``place``: what is at ``store`` now
-    (`jobs.store.replacing`).
-    """
-    clock = Clock(progress=options.progress)
-    ontology = ontology_of(sources_of(tbox), options)
-    clock.stage("reading the TBox")
-
-    def answer(
-        found: Findings, size: int, counts: Mapping[str, int], told: tuple[Leftover, ...]
-    ) -> tuple[Result, Any]:
-        leftovers = (*ontology.leftovers, *told, *empty_tbox(ontology))
-        if not size:
-            with OpenedDecider(options) as decider:
-                something = _something_at_all(
-                    BaseQuestion(
-                        ontology, ABox(), leftovers, counts, options, decider, clock
-                    ).by_form
-                )
-            if something.verdict is Verdict.INCONSISTENT or something.evidence.undecided:
-                return something, certificate_of(something, options)
-        certificate = {"verdict": Verdict.CONSISTENT.value}
-        base = OpenBase(
-            ontology.tbox,
-            range(size),  # type: ignore[arg-type]
-            leftovers,
-            certificate,
-            labels=lambda: ontology.labels,
-        )
-        ledger = Counter(ontology.ledger) + Counter(counts)
-        result = result_of(base, found, ledger, (), options, clock)
-        return result, certificate_of(result, options)
-
-    result: Result = load(BUILDERS[options.engine])(
-        ontology, sources_of(abox), store, options, answer, repair, taken, place
-    )
-    return result
+    return interrupt_after(deadline_of(options, clock.begun)[0])
 
 
 def _base_certificate(result: Result) -> dict[str, Any]:
@@ -426,13 +402,13 @@ def _base_certificate(result: Result) -> dict[str, Any]:
 
 
 def allowed_of(leftovers: Iterable[Leftover], options: Options) -> frozenset[str]:
-    """The kinds that are allowed by ``options``, or were when a base was certified."""
+    """Kinds of leftovers that are allowed by ``options`` or were when the base was certified."""
     return options.allow | {x.kind for x in leftovers if x.agreed}
 
 
 def certificate_of(result: Result, options: Options) -> Any:
-    """The certificate that a store keeps of ``result``, dated now."""
-    store = load(STORE)
+    """Make the store's certificate of ``result``, dated now."""
+    store = import_by_name(STORE)
     leftovers = result.evidence.leftovers
     return store.Certificate.now(
         verdict=result.verdict.value,
@@ -449,9 +425,7 @@ SECONDS_FOR_CLASSES = 2.0
 
 
 def impossible_classes(tbox: ClausalTBox, options: Options) -> tuple[Leftover, ...]:
-    """A leftover for each class that can have no member, as far as `own` finds them in a short
-    time.
-    """
+    """Make a leftover for each unsatisfiable class that the own reasoner finds within a short time."""
     seconds = (
         SECONDS_FOR_CLASSES
         if options.timeout is None
@@ -477,17 +451,15 @@ def impossible_classes(tbox: ClausalTBox, options: Options) -> tuple[Leftover, .
 
 @dataclass(frozen=True)
 class StoreContent:
-    """What a store holds, as it was read: ``ontology`` with its leftovers, ``data`` with A and
-    all other leftovers.
-    """
+    """Content of a store as readings: ``ontology`` for T, ``data`` for A, each with its leftovers."""
 
     ontology: Reading
     data: Reading
 
 
 def own_reading(store: Any) -> StoreContent:
-    """What an open store holds."""
-    abox = load(STORE).stored_abox(store)
+    """Read the content of an open store."""
+    abox = import_by_name(STORE).stored_abox(store)
     ontology = Reading(
         tbox=store.tbox,
         leftovers=store.tbox_leftovers,
@@ -502,24 +474,17 @@ def own_reading(store: Any) -> StoreContent:
 
 @dataclass(frozen=True)
 class StoredBase:
-    """Facts of a store, beside T and A, for one that is made of it.
-
-    taken: the numbers of the last batches, by feed.
-    asides: what belongs to the data and contradicts.
-    certificate: by which leftovers were agreed.
-    read_properties: the properties that the data was read for.
-    range_size: the individuals of a range.
-    """
+    """Facts of a store, besides T and A, that a store made from it takes over."""
 
     taken: Mapping[str, int]
-    asides: tuple[Aside, ...] = ()
+    asides: tuple[QuarantinedAssertion, ...] = ()
     certificate: Mapping[str, Any] = field(default_factory=dict)
     read_properties: frozenset[str] | None = None
     range_size: int | None = None
 
 
 def stored_base(store: Any) -> tuple[StoredBase, tuple[Reading, Reading]]:
-    """Read from an open store, of any version, what another one takes over; and its T and A."""
+    """Read T, A and the facts to take over from an open store of any format."""
     held, manifest = own_reading(store), store.manifest
     certificate = store.certificate.to_dict() if store.certificate else {}
     old = StoredBase(
@@ -529,10 +494,10 @@ def stored_base(store: Any) -> tuple[StoredBase, tuple[Reading, Reading]]:
 
 
 def read_again(store: Any, tbox: list[object], options: Options) -> StoreContent:
-    """A new TBox, and what the store holds as it reads with that one."""
+    """Read a new TBox, and the content of the store under it."""
     ontology = read_ontology(
         tbox,
-        progress=on_reading(options),
+        progress=reading_callback(options),
         scope=f"t{store.snapshot}x",
         catalog=catalog_of(options),
         vocabulary=tables_of(options),
@@ -545,28 +510,26 @@ def read_again(store: Any, tbox: list[object], options: Options) -> StoreContent
         )
     unsaid = _not_in_the_store(store.read_properties, ontology.tbox.signature)
     ontology = replace(ontology, leftovers=(*ontology.leftovers, *empty_tbox(ontology), *unsaid))
-    data = _said_again(own_reading(store).data)
+    data = _with_readmitted_assertions(own_reading(store).data)
     return StoreContent(
         ontology, assertions_of([data], ontology, options, "a", keeps_left_out=True)
     )
 
 
-def _said_again(data: Reading) -> Reading:
-    """``data`` with the assertions that roles of the TBox before left out, which may be simple
-    by now.
+def _with_readmitted_assertions(data: Reading) -> Reading:
+    """Add the assertions that the previous TBox's non-simple roles had excluded; under the new TBox
+    they may be allowed.
     """
-    left = [x for x in data.leftovers if x.kind == NON_SIMPLE and x.said]
+    left = [x for x in data.leftovers if x.kind == NON_SIMPLE and x.values]
     if not left:
         return data
-    abox = abox_of([*data.abox, *(v for x in left for v in x.said if isinstance(v, Assertion))])
+    abox = abox_of([*data.abox, *(v for x in left for v in x.values if isinstance(v, Assertion))])
     leftovers = tuple(x for x in data.leftovers if x not in left)
     return replace(data, abox=abox, leftovers=leftovers, ledger={"assertion": len(abox)})
 
 
 def _not_in_the_store(read: frozenset[str], now: Signature) -> tuple[Leftover, ...]:
-    """A leftover for each object and data property that the data was not ``read`` for:
-    annotations are not kept.
-    """
+    """Make a leftover for each property that the data was not ``read`` for."""
     return tuple(
         Leftover(
             "lossy-input",

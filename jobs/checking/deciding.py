@@ -1,4 +1,4 @@
-"""Deciding one batch against an opened base, and the deciders that are asked."""
+"""Decide one batch against an opened base, and keep the deciders."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
-from abox_ops.engine import MODEL, AddSet, Inquiry, ModelKnowledgeBase, Settling, unheard
-from abox_ops.modules.decide import Decider
-from abox_ops.modules.from_scratch import ScratchQuestion
-from abox_ops.modules.named import (
+from shiq.abox_ops.engine import MODEL, AddSet, Inquiry, ModelKnowledgeBase, Settling, unheard
+from shiq.abox_ops.modules.decide import Decider
+from shiq.abox_ops.modules.named import (
     NamedModules,
     asked,
     distinct_answers,
@@ -21,36 +20,35 @@ from abox_ops.modules.named import (
     positions,
     tally,
 )
-from jobs.checking.answer import (
+from shiq.answers.result import Result, UndecidedModule
+from shiq.answers.verdict import Leftover, Verdict
+from shiq.deadline import is_past, seconds_left
+from shiq.inputs.reading import Place, Places, no_places
+from shiq.jobs.checking.answer import (
     STOPPED,
     crowd_counts,
-    crowds,
+    make_result,
     refuted_result,
-    result_of,
+    report_crowds,
     time_over,
 )
-from jobs.checking.base import (
-    Asserting,
+from shiq.jobs.checking.base import (
     DistributedEngine,
     Explanation,
     Findings,
     InputBatch,
+    KnowsAssertions,
     OpenBase,
 )
-from jobs.checking.inputs import is_outside, read_batch, refuse_nothing, sources_of
-from jobs.checking.options import EXPLAIN_SECONDS, Clock, Options, resolved
-from shiq.abox import ABox, abox_of
-from shiq.clause import ClausalTBox
-from shiq.deadline import is_past, seconds_left
-from shiq.lazily import Lazily
+from shiq.jobs.checking.inputs import is_outside, read_batch, refuse_nothing, sources_of
+from shiq.jobs.checking.options import EXPLAIN_SECONDS, Clock, Options, resolve_criterion
 from shiq.model import THING, Assertion, ClassAssertion, TBox
-from shiq.offers import offers
+from shiq.model.abox import ABox, abox_of
+from shiq.model.clause import ClausalTBox
 from shiq.rdf.vocabulary import VALUE_LINK, VALUE_ROLE
-from shiq.reading import Place, Places, nowhere
 from shiq.reasoner import BACKENDS, create
 from shiq.reasoner.protocol import Answer, Module, Sending
-from shiq.result import Result, UndecidedModule
-from shiq.verdict import Leftover, Verdict
+from shiq.support import LazySequence, supports
 
 #: The reason of a result that is about the base alone.
 BASE_INCONSISTENT = "the base is inconsistent by itself"
@@ -66,14 +64,22 @@ def check_batch(
     *,
     read: InputBatch | None = None,
 ) -> Result:
-    """The check of a batch against an opened base; ``read``: the batch, where that was read before."""
+    """Check a batch against an opened base.
+
+    read: the batch if it was read before; then ``insertions`` and ``deletions`` are ignored.
+    """
     if isinstance(base, Result):
         return replace(base, reason=BASE_INCONSISTENT)
     engine = base.knowledge_base
-    if offers(engine, DistributedEngine):
+    if supports(engine, DistributedEngine):
         if read is not None:
             far, _, _ = engine.check(
-                base, _given(read.insertions), _given(read.deletions), options, decider, clock
+                base,
+                _sources_of_abox(read.insertions),
+                _sources_of_abox(read.deletions),
+                options,
+                decider,
+                clock,
             )
         else:
             far, counts, told = engine.check(
@@ -81,7 +87,7 @@ def check_batch(
             )
             refuse_nothing(counts, options)
             if not any(map(is_outside, (*base.leftovers, *told))):
-                return result_of(base, far, counts, told, options, clock)
+                return make_result(base, far, counts, told, options, clock)
             # What lies outside takes all of the batch: which of it is deleted, or the TBox's own,
             # too.
             read = read_batch(base, insertions, deletions, options)
@@ -89,32 +95,30 @@ def check_batch(
             *read.leftovers,
             *unmatched_deletions(base.knowledge_base, read.deletions, read.deleted_at),
         )
-        return answered_outside(base, read, far, told, options, decider, clock, options.timeout)
-    batch = timed_batch(base, insertions, deletions, options, clock) if read is None else read
-    return decided(base, batch, options, decider, clock)
+        return result_with_outside(base, read, far, told, options, decider, clock, options.timeout)
+    batch = read_batch_timed(base, insertions, deletions, options, clock) if read is None else read
+    return decide_batch(base, batch, options, decider, clock)
 
 
-def _given(abox: ABox) -> list[object]:
+def _sources_of_abox(abox: ABox) -> list[object]:
     return [abox] if len(abox) else []
 
 
-def timed_batch(
+def read_batch_timed(
     base: OpenBase, insertions: object, deletions: object, options: Options, clock: Clock
 ) -> InputBatch:
-    """`read_batch`, a stage of ``clock``."""
+    """Read a batch as a stage of ``clock``."""
     clock.doing = "reading the batch"
     batch = read_batch(base, insertions, deletions, options)
     clock.stage("reading the batch")
     return batch
 
 
-def decided(
+def decide_batch(
     base: OpenBase, batch: InputBatch, options: Options, decider: Decider, clock: Clock
 ) -> Result:
-    """The check of a batch that was read, by an engine of this process."""
-    insertions, deletions = batch.insertions, batch.deletions
-    before, sent = decider.asked, sent_by(decider)
-    options, notes = resolved(options, base.knowledge_base, deletions)
+    """Check a batch that was read, by an engine in this process."""
+    options, notes = resolve_criterion(options, base.knowledge_base, batch.deletions)
     if base.tbox.has_readings:
         # A contradiction counts once it is explained: it may rest on reading a property in both
         # ways.
@@ -125,6 +129,23 @@ def decided(
             if options.explain_seconds == 0
             else options.explain_seconds,
         )
+    found, leftovers, left = find_in_batch(base, batch, options, decider, clock, notes)
+    return result_with_outside(base, batch, found, leftovers, options, decider, clock, left())
+
+
+def find_in_batch(
+    base: OpenBase,
+    batch: InputBatch,
+    options: Options,
+    decider: Decider,
+    clock: Clock,
+    notes: tuple[str, ...] = (),
+) -> tuple[Findings, tuple[Leftover, ...], Callable[[], float | None]]:
+    """Decide a batch in this process and explain its conflicts: the findings, with ``notes``; the
+    leftovers; and a function for the seconds that are left.
+    """
+    insertions, deletions = batch.insertions, batch.deletions
+    before, sent = decider.asked, sent_by(decider)
     deadline, left, is_over = deadline_of(options, clock.begun)
     clock.doing, clock.certain = _LOOKING, None
 
@@ -142,7 +163,7 @@ def decided(
 
     def announce() -> None:
         if clock.certain is None:
-            _announce(base, batch.ledger, batch.leftovers, options, clock)
+            announce_refuted(base, batch.ledger, batch.leftovers, options, clock)
 
     # What an audit has yet to see is not certain.
     certain = announce if decider.audit is None else unheard
@@ -153,7 +174,7 @@ def decided(
         if onto is not None:
             return onto.patched(part, abox_of(()), Inquiry(decide, is_over, attempt=attempt))
         knowledge_base = base.knowledge_base
-        if options.criterion == MODEL and offers(knowledge_base, ModelKnowledgeBase):
+        if options.criterion == MODEL and supports(knowledge_base, ModelKnowledgeBase):
             found = knowledge_base.patched(
                 part, deletions, Inquiry(decide, is_over, options.verdict_only, certain, attempt)
             )
@@ -180,7 +201,7 @@ def decided(
 
     if batch.far and options.driver_rows is not None and len(insertions) > options.driver_rows:
         # Loaded where a batch is that large.
-        from jobs.checking.slices import find_by_slices
+        from shiq.jobs.checking.slices import find_by_slices
 
         inquiry = Inquiry(decide, is_over, options.verdict_only, certain, attempt)
         with batch.far.deciding(decider):
@@ -190,9 +211,7 @@ def decided(
         clock.stage("patching")
         if sliced is not None:
             found = replace(sliced, calls=decider.asked - before, **of_run(notes))
-            return answered_outside(
-                base, batch, found, (*batch.leftovers, *told), options, decider, clock, left()
-            )
+            return found, (*batch.leftovers, *told), left
         notes = (*notes, note)
     with batch.far.deciding(decider) if batch.far else nullcontext():
         add_set, answers = answered(insertions, clock.stage)
@@ -212,15 +231,15 @@ def decided(
         announce()
         if options.max_conflicts and options.explain_seconds != 0 and not options.verdict_only:
             # Loaded where there is something to explain: most batches are consistent.
-            from jobs.checking.explaining import explained
+            from shiq.jobs.checking.explaining import explain_groups
 
             # Nobody goes on from what contradicts, and explaining it takes memory of its own.
-            add_set = add_set.settled() if offers(add_set, Settling) else add_set
+            add_set = add_set.settled() if supports(add_set, Settling) else add_set
             seconds, limit = explaining_limit(options, left())
             deadline, left, is_over = deadline_of(
                 replace(options, timeout=seconds), time.monotonic()
             )
-            explanation = explained(
+            explanation = explain_groups(
                 base, insertions, add_set, groups, answered, decider, options, deadline, limit
             )
             # What was broken off may be half updated.
@@ -228,7 +247,7 @@ def decided(
     decider.progress, clock.progress = progress, options.progress
     clock.stage("explaining")
     found = replace(
-        found_of(options.criterion, add_set, answers, decider),
+        findings_of(options.criterion, add_set, answers, decider),
         refuted=len(groups),
         undecided=tuple(reasons),
         calls=calls,
@@ -243,11 +262,10 @@ def decided(
         ),
     )
     unmatched = unmatched_deletions(base.knowledge_base, deletions, batch.deleted_at)
-    leftovers = (*batch.leftovers, *unmatched, *crowds(crowd_counts(add_set)))
-    return answered_outside(base, batch, found, leftovers, options, decider, clock, left())
+    return found, (*batch.leftovers, *unmatched, *report_crowds(crowd_counts(add_set))), left
 
 
-def answered_outside(
+def result_with_outside(
     base: OpenBase,
     batch: InputBatch,
     found: Findings,
@@ -257,19 +275,19 @@ def answered_outside(
     clock: Clock,
     left: float | None,
 ) -> Result:
-    """The result of a batch of which the part inside SHIQ(D) was ``found``, once the rest is
-    looked at; ``left``: seconds.
+    """Make the result once axioms and assertions outside SHIQ(D) are considered; ``found`` is about
+    the rest.
     """
     if any(map(is_outside, (*base.leftovers, *leftovers))):
         # Loaded where something is outside: most TBoxes have nothing there.
-        from jobs.checking.outside import with_outside
+        from shiq.jobs.checking.outside import settle_outside
 
-        announce = partial(_announce, base, batch.ledger, leftovers, options, clock)
+        announce = partial(announce_refuted, base, batch.ledger, leftovers, options, clock)
         clock.doing = "asking HermiT about the whole"
-        told = with_outside(base, batch, found, leftovers, options, decider, left, announce)
+        told = settle_outside(base, batch, found, leftovers, options, decider, left, announce)
         base, found, leftovers = replace(base, leftovers=told.base), told.found, told.batch
         clock.stage("what is outside SHIQ(D)")
-    return result_of(
+    return make_result(
         base,
         found,
         batch.ledger,
@@ -288,6 +306,9 @@ def _refutes(
     can exist.
     """
     something = ClassAssertion(THING, "urn:shiq:something")
+    # Few bases ask this; what it loads costs as much as a small check.
+    from shiq.abox_ops.modules.from_scratch import ScratchQuestion
+
     asked = ScratchQuestion.build(tbox, [something, *assertions])
     modules = [named.module for named in asked.modules]
     return asked.contradictory or any(
@@ -296,16 +317,14 @@ def _refutes(
     )
 
 
-def _announce(
+def announce_refuted(
     base: OpenBase,
     ledger: Mapping[str, int],
     leftovers: tuple[Leftover, ...],
     options: Options,
     clock: Clock,
 ) -> None:
-    """Tells that the batch is inconsistent for certain, to whoever asked to hear it at once. Not
-    where the contradiction may rest on reading a property in both ways.
-    """
+    """Call ``options.certain`` with the early result: the batch is inconsistent, conflicts follow."""
     if base.tbox.has_readings:
         return
     clock.certain = refuted_result(base, ledger, leftovers, options, clock)
@@ -318,8 +337,8 @@ _LOOKING, _ASKING = "working out what has to be looked at", "deciding modules"
 
 
 def explaining_limit(options: Options, left: float | None) -> tuple[float | None, str]:
-    """How many seconds explaining may take where so many are ``left`` of the check, and the
-    option that says so.
+    """Seconds for explaining conflicts when ``left`` seconds of the check remain, and the option
+    that limits it.
     """
     named = {
         "--explain-seconds": (options.explain_seconds,) * 2,
@@ -336,17 +355,17 @@ def explaining_limit(options: Options, left: float | None) -> tuple[float | None
 def deadline_of(
     options: Options, begun: float
 ) -> tuple[float | None, Callable[[], float | None], Callable[[], bool]]:
-    """When the time is over that counts since ``begun``, how many seconds are left, and whether
-    none are.
+    """Deadline of a time limit that counts from ``begun``, a function for the seconds left, and one
+    for whether it is over.
     """
     deadline = None if options.timeout is None else begun + options.timeout
     return deadline, partial(seconds_left, deadline), partial(is_past, deadline)
 
 
-def found_of(
+def findings_of(
     criterion: str, add_set: AddSet, answers: Sequence[Answer], decider: Decider
 ) -> Findings:
-    """What the ``answers`` for the modules of ``add_set`` come to, by ``criterion``."""
+    """Summarise the ``answers`` for the modules of ``add_set``."""
     modules = add_set.modules
     return Findings(
         criterion=criterion,
@@ -362,27 +381,29 @@ def found_of(
 
 
 def individuals_of(add_set: AddSet) -> Sequence[tuple[str, ...]]:
-    """The individuals of each contradictory element and each module."""
+    """Individuals of each contradictory element and each module."""
     clashing, modules = add_set.contradictory, add_set.modules
-    return Lazily(len(clashing) + len(modules), lambda: [*clashing, *map(individuals_in, modules)])
+    return LazySequence(
+        len(clashing) + len(modules), lambda: [*clashing, *map(individuals_in, modules)]
+    )
 
 
 def unmatched_deletions(
-    knowledge_base: Asserting, deletions: ABox, places: Places = nowhere
+    knowledge_base: KnowsAssertions, deletions: ABox, places: Places = no_places
 ) -> tuple[Leftover, ...]:
-    """What to say of ``deletions``, read at ``places``, that delete nothing."""
+    """Make leftovers for deletions that match no assertion."""
     if VALUE_LINK in deletions.object_properties or any(
         iri.startswith(VALUE_ROLE) for iri in deletions.object_properties
     ):
-        from shiq.rdf.values_as_nodes import without_nodes
+        from shiq.rdf.values_as_nodes import drop_value_nodes
 
-        deletions = without_nodes(deletions)
+        deletions = drop_value_nodes(deletions)
     if not len(deletions):
         return ()
     count, some = knowledge_base.absent(deletions, 1)
     if not count:
         return ()
-    from shiq.ntriples import assertion_lines
+    from shiq.model.ntriples import assertion_lines
 
     place = next(iter(places(some).get(some[0], ())), Place())
     return (
@@ -401,30 +422,28 @@ def unmatched_deletions(
 
 
 def sent_by(decider: Decider) -> Mapping[str, int]:
-    """What the reasoner has sent elsewhere so far (`shiq.result.Evidence`); empty if nothing."""
+    """Counts of what the reasoner has sent to other processes (`shiq.answers.result.Evidence`)."""
     sending = decider.reasoner
-    return sending.sent.to_dict() if offers(sending, Sending) and sending.sent.questions else {}
+    return sending.sent.to_dict() if supports(sending, Sending) and sending.sent.questions else {}
 
 
 def sent_since(decider: Decider, before: Mapping[str, int]) -> Mapping[str, int]:
-    """The same, less what was sent ``before``."""
+    """Counts of what was sent since ``before``."""
     return {name: now - before.get(name, 0) for name, now in sent_by(decider).items()}
 
 
 def has_disagreed(decider: Decider) -> bool:
-    """Whether an audit has found two reasoners of different opinions."""
+    """Whether an audit found two reasoners that disagree."""
     return decider.audit is not None and bool(decider.audit.disagreements)
 
 
 def new_decider(options: Options) -> Decider:
-    """A decider as ``options`` ask for, with an audit if they do; `close_decider` frees it.
-    Raises `UsageError`.
-    """
+    """Make a decider for ``options``, with an audit if they ask for one. `close_decider` frees it."""
     reasoner = create(options.reasoner, heap=options.heap, accept_agpl=options.accept_agpl)
     if not options.audit:
         return Decider(reasoner, options.progress)
     # Loaded where it is asked for.
-    from abox_ops.modules.audit import Audit
+    from shiq.abox_ops.modules.audit import Audit
 
     by_hermit = partial(create, "hermit", heap=options.heap)
     by_own = partial(create, "own")
@@ -433,7 +452,7 @@ def new_decider(options: Options) -> Decider:
 
 
 def close_decider(decider: Decider) -> None:
-    """Frees the reasoners; may be called twice."""
+    """Free the reasoners. May be called twice."""
     decider.reasoner.close()
     if decider.beside is not None:
         decider.beside.close()
@@ -442,7 +461,7 @@ def close_decider(decider: Decider) -> None:
 
 
 class OpenedDecider:
-    """A decider for one call, closed at its end."""
+    """Context manager: a decider for one call."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -461,14 +480,14 @@ _Key: TypeAlias = tuple[str, str, float, bool]
 
 
 class DeciderPool:
-    """Deciders by what they ask, and how."""
+    """Deciders by the options that determine them, for several checks."""
 
     def __init__(self) -> None:
         self._known: dict[_Key, Decider] = {}
 
     def lookup(self, options: Options) -> Decider:
-        """The decider that ``options`` ask for, ready for one more check; a new one in place of
-        one whose audit disagreed.
+        """Decider for ``options``, ready for one more check; made on first use, and again after a
+        failure.
         """
         key = _key(options)
         if key in self._known and has_disagreed(self._known[key]):
@@ -480,16 +499,16 @@ class DeciderPool:
         return decider
 
     def drop(self, options: Options) -> None:
-        """Close and forget the decider that ``options`` ask for."""
+        """Close the decider for ``options`` and forget it."""
         close_decider(self._known.pop(_key(options)))
 
     def forget_answers(self) -> None:
-        """Forget the answers, which are about clauses that are worked out for each snapshot."""
+        """Forget remembered answers, whose clauses belong to one snapshot."""
         for decider in self._known.values():
             decider.forget()
 
     def close(self) -> None:
-        """Free the reasoners; it may be called twice."""
+        """Free the reasoners. May be called twice."""
         for decider in self._known.values():
             close_decider(decider)
         self._known.clear()

@@ -1,33 +1,32 @@
-"""The conflicts of a batch that was found inconsistent by an engine of this process."""
+"""Explain an inconsistent batch by its minimal conflicts, for engines of this process."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from abox_ops.conflicts.explain import Explainer
-from abox_ops.conflicts.justify import Checker
-from abox_ops.engine import MODEL, AddSet, Layering, ModelKnowledgeBase
-from abox_ops.modules.decide import Decider
-from abox_ops.modules.named import inconsistent_groups, tally
-from jobs.checking.base import Explanation, OpenBase
-from jobs.checking.options import Options
-from shiq.abox import ABox
-from shiq.deadline import TimeIsOver, until
+from shiq.abox_ops.conflicts.explain import Checker, Explainer
+from shiq.abox_ops.conflicts.refuter import Refuter
+from shiq.abox_ops.engine import MODEL, AddSet, Layering, ModelKnowledgeBase
+from shiq.abox_ops.modules.decide import Decider
+from shiq.abox_ops.modules.named import inconsistent_groups, tally
+from shiq.answers.verdict import Verdict
+from shiq.deadline import DeadlineExceeded, interrupt_after, report_stages_to
+from shiq.jobs.checking.base import Explanation, OpenBase
+from shiq.jobs.checking.options import Options
+from shiq.model.abox import ABox
 from shiq.reasoner.protocol import Answer
-from shiq.stages import report_stages_to
-from shiq.verdict import Verdict
 
 
 class PartChecker(Protocol):
-    """Checks a part of the batch, against the base, or against what is laid ``onto`` it."""
+    """Function that checks a part of the batch, on top of ``onto`` if given."""
 
     def __call__(
         self, part: ABox, stage: Callable[[str], None], onto: ModelKnowledgeBase | None = None
     ) -> tuple[AddSet, Sequence[Answer]]: ...
 
 
-def explained(
+def explain_groups(
     base: OpenBase,
     insertions: ABox,
     add_set: AddSet,
@@ -38,16 +37,15 @@ def explained(
     deadline: float | None,
     limit: str,
 ) -> Explanation:
-    """The conflicts of ``insertions``, whose check gave ``add_set`` with the inconsistent
-    ``groups``, found by ``deadline``, which the option ``limit`` set. ``answered`` checks a part
-    of the batch. Where somebody has heard the verdict already, Ctrl-C leaves what was found.
+    """Find the conflicts of ``insertions`` that are behind the inconsistent ``groups`` of
+    ``add_set``.
     """
 
     def check(
         part: ABox, onto: ModelKnowledgeBase | None = None
     ) -> tuple[AddSet, list[tuple[str, ...]]]:
         found, answers = answered(part, lambda _: None, onto)
-        explainer.unsure = explainer.unsure or bool(tally(answers)[Verdict.UNDETERMINED])
+        refuter.in_doubt = refuter.in_doubt or bool(tally(answers)[Verdict.UNDETERMINED])
         return found, inconsistent_groups(found, answers)
 
     def above(accepted: AddSet) -> Checker | None:
@@ -57,20 +55,21 @@ def explained(
         onto = knowledge_base.with_accepted(accepted)
         return None if onto is None else lambda part: check(part, onto)
 
+    refuter = Refuter(base.tbox, decider, deadline)
     explainer = Explainer(
-        base.tbox, decider, check, options.max_conflicts, deadline, options.progress, above=above
+        refuter, check, options.max_conflicts, options.progress, above, base.is_certified
     )
     # The many small questions of explaining are not audited: the verdict does not rest on them.
     audit, decider.audit = decider.audit, None
     ended, broken_off = True, False
     try:
-        with until(deadline), report_stages_to(None):
+        with interrupt_after(deadline), report_stages_to(None):
             explainer.run(insertions, add_set, groups)
     except KeyboardInterrupt:
         if options.certain is None:
             raise
         ended = False
-    except TimeIsOver:
+    except DeadlineExceeded:
         broken_off = True
         explainer.complete = False
     finally:

@@ -1,4 +1,4 @@
-"""Reading what is checked: TBox, assertions and batches, with the leftovers that are told of them."""
+"""Read what is checked: TBox, assertions and batches, with their leftovers."""
 
 from __future__ import annotations
 
@@ -9,23 +9,36 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from jobs.checking.base import FarWork, InputBatch, OpenBase
-from jobs.checking.options import ASK, FAR_WORK, NTRIPLES_TERMS, SPARK_TABLES, Options, load
-from shiq.abox import ABox, abox_of
+from shiq.answers.verdict import LEAVING_OUT, UNKNOWN_DATATYPE, Leftover, Verdict, is_blocking
 from shiq.errors import InputError, UsageError
-from shiq.left_out import Spool, of_data
+from shiq.inputs.reading import (
+    Place,
+    Reading,
+    Spool,
+    no_leftover_places,
+    no_places,
+    select_data_leftovers,
+)
+from shiq.inputs.sources import TableSource, are_triples, triples_source
+from shiq.jobs.checking.base import FarWork, InputBatch, OpenBase
+from shiq.jobs.checking.options import (
+    ASK,
+    FAR_WORK,
+    NTRIPLES_TERMS,
+    SPARK_TABLES,
+    Options,
+    import_by_name,
+)
 from shiq.model import Assertion, Axiom, DataPropertyAssertion, NegativeDataPropertyAssertion, TBox
+from shiq.model.abox import ABox, abox_of
 from shiq.model.axioms import READ_BY_FORM
 from shiq.rdf import read_assertions, read_ontology
 from shiq.rdf.vocabulary import VALUE_LINK
-from shiq.reading import Place, Reading, nothing_left, nowhere
 from shiq.remote.place import is_address
-from shiq.sources import TableSource
-from shiq.verdict import LEAVING_OUT, UNKNOWN_DATATYPE, Leftover, Verdict, blocks
 
 if TYPE_CHECKING:
-    from shiq.catalog import Catalog
-    from shiq.result import Result
+    from shiq.answers.result import Result
+    from shiq.inputs.catalog import Catalog
     from shiq.vocabularies import VocabularyChoice
 
 
@@ -38,18 +51,22 @@ OUT_OF_REACH = "out-of-reach"
 
 
 def sources_of(given: object) -> list[object]:
-    """What a public call was given for one of its inputs, as a list."""
+    """Convert one input of a public call to a list of sources."""
     if given is None:
         return []
     found = list(given) if isinstance(given, list | tuple) else [given]
+    if isinstance(given, list) and are_triples(given):
+        return [triples_source(given)]
     return (
-        spread(found) if any(isinstance(one, str) and is_address(one) for one in found) else found
+        expand_folders(found)
+        if any(isinstance(one, str) and is_address(one) for one in found)
+        else found
     )
 
 
-def spread(sources: Sequence[Any]) -> list[Any]:
-    """``sources``, with the files below it for each prefix of an object store, or folder of
-    Hadoop's. Raises: InputError.
+def expand_folders(sources: Sequence[Any]) -> list[Any]:
+    """Replace prefixes of object stores and remote folders by the files below them. Raises:
+    InputError.
     """
     # Loaded where something is far away.
     from shiq.remote.inputs import inputs_at
@@ -62,10 +79,10 @@ def spread(sources: Sequence[Any]) -> list[Any]:
 
 
 def input_sources(given: object, options: Options, *, builds: bool = False) -> list[object]:
-    """``given`` as a list; tables with the mapping that says what their rows mean; with the
-    engine spark, tables that only Spark can read are those of its session. ``builds``: a store.
+    """Convert an input to a list of sources, with the mapping of tables and with Spark's tables
+    resolved.
 
-    Raises: InputError, UsageError, OperationalError.
+    builds: the sources are for a new store. Raises: InputError, UsageError, OperationalError.
     """
     sources = sources_of(given)
     if options.mapping is not None or options.terms != NTRIPLES_TERMS:
@@ -77,14 +94,14 @@ def input_sources(given: object, options: Options, *, builds: bool = False) -> l
         isinstance(source, (str, os.PathLike)) for source in sources
     ):
         return sources
-    found: list[object] = load(SPARK_TABLES)(sources, options, builds=builds)
+    found: list[object] = import_by_name(SPARK_TABLES)(sources, options, builds=builds)
     return found
 
 
-def noted(result: Result, *sources: Iterable[object]) -> Result:
-    """``result``, with which versions of tables were taken."""
+def with_source_notes(result: Result, *sources: Iterable[object]) -> Result:
+    """Note in ``result`` which versions of tables were read."""
     taken = tuple(
-        s.taken for some in sources for s in some if isinstance(s, TableSource) and s.taken
+        s.version for some in sources for s in some if isinstance(s, TableSource) and s.version
     )
     return (
         replace(result, evidence=replace(result.evidence, notes=(*result.evidence.notes, *taken)))
@@ -94,16 +111,16 @@ def noted(result: Result, *sources: Iterable[object]) -> Result:
 
 
 def with_leftovers(result: Result, told: Sequence[Leftover], options: Options) -> Result:
-    """``result`` with what was ``told`` of the batch before it was checked; what of that stands
-    in the way leaves it open.
+    """Add leftovers of the batch that are not of the check; blocking ones make the verdict
+    undetermined.
     """
     if not told:
         return result
-    marked = options.known.marked(told)
+    marked = options.known.mark(told)
     result = replace(
         result, evidence=replace(result.evidence, leftovers=(*marked, *result.evidence.leftovers))
     )
-    first = next((x for x in marked if blocks(x, options.allow, options.fail_on)), None)
+    first = next((x for x in marked if is_blocking(x, options.allow, options.fail_on)), None)
     if first is None or result.verdict is not Verdict.CONSISTENT:
         return result
     return replace(result, verdict=Verdict.UNDETERMINED, reason=f"{first.source}: {first.message}")
@@ -112,34 +129,33 @@ def with_leftovers(result: Result, told: Sequence[Leftover], options: Options) -
 def ontology_of(
     sources: list[object], options: Options, *, closed: bool = False, doubt: bool = True
 ) -> Reading:
-    """``sources`` read as an ontology; ``closed``: no data comes later; ``doubt``: see
-    `read_ontology`.
+    """Read ``sources`` as an ontology.
 
-    Raises: InputError, OperationalError.
+    closed: no data is read later. doubt: see `read_ontology`. Raises: InputError, OperationalError.
     """
     reading = read_ontology(
         sources,
-        progress=on_reading(options),
+        progress=reading_callback(options),
         catalog=catalog_of(options),
         closed=closed,
         vocabulary=tables_of(options),
         doubt=doubt,
     )
-    return replace(reading, places=nowhere, left_at=nothing_left, left_out=())
+    return replace(reading, places=no_places, leftover_places=no_leftover_places, left_out=())
 
 
 def catalog_of(options: Options) -> Catalog | None:
-    """The catalogs that are named, read. Raises: InputError."""
+    """Read the catalogs that ``options`` name. Raises: InputError."""
     if not options.catalog:
         return None
     # Loaded where one is named.
-    from shiq.catalog import read_catalog
+    from shiq.inputs.catalog import read_catalog
 
     return read_catalog(options.catalog)
 
 
 def tables_of(options: Options) -> VocabularyChoice | None:
-    """Which tables of known vocabularies count; None for those that are imported."""
+    """Known vocabularies that count as imported; None: only those that are imported."""
     if not options.vocabulary:
         return None
     # Loaded where one is named.
@@ -149,11 +165,13 @@ def tables_of(options: Options) -> VocabularyChoice | None:
 
 
 def refuse_named(options: Options, ontologies: Collection[str]) -> None:
-    """Raises: UsageError where a vocabulary is named, and the TBox of a store was read without it."""
+    """Refuse named vocabularies if the store's TBox was read without them. Raises: UsageError."""
     tables = tables_of(options)
     if tables and (missing := sorted({*tables.imports} - {*ontologies})):
         name = next(
-            name for name in tables.named if replace(tables, named=(name,)).imports == (missing[0],)
+            name
+            for name in tables.imported_tables
+            if replace(tables, imported_tables=(name,)).imports == (missing[0],)
         )
         raise UsageError(
             f"the store has its own TBox, which was read without the vocabulary {name}",
@@ -169,26 +187,30 @@ def assertions_of(
     *,
     keeps_left_out: bool = False,
 ) -> Reading:
-    """The ABox of ``sources``, with the assertions that came with the ontology; ``scope`` keeps
-    blank nodes of different inputs apart. ``keeps_left_out``: of a base too.
+    """Read the ABox of ``sources``, with the assertions of the ontology. ``scope`` keeps its blank
+    nodes apart.
     """
     reading = Reading()
     if sources:
         reading = read_assertions(
             sources,
             ontology.tbox.signature,
-            progress=on_reading(options),
+            progress=reading_callback(options),
             ontologies=ontology.ontologies,
             axioms=ontology.tbox.axioms,
             beside=ontology.leftovers,
             scope=scope,
             catalog=catalog_of(options),
-            vocabulary=replace(tables, named=()) if (tables := tables_of(options)) else None,
+            vocabulary=replace(tables, imported_tables=())
+            if (tables := tables_of(options))
+            else None,
         )
     if scope == "a":
         # The columns of a base need not be held on to.
-        left_out = Spool(of_data(reading.left_out)) if keeps_left_out else ()
-        reading = replace(reading, places=nowhere, left_at=nothing_left, left_out=left_out)
+        left_out = Spool(select_data_leftovers(reading.left_out)) if keeps_left_out else ()
+        reading = replace(
+            reading, places=no_places, leftover_places=no_leftover_places, left_out=left_out
+        )
     if not len(ontology.abox):
         return reading
     if not len(reading.abox):
@@ -199,26 +221,28 @@ def assertions_of(
 def read_batch(
     base: OpenBase, insertions: object, deletions: object, options: Options
 ) -> InputBatch:
-    """A batch read for ``base``. Raises: InputError, OperationalError."""
+    """Read a batch for ``base``. Raises: InputError, OperationalError."""
     reading = Reading(tbox=base.tbox, ontologies=base.ontologies, leftovers=base.leftovers)
     far: FarWork | None = (
-        load(FAR_WORK[options.engine])(base, options) if options.engine in FAR_WORK else None
+        import_by_name(FAR_WORK[options.engine])(base, options)
+        if options.engine in FAR_WORK
+        else None
     )
     coming, going = (
         far.sources(sources_of(given)) if far else sources_of(given)
         for given in (insertions, deletions)
     )
     added = assertions_of(coming, reading, options, f"i{base.scope}")
-    removed = told_by_label(
+    removed = resolve_blank_labels(
         assertions_of(going, reading, options, f"d{base.scope}"), f"d{base.scope}"
     )
     ledger = Counter(added.ledger) + Counter(removed.ledger)
     refuse_nothing(ledger, options)
     abox, aside = well_typed(added.abox, options)
     unsaid = frozenset(
-        v for x in removed.leftovers if leaves_out(x) for v in x.said if isinstance(v, Assertion)
+        v for x in removed.leftovers if leaves_out(x) for v in x.values if isinstance(v, Assertion)
     )
-    held = frozenset(v for x in base.leftovers if leaves_out(x) for v in x.said)
+    held = frozenset(v for x in base.leftovers if leaves_out(x) for v in x.values)
     return InputBatch(
         abox,
         removed.abox,
@@ -226,7 +250,7 @@ def read_batch(
         ledger,
         added.places,
         removed.places,
-        added.left_at,
+        added.leftover_places,
         unsaid & held,
         (
             added.left_out,
@@ -241,48 +265,48 @@ def _of_deletion(leftover: Leftover, held: frozenset[Axiom | Assertion]) -> Iter
     """What is left of a ``leftover`` of deletions where the base leaves out what is ``held``: to
     delete something else that is left out deletes nothing, and says nothing.
     """
-    if not leaves_out(leftover) or any(isinstance(v, Axiom) for v in leftover.said):
+    if not leaves_out(leftover) or any(isinstance(v, Axiom) for v in leftover.values):
         yield leftover
-    elif not held.issuperset(leftover.said):
+    elif not held.issuperset(leftover.values):
         yield replace(
             leftover,
             kind="unmatched-deletion",
             message="the base does not assert this",
             hint="",
-            said=(),
+            values=(),
         )
 
 
 def leaves_out(leftover: Leftover) -> bool:
-    """Whether it keeps axioms or assertions that it leaves out."""
-    return leftover.kind in LEAVING_OUT and bool(leftover.said)
+    """Whether the leftover stands for axioms or assertions that are left out."""
+    return leftover.kind in LEAVING_OUT and bool(leftover.values)
 
 
 def is_outside(leftover: Leftover) -> bool:
-    """Whether it leaves out axioms or assertions that only SHIQ(D) cannot say."""
-    return leftover.kind == OUTSIDE and bool(leftover.said)
+    """Whether the leftover stands for axioms or assertions outside SHIQ(D) only."""
+    return leftover.kind == OUTSIDE and bool(leftover.values)
 
 
 def stands_whatever_hermit_says(leftover: Leftover, options: Options) -> bool:
-    """Whether it keeps a check from `consistent`, and no answer to the whole question could
-    change that.
+    """Whether the leftover blocks `consistent`, and asking HermiT about the whole cannot change
+    that.
     """
     is_asked = options.outside == ASK and is_outside(leftover) and OUTSIDE not in options.fail_on
-    return blocks(leftover, options.allow, options.fail_on) and not is_asked
+    return is_blocking(leftover, options.allow, options.fail_on) and not is_asked
 
 
-def less(leftover: Leftover, unsaid: frozenset[Assertion]) -> Leftover | None:
-    """``leftover`` without what is deleted; None if that is all."""
+def without_deleted(leftover: Leftover, unsaid: frozenset[Assertion]) -> Leftover | None:
+    """Remove deleted assertions from a leftover; None if nothing remains."""
     if not unsaid or not leaves_out(leftover):
         return leftover
-    kept = tuple(v for v in leftover.said if v not in unsaid)
-    return replace(leftover, said=kept) if kept else None
+    kept = tuple(v for v in leftover.values if v not in unsaid)
+    return replace(leftover, values=kept) if kept else None
 
 
 def vocabulary_of(abox: ABox) -> frozenset[str]:
-    """The classes and properties that ``abox`` speaks of."""
+    """Classes and properties that occur in ``abox``."""
     # Loaded where something is outside SHIQ(D).
-    from simplify.locality import names_of
+    from shiq.simplify.locality import names_of
 
     return frozenset(
         (*abox.classes, *abox.object_properties, *abox.data_properties, *names_of(abox.complex))
@@ -290,7 +314,7 @@ def vocabulary_of(abox: ABox) -> frozenset[str]:
 
 
 def refuse_nothing(ledger: Mapping[str, int], options: Options) -> None:
-    """Raises InputError for a batch of nothing where one is not wanted."""
+    """Refuse an empty batch if ``require_nonempty`` is set. Raises: InputError."""
     if options.require_nonempty and not sum(ledger.values()):
         raise InputError(
             "the batch holds nothing",
@@ -298,16 +322,14 @@ def refuse_nothing(ledger: Mapping[str, int], options: Options) -> None:
         )
 
 
-def on_reading(options: Options) -> Callable[[str, int], None] | None:
-    """What readers call as (source, done), to tell of progress; None if nobody listens."""
+def reading_callback(options: Options) -> Callable[[str, int], None] | None:
+    """Progress callback (source, done) for readers; None without progress."""
     progress = options.progress
     return None if progress is None else lambda source, done: progress(f"reading {source}", done, 0)
 
 
 def read_by_form(tbox: TBox, allowed: Collection[str]) -> TBox:
-    """``tbox``; where unknown datatypes are ``allowed``, each is a value space of its own, whose
-    values are its lexical forms.
-    """
+    """Read unknown datatypes by form if they are ``allowed``: each is a value space of its own."""
     if UNKNOWN_DATATYPE not in allowed or not tbox.axioms or is_read_by_form(tbox):
         return tbox
     return replace(tbox, axioms=(*tbox.axioms, READ_BY_FORM))
@@ -318,7 +340,7 @@ def is_read_by_form(tbox: TBox) -> bool:
 
 
 def empty_tbox(ontology: Reading) -> tuple[Leftover, ...]:
-    """The leftover for a TBox without axioms, which names what it was read from."""
+    """Make a leftover for a TBox without axioms, with the names of its sources."""
     if ontology.tbox.axioms or any(map(is_outside, ontology.leftovers)):
         return ()
     message = "the TBox has no axioms: nothing could ever be refuted"
@@ -328,15 +350,15 @@ def empty_tbox(ontology: Reading) -> tuple[Leftover, ...]:
 
 
 def well_typed(abox: ABox, options: Options) -> tuple[ABox, tuple[Leftover, ...]]:
-    """``abox`` without its ill-typed data assertions where those are allowed, and what was set
-    aside.
+    """Remove ill-typed data assertions if they are allowed. Returns the ABox and leftovers for the
+    removed ones.
     """
     return without_ill_typed(abox) if "ill-typed" in options.allow else (abox, ())
 
 
 def without_ill_typed(abox: ABox) -> tuple[ABox, tuple[Leftover, ...]]:
-    """``abox`` without its (negative) data assertions on literals that denote nothing, and a
-    leftover for each.
+    """Remove (negative) data assertions with literals that denote no value. Returns the ABox and
+    leftovers.
     """
     from shiq.datatypes import DataTheory
 
@@ -353,7 +375,7 @@ def without_ill_typed(abox: ABox) -> tuple[ABox, tuple[Leftover, ...]]:
                 rest.append(assertion)
     if not aside:
         return abox, ()
-    from shiq.ntriples import assertion_lines
+    from shiq.model.ntriples import assertion_lines
 
     leftovers = tuple(
         Leftover(
@@ -364,22 +386,17 @@ def without_ill_typed(abox: ABox) -> tuple[ABox, tuple[Leftover, ...]]:
     return abox_of(rest), leftovers
 
 
-def told_by_label(deletions: Reading, scope: str) -> Reading:
-    """``deletions``, which were read with ``scope``, about the nodes of the base: ``_:x`` is
-    what `shiq export` prints so.
-
-    A blank node is named by nothing else, and a label in a file of deletions could stand for
-    nothing but a new node, about which nothing is asserted that could be deleted.
-    """
+def resolve_blank_labels(deletions: Reading, scope: str) -> Reading:
+    """Resolve blank-node labels in ``deletions`` to the nodes of the base."""
     if VALUE_LINK in deletions.abox.object_properties:
-        from shiq.rdf.values_as_nodes import without_links
+        from shiq.rdf.values_as_nodes import drop_value_links
 
         # Others may assert the same value.
-        deletions = replace(deletions, abox=without_links(deletions.abox))
+        deletions = replace(deletions, abox=drop_value_links(deletions.abox))
     written = re.compile(rf"_:{re.escape(scope)}\d+\.(?P<label>[^.].*)", re.DOTALL)
     if not any(map(written.fullmatch, deletions.abox.individuals)):
         return deletions
-    from shiq.ntriples import blank_node
+    from shiq.model.ntriples import blank_node
 
     def meant(individual: str) -> str:
         match = written.fullmatch(individual)

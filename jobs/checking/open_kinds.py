@@ -1,9 +1,5 @@
-"""Conflicts about properties that were read as object and as data property both: which of them
+"""Conflicts about properties that were read both as object and as data property: keep those that
 hold in every reading.
-
-An assertion of a conflict leaves one kind for its property: a literal is a value, anything else
-an individual. An axiom about properties alone carries that kind on to the others in it (THEORY,
-"Terms that may be object or data").
 """
 
 from __future__ import annotations
@@ -13,9 +9,9 @@ from dataclasses import replace
 from itertools import product
 from typing import TypeAlias
 
-from abox_ops.conflicts.raw_conflict import RawConflict
-from jobs.checking.base import Findings
+from shiq.answers.result import Conflict
 from shiq.functional import axiom_text
+from shiq.jobs.checking.base import Findings
 from shiq.model import (
     Assertion,
     DataProperty,
@@ -26,7 +22,7 @@ from shiq.model import (
     ObjectPropertyAssertion,
     TBox,
 )
-from shiq.signature import entities
+from shiq.model.walk import entities
 
 #: Whether a reasoner refutes a TBox with assertions.
 Refutes: TypeAlias = Callable[[TBox, Sequence[Assertion]], bool]
@@ -38,13 +34,9 @@ _ASSERTIONS = (
 )
 
 
-def unsettled_properties(conflict: RawConflict, open_names: Collection[str]) -> set[str]:
-    """The properties of ``open_names`` for which the conflict does not itself leave the kind in
-    which its axioms use them.
-
-    Stops because properties are only added to a set.
-    """
-    values = (*conflict.axioms, *conflict.base, *conflict.insertions)
+def unsettled_properties(conflict: Conflict, open_names: Collection[str]) -> set[str]:
+    """Properties of ``open_names`` whose kind the conflict leaves open."""
+    values = (*conflict.axiom_values, *conflict.base_values, *conflict.insertion_values)
     used = {part for value in values for part in _properties(value) if part.iri in open_names}
     settled = {
         part
@@ -55,7 +47,7 @@ def unsettled_properties(conflict: RawConflict, open_names: Collection[str]) -> 
     }
     about_properties = [
         {*_properties(axiom)}
-        for axiom in conflict.axioms
+        for axiom in conflict.axiom_values
         if all(isinstance(e, _PROPERTIES) for e in entities(axiom))
     ]
     # A property of known kind carries it to those that an axiom puts beside it.
@@ -81,14 +73,12 @@ def _properties(value: object) -> list[ObjectProperty | DataProperty]:
 
 
 def is_refuted_in_each_reading(
-    conflict: RawConflict, names: Collection[str], tbox: TBox, refutes: Refutes
+    conflict: Conflict, names: Collection[str], tbox: TBox, refutes: Refutes
 ) -> bool:
-    """Whether the assertions of ``conflict`` contradict ``tbox`` whichever kind each of
-    ``names`` has; at most `MOST_NAMES`.
-    """
+    """Whether the assertions contradict ``tbox`` for every choice of kinds of these properties."""
     if len(names) > MOST_NAMES:
         return False
-    assertions = (*conflict.base, *conflict.insertions)
+    assertions = (*conflict.base_values, *conflict.insertion_values)
     for kinds in product(_PROPERTIES, repeat=len(names)):
         dropped = {
             kind(name)
@@ -115,9 +105,9 @@ def _without_doubt(found: Findings, tbox: TBox, refutes: Refutes | None) -> Find
         doubtful=frozenset(),
     )
 
-    def is_certain(conflict: RawConflict) -> bool:
-        assertions = (*conflict.base, *conflict.insertions)
-        if tbox.doubtful.isdisjoint((*conflict.axioms, *assertions)):
+    def is_certain(conflict: Conflict) -> bool:
+        assertions = (*conflict.base_values, *conflict.insertion_values)
+        if tbox.doubtful.isdisjoint((*conflict.axiom_values, *assertions)):
             return True
         return refutes is not None and refutes(
             certain, [a for a in assertions if a not in tbox.doubtful]
@@ -129,7 +119,13 @@ def _without_doubt(found: Findings, tbox: TBox, refutes: Refutes | None) -> Find
             found, conflicts=kept, complete=found.complete and len(kept) == len(found.conflicts)
         )
     needed = next(
-        (v for c in found.conflicts for v in (*c.axioms, *c.base) if v in tbox.doubtful), None
+        (
+            v
+            for c in found.conflicts
+            for v in (*c.axiom_values, *c.base_values)
+            if v in tbox.doubtful
+        ),
+        None,
     )
     first = f", as {axiom_text(needed)}" if needed is not None else ""
     reason = f"there is a contradiction if the ontology means what is in doubt{first}: see the leftovers of the kind in-doubt"
@@ -144,12 +140,7 @@ def _without_doubt(found: Findings, tbox: TBox, refutes: Refutes | None) -> Find
 
 
 def keep_settled(found: Findings, tbox: TBox, refutes: Refutes | None) -> Findings:
-    """``found`` with the conflicts that hold in every reading of ``tbox``; without any, the
-    contradiction counts as undecided.
-
-    refutes: asked about single readings; without it, only what the assertions of a conflict
-    settle counts.
-    """
+    """Keep the conflicts that hold in every reading of ``tbox``."""
     if not found.refuted or not tbox.has_readings:
         return found
     if tbox.doubtful:

@@ -1,29 +1,28 @@
-"""How to check: the options, and the engines, builders and stores that names stand for."""
+"""Options of a check, and the registries of engines, builders and stores by name."""
 
 from __future__ import annotations
 
 import difflib
 import importlib
 import inspect
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from abox_ops.engine import CRITERIA, MODEL, ModelKnowledgeBase
-from shiq.abox import ABox
-from shiq.errors import UsageError
-from shiq.extras import missing_package
-from shiq.known import KnownLeftovers
-from shiq.offers import offers
-from shiq.shadowing import refuse_others
-from shiq.verdict import KINDS, UNINTERPRETED
+from shiq.abox_ops.engine import CRITERIA, MODEL, ModelKnowledgeBase
+from shiq.answers.verdict import INFORMATIVE, KINDS, UNINTERPRETED
+from shiq.errors import UsageError, missing_package
+from shiq.jobs.known import LeftoverWaivers
+from shiq.jobs.option_fields import Heading, Takes, option
+from shiq.model.abox import ABox
+from shiq.reasoner import BACKENDS
+from shiq.support import supports
 
 if TYPE_CHECKING:
-    from shiq.catalog import Catalogs
-    from shiq.result import Result
+    from shiq.answers.result import Result
+    from shiq.inputs.catalog import Catalogs
 
 #: The engines by name.
 ENGINES = ("local", "spark", "graphframes")
@@ -31,7 +30,9 @@ ENGINES = ("local", "spark", "graphframes")
 GONE: Mapping[str, str] = {
     "memory": "the engine memory is gone: use local, which gives the same answers"
 }
-_FAR: Mapping[str, str] = {"graphframes": "jobs.graphframes.engine:GraphFramesKnowledgeBase"}
+_FAR: Mapping[str, str] = {"graphframes": "shiq.jobs.graphframes.engine:GraphFramesKnowledgeBase"}
+
+_TAKEN_WHOLE = "the batch was taken whole"
 
 #: The criterion of the published method, which the engine ``graphframes`` runs.
 PUBLISHED = "definition7"
@@ -43,11 +44,13 @@ ELSEWHERE = frozenset(_FAR)
 AUTO = "auto"
 
 #: Engines that build stores by themselves, away from this process.
-BUILDERS: Mapping[str, str] = {"spark": "jobs.spark.building.indexing:index"}
+BUILDERS: Mapping[str, str] = {"spark": "shiq.jobs.spark.executor:index"}
+#: What builds large stores in processes of this machine.
+BUILDER_HERE = "shiq.jobs.building.indexing:index_here"
 
 #: Engines that are `local`, with reading and hard shapes away from this process: what makes a
-#: `jobs.checking.base.FarWork`.
-FAR_WORK: Mapping[str, str] = {"spark": "jobs.spark.engine:SparkWork"}
+#: `shiq.jobs.checking.base.FarWork`.
+FAR_WORK: Mapping[str, str] = {"spark": "shiq.jobs.spark.engine:SparkWork"}
 
 #: What becomes of what lies outside SHIQ(D) and within reach of the data: HermiT is asked about the
 #: whole, or it stays open.
@@ -62,13 +65,13 @@ TERMS = (NTRIPLES_TERMS, "auto")
 ALWAYS = "always"
 
 #: What makes a DataFrame of assertions.
-FRAMES = "jobs.spark.engine:frame_of"
+FRAMES = "shiq.jobs.spark.engine:frame_of"
 
 #: What finds the tables that only Spark can read.
-SPARK_TABLES = "jobs.spark.lake:spark_tables"
+SPARK_TABLES = "shiq.jobs.spark.lake:spark_tables"
 
 #: What reads and writes stores.
-STORE = "jobs.store.upkeep"
+STORE = "shiq.jobs.store.upkeep"
 
 #: Called as (stage, done, total); total is 0 where it is not known.
 Progress = Callable[[str, int, int], None]
@@ -82,57 +85,194 @@ EXPLAIN_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class Options:
-    """How to check. ``criterion``: one of `CRITERIA`, `MODEL`, or "auto": `MODEL` where the
-    store holds what that needs, else ``clausal``; `PUBLISHED` with the engine ``graphframes``.
-    ``timeout``: seconds for all of a check, or for reading, indexing and certifying a store
-    (writing it is not counted); ``heap``: of a JVM, where one is needed; ``max_conflicts``: how
-    many are explained, the rest is counted; ``master``: where the engines ``spark`` and
-    ``graphframes`` run, if no session is active; ``catalog``: one or several catalogs, files or
-    folders (`shiq.catalog`), of what is imported; ``vocabulary``: names of known vocabularies
-    (`shiq.vocabularies`) whose axioms count as if imported, or "none": no table does;
-    ``fail_on``: kinds of leftovers that stand in the way though they are informative otherwise,
-    or `UNINTERPRETED` for all; ``audit``: the share of the shapes, 0 to 1, that a second
-    reasoner decides again; ``accept_agpl``: a reasoner under the AGPL may be asked;
-    ``require_nonempty``: a batch that holds nothing is an `InputError`; ``verdict_only``: an
-    inconsistent batch is looked at only until that is certain, so A_add, modules and counts are
-    of what was looked at, and nothing is explained; ``explain_seconds``: for explaining
-    conflicts when the verdict is certain, 0 for none of that, None for as long as it takes;
-    ``certain`` is called with a result without conflicts (`Result.ended`) as soon as that is
-    what it is: Ctrl-C then ends explaining, not the check. ``known``: leftovers that somebody
-    answers for, which stand in nobody's way; ``outside``: one of `OUTSIDE`; ``range_size``: how
-    many individuals a range of a store's tables is to have (`jobs.store.numbering`);
-    ``mapping``: the path of what says which triples the rows of tables are (RML or YARRRML);
-    ``terms``: one of `TERMS`, for tables of triples; ``driver_rows``: a batch of more insertions
-    is taken in slices by the engine ``spark`` (None: never); ``most_module``: the assertions of
-    a module that a task of the engine ``graphframes`` is given; a larger one stays undecided.
+    """Options of a check.
+
+    criterion: one of `CRITERIA`, `MODEL` or "auto" (`MODEL` if the store has a certified model,
+        else ``clausal``; `PUBLISHED` with the engine ``graphframes``).
+    allow: kinds of leftovers (`shiq.answers.verdict.KINDS`) that do not block the verdict `consistent`.
+    timeout: seconds for a check, or for reading, indexing and certifying a store; writing is not
+        counted.
+    heap: heap size of a JVM, where one is needed.
+    max_conflicts: how many conflicts are explained; others are counted.
+    master: Spark master for the engines ``spark`` and ``graphframes`` without an active session.
+    catalog: catalogs of imports, files or folders (`shiq.inputs.catalog`).
+    vocabulary: known vocabularies (`shiq.vocabularies`) that count as imported; "none": no one
+        does.
+    fail_on: informative kinds of leftovers that block the verdict, or `UNINTERPRETED` for all.
+    audit: share of the shapes, 0 to 1, that a second reasoner decides again.
+    accept_agpl: allow a reasoner under the AGPL.
+    require_nonempty: an empty batch is an `InputError`.
+    verdict_only: stop as soon as a batch is known to be inconsistent; A_add and counts are then
+        partial, and nothing is explained.
+    explain_seconds: time limit for explaining conflicts; 0: none are explained; None: no limit.
+    certain: callback, called with a result without conflicts (`Result.ended`) as soon as the batch
+        is known to be inconsistent. From then on Ctrl-C ends explaining only.
+    known: waived leftovers, which do not block.
+    outside: one of `OUTSIDE`.
+    range_size: individuals in a range of a store's tables (`shiq.jobs.store.numbering`).
+    mapping: path of an RML or YARRRML mapping for the rows of tables.
+    terms: how tables of triples write terms, one of `TERMS`.
+    driver_rows: the engine ``spark`` checks larger batches in slices; None: never.
+    most_module: largest module, in assertions, that a task of the engine ``graphframes`` decides;
+        larger ones stay undecided.
     """
 
-    criterion: str = "auto"
-    engine: str = "local"
-    reasoner: str = "auto"
-    allow: frozenset[str] = frozenset()
-    timeout: float | None = None
-    heap: str = "1g"
-    max_conflicts: int = 1000
+    criterion: str = option(
+        AUTO,
+        "Which part of the data the check looks at: model (least: the model that certified the store is patched), "
+        "clausal, definition7 (as published), none (all of it), or auto: model where the store holds one, else clausal; with "
+        "--engine graphframes definition7.",
+        choices=(AUTO, "clausal", "model", PUBLISHED, "none"),
+        heading=Heading.DECIDING,
+    )
+    engine: str = option(
+        "local",
+        "Who computes what to look at: local (columns, in this process), spark (local, with "
+        "tasks that read), or graphframes (the published method on tables, for a night that no machine holds).",
+        choices=ENGINES,
+        heading=Heading.DECIDING,
+    )
+    reasoner: str = option(
+        "auto",
+        "Who decides what is looked at, part by part: own (no Java), hermit, or auto: own first, HermiT for what "
+        "own leaves open; or one that you installed: konclude, pellet, openllet.",
+        choices=tuple(BACKENDS),
+        heading=Heading.DECIDING,
+    )
+    allow: frozenset[str] = option(
+        frozenset(),
+        "Do not let this kind of leftover stand in the way of `consistent`; repeatable. `shiq check --help` lists the kinds.",
+        choices=tuple(KINDS),
+        many=True,
+        metavar="KIND",
+        heading=Heading.LEFTOVERS,
+    )
+    timeout: float | None = option(
+        None,
+        "Seconds (or 90s, 5m, 1h) for a check or an index, reading included; what was indexed by then is written.",
+        takes=Takes.TIME,
+        metavar="TIME",
+        heading=Heading.LIMITS,
+    )
+    heap: str = option(
+        "1g", "Memory for a JVM, as 512m or 4g.", metavar="SIZE", heading=Heading.LIMITS
+    )
+    max_conflicts: int = option(
+        1000,
+        "How many conflicts to explain; the rest is counted.",
+        least=0,
+        metavar="N",
+        heading=Heading.LIMITS,
+    )
     progress: Progress | None = None
-    master: str | None = None
-    catalog: Catalogs | None = None
-    vocabulary: tuple[str, ...] = ()
-    fail_on: frozenset[str] = frozenset()
-    audit: float = 0.0
-    accept_agpl: bool = False
-    require_nonempty: bool = False
-    why_pulled: bool = False
-    verdict_only: bool = False
-    explain_seconds: float | None = EXPLAIN_SECONDS
+    master: str | None = option(
+        None,
+        "Where the engines spark and graphframes run, as local[4] or spark://HOST:7077; under spark-submit, its own.",
+        metavar="URL",
+        heading=Heading.SPARK,
+    )
+    catalog: Catalogs | None = option(
+        None,
+        "What imports are: a folder, below which every ontology is known by its header; or a catalog file (catalog-v001.xml, or "
+        "JSON), which goes before folders and has JSON-LD contexts too. Nothing is fetched. Repeatable.",
+        takes=Takes.CATALOG,
+        many=True,
+        metavar="FILE|DIR",
+        heading=Heading.READING,
+    )
+    vocabulary: tuple[str, ...] = option(
+        (),
+        "Let the axioms of a well-known vocabulary count as if the ontology imported it (`shiq vocabularies` lists the names); "
+        "none: use neither the kinds of terms nor the axioms that shiq knows of such vocabularies. Repeatable.",
+        many=True,
+        metavar="NAME|none",
+        heading=Heading.READING,
+    )
+    fail_on: frozenset[str] = option(
+        frozenset(),
+        "Let this kind stand in the way of `consistent` though it is for information only "
+        f"({', '.join(sorted(INFORMATIVE))}); repeatable. {UNINTERPRETED}: every kind that is not allowed.",
+        choices=(UNINTERPRETED, *KINDS),
+        many=True,
+        metavar="KIND",
+        heading=Heading.LEFTOVERS,
+    )
+    audit: float = option(
+        0.0,
+        "Let a second reasoner decide this share of the parts again, as 1% or 0.05; a disagreement stops the run.",
+        takes=Takes.SHARE,
+        metavar="SHARE",
+        heading=Heading.DECIDING,
+    )
+    accept_agpl: bool = option(
+        False,
+        "A reasoner under the AGPL (pellet, openllet) may be asked; it is printed.",
+        heading=Heading.DECIDING,
+    )
+    require_nonempty: bool = option(
+        False, "End with 4 if the batch holds nothing: a feed that broke off, perhaps."
+    )
+    why_pulled: bool = option(
+        False, "Print, clause by clause, what made it look at more than the batch touches."
+    )
+    verdict_only: bool = option(
+        False,
+        "Stop where an inconsistency is certain: no conflicts, counts of what was seen.",
+        heading=Heading.LIMITS,
+    )
+    explain_seconds: float | None = option(
+        EXPLAIN_SECONDS,
+        "Seconds for explaining conflicts, after the verdict was printed; 0 for no explaining.",
+        takes=Takes.TIME,
+        metavar="S",
+        heading=Heading.LIMITS,
+    )
     certain: Callable[[Result], object] | None = None
-    known: KnownLeftovers = field(default_factory=KnownLeftovers)
-    outside: str = ASK
+    known: LeftoverWaivers = option(
+        LeftoverWaivers,
+        "Leftovers that somebody answers for, by kind and term, until a day (TOML or JSON, docs/EVIDENCE.md): counted, and not "
+        "in the way of `consistent`. `shiq lint TBOX --write-known FILE` drafts it.",
+        takes=Takes.INPUT_FILE,
+        metavar="FILE",
+        heading=Heading.LEFTOVERS,
+    )
+    outside: str = option(
+        ASK,
+        "What to do about axioms and assertions outside SHIQ(D) that the data can reach: ask HermiT about all "
+        "data at once, at that cost, and without --timeout only about 20,000 assertions at most; or leave the verdict "
+        "undetermined.",
+        choices=OUTSIDE,
+        heading=Heading.DECIDING,
+    )
     range_size: int | None = None
-    mapping: str | None = None
-    terms: str = NTRIPLES_TERMS
-    most_module: int = 1_000_000
-    driver_rows: int | None = 1_000_000
+    mapping: str | None = option(
+        None,
+        "What the rows of tables (CSV, TSV, JSON lines, Parquet, Delta) mean: RML in Turtle, or YARRRML (.yml). "
+        "The command draft-mapping begins one.",
+        takes=Takes.INPUT_FILE,
+        metavar="FILE",
+        heading=Heading.READING,
+    )
+    terms: str = option(
+        NTRIPLES_TERMS,
+        "How tables with the columns s, p, o write their terms: as N-Triples, or also as bare IRIs and texts.",
+        choices=TERMS,
+        heading=Heading.READING,
+    )
+    most_module: int = option(
+        1_000_000,
+        "Assertions of a module that a task of the engine graphframes is given; a larger one stays undecided.",
+        least=1,
+        metavar="N",
+        heading=Heading.SPARK,
+    )
+    driver_rows: int | None = option(
+        1_000_000,
+        "Insertions that the engine spark checks at once; a larger batch is taken in slices, unless it is to be committed.",
+        least=1,
+        metavar="N",
+        heading=Heading.SPARK,
+    )
 
     def __post_init__(self) -> None:
         check_known(self.criterion, (AUTO, *CRITERIA, MODEL), "criterion")
@@ -163,6 +303,11 @@ class Options:
             check_known(kind, (*KINDS, UNINTERPRETED), "kind")
         if both := self.allow & self.fail_on:
             raise UsageError(f"{min(both)} is allowed and to fail on", "Leave one of the two out.")
+        if self.timeout is not None and not self.timeout > 0:
+            raise UsageError(
+                f"a check cannot end within {self.timeout:g} seconds",
+                "Say more than 0, or None for no limit.",
+            )
         if self.explain_seconds is not None and not self.explain_seconds >= 0:
             raise UsageError(
                 f"{self.explain_seconds:g} seconds for explaining are no time",
@@ -200,9 +345,7 @@ class Options:
 
 
 def takes_settings(call: Call) -> Call:
-    """``call``, whose ``**settings`` are the fields of `Options`, with these in the signature
-    that `help` and editors show.
-    """
+    """Decorator: show the fields of `Options` in the signature of a call with ``**settings``."""
     shown = inspect.signature(call)
     own = [
         one for one in shown.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD
@@ -216,25 +359,27 @@ def takes_settings(call: Call) -> Call:
 
 
 def settings_of(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Keyword arguments for `Options`, of those of a public call."""
+    """Convert the settings of a public call to keyword arguments of `Options`."""
     sets = {name: frozenset(settings.get(name, ())) for name in ("allow", "fail_on")}
     names = settings.get("vocabulary", ())
     vocabulary = (names,) if isinstance(names, str) else tuple(names)
     return {**settings, **sets, "known": known_of(settings.get("known")), "vocabulary": vocabulary}
 
 
-def known_of(value: KnownLeftovers | str | Path | None) -> KnownLeftovers:
-    """Known leftovers, of a file if that is what is given. Raises: InputError, UsageError."""
-    if value is None or isinstance(value, KnownLeftovers):
-        return value or KnownLeftovers()
+def known_of(value: LeftoverWaivers | str | Path | None) -> LeftoverWaivers:
+    """Known leftovers, read from a file if a path is given. Raises: InputError, UsageError."""
+    if value is None or isinstance(value, LeftoverWaivers):
+        return value or LeftoverWaivers()
     # Loaded where there is a file of them.
-    from jobs.known import read_known
+    from shiq.jobs.known import read_known
 
     return read_known(Path(value))
 
 
 def check_known(value: str, among: Iterable[str], what: str) -> None:
-    """Raise a UsageError with the nearest value where ``value`` is not ``among`` those of a kind."""
+    """Refuse a ``value`` that is not ``among`` the known ones, and suggest the nearest. Raises:
+    UsageError.
+    """
     names = list(among)
     if value in GONE:
         raise UsageError(GONE[value], f"Known: {', '.join(names)}.")
@@ -247,7 +392,7 @@ def check_known(value: str, among: Iterable[str], what: str) -> None:
 
 
 def options_in(settings: Mapping[str, Any]) -> Options:
-    """The options among ``settings``, which may have others beside. Raises: UsageError."""
+    """Make options from ``settings``, other keys are ignored. Raises: UsageError."""
     return Options(
         **settings_of(
             {key: value for key, value in settings.items() if key in Options.__dataclass_fields__}
@@ -255,15 +400,12 @@ def options_in(settings: Mapping[str, Any]) -> Options:
     )
 
 
-def load(target: str) -> Any:
-    """The object named ``module:attribute``, or a module; engines and stores are loaded only
-    when they are asked for.
+def import_by_name(target: str) -> Any:
+    """Import a module, or an attribute by ``module:attribute``, when it is first needed.
 
-    Raises: OperationalError where a package is missing that an extra brings.
+    Raises: OperationalError if a package of an extra is missing.
     """
     module, _, attribute = target.partition(":")
-    if module not in sys.modules:
-        refuse_others()
     try:
         found = importlib.import_module(module)
     except ImportError as error:
@@ -272,18 +414,16 @@ def load(target: str) -> Any:
 
 
 def engine_named(name: str) -> Any:
-    """The knowledge bases of an engine of `ENGINES`; nothing of the other ones is loaded."""
+    """Knowledge base class of an engine of `ENGINES`; no other engine is imported."""
     if name == "local" or name in FAR_WORK:
-        from abox_ops.local import LocalKnowledgeBase
+        from shiq.abox_ops.local import LocalKnowledgeBase
 
         return LocalKnowledgeBase
-    return load(_FAR[name])
+    return import_by_name(_FAR[name])
 
 
-def begun(options: Options) -> Any:
-    """What opens knowledge bases of the engine that is asked for; an engine with a session
-    begins it where ``options`` say.
-    """
+def open_engine(options: Options) -> Any:
+    """Knowledge base class of the engine that is asked for, with its session started if it has one."""
     engine = engine_named(options.engine)
     if hasattr(engine, "begin"):
         engine.begin(options.master)
@@ -293,19 +433,19 @@ def begun(options: Options) -> Any:
 _VOID = "criterion clausal instead of model: a complex or negative assertion is deleted, and the kept model rests on its clauses"
 
 
-def resolved(
+def resolve_criterion(
     options: Options, knowledge_base: object, deletions: ABox
 ) -> tuple[Options, tuple[str, ...]]:
-    """``options`` with a criterion of an engine's, and what to note: `MODEL` instead of `AUTO`
-    if the knowledge base knows the certified completion that it rests on, and none of the
-    batch's ``deletions`` is complex, which would make it void
-    (`abox_ops.engine.ModelKnowledgeBase.patched`).
+    """Replace `AUTO` by the engine's criterion. Returns the options and notes for the user.
+
+    `MODEL` needs a certified model, which a complex deletion would invalidate
+    (`shiq.abox_ops.engine.ModelKnowledgeBase.patched`).
     """
     if options.criterion != AUTO:
         return options, ()
     if options.engine == "graphframes":
         return replace(options, criterion=PUBLISHED), ()
-    is_known = offers(knowledge_base, ModelKnowledgeBase) and knowledge_base.is_completed
+    is_known = supports(knowledge_base, ModelKnowledgeBase) and knowledge_base.is_completed
     if is_known and not deletions.complex:
         return replace(options, criterion=MODEL), ()
     return replace(options, criterion="clausal"), (_VOID,) if is_known else ()
@@ -313,9 +453,13 @@ def resolved(
 
 @dataclass
 class Clock:
-    """Wall seconds by stage; since when the time counts that a check may take; what is under way
-    (``doing``), and the result that is certain already, for where that time is over
-    (`jobs.checking.answer.in_time`). ``progress`` is told what is begun.
+    """Time of one check.
+
+    seconds: wall seconds by stage.
+    begun: start of the check, for the time limit.
+    doing: the current step.
+    certain: result known so far, used when the time is over (`shiq.jobs.checking.answer.in_time`).
+    progress: callback, called when a step begins.
     """
 
     seconds: dict[str, float] = field(default_factory=dict)
@@ -328,7 +472,7 @@ class Clock:
 
     @property
     def doing(self) -> str:
-        """What is under way."""
+        """Current step."""
         return self._doing
 
     @doing.setter
@@ -338,7 +482,17 @@ class Clock:
             self.progress(stage, 0, 0)
 
     def stage(self, name: str) -> None:
-        """Books the time since the last call to ``name``."""
+        """Add the time since the last call to the stage ``name``."""
         now = time.perf_counter()
         self.seconds[name] = self.seconds.get(name, 0.0) + now - self._last
         self._last = now
+
+
+def taken_whole(rows: int, why: str) -> str:
+    """Note that a batch was not checked in slices of ``rows`` insertions, and ``why``."""
+    return f"{_TAKEN_WHOLE}, not in slices of {rows:,} insertions: {why}"
+
+
+def says_taken_whole(note: str) -> bool:
+    """Whether ``note`` is one of `taken_whole`."""
+    return note.startswith(_TAKEN_WHOLE)

@@ -1,11 +1,5 @@
-"""What lies outside SHIQ(D): whether the data can reach it, and the whole question put to HermiT
-where it can.
-
-Consistency is antitone, so what contradicts without these axioms and assertions contradicts with
-them. Where the rest does not, an axiom that is ⊥-local for what the data and the axioms reached
-speak of holds in some model of those (`simplify.locality`): it is out of reach, and the answer
-stands. For others T and all of A are asked about at once (`abox_ops.outside_question`): exact,
-at the cost of the graph and not of the batch.
+"""Axioms and assertions outside SHIQ(D): find whether data can reach them, and ask HermiT about
+everything if so.
 """
 
 from __future__ import annotations
@@ -14,21 +8,27 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from abox_ops.conflicts.blame import Blame
-from abox_ops.conflicts.raw_conflict import RawConflict
-from abox_ops.modules.decide import Decider
-from abox_ops.outside_question import question
-from jobs.checking.base import Findings, InputBatch, OpenBase
-from jobs.checking.inputs import OUT_OF_REACH, OUTSIDE, is_outside, less, vocabulary_of
-from jobs.checking.options import ASK, Options
-from shiq.amounts import count as count_of
+from shiq.abox_ops.conflicts.blame import Blame
+from shiq.abox_ops.modules.decide import Decider
+from shiq.abox_ops.outside_question import question
+from shiq.answers.result import Conflict
+from shiq.answers.verdict import UNKNOWN_DATATYPE, Leftover, Verdict, is_blocking
 from shiq.errors import ReasonerError, UsageError
+from shiq.jobs.checking.base import Findings, InputBatch, OpenBase
+from shiq.jobs.checking.inputs import (
+    OUT_OF_REACH,
+    OUTSIDE,
+    is_outside,
+    vocabulary_of,
+    without_deleted,
+)
+from shiq.jobs.checking.options import ASK, Options
 from shiq.model import Assertion, Axiom
+from shiq.model.role_words import Irregular
 from shiq.reasoner.hermit import HermitReasoner
 from shiq.reasoner.protocol import OPAQUE, Answer, Sending
-from shiq.role_words import Irregular
-from shiq.verdict import UNKNOWN_DATATYPE, Leftover, Verdict, blocks
-from simplify.locality import Reach, names_of, reached
+from shiq.simplify.locality import ReachableAxioms, names_of, reach_axioms
+from shiq.support import pluralize as count_of
 
 #: Seconds for the whole question where no time-out is given; and how many assertions it has at most
 #: then. HermiT seldom ends with more in that time.
@@ -41,14 +41,14 @@ KEPT_REACHES = 32
 
 @dataclass(frozen=True)
 class OutsideFindings:
-    """``found`` with what the whole question gave, and the leftovers of base and batch, told anew."""
+    """Findings after the full question, with the leftovers of base and batch as they count now."""
 
     found: Findings
     base: tuple[Leftover, ...]
     batch: tuple[Leftover, ...]
 
 
-def with_outside(
+def settle_outside(
     base: OpenBase,
     batch: InputBatch,
     found: Findings,
@@ -58,43 +58,40 @@ def with_outside(
     left: float | None,
     announce: Callable[[], None],
 ) -> OutsideFindings:
-    """What is known once axioms and assertions outside SHIQ(D) are looked at; ``leftovers``: of
-    the batch. ``left``: seconds; ``announce`` is called as soon as the whole is certain to be
-    inconsistent.
-    """
+    """Account for axioms and assertions outside SHIQ(D) in ``found``."""
     of_base = [
         x
-        for x in (less(x, batch.unsaid) for x in options.known.marked(base.leftovers))
+        for x in (without_deleted(x, batch.unsaid) for x in options.known.mark(base.leftovers))
         if x is not None
     ]
-    leftovers = options.known.marked(leftovers)
+    leftovers = options.known.mark(leftovers)
     if not any(map(is_outside, (*of_base, *leftovers))):
         return OutsideFindings(found, tuple(of_base), leftovers)
     axioms = tuple(
-        dict.fromkeys(v for x in of_base if is_outside(x) for v in x.said if isinstance(v, Axiom))
+        dict.fromkeys(v for x in of_base if is_outside(x) for v in x.values if isinstance(v, Axiom))
     )
     assertions = [
         v
         for x in (*of_base, *leftovers)
         if is_outside(x)
-        for v in x.said
+        for v in x.values
         if not isinstance(v, Axiom)
     ]
     everything = (*base.tbox.axioms, *axioms)
     places = _reached(base, axioms, vocabulary_of(batch.insertions) | names_of(assertions)).places
     within = frozenset(everything[i] for i in places if i >= len(base.tbox.axioms))
-    of_base = [_told(x, within) for x in of_base]
-    of_batch = [_told(x, within) for x in leftovers]
+    of_base = [_mark_out_of_reach(x, within) for x in of_base]
+    of_batch = [_mark_out_of_reach(x, within) for x in leftovers]
     open_ = [
         x
         for x in (*of_base, *of_batch)
-        if is_outside(x) and blocks(x, options.allow, options.fail_on)
+        if is_outside(x) and is_blocking(x, options.allow, options.fail_on)
     ]
     if not open_ or found.refuted or options.outside != ASK:
         return OutsideFindings(found, tuple(of_base), tuple(of_batch))
-    said = frozenset(v for x in open_ for v in x.said)
+    said = frozenset(v for x in open_ for v in x.values)
     asked = [everything[i] for i in places if i < len(base.tbox.axioms) or everything[i] in said]
-    whole = _Whole(
+    whole = _FullQuestion(
         base,
         batch,
         [*asked],
@@ -111,13 +108,11 @@ def with_outside(
     )
 
 
-def _reached(base: OpenBase, axioms: tuple[Axiom, ...], names: frozenset[str]) -> Reach:
-    """What data in the vocabulary of A and in ``names`` reaches of T and ``axioms``, which are
-    outside.
-    """
+def _reached(base: OpenBase, axioms: tuple[Axiom, ...], names: frozenset[str]) -> ReachableAxioms:
+    """Parts of T and ``axioms`` that data in the vocabulary of A and in ``names`` can reach."""
     everything, key = (*base.tbox.axioms, *axioms), (len(base.tbox.axioms), axioms)
     if key not in base.reach:
-        base.reach[key] = reached(everything, base.vocabulary())
+        base.reach[key] = reach_axioms(everything, base.vocabulary())
     known = base.reach[key]
     more = names - known.names
     if not more:
@@ -126,14 +121,17 @@ def _reached(base: OpenBase, axioms: tuple[Axiom, ...], names: frozenset[str]) -
     if further not in base.reach:
         if len(base.reach) >= KEPT_REACHES:
             base.reach.clear()
-        base.reach[further] = reached(everything, known.names | more)
+        base.reach[further] = reach_axioms(everything, known.names | more)
     return base.reach[further]
 
 
 @dataclass(frozen=True)
-class Ahead:
-    """What a check would do with ``leftovers``, told by reach: ask HermiT about ``asked``,
-    unless it cannot (``obstacle``).
+class CheckForecast:
+    """Forecast of a check about ``leftovers`` outside SHIQ(D).
+
+    leftovers: with those out of reach marked.
+    asked: those that HermiT would be asked about.
+    obstacle: why it cannot be asked, else empty.
     """
 
     leftovers: tuple[Leftover, ...]
@@ -141,49 +139,47 @@ class Ahead:
     obstacle: str = ""
 
 
-def ahead(
+def forecast_check(
     axioms: Sequence[Axiom],
     leftovers: tuple[Leftover, ...],
     vocabulary: frozenset[str] | None,
     options: Options,
-) -> Ahead:
-    """For data in ``vocabulary`` (None: in any), and T with ``axioms`` and what ``leftovers``
-    leave out.
-    """
-    said = dict.fromkeys(v for x in leftovers if is_outside(x) for v in x.said)
+) -> CheckForecast:
+    """Forecast for data in ``vocabulary`` (None: any), T with ``axioms``, and ``leftovers``."""
+    said = dict.fromkeys(v for x in leftovers if is_outside(x) for v in x.values)
     everything = (*axioms, *(v for v in said if isinstance(v, Axiom)))
     assertions = [v for v in said if not isinstance(v, Axiom)]
     places = (
         range(len(everything))
         if vocabulary is None
-        else reached(everything, vocabulary | names_of(assertions)).places
+        else reach_axioms(everything, vocabulary | names_of(assertions)).places
     )
     asking = [everything[i] for i in places]
-    leftovers = tuple(_told(x, frozenset(asking)) for x in leftovers)
+    leftovers = tuple(_mark_out_of_reach(x, frozenset(asking)) for x in leftovers)
     asked = tuple(
-        x for x in leftovers if is_outside(x) and blocks(x, options.allow, options.fail_on)
+        x for x in leftovers if is_outside(x) and is_blocking(x, options.allow, options.fail_on)
     )
     if not asked or options.outside != ASK:
-        return Ahead(leftovers)
+        return CheckForecast(leftovers)
     try:
         question(asking, assertions)
     except (Irregular, UsageError) as obstacle:
-        return Ahead(leftovers, asked, " ".join(str(obstacle).split()))
-    return Ahead(leftovers, asked)
+        return CheckForecast(leftovers, asked, " ".join(str(obstacle).split()))
+    return CheckForecast(leftovers, asked)
 
 
-def _told(leftover: Leftover, within: frozenset[Axiom]) -> Leftover:
-    """``leftover`` as one for information, if all that it leaves out is out of reach."""
+def _mark_out_of_reach(leftover: Leftover, within: frozenset[Axiom]) -> Leftover:
+    """Mark ``leftover`` as informative if data cannot reach what it leaves out."""
     if not is_outside(leftover) or any(
-        not isinstance(v, Axiom) or v in within for v in leftover.said
+        not isinstance(v, Axiom) or v in within for v in leftover.values
     ):
         return leftover
     message = f"{leftover.message}; nothing in the data can reach it"
     return replace(leftover, kind=OUT_OF_REACH, message=message, agreed=False)
 
 
-class _Whole:
-    """The whole question: ``axioms`` and ``said``, which is outside SHIQ(D), with all of A."""
+class _FullQuestion:
+    """Full question to HermiT: all of T and A, with what is outside SHIQ(D)."""
 
     def __init__(
         self,
@@ -201,8 +197,8 @@ class _Whole:
         self.deadline = time.monotonic() + (SECONDS if left is None else left)
 
     def settled(self, found: Findings, open_: Sequence[Leftover]) -> Findings:
-        count = sum(len(x.said) for x in open_)
-        about = f"{count:,} outside SHIQ(D) and within reach of the data, first: {open_[0].told}"
+        count = sum(len(x.values) for x in open_)
+        about = f"{count:,} outside SHIQ(D) and within reach of the data, first: {open_[0].located_message}"
         if self._is_certified():
             note = f"the base is certified, and a part of it is consistent too: HermiT need not be asked again for {about}"
             return replace(found, undecided=(), notes=(*found.notes, note))
@@ -240,7 +236,7 @@ class _Whole:
         if answer.verdict is Verdict.CONSISTENT:
             return replace(found, undecided=())
         self.announce()
-        conflicts: list[RawConflict] = []
+        conflicts: list[Conflict] = []
         complete, ended = False, True
         try:
             complete = self._explain(kept, inserted, conflicts)
@@ -248,7 +244,7 @@ class _Whole:
             if self.options.certain is None:
                 raise
             ended = False
-        conflicts.sort(key=lambda c: (len(c.insertions), repr(c.insertions)))
+        conflicts.sort(key=lambda c: (len(c.insertion_values), repr(c.insertion_values)))
         counts = {
             "conflicts": conflicts,
             "unexplained": 0 if conflicts else 1,
@@ -269,7 +265,7 @@ class _Whole:
         return replace(found, undecided=(*found.undecided, reason))
 
     def _of_base(self) -> frozenset[Axiom | Assertion]:
-        return frozenset(v for x in self.base.leftovers if is_outside(x) for v in x.said)
+        return frozenset(v for x in self.base.leftovers if is_outside(x) for v in x.values)
 
     def _is_certified(self) -> bool:
         """Whether a certificate that counted all of it says so already."""
@@ -325,7 +321,7 @@ class _Whole:
         return self.decider.beside
 
     def _explain(
-        self, kept: list[Assertion], inserted: list[Assertion], conflicts: list[RawConflict]
+        self, kept: list[Assertion], inserted: list[Assertion], conflicts: list[Conflict]
     ) -> bool:
         """Fills in ``conflicts``; whether these are all."""
         options = self.options

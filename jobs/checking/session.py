@@ -1,65 +1,134 @@
-"""An open store, for several checks."""
+"""Open store for several checks."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from abox_ops.engine import KnowledgeBase
-from jobs.checking.above import CheckAbove, checker_above
-from jobs.checking.answer import in_time, with_note
-from jobs.checking.base import DistributedEngine, InputBatch, OpenBase, agreed
-from jobs.checking.deciding import DeciderPool, check_batch, timed_batch
-from jobs.checking.inputs import (
+from shiq.abox_ops.engine import KnowledgeBase, Layering
+from shiq.answers.result import Result
+from shiq.answers.verdict import Leftover, Verdict
+from shiq.errors import StoreError, at_store
+from shiq.inputs.reading import Place, Spool, select_data_leftovers
+from shiq.inputs.sources import Given
+from shiq.jobs.checking.answer import in_time, with_note
+from shiq.jobs.checking.base import DistributedEngine, InputBatch, OpenBase, mark_agreed
+from shiq.jobs.checking.deciding import DeciderPool, check_batch, read_batch_timed
+from shiq.jobs.checking.inputs import (
     input_sources,
     is_outside,
     leaves_out,
-    less,
-    noted,
     read_batch,
     read_by_form,
     refuse_named,
     stands_whatever_hermit_says,
+    with_source_notes,
+    without_deleted,
 )
-from jobs.checking.options import STORE, Clock, Options, begun, engine_named, load, settings_of
-from shiq.errors import StoreError, at_store
-from shiq.left_out import Spool, of_data
+from shiq.jobs.checking.options import (
+    STORE,
+    Clock,
+    Options,
+    engine_named,
+    import_by_name,
+    open_engine,
+    settings_of,
+    taken_whole,
+    takes_settings,
+)
 from shiq.model import TBox
-from shiq.reading import Place
-from shiq.result import Result
-from shiq.verdict import Leftover, Verdict
+from shiq.support import supports
 
 if TYPE_CHECKING:
-    from abox_ops.modules.decide import Decider
-    from shiq.aside import Aside
-    from simplify.locality import Reach
+    from shiq.abox_ops.modules.decide import Decider
+    from shiq.inputs.reading import QuarantinedAssertion
+    from shiq.simplify.locality import ReachableAxioms
+
+
+# Check insertions on top of an accepted batch, committed or not.
+
+
+#: Checks insertions in so many seconds (None: as long as it takes).
+CheckAbove: TypeAlias = "Callable[[object, float | None], Result]"
+
+
+def checker_above(
+    base: OpenBase,
+    accepted: Result,
+    options: Options,
+    deciders: DeciderPool,
+    forget: Callable[[], None],
+) -> CheckAbove | None:
+    """A check of insertions on top of the batch that ``accepted`` found consistent. ``base``
+    holds that batch where it was committed, and is what it was checked against otherwise. A
+    blank node means the same in both batches.
+
+    ``forget`` is called where a check is broken off: ``base`` may be half updated then. None
+    where the batch cannot be laid on ``base`` without being written (`Layering.with_accepted`).
+    """
+    if not accepted.committed:
+        layered = _layer_base(base.knowledge_base, accepted)
+        if layered is None:
+            return None
+        base = replace(base, knowledge_base=layered)
+    base = replace(base, scope=f"{accepted.snapshot}.")
+
+    def check(insertions: object, seconds: float | None) -> Result:
+        timed, clock = replace(options, timeout=seconds), Clock(progress=options.progress)
+        decider = deciders.lookup(timed)
+        is_whole = False
+        try:
+            found = in_time(
+                timed, clock, lambda: check_batch(base, insertions, None, timed, decider, clock)
+            )
+            is_whole = not clock.is_over
+            return found
+        finally:
+            if not is_whole:
+                forget()
+                deciders.drop(timed)
+
+    return check
+
+
+def _layer_base(knowledge_base: KnowledgeBase, accepted: Result) -> KnowledgeBase | None:
+    add_set = getattr(accepted.a_add, "add_set", None)
+    if add_set is None or not supports(knowledge_base, Layering):
+        return None
+    found: Any = knowledge_base.with_accepted(add_set)
+    return found  # type: ignore[no-any-return]
+
 
 #: Sees the result that is about to be committed; gives what is set aside beside the batch, or None
 #: if it is not to be committed.
-Approval = Callable[[Result], "Collection[Aside] | None"]
+Approval = Callable[[Result], "Collection[QuarantinedAssertion] | None"]
 
 
 class Session:
-    """An open store. Shapes that were decided are remembered from one check to the next, while
-    the store is not changed.
+    """Open store for several checks. Decided shapes are remembered while the store does not change.
 
-    Each check is about what the store holds when it begins, whoever wrote that; a session on a
-    snapshot by its number stays there.
+    Each check uses the store's newest snapshot, whichever process wrote it. A session opened on a
+    numbered snapshot stays on it.
     """
 
     def __init__(self, path: str | Path, snapshot: int | None = None) -> None:
-        keeper = load(STORE)
+        keeper = import_by_name(STORE)
         self.path = keeper.place_of(path)
         self._is_past = snapshot is not None
         self._opened: Any = keeper.open_store(self.path, snapshot)
         self._deciders = DeciderPool()
         self._knowledge_bases: dict[tuple[str, bool], KnowledgeBase] = {}
-        self._reach: dict[object, Reach] = {}
+        self._reach: dict[object, ReachableAxioms] = {}
         self._bases: dict[tuple[str, frozenset[str]], OpenBase] = {}
+
+    def __repr__(self) -> str:
+        state = "closed" if self._opened is None else f"snapshot {self._opened.snapshot}"
+        return f"<Session {self.path}: {state}>"
 
     def __enter__(self) -> Session:
         return self
@@ -81,12 +150,12 @@ class Session:
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """What terms of the TBox are called."""
+        """Labels of the TBox's terms, by IRI."""
         found: Mapping[str, str] = self._store.term_labels
         return found
 
     def close(self) -> None:
-        """Frees the reasoners and the store; it may be called twice."""
+        """Free the reasoners and the store. May be called twice."""
         self._deciders.close()
         self._forget()
         if self._opened is not None:
@@ -95,26 +164,28 @@ class Session:
 
     def check(
         self,
-        insertions: object = None,
-        deletions: object = None,
+        insertions: Given = None,
+        deletions: Given = None,
         *,
         options: Options | None = None,
         commit: bool = False,
         before_commit: Approval | None = None,
         taken: Mapping[str, int] | None = None,
+        clock: Clock | None = None,
         **settings: Any,
     ) -> Result:
-        """Checks one batch against what the store holds now, also where another process has
-        committed since the last check (`Result.snapshot`); settings as in `check_insertions`.
-        The store changes only with ``commit``, and only if the verdict is CONSISTENT: it takes
-        the batch in, in one step, and the session goes on with the new snapshot
-        (`Result.committed`). ``before_commit`` is shown the result first; it gives what is to be
-        set aside beside the batch, or None to stop; ``taken``: see `taken`, told with the
-        commit, which never takes a number back.
+        """Check one batch against the store's newest snapshot (`Result.snapshot`); settings as in
+        `check_insertions`.
 
-        Raises `StoreError` if another process commits while this check, which is to commit, is
-        at work (nothing is lost: check again), if the session is closed, or if it was opened on
-        a snapshot by its number and is to commit.
+        commit: if the verdict is CONSISTENT, write the batch to the store in one step; the session
+            continues on the new snapshot (`Result.committed`).
+        before_commit: callback, called with the result; returns ledger rows to write with the
+            batch, or None to stop.
+        taken: batch number by feed, recorded with the commit; a number never decreases (`taken`).
+        clock: runs since the batch was first read, for the time limit; None: it begins here.
+
+        Raises: StoreError if another process commits meanwhile (nothing is lost: check again), if
+            the session is closed, or for a commit on a numbered snapshot.
         """
         leftovers = self._store.leftovers
         if commit and self._is_past:
@@ -124,22 +195,27 @@ class Session:
             )
         options = options or Options(**settings_of(settings))
         refuse_named(options, self._store.ontologies)
-        decider, clock = self._deciders.lookup(options), Clock(progress=options.progress)
-        coming, going = input_sources(insertions, options), input_sources(deletions, options)
+        decider = self._deciders.lookup(options)
+        clock = clock or Clock(progress=options.progress)
+        coming: list[object] = []
+        going: list[object] = []
         read: list[InputBatch] = []
 
         def checked() -> Result:
+            # A table may start a Spark session, which counts as time of the check.
+            coming.extend(input_sources(insertions, options))
+            going.extend(input_sources(deletions, options))
             self._renew()
             base = self._base(options)
             clock.stage("opening the store")
             if commit:
                 # What is committed is what was checked, so it is read once, here, whatever the
                 # engine.
-                read.append(timed_batch(base, coming, going, options, clock))
-                return _in_one_piece(base, read[0], options, decider, clock)
+                read.append(read_batch_timed(base, coming, going, options, clock))
+                return _check_whole(base, read[0], options, decider, clock)
             return check_batch(base, coming, going, options, decider, clock)
 
-        result = noted(in_time(options, clock, checked, leftovers), coming, going)
+        result = with_source_notes(in_time(options, clock, checked, leftovers), coming, going)
         if clock.is_over:
             # What was interrupted may be half updated.
             self._forget()
@@ -154,8 +230,8 @@ class Session:
         )
 
     def above(self, accepted: Result, **settings: Any) -> CheckAbove | None:
-        """A check of insertions on top of the batch that ``accepted`` found consistent here,
-        whether it was committed or not; see `jobs.checking.above.checker_above`.
+        """Make a checker for insertions on top of the batch of ``accepted``; see
+        `shiq.jobs.checking.session.checker_above`.
         """
         options = Options(**settings_of(settings))
         self._renew()
@@ -167,14 +243,14 @@ class Session:
         result: Result,
         options: Options,
         clock: Clock,
-        asides: Collection[Aside],
+        asides: Collection[QuarantinedAssertion],
         taken: Mapping[str, int],
     ) -> Result:
         # Loaded where a batch is committed.
-        from jobs.checking.certifying import certificate_of
+        from shiq.jobs.checking.certifying import certificate_of
 
-        store = load(STORE)
-        left_out = Spool(of_data(chain.from_iterable(batch.left_out)))
+        store = import_by_name(STORE)
+        left_out = Spool(select_data_leftovers(chain.from_iterable(batch.left_out)))
         opened, self._opened = self._store, None
         self._forget()
         try:
@@ -187,8 +263,8 @@ class Session:
                 opened=opened,
                 patch=getattr(result.a_add, "patch", None),
                 asides=asides,
-                leftovers=_told(
-                    _outside_now(opened.data_leftovers, batch, options), left_out, options
+                leftovers=_with_committed_leftovers(
+                    _leftovers_after_batch(opened.data_leftovers, batch, options), left_out, options
                 ),
                 left_out=left_out,
                 taken=taken,
@@ -201,20 +277,21 @@ class Session:
         return replace(result, committed=self._store.snapshot, statistics=statistics)
 
     def read(self, insertions: object, deletions: object = None) -> InputBatch:
-        """A batch as `check` reads it."""
+        """Read a batch as `check` does."""
         options = Options()
         self._renew()
         return read_batch(self._base(options), insertions, deletions, options)
 
     def left(self, insertions: object, **settings: Any) -> list[tuple[Leftover, tuple[Place, ...]]]:
-        """What of ``insertions`` is not interpreted and keeps a check with these settings from
-        `consistent`; each with all its places. What lies outside SHIQ(D) is none of it where a
-        check asks about that.
+        """Leftovers of ``insertions`` that would block `consistent` under these settings, each with
+        all its places.
+
+        Leftovers outside SHIQ(D) are omitted where a check asks HermiT about them.
         """
         options = Options(**settings_of(settings))
         self._renew()
-        found = read_batch(self._base(options), insertions, None, options).left_at()
-        marked = [(options.known.marked((leftover,))[0], places) for leftover, places in found]
+        found = read_batch(self._base(options), insertions, None, options).leftover_places()
+        marked = [(options.known.mark((leftover,))[0], places) for leftover, places in found]
         return [
             (leftover, places)
             for leftover, places in marked
@@ -223,33 +300,35 @@ class Session:
 
     @property
     def taken(self) -> Mapping[str, int]:
-        """The number of the last batch that was taken in, by feed, of those that told it."""
+        """Number of the last committed batch, by feed."""
         self._renew()
         return dict(self._store.manifest.taken)
 
     @property
-    def asides(self) -> tuple[Aside, ...]:
-        """What belongs to the data of the store and is set aside, since it contradicts."""
+    def asides(self) -> tuple[QuarantinedAssertion, ...]:
+        """Ledger: assertions set aside because they contradict the store."""
         return tuple(self._store.asides)
 
     @property
     def tbox(self) -> TBox:
+        """TBox of the store."""
         found: TBox = self._store.tbox
         return found
 
     @property
     def tbox_hash(self) -> str:
+        """Hash of the TBox."""
         return str(self._store.tbox_hash)
 
     @property
     def identity(self) -> tuple[str, int]:
-        """What no other state of any store shares."""
+        """Identity of the store's build, and the snapshot; unique among all states of all stores."""
         found: tuple[str, int] = self._store.identity
         return found
 
     def knowledge_base(self, engine: str, tbox: TBox | None = None) -> KnowledgeBase:
-        """The store as ``engine`` holds it for this session; ``tbox``: instead of its own, with
-        the same clauses.
+        """Knowledge base of ``engine`` for this session. ``tbox``: used instead of the store's,
+        with the same clauses.
         """
         key = engine, tbox is not None
         if key not in self._knowledge_bases:
@@ -258,11 +337,11 @@ class Session:
         return self._knowledge_bases[key]
 
     def _renew(self) -> None:
-        """Goes on from what the store holds now, unless the session is on a snapshot by its number."""
+        """Reopen the store if it has a newer snapshot, unless the session is on a numbered one."""
         if self._is_past:
             return
         opened = self._store
-        self._opened = load(STORE).renewed(opened)
+        self._opened = import_by_name(STORE).renewed(opened)
         if self._opened is not opened:
             self._forget()
             opened.close()
@@ -277,7 +356,7 @@ class Session:
         self._bases.clear()
 
     def _base(self, options: Options) -> OpenBase:
-        begun(options)
+        open_engine(options)
         key = options.engine, options.allow
         if key not in self._bases:
             self._bases[key] = self._base_for(options)
@@ -292,16 +371,16 @@ class Session:
         told: tuple[Leftover, ...] = ()
         path = str(self._store.path)
         if asides := self._store.asides:
-            from shiq.aside import told_aside
+            from shiq.inputs.reading import quarantine_notice
 
-            told = told_aside(asides, path)
+            told = quarantine_notice(asides, path)
         return OpenBase(
             tbox,
             self.knowledge_base(options.engine, None if tbox is self._store.tbox else tbox),
             (
                 *(
                     replace(x, hint=at_store(x.hint, path))
-                    for x in agreed(self._store.leftovers, certificate)
+                    for x in mark_agreed(self._store.leftovers, certificate)
                 ),
                 *told,
             ),
@@ -317,11 +396,11 @@ class Session:
         )
 
 
-def _in_one_piece(
+def _check_whole(
     base: OpenBase, batch: InputBatch, options: Options, decider: Decider, clock: Clock
 ) -> Result:
-    """The check of a batch that is to be committed: never in slices, since N is renewed from one
-    patch.
+    """Check a batch that is to be committed, without slices: the certified model is renewed from
+    one patch.
     """
     found = check_batch(
         base, None, None, replace(options, driver_rows=None), decider, clock, read=batch
@@ -329,45 +408,38 @@ def _in_one_piece(
     rows = options.driver_rows if batch.far else None
     if rows is None or len(batch.insertions) <= rows:
         return found
-    return with_note(
-        found,
-        f"the batch was taken whole, not in slices of {rows:,} insertions: it is to be committed",
-    )
+    return with_note(found, taken_whole(rows, "it is to be committed"))
 
 
-def _outside_now(
+def _leftovers_after_batch(
     held: tuple[Leftover, ...], batch: InputBatch, options: Options
 ) -> tuple[Leftover, ...]:
-    """``held``, the leftovers of A, with what ``batch`` says that A leaves out, and without what
-    it deletes there.
-    """
-    kept = [x for x in (less(x, batch.unsaid) for x in held) if x is not None]
-    said = {v for x in kept for v in x.said}
-    new = (x for x in batch.leftovers if leaves_out(x) and not said.issuperset(x.said))
-    return (*kept, *(_taken_in(x, options) for x in new))
+    """Leftovers of A after the batch: new ones added, deleted ones removed."""
+    kept = [x for x in (without_deleted(x, batch.unsaid) for x in held) if x is not None]
+    said = {v for x in kept for v in x.values}
+    new = (x for x in batch.leftovers if leaves_out(x) and not said.issuperset(x.values))
+    return (*kept, *(_as_committed(x, options) for x in new))
 
 
-def _taken_in(leftover: Leftover, options: Options) -> Leftover:
-    """``leftover`` as a store keeps it: what is asked about stays so; for the rest somebody has
-    answered who committed it.
+def _as_committed(leftover: Leftover, options: Options) -> Leftover:
+    """``leftover`` as the store records it: allowed or waived by whoever commits, unless it is
+    still asked about.
     """
     asked = leftover.kind not in options.allow
-    who = "" if is_outside(leftover) or not asked else options.known.marked((leftover,))[0].known
+    who = "" if is_outside(leftover) or not asked else options.known.mark((leftover,))[0].known
     return replace(leftover, known=who, lapsed="", asked=asked)
 
 
-def _told(
+def _with_committed_leftovers(
     held: tuple[Leftover, ...], left_out: Iterable[Leftover], options: Options
 ) -> tuple[Leftover, ...]:
-    """``held`` with how much a batch leaves out, by kind: agreed when it was committed, so no
-    check asks about it again.
-    """
+    """Add the counts of what the batch leaves out to ``held``, by kind."""
     found = Counter[tuple[str, str]]()
     for leftover in left_out:
         who = (
             ""
             if leftover.kind in options.allow
-            else options.known.marked((leftover,))[0].known or "who committed it"
+            else options.known.mark((leftover,))[0].known or "who committed it"
         )
         found[leftover.kind, who] += leftover.number
     told = list(held)
@@ -391,8 +463,38 @@ def _told(
 _COMMITTED = "left out of batches that were committed"
 
 
-def open_store(path: str | Path, snapshot: int | None = None) -> Session:
-    """Opens a store for several checks; a context manager. ``snapshot``: one that it keeps,
-    instead of the present one.
+@contextmanager
+def session_of(store: str | Path | Session) -> Iterator[Session]:
+    """Give an open store as it is; open one by its path, and close it afterwards."""
+    if isinstance(store, Session):
+        yield store
+    else:
+        with open_store(store) as session:
+            yield session
+
+
+@takes_settings
+def check(
+    insertions: Given,
+    store: str | Path | Session,
+    deletions: Given = None,
+    *,
+    commit: bool = False,
+    **settings: Any,
+) -> Result:
+    """Check a batch against a store.
+
+    Args:
+        insertions, deletions: as in `check_insertions`. Deletions come first.
+        store: the path of a store, or an open one.
+        commit: take the batch into the store, in one step, if it stays consistent.
+
+    Raises: UsageError, OperationalError.
     """
+    with session_of(store) as session:
+        return session.check(insertions, deletions, commit=commit, **settings)
+
+
+def open_store(path: str | Path, snapshot: int | None = None) -> Session:
+    """Open a store for several checks; a context manager. ``snapshot``: number of a kept snapshot."""
     return Session(path, snapshot)

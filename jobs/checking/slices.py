@@ -19,9 +19,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from abox_ops.conflicts.identities import Identity, Merging, identities
-from abox_ops.elements.base import Base
-from abox_ops.engine import (
+from shiq.abox_ops.conflicts.identities import Identity, Merging, identities
+from shiq.abox_ops.elements.base import Base
+from shiq.abox_ops.engine import (
     MODEL,
     NO_WIDENING,
     AddSet,
@@ -30,21 +30,20 @@ from abox_ops.engine import (
     PatchAddSet,
     WideningFigures,
 )
-from abox_ops.labels.numbered import Bools
-from abox_ops.modules.decide import Decider
-from abox_ops.modules.named import NamedModules, distinct_answers, individuals_in, tally
-from abox_ops.modules.shapes import Shape
-from jobs.checking.answer import CROWDS, STOPPED, CrowdKey, crowd_counts, crowds
-from jobs.checking.base import Findings, InputBatch, OpenBase, Telling
-from jobs.checking.options import Options
-from shiq.abox import COLUMNS, ABox, columns_of, int_array
-from shiq.clause import ClausalTBox
+from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.modules.decide import Decider
+from shiq.abox_ops.modules.named import NamedModules, distinct_answers, individuals_in, tally
+from shiq.abox_ops.modules.shapes import Shape
+from shiq.answers.result import PulledIn
+from shiq.answers.verdict import Leftover, Verdict, is_blocking_kind
 from shiq.columns.arrays import Ints, unique
-from shiq.lazily import Lazily
+from shiq.jobs.checking.answer import CROWDS, STOPPED, CrowdKey, crowd_counts, report_crowds
+from shiq.jobs.checking.base import ExplainsPull, Findings, InputBatch, OpenBase
+from shiq.jobs.checking.options import Options, taken_whole
 from shiq.model import Assertion
-from shiq.offers import offers
-from shiq.result import PulledIn
-from shiq.verdict import Leftover, Verdict, stands_in_the_way
+from shiq.model.abox import COLUMNS, ABox, columns_of, int_array
+from shiq.model.clause import ClausalTBox
+from shiq.support import LazySequence, supports
 
 #: After slices of so many insertions what they leave is collected, which takes as long as the
 #: process has objects.
@@ -78,18 +77,20 @@ class SlicedAddSet:
         self, add_set: AddSet, decided: Counter[str], options: Options, decider: Decider
     ) -> SlicedAddSet:
         """These and the ``add_set`` of one more slice."""
-        why = add_set.why_pulled() if options.why_pulled and isinstance(add_set, Telling) else ()
+        why = (
+            add_set.why_pulled() if options.why_pulled and isinstance(add_set, ExplainsPull) else ()
+        )
         shapes = decider.shape_keys(add_set.tbox, NamedModules.of(add_set.modules).distinct)
         return replace(
             self,
             tbox=add_set.tbox,
-            merges=self.merges or (offers(add_set, Merging) and bool(add_set.merged())),
+            merges=self.merges or (supports(add_set, Merging) and bool(add_set.merged())),
             insertions=self.insertions + add_set.insertions,
             size=self.size + add_set.size,
             pulled_in=self.pulled_in + add_set.pulled_in,
             modules=self.modules + len(add_set.modules),
             widening=self.widening
-            + (add_set.widening if offers(add_set, PatchAddSet) else NO_WIDENING),
+            + (add_set.widening if supports(add_set, PatchAddSet) else NO_WIDENING),
             reasons=_join_reasons(self.reasons, why),
             decided=self.decided + decided,
             shapes=self.shapes | shapes,
@@ -111,7 +112,7 @@ class SlicedAddSet:
         return identities(self.whole()) if self.merges else []
 
     def why_pulled(self) -> Sequence[PulledIn]:
-        """See `jobs.checking.base.Telling`."""
+        """See `shiq.jobs.checking.base.ExplainsPull`."""
         return self.reasons
 
 
@@ -127,9 +128,9 @@ def _join_reasons(before: Sequence[PulledIn], more: Sequence[PulledIn]) -> tuple
 def obstacle(base: OpenBase, batch: InputBatch, options: Options) -> str:
     """Why a batch cannot be taken in slices; "" where it can."""
     insertions = batch.insertions
-    if any(stands_in_the_way(kind, options.allow, options.fail_on) for kind in CROWDS):
+    if any(is_blocking_kind(kind, options.allow, options.fail_on) for kind in CROWDS):
         return "--fail-on asks how many are equal, or at a hub, in all of it"
-    if options.criterion != MODEL or not offers(base.knowledge_base, Layering):
+    if options.criterion != MODEL or not supports(base.knowledge_base, Layering):
         return "slices need the criterion model"
     if len(batch.deletions):
         return "it has deletions"
@@ -169,7 +170,7 @@ def find_by_slices(
                         notes=(STOPPED,),
                     ),
                     "",
-                    crowds(found.crowds),
+                    report_crowds(found.crowds),
                 )
         if found_so is not None:
             why = _WHY[found_so]
@@ -177,9 +178,8 @@ def find_by_slices(
         found = found.and_of(add_set, decided, options, decider)
         del add_set
     if why:
-        note = f"the batch was taken whole, not in slices of {rows:,} insertions: {why}"
-        return None, note, ()
-    return _findings(found, options, decider), "", crowds(found.crowds)
+        return None, taken_whole(rows, why), ()
+    return _findings(found, options, decider), "", report_crowds(found.crowds)
 
 
 _ALONE = "alone"
@@ -245,7 +245,7 @@ def _findings(found: SlicedAddSet, options: Options, decider: Decider) -> Findin
     return Findings(
         criterion=options.criterion,
         add_set=found,
-        modules=Lazily(found.modules, found.members),
+        modules=LazySequence(found.modules, found.members),
         module_count=found.modules,
         decided=found.decided,
         shapes=len(found.shapes),

@@ -1,1 +1,1 @@
-"""Commands of the command line, one in each file, and what they share."""
+"""Commands of the command line, by what they are about, and what they share."""

@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import shiq
-from jobs.checking.options import PUBLISHED, Options
-from jobs.commands.options import (
+from shiq.answers.verdict import EXIT_CODES, Verdict
+from shiq.errors import StoreError, UsageError
+from shiq.inputs.sources import TABLE, source_of
+from shiq.jobs.checking.options import PUBLISHED, Options
+from shiq.jobs.commands.options import (
     KINDS_LISTED,
     common,
     criterion_option,
     engine_option,
     explain_option,
+    field_option,
     jar_option,
     lineage_option,
     master_option,
@@ -26,12 +30,9 @@ from jobs.commands.options import (
     rows_option,
     snapshot_option,
 )
-from jobs.commands.places import INPUTS, READS, STORE, GuardedCommand, Writes
-from jobs.commands.running import Request, run_check
-from jobs.outputs import OutputKind
-from shiq.errors import StoreError, UsageError
-from shiq.sources import TABLE, source_of
-from shiq.verdict import EXIT_CODES, Verdict
+from shiq.jobs.commands.places import INPUTS, READS, STORE, GuardedCommand, Writes
+from shiq.jobs.commands.running import Request, run_check
+from shiq.jobs.outputs import OutputKind
 
 if TYPE_CHECKING:
     from shiq.rdf.changes import TableChanges
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 def _reduced_place(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
     # Loaded where it is asked for.
-    from jobs.reduced import output_kind
+    from shiq.jobs.reduced import output_kind
 
     return [(name, output_kind(name, parameters["engine"]))]
 
@@ -97,21 +98,9 @@ def _reduced_place(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, 
     is_flag=True,
     help="Take the batch into the store, in one step, if it is consistent.",
 )
-@click.option(
-    "--require-nonempty",
-    is_flag=True,
-    help="End with 4 if the batch holds nothing: a feed that broke off, perhaps.",
-)
-@click.option(
-    "--why-pulled",
-    is_flag=True,
-    help="Print, clause by clause, what made it look at more than the batch touches.",
-)
-@click.option(
-    "--verdict-only",
-    is_flag=True,
-    help="Stop where an inconsistency is certain: no conflicts, counts of what was seen.",
-)
+@field_option(Options, "require_nonempty")
+@field_option(Options, "why_pulled")
+@field_option(Options, "verdict_only")
 @click.option(
     "--reduced",
     type=Writes(written=_reduced_place),
@@ -140,9 +129,6 @@ def check(
     after_version: int | None,
     to_version: int | None,
     commit: bool,
-    require_nonempty: bool,
-    why_pulled: bool,
-    verdict_only: bool,
     reduced: str | None,
     snapshot: int | None,
     **options: Any,
@@ -154,8 +140,8 @@ def check(
     shiq check --tbox t.owl --abox data.nt.gz --insert tonight.nt --delete gone.nt
     shiq check --store kg/ --changes lake/triples --from-version 18 --commit
     """
-    from shiq.check import check_insertions
-    from shiq.check import open_store as opened
+    from shiq.api import check_insertions
+    from shiq.api import open_store as opened
 
     if bool(store) == bool(tbox):
         raise click.UsageError("Give either --store, or --tbox (with --abox).")
@@ -189,15 +175,9 @@ def check(
         )
     if reduced:
         # Loaded where it is asked for.
-        from jobs.reduced import refuse_place
+        from shiq.jobs.reduced import refuse_place
 
         refuse_place(reduced, options["engine"])
-
-    options |= {
-        "require_nonempty": require_nonempty,
-        "why_pulled": why_pulled,
-        "verdict_only": verdict_only,
-    }
 
     inputs: dict[str, Any] = {"store": store, "snapshot": snapshot, "tbox": tbox, "abox": abox}
     inputs |= {
@@ -215,7 +195,7 @@ def check(
             if not reduced:
                 return result
             # Loaded where it is asked for.
-            from jobs.reduced import write_reduced
+            from shiq.jobs.reduced import write_reduced
 
             gaps[:] = write_reduced(result, Path(reduced))
             notes = [f"{reduced} is not the whole question: {'; '.join(gaps)}"] if gaps else []
@@ -246,7 +226,7 @@ def check(
                 list(tbox), list(abox), [batch.insertions], [batch.deletions], **settings
             )
         else:
-            batch.refuse_another(session.taken)
+            batch.refuse_other_table(session.taken)
             if not begun and session.taken != taken:
                 raise StoreError(
                     f"{store}: another writer took versions of a table meanwhile",
@@ -277,8 +257,8 @@ def _changes(
     OperationalError.
     """
     if options["engine"] == "spark":
-        from jobs.spark.lake import hidden_version
-        from jobs.spark.lake_changes import lake_changes, version_taken
+        from shiq.jobs.spark.lake import hidden_version
+        from shiq.jobs.spark.lake_changes import lake_changes, version_taken
 
         if not table.startswith(TABLE) and hidden_version(table) is not None:
             table = f"{TABLE}delta.`{Path(table).absolute()}`"

@@ -6,16 +6,41 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from jobs.commands.options import Nearest, Seconds
-from jobs.commands.places import READS, READS_PATH, WRITES, GuardedCommand, Writes
-from jobs.commands.running import level
-from jobs.outputs import OutputKind
-from jobs.progress import ProgressLine
+from shiq.errors import UsageError
+from shiq.files import write_whole
+from shiq.jobs.commands.options import Nearest, Seconds
+from shiq.jobs.commands.places import READS, READS_PATH, WRITES, GuardedCommand, Writes
+from shiq.jobs.commands.running import level
+from shiq.jobs.evaluation.papers import paper_of
+from shiq.jobs.outputs import OutputKind
+from shiq.jobs.progress import ProgressLine
+
+FAMILIES = ("lubm", "uobm", "npd")
+PAPERS = ("incremental", "streams", "enrichment", "discovery", "rules")
+_BOTH = frozenset(
+    [
+        "family",
+        "data",
+        "peers",
+        "seed",
+        "limit",
+        "heap",
+        "json_file",
+        "html_file",
+        "quiet",
+        "verbose",
+    ]
+)
+OF_PAPERS = _BOTH | {"full", "size", "markdown_file"}
+OF_FAMILIES = _BOTH | frozenset(
+    ["universities", "criteria", "engines", "variants", "batches", "slices", "work", "earlier"]
+)
 
 
 @click.command(cls=GuardedCommand)
-@click.argument("family", type=Nearest(["lubm", "uobm", "npd"]))
+@click.argument("family", type=Nearest([*FAMILIES, *PAPERS]))
 @click.option(
     "--universities",
     "-n",
@@ -34,7 +59,7 @@ from jobs.progress import ProgressLine
     "--peers",
     default="",
     metavar="P,…",
-    help="Reasoners to run beside: pellet, openllet, hermit, konclude.",
+    help="Systems to run beside: pellet, openllet, hermit, konclude; those of a paper are others.",
 )
 @click.option(
     "--criteria", default="auto,clausal,definition7,none", show_default=True, metavar="C,…"
@@ -97,30 +122,89 @@ from jobs.progress import ProgressLine
     metavar="FILE",
     help="JSON of an earlier evaluation, for the page; repeatable.",
 )
-@click.option("--json", "json_file", type=WRITES, metavar="FILE", help="Write the runs there.")
+@click.option("--full", is_flag=True, help="Of a paper: its own sizes, which may take hours.")
+@click.option(
+    "--size",
+    type=click.FloatRange(0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Of a paper: scale of the experiments; 1 takes up to ten minutes.",
+)
+@click.option(
+    "--markdown",
+    "markdown_file",
+    type=WRITES,
+    metavar="FILE",
+    help="Of a paper: write the tables there.",
+)
+@click.option("--json", "json_file", type=WRITES, metavar="FILE", help="Write the figures there.")
 @click.option(
     "--html", "html_file", type=WRITES, metavar="FILE", help="Write a page with plots there."
 )
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 @click.option("-v", "--verbose", is_flag=True, help="More of everything.")
+@click.pass_context
 def evaluate(
+    context: click.Context,
+    /,
     json_file: str | None,
     html_file: str | None,
+    markdown_file: str | None,
     earlier: tuple[str, ...],
     quiet: bool,
     verbose: bool,
     **options: Any,
 ) -> int:
-    """Measure checks on benchmark data: how much they look at, how long they take, and other
-    reasoners beside them.
+    """Measure checks on benchmark data (lubm, uobm, npd), or redo the experiments of a paper
+    beside its figures and other systems.
     """
-    from jobs.evaluation.evaluate.command import run_command
-    from jobs.evaluation.evaluate.settings import settings_of
-
     progress = ProgressLine(level(quiet, verbose))
+    name = options["family"]
+    _check_options(context, OF_PAPERS if name in PAPERS else OF_FAMILIES)
     try:
-        shown = run_command(settings_of(options), json_file, html_file, earlier, progress)
+        if name in PAPERS:
+            files = {"json": json_file, "html": html_file, "markdown": markdown_file}
+            shown = _paper(name, options, files, progress)
+        else:
+            from shiq.jobs.evaluation.evaluate.command import run_command
+            from shiq.jobs.evaluation.evaluate.settings import settings_of
+
+            known = {key: value for key, value in options.items() if key not in ("full", "size")}
+            shown = run_command(settings_of(known), json_file, html_file, earlier, progress)
     finally:
         progress.close()
     click.echo(shown)
     return 0
+
+
+def _check_options(context: click.Context, known: frozenset[str]) -> None:
+    """Refuse options that were given and mean nothing here. Raises: UsageError."""
+    name = context.params["family"]
+    for option in context.command.params:
+        source = context.get_parameter_source(str(option.name))
+        if source is ParameterSource.COMMANDLINE and option.name not in known:
+            raise UsageError(f"{option.opts[0]} is no option of {name}", "Leave it out.")
+
+
+def _paper(
+    name: str, options: dict[str, Any], files: dict[str, str | None], progress: ProgressLine
+) -> str:
+    """Redo the experiments of a paper and write its page; the tables to print."""
+    from shiq.jobs.evaluation.papers.page import (
+        PaperSettings,
+        evaluate_paper,
+        html,
+        json_page,
+        markdown,
+    )
+
+    peers = tuple(word.strip() for word in options["peers"].split(",") if word.strip())
+    kept = {key: options[key] for key in ("full", "size", "seed", "data", "limit", "heap")}
+    kept["data"] = Path(kept["data"]) if kept["data"] else None
+    page = evaluate_paper(
+        paper_of(name), PaperSettings(peers=peers, **kept), lambda what: progress(what, 0, 0)
+    )
+    for kind, write in (("html", html), ("markdown", markdown), ("json", json_page)):
+        if (file := files[kind]) is not None:
+            write_whole(Path(file), write(page))
+    return markdown(page)

@@ -12,22 +12,33 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jobs.checking.options import Options
-from jobs.commands.options import (
+from shiq.api import open_store as opened
+from shiq.deadline import report_stages_to
+from shiq.errors import UsageError
+from shiq.files import WHY
+from shiq.jobs.checking.inputs import input_sources
+from shiq.jobs.checking.options import Options, options_in
+from shiq.jobs.commands.options import (
     Nearest,
-    Seconds,
     common,
     criterion_option,
     engine_option,
+    field_option,
     jar_option,
     master_option,
     module_option,
     rows_option,
 )
-from jobs.commands.places import INPUTS, READS_PATH, STORE, GuardedCommand, Writes
-from jobs.commands.running import Answer, Request, StopSignal, answering, by_prefixes, level
-from jobs.files import WHY
-from jobs.gate import (
+from shiq.jobs.commands.places import INPUTS, READS_PATH, STORE, GuardedCommand, Writes
+from shiq.jobs.commands.running import (
+    Request,
+    StopSignal,
+    answering,
+    by_prefixes,
+    echo_taken_whole,
+    level,
+)
+from shiq.jobs.gate import (
     ASIDES,
     IDENTITIES,
     MODES,
@@ -41,18 +52,16 @@ from jobs.gate import (
     write_reasons,
     write_sides,
 )
-from jobs.gate import gate as run
-from jobs.gate.lines import bare_name
-from jobs.gate.side_names import is_delta_side, is_table_side, place_of_side
-from jobs.known import read_known
-from jobs.outputs import OutputKind
-from jobs.progress import ProgressLine
-from jobs.text.gates import gated_text, headline
-from shiq.errors import UsageError
-from shiq.stages import report_stages_to
+from shiq.jobs.gate import gate as run
+from shiq.jobs.gate.lines import bare_name
+from shiq.jobs.gate.row_sides import is_delta_side, is_table_side, place_of_side
+from shiq.jobs.known import read_known
+from shiq.jobs.outputs import OutputKind
+from shiq.jobs.progress import ProgressLine
+from shiq.jobs.text.gates import gated_text, headline
 
 if TYPE_CHECKING:
-    from shiq.check import Session
+    from shiq.api import Session
 
 
 def _limit(
@@ -171,21 +180,16 @@ def _side(beside: str = "") -> Writes:
     show_default=True,
     help="Individuals that become equal by the batch: no word without -v, a warning, or set aside what makes them equal.",
 )
-@click.option(
-    "--require-nonempty", is_flag=True, help="Fail (4) if a file of insertions has no triple."
-)
+@field_option(Options, "require_nonempty", help="Fail (4) if a file of insertions has no triple.")
 @click.option(
     "--dry-run",
     is_flag=True,
     help="Say what would happen; no side is written, the store stays, even with --commit.",
 )
 @click.option("--commit", is_flag=True, help="Take what is accepted into the store, in one step.")
-@click.option(
-    "--explain-seconds",
-    type=Seconds(),
-    default=Options.explain_seconds,
-    show_default=True,
-    metavar="S",
+@field_option(
+    Options,
+    "explain_seconds",
     help="Seconds for finding what to write instead of lines set aside, when all else is done; 0 for none. Conflicts are "
     "explained however long it takes: what is set aside must not hang on time.",
 )
@@ -217,8 +221,6 @@ def gate(
     \b shiq gate --store kg/ --insert tonight.nt --mode split --accepted good.nt --quarantine
     bad.nt --commit
     """
-    from shiq.check import open_store as opened
-
     if options["mode"] == "split" and quarantine is None and not options["dry_run"]:
         raise UsageError(
             "--mode split sets lines aside, and no --quarantine says where they go",
@@ -254,7 +256,7 @@ def gate(
     with opened(store) as session, closing(progress), closing(stop), report_stages_to(progress):
         labels = session.labels
         early = Announcement(
-            lambda document: so_far(document, asked, labels),
+            lambda found: so_far(found, asked, labels),
             progress,
             stop,
             is_printed=json_file != "-",
@@ -274,10 +276,11 @@ def gate(
             gated = gate_rows(session, insertions, deletions, good, bad, **settings)
     if early.is_made and not gated.dry_run:
         write_reasons(gated, sides)
+    echo_taken_whole(gated.result)
     if json_file != "-":
         text = by_prefixes(gated_text(gated, verbose=verbose), inputs)
         click.echo(text.partition("\n")[2] if early.is_made else text)
-    answer(gated.to_dict, asked, labels)
+    answer(gated, asked, labels)
     return gated.exit_code
 
 
@@ -313,9 +316,7 @@ def _gate_rows(
     **settings: Any,
 ) -> GateAnswer:
     """Gate one table, and write its rows on this machine."""
-    from jobs.checking.inputs import input_sources
-    from jobs.checking.options import options_in
-    from jobs.gate.table_sides import table_sides
+    from shiq.jobs.gate.table_sides import table_sides
 
     tables = input_sources(list(insertions), options_in(settings))
     sides = table_sides(tables, accepted, quarantine, session.path)
@@ -333,7 +334,7 @@ def _gate_rows_on_spark(
     **settings: Any,
 ) -> GateAnswer:
     """Gate one table of Spark's, whose rows executors write."""
-    from jobs.gate.frame_tables import gate_tables
+    from shiq.jobs.gate.frames import gate_tables
 
     return gate_tables(
         session,
@@ -353,7 +354,7 @@ class Announcement:
 
     def __init__(
         self,
-        write: Callable[[Answer], None],
+        write: Callable[[GateAnswer], None],
         progress: ProgressLine,
         stop: StopSignal,
         *,
@@ -374,4 +375,4 @@ class Announcement:
             self._progress.clear()
             click.echo(headline(gated))
             sys.stdout.flush()
-        self._write(gated.to_dict)
+        self._write(gated)

@@ -9,15 +9,38 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jobs.commands.options import Commands
-from jobs.commands.places import WRITES_FOLDER
-from jobs.commands.running import level
-from jobs.evaluation.generation import GenerationReport, Progress
-from jobs.progress import ProgressLine
-from jobs.text.generated import report_text
+from shiq.jobs.commands.options import Commands
+from shiq.jobs.commands.places import WRITES_FOLDER
+from shiq.jobs.commands.running import level
+from shiq.jobs.evaluation.generation import GenerationReport, Progress
+from shiq.jobs.evaluation.lubm.generate import generate as generate_lubm
+from shiq.jobs.evaluation.streams.building import write as write_building
+from shiq.jobs.evaluation.streams.dublin import generate as generate_dublin
+from shiq.jobs.evaluation.streams.lubm import StreamRecipe
+from shiq.jobs.evaluation.streams.lubm import generate as generate_lubm_stream
+from shiq.jobs.evaluation.streams.rules import Caching, GeneratedJoin, Grid
+from shiq.jobs.evaluation.uobm.generate import generate as generate_uobm
+from shiq.jobs.progress import ProgressLine
 
 if TYPE_CHECKING:
-    from jobs.evaluation.streams.rules import GeneratedRules
+    from shiq.jobs.evaluation.streams.rules import GeneratedRules
+
+
+# Generated data.
+
+
+def report_text(report: GenerationReport) -> str:
+    """What `shiq generate` prints."""
+    lines = [
+        f"{report.out}: {', '.join(report.files)}",
+        f"{report.triples:,} triples (class {report.class_assertions:,}, role {report.role_assertions:,}, "
+        f"data {report.data_assertions:,}), {report.departments} departments, {report.seconds:.1f} s",
+    ]
+    if report.insertions:
+        lines.append(
+            f"{report.insertions:,} insertions, {report.faults} planted contradictions, {report.culprits} culprits"
+        )
+    return "\n".join(lines)
 
 
 _quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print nothing.")
@@ -70,8 +93,6 @@ def _rule_stream(command: Callable[..., GeneratedRules]) -> Callable[..., int]:
 @_rule_stream
 def grid(**recipe: Any) -> GeneratedRules:
     """The photo-voltaic grid for `shiq stream rules`: panels fail and recover."""
-    from jobs.evaluation.streams.grid import Grid
-
     return Grid(**recipe).stream()
 
 
@@ -90,8 +111,6 @@ def grid(**recipe: Any) -> GeneratedRules:
 @_rule_stream
 def join(**recipe: Any) -> GeneratedRules:
     """Heavy Join for `shiq stream rules`: a join through two windows."""
-    from jobs.evaluation.streams.join import GeneratedJoin
-
     return GeneratedJoin(**recipe).stream()
 
 
@@ -107,8 +126,6 @@ def join(**recipe: Any) -> GeneratedRules:
 @_rule_stream
 def caching(**recipe: Any) -> GeneratedRules:
     """Content Caching for `shiq stream rules`: counts, rates, and what was not asked for."""
-    from jobs.evaluation.streams.caching import Caching
-
     return Caching(**recipe).stream()
 
 
@@ -139,10 +156,9 @@ def lubm(
     verbose: bool,
 ) -> int:
     """LUBM: tbox.owl and abox.nt.gz with the IRIs of univ-bench.owl."""
-    from jobs.evaluation.lubm.generate import generate as run
 
     def make(progress: Progress) -> GenerationReport:
-        return run(
+        return generate_lubm(
             universities,
             seed,
             Path(out),
@@ -169,10 +185,10 @@ def uobm(universities: int, seed: int, out: str, misspelt: bool, quiet: bool, ve
     """UOBM: tbox.owl and abox.nt.gz with the IRIs of univ-bench-dl.owl; people and courses
     linked across universities.
     """
-    from jobs.evaluation.uobm.generate import generate as run
-
     return _generate(
-        lambda progress: run(universities, seed, Path(out), misspelt=misspelt, progress=progress),
+        lambda progress: generate_uobm(
+            universities, seed, Path(out), misspelt=misspelt, progress=progress
+        ),
         quiet,
         verbose,
     )
@@ -186,9 +202,7 @@ def uobm(universities: int, seed: int, out: str, misspelt: bool, quiet: bool, ve
 @_quiet_option
 def building(rooms: int, events: int, seed: int, out: str, quiet: bool) -> int:
     """A building whose gateway sends raw readings: ontology, RML mapping, SQLite, JSON."""
-    from jobs.evaluation.streams.building import write
-
-    names = write(Path(out), rooms, events, seed)
+    names = write_building(Path(out), rooms, events, seed)
     if not quiet:
         click.echo(f"{out}: {', '.join(names)}; {rooms:,} rooms, {events:,} readings")
         click.echo(
@@ -236,10 +250,7 @@ def lubm_stream(out: str, quiet: bool, **recipe: int) -> int:
     The TBox has one group of negative inclusions; with --assume siblings-disjoint a plan of it
     has several, which --cut can part.
     """
-    from jobs.evaluation.streams.lubm import StreamRecipe
-    from jobs.evaluation.streams.lubm import generate as run
-
-    names = run(StreamRecipe(**recipe), Path(out))
+    names = generate_lubm_stream(StreamRecipe(**recipe), Path(out))
     if not quiet:
         click.echo(f"{out}: {', '.join(names)}")
     return 0
@@ -262,9 +273,7 @@ def dublin(roads: int, snapshots: int, seed: int, out: str, faults: int, quiet: 
     """A city for `shiq stream discover`: tbox.ofn, static.nt.gz, five streams, and planted.json,
     the causes of jams.
     """
-    from jobs.evaluation.streams.dublin import generate as run
-
-    counts = run(roads, snapshots, seed, Path(out), faults)
+    counts = generate_dublin(roads, snapshots, seed, Path(out), faults)
     if not quiet:
         click.echo(
             f"{out}: {', '.join(f'{name} {count:,}' for name, count in counts.items())} statements"

@@ -1,4 +1,4 @@
-"""``shiq index``."""
+"""``shiq certify``, and ``shiq index``, which keeps what was certified."""
 
 from __future__ import annotations
 
@@ -8,12 +8,21 @@ from typing import Any
 
 import click
 
-from jobs.checking.options import ALWAYS, BUILDERS
-from jobs.commands.options import Nearest, common, explain_option, lineage_option, master_option
-from jobs.commands.places import INPUTS, STORE, GuardedCommand, Writes, file_beside
-from jobs.commands.running import Request, run_check
-from jobs.files import WHY
-from jobs.outputs import OutputKind
+from shiq.answers.verdict import EXIT_CODES, Verdict
+from shiq.files import WHY
+from shiq.jobs.checking.options import ALWAYS, BUILDERS
+from shiq.jobs.commands.options import (
+    Nearest,
+    common,
+    engine_option,
+    explain_option,
+    jar_option,
+    lineage_option,
+    master_option,
+)
+from shiq.jobs.commands.places import INPUTS, STORE, GuardedCommand, Writes, file_beside
+from shiq.jobs.commands.running import Request, run_check
+from shiq.jobs.outputs import OutputKind
 
 
 class _IndexCommand(GuardedCommand):
@@ -68,7 +77,7 @@ CHECKED = "checked"
     type=Nearest(["local", *BUILDERS]),
     default="local",
     show_default=True,
-    help="Who builds it: local (in memory), or spark (in tasks; the same store, for an ABox of any size, best as N-Triples).",
+    help="Who builds it: local (this machine), or spark (in tasks; the same store, for an ABox of any size, best as N-Triples).",
 )
 @click.option(
     "--range",
@@ -101,9 +110,9 @@ def index(
     A first index makes its store whatever the verdict is. One that is there stays, unless
     --replace is given (exit 2).
     """
-    from jobs.store import place_of
-    from jobs.store.replacing import claim_place
-    from shiq.check import index as build
+    from shiq.api import index as build
+    from shiq.jobs.store import place_of
+    from shiq.jobs.store.replacing import claim_place
 
     if not tbox and from_store is None:
         raise click.UsageError("No ontology: give --tbox FILE, or --from-store OLD.")
@@ -125,9 +134,8 @@ def index(
         return run_check(
             lambda settings: run(list(tbox), list(abox), store, **settings), options, asked
         )
-    from jobs.repair.known_conflicts import Repairing
-    from jobs.text.gates import known_text
-    from shiq.verdict import EXIT_CODES, Verdict
+    from shiq.jobs.known_conflicts import Repairing
+    from shiq.jobs.text.gates import known_text
 
     repair = Repairing(known_file)
     is_text = options["json_file"] != "-"
@@ -143,3 +151,49 @@ def index(
             "\n" + known_text(repair.known, is_refuted=code == EXIT_CODES[Verdict.INCONSISTENT])
         )
     return code
+
+
+@click.command(cls=GuardedCommand)
+@click.argument("ontology", nargs=-1, type=INPUTS)
+@click.option(
+    "--store",
+    "-s",
+    type=STORE,
+    help="Certify what this store holds, and record the certificate in it.",
+)
+@click.option(
+    "--tbox",
+    "-t",
+    multiple=True,
+    type=INPUTS,
+    help="Ontology file that takes the place of the store's TBox; repeatable.",
+)
+@explain_option
+@common
+@engine_option
+@master_option
+@jar_option
+def certify(
+    ontology: tuple[str, ...], store: str | None, tbox: tuple[str, ...], **options: Any
+) -> int:
+    """Is TBox + ABox consistent by itself? Both may share a file; or they are those of a store.
+
+    \b
+    shiq certify onto.owl data.ttl
+    shiq certify --store kg/
+    shiq certify --store kg/ --tbox new.owl
+    """
+    from shiq.api import certify as run
+    from shiq.api import certify_store
+
+    if bool(store) == bool(ontology):
+        raise click.UsageError("Give either files, or --store.")
+    if store is None:
+        if tbox:
+            raise click.UsageError("--tbox goes with --store; name the files without it.")
+        named = Request("certify", {"ontology": ontology, "mapping": options["mapping"]})
+        return run_check(lambda settings: run(list(ontology), **settings), options, named)
+    asked = Request("certify", {"store": store, "tbox": tbox})
+    return run_check(
+        lambda settings: certify_store(store, list(tbox) or None, **settings), options, asked
+    )

@@ -7,18 +7,22 @@ from typing import Any
 
 import click
 
-from jobs.checking.options import known_of
-from jobs.commands.options import (
+from shiq.answers.verdict import INFORMATIVE, KINDS, UNINTERPRETED
+from shiq.jobs.checking.options import known_of
+from shiq.jobs.commands.options import (
     Nearest,
     catalog_option,
     format_option,
     known_option,
     vocabulary_option,
 )
-from jobs.commands.places import FORMAT, INPUTS, WRITES, GuardedCommand
-from jobs.commands.running import by_prefixes, level, write_json
-from jobs.progress import ProgressLine
-from shiq.verdict import INFORMATIVE, KINDS, UNINTERPRETED
+from shiq.jobs.commands.places import FORMAT, INPUTS, WRITES, GuardedCommand
+from shiq.jobs.commands.running import by_prefixes, level, write_json
+from shiq.jobs.known import draft_known
+from shiq.jobs.known import write_known as save
+from shiq.jobs.progress import ProgressLine
+from shiq.jobs.steps import steps, steps_text
+from shiq.jobs.text.results import leftovers_text
 
 
 @click.command(cls=GuardedCommand)
@@ -94,12 +98,8 @@ def lint(
     shiq lint onto.owl --fail-on uninterpreted
     shiq lint onto.owl --data tonight.nt --write-known known.toml --owner ann@example.org
     """
-    from jobs.known import draft
-    from jobs.known import write_known as save
-    from jobs.lint import asked_text, lint_text
-    from jobs.lint import lint as run
-    from jobs.steps import steps, steps_text
-    from jobs.text.results import leftovers_text
+    from shiq.jobs.lint import asked_text, lint_text
+    from shiq.jobs.lint import lint as run
 
     if owner and not write_known:
         raise click.UsageError("--owner goes with --write-known.")
@@ -136,7 +136,7 @@ def lint(
         click.echo("\n".join(lines))
     write_json(json_file, {**found.to_dict(), "steps": [step.to_dict() for step in todo]})
     if write_known:
-        entries = draft(found.in_the_way, answered, owner, found.allowed, found.fail_on)
+        entries = draft_known(found.in_the_way, answered, owner, found.allowed, found.fail_on)
         save(Path(write_known), entries)
         open_ones = sum(not entry.owner for entry in entries)
         notes = (

@@ -5,25 +5,35 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar, TypeVar
 
 import click
 
-from jobs.checking.options import AUTO, ENGINES, GONE, OUTSIDE, TERMS, Options
-from jobs.commands.places import CATALOG, FORMAT, READS, WRITES, GuardedCommand, Writes
-from jobs.commands.standard_input import FORMATS
-from jobs.outputs import OutputKind
-from shiq.reasoner import BACKENDS
-from shiq.verdict import INFORMATIVE, KINDS, UNINTERPRETED
+from shiq.answers.verdict import KINDS
+from shiq.inputs.formats import FORMAT_NAMES
+from shiq.jobs.checking.options import GONE, Options
+from shiq.jobs.commands.places import (
+    CATALOG,
+    FORMAT,
+    READS,
+    WRITES,
+    WRITES_ROWS,
+    GroupedOption,
+    GuardedCommand,
+    Writes,
+)
+from shiq.jobs.option_fields import Heading, Takes, declared, default_of, option
+from shiq.jobs.outputs import OutputKind
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _report_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
     # Loaded where a report is asked for.
-    from jobs.reports.write import FOLDER, target_of
+    from shiq.jobs.reports.write import FOLDER, target_of
 
     target = target_of(name)
     own = (name, OutputKind.FOLDER if target.format == FOLDER else OutputKind.FILE)
@@ -86,17 +96,70 @@ class Seconds(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of l
         return seconds
 
 
-def _share(context: click.Context, parameter: click.Parameter, value: str) -> float:
-    """0.05, or 5%."""
-    try:
-        share = float(value.strip().removesuffix("%")) / (100 if value.strip().endswith("%") else 1)
-    except ValueError:
-        raise click.BadParameter(
-            f"{value!r} is no share. Say 0.05 or 5%.", context, parameter
-        ) from None
-    if not 0 <= share <= 1:
-        raise click.BadParameter(f"{value!r} is not between 0 and 1 (100%).", context, parameter)
-    return share
+class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of later versions
+    """A share of a whole: 0.05, or 5%."""
+
+    name = "share"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        text = str(value).strip()
+        try:
+            share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            self.fail(f"{value!r} is no share. Say 0.05 or 5%.", param, ctx)
+        if not 0 <= share <= 1:
+            self.fail(f"{value!r} is not between 0 and 1 (100%).", param, ctx)
+        return share
+
+
+#: The type of an option's value.
+_TYPES: Mapping[Takes, Any] = {
+    Takes.TEXT: None,
+    Takes.TIME: Seconds(),
+    Takes.SHARE: Share(),
+    Takes.FRACTION: click.FloatRange(0, 1),
+    Takes.AMOUNT: click.FloatRange(0),
+    Takes.INPUT_FILE: READS,
+    Takes.CATALOG: CATALOG,
+    Takes.OUTPUT_FILE: WRITES,
+    Takes.OUTPUT_ROWS: WRITES_ROWS,
+    Takes.REPORT: REPORTS,
+    Takes.STATE_FOLDER: Writes(OutputKind.OWN),
+}
+
+
+def field_option(owner: type, name: str, **changes: Any) -> Callable[[F], F]:
+    """Return the click option of the field ``name`` of a dataclass; ``changes``: what is
+    different for one command, as `click.option` takes it.
+    """
+    shown, default = declared(owner, name), default_of(owner, name)
+    how: dict[str, Any] = {"help": shown.help, "metavar": shown.metavar, "heading": shown.heading}
+    if isinstance(default, bool):
+        how["is_flag"] = True
+    else:
+        how["type"] = (
+            Nearest(shown.choices)
+            if shown.choices
+            else click.IntRange(min=shown.least)
+            if shown.least is not None
+            else _TYPES[shown.takes]
+        )
+        if shown.many:
+            how["multiple"] = True
+        elif default is not None:
+            # A share of nothing is what "not at all" is.
+            how |= {"default": default, "show_default": shown.takes is not Takes.SHARE}
+    flags = shown.flags or (f"--{name.replace('_', '-')}",)
+    return click.option(*flags, name, cls=GroupedOption, **(how | changes))
+
+
+def with_options(command: Any, options: Iterable[Callable[[Any], Any]]) -> Any:
+    """Give ``command`` the ``options``, in this order in its help text."""
+    for decorate in reversed([*options]):
+        command = decorate(command)
+    return command
 
 
 class Commands(click.Group):
@@ -144,32 +207,9 @@ KINDS_LISTED = "\b\nKinds of leftovers, which is what was not understood:\n" + "
 )
 
 
-known_option = click.option(
-    "--known",
-    type=READS,
-    metavar="FILE",
-    help="Leftovers that somebody answers for, by kind and term, until a day (TOML or JSON, docs/EVIDENCE.md): counted, and not "
-    "in the way of `consistent`. `shiq lint TBOX --write-known FILE` drafts it.",
-)
-
-
-catalog_option = click.option(
-    "--catalog",
-    multiple=True,
-    type=CATALOG,
-    metavar="FILE|DIR",
-    help="What imports are: a folder, below which every ontology is known by its header; or a catalog file (catalog-v001.xml, or "
-    "JSON), which goes before folders and has JSON-LD contexts too. Nothing is fetched. Repeatable.",
-)
-
-
-vocabulary_option = click.option(
-    "--vocabulary",
-    multiple=True,
-    metavar="NAME|none",
-    help="Let the axioms of a well-known vocabulary count as if the ontology imported it (`shiq vocabularies` lists the names); "
-    "none: use neither the kinds of terms nor the axioms that shiq knows of such vocabularies. Repeatable.",
-)
+known_option = field_option(Options, "known")
+catalog_option = field_option(Options, "catalog")
+vocabulary_option = field_option(Options, "vocabulary")
 
 
 def _note_format(context: click.Context, parameter: click.Parameter, name: str | None) -> None:
@@ -179,158 +219,73 @@ def _note_format(context: click.Context, parameter: click.Parameter, name: str |
 
 format_option = click.option(
     "--format",
-    type=Nearest(FORMATS),
+    cls=GroupedOption,
+    heading=Heading.READING,
+    type=Nearest(FORMAT_NAMES),
     callback=_note_format,
     expose_value=False,
     help="The syntax of standard input, which an input named - is.  [default: ntriples]",
 )
 
 
+@dataclass(frozen=True)
+class AnswerOptions:
+    """Where the answer of a check goes, and how much is printed."""
+
+    json_file: str | None = option(
+        None,
+        "Write the result as JSON too; - for stdout.",
+        flags=("--json",),
+        takes=Takes.OUTPUT_FILE,
+        metavar="FILE",
+        heading=Heading.ANSWERS,
+    )
+    reports: tuple[str, ...] = option(
+        (),
+        "Write a report: .html, .md, .sarif, .junit.xml or .json, by the end of the name; DIR/ for all of them, and "
+        "Parquet tables. The JSON comes last. Repeatable.",
+        flags=("--report", "-r"),
+        takes=Takes.REPORT,
+        many=True,
+        metavar="FILE|DIR",
+        heading=Heading.ANSWERS,
+    )
+    quiet: bool = option(False, "No progress.", flags=("-q", "--quiet"), heading=Heading.ANSWERS)
+    verbose: bool = option(
+        False,
+        "More of everything; with errors, where they come from.",
+        flags=("-v", "--verbose"),
+        heading=Heading.ANSWERS,
+    )
+
+
 def common(command: F) -> F:
     """The options that every checking command has."""
-    for option in reversed(
+    before = ("reasoner", "accept_agpl", "audit", "allow", "known", "fail_on", "outside")
+    after = ("catalog", "vocabulary", "mapping", "terms", "timeout", "heap", "max_conflicts")
+    found: F = with_options(
+        command,
         (
             format_option,
-            click.option(
-                "--reasoner",
-                type=Nearest(list(BACKENDS)),
-                default=Options.reasoner,
-                show_default=True,
-                help="Who decides what is looked at, part by part: own (no Java), hermit, or auto: own first, HermiT for what "
-                "own leaves open; or one that you installed: konclude, pellet, openllet.",
-            ),
-            click.option(
-                "--accept-agpl",
-                is_flag=True,
-                help="A reasoner under the AGPL (pellet, openllet) may be asked; it is printed.",
-            ),
-            click.option(
-                "--audit",
-                default="0",
-                callback=_share,
-                metavar="SHARE",
-                help="Let a second reasoner decide this share of the parts again, as 1% or 0.05; a disagreement stops the run.",
-            ),
-            click.option(
-                "--allow",
-                type=Nearest(list(KINDS)),
-                multiple=True,
-                metavar="KIND",
-                help="Do not let this kind of leftover stand in the way of `consistent`; repeatable. `shiq check --help` lists "
-                "the kinds.",
-            ),
-            known_option,
-            click.option(
-                "--fail-on",
-                type=Nearest([UNINTERPRETED, *KINDS]),
-                multiple=True,
-                metavar="KIND",
-                help="Let this kind stand in the way of `consistent` though it is for information only "
-                f"({', '.join(sorted(INFORMATIVE))}); repeatable. {UNINTERPRETED}: every kind that is not allowed.",
-            ),
-            click.option(
-                "--outside",
-                type=Nearest(list(OUTSIDE)),
-                default=Options.outside,
-                show_default=True,
-                help="What to do about axioms and assertions outside SHIQ(D) that the data can reach: ask HermiT about all "
-                "data at once, at that cost, and without --timeout only about 20,000 assertions at most; or leave the verdict "
-                "undetermined.",
-            ),
-            click.option(
-                "--json",
-                "json_file",
-                type=WRITES,
-                metavar="FILE",
-                help="Write the result as JSON too; - for stdout.",
-            ),
-            click.option(
-                "--report",
-                "-r",
-                "reports",
-                multiple=True,
-                type=REPORTS,
-                metavar="FILE|DIR",
-                help="Write a report: .html, .md, .sarif, .junit.xml or .json, by the end of the name; DIR/ for all of them, and "
-                "Parquet tables. The JSON comes last. Repeatable.",
-            ),
-            catalog_option,
-            vocabulary_option,
-            click.option(
-                "--mapping",
-                type=READS,
-                metavar="FILE",
-                help="What the rows of tables (CSV, TSV, JSON lines, Parquet, Delta) mean: RML in Turtle, or YARRRML (.yml). "
-                "The command draft-mapping begins one.",
-            ),
-            click.option(
-                "--terms",
-                type=Nearest(list(TERMS)),
-                default=Options.terms,
-                show_default=True,
-                help="How tables with the columns s, p, o write their terms: as N-Triples, or also as bare IRIs and texts.",
-            ),
-            click.option(
-                "--timeout",
-                type=Seconds(),
-                metavar="TIME",
-                help="Seconds (or 90s, 5m, 1h) for a check or an index, reading included; what was indexed by then is written.",
-            ),
-            click.option(
-                "--heap",
-                default=Options.heap,
-                show_default=True,
-                metavar="SIZE",
-                help="Memory for a JVM, as 512m or 4g.",
-            ),
-            click.option(
-                "--max-conflicts",
-                type=click.IntRange(min=0),
-                default=Options.max_conflicts,
-                show_default=True,
-                metavar="N",
-                help="How many conflicts to explain; the rest is counted.",
-            ),
-            click.option("-q", "--quiet", is_flag=True, help="No progress."),
-            click.option(
-                "-v",
-                "--verbose",
-                is_flag=True,
-                help="More of everything; with errors, where they come from.",
-            ),
-        )
-    ):
-        command = option(command)
-    return command
+            *(field_option(Options, name) for name in before),
+            *(field_option(AnswerOptions, name) for name in ("json_file", "reports")),
+            *(field_option(Options, name) for name in after),
+            *(field_option(AnswerOptions, name) for name in ("quiet", "verbose")),
+        ),
+    )
+    return found
 
 
-explain_option = click.option(
-    "--explain-seconds",
-    type=Seconds(),
-    default=Options.explain_seconds,
-    show_default=True,
-    metavar="S",
-    help="Seconds for explaining conflicts, after the verdict was printed; 0 for no explaining.",
-)
-criterion_option = click.option(
-    "--criterion",
-    type=Nearest([AUTO, "clausal", "model", "definition7", "none"]),
-    default=Options.criterion,
-    show_default=True,
-    help="Which part of the data the check looks at: model (least: the model that certified the store is patched), "
-    "clausal, definition7 (as published), none (all of it), or auto: model where the store holds one, else clausal; with "
-    "--engine graphframes definition7.",
-)
-engine_option = click.option(
-    "--engine",
-    type=Nearest(list(ENGINES)),
-    default=Options.engine,
-    show_default=True,
-    help="Who computes what to look at: local (columns, in this process), spark (local, with "
-    "tasks that read), or graphframes (the published method on tables, for a night that no machine holds).",
-)
+explain_option = field_option(Options, "explain_seconds")
+criterion_option = field_option(Options, "criterion")
+engine_option = field_option(Options, "engine")
+master_option = field_option(Options, "master")
+rows_option = field_option(Options, "driver_rows")
+module_option = field_option(Options, "most_module")
 lineage_option = click.option(
     "--lineage",
+    cls=GroupedOption,
+    heading=Heading.ANSWERS,
     type=Writes(OutputKind.ROWS),
     metavar="FILE",
     help="Append what is read, written and found to FILE as OpenLineage events, a line each.",
@@ -341,11 +296,6 @@ snapshot_option = click.option(
     metavar="N",
     help="An older snapshot that the store keeps; `shiq status --store DIR` lists them.",
 )
-master_option = click.option(
-    "--master",
-    metavar="URL",
-    help="Where the engines spark and graphframes run, as local[4] or spark://HOST:7077; under spark-submit, its own.",
-)
 
 
 def _name_jar(context: click.Context, parameter: click.Parameter, jar: str | None) -> None:
@@ -355,25 +305,11 @@ def _name_jar(context: click.Context, parameter: click.Parameter, jar: str | Non
 
 jar_option = click.option(
     "--graphframes-jar",
+    cls=GroupedOption,
+    heading=Heading.SPARK,
     type=READS,
     metavar="JAR",
     callback=_name_jar,
     expose_value=False,
     help="GraphFrames' JVM core, for the engine graphframes; or SHIQ_GRAPHFRAMES_JAR. Without it, that runs on DataFrames.",
-)
-rows_option = click.option(
-    "--driver-rows",
-    type=click.IntRange(min=1),
-    default=Options.driver_rows,
-    show_default=True,
-    metavar="N",
-    help="Insertions that the engine spark checks at once; a larger batch is taken in slices, unless it is to be committed.",
-)
-module_option = click.option(
-    "--most-module",
-    type=click.IntRange(min=1),
-    default=Options.most_module,
-    show_default=True,
-    metavar="N",
-    help="Assertions of a module that a task of the engine graphframes is given; a larger one stays undecided.",
 )

@@ -8,18 +8,25 @@ Every parameter that names a place has the type `Reads` or `Writes`; a command o
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import click
 from click.shell_completion import CompletionItem
 
-from jobs.outputs import FOLDERS, InputPlace, OutputKind, OutputPlace, keep_apart, kind_of_rows
-from jobs.store.files import is_store
+from shiq.errors import InputError
+from shiq.files import report_write_errors
+from shiq.inputs.formats import FORMAT_NAMES
+from shiq.inputs.sources import STDIN, take_standard_input
+from shiq.jobs.option_fields import Heading
+from shiq.jobs.outputs import FOLDERS, InputPlace, OutputKind, OutputPlace, keep_apart, kind_of_rows
+from shiq.jobs.store.files import is_store
 from shiq.remote.place import is_address
-from shiq.sources import STDIN
 
 #: What finds the files that a named one refers to, as a catalog does.
 LeadsTo: TypeAlias = Callable[[str], Callable[[Path], bool]]
@@ -105,10 +112,30 @@ class Writes(_Place):
         return super().convert(value, param, ctx)
 
 
+class GroupedOption(click.Option):
+    """An option that stands under ``heading`` in a help text."""
+
+    def __init__(self, *arguments: Any, heading: Heading = Heading.COMMAND, **how: Any) -> None:
+        super().__init__(*arguments, **how)
+        self.heading = heading
+
+
 class GuardedCommand(click.Command):
     """A command that refuses, before it does anything, outputs that would replace what it reads,
     one another, or a store; and that reads standard input, and what is far away, at one moment.
     """
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options under their headings."""
+        groups: dict[Heading, list[tuple[str, str]]] = {heading: [] for heading in Heading}
+        for param in self.get_params(ctx):
+            if record := param.get_help_record(ctx):
+                heading = param.heading if isinstance(param, GroupedOption) else Heading.COMMAND
+                groups[heading].append(record)
+        for heading, records in groups.items():
+            if records:
+                with formatter.section(heading.value):
+                    formatter.write_dl(records)
 
     def invoke(self, ctx: click.Context) -> Any:
         named = [
@@ -133,24 +160,23 @@ class GuardedCommand(click.Command):
             self._keep_apart(ctx)
             if standard:
                 # Loaded where it is read.
-                from jobs.commands.standard_input import reading_standard_input
 
                 stack.enter_context(reading_standard_input(syntax))
             return super().invoke(ctx)
 
     def _spread(self, ctx: click.Context, stack: ExitStack) -> None:
         """Names the files below prefixes one by one, which stand for one content each from here on."""
-        from jobs.checking.inputs import spread
-        from shiq.remote.inputs import at_one_moment
+        from shiq.jobs.checking.inputs import expand_folders
+        from shiq.remote.inputs import pin_inputs
 
-        stack.enter_context(at_one_moment())
+        stack.enter_context(pin_inputs())
         for param in self.params:
             if (
                 isinstance(param.type, ReadsData)
                 and param.name
                 and isinstance(given := ctx.params.get(param.name), tuple)
             ):
-                ctx.params[param.name] = tuple(spread(given))
+                ctx.params[param.name] = tuple(expand_folders(given))
 
     def _keep_apart(self, ctx: click.Context) -> None:
         outputs = [
@@ -176,7 +202,7 @@ def _shown(param: click.Parameter) -> str:
 def imported_by(catalog: str) -> Callable[[Path], bool]:
     """What a catalog has for what is imported, or a folder of ontologies."""
     # Loaded where one is named.
-    from shiq.catalog import read_catalog
+    from shiq.inputs.catalog import read_catalog
 
     return read_catalog(catalog).leads_to
 
@@ -193,3 +219,32 @@ WRITES, WRITES_FOLDER, WRITES_ROWS = (
     Writes(OutputKind.FOLDER),
     Writes(OutputKind.ROWS, written=lambda name, parameters: [(name, kind_of_rows(name))]),
 )
+
+
+# Standard input as an input of a command: read once, to its end, before anything else is done.
+
+
+@contextmanager
+def reading_standard_input(syntax: str | None) -> Iterator[None]:
+    """Lets ``-`` stand for what standard input gives, in a temporary file, until the end.
+    Raises: OperationalError, also where it is empty.
+    """
+    if sys.stdin is None:
+        raise InputError(
+            "standard input is closed", "Give - something to read, by a pipe or by < FILE."
+        )
+    with tempfile.TemporaryDirectory(prefix="shiq-") as folder:
+        path = Path(folder, "stdin")
+        with (
+            report_write_errors(path, "Make room there, or name another folder by TMPDIR."),
+            path.open("wb") as file,
+        ):
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        if not path.stat().st_size:
+            # A command that failed before the pipe looks the same as one with nothing to say.
+            raise InputError(
+                "standard input ended without a byte",
+                "Did the command before the pipe fail? Where there is nothing to read, give an empty file instead of -.",
+            )
+        take_standard_input(path, FORMAT_NAMES[syntax or "ntriples"])
+        yield

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from jobs.commands.options import REPORTS
-from jobs.commands.places import READS_PATH, WRITES, GuardedCommand
+from shiq.jobs.commands.options import REPORTS
+from shiq.jobs.commands.places import READS_PATH, WRITES, GuardedCommand
 
 FORMATS = {"html": ".html", "md": ".md", "sarif": ".sarif", "junit": ".junit.xml"}
 
@@ -43,7 +43,7 @@ def report(answer: Path, targets: tuple[str, ...], **files: str | None) -> int:
     shiq report verdict.json --html tonight.html --sarif tonight.sarif
     shiq report verdict.json --report reports/
     """
-    from jobs.reports.write import Target, prepare, read_answer, target_of, write_reports
+    from shiq.jobs.reports.write import Target, prepare, read_answer, target_of, write_reports
 
     asked = [target_of(name) for name in targets]
     asked += [Target(Path(name), FORMATS[key]) for key, name in files.items() if name]

@@ -1,14 +1,17 @@
-"""``shiq repro``: a module as a zip that somebody else can decide."""
+"""``shiq repro``: a module as a zip that somebody else can decide; ``shiq doctor``: this machine."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from abox_ops.engine import CRITERIA
-from jobs.commands.options import Commands, Nearest, Seconds
-from jobs.commands.places import READS, READS_PATH, STORE, Writes
+from shiq.abox_ops.engine import CRITERIA
+from shiq.answers.verdict import Verdict
+from shiq.jobs.commands.options import Commands, Nearest, Seconds, master_option
+from shiq.jobs.commands.places import READS, READS_PATH, STORE, WRITES, GuardedCommand, Writes
+from shiq.jobs.commands.running import write_json
 
 
 @click.group(cls=Commands)
@@ -88,9 +91,8 @@ def pack(
     \b
     shiq repro pack --store kg/ --insert tonight.nt --individual urn:it -o bug.zip
     """
-    from dataclasses import replace
 
-    from jobs.repro import module_of_batch, replay, reproducer, write
+    from shiq.jobs.repro import module_of_batch, replay, reproducer, write
 
     tbox, module = module_of_batch(
         store, insertions, deletions, criterion, number=number, individual=individual.strip("<>")
@@ -121,8 +123,7 @@ def run(file: Path, heap: str, timeout: float | None) -> int:
     """Decide a packed module again with both reasoners. Exits with 0 if they agree, 1 if they do
     not, 3 if one is undecided.
     """
-    from jobs.repro import read, replay
-    from shiq.verdict import Verdict
+    from shiq.jobs.repro import read, replay
 
     packed = read(file)
     for name, (verdict, reason) in packed.answers.items():
@@ -134,3 +135,36 @@ def run(file: Path, heap: str, timeout: float | None) -> int:
         )
     verdicts = {answer.verdict for answer in answers.values()}
     return 3 if Verdict.UNDETERMINED in verdicts else 0 if len(verdicts) == 1 else 1
+
+
+# ``shiq doctor``: what works on this machine.
+
+
+@click.command(cls=GuardedCommand)
+@click.option("--spark", is_flag=True, help="Start a Spark session too; takes some seconds.")
+@master_option
+@click.option(
+    "--heap",
+    default="1g",
+    show_default=True,
+    metavar="SIZE",
+    help="Memory for HermiT's JVM, as 512m or 4g.",
+)
+@click.option(
+    "--json", "json_file", type=WRITES, metavar="FILE", help="Write it as JSON; - for stdout."
+)
+def doctor(spark: bool, master: str | None, heap: str, json_file: str | None) -> int:
+    """What works on this machine, and what to do about the rest. Exits with 4 if something that
+    every check needs does not.
+    """
+    from shiq.jobs.doctor import FAIL, examine, to_dict
+
+    findings = []
+    for finding in examine(heap=heap, spark=spark, master=master):
+        findings.append(finding)
+        if json_file != "-":
+            click.echo(f"{finding.state:4}  {finding.what}: {finding.found}")
+            if finding.remedy:
+                click.echo(f"      {finding.remedy}")
+    write_json(json_file, to_dict(findings))
+    return 4 if any(finding.state == FAIL for finding in findings) else 0

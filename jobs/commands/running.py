@@ -18,30 +18,29 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 import shiq
-from jobs.files import json_text, write_whole
-from jobs.text.results import result_text
-from shiq.reading import Place
-from shiq.stages import report_stages_to
-from shiq.verdict import EXIT_CODES
+from shiq.answers.verdict import EXIT_CODES
+from shiq.deadline import report_stages_to
+from shiq.files import json_text, write_whole
+from shiq.inputs.reading import Place
+from shiq.jobs.checking.options import says_taken_whole
+from shiq.jobs.progress import ProgressLine
+from shiq.jobs.text.results import file_prefixes, result_text, shorten
 
 if TYPE_CHECKING:
-    from jobs.progress import ProgressLine
-    from jobs.reports.locations import SideFiles
+    from shiq.jobs.gate.answer import GateAnswer
+    from shiq.jobs.reports.locations import SideFiles
 
-#: Makes an answer as JSON, which is not done where nobody asked for it.
-Answer: TypeAlias = Callable[[], dict[str, Any]]
+#: What a command answers; its JSON is made only where it is asked for.
+Answer: TypeAlias = "shiq.Result | GateAnswer"
 
 
 def level(quiet: bool, verbose: bool) -> int:
-    """How much is told, as `jobs.progress.ProgressLine` takes it."""
+    """How much is told, as `shiq.jobs.progress.ProgressLine` takes it."""
     return 0 if quiet else 2 if verbose else 1
 
 
 def progress_line(verbose: bool) -> ProgressLine:
     """The line that shows how far a run is."""
-    # Loaded where it is shown.
-    from jobs.progress import ProgressLine
-
     return ProgressLine(2 if verbose else 1)
 
 
@@ -63,16 +62,16 @@ def answering(
     """
     if not reports:
         return lambda answer, asked, labels: (
-            write_json(json_file, completed(answer(), asked, labels)) if json_file else None
+            write_json(json_file, completed(answer.to_dict(), asked, labels)) if json_file else None
         )
-    from jobs.reports.write import prepare, target_of, write_reports
+    from shiq.jobs.reports.write import prepare, target_of, write_reports
 
     targets = [target_of(name) for name in reports]
     prepare(targets)
 
     def write(answer: Answer, asked: Request, labels: Mapping[str, str]) -> None:
-        whole = completed(answer(), asked, labels)
-        write_reports(whole, targets)
+        whole = completed(answer.to_dict(), asked, labels)
+        write_reports(whole, targets, answer.conflicts)
         write_json(json_file, whole)
 
     return write
@@ -86,7 +85,7 @@ def run_check(
     """
     if file := options.pop("lineage", None):
         # Loaded where it is asked for.
-        from jobs.reports.lineage import RunEvents
+        from shiq.jobs.reports.lineage import RunEvents
 
         with RunEvents(Path(file), asked.command, asked.inputs) as events:
             return run_check(lambda settings: events.seen(call(settings)), options, asked)
@@ -111,21 +110,26 @@ def run_check(
         if progress:
             progress.close()
     result = _with_rows(result, asked)
+    echo_taken_whole(result)
     if json_file != "-":
         text = by_prefixes(result_text(result, verbose=verbose), asked.inputs)
         click.echo(text.partition("\n")[2] if heard.result is not None else text)
     _pack(result, options)
-    answer(result.to_dict, asked, result.labels)
+    answer(result, asked, result.labels)
     return EXIT_CODES[result.verdict]
+
+
+def echo_taken_whole(result: shiq.Result) -> None:
+    """Print on stderr why a batch was not checked in slices, where it was not."""
+    for note in result.evidence.notes:
+        if says_taken_whole(note):
+            click.echo(note, err=True)
 
 
 def by_prefixes(text: str, inputs: Mapping[str, Any]) -> str:
     """``text`` for a terminal, with IRIs shortened by the prefixes of the files that were read."""
     if "<" not in text:
         return text
-    # Loaded where IRIs are shown.
-    from jobs.text.prefixes import file_prefixes, shorten
-
     return shorten(text, file_prefixes(inputs))
 
 
@@ -135,7 +139,7 @@ def _with_rows(result: shiq.Result, asked: Request) -> shiq.Result:
     """
     if not result.conflicts or not asked.inputs.get("mapping") or asked.inputs.get("store"):
         return result
-    from jobs.reports.locations import located
+    from shiq.jobs.reports.locations import located
 
     documents = located({"conflicts": [c.to_dict() for c in result.conflicts]}, asked.sides())[
         "conflicts"
@@ -218,7 +222,7 @@ def _pack(result: shiq.Result, options: dict[str, Any]) -> None:
     """Writes a reproducer of each disagreement of an audit into the current folder."""
     if not result.disagreements:
         return
-    from jobs.repro import of_disagreement, write
+    from shiq.jobs.repro import of_disagreement, write
 
     for found in result.disagreements:
         packed = of_disagreement(found, options)
@@ -249,7 +253,7 @@ class Request:
     def sides(self) -> dict[str, SideFiles]:
         """The files that facts were read from, by side of a conflict."""
         # Loaded where an answer is written.
-        from jobs.reports.locations import SideFiles
+        from shiq.jobs.reports.locations import SideFiles
 
         given = self.inputs
         scope = r"i\d+\." if given.get("store") else "i"
@@ -274,7 +278,7 @@ class Request:
 def completed(
     answer: dict[str, Any], asked: Request, labels: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """``answer``, as JSON, with the places of facts (`jobs.reports.locations`), those of
+    """``answer``, as JSON, with the places of facts (`shiq.jobs.reports.locations`), those of
     ``labels`` that its conflicts need, and ``about``: what was asked, when, of what version.
     """
     given = {
@@ -292,7 +296,7 @@ def _located(answer: dict[str, Any], asked: Request) -> dict[str, Any]:
     """``answer`` with the places of its conflicts, and of those of the last check of a gate, all
     looked for together.
     """
-    from jobs.reports.locations import located
+    from shiq.jobs.reports.locations import located
 
     own, last = answer.get("conflicts", []), answer.get("result", {}).get("conflicts", [])
     found = located({"conflicts": [*own, *last]}, asked.sides())["conflicts"]

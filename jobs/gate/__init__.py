@@ -1,15 +1,14 @@
-"""Letting a batch in, or the good part of it: what ``shiq gate`` does. How it goes on the whole
-is in `jobs.gate.decide`.
+"""Gate: accept a batch, or the consistent part of it (``shiq gate``). `shiq.jobs.gate.decide` has
+the procedure.
 """
 
 from __future__ import annotations
 
-from jobs.gate.batch import UNITS
-from jobs.gate.decide import ASIDES, IDENTITIES, MODES, gate
-from jobs.gate.gated import ACCEPTED, REFUSED, SPLIT, WITH_THE_BATCH, GateAnswer, SetAsideLine
-from jobs.gate.quarantine_limit import QuarantineLimit, parse_limit
-from jobs.gate.sides import Sides, write_reasons, write_sides
-from jobs.gate.waivers import Policy, read_policy
+from shiq.jobs.gate.answer import ACCEPTED, REFUSED, SPLIT, WITH_THE_BATCH, GateAnswer, SetAsideLine
+from shiq.jobs.gate.batch import UNITS
+from shiq.jobs.gate.decide import ASIDES, IDENTITIES, MODES, gate
+from shiq.jobs.gate.side_files import Sides, write_reasons, write_sides
+from shiq.jobs.gate.waivers import Policy, QuarantineLimit, parse_limit, read_policy
 
 __all__ = [
     "ACCEPTED",

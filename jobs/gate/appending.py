@@ -1,8 +1,8 @@
-"""Adding rows to a Delta table in one transaction, with the id of the run: a run that is
-repeated adds nothing.
+"""Append rows to a Delta table in one transaction with a run id, so that a repeated run adds
+nothing.
 
-The rows are written as Parquet files first, by this process or by executors; one entry of the
-table's log then makes them count.
+The rows are written as Parquet files first, by this process or by executors. One entry in the
+table's log then makes them visible.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, create_table_with_add_actions
 
-from jobs.files import naming
 from shiq.errors import OperationalError
+from shiq.files import report_write_errors
 
 #: What a writer of a Delta table has to care for that only adds files; anything else is left to
 #: Spark.
@@ -34,9 +34,7 @@ _FEATURES: Final = frozenset({"appendOnly", "invariants", "changeDataFeed", "tim
 
 @dataclass(frozen=True, slots=True)
 class PartFile:
-    """A Parquet file that was written into the folder of a table, with its size in bytes and its
-    rows.
-    """
+    """Parquet file in a table's folder that no transaction has added yet; ``size`` in bytes."""
 
     name: str
     size: int
@@ -44,9 +42,7 @@ class PartFile:
 
 
 def write_part(folder: str, schema: pa.Schema, tables: Iterable[pa.Table]) -> Iterator[PartFile]:
-    """Write ``tables`` as one Parquet file of a new name in ``folder``; none where they have no
-    rows.
-    """
+    """Write ``tables`` as one new Parquet file in ``folder``; nothing is written without rows."""
     path, rows, writer = Path(folder) / f"part-{uuid.uuid4().hex}.parquet", 0, None
     try:
         for table in tables:
@@ -63,10 +59,8 @@ def write_part(folder: str, schema: pa.Schema, tables: Iterable[pa.Table]) -> It
         yield PartFile(path.name, path.stat().st_size, rows)
 
 
-def content_of(tables: Iterable[pa.Table]) -> int:
-    """A number that tells rows from others by all their values, whatever the order and the parts
-    they come in.
-    """
+def content_hash(tables: Iterable[pa.Table]) -> int:
+    """Hash of rows by all their values, independent of their order and grouping."""
     total = 0
     for table in tables:
         for row in zip(*(column.to_pylist() for column in table.columns)):
@@ -75,18 +69,18 @@ def content_of(tables: Iterable[pa.Table]) -> int:
     return total % (1 << 128)
 
 
-def plain_schema(schema: pa.Schema) -> pa.Schema:
-    """``schema`` as Delta has it: times in microseconds of UTC, no large or coded texts, nothing
-    of Arrow's own beside.
+def delta_schema(schema: pa.Schema) -> pa.Schema:
+    """``schema`` with the types that Delta stores: UTC microseconds, plain texts, no dictionaries
+    or metadata.
     """
-    return pa.schema([pa.field(field.name, _plain(field.type)) for field in schema])
+    return pa.schema([pa.field(field.name, _delta_type(field.type)) for field in schema])
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
+def _delta_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us", "UTC" if kind.tz else None)
     if pa.types.is_dictionary(kind):
-        return _plain(kind.value_type)
+        return _delta_type(kind.value_type)
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return pa.string()
     if pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
@@ -96,18 +90,18 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_unsigned_integer(kind):
         return pa.int64() if kind.bit_width < 64 else pa.decimal128(20, 0)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return pa.list_(_plain(kind.value_type))
+        return pa.list_(_delta_type(kind.value_type))
     if pa.types.is_struct(kind):
-        return pa.struct([pa.field(field.name, _plain(field.type)) for field in kind])
+        return pa.struct([pa.field(field.name, _delta_type(field.type)) for field in kind])
     if pa.types.is_map(kind):
-        return pa.map_(_plain(kind.key_type), _plain(kind.item_type))
+        return pa.map_(_delta_type(kind.key_type), _delta_type(kind.item_type))
     return kind
 
 
 @dataclass(frozen=True, slots=True)
 class AppendRun:
-    """The id of what is added to a table: an application of Delta's, and the number of its
-    transaction. Numbers up to the last one that was added are there.
+    """Id of an append: an application id and a transaction number of Delta. All numbers up to the
+    last one are applied.
     """
 
     application: str
@@ -118,13 +112,13 @@ class AppendRun:
 
 
 class DeltaAppender:
-    """Adds rows to the Delta table in a folder, which is made with the first ones."""
+    """Appends rows to the Delta table in a folder, which the first append creates."""
 
     def __init__(self, path: Path) -> None:
         self.path, self._place = path, str(path.absolute())
 
     def check(self, schema: pa.Schema) -> None:
-        """See that rows of ``schema`` can be added. Raises: OperationalError."""
+        """Check that rows of ``schema`` can be appended. Raises: OperationalError."""
         table = self._table()
         if table is None:
             return
@@ -145,7 +139,7 @@ class DeltaAppender:
         wrong = [
             f"{field.name} {field.type}"
             for field in schema
-            if not _fits(field, there.get(field.name))
+            if not _has_type_of(field, there.get(field.name))
         ]
         wrong += [
             f"no {name}"
@@ -158,20 +152,20 @@ class DeltaAppender:
                 "Name another table, or add the columns to this one first. Nothing was done.",
             )
 
-    def has(self, run: AppendRun) -> bool:
-        """Whether the rows of ``run`` are in the table."""
+    def has_run(self, run: AppendRun) -> bool:
+        """Whether the table has the rows of ``run``."""
         table = self._table()
         last = None if table is None else table.transaction_version(run.application)
         return last is not None and last >= run.number
 
     def make_folder(self) -> str:
-        """The folder of the table, made if it is not there."""
-        with naming(self.path):
+        """Create the folder of the table if it is missing. Returns its path."""
+        with report_write_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
         return self._place
 
     def append(self, parts: Sequence[PartFile], schema: pa.Schema, run: AppendRun) -> None:
-        """Make ``parts`` count, in one transaction that has the id ``run``. Raises:
+        """Add ``parts`` to the table in one transaction with the id ``run``. Raises:
         OperationalError.
         """
         missing = [part.name for part in parts if not (self.path / part.name).is_file()]
@@ -214,5 +208,5 @@ class DeltaAppender:
             ) from error
 
 
-def _fits(field: pa.Field, there: pa.Field | None) -> bool:
-    return there is not None and plain_schema(pa.schema([there])).field(0).type == field.type
+def _has_type_of(field: pa.Field, there: pa.Field | None) -> bool:
+    return there is not None and delta_schema(pa.schema([there])).field(0).type == field.type

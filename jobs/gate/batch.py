@@ -1,36 +1,166 @@
-"""The batch of a gate: its lines, which of them say an assertion, and the part that is left as
-sources for a check.
-"""
+"""Batch of a gate: its lines, the lines of each assertion, and sources for a check of some of them."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from jobs.gate.blocks import LineBlocks, is_structure
-from jobs.gate.lines import Line, Triple, bare_name, file_of, is_plain, key_of, said_by, spaced_text
-from shiq.conflict import Conflict
-from shiq.formats import Format
-from shiq.reading import Place
-from shiq.result import Result
-from shiq.sources import FileSource
+from shiq.answers.result import Conflict, Result
+from shiq.inputs.formats import Format
+from shiq.inputs.reading import Place
+from shiq.inputs.sources import FileSource
+from shiq.jobs.gate.lines import (
+    Line,
+    Triple,
+    bare_name,
+    file_of,
+    is_plain,
+    key_of,
+    result_triple,
+    spaced_text,
+)
+from shiq.model import OWL, RDF
+from shiq.rdf.bulk import is_for_graph
+from shiq.rdf.vocabulary import AXIOM_NODES, FILLERS, OPERATORS, REIFICATIONS, is_misspelt
+
+# Group the lines of a batch that RDF maps to one assertion, wherever they stand.
+#
+# Lines that state the same triple form a group. So do the triples of a class expression, a list, a
+# negative assertion or an annotated axiom, linked by their nodes. Assertions that share such a node
+# are accepted or quarantined together.
+
+
+_TYPE: Final = RDF + "type"
+_OF_INDIVIDUALS: Final = {OWL + "sameAs", OWL + "differentFrom"}
+#: What makes a name the node of a structure, as every blank node is of which OWL's vocabulary says
+#: something.
+_NODES: Final = REIFICATIONS | AXIOM_NODES
+_PARTS: Final = (
+    *(
+        "sourceIndividual",
+        "assertionProperty",
+        "targetIndividual",
+        "targetValue",
+        "members",
+        "distinctMembers",
+    ),
+    *("annotatedSource", "annotatedProperty", "annotatedTarget", "onProperty"),
+)
+_OF_NODES: Final = (
+    OPERATORS | FILLERS | {RDF + "first", RDF + "rest"} | {OWL + part for part in _PARTS}
+)
+
+
+class LinkedLines:
+    """Partition of the lines of a batch into groups that are accepted or quarantined together."""
+
+    def __init__(self, lines: Sequence[Line]) -> None:
+        self._parent = list(range(len(lines)))
+        nodes = {
+            _scoped_node(line, line.triple[0])
+            for line in lines
+            if line.triple and _structures_subject(*line.triple)
+        }
+        first: dict[Hashable, int] = {}
+        for i, line in enumerate(lines):
+            for key in _link_keys(line, nodes):
+                self._join(i, first.setdefault(key, i))
+        members: dict[int, list[int]] = {}
+        for i in range(len(lines)):
+            members.setdefault(self.first(i), []).append(i)
+        self._members = {
+            root: frozenset(found) for root, found in members.items() if len(found) > 1
+        }
+
+    def group_of(self, line: int) -> frozenset[int]:
+        """Line numbers of the group of ``line``, itself included."""
+        return self._members.get(self.first(line)) or frozenset((line,))
+
+    def with_linked(self, lines: Iterable[int]) -> frozenset[int]:
+        """``lines`` and all lines of their groups."""
+        return frozenset().union(*map(self.group_of, lines))
+
+    def first(self, i: int) -> int:
+        """Least line number of the group of ``i``."""
+        parent = self._parent
+        while parent[i] != i:
+            parent[i] = i = parent[parent[i]]
+        return i
+
+    def _join(self, i: int, j: int) -> None:
+        i, j = self.first(i), self.first(j)
+        self._parent[max(i, j)] = min(i, j)
+
+
+def is_structure(line: Line) -> bool:
+    """Whether the triple uses OWL's vocabulary, so that it may be a part of a structure of several
+    lines.
+    """
+    return line.triple is not None and _is_for_graph(*line.triple[1:])
+
+
+def _link_keys(line: Line, nodes: set[Hashable]) -> Iterator[Hashable]:
+    """Keys of a line: lines with a common key belong to one group."""
+    if not line.triple:
+        return
+    yield key_of(line)
+    subject, predicate, value = line.triple
+    for term, is_own in ((subject, True), (value, False)):
+        if (node := _scoped_node(line, term)) in nodes and (
+            term.startswith("_:") or _is_of_node(predicate, value, is_own)
+        ):
+            yield node
+
+
+def _scoped_node(line: Line, term: str) -> Hashable:
+    """``term``, with the number of its file if it is a blank node."""
+    return (line.file, term) if term.startswith("_:") else term
+
+
+def _structures_subject(subject: str, predicate: str, value: str) -> bool:
+    """Whether a triple is about its subject as a node of a structure, not as an individual."""
+    iri = predicate[1:-1]
+    if not subject.startswith("_:"):
+        return iri in _OF_NODES or (iri == _TYPE and value[1:-1] in _NODES)
+    if iri in _OF_INDIVIDUALS or (iri == _TYPE and not value.startswith("<")) or is_misspelt(iri):
+        return False
+    return _is_for_graph(predicate, value) and not (iri == _TYPE and is_misspelt(value[1:-1]))
+
+
+def _is_of_node(predicate: str, value: str, is_own: bool) -> bool:
+    """Whether a triple belongs to the structure at a name, its subject (``is_own``) or object."""
+    iri = predicate[1:-1]
+    return iri in _OF_NODES or (
+        is_own and (is_misspelt(iri) or (iri == _TYPE and value[1:-1] in _NODES))
+    )
+
+
+def _is_for_graph(predicate: str, value: str) -> bool:
+    # Of most triples the predicate alone tells.
+    return _is_for_graph_cached(predicate, value if predicate[1:-1] == _TYPE else "")
+
+
+@lru_cache(1 << 14)
+def _is_for_graph_cached(predicate: str, value: str) -> bool:
+    return is_for_graph(predicate[1:-1], value[1:-1] if value.startswith("<") else value)
+
 
 #: The N-Triples lines of one assertion; those of several hang together by nodes that are named
 #: after a hash of them.
-Stated: TypeAlias = tuple[str, ...]
+AssertionLines: TypeAlias = tuple[str, ...]
 #: What is set aside together with a culprit: the triple alone, its row of a table, all triples with
 #: its subject, its named graph, or its document.
 UNITS: Final = ("triple", "row", "subject", "graph", "document")
 _HASHED: Final = re.compile(r"_:n([0-9a-f]{24})\.\d+(?= )")
 
 
-def assertions_in(texts: Iterable[str]) -> list[Stated]:
-    """``texts``, line by line of N-Triples, as the assertions that they were made of."""
+def assertions_in(texts: Iterable[str]) -> list[AssertionLines]:
+    """Group N-Triples lines by the assertion that they state."""
     found: dict[str, list[str]] = {}
     for text in texts:
         hashed = _HASHED.search(text)
@@ -39,7 +169,9 @@ def assertions_in(texts: Iterable[str]) -> list[Stated]:
 
 
 class GateBatch:
-    """Batch of a gate: the ``lines`` of the files ``names``. Lines go by their places in ``lines``."""
+    """Batch of a gate: the ``lines`` of the files ``names``. A line is identified by its index in
+    ``lines``.
+    """
 
     def __init__(self, names: Sequence[str], lines: Sequence[Line]) -> None:
         self.names, self.lines = tuple(names), tuple(lines)
@@ -47,8 +179,8 @@ class GateBatch:
     # Of a batch of which nothing has to go, none of these is asked for.
 
     @cached_property
-    def _blocks(self) -> LineBlocks:
-        return LineBlocks(self.lines)
+    def _linked(self) -> LinkedLines:
+        return LinkedLines(self.lines)
 
     @cached_property
     def _by_key(self) -> Mapping[tuple[int, Triple], Sequence[int]]:
@@ -75,50 +207,52 @@ class GateBatch:
     def _structural(self) -> Sequence[int]:
         return [i for i, line in enumerate(self.lines) if is_structure(line)]
 
-    def stated(
-        self, assertion: Stated, inside: Collection[int], places: Collection[Place] = ()
+    def lines_stating(
+        self, assertion: AssertionLines, inside: Collection[int], places: Collection[Place] = ()
     ) -> frozenset[int]:
-        """The lines without which ``assertion`` is not said any more: where it stands by its
-        text and by the ``places`` that a reader names; where none of these is ``inside``, what
-        of OWL's vocabulary is about its individuals. Nothing where no line can have said it.
+        """Find the lines that state ``assertion``, with all linked lines. Empty if there are none.
+
+        inside: lines of the current check.
+        places: where a reader found the assertion. If neither text nor place leads to a line
+            ``inside``, structures of OWL's vocabulary about its individuals are taken.
         """
-        triple = said_by(assertion[0])
+        triple = result_triple(assertion[0])
         found = set(
             self._by_key.get((file_of(assertion[0]), triple), ())
             if triple and len(assertion) == 1
             else ()
         )
         for place in places:
-            found |= self.at(place)
+            found |= self.places_at(place)
         if found.isdisjoint(inside):
-            found |= self._about(assertion)
-        return self._blocks.around(found)
+            found |= self._structures_about(assertion)
+        return self._linked.with_linked(found)
 
-    def at(self, place: Place) -> set[int]:
-        """The lines at ``place``: several only where a file was given several times."""
+    def places_at(self, place: Place) -> set[int]:
+        """Lines at ``place``; several only if a file was given several times."""
         return set(self._by_place.get((place.source, place.line), ()))
 
     def count_assertions(self, lines: Iterable[int]) -> int:
-        """How many assertions ``lines`` hold: what stays together is one, and so is a line that
-        cannot be read.
+        """Count the assertions of ``lines``: linked lines count as one, and so does a malformed
+        line.
         """
         return len(
-            {self._blocks.first(i) for i in lines if self.lines[i].triple or self.lines[i].problem}
+            {self._linked.first(i) for i in lines if self.lines[i].triple or self.lines[i].problem}
         )
 
-    def around(self, lines: Iterable[int], unit: str = "triple") -> frozenset[int]:
-        """``lines``, with what stays together with them, and what is of the same ``unit``. Of a
-        row that goes along, another row may say a triple again, and stays: it says nothing else
-        that is wrong.
+    def with_linked(self, lines: Iterable[int], unit: str = "triple") -> frozenset[int]:
+        """``lines``, their linked lines and the rest of their ``unit``.
+
+        With the unit "row", another row that repeats a triple of the removed row stays.
         """
-        found = self._blocks.around(lines)
+        found = self._linked.with_linked(lines)
         if unit == "triple":
             return found
         units = {self._unit(self.lines[i], unit) for i in found}
         found = found.union(
             i for i, x in enumerate(self.lines) if x.triple and self._unit(x, unit) in units
         )
-        return found if unit == "row" else self._blocks.around(found)
+        return found if unit == "row" else self._linked.with_linked(found)
 
     def _unit(self, line: Line, unit: str) -> object:
         if unit == "graph":
@@ -129,31 +263,33 @@ class GateBatch:
             return line.file
         return (line.file, line.triple[0]) if line.triple[0].startswith("_:") else line.triple[0]
 
-    def _about(self, assertion: Stated) -> set[int]:
-        """The lines of OWL's vocabulary in structures that mention an individual of ``assertion``."""
+    def _structures_about(self, assertion: AssertionLines) -> set[int]:
+        """Lines of structures of OWL's vocabulary that mention an individual of ``assertion``."""
         named = {
-            _named(file_of(text), term)
+            _scoped_term(file_of(text), term)
             for text in assertion
-            if (said := said_by(text))
+            if (said := result_triple(text))
             for term in (said[0], said[2])
             if term.startswith(("<", "_:")) and not _HASHED.match(f"{term} ")
         }
         return {
             i
             for i in self._structural
-            if any(self._mentions(self.lines[j], named) for j in self._blocks.of(i))
+            if any(self._mentions(self.lines[j], named) for j in self._linked.group_of(i))
         }
 
     def _mentions(self, line: Line, named: Collection[object]) -> bool:
         file, (subject, _, value) = key_of(line)
-        return _named(file, subject) in named or _named(file, value) in named
+        return _scoped_term(file, subject) in named or _scoped_term(file, value) in named
 
     def with_rows(self, result: Result) -> Result:
-        """``result``, in which what a mapping made of a table stands at its row and column."""
-        if not any(line.row for line in self.lines):
+        """Translate the line numbers in ``result`` to lines of documents, and to rows and columns of
+        mapped tables.
+        """
+        if all(line.position == line.number for line in self.lines):
             return result
         leftovers = tuple(
-            replace(x, line=lines[0].at) if (lines := self._lines_at(x.source, x.line)) else x
+            replace(x, line=lines[0].position) if (lines := self._lines_at(x.source, x.line)) else x
             for x in result.evidence.leftovers
         )
         conflicts = tuple(map(self.with_row, result.conflicts))
@@ -162,11 +298,13 @@ class GateBatch:
         )
 
     def with_row(self, conflict: Conflict) -> Conflict:
-        """``conflict``, in which what a mapping made of a table stands at its row and column."""
+        """Translate the line numbers in ``conflict`` as `with_rows` does."""
 
         def moved(place: Place) -> Place:
             lines = self._lines_at(place.source, place.line)
-            return replace(place, line=lines[0].at, column=lines[0].column) if lines else place
+            return (
+                replace(place, line=lines[0].position, column=lines[0].column) if lines else place
+            )
 
         return replace(
             conflict, places=tuple(tuple(map(moved, places)) for places in conflict.places)
@@ -178,9 +316,12 @@ class GateBatch:
     # --- sources for a check ----------------------------------------------------------------------
 
     def sources(self, inside: Collection[int], more: Sequence[Line] = ()) -> list[str | FileSource]:
-        """The lines at the places ``inside`` as sources with the names of the files; ``more``:
-        lines that stand below. A batch of lines of which none is out, and that all readers count
-        alike, is read where it is; else from memory.
+        """Make sources for a check of the lines ``inside``.
+
+        A whole batch of N-Triples or N-Quads files is read from the files; anything else from
+        memory, under the names of the files.
+
+        more: lines to append.
         """
         if len(inside) == len(self.lines) and not more and self._is_plain:
             return list(self.names)
@@ -203,6 +344,6 @@ class GateBatch:
         return found
 
 
-def _named(file: int, term: str) -> object:
-    """What tells a term from those of other files."""
+def _scoped_term(file: int, term: str) -> object:
+    """``term``, with the number of its file if it is a blank node."""
     return (file, term) if term.startswith("_:") else term

@@ -8,43 +8,58 @@ are taken out, round by round, until a check says `consistent`.
 Which lines are set aside follows from the set of triples alone, not from their order: what was
 not understood or not decided, and all insertions of all minimal conflicts, since nothing tells
 which of them is the wrong one, or a smallest set of lines that breaks every conflict
-(`jobs.gate.culprits`). A line that takes part in conflicts alone that a policy lets pass
-(`jobs.gate.waivers`) is tolerated: not accepted, since what contradicts is never certified, and
+(`shiq.jobs.gate.culprits`). A line that takes part in conflicts alone that a policy lets pass
+(`shiq.jobs.gate.waivers`) is tolerated: not accepted, since what contradicts is never certified, and
 no reason to hold the batch up.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from jobs.checking.inputs import input_sources, noted, with_leftovers
-from jobs.checking.options import EXPLAIN_SECONDS, Options, settings_of
-from jobs.checking.session import Approval
-from jobs.gate.batch import UNITS, GateBatch, assertions_in
-from jobs.gate.culprits import ALL, LEAST, Culprits
-from jobs.gate.disputes import disputes
-from jobs.gate.gated import ACCEPTED, REFUSED, SPLIT, WITH_THE_BATCH, GateAnswer, SetAsideLine
-from jobs.gate.hints import expecting_hints, with_hints
-from jobs.gate.identities import EqualIndividuals, identities_of
-from jobs.gate.lines import Line, digest_of, read_lines, said_by
-from jobs.gate.quarantine_limit import QuarantineLimit, parse_limit
-from jobs.gate.waivers import Policy
-from jobs.repair.undecided import undecided_insertions
-from shiq.amounts import count
-from shiq.aside import Aside
-from shiq.check import Session
-from shiq.conflict import Conflict
-from shiq.errors import InputError, UsageError
+from shiq.answers.result import Conflict, Result
+from shiq.answers.verdict import Leftover, Verdict
+from shiq.api import Session
+from shiq.deadline import DeadlineExceeded
+from shiq.errors import InputError, OperationalError, UsageError
 from shiq.explanation import told_apart
-from shiq.reading import Place
-from shiq.remote.inputs import at_one_moment
-from shiq.result import Result
-from shiq.sources import TableSource
-from shiq.verdict import Leftover, Verdict
+from shiq.inputs.reading import Place, QuarantinedAssertion
+from shiq.inputs.sources import TableSource
+from shiq.jobs.checking.answer import time_over, with_note
+from shiq.jobs.checking.certifying import reading_in_time
+from shiq.jobs.checking.inputs import input_sources, with_leftovers, with_source_notes
+from shiq.jobs.checking.options import (
+    EXPLAIN_SECONDS,
+    Clock,
+    Options,
+    says_taken_whole,
+    settings_of,
+)
+from shiq.jobs.checking.session import Approval
+from shiq.jobs.gate.answer import (
+    ACCEPTED,
+    REFUSED,
+    SPLIT,
+    WITH_THE_BATCH,
+    EqualIndividuals,
+    GateAnswer,
+    SetAsideLine,
+    identities_of,
+    unread_answer,
+)
+from shiq.jobs.gate.batch import UNITS, GateBatch, assertions_in
+from shiq.jobs.gate.culprits import ALL, LEAST, Culprits, find_ledger_conflicts
+from shiq.jobs.gate.hints import with_hints, with_pending_hints
+from shiq.jobs.gate.lines import Line, digest_of, read_lines, result_triple
+from shiq.jobs.gate.waivers import Policy, QuarantineLimit, parse_limit
+from shiq.jobs.undecided import undecided_insertions
+from shiq.remote.inputs import pin_inputs
+from shiq.support import pluralize
 
 MODES: Final = ("reject", "split")
 ASIDES: Final = (ALL, LEAST)
@@ -54,7 +69,7 @@ IDENTITIES: Final = ("allow", "warn", "block")
 Deliver: TypeAlias = Callable[[GateAnswer], None]
 
 
-@at_one_moment()
+@pin_inputs()
 def gate(
     session: Session,
     insertions: Sequence[str | TableSource],
@@ -74,29 +89,40 @@ def gate(
     explain_seconds: float | None = EXPLAIN_SECONDS,
     taken: Mapping[str, int] | None = None,
     hints_first: bool = False,
+    clock: Clock | None = None,
     **settings: Any,
 ) -> GateAnswer:
-    """Accepts the batch of ``insertions`` (files that `read_lines` knows; with the engine spark
-    tables, which are read once) and ``deletions``; with ``mode`` ``split`` the part of the
-    insertions that is left when what was not understood or not decided is set aside, and of
-    conflicts what ``aside`` says, each line with its ``unit``. ``commit``: what is accepted goes
-    into the store, and what is tolerated into its ledger; ``deliver`` is called once before
-    that, to write what was decided down. ``dry_run``: neither. ``taken``: see `Session.check`.
-    What is far away is read at one moment. Settings: `check_insertions`.
+    """Accept the batch of ``insertions`` and ``deletions``, or with ``mode`` "split" its consistent
+    part.
 
-    Last, other spellings are looked for of lines that were set aside, for ``explain_seconds``
-    (None: as long as it takes). Where there is something to look for, ``announce`` is called
-    before with the answer, which stands from then on: Ctrl-C ends the search, not the call.
-    ``hints_first``: they are looked for before ``deliver`` is called.
+    insertions: files that `read_lines` can read; with the engine spark also tables, which are read
+        once.
+    mode: "reject" or "split". Split sets aside lines that were not understood or not decided, and
+        lines of conflicts.
+    unit: what is set aside together with a line (`UNITS`).
+    aside: `ALL` lines of a conflict, or as few as possible (`LEAST`).
+    max_quarantine: refuse the batch if more than this would be set aside (`parse_limit`).
+    commit: write the accepted part to the store and tolerated lines to its ledger.
+    dry_run: neither commit nor deliver.
+    deliver: callback, called once before the commit, to write the decision.
+    announce: callback, called before the search for hints with an answer that is otherwise final.
+        From then on Ctrl-C ends the search only.
+    hints_first: search for hints before ``deliver`` is called.
+    explain_seconds: time limit of the search for hints; None: no limit.
+    taken: see `Session.check`.
+    clock: runs since the batch was first read; None: it begins here. Reading counts to the time
+        limit of the first check.
+    settings: see `check_insertions`.
 
-    Refused as a whole where a check stays undetermined by what is not in the batch, where a
-    contradiction has no line of the batch to blame, with ``mode`` ``reject``, where no line is
-    left to accept, and where more would be set aside than ``max_quarantine`` allows
-    (`parse_limit`). Stops because each round takes a line out, or meets a conflict for the first
-    time.
+    The batch is refused as a whole in these cases: the time is over before it is read, and then
+        ``deliver`` is not called; a check is undetermined by the base or the TBox;
+        a contradiction has no line of the batch to blame; the mode is "reject" and there is a
+        blocking conflict; no line is left to accept; or ``max_quarantine`` is exceeded. The rounds
+        end because each removes a line or finds a new conflict. Remote inputs are read as of one
+        moment.
 
-    Raises: UsageError for unknown names or syntaxes, InputError for files that cannot be read,
-    or that ``require_nonempty`` and have no triple.
+    Raises: UsageError for unknown names or syntaxes; InputError for unreadable files, and with
+        ``require_nonempty`` for files without a triple.
     """
     names = (
         ("mode", mode, MODES),
@@ -120,15 +146,20 @@ def gate(
     options = Options(**settings_of({**settings, "explain_seconds": explain_seconds}))
     # Which lines go must not hang on time: every conflict is explained, however long it takes.
     asked_for = {**settings, "explain_seconds": None}
-    coming, going = (
-        [
-            source if isinstance(source, TableSource) else str(source)
-            for source in input_sources(list(given), options)
-        ]
-        for given in (insertions, deletions)
-    )
     called = [source.name if isinstance(source, TableSource) else source for source in insertions]
-    read = [read_lines(source, i) for i, source in enumerate(coming)]
+    clock = clock or Clock(progress=options.progress)
+    try:
+        with reading_batch(options, clock):
+            coming, going = (
+                [
+                    source if isinstance(source, TableSource) else str(source)
+                    for source in input_sources(list(given), options)
+                ]
+                for given in (insertions, deletions)
+            )
+            read = [read_lines(source, i) for i, source in enumerate(coming)]
+    except BatchNotReadError:
+        return unread_answer(called, options, clock, dry_run=dry_run, identities=identities)
     lines, told = (
         [line for some, _ in read for line in some],
         [x for _, beside in read for x in beside],
@@ -155,26 +186,38 @@ def gate(
     culprits = Culprits(batch, policy, unit, aside)
     left = partial(session.left, **asked_for)
 
+    whole: dict[str, None] = {}
+
     def check(files: Sequence[object], before_commit: Approval, **more: Any) -> Result:
-        def approve(result: Result) -> Collection[Aside] | None:
+        def approve(result: Result) -> Collection[QuarantinedAssertion] | None:
             return before_commit(with_leftovers(result, told, options))
 
+        # The time of reading counts once.
+        begun = None if gating.rounds > 1 else clock
         result = session.check(
-            files, going, before_commit=approve, taken=taken, **{**asked_for, **more}
+            files, going, before_commit=approve, taken=taken, clock=begun, **{**asked_for, **more}
         )
-        return with_leftovers(noted(result, coming), told, options)
+        # What one round says of slices is said of the run.
+        here = dict.fromkeys(x for x in result.evidence.notes if says_taken_whole(x))
+        for note in whole.keys() - here.keys():
+            result = with_note(result, note)
+        whole.update(here)
+        return with_leftovers(with_source_notes(result, coming), told, options)
 
     name = run.hexdigest()[:16]
-    mark = partial(expecting_hints, options=options)
-    gating = _Gating(
+    mark = partial(with_pending_hints, options=options)
+    gating = _GateRun(
         batch, culprits, check, left, options.timeout, mode, identities, name, dry_run, mark, limit
     )
     if session.asides:
         rows = [row for row in session.asides if row.alone != session.tbox_hash]
-        gating.against = partial(
-            disputes, session.tbox, ledger=rows, reasoner=settings.get("reasoner", "auto")
+        gating.find_ledger_conflicts = partial(
+            find_ledger_conflicts,
+            session.tbox,
+            ledger=rows,
+            reasoner=settings.get("reasoner", "auto"),
         )
-        gating.know(session.asides, session.tbox_hash)
+        gating.load_ledger(session.asides, session.tbox_hash)
 
     def add_hints(answer: GateAnswer) -> GateAnswer:
         return with_hints(answer, session, batch, going, options, announce)
@@ -188,6 +231,24 @@ def gate(
     return add_hints(gating.decide(commit and not dry_run, None if dry_run else deliver_with_hints))
 
 
+class BatchNotReadError(OperationalError):
+    """The time was over before the batch was read."""
+
+
+@contextmanager
+def reading_batch(options: Options, clock: Clock) -> Iterator[None]:
+    """Context manager: the time limit holds for what reads the batch. Raises: BatchNotReadError."""
+    clock.doing = "reading the batch"
+    try:
+        with reading_in_time(options, clock):
+            yield
+    except DeadlineExceeded as over:
+        raise BatchNotReadError(
+            time_over(options, clock.doing), "Allow more time, or leave the limit out."
+        ) from over
+    clock.stage(clock.doing)
+
+
 def _require_triples(names: Sequence[str], lines: Sequence[Line]) -> None:
     full = {line.file for line in lines if line.triple}
     for i, name in enumerate(names):
@@ -199,54 +260,62 @@ def _require_triples(names: Sequence[str], lines: Sequence[Line]) -> None:
 
 
 @dataclass
-class _Gating:
-    """State of a gate at work: what was taken out and why, beside what conflicts cost;
-    ``check``, ``left``: of the session, with the settings; ``mark``: says in the answer what is
-    still to be looked for.
+class _GateRun:
+    """State of one run of a gate: lines removed so far, and the conflicts.
+
+    check, find_blocking: calls of the session with the run's settings.
+    removed: lines set aside for other reasons than conflicts, by line number.
+    known_lines: lines that contradict the TBox alone and are in the ledger, by line number.
+    first_result: result of the first round.
+    add_pending_hints: adds to an answer how many hints are still to be searched for.
     """
 
     batch: GateBatch
     culprits: Culprits
     check: Callable[..., Result]
-    left: Callable[..., Sequence[tuple[Leftover, tuple[Place, ...]]]]
+    find_blocking: Callable[..., Sequence[tuple[Leftover, tuple[Place, ...]]]]
     timeout: float | None
     mode: str
-    merging: str
+    identity_policy: str
     run: str
     dry_run: bool
-    mark: Callable[[GateAnswer], GateAnswer]
+    add_pending_hints: Callable[[GateAnswer], GateAnswer]
     limit: QuarantineLimit | None = None
-    taken: dict[int, SetAsideLine] = field(default_factory=dict)
-    known: dict[int, SetAsideLine] = field(default_factory=dict)
-    against: Callable[[list[Line]], tuple[Conflict, ...]] = lambda lines: ()
+    removed: dict[int, SetAsideLine] = field(default_factory=dict)
+    known_lines: dict[int, SetAsideLine] = field(default_factory=dict)
+    find_ledger_conflicts: Callable[[list[Line]], tuple[Conflict, ...]] = lambda lines: ()
     identities: tuple[EqualIndividuals, ...] | None = None
-    first: Result | None = None
+    first_result: Result | None = None
     rounds: int = 0
 
     @property
-    def outside(self) -> Mapping[int, SetAsideLine]:
-        return {**self.culprits.out, **self.taken}
+    def quarantined(self) -> Mapping[int, SetAsideLine]:
+        """Lines that are set aside, by line number."""
+        return {**self.culprits.quarantined, **self.removed}
 
     @property
-    def beside(self) -> Mapping[int, SetAsideLine]:
+    def tolerated(self) -> Mapping[int, SetAsideLine]:
+        """Lines that are tolerated and not removed, by line number."""
         return {
-            i: x for i, x in {**self.culprits.beside, **self.known}.items() if i not in self.taken
+            i: x
+            for i, x in {**self.culprits.tolerated, **self.known_lines}.items()
+            if i not in self.removed
         }
 
     @property
-    def inside(self) -> list[int]:
-        """The places of the lines that are still in."""
-        gone = self.outside.keys() | self.beside.keys()
+    def remaining(self) -> list[int]:
+        """Numbers of the lines that are neither quarantined nor tolerated."""
+        gone = self.quarantined.keys() | self.tolerated.keys()
         return [i for i in range(len(self.batch.lines)) if i not in gone]
 
-    def know(self, ledger: Iterable[Aside], tbox_hash: str) -> None:
-        """Takes note of what the store has set aside; a line that says again what contradicts
-        the axioms alone stays so.
+    def load_ledger(self, ledger: Iterable[QuarantinedAssertion], tbox_hash: str) -> None:
+        """Load the store's ledger. A line that states again what contradicts the TBox alone is kept
+        out at once.
         """
         held = {}
         for row in ledger:
             for text in row.triples:
-                triple = said_by(text)
+                triple = result_triple(text)
                 # A blank node of a batch is none of the base.
                 if (
                     triple
@@ -258,48 +327,51 @@ class _Gating:
         for i, line in enumerate(self.batch.lines):
             said_before = held.get(line.triple) if line.triple else None
             if said_before and said_before.alone == tbox_hash:
-                self.known[i] = SetAsideLine(
+                self.known_lines[i] = SetAsideLine(
                     line, "known: it contradicts the ontology by itself", kind="known"
                 )
-        if self.culprits.unit == "row" and self.known:
-            for i in self.batch.around(self.known, "row").difference(self.known):
-                self.known[i] = SetAsideLine(
+        if self.culprits.unit == "row" and self.known_lines:
+            for i in self.batch.with_linked(self.known_lines, "row").difference(self.known_lines):
+                self.known_lines[i] = SetAsideLine(
                     self.batch.lines[i], "goes with what is known: the same row", kind="unit"
                 )
 
     def decide(
         self, commit: bool, deliver: Callable[[GateAnswer], GateAnswer] | None
     ) -> GateAnswer:
-        """Rounds of checks, until what is left is consistent or the batch is refused.
-        ``deliver`` gives what it delivered.
+        """Repeat the check until the remaining lines are consistent or the batch is refused.
+
+        deliver: called with the answer before the commit; returns the answer as delivered.
         """
         if self.mode == "split":
-            self._take_broken()
-            self._take_not_understood()
+            self._remove_malformed()
+            self._remove_not_understood()
         delivered: list[GateAnswer] = []
 
-        def approve(result: Result) -> Collection[Aside] | None:
+        def approve(result: Result) -> Collection[QuarantinedAssertion] | None:
             is_open = result.verdict is not Verdict.CONSISTENT
-            answer = None if is_open or self._blocked(result) else self._settled(result)
+            answer = (
+                None if is_open or self._forbidden_identities(result) else self._accept_rest(result)
+            )
             if answer is None or answer.decision == REFUSED:
                 return None
             delivered.append(deliver(answer) if deliver else answer)
-            return list(self.culprits.asides.values())
+            return list(self.culprits.ledger_rows.values())
 
         while True:
             self.rounds += 1
             result = self.check(
-                self.batch.sources(self.inside), commit=commit, before_commit=approve
+                self.batch.sources(self.remaining), commit=commit, before_commit=approve
             )
-            self.first = self.first or result
+            self.first_result = self.first_result or result
             if delivered:
                 return replace(delivered[0], result=self.batch.with_rows(result))
-            gated = self._round(result)
+            gated = self.evaluate(result)
             if gated:
                 return deliver(gated) if deliver else gated
 
-    def _round(self, result: Result) -> GateAnswer | None:
-        """What is decided after a check; None if it takes another one."""
+    def evaluate(self, result: Result) -> GateAnswer | None:
+        """Decide after a check. Returns None if another round is needed."""
         if result.verdict is Verdict.UNDETERMINED:
             # What time left open may be open or not the next time.
             in_time = self.timeout is None or sum(result.statistics.seconds.values()) < self.timeout
@@ -307,37 +379,37 @@ class _Gating:
                 self.mode == "split"
                 and in_time
                 and (
-                    self._take_not_understood(outside="undetermined")
-                    or self._take_undecided(result)
+                    self._remove_not_understood(outside="undetermined")
+                    or self._remove_undecided(result)
                 )
             ):
                 return None
-            return self._refused(result, result.reason)
+            return self._refuse(result, result.reason)
         if result.verdict is Verdict.CONSISTENT:
-            blocked = self._blocked(result)
+            blocked = self._forbidden_identities(result)
             if not blocked:
-                return self._settled(result)
+                return self._accept_rest(result)
             if self.mode == "reject":
-                return self._refused(
+                return self._refuse(
                     result, "individuals become equal, and --identities block was asked for"
                 )
-            if not self._take_merging(blocked):
-                return self._refused(
+            if not self._remove_merging(blocked):
+                return self._refuse(
                     result, "individuals become equal, and no line of the batch is to blame"
                 )
             return None
-        fresh = self.culprits.judge(result, {*self.inside})
+        fresh = self.culprits.judge(result, {*self.remaining})
         if self.mode == "reject" and any(self.culprits.judgements[i].blocks for i in fresh):
-            return self._refused(result, "")
+            return self._refuse(result, "")
         if not self.culprits.choose():
-            return self._refused(result, _nobody(result))
+            return self._refuse(result, _no_culprit_reason(result))
         return None
 
     # --- what goes whatever else there is ---------------------------------------------------------
 
-    def _take_broken(self) -> None:
+    def _remove_malformed(self) -> None:
         lines = enumerate(self.batch.lines)
-        self._take(
+        self._remove(
             {
                 i: SetAsideLine(x, f"not a triple: {x.problem}", kind="malformed")
                 for i, x in lines
@@ -345,45 +417,49 @@ class _Gating:
             }
         )
 
-    def _take(self, out: Mapping[int, SetAsideLine]) -> None:
-        """Takes lines out; of a row of a table, if rows go whole, the others as well."""
-        self.taken = {**out, **self.taken}
+    def _remove(self, out: Mapping[int, SetAsideLine]) -> None:
+        """Set lines aside; with the unit "row", all lines of their rows."""
+        self.removed = {**out, **self.removed}
         if self.culprits.unit == "row" and out:
-            for i in self.batch.around(out, "row").difference(self.taken):
-                self.taken[i] = SetAsideLine(
+            for i in self.batch.with_linked(out, "row").difference(self.removed):
+                self.removed[i] = SetAsideLine(
                     self.batch.lines[i], "goes with a culprit: the same row", kind="unit"
                 )
 
-    def _take_not_understood(self, **settings: str) -> bool:
-        """Takes the lines out that stand in the way of `consistent` as they are read, until none
-        does; whether there were any. Whether a line is understood may depend on others.
+    def _remove_not_understood(self, **settings: str) -> bool:
+        """Set aside lines whose leftovers block the verdict, until there are none. Returns whether
+        there were any.
+
+        Repeats, because removing a line may change how others are understood.
         """
-        begun = len(self.taken)
+        begun = len(self.removed)
         while True:
-            before, out = len(self.taken), dict[int, SetAsideLine]()
-            for leftover, places in self.left(self.batch.sources(self.inside), **settings):
+            before, out = len(self.removed), dict[int, SetAsideLine]()
+            for leftover, places in self.find_blocking(
+                self.batch.sources(self.remaining), **settings
+            ):
                 for place in places:
-                    for i in self.batch.around(self.batch.at(place)):
+                    for i in self.batch.with_linked(self.batch.places_at(place)):
                         why = SetAsideLine(
                             self.batch.lines[i], leftover.message, (), leftover.kind, leftover.hint
                         )
                         out.setdefault(i, why)
-            self._take(out)
-            if len(self.taken) == before:
+            self._remove(out)
+            if len(self.removed) == before:
                 return before > begun
 
-    def _take_undecided(self, result: Result) -> bool:
-        """Takes the lines out of what a check left undecided; whether there are any."""
-        inside = {*self.inside}
+    def _remove_undecided(self, result: Result) -> bool:
+        """Set aside the lines that the check left undecided. Returns whether there are any."""
+        inside = {*self.remaining}
         for candidates in undecided_insertions(result):
             found = {
                 i: why
                 for stated, why in candidates
-                for i in self.batch.stated(stated, inside) & inside
+                for i in self.batch.lines_stating(stated, inside) & inside
             }
             if found:
                 lines = self.batch.lines
-                self._take(
+                self._remove(
                     {
                         i: SetAsideLine(lines[i], f"not decided: {why}", (), "undecided")
                         for i, why in found.items()
@@ -392,55 +468,57 @@ class _Gating:
                 return True
         return False
 
-    def _blocked(self, result: Result) -> tuple[EqualIndividuals, ...]:
-        """The identities that may not be; takes note of all."""
+    def _forbidden_identities(self, result: Result) -> tuple[EqualIndividuals, ...]:
+        """Record the identities, and return those that ``--identities block`` forbids."""
         self.identities = identities_of(result)
-        return self.identities if self.merging == "block" else ()
+        return self.identities if self.identity_policy == "block" else ()
 
-    def _take_merging(self, found: Iterable[EqualIndividuals]) -> bool:
-        """Takes the lines of the batch out that make individuals equal; whether there are any."""
-        inside = {*self.inside}
+    def _remove_merging(self, found: Iterable[EqualIndividuals]) -> bool:
+        """Set aside the lines that make individuals equal. Returns whether there are any."""
+        inside = {*self.remaining}
         said = {assertion for identity in found for assertion in assertions_in(identity.insertions)}
         lines = (
-            frozenset().union(*(self.batch.stated(assertion, inside) for assertion in said))
+            frozenset().union(*(self.batch.lines_stating(assertion, inside) for assertion in said))
             & inside
         )
         unit = self.culprits.unit
-        for i in self.batch.around(lines, unit).difference(self.taken):
+        for i in self.batch.with_linked(lines, unit).difference(self.removed):
             reason = (
                 "makes individuals equal"
                 if i in lines
                 else f"goes with what makes individuals equal: the same {unit}"
             )
-            self.taken[i] = SetAsideLine(self.batch.lines[i], reason, kind="identity")
+            self.removed[i] = SetAsideLine(self.batch.lines[i], reason, kind="identity")
         return bool(lines)
 
     # --- the answer -------------------------------------------------------------------------------
 
-    def _settled(self, result: Result) -> GateAnswer:
-        """Decide about a batch of which the rest is consistent, as ``result`` says."""
-        if not self.outside:
-            return self._answer(ACCEPTED, result, self.inside, {}, self.beside, "")
-        if reason := self._too_much():
-            return self._refused(result, reason)
-        return self._answer(SPLIT, result, self.inside, self.outside, self.beside, "")
+    def _accept_rest(self, result: Result) -> GateAnswer:
+        """Accept the remaining lines, which ``result`` found consistent, unless too many are set
+        aside.
+        """
+        if not self.quarantined:
+            return self._answer(ACCEPTED, result, self.remaining, {}, self.tolerated, "")
+        if reason := self._excess_reason():
+            return self._refuse(result, reason)
+        return self._answer(SPLIT, result, self.remaining, self.quarantined, self.tolerated, "")
 
-    def _too_much(self) -> str:
-        """Why what is set aside is too much of the batch; empty where it is not."""
-        if not any(self.batch.lines[i].triple for i in self.inside):
+    def _excess_reason(self) -> str:
+        """Reason why too much of the batch would be set aside; empty if it is within the limit."""
+        if not any(self.batch.lines[i].triple for i in self.remaining):
             return "nothing of the batch is left to accept"
         if self.limit is None:
             return ""
         quarantined, of = map(
-            self.batch.count_assertions, (self.outside, range(len(self.batch.lines)))
+            self.batch.count_assertions, (self.quarantined, range(len(self.batch.lines)))
         )
         if self.limit.allows(quarantined, of=of):
             return ""
-        return f"{quarantined:,} of {count(of, 'assertion')} would be set aside, and --max-quarantine is {self.limit}"
+        return f"{quarantined:,} of {pluralize(of, 'assertion')} would be set aside, and --max-quarantine is {self.limit}"
 
-    def _refused(self, result: Result, reason: str) -> GateAnswer:
-        """Nothing is accepted; what is known of single lines is told all the same."""
-        known = {**self.beside, **self.outside}
+    def _refuse(self, result: Result, reason: str) -> GateAnswer:
+        """Refuse the batch; reasons known for single lines are reported all the same."""
+        known = {**self.tolerated, **self.quarantined}
         rows = {
             i: known.get(i) or SetAsideLine(line, WITH_THE_BATCH, kind="batch")
             for i, line in enumerate(self.batch.lines)
@@ -448,11 +526,11 @@ class _Gating:
         return self._answer(REFUSED, result, (), rows, {}, reason)
 
     def _verdict(self, result: Result) -> Verdict:
-        """The verdict on the whole batch, of which ``result`` is the last check."""
-        verdicts = {result.verdict, (self.first or result).verdict}
+        """Verdict on the whole batch; ``result`` is the last check."""
+        verdicts = {result.verdict, (self.first_result or result).verdict}
         if self.culprits.conflicts or Verdict.INCONSISTENT in verdicts:
             return Verdict.INCONSISTENT
-        is_open = any(x.kind not in ("identity", "unit") for x in self.outside.values())
+        is_open = any(x.kind not in ("identity", "unit") for x in self.quarantined.values())
         return (
             Verdict.UNDETERMINED
             if is_open or Verdict.UNDETERMINED in verdicts
@@ -469,7 +547,7 @@ class _Gating:
         reason: str,
     ) -> GateAnswer:
         found, lines = self.culprits, self.batch.lines
-        inside = [lines[i] for i in self.inside]
+        inside = [lines[i] for i in self.remaining]
         answer = GateAnswer(
             decision,
             self._verdict(result),
@@ -487,14 +565,14 @@ class _Gating:
             self.identities,
             self.run,
             self.dry_run,
-            self.merging,
-            self.against(inside) if decision != REFUSED else (),
+            self.identity_policy,
+            self.find_ledger_conflicts(inside) if decision != REFUSED else (),
             found.is_proven,
         )
-        return self.mark(answer)
+        return self.add_pending_hints(answer)
 
 
-def _nobody(result: Result) -> str:
+def _no_culprit_reason(result: Result) -> str:
     if not result.conflicts:
         return (
             "no conflict was explained, so that no culprit is known: allow more time or conflicts"

@@ -1,5 +1,5 @@
-"""Sides of a gate on Spark: executors add the rows of a table to Delta and Iceberg tables, each
-side in one transaction.
+"""Gate outputs on Spark: executors append rows to Delta and Iceberg tables, each table in one
+transaction.
 """
 
 from __future__ import annotations
@@ -16,56 +16,55 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
-from jobs.gate.appending import (
+from shiq.errors import OperationalError, UsageError
+from shiq.inputs.sources import TABLE
+from shiq.jobs.gate.appending import (
     AppendRun,
     DeltaAppender,
     PartFile,
-    content_of,
-    plain_schema,
+    content_hash,
+    delta_schema,
     write_part,
 )
-from jobs.gate.row_sides import REASON_COLUMNS
-from jobs.gate.side_names import is_delta_side
-from jobs.spark.lake import present_version
-from shiq.errors import OperationalError, UsageError
+from shiq.jobs.gate.row_sides import REASON_COLUMNS, is_delta_side
+from shiq.jobs.spark.lake import present_version
 from shiq.rdf.tables import first_line
-from shiq.sources import TABLE
 
 _ICEBERG_RUN = "shiq-run"
 
 
 class FrameTarget(Protocol):
-    """A target of the rows of one side."""
+    """Table that the rows of one side of a gate are appended to."""
 
     def check(self, columns: StructType) -> None:
-        """See that rows with ``columns`` can be added. Raises: OperationalError."""
+        """Check that rows with ``columns`` can be appended. Raises: OperationalError."""
 
     def append(self, rows: DataFrame, run: AppendRun) -> None:
-        """Add ``rows`` in one transaction, unless those of ``run`` are there. Raises:
+        """Append ``rows`` in one transaction, unless the table has those of ``run``. Raises:
         OperationalError.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class _FolderTarget:
-    """A Delta table in a folder that executors share."""
+    """Delta table in a folder that driver and executors share."""
 
     appender: DeltaAppender
 
     def check(self, columns: StructType) -> None:
-        self.appender.check(_plain(columns))
+        self.appender.check(_delta_schema(columns))
 
     def append(self, rows: DataFrame, run: AppendRun) -> None:
-        if self.appender.has(run):
+        if self.appender.has_run(run):
             return
-        schema = _plain(rows.schema)
+        schema = _delta_schema(rows.schema)
         task = partial(_write_task, self.appender.make_folder(), schema)
         written = rows.mapInArrow(task, "name string, size bigint, rows bigint").collect()
         self.appender.append([PartFile(*row) for row in written], schema, run)
 
 
-def _plain(columns: StructType) -> pa.Schema:
-    return plain_schema(to_arrow_schema(columns))
+def _delta_schema(columns: StructType) -> pa.Schema:
+    return delta_schema(to_arrow_schema(columns))
 
 
 def _write_task(
@@ -77,20 +76,20 @@ def _write_task(
         )
 
 
-def content_of_frame(rows: DataFrame) -> int:
-    """`content_of` the ``rows``, by executors."""
+def content_hash_of_frame(rows: DataFrame) -> int:
+    """Compute `content_hash` of a DataFrame on the executors."""
     found = rows.mapInArrow(_content_task, "content string").collect()
     return sum(int(row.content) for row in found) % (1 << 128)
 
 
 def _content_task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    total = content_of(pa.Table.from_batches([batch]) for batch in batches)
+    total = content_hash(pa.Table.from_batches([batch]) for batch in batches)
     yield pa.RecordBatch.from_pydict({"content": [str(total)]})
 
 
 @dataclass(frozen=True, slots=True)
 class _KnownTarget:
-    """A table of Delta's or Iceberg's that a session knows by ``name``."""
+    """Delta or Iceberg table in the session's catalog."""
 
     session: SparkSession
     name: str
@@ -141,7 +140,7 @@ class _KnownTarget:
 
 
 def target_of(session: SparkSession, name: str) -> FrameTarget:
-    """The target of the rows of a side of this name. Raises: UsageError."""
+    """Resolve the name of a side to its table. Raises: UsageError."""
     if name.startswith(TABLE):
         return _KnownTarget(session, name.removeprefix(TABLE))
     if is_delta_side(name):
@@ -154,19 +153,19 @@ def target_of(session: SparkSession, name: str) -> FrameTarget:
 
 @dataclass(frozen=True)
 class FrameSides:
-    """The targets of the rows of a DataFrame, by side, in the order in which they are written."""
+    """Tables for the sides of a gate on Spark, in the order in which they are written."""
 
     targets: Mapping[str, FrameTarget]
 
     @classmethod
-    def of(
+    def open(
         cls,
         session: SparkSession,
         columns: StructType,
         accepted: str | None,
         quarantine: str | None,
     ) -> FrameSides:
-        """Sides with these names, which rows with ``columns`` fit. Raises: UsageError,
+        """Open the named tables and check that rows with ``columns`` fit. Raises: UsageError,
         OperationalError.
         """
         named = {"quarantine": quarantine, "accepted": accepted}
@@ -176,7 +175,7 @@ class FrameSides:
         return found
 
     def append(self, rows: Mapping[str, DataFrame], run: Callable[[str], AppendRun]) -> None:
-        """Add the ``rows`` of each side, as the ``run`` of that side. Raises: OperationalError."""
+        """Append the ``rows`` of each side under the side's run id. Raises: OperationalError."""
         for side, target in self.targets.items():
             target.append(rows[side], run(side))
 

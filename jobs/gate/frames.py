@@ -1,9 +1,8 @@
-"""DataFrames through a gate: rows in, rows accepted and rows set aside out, each with all
-columns that it had.
+"""Gate for DataFrames: accepted and quarantined rows come out with all their columns.
 
-Executors read the batch and write it down once, so that what is decided about is what comes out.
-The driver is given the terms alone, and decides as `jobs.gate.decide` does for files. Sides are
-joins of the written rows with the decision.
+Executors write the batch to files once, so that the decision and the output concern the same rows.
+The driver reads the terms only and decides as `shiq.jobs.gate.decide` does. Outputs are joins of
+the written rows with the decision.
 """
 
 from __future__ import annotations
@@ -24,12 +23,17 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import NullType
 
-from jobs.checking.options import NTRIPLES_TERMS
-from jobs.gate.appending import AppendRun
-from jobs.gate.decide import gate
-from jobs.gate.frame_sides import FrameSides, content_of_frame
-from jobs.gate.gated import GateAnswer
-from jobs.gate.row_sides import (
+from shiq.answers.result import Result
+from shiq.answers.verdict import Verdict
+from shiq.api import Session, index, session_of
+from shiq.errors import UsageError
+from shiq.inputs.sources import TABLE, Given, TableKind, TableSource, source_of
+from shiq.jobs.checking.options import NTRIPLES_TERMS, Clock, options_in
+from shiq.jobs.gate.answer import GateAnswer, unread_answer
+from shiq.jobs.gate.appending import AppendRun
+from shiq.jobs.gate.decide import BatchNotReadError, gate, reading_batch
+from shiq.jobs.gate.frame_sides import FrameSides, content_hash_of_frame
+from shiq.jobs.gate.row_sides import (
     REASON_COLUMNS,
     REFUSED_ROW,
     RowSides,
@@ -38,19 +42,15 @@ from jobs.gate.row_sides import (
     refuse_reason_columns,
     row_sides,
 )
-from jobs.gate.table_sides import side_run
-from jobs.spark.lake import unreadable
-from jobs.spark.round_files import RoundFiles, round_files
-from jobs.spark.session import is_connect
-from shiq.check import Session, index, open_store
-from shiq.errors import UsageError
+from shiq.jobs.gate.table_sides import side_run
+from shiq.jobs.spark import engine as spark_engine
+from shiq.jobs.spark.lake import KnownTable, hidden_version, unreadable
+from shiq.jobs.spark.round_files import RoundFiles, round_files
+from shiq.jobs.spark.session import is_connect
 from shiq.rdf.table_terms import COLUMNS
-from shiq.rdf.tables import check_columns
-from shiq.result import Result
+from shiq.rdf.tables import EveryColumn, check_columns, table_files
 from shiq.rml.inputs import mapped_sources
 from shiq.rml.tables import columns_wanted
-from shiq.sources import TableKind, TableSource
-from shiq.verdict import Verdict
 
 #: What of a triple a column may hold.
 PARTS: Final = COLUMNS[:4]
@@ -64,14 +64,17 @@ _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
 #: Rows of a change data feed have it.
 _CHANGE: Final = "_change_type"
 #: What is written down for frames that are not closed: as long as this process runs.
-_open: set[RoundFiles] = set()
+_open_files: set[RoundFiles] = set()
 
 
 @dataclass(eq=False)
 class GatedFrames:
-    """The answer of a gate as three DataFrames, which rest on files until `close`: ``accepted``,
-    with the columns of the input; ``quarantine``, with `REASON_COLUMNS` beside them;
-    ``conflicts``. ``answer``: what was decided, for programs.
+    """Answer of a gate as three DataFrames, valid until `close`.
+
+    answer: the decision.
+    accepted: rows with the columns of the input.
+    quarantine: rows with the columns of the input and `REASON_COLUMNS`.
+    conflicts: rows of `CONFLICT_COLUMNS`.
     """
 
     answer: GateAnswer
@@ -82,12 +85,12 @@ class GatedFrames:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict on the whole batch."""
+        """Verdict on the whole batch."""
         return self.answer.verdict
 
     @property
     def outcome(self) -> str:
-        """accepted, split or refused."""
+        """Decision: "accepted", "split" or "refused"."""
         return self.answer.decision
 
     def __iter__(self) -> Iterator[DataFrame]:
@@ -105,8 +108,8 @@ class GatedFrames:
         self.close()
 
     def close(self) -> None:
-        """Remove what the frames rest on; they cannot be read any more."""
-        _open.discard(self._files)
+        """Delete the files behind the DataFrames, which cannot be read afterwards."""
+        _open_files.discard(self._files)
         self._files.remove()
 
 
@@ -122,27 +125,29 @@ def gate_frame(
     quarantine: str | None = None,
     name: str = NAME,
     deletions: Sequence[str] = (),
+    clock: Clock | None = None,
     **settings: Any,
 ) -> GatedFrames:
-    """Decide which rows of ``frame`` ``store`` can take, as ``shiq gate`` does for files; see
-    `shiq.spark.gate`.
+    """Decide which rows of ``frame`` the ``store`` can accept; see `shiq.spark.gate`.
 
-    Raises: UsageError, InputError, OperationalError.
+    clock: see `shiq.jobs.gate.decide.gate`.
+
+    Raises: UsageError, InputError, OperationalError; BatchNotReadError if the time is over first.
     """
-    spark = frame.sparkSession
-    _refuse(frame, spark, name)
-    sides = FrameSides.of(spark, frame.schema, accepted, quarantine)
-    reading = _reading(frame, columns, mapping, name, settings.pop("terms", NTRIPLES_TERMS))
+    spark, options, clock = frame.sparkSession, options_in(settings), clock or Clock()
+    _refuse_frame(frame, spark, name)
+    sides = FrameSides.open(spark, frame.schema, accepted, quarantine)
+    reading = _term_columns(frame, columns, mapping, name, settings.pop("terms", NTRIPLES_TERMS))
     if mapping is not None and settings.setdefault("unit", "row") != "row":
         raise UsageError(
             "a row that a mapping reads goes to one side as a whole",
             "Leave unit out, or say unit='row'.",
         )
     with ExitStack() as stack:
-        session = store if isinstance(store, Session) else stack.enter_context(open_store(store))
+        session = stack.enter_context(session_of(store))
         taken = _batch_of_query(spark)
         files = round_files(spark, "the rows of a gate")
-        _open.add(files)
+        _open_files.add(files)
         made: list[GatedFrames] = []
 
         def frames_of(answer: GateAnswer) -> GatedFrames:
@@ -152,10 +157,12 @@ def gate_frame(
 
         @cache
         def content() -> int:
-            return content_of_frame(kept.drop(_ROW))
+            return content_hash_of_frame(kept.drop(_ROW))
 
         def run_of(side: str, answer: GateAnswer) -> AppendRun:
-            """Of a micro-batch its number says what it is, whatever rows it has."""
+            """Run id of a side; in a streaming query the query id and the batch number, whatever
+            the rows.
+            """
             of_query = [
                 AppendRun(f"shiq-gate-{query}-{side}", number) for query, number in taken.items()
             ]
@@ -169,11 +176,12 @@ def gate_frame(
             )
 
         try:
-            kept = _write_down(frame, files)
-            terms = kept.select(_ROW, *reading.terms(kept)).sort(_ROW).toArrow()
+            with reading_batch(options, clock):
+                kept = _write_down(frame, files)
+                terms = kept.select(_ROW, *reading.terms(kept)).sort(_ROW).toArrow()
             rows = terms.column(_ROW)
             table = replace(reading.source, value=terms.drop_columns([_ROW]))
-            commit = commit and not _is_taken(session, taken)
+            commit = commit and not _is_applied(session, taken)
             answer = gate(
                 session,
                 [table],
@@ -183,11 +191,12 @@ def gate_frame(
                 taken=taken,
                 deliver=deliver,
                 hints_first=True,
+                clock=clock,
                 **settings,
             )
             return frames_of(answer)
         except BaseException as error:
-            _open.discard(files)
+            _open_files.discard(files)
             files.remove()
             if isinstance(error, PySparkException | Py4JError):
                 raise unreadable(name, error) from error
@@ -204,19 +213,18 @@ def check_frame(
     **settings: Any,
 ) -> Result:
     """Check the triples of ``frame`` against ``store``; see `shiq.spark.check`."""
-    rows = _renamed(frame, columns, mapping)
+    rows = _triple_columns(frame, columns, mapping)
     settings = {"engine": "spark", **settings, "mapping": mapping}
-    with ExitStack() as stack:
-        session = store if isinstance(store, Session) else stack.enter_context(open_store(store))
+    with session_of(store) as session:
         taken = _batch_of_query(frame.sparkSession)
         return session.check(
-            rows, commit=commit and not _is_taken(session, taken), taken=taken, **settings
+            rows, commit=commit and not _is_applied(session, taken), taken=taken, **settings
         )
 
 
 def index_frame(
     frame: DataFrame,
-    tbox: object,
+    tbox: Given,
     store: str | Path,
     *,
     columns: Mapping[str, str] | None = None,
@@ -226,35 +234,33 @@ def index_frame(
     """Build a store of the triples of ``frame``; see `shiq.spark.index`."""
     return index(
         tbox,
-        _renamed(frame, columns, mapping),
+        _triple_columns(frame, columns, mapping),
         store,
         **{"engine": "spark", **settings, "mapping": mapping},
     )
 
 
-def _renamed(
+def _triple_columns(
     frame: DataFrame, columns: Mapping[str, str] | None, mapping: str | Path | None
 ) -> DataFrame:
-    """The columns of ``frame`` that hold triples, by the names of `PARTS`, where ``columns``
-    says which. Raises: UsageError.
-    """
+    """Select the columns of ``frame`` that hold triples, named as `PARTS`. Raises: UsageError."""
     if columns is None:
         return frame
-    _refuse_both(mapping)
+    _refuse_columns_and_mapping(mapping)
     places = places_of(frame, columns, NAME)
     by_place = frame.toDF(*(f"c{i}" for i in range(len(frame.columns))))
     return by_place.select(*(F.col(f"c{place}").alias(part) for part, place in places.items()))
 
 
-def _refuse_both(mapping: str | Path | None) -> None:
+def _refuse_columns_and_mapping(mapping: str | Path | None) -> None:
     if mapping is not None:
         raise UsageError(
             "columns= and mapping= both say what the columns mean", "Give one of them."
         )
 
 
-def _refuse(frame: DataFrame, spark: SparkSession, name: str) -> None:
-    """Raises: UsageError for a DataFrame that no gate takes."""
+def _refuse_frame(frame: DataFrame, spark: SparkSession, name: str) -> None:
+    """Refuse DataFrames that a gate cannot process. Raises: UsageError."""
     if is_connect(spark):
         raise UsageError(
             "a gate of DataFrames needs a classic session of Spark", "Unset SPARK_REMOTE."
@@ -276,9 +282,9 @@ def _refuse(frame: DataFrame, spark: SparkSession, name: str) -> None:
 
 
 @dataclass(frozen=True)
-class _Reading:
-    """The terms of a DataFrame as the driver is given them: ``names``, by the names that
-    ``source`` has for them, of columns.
+class _TermColumns:
+    """Columns of a DataFrame that hold terms. ``names``: position of each column that ``source``
+    reads.
     """
 
     source: TableSource
@@ -286,6 +292,7 @@ class _Reading:
     is_text: bool
 
     def terms(self, kept: DataFrame) -> list[Any]:
+        """Column expressions for the driver."""
         columns = {name: F.col(f"c{place}") for name, place in self.names.items()}
         return [
             (column.cast("string") if self.is_text else column).alias(name)
@@ -293,38 +300,38 @@ class _Reading:
         ]
 
 
-def _reading(
+def _term_columns(
     frame: DataFrame,
     columns: Mapping[str, str] | None,
     mapping: str | Path | None,
     name: str,
     terms: str,
-) -> _Reading:
-    """Raises: UsageError, InputError before any row is read."""
+) -> _TermColumns:
+    """Find the columns that hold terms, before any row is read. Raises: UsageError, InputError."""
     bare = terms != NTRIPLES_TERMS
     if mapping is None:
-        return _Reading(
-            TableSource(name, TableKind.ARROW, None, bare=bare),
+        return _TermColumns(
+            TableSource(name, TableKind.ARROW, None, has_bare_terms=bare),
             places_of(frame, columns, name),
             is_text=True,
         )
     if columns is not None:
-        _refuse_both(mapping)
+        _refuse_columns_and_mapping(mapping)
     empty = TableSource(name, TableKind.ARROW, to_arrow_schema(frame.schema).empty_table())
     (source,) = mapped_sources([empty], mapping)
     assert isinstance(source, TableSource)
     if source.mapping is None:
-        return _Reading(replace(source, bare=bare), places_of(frame, None, name), is_text=True)
+        return _TermColumns(
+            replace(source, has_bare_terms=bare), places_of(frame, None, name), is_text=True
+        )
     wanted = columns_wanted(source.mapping.maps)
-    return _Reading(
+    return _TermColumns(
         source, {column: frame.columns.index(column) for column in wanted}, is_text=False
     )
 
 
 def places_of(frame: DataFrame, columns: Mapping[str, str] | None, name: str) -> dict[str, int]:
-    """The place of the column of ``frame`` that holds each of `PARTS`. Raises: UsageError,
-    InputError.
-    """
+    """Position of the column for each of `PARTS`. Raises: UsageError, InputError."""
     asked = dict(columns or {})
     if unknown := [part for part in asked if part not in PARTS]:
         raise UsageError(f"columns= names {unknown[0]!r}", f"Its keys are {', '.join(PARTS)}.")
@@ -345,8 +352,8 @@ def places_of(frame: DataFrame, columns: Mapping[str, str] | None, name: str) ->
 
 
 def _write_down(frame: DataFrame, files: RoundFiles) -> DataFrame:
-    """The rows of ``frame`` as files, written by executors, each with a number; columns by their
-    places, whatever their names.
+    """Write the rows of ``frame`` to files on the executors, numbered, with columns named by
+    position.
     """
     columns = [f"c{i}" for i in range(len(frame.columns))]
     # A column of nothing has no type that files know.
@@ -359,13 +366,13 @@ def _write_down(frame: DataFrame, files: RoundFiles) -> DataFrame:
 
 
 def _batch_of_query(spark: SparkSession) -> dict[str, int]:
-    """The number of the micro-batch that is at work, by its query; empty outside of one."""
+    """Number of the current micro-batch by query id; empty outside a streaming query."""
     query, number = (spark.sparkContext.getLocalProperty(key) for key in (_QUERY, _BATCH))
     return {query: int(number)} if query and number else {}
 
 
-def _is_taken(session: Session, batch: Mapping[str, int]) -> bool:
-    """Whether the store took the micro-batch in before the query was interrupted."""
+def _is_applied(session: Session, batch: Mapping[str, int]) -> bool:
+    """Whether the store applied the micro-batch before the query was interrupted."""
     return any(session.taken.get(query, -1) >= number for query, number in batch.items())
 
 
@@ -380,15 +387,15 @@ def _frames(
     decided = _decision(frame.sparkSession, sides, rows)
     return GatedFrames(
         answer,
-        _accepted(kept, decided, sides).select(*own),
-        _quarantine(kept, decided, sides).select(*own, *REASON_COLUMNS.names),
+        _accepted_rows(kept, decided, sides).select(*own),
+        _quarantined_rows(kept, decided, sides).select(*own, *REASON_COLUMNS.names),
         frame.sparkSession.createDataFrame(conflict_table(answer)),
         files,
     )
 
 
 def _own_column(place: int, column: Any) -> Any:
-    """A column of the input, as it was."""
+    """Column of the input with its original name and metadata."""
     kept = F.col(f"c{place}")
     found = F.lit(None) if isinstance(column.dataType, NullType) else kept
     return (
@@ -399,14 +406,14 @@ def _own_column(place: int, column: Any) -> Any:
 
 
 def _decision(spark: SparkSession, sides: RowSides, rows: pa.ChunkedArray) -> DataFrame:
-    """The numbers of the rows that are set aside, each with `REASON_COLUMNS`."""
+    """DataFrame of quarantined row numbers with `REASON_COLUMNS`."""
     numbers = sorted(sides.reasons)
     of_rows = rows.take(pa.array([number - 1 for number in numbers], pa.int64())).combine_chunks()
     reasons = reason_table([sides.reasons[number] for number in numbers])
     return spark.createDataFrame(reasons.add_column(0, pa.field(_ROW, pa.int64()), of_rows))
 
 
-def _accepted(kept: DataFrame, decided: DataFrame, sides: RowSides) -> DataFrame:
+def _accepted_rows(kept: DataFrame, decided: DataFrame, sides: RowSides) -> DataFrame:
     if sides.refuses_all:
         return kept.where(F.lit(False))
     return (
@@ -414,7 +421,7 @@ def _accepted(kept: DataFrame, decided: DataFrame, sides: RowSides) -> DataFrame
     )
 
 
-def _quarantine(kept: DataFrame, decided: DataFrame, sides: RowSides) -> DataFrame:
+def _quarantined_rows(kept: DataFrame, decided: DataFrame, sides: RowSides) -> DataFrame:
     if not sides.refuses_all:
         return kept.join(F.broadcast(decided), _ROW)
     none = F.array().cast("array<string>")
@@ -428,3 +435,56 @@ def _quarantine(kept: DataFrame, decided: DataFrame, sides: RowSides) -> DataFra
     return joined.withColumns(
         {column: F.coalesce(column, value) for column, value in others.items()}
     )
+
+
+# ``shiq gate --engine spark`` with one table as input and tables as outputs.
+
+
+def gate_tables(session: Session, insertions: Sequence[str], **settings: Any) -> GateAnswer:
+    """Gate the one table of ``insertions``; settings as in `gate_frame`. Raises: UsageError,
+    InputError, OperationalError.
+    """
+    if len(insertions) != 1:
+        raise UsageError(
+            "a side that is a table has the rows of one table", "Name one table with --insert."
+        )
+    options, clock = options_in(settings), Clock()
+    try:
+        with reading_batch(options, clock):
+            frame = _frame(spark_engine.session_of(options), insertions[0])
+        with gate_frame(frame, session, name=insertions[0], clock=clock, **settings) as frames:
+            return frames.answer
+    except BatchNotReadError:
+        return unread_answer(insertions, options, clock, **settings)
+
+
+def _frame(spark: SparkSession, name: str) -> DataFrame:
+    """Load all columns of a table: in Spark's catalog, Delta or Parquet. Raises: UsageError,
+    InputError.
+    """
+    try:
+        if name.startswith(TABLE):
+            return KnownTable.of(spark, name).frame
+        source = source_of(name)
+        if not isinstance(source, TableSource) or source.kind not in (
+            TableKind.PARQUET,
+            TableKind.DELTA,
+        ):
+            raise UsageError(
+                f"{name} is no table that executors read row by row",
+                "Give Parquet, Delta or table:NAME, or leave out --engine spark.",
+            )
+        if (version := hidden_version(name)) is not None:
+            return (
+                spark.read.format("delta")
+                .option("versionAsOf", version)
+                .load(str(Path(name).absolute()))
+            )
+        files = [
+            Path(file.path).absolute().as_uri() for file in table_files(source, EveryColumn())[0]
+        ]
+        whole = spark.read.option("mergeSchema", "true")
+        path = Path(source.value).absolute()
+        return (whole.option("basePath", path.as_uri()) if path.is_dir() else whole).parquet(*files)
+    except (PySparkException, Py4JError) as error:
+        raise unreadable(name, error) from error

@@ -1,42 +1,238 @@
-"""Hints: the line to write instead of one that was set aside. They are looked for when all is
-decided, written and committed.
+"""Hints: a corrected line for a line that was set aside. Searched for after decision, output and
+commit.
 
-A hint rests on a check of its own: on top of what was accepted, the line as it would be written,
-beside what else was set aside for the same conflicts, contradicts nothing. Such a check looks at
-the modules that these lines touch, and asks nobody but the own reasoner; where that leaves
-anything open there is no hint.
+Each hint is confirmed by a check: the corrected line, together with the accepted lines and the
+    others of the same conflicts, contradicts nothing. The check covers the modules of these lines
+    and uses the own reasoner only. If it leaves anything open, no hint is given.
 """
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
-from functools import partial
-from typing import Any
+from difflib import SequenceMatcher
+from functools import cached_property, partial
+from typing import Any, Final, TypeAlias
 
-from jobs.checking.options import Options
-from jobs.gate.batch import GateBatch
-from jobs.gate.gated import GateAnswer, SetAsideLine
-from jobs.gate.lines import Line
-from jobs.gate.mending import Mending, SpellingSearch, is_mendable
-from jobs.repair.undecided import OfAnAddSet
-from shiq.check import Session
+import pyoxigraph as ox
+
+from shiq import model as owl
+from shiq.answers.result import Result
+from shiq.answers.verdict import Verdict
+from shiq.api import Session
+from shiq.datatypes import DataTheory, IllTyped
 from shiq.deadline import is_past, seconds_left
-from shiq.result import Result
-from shiq.verdict import Verdict
+from shiq.jobs.checking.options import Options
+from shiq.jobs.gate.answer import GateAnswer, SetAsideLine
+from shiq.jobs.gate.batch import GateBatch
+from shiq.jobs.gate.lines import Line, Triple
+from shiq.jobs.undecided import OfAnAddSet, ranges_of
+from shiq.model.clause import ClausalTBox
+from shiq.model.ntriples import literal as literal_text
+from shiq.rdf.vocabulary import DATATYPES, NearMisses, is_reserved
+
+# Suggest other spellings of a line that was set aside, and search for one that is consistent.
 
 
-def expecting_hints(gated: GateAnswer, options: Options) -> GateAnswer:
-    """The answer as it is before hints are looked for: how many lines there are to look at, and
-    whether that will be done.
+#: Whether nothing is wrong with lines instead of those that were set aside.
+Holds: TypeAlias = "Callable[[Sequence[tuple[SetAsideLine, Line]]], bool]"
+#: Other spellings of a line that are tried, and lines that are asked about together.
+MOST_SPELLINGS, TOGETHER = 3, 200
+_MENDABLE: Final = {"conflict", "malformed", "undeclared"}
+_LEAST_ALIKE: Final = 0.75
+_ABSOLUTE: Final = re.compile(r"<?([A-Za-z][A-Za-z0-9+.\-]*:[^\s<>]+)>?")
+
+
+class SpellingSuggestions:
+    """Other spellings of a line: near names, datatypes and values that a range names, IRIs written
+    as literals.
     """
+
+    def __init__(self, signature: owl.Signature, tbox: ClausalTBox) -> None:
+        self._signature, self._tbox = signature, tbox
+
+    @cached_property
+    def _theory(self) -> DataTheory:
+        return DataTheory(self._tbox.definitions, self._tbox.roles)
+
+    @cached_property
+    def _ranges(self) -> Mapping[str, Sequence[owl.DataRange]]:
+        return ranges_of(self._tbox)
+
+    @cached_property
+    def _near_class(self) -> NearMisses:
+        return NearMisses(self._signature.classes)
+
+    @cached_property
+    def _near_property(self) -> NearMisses:
+        return NearMisses(self._signature.object_properties | self._signature.data_properties)
+
+    def spellings(self, triple: Triple, kind: str) -> list[Triple]:
+        """Suggest spellings of ``triple``, likeliest first. ``kind``: why it was set aside
+        (`SetAsideLine.kind`).
+        """
+        subject, predicate, value = triple
+        iri, known = predicate[1:-1], self._signature
+        found: list[Triple] = []
+        if kind == "undeclared" and iri == owl.RDF + "type":
+            near = self._near_class.nearest(value[1:-1])
+            found = [(subject, predicate, f"<{near}>")] if near else []
+        elif iri in known.object_properties:
+            found = [(subject, predicate, object) for object in _spelt_iri(value)]
+        elif iri in known.data_properties:
+            found = [
+                (subject, predicate, literal_text(x)) for x in self._suggest_values(iri, value)
+            ]
+        elif kind == "undeclared" and not is_reserved(iri):
+            near = self._near_property.nearest(iri)
+            found = [(subject, f"<{near}>", value)] if near else []
+        return [x for x in dict.fromkeys(found) if x != triple][:MOST_SPELLINGS]
+
+    def _suggest_values(self, property: str, text: str) -> Iterator[owl.Literal]:
+        """Suggest literals for ``text``: similar members of the range's enumerations, then the same
+        lexical form with another datatype.
+        """
+        read = _parse_literal(text)
+        if read is None or read.language:
+            return
+        lexical = read.value
+        named = sorted(
+            {part for range_ in self._ranges.get(property, ()) for part in _range_members(range_)},
+            key=repr,
+        )
+        near = [(-_likeness(lexical, x.lexical), x) for x in named if isinstance(x, owl.Literal)]
+        yield from (
+            x
+            for likeness, x in sorted(near, key=lambda pair: (pair[0], repr(pair[1])))
+            if -likeness >= _LEAST_ALIKE
+        )
+        for datatype in named:
+            if isinstance(datatype, owl.Datatype) and datatype.iri in DATATYPES:
+                made = owl.Literal(lexical, datatype.iri)
+                value = self._theory.value(made)
+                # A value that nobody knows, such as one of rdfs:Literal, is none that could be
+                # meant.
+                if not isinstance(value, IllTyped) and not value.is_opaque:
+                    yield made
+
+
+def _parse_literal(value: str) -> ox.Literal | None:
+    quad = next(
+        iter(ox.parse(input=f"<urn:s> <urn:p> {value} .".encode(), format=ox.RdfFormat.N_TRIPLES))
+    )
+    return quad.object if isinstance(quad.object, ox.Literal) else None
+
+
+def _spelt_iri(value: str) -> Iterator[str]:
+    read = _parse_literal(value)
+    spelt = _ABSOLUTE.fullmatch(read.value) if read else None
+    if spelt:
+        try:
+            yield str(ox.NamedNode(spelt[1]))
+        except ValueError:
+            return
+
+
+def _likeness(first: str, second: str) -> float:
+    """Similarity of two texts, 0 to 1; case, spaces and punctuation are ignored."""
+    a, b = ("".join(c for c in text.casefold() if c.isalnum()) for text in (first, second))
+    return SequenceMatcher(None, a, b).ratio() if a and b else 0.0
+
+
+def _range_members(range_: owl.DataRange) -> Iterator[owl.Datatype | owl.Literal]:
+    """Datatypes and literals that occur in ``range_``."""
+    match range_:
+        case owl.Datatype():
+            yield range_
+        case owl.DataOneOf(literals):
+            yield from literals
+        case owl.DatatypeRestriction(base, _):
+            yield base
+        case owl.DataComplementOf(operand):
+            yield from _range_members(operand)
+        case owl.DataIntersectionOf(operands) | owl.DataUnionOf(operands):
+            for operand in operands:
+                yield from _range_members(operand)
+
+
+def is_mendable(row: SetAsideLine) -> bool:
+    """Whether another spelling could make the line acceptable."""
+    return row.kind in _MENDABLE and row.line.triple is not None
+
+
+class SpellingSearch:
+    """Search for corrected lines. Its results are valid whenever the search stops.
+
+    suggestions: hint by line.
+    unexamined: lines whose spellings were not all tried.
+    """
+
+    def __init__(self, rows: Iterable[SetAsideLine], mending: SpellingSuggestions) -> None:
+        self._rows = sorted(filter(is_mendable, rows), key=lambda x: (x.line.text, x.line.file))
+        self._suggester = mending
+        self.suggestions: dict[Line, str] = {}
+        self.unexamined = {x.line for x in self._rows}
+
+    def run(
+        self, holds: Holds, is_over: Callable[[], bool], tell: Callable[[int, int], object]
+    ) -> None:
+        """Search until ``is_over``.
+
+        holds: whether corrected lines are consistent. Asked for many lines at once, because
+            consistency is inherited by subsets.
+        tell: called with the numbers of examined and of all lines.
+        """
+        for start in range(0, len(self._rows), TOGETHER):
+            tell(start, len(self._rows))
+            if is_over():
+                return
+            self._search_group(self._rows[start : start + TOGETHER], holds, is_over)
+
+    def _search_group(
+        self, rows: Sequence[SetAsideLine], holds: Holds, is_over: Callable[[], bool]
+    ) -> None:
+        spelt = [
+            (x, self._suggester.spellings(x.line.triple, x.kind)) for x in rows if x.line.triple
+        ]
+        for turn in range(MOST_SPELLINGS):
+            self.unexamined -= {x.line for x, known in spelt if turn >= len(known)}
+            todo = [
+                (x, _respelt_line(x.line, known[turn]))
+                for x, known in spelt
+                if turn < len(known) and x.line in self.unexamined
+            ]
+            parts = [todo] if todo else []
+            while parts:
+                part = parts.pop()
+                if is_over():
+                    return
+                if holds(part):
+                    self.suggestions |= {x.line: f"write {line.text} instead" for x, line in part}
+                    self.unexamined -= {x.line for x, _ in part}
+                elif len(part) > 1:
+                    middle = len(part) // 2
+                    parts += [part[middle:], part[:middle]]
+            if is_over():
+                # The last of them may be undecided for lack of time.
+                return
+        self.unexamined -= {x.line for x in rows}
+
+
+def _respelt_line(line: Line, triple: Triple) -> Line:
+    text = " ".join(part for part in (*triple, line.graph, ".\n") if part)
+    return replace(line, raw=text.encode(), triple=triple)
+
+
+def with_pending_hints(gated: GateAnswer, options: Options) -> GateAnswer:
+    """Set how many lines a search for hints has to examine, and whether there will be one."""
     is_checked = gated.result.verdict is Verdict.CONSISTENT and isinstance(
         gated.result.a_add, OfAnAddSet
     )
     lines = sum(map(is_mendable, gated.set_aside)) if is_checked else 0
-    return replace(gated, unexamined_lines=lines, ended=not lines or 0 in _limits(options))
+    return replace(gated, unexamined_lines=lines, is_final=not lines or 0 in _time_limits(options))
 
 
 def with_hints(
@@ -47,35 +243,40 @@ def with_hints(
     options: Options,
     announce: Callable[[GateAnswer], None] | None,
 ) -> GateAnswer:
-    """Add the hints that are found within the time of ``options`` to the answer about ``batch``.
-    Where there is something to look for, ``announce`` is called first, and Ctrl-C ends the
-    search.
+    """Search for hints within the time of ``options`` and add them to the answer about ``batch``.
+
+    announce: called before the search if there is anything to search for; Ctrl-C then ends the
+        search only.
     """
     add_set = gated.result.a_add
-    if gated.ended or not isinstance(add_set, OfAnAddSet):
+    if gated.is_final or not isinstance(add_set, OfAnAddSet):
         return gated
-    search = SpellingSearch(gated.set_aside, Mending(session.tbox.signature, add_set.add_set.tbox))
+    search = SpellingSearch(
+        gated.set_aside, SpellingSuggestions(session.tbox.signature, add_set.add_set.tbox)
+    )
     with suppress(KeyboardInterrupt) if announce else nullcontext():
         if announce:
             announce(gated)
-        deadline = min((time.monotonic() + seconds for seconds in _limits(options)), default=None)
-        holds = _Trials(gated, session, batch, deletions, options, deadline).hold
+        deadline = min(
+            (time.monotonic() + seconds for seconds in _time_limits(options)), default=None
+        )
+        holds = _Trials(gated, session, batch, deletions, options, deadline).are_consistent
         progress = options.progress or (lambda *_: None)
         search.run(
             holds, partial(is_past, deadline), partial(progress, "looking for other spellings")
         )
-    rows = tuple(replace(x, hint=search.found.get(x.line, x.hint)) for x in gated.set_aside)
-    return replace(gated, set_aside=rows, unexamined_lines=len(search.open), ended=True)
+    rows = tuple(replace(x, hint=search.suggestions.get(x.line, x.hint)) for x in gated.set_aside)
+    return replace(gated, set_aside=rows, unexamined_lines=len(search.unexamined), is_final=True)
 
 
-def _limits(options: Options) -> list[float]:
+def _time_limits(options: Options) -> list[float]:
     return [
         seconds for seconds in (options.explain_seconds, options.timeout) if seconds is not None
     ]
 
 
 class _Trials:
-    """Checks of lines instead of those that were set aside."""
+    """Checks of corrected lines in the place of lines that were set aside."""
 
     def __init__(
         self,
@@ -92,7 +293,7 @@ class _Trials:
             deletions,
             deadline,
         )
-        self._settings = _settings(options)
+        self._settings = _trial_settings(options)
         self._check = session.above(gated.result, **self._settings)
         gone = {x.line for x in gated.set_aside if x.kind != "batch"} | {
             x.line for x in gated.tolerated
@@ -103,32 +304,34 @@ class _Trials:
             for n in row.conflicts:
                 self._lines_of.setdefault(n, []).append(row.line)
 
-    def hold(self, pairs: Sequence[tuple[SetAsideLine, Line]]) -> bool:
-        """Whether what is accepted is consistent with lines instead of those that were set
-        aside, and with what else was set aside for the same conflicts.
+    def are_consistent(self, pairs: Sequence[tuple[SetAsideLine, Line]]) -> bool:
+        """Whether the accepted lines stay consistent with the corrected lines and the other lines
+        of the same conflicts.
         """
-        others = dict.fromkeys(other for x, _ in pairs for other in self._others(x))
+        others = dict.fromkeys(
+            other for x, _ in pairs for other in self._lines_of_same_conflicts(x)
+        )
         lines = [*others, *(line for _, line in pairs)]
         if self._check is not None:
-            return self._is_yes(
+            return self._is_consistent(
                 self._check(self._batch.sources((), lines), seconds_left(self._deadline))
             )
         sources, timeout = self._batch.sources(self._accepted, lines), seconds_left(self._deadline)
-        return self._is_yes(
+        return self._is_consistent(
             self._session.check(sources, self._deletions, **self._settings, timeout=timeout)
         )
 
-    def _others(self, row: SetAsideLine) -> Iterable[Line]:
+    def _lines_of_same_conflicts(self, row: SetAsideLine) -> Iterable[Line]:
         return (line for n in row.conflicts for line in self._lines_of[n] if line is not row.line)
 
     @staticmethod
-    def _is_yes(result: Result) -> bool:
+    def _is_consistent(result: Result) -> bool:
         return result.verdict is Verdict.CONSISTENT
 
 
-def _settings(options: Options) -> dict[str, Any]:
-    """How a hint is checked: as the batch was in what is understood, allowed and known, here, by
-    the own reasoner alone.
+def _trial_settings(options: Options) -> dict[str, Any]:
+    """Settings for checking a hint: as for the batch, but in this process and by the own reasoner
+    only.
     """
     same = {name: getattr(options, name) for name in ("allow", "fail_on", "known", "catalog")}
     return {

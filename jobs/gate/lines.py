@@ -16,22 +16,93 @@ from typing import Final, TypeAlias
 
 import pyoxigraph as ox
 
+from shiq.answers.verdict import Leftover
 from shiq.errors import InputError, UsageError
-from shiq.formats import EXTENSIONS
-from shiq.ntriples import blank_term
-from shiq.rdf.statements import Statement, read_statements
-from shiq.rdf.terms import RefusedTermError, refuse_new_terms
-from shiq.sources import (
+from shiq.inputs.catalog import Catalog
+from shiq.inputs.formats import EXTENSIONS
+from shiq.inputs.sources import (
     STDIN,
     TABLE,
     FileSource,
+    ObjectSource,
     TableKind,
     TableSource,
     source_of,
     table_kind,
     text_table_kind,
 )
-from shiq.verdict import Leftover
+from shiq.model.ntriples import blank_term
+from shiq.rdf.load import load
+from shiq.rdf.terms import RefusedTermError, refuse_new_terms
+from shiq.rdf.triples import term_text
+
+# Triples of a source one by one, as N-Quads, for code that sorts statements without interpreting
+# them.
+#
+# Formats, archives, limits and contexts are checked as in any reading.
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement in N-Triples terms.
+
+    graph: "" for the default graph
+    line, key, column: see `shiq.inputs.reading.Place`
+    """
+
+    subject: str
+    predicate: str
+    object: str
+    graph: str = ""
+    line: int = 0
+    key: str = ""
+    column: str = ""
+
+    @property
+    def text(self) -> str:
+        """The statement as a line of N-Quads."""
+        return " ".join(
+            part for part in (self.subject, self.predicate, self.object, self.graph, ".") if part
+        )
+
+
+def read_statements(
+    value: object, *, catalog: Catalog | None = None
+) -> tuple[list[Statement], tuple[Leftover, ...]]:
+    """Read the statements of a file or table in order, and the unabridged leftovers.
+
+    Blank nodes are named ``_:b0.label``. Imports are not followed.
+
+    Raises: InputError; UsageError for functional syntax and objects, which are no triples.
+    """
+    source = source_of(value)
+    if isinstance(source, ObjectSource):
+        raise UsageError(f"a {source.name} is not read triple by triple", "Give a file or a table.")
+    loaded = load([value], "b", None, catalog, follow=False)
+    if loaded.axioms or loaded.assertions or loaded.different_lists:
+        raise UsageError(
+            f"{source.name} is no RDF, and not read triple by triple", "Convert it to Turtle."
+        )
+    triples = loaded.triples
+    rows = range(len(triples))
+    terms = [term_text(term) for term in triples.terms]
+    columns, key = zip(triples.subject, triples.predicate, triples.object), triples.keys.get
+    found = [
+        Statement(
+            terms[s],
+            terms[p],
+            terms[o],
+            triples.graph_of(row),
+            triples.line[row],
+            key(row, ""),
+            triples.columns_of(row),
+        )
+        for row, (s, p, o) in zip(rows, columns)
+    ]
+    summed = {id(leftover) for told, _ in loaded.full_leftovers for leftover in told}
+    others = (leftover for leftover in loaded.leftovers if id(leftover) not in summed)
+    return found, (*others, *(leftover for _, each in loaded.full_leftovers for leftover in each))
+
 
 #: What a line says: (subject, predicate, object) in one spelling.
 Triple: TypeAlias = tuple[str, str, str]
@@ -51,12 +122,18 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Line:
-    """A line of a batch: ``raw`` as it stands in the file, end of line included; ``triple``:
-    None for a comment or a blank line; ``graph``: the name of its graph, "" for the default
-    graph; ``problem``: why it is no triple. A bare carriage return ends a line, as N-Triples has
-    it, and counts as one. ``row``, ``column``: where a mapping read it in a table, whose rows
-    are several lines each; else 0 and "". ``unordered``: its row in a table whose rows have no
-    order, as that was read; `NO_ROW` where it is none of its table. Each line is itself alone.
+    """Line of a batch. Lines are compared by identity.
+
+    raw: bytes as in the file, with the line end.
+    triple: None for a comment or blank line.
+    graph: name of its graph, "" for the default graph.
+    problem: why the line is malformed, else empty.
+    source_line: line of a document (Turtle, RDF/XML, …) at which its triple stands; else 0.
+    row, column: where a mapping read it in a table; a row gives several lines. Else 0 and "".
+    unordered_row: row number in a table without an order, as read; `NO_ROW` if it belongs to a
+        joined table.
+
+    A bare carriage return ends a line, as in N-Triples.
     """
 
     file: int
@@ -65,40 +142,41 @@ class Line:
     triple: Triple | None = None
     graph: str = ""
     problem: str = ""
+    source_line: int = 0
     row: int = 0
     column: str = ""
-    unordered: int = 0
+    unordered_row: int = 0
 
     @property
     def table_row(self) -> int:
-        """The row of the table that it was read from, as that counts its rows."""
-        return self.unordered or self.at
+        """Row of the table that the line was read from, in the numbering of the table's reader."""
+        return self.unordered_row or self.position
 
     @property
-    def at(self) -> int:
-        """Where it stands in its file or table, as people count."""
-        return self.row or self.number
+    def position(self) -> int:
+        """Line number in the file, or row number if a mapping read the line from a table."""
+        return self.row or self.source_line or self.number
 
     @property
     def text(self) -> str:
-        """The line for people and for JSON."""
+        """The line as text, without its line end."""
         return self.raw.decode("utf-8", "replace").rstrip("\r\n")
 
 
 def read_lines(source: str | TableSource, file: int = 0) -> tuple[list[Line], tuple[Leftover, ...]]:
-    """The lines of the file or table ``source``, and what is told of it beside them, as rows
-    without a partner.
+    """Read the lines of the file or table ``source``. Returns them and leftovers that are not
+    lines, such as rows without a join partner.
 
-    Raises: UsageError for a syntax that is not known by the name, InputError for a file that
-    cannot be read, or is not one line for each triple and broken.
+    Raises: UsageError for an unknown syntax; InputError for a file that cannot be read, or a broken
+        document.
     """
     if isinstance(source, TableSource) or table_kind(source) or text_table_kind(source):
-        return _of_table(source, file)
-    return _of_file(source, file), ()
+        return _read_table(source, file)
+    return _read_file(source, file), ()
 
 
 def digest_of(source: str | TableSource) -> str:
-    """A hash of the content of a file or table, whatever the order of a table's rows. Raises:
+    """Hash the content of a file or table, independent of the order of a table's rows. Raises:
     InputError.
     """
     try:
@@ -111,15 +189,16 @@ def digest_of(source: str | TableSource) -> str:
         raise InputError(f"{source}: {error.strerror}", "Name a file that can be read.") from error
 
 
-def _of_file(name: str, file: int) -> list[Line]:
+def _read_file(name: str, file: int) -> list[Line]:
     suffix = _suffix(name)
     if suffix in _LINE_FORMATS:
         syntax = _LINE_FORMATS[suffix]
         return [
-            _line(file, number, raw, syntax) for number, raw in enumerate(_split(_content(name)), 1)
+            _parse_line(file, number, raw, syntax)
+            for number, raw in enumerate(_split_lines(_read_bytes(name)), 1)
         ]
     if suffix in _DOCUMENTS:
-        return _of_document(name, file)
+        return _read_document(name, file)
     raise UsageError(
         f"{name}: not a syntax that the gate knows by its name",
         f"Known: {', '.join((*_LINE_FORMATS, *_DOCUMENTS))}, each also with .gz, .bz2, .xz or .zst, Parquet and Delta. One "
@@ -128,12 +207,14 @@ def _of_file(name: str, file: int) -> list[Line]:
 
 
 def is_plain(name: str) -> bool:
-    """Whether the file ``name`` has a line for each triple, so that a check reads it as it stands."""
+    """Whether the file has one line for each triple (N-Triples, N-Quads), so that a check can read
+    it directly.
+    """
     return not name.startswith(TABLE) and _suffix(name) in _LINE_FORMATS
 
 
 def _suffix(name: str) -> str:
-    """The end of the name of a file, unpacked; standard input is named after its syntax."""
+    """Suffix of a file name without compression; standard input has that of its syntax."""
     source = source_of(name) if name == STDIN else None
     if isinstance(source, FileSource):
         return next((end for end, syntax in EXTENSIONS.items() if syntax is source.format), ".xml")
@@ -141,8 +222,8 @@ def _suffix(name: str) -> str:
 
 
 def bare_name(name: str) -> str:
-    """The name of the file that a side of ``name`` is written to: not compressed, and N-Quads
-    where lines were made.
+    """Name of the output file for the input ``name``: uncompressed, N-Quads unless its syntax has
+    lines.
 
     >>> bare_name("in/tonight.nt.gz"), bare_name("tonight.ttl")
     ('tonight.nt', 'tonight.nq')
@@ -152,7 +233,9 @@ def bare_name(name: str) -> str:
 
 
 def text_of(lines: Iterable[Line]) -> bytes:
-    """``lines`` as a file; where one without an end of line is not the last, it gets one."""
+    """Content of a file with these ``lines``; a missing line end is added, except for the last
+    line.
+    """
     parts = [line.raw for line in lines]
     return b"".join(
         [part if part.endswith((b"\n", b"\r")) else part + b"\n" for part in parts[:-1]]
@@ -161,9 +244,9 @@ def text_of(lines: Iterable[Line]) -> bytes:
 
 
 def spaced_text(lines: Iterable[Line]) -> Iterator[bytes]:
-    """``lines`` of one file, each at the number that it has in its file, so that messages name
-    the right place. Where a carriage return ends one, a newline does, for readers that count
-    these alone.
+    """Content of a file in which each line has its original number; skipped lines are blank.
+
+    A carriage return at a line's end becomes a newline, for readers that count newlines only.
     """
     at = 1
     for line in lines:
@@ -173,18 +256,16 @@ def spaced_text(lines: Iterable[Line]) -> Iterator[bytes]:
 
 
 def read_triple(text: bytes) -> Triple | None:
-    """What an N-Triples line says, whatever its spelling; None if it says nothing. Raises:
-    SyntaxError, ValueError.
-    """
-    found = _quad(text, ox.RdfFormat.N_TRIPLES)
-    return _triple(found) if found else None
+    """Parse an N-Triples line; None for a blank or comment line. Raises: SyntaxError, ValueError."""
+    found = _parse_quad(text, ox.RdfFormat.N_TRIPLES)
+    return _triple_of(found) if found else None
 
 
 # --- what a check calls them ----------------------------------------------------------------------
 
 #: What the parser says of a text that is a single line: the line that it names is none of the
 #: file's.
-_SAID: Final = re.compile(r"Parser error (.*?): (.*?)(?: \(line \d+\))?", re.DOTALL)
+_PARSER_ERROR: Final = re.compile(r"Parser error (.*?): (.*?)(?: \(line \d+\))?", re.DOTALL)
 _COLUMNS: Final = re.compile(r"at line 1 (column \d+|between columns \d+ and \d+)")
 
 #: What a check puts before the label of a blank node of a batch (as subject or object): where it
@@ -192,17 +273,15 @@ _COLUMNS: Final = re.compile(r"at line 1 (column \d+|between columns \d+ and \d+
 _SCOPED: Final = re.compile(r"(?:\A|(?<=> ))_:i\d+\.(\d+)\.")
 
 
-def said_by(text: str) -> Triple | None:
-    """The triple of a line of a result, blank nodes as `key_of` names them. Raises: SyntaxError,
-    ValueError.
+def result_triple(text: str) -> Triple | None:
+    """Parse an N-Triples line of a result, with blank nodes named as by `key_of`. Raises:
+    SyntaxError, ValueError.
     """
     return read_triple(_SCOPED.sub("_:", text).encode())
 
 
 def key_of(line: Line) -> tuple[int, Triple]:
-    """What tells the triple of ``line`` from all others of its batch: a blank node is one of its
-    file (-1: there is none).
-    """
+    """Key of a triple within its batch: the file (-1 without blank nodes) and the triple."""
     s, p, o = line.triple or ("", "", "")
     if not (s.startswith("_:") or o.startswith("_:")):
         return -1, (s, p, o)
@@ -212,7 +291,7 @@ def key_of(line: Line) -> tuple[int, Triple]:
 
 
 def file_of(text: str) -> int:
-    """The file of a line of a result, as `key_of` has it."""
+    """File number of an N-Triples line of a result, as in `key_of`."""
     found = _SCOPED.search(text)
     return int(found[1]) if found else -1
 
@@ -220,11 +299,11 @@ def file_of(text: str) -> int:
 # --- reading --------------------------------------------------------------------------------------
 
 
-def _content(name: str) -> bytes:
+def _read_bytes(name: str) -> bytes:
     source = source_of(name)
     if not isinstance(source, FileSource):
         raise InputError(f"{name}: not a file", "Name a file that can be read.")
-    if source.compressed or source.content is not None:
+    if source.is_compressed or source.content is not None:
         with source.open() as stream:
             return stream.read()
     try:
@@ -237,49 +316,54 @@ def _content(name: str) -> bytes:
 _ENDED: Final = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
-def _split(text: bytes) -> list[bytes]:
+def _split_lines(text: bytes) -> list[bytes]:
     if b"\r" in text:
         return _ENDED.findall(text)
     parts = text.split(b"\n")
     return [part + b"\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 
 
-def _line(file: int, number: int, raw: bytes, syntax: ox.RdfFormat) -> Line:
+def _parse_line(file: int, number: int, raw: bytes, syntax: ox.RdfFormat) -> Line:
     try:
         text = raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw
-        quad = _quad(text, syntax) if text.strip() else None
+        quad = _parse_quad(text, syntax) if text.strip() else None
         if quad:
             refuse_new_terms(quad)
     except (SyntaxError, ValueError, RefusedTermError) as error:
-        return Line(file, number, raw, problem=_problem(str(error)))
-    return Line(file, number, raw, _triple(quad), _graph(quad)) if quad else Line(file, number, raw)
+        return Line(file, number, raw, problem=_shorten_error(str(error)))
+    return (
+        Line(file, number, raw, _triple_of(quad), _graph_of(quad))
+        if quad
+        else Line(file, number, raw)
+    )
 
 
-def _problem(said: str) -> str:
-    """
-    >>> _problem("Parser error at line 1 between columns 1 and 20: Invalid IRI code point ' ' (line 1)")
+def _shorten_error(said: str) -> str:
+    """Remove the parser's line number from an error message.
+
+    >>> _shorten_error("Parser error at line 1 between columns 1 and 20: Invalid IRI code point ' ' (line 1)")
     "Invalid IRI code point ' ' (between columns 1 and 20)"
     """
-    found = _SAID.fullmatch(said)
+    found = _PARSER_ERROR.fullmatch(said)
     if found is None:
         return said
     columns = _COLUMNS.fullmatch(found[1])
     return f"{found[2]} ({columns[1]})" if columns else found[2]
 
 
-def _quad(text: bytes, syntax: ox.RdfFormat) -> ox.Quad | None:
+def _parse_quad(text: bytes, syntax: ox.RdfFormat) -> ox.Quad | None:
     return next(iter(ox.parse(input=text, format=syntax)), None)
 
 
-def _triple(quad: ox.Quad) -> Triple:
+def _triple_of(quad: ox.Quad) -> Triple:
     return str(quad.subject), str(quad.predicate), str(quad.object)
 
 
-def _graph(quad: ox.Quad) -> str:
+def _graph_of(quad: ox.Quad) -> str:
     return "" if isinstance(quad.graph_name, ox.DefaultGraph) else str(quad.graph_name)
 
 
-def _of_document(name: str, file: int) -> list[Line]:
+def _read_document(name: str, file: int) -> list[Line]:
     statements, broken = read_statements(name)
     if broken:
         first = broken[0]
@@ -287,14 +371,18 @@ def _of_document(name: str, file: int) -> list[Line]:
             f"{name}, line {first.line}: {first.message}",
             "Mend the file: no line of it can be told from the others.",
         )
-    renamed = _numbering()
-    return [_stated(file, number, x, renamed) for number, x in enumerate(statements, 1)]
+    renamed = _blank_node_renamer()
+    return [
+        replace(_line_of_statement(file, number, x, renamed), source_line=x.line)
+        for number, x in enumerate(statements, 1)
+    ]
 
 
-def _of_table(source: str | TableSource, file: int) -> tuple[list[Line], tuple[Leftover, ...]]:
-    """The rows of a table, broken ones as lines that are no triple. Tables of a session of
-    Spark's have no order: their rows are numbered in that of their texts. Broken rows of a table
-    that this one is joined with stand at none of its rows.
+def _read_table(source: str | TableSource, file: int) -> tuple[list[Line], tuple[Leftover, ...]]:
+    """Read the rows of a table; broken rows become malformed lines.
+
+    Tables of a Spark session have no order, so their rows are sorted by text. Broken rows of a
+    joined table have the row number `NO_ROW`.
     """
     statements, broken = read_statements(source)
     told = tuple(x for x in broken if x.kind != "malformed")
@@ -305,7 +393,7 @@ def _of_table(source: str | TableSource, file: int) -> tuple[list[Line], tuple[L
                 f"{x.source}: {x.message}",
                 "Is it a table of triples? Its columns s, p, o hold N-Triples terms.",
             )
-    renamed = _numbering()
+    renamed = _blank_node_renamer()
     if isinstance(source, TableSource) and source.mapping is not None:
         # A row is several lines, each with a number of its own.
         joined = [x for x in rows if isinstance(x, Leftover) and x.source != source.name]
@@ -314,51 +402,55 @@ def _of_table(source: str | TableSource, file: int) -> tuple[list[Line], tuple[L
             key=lambda x: x.line,
         )
         lines = [
-            replace(_row(file, x, renamed), number=i, row=x.line, column=_column(x))
+            replace(_line_of_row(file, x, renamed), number=i, row=x.line, column=_column_of(x))
             for i, x in enumerate(own, 1)
         ]
         for i, x in enumerate(joined, len(lines) + 1):
-            line = _row(file, x, renamed)
+            line = _line_of_row(file, x, renamed)
             lines.append(
                 replace(
-                    line, number=i, problem=f"{x.source}:{x.line}: {line.problem}", unordered=NO_ROW
+                    line,
+                    number=i,
+                    problem=f"{x.source}:{x.line}: {line.problem}",
+                    unordered_row=NO_ROW,
                 )
             )
         return lines, told
     if isinstance(source, TableSource) and source.kind in (TableKind.SPARK, TableKind.ARROW):
         ordered = enumerate(sorted(rows, key=_text_and_key), 1)
         return [
-            replace(_row(file, x, renamed), number=i, unordered=x.line) for i, x in ordered
+            replace(_line_of_row(file, x, renamed), number=i, unordered_row=x.line)
+            for i, x in ordered
         ], told
-    return [_row(file, x, renamed) for x in sorted(rows, key=lambda x: x.line)], told
+    return [_line_of_row(file, x, renamed) for x in sorted(rows, key=lambda x: x.line)], told
 
 
 def _text_and_key(x: Statement | Leftover) -> tuple[str, str]:
     return x.text, x.key if isinstance(x, Statement) else x.hint
 
 
-def _column(x: Statement | Leftover) -> str:
+def _column_of(x: Statement | Leftover) -> str:
     return x.column if isinstance(x, Statement) else ""
 
 
-def _row(file: int, x: Statement | Leftover, renamed: Callable[[str], str]) -> Line:
+def _line_of_row(file: int, x: Statement | Leftover, renamed: Callable[[str], str]) -> Line:
     if isinstance(x, Statement):
-        return _stated(file, x.line, x, renamed)
+        return _line_of_statement(file, x.line, x, renamed)
     key = f" ({x.hint})" if x.hint else ""
     return Line(
         file, x.line, f"? {x.text.removeprefix('? ')}\n".encode(), problem=f"{x.message}{key}"
     )
 
 
-def _stated(file: int, number: int, x: Statement, renamed: Callable[[str], str]) -> Line:
+def _line_of_statement(file: int, number: int, x: Statement, renamed: Callable[[str], str]) -> Line:
     triple, graph = (renamed(x.subject), x.predicate, renamed(x.object)), renamed(x.graph)
     text = " ".join(part for part in (*triple, graph, ".\n") if part)
     return Line(file, number, text.encode(), triple, graph)
 
 
-def _numbering() -> Callable[[str], str]:
-    """A function that renames blank nodes in the order in which it meets them: parsers name some
-    of them by chance.
+def _blank_node_renamer() -> Callable[[str], str]:
+    """Make a function that renames blank nodes in order of first use, since parsers choose some
+    names at random.
     """
     met: dict[str, str] = {}
     return lambda term: (

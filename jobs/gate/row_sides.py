@@ -1,17 +1,17 @@
-"""The decision of a gate by rows of a table: why each row is in the quarantine, and the
-conflicts as rows.
-"""
+"""Gate decision by rows of a table: reasons for quarantined rows, and conflicts as rows."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from jobs.gate.gated import REFUSED, WITH_THE_BATCH, GateAnswer, SetAsideLine
 from shiq.errors import UsageError
+from shiq.inputs.sources import TABLE
+from shiq.jobs.gate.answer import REFUSED, WITH_THE_BATCH, GateAnswer, SetAsideLine
 
 _TEXT, _TEXTS = pa.string(), pa.list_(pa.string())
 #: Columns that the quarantine has after those of the table: why the row is there, and the same for
@@ -31,9 +31,7 @@ _ALONG: Final = "unit"
 
 
 def refuse_reason_columns(table: str, columns: Iterable[str]) -> None:
-    """Raises: UsageError for columns that have the names of `REASON_COLUMNS`, whatever their
-    case, as Spark compares names.
-    """
+    """Refuse column names of `REASON_COLUMNS`, case ignored as in Spark. Raises: UsageError."""
     for name in columns:
         if name.lower() in REASON_COLUMNS.names:
             raise UsageError(
@@ -44,9 +42,10 @@ def refuse_reason_columns(table: str, columns: Iterable[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RowReason:
-    """Why a row is in the quarantine; the fields are `REASON_COLUMNS`. ``cause``: the id of the
-    conflict's pattern, which conflicts of one kind share, else the kind of what was not
-    understood.
+    """Reason why a row is in the quarantine; the fields are `REASON_COLUMNS`.
+
+    cause: pattern id of the conflict, shared by conflicts of one kind; else the kind of the
+        leftover.
     """
 
     reason: str
@@ -62,22 +61,18 @@ REFUSED_ROW: Final = RowReason(WITH_THE_BATCH, "batch")
 
 @dataclass(frozen=True)
 class RowSides:
-    """The rows that are set aside, by their numbers; all others are accepted, or none where
-    ``refuses_all``.
-    """
+    """Quarantined rows by row number; other rows are accepted, or with ``refuses_all`` refused."""
 
     reasons: Mapping[int, RowReason]
     refuses_all: bool = False
 
     def reason_of(self, row: int) -> RowReason | None:
-        """Why ``row`` is in the quarantine; None for one that is accepted."""
+        """Reason why ``row`` is quarantined; None if it is accepted."""
         return self.reasons.get(row, REFUSED_ROW if self.refuses_all else None)
 
 
 def row_sides(gated: GateAnswer) -> RowSides:
-    """The sides of the rows of the one table that ``gated`` is about. A row that is tolerated is
-    in the quarantine.
-    """
+    """Convert the decision about one table to rows. Tolerated rows are in the quarantine."""
     lines: dict[int, list[SetAsideLine]] = {}
     for line in (*gated.set_aside, *gated.tolerated):
         if line.kind != REFUSED_ROW.cause:
@@ -105,12 +100,12 @@ def _reason_of(gated: GateAnswer, lines: Sequence[SetAsideLine]) -> RowReason:
 
 
 def conflict_id(gated: GateAnswer, number: int) -> str:
-    """The id of a conflict, which no conflict of another run has."""
+    """Id of a conflict, unique among all runs."""
     return f"{gated.run}-{number}"
 
 
 def reason_table(reasons: Sequence[RowReason]) -> pa.Table:
-    """Rows of `REASON_COLUMNS`."""
+    """Convert reasons to an Arrow table with `REASON_COLUMNS`."""
     columns = [[getattr(x, name) for x in reasons] for name in REASON_COLUMNS.names]
     return pa.table(
         [pa.array(values, kind.type) for values, kind in zip(columns, REASON_COLUMNS)],
@@ -119,7 +114,7 @@ def reason_table(reasons: Sequence[RowReason]) -> pa.Table:
 
 
 def conflict_table(gated: GateAnswer) -> pa.Table:
-    """The conflicts of ``gated``, as rows of `CONFLICT_COLUMNS`."""
+    """Convert the conflicts of ``gated`` to an Arrow table with `CONFLICT_COLUMNS`."""
     met = zip(gated.conflicts, gated.patterns, gated.sentences, gated.judgements)
     rows: list[dict[str, Any]] = [
         {
@@ -135,3 +130,29 @@ def conflict_table(gated: GateAnswer) -> pa.Table:
         for n, (conflict, pattern, sentence, judgement) in enumerate(met)
     ]
     return pa.Table.from_pylist(rows, CONFLICT_COLUMNS)
+
+
+# Recognise output names that are tables: they end in .delta, .parquet, .csv or .tsv, or begin with
+# table:.
+
+
+DELTA, PARQUET, CSV, TSV = ".delta", ".parquet", ".csv", ".tsv"
+_BY_FOLDER: Final = re.compile(r"\w+\.`(.+)`")
+
+
+def is_table_side(name: str) -> bool:
+    """Whether the name is that of a table."""
+    return name.startswith(TABLE) or name.lower().endswith((DELTA, PARQUET, CSV, TSV))
+
+
+def is_delta_side(name: str) -> bool:
+    """Whether the name is that of a Delta table in a folder."""
+    return name.lower().endswith(DELTA)
+
+
+def place_of_side(name: str) -> str:
+    """File or folder of a table; "" for a table that only Spark can locate."""
+    if not name.startswith(TABLE):
+        return name
+    named = _BY_FOLDER.fullmatch(name.removeprefix(TABLE))
+    return named[1] if named else ""

@@ -1,8 +1,7 @@
-"""Sides of a gate as tables: the rows of the one table that was gated, with all their columns,
-and in the quarantine the reasons.
+"""Gate outputs as tables: the rows of the gated table with all columns, in the quarantine with
+reasons.
 
-A name that ends in .delta, .parquet, .csv or .tsv, or begins with table:, is a table. What is
-added to (Delta, Iceberg) is added to in one transaction with the id of the run; a file is
+Delta tables are appended to in one transaction with the run id. Parquet, CSV and TSV files are
 replaced in one step.
 """
 
@@ -19,27 +18,112 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.csv as pa_csv  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from jobs.files import naming, replacing
-from jobs.gate.appending import AppendRun, DeltaAppender, content_of, plain_schema, write_part
-from jobs.gate.gated import GateAnswer
-from jobs.gate.row_sides import (
+from shiq.errors import UsageError
+from shiq.files import open_replacement, report_write_errors
+from shiq.inputs.sources import TABLE, TableKind, TableSource, source_of
+from shiq.jobs.gate.answer import GateAnswer
+from shiq.jobs.gate.appending import (
+    AppendRun,
+    DeltaAppender,
+    content_hash,
+    delta_schema,
+    write_part,
+)
+from shiq.jobs.gate.row_sides import (
+    PARQUET,
     REASON_COLUMNS,
+    TSV,
     RowReason,
     RowSides,
+    is_delta_side,
     reason_table,
     refuse_reason_columns,
     row_sides,
 )
-from jobs.gate.side_names import PARQUET, TSV, is_delta_side
-from jobs.gate.source_rows import SourceRows
-from shiq.errors import UsageError
+from shiq.rdf.tables import BATCH_ROWS, EveryColumn, TableFile, open_parquet, table_files
+from shiq.rdf.text_tables import read_header, text_rows
+from shiq.rdf.triples import Rejects
 from shiq.remote.place import Place
-from shiq.sources import TABLE, TableSource, source_of
+
+# Read the rows of a table with all columns and with the row numbers that the gate uses.
+
+
+@dataclass(frozen=True)
+class SourceRows:
+    """Rows of a table in a file or folder.
+
+    schema: all columns; of a text table every column is text.
+    files: the Parquet files; empty for a text table.
+    """
+
+    source: TableSource
+    schema: pa.Schema
+    files: tuple[TableFile, ...] = ()
+
+    @classmethod
+    def open(cls, source: TableSource) -> SourceRows:
+        """Open a table and read its schema.
+
+        Raises: UsageError for a table whose rows have no common columns; InputError if it cannot be
+            read.
+        """
+        if source.kind in (TableKind.CSV, TableKind.TSV):
+            return cls(source, pa.schema([(name, pa.string()) for name in read_header(source)]))
+        if source.kind not in (TableKind.PARQUET, TableKind.DELTA):
+            raise UsageError(
+                f"{source.name}: rows of {source.kind.value} do not come out as a table",
+                "Name files of N-Quads (.nq) for --accepted and --quarantine.",
+            )
+        files, schemas = table_files(source, EveryColumn())[0], []
+        for file in files:
+            with open_parquet(file) as parquet:
+                folders = [
+                    pa.field(name, pa.string())
+                    for name in file.values
+                    if name not in parquet.schema_arrow.names
+                ]
+                schemas.append(pa.schema([*parquet.schema_arrow, *folders]).remove_metadata())
+        return cls(source, pa.unify_schemas(schemas, promote_options="permissive"), tuple(files))
+
+    def __iter__(self) -> Iterator[tuple[range | list[int], pa.Table]]:
+        """Iterate over batches of rows, each with its row numbers."""
+        if not self.files:
+            names = self.schema.names
+            for lines, columns in text_rows(self.source, names, Rejects(self.source.name)):
+                yield (
+                    list(lines),
+                    pa.table(
+                        [pa.array(column, pa.string()) for column in columns], schema=self.schema
+                    ),
+                )
+            return
+        before = 0
+        for file in self.files:
+            with open_parquet(file) as parquet:
+                for batch in parquet.iter_batches(BATCH_ROWS):
+                    yield (
+                        range(before + 1, before + batch.num_rows + 1),
+                        self._with_all_columns(pa.Table.from_batches([batch]), file),
+                    )
+                    before += batch.num_rows
+
+    def _with_all_columns(self, rows: pa.Table, file: TableFile) -> pa.Table:
+        """Add the columns that are missing in ``file``."""
+        columns = []
+        for field in self.schema:
+            if field.name in rows.column_names:
+                columns.append(rows.column(field.name).cast(field.type))
+            else:
+                value = file.values.get(field.name)
+                columns.append(pa.array([value] * len(rows), pa.string()).cast(field.type))
+        return pa.table(columns, schema=self.schema)
 
 
 def side_run(gated: GateAnswer, store: Place, side: str, content: int) -> AppendRun:
-    """The id of what a run adds to a ``side``: the same where the same is decided about the same
-    rows, whose ``content`` is that of all columns (`content_of`), committed or not.
+    """Make the run id of an append to ``side``.
+
+    content: `content_hash` of all columns of the input. The same decision on the same rows has the
+        same id, committed or not.
     """
     where = store.absolute() if isinstance(store, Path) else store
     found = hashlib.sha256(f"{where}\n{side}\n{content:x}\n".encode())
@@ -53,10 +137,10 @@ def side_run(gated: GateAnswer, store: Place, side: str, content: int) -> Append
 
 
 class RowTarget(Protocol):
-    """A target of the rows of one side."""
+    """File or table that the rows of one side of a gate are written to."""
 
     def check(self, schema: pa.Schema) -> None:
-        """See that rows of ``schema`` can be written. Raises: OperationalError."""
+        """Check that rows of ``schema`` can be written. Raises: OperationalError."""
 
     def write(
         self, tables: Callable[[], Iterator[pa.Table]], schema: pa.Schema, run: AppendRun
@@ -66,35 +150,37 @@ class RowTarget(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _DeltaTarget:
+    """Delta table in a folder; rows are appended."""
+
     appender: DeltaAppender
 
     def check(self, schema: pa.Schema) -> None:
-        self.appender.check(plain_schema(schema))
+        self.appender.check(delta_schema(schema))
 
     def write(
         self, tables: Callable[[], Iterator[pa.Table]], schema: pa.Schema, run: AppendRun
     ) -> None:
-        if not self.appender.has(run):
-            plain = plain_schema(schema)
-            with naming(self.appender.path):
+        if not self.appender.has_run(run):
+            plain = delta_schema(schema)
+            with report_write_errors(self.appender.path):
                 parts = list(write_part(self.appender.make_folder(), plain, tables()))
             self.appender.append(parts, plain, run)
 
 
 @dataclass(frozen=True, slots=True)
 class _FileTarget:
-    """A Parquet, CSV or TSV file, replaced in one step. Lists are JSON in text."""
+    """Parquet, CSV or TSV file, replaced in one step. Lists are written to text files as JSON."""
 
     path: Path
 
     def check(self, schema: pa.Schema) -> None:
-        """A file takes any rows."""
+        """Accept any schema."""
 
     def write(
         self, tables: Callable[[], Iterator[pa.Table]], schema: pa.Schema, run: AppendRun
     ) -> None:
         suffix = self.path.suffix.lower()
-        with naming(self.path), replacing(self.path) as file:
+        with report_write_errors(self.path), open_replacement(self.path) as file:
             if suffix == PARQUET:
                 with pq.ParquetWriter(file, schema) as writer:
                     for table in tables():
@@ -113,7 +199,7 @@ def _text_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def _as_text(table: pa.Table) -> pa.Table:
-    """``table``, with values that have parts as JSON."""
+    """Convert nested columns to JSON texts."""
     for i, field in enumerate(table.schema):
         if pa.types.is_nested(field.type):
             texts = [
@@ -125,7 +211,7 @@ def _as_text(table: pa.Table) -> pa.Table:
 
 
 def target_of(name: str) -> RowTarget:
-    """The target of the rows of a side of this name. Raises: UsageError."""
+    """Resolve the name of a side to its file or table. Raises: UsageError."""
     if name.startswith(TABLE):
         raise UsageError(
             f"{name} is a table that a session of Spark's knows",
@@ -138,7 +224,7 @@ def target_of(name: str) -> RowTarget:
 
 @dataclass(frozen=True)
 class TableSides:
-    """Targets of the rows of ``source``, by side; ``store``: where the store is."""
+    """Output tables of a gate for the rows of ``source``. ``store``: path or address of the store."""
 
     source: SourceRows
     accepted: RowTarget | None
@@ -146,15 +232,15 @@ class TableSides:
     store: Place
 
     def check(self) -> None:
-        """See that the rows fit, before any work. Raises: UsageError, OperationalError."""
+        """Check that the rows fit, before any work. Raises: UsageError, OperationalError."""
         refuse_reason_columns(self.source.source.name, self.source.schema.names)
         if self.quarantine:
-            self.quarantine.check(self._reasoned)
+            self.quarantine.check(self._quarantine_schema)
         if self.accepted:
             self.accepted.check(self.source.schema)
 
     def write(self, gated: GateAnswer) -> None:
-        """Write what ``gated`` decided, the quarantine first. Raises: OperationalError."""
+        """Write the decision ``gated``, the quarantine first. Raises: OperationalError."""
         sides = row_sides(gated)
         texts = {
             x.line.table_row: x.line.text.removeprefix("? ")
@@ -164,25 +250,27 @@ class TableSides:
         is_added = any(
             isinstance(target, _DeltaTarget) for target in (self.accepted, self.quarantine)
         )
-        content = content_of(rows for _, rows in self.source) if is_added else 0
+        content = content_hash(rows for _, rows in self.source) if is_added else 0
         if self.quarantine:
             run = side_run(gated, self.store, "quarantine", content)
-            self.quarantine.write(lambda: self._set_aside(sides, texts), self._reasoned, run)
+            self.quarantine.write(
+                lambda: self._quarantined_rows(sides, texts), self._quarantine_schema, run
+            )
         if self.accepted:
             run = side_run(gated, self.store, "accepted", content)
-            self.accepted.write(lambda: self._accepted(sides), self.source.schema, run)
+            self.accepted.write(lambda: self._accepted_rows(sides), self.source.schema, run)
 
     @property
-    def _reasoned(self) -> pa.Schema:
+    def _quarantine_schema(self) -> pa.Schema:
         return pa.schema([*self.source.schema, *REASON_COLUMNS])
 
-    def _accepted(self, sides: RowSides) -> Iterator[pa.Table]:
+    def _accepted_rows(self, sides: RowSides) -> Iterator[pa.Table]:
         for numbers, rows in self.source:
             yield rows.filter(
                 pa.array([sides.reason_of(number) is None for number in numbers], pa.bool_())
             )
 
-    def _set_aside(self, sides: RowSides, texts: dict[int, str]) -> Iterator[pa.Table]:
+    def _quarantined_rows(self, sides: RowSides, texts: dict[int, str]) -> Iterator[pa.Table]:
         unread = dict(sides.reasons)
         for numbers, rows in self.source:
             found = [
@@ -219,9 +307,11 @@ def _append_reasons(rows: pa.Table, reasons: Sequence[RowReason]) -> pa.Table:
 def table_sides(
     sources: Sequence[object], accepted: str | None, quarantine: str | None, store: Place
 ) -> TableSides:
-    """Sides with these names of the one table of ``sources``, which its rows fit.
+    """Open the output tables for the one input table among ``sources``, and check that its rows
+    fit.
 
-    Raises: UsageError for anything but one table, OperationalError for columns that do not fit."""
+    Raises: UsageError unless there is exactly one table; OperationalError if columns do not fit.
+    """
     table = source_of(sources[0]) if len(sources) == 1 else None
     if not isinstance(table, TableSource):
         raise UsageError(
@@ -229,6 +319,6 @@ def table_sides(
             "Give one table (Parquet, Delta, CSV, TSV) as --insert, or name the side .nq.",
         )
     good, bad = (target_of(name) if name else None for name in (accepted, quarantine))
-    found = TableSides(SourceRows.of(table), good, bad, store)
+    found = TableSides(SourceRows.open(table), good, bad, store)
     found.check()
     return found

@@ -1,24 +1,32 @@
-"""Which conflicts stand in the way: severities and waivers, as a file says (``--policy``).
+"""Policy of a gate (``--policy``): severities and waivers of conflicts.
 
-A policy never makes a contradiction true or harmless. It says which conflicts do not hold a
-batch up: their insertions are set aside as *tolerated*, beside what is accepted. A store that
-held one of them would be inconsistent, and everything would follow.
+A policy never makes a contradiction consistent. It names conflicts that do not block a batch; their
+insertions are *tolerated*: kept out of the store, since a store that held them would entail
+everything.
 
->>> policy_of({"severity": {"cax-dw": "warn"}}, date(2030, 1, 1)).judge([], "cax-dw-1234abcd", "cax-dw").effect
+>>> parse_policy({"severity": {"cax-dw": "warn"}}, date(2030, 1, 1)).judge([], "cax-dw-1234abcd", "cax-dw").effect
 'warn'
+
+How much of a batch may go to the quarantine before the batch is refused as a whole
+(``--max-quarantine``).
+
+>>> parse_limit("2%").allows(2, of=100), parse_limit("2%").allows(2, of=99), parse_limit(3).allows(3, of=3)
+(True, False, True)
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
-from jobs.gate.lines import Triple, read_triple
-from jobs.tables import day_of, only, read_tables
 from shiq.errors import UsageError
+from shiq.jobs.gate.lines import Triple, read_triple
+from shiq.jobs.known import parse_day, read_tables, refuse_unknown
 
 #: What a conflict does: it stands in the way; it is told; it is told in the JSON file and with -v
 #: alone; somebody answers for it.
@@ -31,9 +39,10 @@ _OF_POLICY: Final = ("severity", "waiver")
 
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    """Waiver: ``owner`` answers for some conflicts up to and including the day ``expires``, for
-    a ``reason``: those of a ``pattern``, those of a ``rule``, or those whose insertions are all
-    among ``triples``.
+    """Waiver of conflicts until the day ``expires``, inclusive, with an ``owner`` and a ``reason``.
+
+    Covers the conflicts of one ``pattern`` or one ``rule``, or those whose insertions are all among
+    ``triples``.
     """
 
     owner: str
@@ -44,6 +53,7 @@ class Waiver:
     triples: frozenset[Triple] = frozenset()
 
     def covers(self, insertions: Collection[Triple], pattern: str, rule: str) -> bool:
+        """Whether the waiver applies to a conflict, its expiry aside."""
         if self.triples:
             return bool(insertions) and self.triples.issuperset(insertions)
         return self.pattern == pattern if self.pattern else bool(rule) and self.rule == rule
@@ -51,8 +61,11 @@ class Waiver:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Judgement of a conflict: what it does (``effect``), and the waiver that says so;
-    ``expired``: one that would have, had it not ended.
+    """Effect of a policy on a conflict.
+
+    effect: `FAIL`, `WARN`, `INFO`, `WAIVED` or `KNOWN`.
+    waiver: the waiver in force.
+    expired: a waiver that would apply but has ended.
     """
 
     effect: str = FAIL
@@ -61,9 +74,11 @@ class Judgement:
 
     @property
     def blocks(self) -> bool:
+        """Whether the conflict blocks the batch."""
         return self.effect == FAIL
 
     def to_dict(self) -> dict[str, Any]:
+        """Convert to the JSON object in a gate's answer."""
         named = self.waiver or self.expired
         about = (
             {"owner": named.owner, "reason": named.reason, "expires": named.expires.isoformat()}
@@ -86,8 +101,10 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Policy:
-    """Policy of a gate: ``severity`` by pattern or rule id, where it is not `FAIL`; ``digest``:
-    names the policy by its content and day.
+    """Severities and waivers.
+
+    severity: by pattern id or rule id; `FAIL` if absent.
+    digest: hash of the content, with the day if there are waivers.
     """
 
     severity: Mapping[str, str] = field(default_factory=dict)
@@ -96,9 +113,8 @@ class Policy:
     digest: str = ""
 
     def judge(self, insertions: Collection[Triple], pattern: str, rule: str) -> Judgement:
-        """What a conflict does that has these ``insertions``, a pattern and a rule. A severity
-        of the pattern counts before one of its rule; a waiver, only for what would stand in the
-        way.
+        """Judge a conflict. The severity of its pattern precedes that of its rule; waivers count
+        for `FAIL` only.
         """
         effect = self.severity.get(pattern) or self.severity.get(rule) or FAIL
         if effect != FAIL:
@@ -117,20 +133,21 @@ class Policy:
 
 
 def read_policy(file: Path, today: date) -> Policy:
-    """The policy in a TOML or JSON file, as of ``today``. Raises: InputError where the file
-    cannot be read, UsageError where it says something that is not known.
+    """Read a policy from a TOML or JSON file, as of ``today``.
+
+    Raises: InputError if the file cannot be read; UsageError for unknown keys or values.
     """
     found, digest = read_tables(file, "docs/GATE.md")
-    return policy_of(found, today, str(file), digest)
+    return parse_policy(found, today, str(file), digest)
 
 
-def policy_of(
+def parse_policy(
     found: Mapping[str, Any], today: date, source: str = "policy", digest: str = ""
 ) -> Policy:
-    """The policy that ``found`` says. Raises: UsageError for unknown keys and values, with the
+    """Parse a policy from its keys and values. Raises: UsageError for unknown ones, with the
     nearest known one.
     """
-    only(source, found, _OF_POLICY)
+    refuse_unknown(source, found, _OF_POLICY)
     severity = found.get("severity", {})
     waivers = found.get("waiver", [])
     if not isinstance(severity, dict) or not isinstance(waivers, list):
@@ -139,15 +156,17 @@ def policy_of(
             "Write [severity] and [[waiver]].",
         )
     for name, value in severity.items():
-        only(f"{source}: severity of {name}", [value], SEVERITIES)
-    made = tuple(_waiver(f"{source}: waiver {i}", waiver) for i, waiver in enumerate(waivers, 1))
+        refuse_unknown(f"{source}: severity of {name}", [value], SEVERITIES)
+    made = tuple(
+        _parse_waiver(f"{source}: waiver {i}", waiver) for i, waiver in enumerate(waivers, 1)
+    )
     return Policy(dict(severity), made, today, f"{digest} {today}" if waivers else digest)
 
 
-def _waiver(place: str, found: object) -> Waiver:
+def _parse_waiver(place: str, found: object) -> Waiver:
     if not isinstance(found, dict):
         raise UsageError(f"{place}: not a table", "Write [[waiver]], and its keys below.")
-    only(place, found, _OF_WAIVER)
+    refuse_unknown(place, found, _OF_WAIVER)
     lacking = [name for name in ("owner", "reason", "expires") if not found.get(name)]
     if lacking:
         raise UsageError(
@@ -166,12 +185,12 @@ def _waiver(place: str, found: object) -> Waiver:
         )
     return Waiver(
         **texts,
-        expires=day_of(place, found["expires"]),
-        triples=_triples(place, found.get("triples", [])),
+        expires=parse_day(place, found["expires"]),
+        triples=_parse_triples(place, found.get("triples", [])),
     )
 
 
-def _triples(place: str, found: object) -> frozenset[Triple]:
+def _parse_triples(place: str, found: object) -> frozenset[Triple]:
     texts = found.splitlines() if isinstance(found, str) else found
     if not isinstance(texts, list):
         raise UsageError(
@@ -188,3 +207,36 @@ def _triples(place: str, found: object) -> frozenset[Triple]:
             ) from None
         triples |= {triple} if triple else set()
     return frozenset(triples)
+
+
+_LIMIT: Final = re.compile(r"(\d+)|(\d+(?:\.\d+)?)%")
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineLimit:
+    """Upper bound of the quarantine: ``most`` assertions, or ``most`` per cent of the batch if
+    ``is_share``.
+    """
+
+    most: Decimal
+    is_share: bool = False
+
+    def allows(self, quarantined: int, *, of: int) -> bool:
+        """Whether ``quarantined`` assertions of a batch with ``of`` assertions are within the
+        limit.
+        """
+        return quarantined * 100 <= self.most * of if self.is_share else quarantined <= self.most
+
+    def __str__(self) -> str:
+        return f"{self.most}{'%' if self.is_share else ''}"
+
+
+def parse_limit(value: int | str) -> QuarantineLimit:
+    """Read a limit: a number of assertions, or a share of them such as ``2%``. Raises: UsageError."""
+    found = _LIMIT.fullmatch(str(value).strip())
+    if found is None or Decimal(found[2] or 0) > 100:
+        raise UsageError(
+            f"{value!r} is no limit for the quarantine",
+            "Say how many assertions, as 100, or which share of them, as 2%.",
+        )
+    return QuarantineLimit(Decimal(found[1] or found[2]), is_share=found[1] is None)

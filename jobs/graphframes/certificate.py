@@ -9,8 +9,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.graphframes.messages import DataFrameCalls, ends_of, with_ends
 from shiq.errors import OperationalError
+from shiq.jobs.graphframes.messages import DataFrameCalls, ends_of, looked_up
 
 
 class CertificateError(OperationalError):
@@ -35,11 +35,12 @@ def certify_entered(
     goes to what did not, so nothing is missing.
     """
     lost = wanted.join(dealt, ["subject", "role", "object"], "left_anti").select(F.lit(1))
-    arcs = with_ends(dealt.filter("outcome RLIKE '[SD]'").select("src", "dst", "outcome"), entered)
-    to_src = F.when(F.contains("edge.outcome", F.lit("S")), F.col("edge.dst_round"))
-    to_dst = F.when(F.contains("edge.outcome", F.lit("D")), F.col("edge.src_round"))
+    arcs = dealt.filter("outcome RLIKE '[SD]'").select("src", "dst", "outcome")
     before = DataFrameCalls().messages(
-        arcs, F.min("MSG").alias("before"), to_src=to_src, to_dst=to_dst
+        looked_up(arcs, entered, src_round="src", dst_round="dst"),
+        F.min("MSG").alias("before"),
+        to_src=F.when(F.contains("edge.outcome", F.lit("S")), F.col("edge.dst_round")),
+        to_dst=F.when(F.contains("edge.outcome", F.lit("D")), F.col("edge.src_round")),
     )
     rows = entered.join(before, "id", "full").join(
         start.withColumn("starts", F.lit(True)), "id", "full"
@@ -56,20 +57,14 @@ def certify_entered(
 def certify_components(edges: DataFrame, found: DataFrame) -> None:
     """Certify that ``found`` (id, component) names every end of ``edges`` (src, dst) once, by a
     vertex of its component, and that no edge joins two. That a component is one piece is seen
-    where it is laid out (`jobs.graphframes.modules`).
+    where it is laid out (`shiq.jobs.graphframes.modules`).
     """
-    ids = ends_of(edges)
-    named = found.groupBy("id").agg(F.count("*").alias("names"))
-    owned = found.filter("id = component").select("component", F.lit(True).alias("owned"))
-    known = ids.withColumn("known", F.lit(True)).join(named, "id", "full")
-    rows = known.join(found, "id", "left").join(owned, "component", "left")
-    wrong = rows.filter("known IS NULL OR names IS NULL OR names <> 1 OR owned IS NULL").select(
-        "id"
-    )
-    src, dst = (
-        found.select(F.col("id").alias(end), F.col("component").alias(f"of_{end}"))
-        for end in ("src", "dst")
-    )
-    crossing = edges.join(src, "src").join(dst, "dst").filter("of_src <> of_dst").select("src")
-    if not wrong.union(crossing).isEmpty():
+    counts = found.groupBy("id").agg(F.count("*").alias("names"))
+    ends = ends_of(edges).withColumn("known", F.lit(True)).join(counts, "id", "full")
+    wrong = ends.filter("known IS NULL OR names IS NULL OR names <> 1").select("id")
+    owners = found.filter("id = component").select("component")
+    ownerless = found.join(owners, "component", "left_anti").select("id")
+    ends = looked_up(edges, found, of_src="src", of_dst="dst")
+    crossing = ends.filter("of_src <> of_dst").select("src")
+    if not wrong.union(ownerless).union(crossing).isEmpty():
         raise CertificateError("components")

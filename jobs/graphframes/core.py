@@ -6,22 +6,28 @@ The core is not part of graphframes-py. It is used where it is on the classpath 
 
 from __future__ import annotations
 
-import atexit
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession, functions
 
-from jobs.spark.session import is_connect, spark_session, stop
 from shiq.errors import OperationalError
+from shiq.jobs.checking.options import Options
+from shiq.jobs.spark.engine import session_of
+from shiq.jobs.spark.session import is_connect
 
 #: The environment variable that names a jar of the core.
 JAR = "SHIQ_GRAPHFRAMES_JAR"
 
 #: How many assertions one partition is to hold, and from how many on plans are compiled.
 _PARTITION, _COMPILED = 500_000, 1_000_000
+_INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 
 
 def session(master: str | None = None) -> SparkSession:
@@ -36,13 +42,7 @@ def session(master: str | None = None) -> SparkSession:
             f"{jar}: there is no such jar",
             "Leave --graphframes-jar out: the job runs on DataFrames then.",
         )
-    active = SparkSession.getActiveSession()
-    if active is None:
-        active, started = spark_session(
-            master=master, settings={"spark.jars": jar} if jar else {}, brief=True
-        )
-        if started:
-            atexit.register(stop, active)
+    active = session_of(Options(master=master), settings={"spark.jars": jar} if jar else None)
     if is_connect(active):
         raise OperationalError(
             "the engine 'graphframes' needs a classic Spark session", "Unset SPARK_REMOTE."
@@ -61,47 +61,33 @@ def session(master: str | None = None) -> SparkSession:
 
 def has_core(spark: SparkSession) -> bool:
     """Whether the JVM of ``spark`` can load GraphFrames."""
-    jvm = spark.sparkContext._jvm  # graphframes-py itself goes by this loader
-    if jvm is None:
-        return False
-    try:
+    jvm: Any = spark.sparkContext._jvm
+    with suppress(Exception):  # py4j wraps ClassNotFoundException
+        # graphframes-py itself goes by this loader
         jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(
             "org.graphframes.GraphFramePythonAPI"
         )
-    except Exception:  # py4j wraps ClassNotFoundException
-        return False
-    return True
-
-
-def _settings(size: int) -> dict[str, str]:
-    """What a job over ``size`` rows runs under. Adaptive execution has made components come out
-    wrong; a small graph wants one partition, and compiling every plan would cost more than
-    running it.
-    """
-    return {
-        "spark.sql.adaptive.enabled": "false",
-        "spark.sql.shuffle.partitions": str(1 + size // _PARTITION),
-        **(
-            {}
-            if size > _COMPILED
-            else {
-                "spark.sql.codegen.wholeStage": "false",
-                "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-            }
-        ),
-    }
+        return True
+    return False
 
 
 @contextmanager
 def running(spark: SparkSession, size: int) -> Iterator[None]:
     """Runs what is inside under settings for ``size`` assertions; what Spark itself raises
     becomes an `OperationalError`.
+
+    Adaptive execution has made components come out wrong; a small graph wants one partition, and
+    compiling every plan would cost more than running it.
     """
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
-    settings = _settings(size)
-    before = {key: spark.conf.get(key, None) for key in settings}
+    settings = {
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.shuffle.partitions": str(1 + size // _PARTITION),
+        **(_INTERPRETED if size <= _COMPILED else {}),
+    }
+    before = {key: spark.conf.get(key) or "" for key in settings}
     for key, wanted in settings.items():
         spark.conf.set(key, wanted)
     try:
@@ -113,7 +99,4 @@ def running(spark: SparkSession, size: int) -> Iterator[None]:
         ) from error
     finally:
         for key, value in before.items():
-            if value is None:
-                spark.conf.unset(key)
-            else:
-                spark.conf.set(key, value)
+            spark.conf.set(key, value)

@@ -9,35 +9,31 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, cast
+from typing import cast
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import Column
 from pyspark.sql.pandas import functions as arrow
 
-from abox_ops.elements.normal import normalise
-from abox_ops.labels.calculus import Label, contradiction
-from abox_ops.labels.numbered import combinations
-from abox_ops.published.definitions import Definition7
-from jobs.spark.imports import spare_imports
-from jobs.spark.worker import kept
 from shiq import model as owl
+from shiq.abox_ops.elements.graph import Rare
+from shiq.abox_ops.elements.normal import normalise
+from shiq.abox_ops.labels.calculus import Label, contradiction
+from shiq.abox_ops.published.definitions import Definition7
 from shiq.bits import bits
-from shiq.clause import ClausalTBox
 from shiq.datatypes import DataTheory
-from shiq.model_json import decode
-from shiq.roles import Role, RoleBox, role_of
+from shiq.jobs.building.worker import kept
+from shiq.jobs.spark.worker import spare_imports
+from shiq.model.abox import individuals_of
+from shiq.model.as_json import decode
+from shiq.model.clause import ClausalTBox
+from shiq.model.roles import Role, RoleBox
 
 #: What `WorkerRules.normal` gives, as Spark has it.
 NORMAL = "array<struct<kind: string, name: bigint, other: string, lexical: string, datatype: string, language: string>>"
-
-
-def literals_in(label: Label) -> Iterator[int]:
-    """The numbers of the literals of ``label``."""
-    return (2 * bit + sign for sign, mask in enumerate(label) for bit in bits(mask))
 
 
 @lru_cache(maxsize=1 << 18)
@@ -55,23 +51,19 @@ def arrow_column(work: Callable[..., str], *columns: Column) -> Column:
     # No type hints: Spark would read them.
     def of_batch(*batch):  # type: ignore[no-untyped-def]
         spare_imports()
-        encoded = [column.dictionary_encode(null_encoding="encode") for column in batch]
-        values = [column.dictionary.to_pylist() for column in encoded]
-        found, which = combinations(
-            *(column.indices.to_numpy(zero_copy_only=False) for column in encoded)
-        )
-        results = [work(*(known[i] for known, i in zip(values, row))) for row in found]
-        return pa.array(results, pa.string()).take(pa.array(which))
+        rows = list(zip(*(column.to_pylist() for column in batch)))
+        known = {row: work(*row) for row in set(rows)}
+        return pa.array([known[row] for row in rows], pa.string())
 
-    made: Any = arrow.arrow_udf(of_batch, "string")  # type: ignore[call-overload]
-    return cast("Column", made(*columns))
+    return cast("Column", arrow.arrow_udf(of_batch, "string")(*columns))  # type: ignore[call-overload]
 
 
 @dataclass(frozen=True)
 class WorkerRules:
-    """Definitions 5 to 7 for one batch, as workers ask for them. ``roles``: the role of each
-    role number; ``class_literals``: the literals that an assertion of each class number gives;
-    ``token`` names it in a worker's memory.
+    """Definitions 5 to 7 for one batch, as workers ask for them.
+
+    roles, properties, classes: what each number stands for.
+    token: names these rules in a worker's memory.
     """
 
     tbox: ClausalTBox
@@ -79,13 +71,14 @@ class WorkerRules:
     rules: Definition7
     roles: tuple[Role, ...]
     properties: tuple[str, ...]
-    class_literals: tuple[tuple[int, ...], ...]
+    classes: tuple[str, ...]
     token: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @cached_property
     def clash(self) -> tuple[int, ...]:
         """The literals of a contradiction."""
-        return tuple(literals_in(contradiction(self.tbox)))
+        masks = enumerate(contradiction(self.tbox))
+        return tuple(2 * bit + sign for sign, mask in masks for bit in bits(mask))
 
     def literal(self, iri: str, *, positive: bool) -> tuple[int, ...]:
         """The literals of an assertion on a name, or on its negation."""
@@ -119,45 +112,27 @@ class WorkerRules:
         JSON (`NORMAL`): literals, and negative assertions of which it is the subject; and, of
         kind value, the assertion itself, at its subject where it has an object.
         """
-        numbers = {role: i for i, role in enumerate(self.roles)}
         assertion = decode(json.loads(value))
-        found: list[Mapping[str, object]] = []
-        if not isinstance(assertion, owl.NegativeObjectPropertyAssertion):
-            found.append({"kind": "value"})
-        elif assertion.subject == term:
-            found.append({"kind": "value", "other": assertion.object})
-        for plain in normalise(assertion, self.box).assertions:
-            match plain:
-                case owl.ClassAssertion(expression, individual) if individual == term:
-                    name = (
-                        expression.operand
-                        if isinstance(expression, owl.ObjectComplementOf)
-                        else expression
-                    )
-                    assert isinstance(name, owl.Class)
-                    literals = self.literal(name.iri, positive=name is expression)
-                    found += ({"kind": "literal", "name": number} for number in literals)
-                case owl.NegativeObjectPropertyAssertion(property, subject, object):
-                    role = role_of(property)
-                    a, b = (object, subject) if role.inverted else (subject, object)
-                    if a == term:
-                        found.append(
-                            {
-                                "kind": "no role",
-                                "name": numbers[role.inverse if role.inverted else role],
-                                "other": b,
-                            }
-                        )
-                case owl.NegativeDataPropertyAssertion(property, subject, literal) if (
-                    subject == term
-                ):
-                    number = self.properties.index(property.iri)
-                    text = {
-                        "lexical": literal.lexical,
-                        "datatype": literal.datatype,
-                        "language": literal.language,
-                    }
-                    found.append({"kind": "no data", "name": number, **text})
+        terms, plain = [*individuals_of(assertion)], Rare([], [], [])
+        for each in normalise(assertion, self.box).assertions:
+            plain.add(each, terms.index(term), term, False, terms.index)
+        found: list[dict[str, object]] = [
+            {"kind": "literal", "name": number}
+            for _, (iri, positive), _ in plain.literals
+            for number in self.literal(iri, positive=positive)
+        ]
+        found += (
+            {"kind": "no role", "name": self.roles.index(role), "other": terms[other]}
+            for _, role, other in plain.negative_edges
+            if not role.inverted
+        )
+        found += (
+            {"kind": "no data", "name": self.properties.index(property), **asdict(literal)}
+            for _, property, literal in plain.negative_data
+        )
+        is_pair = isinstance(assertion, owl.NegativeObjectPropertyAssertion)
+        if not is_pair or assertion.subject == term:
+            found.append({"kind": "value", "other": assertion.object if is_pair else None})
         return json.dumps(found)
 
     def ill_typed(self, lexical: str, datatype: str, language: str) -> str:

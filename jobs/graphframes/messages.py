@@ -6,41 +6,17 @@ DataFrames. A graph is two tables: vertices (id, …) and edges (src, dst, …).
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TypeAlias
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.graphframes.core import has_core
-from jobs.spark.round_files import RoundFiles
+from shiq.jobs.graphframes.core import has_core
+from shiq.jobs.spark.round_files import RoundFiles
 
 #: Up to so many edges one superstep a hop is cheaper than contracting the graph, which has a high
 #: fixed cost.
 _SMALL = 200_000
-
-
-class GraphCalls(Protocol):
-    """The two calls, by one of the two that serve them; ``name`` says which."""
-
-    name: str
-
-    def messages(
-        self, edges: DataFrame, aggregate: Column, *, to_src: Column, to_dst: Column
-    ) -> DataFrame:
-        """(id, aggregate) for every vertex that gets a message along an edge. ``to_src`` and
-        ``to_dst`` are what an edge sends to its ends, in the fields of the column ``edge``; null
-        is no message. ``aggregate`` is over the column ``MSG``.
-        """
-
-    def components(self, edges: DataFrame, files: RoundFiles) -> DataFrame:
-        """(id, component) for every vertex that an edge mentions; a component goes by its least
-        vertex.
-        """
-
-
-def graph_calls(spark: SparkSession) -> GraphCalls:
-    """GraphFrames where its core is, else DataFrames."""
-    return GraphFramesCalls() if has_core(spark) else DataFrameCalls()
 
 
 class DataFrameCalls:
@@ -51,7 +27,10 @@ class DataFrameCalls:
     def messages(
         self, edges: DataFrame, aggregate: Column, *, to_src: Column, to_dst: Column
     ) -> DataFrame:
-        """See `GraphCalls.messages`."""
+        """(id, aggregate) for every vertex that gets a message along an edge. ``to_src`` and
+        ``to_dst`` are what an edge sends to its ends, in the fields of the column ``edge``; null
+        is no message. ``aggregate`` is over the column ``MSG``.
+        """
         sent = F.array(
             F.struct(F.col("edge.src").alias("id"), to_src.alias("MSG")),
             F.struct(F.col("edge.dst").alias("id"), to_dst.alias("MSG")),
@@ -60,7 +39,8 @@ class DataFrameCalls:
         return each.filter("MSG IS NOT NULL").groupBy("id").agg(aggregate)
 
     def components(self, edges: DataFrame, files: RoundFiles) -> DataFrame:
-        """See `GraphCalls.components`.
+        """(id, component) for every vertex that an edge mentions; a component goes by its least
+        vertex.
 
         Each round a vertex takes the least name of its neighbours, and then the name of the
         vertex that it is named after, so that names travel twice as far in each. Stops because
@@ -68,9 +48,13 @@ class DataFrameCalls:
         """
         found = files.write("components", ends_of(edges).withColumn("component", F.col("id")))
         while True:
-            along = with_ends(edges.select("src", "dst"), found)
-            ends = {"to_src": F.col("edge.dst_component"), "to_dst": F.col("edge.src_component")}
-            least = self.messages(along, F.min("MSG").alias("least"), **ends)
+            along = looked_up(edges.select("src", "dst"), found, of_src="src", of_dst="dst")
+            least = self.messages(
+                along,
+                F.min("MSG").alias("least"),
+                to_src=F.col("edge.of_dst"),
+                to_dst=F.col("edge.of_src"),
+            )
             hooked = found.join(least, "id").select(
                 "id", "component", F.least("component", "least").alias("named")
             )
@@ -91,7 +75,7 @@ class GraphFramesCalls:
     def messages(
         self, edges: DataFrame, aggregate: Column, *, to_src: Column, to_dst: Column
     ) -> DataFrame:
-        """See `GraphCalls.messages`."""
+        """See `DataFrameCalls.messages`."""
         from graphframes import GraphFrame  # type: ignore[import-untyped]
 
         found: DataFrame = GraphFrame(ends_of(edges), edges).aggregateMessages(
@@ -101,16 +85,28 @@ class GraphFramesCalls:
         return found.dropna()
 
     def components(self, edges: DataFrame, files: RoundFiles) -> DataFrame:
-        """See `GraphCalls.components`."""
+        """See `DataFrameCalls.components`."""
         from graphframes import GraphFrame
 
         edges.sparkSession.sparkContext.setCheckpointDir(files.checkpoints)
         algorithm = "graphx" if edges.count() <= _SMALL else "two_phase"
-        graph = GraphFrame(ends_of(edges), edges.select("src", "dst"))
-        named: DataFrame = graph.connectedComponents(algorithm=algorithm, broadcastThreshold=-1)
+        named: DataFrame = GraphFrame(
+            ends_of(edges), edges.select("src", "dst")
+        ).connectedComponents(algorithm=algorithm, broadcastThreshold=-1)
         least = named.groupBy("component").agg(F.min("id").alias("least"))
-        found = named.join(least, "component").select("id", F.col("least").alias("component"))
-        return files.write("components", found)
+        return files.write(
+            "components",
+            named.join(least, "component").select("id", F.col("least").alias("component")),
+        )
+
+
+#: Serves the two calls; ``name`` says which of them does.
+GraphCalls: TypeAlias = DataFrameCalls | GraphFramesCalls
+
+
+def graph_calls(spark: SparkSession) -> GraphCalls:
+    """GraphFrames where its core is, else DataFrames."""
+    return GraphFramesCalls() if has_core(spark) else DataFrameCalls()
 
 
 def ends_of(edges: DataFrame) -> DataFrame:
@@ -118,12 +114,11 @@ def ends_of(edges: DataFrame) -> DataFrame:
     return edges.select(F.explode(F.array("src", "dst")).alias("id")).distinct()
 
 
-def with_ends(edges: DataFrame, vertices: DataFrame) -> DataFrame:
-    """``edges`` with the columns of ``vertices`` (id, …) for both ends, as src_… and dst_…; null
-    for an end that is not there.
+def looked_up(rows: DataFrame, table: DataFrame, **columns: str) -> DataFrame:
+    """``rows`` with a column for each of ``columns``: what ``table`` (key, value) has for the
+    column that it names; null where it has nothing.
     """
-    others = vertices.columns[1:]
-    for end in ("src", "dst"):
-        names = [f"{end}_{name}" for name in others]
-        edges = edges.join(vertices.select("id", *others).toDF(end, *names), end, "left")
-    return edges
+    for after, before in columns.items():
+        rows = rows.join(table.toDF(before, "_found"), before, "left")
+        rows = rows.withColumn(after, F.col("_found")).drop("_found")
+    return rows

@@ -8,27 +8,29 @@ are; one of each label is laid out.
 from __future__ import annotations
 
 import pickle
+from collections import defaultdict
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from abox_ops.engine import NamedModule
-from abox_ops.modules.components import KeptAssertions, modules
-from abox_ops.modules.shapes import Shapes
-from jobs.graphframes.certificate import CertificateError, certify_components
-from jobs.graphframes.literals import WorkerRules, label_of
-from jobs.graphframes.procedure import EnteredTables
-from jobs.graphframes.tables import LITERAL, UnionTables, renamed, union
-from jobs.spark.auditing import is_drawn
-from jobs.spark.deciding import shape_name
-from jobs.spark.imports import spare_imports
-from jobs.spark.worker import kept
+from shiq.abox_ops.engine import NamedModule
+from shiq.abox_ops.labels.calculus import Label
+from shiq.abox_ops.modules.components import KeptAssertions, modules
+from shiq.abox_ops.modules.shapes import Shapes
 from shiq.columns.rows import DIFFERENT, SAME
-from shiq.model import Literal
+from shiq.jobs.building.worker import kept
+from shiq.jobs.graphframes.assertions import literal_in
+from shiq.jobs.graphframes.certificate import CertificateError, certify_components
+from shiq.jobs.graphframes.literals import WorkerRules, label_of
+from shiq.jobs.graphframes.procedure import EnteredTables
+from shiq.jobs.graphframes.tables import LITERAL, UnionTables, frame, renamed, union
+from shiq.jobs.spark.deciding import shape_name
+from shiq.jobs.spark.worker import spare_imports
 
-_LAID_OUT = "component bigint, shape string, is_drawn boolean, body binary"
+_LAID_OUT = "component bigint, shape string, body binary"
 _COLUMNS = ("kind", "name", *LITERAL)
 
 
@@ -36,10 +38,10 @@ _COLUMNS = ("kind", "name", *LITERAL)
 class ModuleTables:
     """``facts``: what assertions say of elements that enter: kind, node, other (a node), name,
     texts, whether it is of A_add (is_kept); and where it is of a module, component, term, other_term.
-    ``rows``: what modules are made of, as `jobs.graphframes.assertions` reads it. ``members``:
+    ``rows``: what modules are made of, as `shiq.jobs.graphframes.assertions` reads it. ``members``:
     id, component, term. ``keys``: component, key; modules of one key are alike. ``records``: a
-    row for each key: key, component (one of them), count, size, shape, is_drawn, body (null
-    where it is larger than a task is given).
+    row for each key: key, component (one of them), count, size, shape, body (null where it is
+    larger than a task is given).
     """
 
     facts: DataFrame
@@ -48,60 +50,55 @@ class ModuleTables:
     keys: DataFrame
     records: DataFrame
 
-    def members_of(self, shapes: DataFrame) -> DataFrame:
-        """(component, id) of the members of the modules that have one of ``shapes`` (shape)."""
-        keys = self.records.join(shapes, "shape").select("key")
-        chosen = self.keys.join(keys, "key").select("component")
-        return self.members.join(chosen, "component").select("component", "id")
+    def members_of(self, *shapes: str) -> DataFrame:
+        """The ``members`` of the modules that have one of ``shapes``."""
+        wanted = frame(self.keys.sparkSession, {"shape": [*shapes]})
+        chosen = self.keys.join(self.records.join(wanted, "shape").select("key"), "key")
+        return self.members.join(chosen.select("component"), "component")
 
 
-def lay_out(tables: UnionTables, entered: EnteredTables, most: int, audit: float) -> ModuleTables:
-    """The modules of what ``entered``, with those drawn for an ``audit`` of that share. Larger
-    ones than ``most`` assertions are not laid out.
-    """
+def lay_out(tables: UnionTables, entered: EnteredTables, most: int) -> ModuleTables:
+    """The modules of what ``entered``. Larger ones than ``most`` assertions are not laid out."""
     write, rules = tables.files.write, tables.rules
     free = entered.vertices.filter("NOT clashes").select("id")
-    edges = entered.edges.filter(F.contains("outcome", F.lit("K")))
-    for end in ("src", "dst"):
-        edges = edges.join(free.toDF(end), end, "left_semi")
+    edges = (
+        entered.edges.filter(F.contains("outcome", F.lit("K")))
+        .join(free.toDF("src"), "src", "left_semi")
+        .join(free.toDF("dst"), "dst", "left_semi")
+    )
     edges = write("kept", edges.select("subject", "role", "object", "src", "dst"))
     named = tables.calls.components(edges, tables.files)
     certify_components(edges, named)
-    members = renamed(
-        entered.vertices.join(named, "id", "left"), tables.first_names, node="id"
-    ).join(tables.terms, "node")
-    component = F.expr("CASE WHEN NOT clashes THEN coalesce(component, id) END AS component")
-    label = F.array_join("literals", ",").alias("label")
-    members = write("members", members.select("id", component, "term", label))
+    members = entered.vertices.join(named, "id", "left").selectExpr(
+        "id",
+        "CASE WHEN NOT clashes THEN coalesce(component, id) END AS component",
+        "array_join(literals, ',') AS label",
+    )
+    members = renamed(members, tables.first_names, node="id").join(tables.terms, "node")
+    members = write("members", members.drop("node"))
     facts = write("facts", _facts(tables, entered, edges, members))
-    elements = members.filter("component IS NOT NULL").selectExpr(
-        "component", "'element' AS kind", "term", "label AS lexical"
-    )
-    parts = facts.filter("component IS NOT NULL")
-    rows = union(elements, parts.selectExpr("component", "term", "other_term AS other", *_COLUMNS))
-    sizes = rows.groupBy("component").agg(
-        F.count("*").alias("size"),
-        F.max(F.when(F.col("kind") == "element", F.col("lexical"))).alias("label"),
-    )
-    keys = sizes.withColumn(
-        "key", F.expr("CASE WHEN size > 1 THEN concat('#', component) ELSE label END")
-    )
-    keys = write("keys", keys.select("component", "size", "key"))
-    least = F.min("component").alias("component")
+    rows = union(
+        members.selectExpr("component", "'element' AS kind", "term", "label AS lexical"),
+        facts.selectExpr("component", "term", "other_term AS other", *_COLUMNS),
+    ).filter("component IS NOT NULL")
+    label = F.max(F.when(F.col("kind") == "element", F.col("lexical"))).alias("label")
+    sizes = rows.groupBy("component").agg(F.count("*").alias("size"), label)
+    key = "CASE WHEN size > 1 THEN concat('#', component) ELSE label END AS key"
+    keys = write("keys", sizes.selectExpr("component", "size", key))
     groups = keys.groupBy("key").agg(
-        least, F.count("*").alias("count"), F.max("size").alias("size")
+        F.min("component").alias("component"),
+        F.count("*").alias("count"),
+        F.max("size").alias("size"),
     )
-    chosen = groups.filter(F.col("size") <= most).select("component")
     # A function without type hints: Spark would read them.
     laid_out = (
-        rows.join(chosen, "component", "left_semi")
+        rows.join(groups.filter(F.col("size") <= most), "component", "left_semi")
         .groupBy("component")
-        .applyInArrow(lambda rows: _laid_out(rules, audit, rows), _LAID_OUT)
+        .applyInArrow(lambda rows: _laid_out(rules, rows), _LAID_OUT)
     )
     shape = F.coalesce("shape", F.concat(F.lit("too large "), "component"))
-    records = write(
-        "records", groups.join(laid_out, "component", "left").withColumn("shape", shape)
-    )
+    records = groups.join(laid_out, "component", "left")
+    records = write("records", records.withColumn("shape", shape))
     if not records.filter("shape = ''").isEmpty():
         raise CertificateError("components")
     return ModuleTables(facts, rows, members, keys, records)
@@ -111,7 +108,9 @@ def _facts(
     tables: UnionTables, entered: EnteredTables, edges: DataFrame, members: DataFrame
 ) -> DataFrame:
     """See `ModuleTables`."""
-    data = entered.data.filter(F.col("property").isin(tables.features))
+    rules = tables.rules
+    seen = [i for i, name in enumerate(rules.properties) if name in rules.rules.features]
+    data = entered.data.filter(F.col("property").isin(seen))
     pairs = tables.pairs.filter("kind % 2 = 0").withColumnRenamed("kind", "code")
     said = union(
         tables.rows("class_assertions", "node", "class").selectExpr(
@@ -127,10 +126,9 @@ def _facts(
         tables.complex.filter("kind <> 'literal'").drop("inserted"),
     )
     said = renamed(said, tables.names, id="node", other_id="other")
-    ends = members.drop("label")
-    said = said.join(ends, "id").join(
-        ends.toDF("other_id", "other_component", "other_term"), "other_id", "left"
-    )
+    members = members.select("id", "component", "term")
+    others = members.toDF("other_id", "other_component", "other_term")
+    said = said.join(members, "id").join(others, "other_id", "left")
     within = (
         "component IS NOT NULL AND (other IS NULL OR coalesce(other_component = component, false))"
     )
@@ -138,7 +136,7 @@ def _facts(
         WHEN kind IN ('different', 'value') THEN other IS NULL OR other_term IS NOT NULL ELSE false END"""
     is_part = f"{within} AND kind IN ('role', 'data', 'different', 'no role', 'no data')"
     apart = "kind = 'different' AND term > other_term"
-    found = said.selectExpr(
+    said = said.selectExpr(
         "node",
         "other",
         "value",
@@ -148,43 +146,38 @@ def _facts(
         f"CASE WHEN {apart} THEN other_term ELSE term END AS term",
         f"CASE WHEN {apart} THEN term ELSE other_term END AS other_term",
     )
-    return found.filter("is_kept OR component IS NOT NULL")
+    return said.filter("is_kept OR component IS NOT NULL")
 
 
 # --- in tasks -------------------------------------------------------------------------------------
 
 
-def _laid_out(rules: WorkerRules, audit: float, rows: pa.Table) -> pa.Table:
+def _laid_out(rules: WorkerRules, rows: pa.Table) -> pa.Table:
     """The record of the one module whose ``rows`` these are; one without a shape where they are
     not in one piece.
     """
     spare_imports()
-    name, drawn, body = "", False, b""
+    name, body = "", b""
     if len(found := modules_of(rules, rows)) == 1:
-        shape = kept("shapes", rules.token, lambda: Shapes(rules.tbox)).shape(found[0].module)
-        name, drawn, body = shape_name(shape), is_drawn(shape, audit), pickle.dumps(found[0].module)
-    values = (rows["component"][:1].combine_chunks(), [name], [drawn], [body])
-    return pa.table(dict(zip(("component", "shape", "is_drawn", "body"), values)))
+        shapes = kept("shapes", rules.token, lambda: Shapes(rules.tbox))
+        name, body = shape_name(shapes.shape(found[0].module)), pickle.dumps(found[0].module)
+    return pa.table({"component": rows["component"][:1], "shape": [name], "body": [body]})
 
 
 def modules_of(rules: WorkerRules, rows: pa.Table) -> list[NamedModule]:
     """The modules whose parts are ``rows``: one, unless role assertions do not connect them all."""
-    found = KeptAssertions({})
-    labels = {}
+    labels: dict[str, Label] = {}
+    parts: defaultdict[str, set[Any]] = defaultdict(set)
     for row in rows.to_pylist():
         term, other, name = row["term"], row["other"], row["name"]
         match row["kind"]:
             case "element":
                 labels[term] = label_of(row["lexical"])
-            case "role":
-                found.edges.add((term, rules.roles[name], other))
-            case "no role":
-                found.negative_edges.add((term, rules.roles[name], other))
-            case "different":
-                found.different.add((term, other))
+            case "different" as kind:
+                parts[kind].add((term, other))
+            case "role" | "no role" as kind:
+                parts[kind].add((term, rules.roles[name], other))
             case kind:
-                data = found.data if kind == "data" else found.negative_data
-                literal = Literal(*map(row.__getitem__, LITERAL))
-                data.add((term, rules.properties[name], literal))
-    found.labels = labels
-    return modules(found)
+                parts[kind].add((term, rules.properties[name], literal_in(row)))
+    kinds = "role", "no role", "different", "data", "no data"
+    return modules(KeptAssertions(labels, *(parts[kind] for kind in kinds)))

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from jobs.graphframes.certificate import certify_entered
-from jobs.graphframes.literals import arrow_column
-from jobs.graphframes.messages import with_ends
-from jobs.graphframes.tables import LITERAL, UnionTables, frame, renamed, union
 from shiq.bits import bits
 from shiq.columns.arrays import Ints
 from shiq.columns.rows import DIFFERENT
+from shiq.jobs.graphframes.certificate import certify_entered
+from shiq.jobs.graphframes.literals import arrow_column
+from shiq.jobs.graphframes.messages import looked_up
+from shiq.jobs.graphframes.tables import LITERAL, UnionTables, frame, renamed, union
 
 
 @dataclass(frozen=True)
@@ -40,127 +40,133 @@ class EnteredTables:
 
 def enter(tables: UnionTables, changed: Ints, told: Ints) -> EnteredTables:
     """Run the procedure. ``changed``: the nodes of inserted assertions that are no role or data
-    assertions; ``told``: those that enter at once (`abox_ops.published.columns.told_nodes`).
+    assertions; ``told``: those that enter at once (`shiq.abox_ops.published.procedure.told_nodes`).
     """
-    write = tables.files.write
-    entered, dealt = _Rounds(tables, changed).run(told)
-    asserted = renamed(tables.asserted(), tables.names, id="node").select("id", "literal")
-    each = dealt.select("src", "dst", F.explode(F.split("outcome", " ")).alias("part"))
-    each = each.filter("part RLIKE '^[sd]'").selectExpr(
-        "CASE WHEN part LIKE 's%' THEN src ELSE dst END AS id",
-        "CAST(substring(part, 2) AS BIGINT) AS literal",
+    write, names, asserted = tables.files.write, tables.names, tables.asserted()
+    entered, dealt = _rounds(tables, _labels(tables, asserted, changed), told)
+    asserted = renamed(asserted, names, id="node").select("id", "literal")
+    placed = (
+        dealt.select("src", "dst", F.explode(F.split("outcome", " ")).alias("part"))
+        .filter("part RLIKE '^[sd]'")
+        .selectExpr(
+            "CASE WHEN part LIKE 's%' THEN src ELSE dst END AS id",
+            "CAST(substring(part, 2) AS BIGINT) AS literal",
+        )
+        .distinct()
     )
     known = asserted.distinct().withColumn("asserted", F.lit(True))
-    remedies = each.distinct().join(known, ["id", "literal"], "left").fillna(False)
-    remedies = write("remedies", remedies)
-    rows = renamed(
-        tables.rows("data_assertions", "node", "property", "literal"), tables.names, id="node"
+    remedies = write("remedies", placed.join(known, ["id", "literal"], "left").fillna(False))
+    values = tables.texts(
+        "literals",
+        "literal",
+        lambda of: {part: [getattr(value, part) for value in of.literals] for part in LITERAL},
     )
-    data = rows.join(entered, "id", "left_semi").join(tables.literals, "literal")
     ill_typed = arrow_column(tables.rules.ill_typed, *map(F.col, LITERAL)) != ""
+    data = renamed(tables.rows("data_assertions", "node", "property", "literal"), names, id="node")
+    data = data.join(entered, "id", "left_semi").join(values, "literal")
     data = write("data", data.withColumn("ill_typed", ill_typed))
     # What is asserted of those that enter, their remedies, and contradictions.
-    apart = renamed(
-        tables.pairs.filter(f"kind = {DIFFERENT}"), tables.names, id="node", other="neighbour"
-    )
-    wrong = apart.filter("id = other").select("id").union(data.filter("ill_typed").select("id"))
+    apart = renamed(tables.pairs, names, id="node", other="neighbour")
+    apart = apart.filter(f"kind = {DIFFERENT} AND id = other").select("id")
     clash = F.explode(F.array(*(F.lit(i).cast("bigint") for i in tables.rules.clash)))
-    wrong = wrong.withColumn("literal", clash)
-    rows = union(asserted, wrong, remedies.select("id", "literal"))
-    literals = rows.join(entered, "id", "left_semi").groupBy("id")
-    found = entered.select("id").join(
-        literals.agg(F.sort_array(F.collect_set("literal")).alias("literals")), "id", "left"
-    )
-    found = found.withColumn("literals", F.coalesce("literals", F.array().cast("array<bigint>")))
+    wrong = apart.union(data.filter("ill_typed").select("id")).withColumn("literal", clash)
+    rows = union(asserted, wrong, remedies.drop("asserted"))
+    # None of an element without any: a set leaves nulls out.
+    literals = F.sort_array(F.collect_set("literal")).alias("literals")
+    found = entered.select("id").join(rows, "id", "left").groupBy("id").agg(literals)
     clashes = F.exists("literals", lambda x: F.array_contains("literals", x.bitwiseXOR(F.lit(1))))
-    return EnteredTables(
-        write("entered", found.withColumn("clashes", clashes)), dealt, remedies, data
+    found = write("entered", found.withColumn("clashes", clashes))
+    return EnteredTables(found, dealt, remedies, data)
+
+
+def _rounds(
+    tables: UnionTables, labels: tuple[DataFrame, DataFrame], told: Ints
+) -> tuple[DataFrame, DataFrame]:
+    """(id, round) of those that enter, with the round in which they do, and the role assertions
+    that were dealt with. Stops because an element enters once.
+    """
+    write = tables.files.write
+    half_edges = tables.rows("half_edges", "node", "role", "neighbour")
+    rows, at = half_edges.filter("inserted"), renamed(half_edges, tables.names, id="node")
+    fresh = renamed(frame(tables.files.spark, {"node": told}), tables.names, id="node").select("id")
+    edges: list[DataFrame] = []
+    frontiers: list[DataFrame] = []
+    while not frontiers or not frontiers[-1].isEmpty():
+        number = len(frontiers)
+        edges.append(write(f"edges{number}", _outcomes(tables, *labels, _turned(tables, rows))))
+        arcs = edges[-1].filter("outcome RLIKE '[SD]'").select("src", "dst", "outcome")
+        reached = tables.calls.messages(
+            arcs,
+            F.max("MSG").alias("reached"),
+            to_src=F.when(F.contains("edge.outcome", F.lit("S")), F.lit(True)),
+            to_dst=F.when(F.contains("edge.outcome", F.lit("D")), F.lit(True)),
+        ).select("id")
+        fresh = (
+            reached.join(union(*frontiers), "id", "left_anti")
+            if frontiers
+            else reached.union(fresh).distinct()
+        )
+        frontiers.append(write(f"frontier{number}", fresh.withColumn("round", F.lit(number))))
+        rows = at.join(frontiers[-1], "id", "left_semi")
+    entered = union(*frontiers)
+    dealt = write("dealt", union(*edges).dropDuplicates(["subject", "role", "object"]))
+    rows = _turned(tables, at.join(entered, "id", "left_semi"))
+    certify_entered(frontiers[0].select("id"), entered, dealt, rows)
+    return entered, dealt
+
+
+def _turned(tables: UnionTables, half_edges: DataFrame) -> DataFrame:
+    """Those of ``half_edges`` that the rules speak of as role assertions: subject, role (not
+    inverted), object, inserted.
+    """
+    rules = tables.rules
+    roles = [i for i, role in enumerate(rules.roles) if role in rules.rules.part_of]
+    ends = "CASE WHEN role % 2 = 1 THEN {} ELSE {} END AS {}"
+    return half_edges.filter(F.col("role").isin(roles)).selectExpr(
+        ends.format("neighbour", "node", "subject"),
+        "role - role % 2 AS role",
+        ends.format("node", "neighbour", "object"),
+        "inserted",
     )
 
 
-class _Rounds:
-    """The rounds of one run."""
+def _labels(tables: UnionTables, asserted: DataFrame, changed: Ints) -> tuple[DataFrame, DataFrame]:
+    """(id, label), twice: the text of the literals that the rules read of those ``asserted`` of
+    each element; and of what A alone asserts at its elements of the nodes ``changed``.
+    """
 
-    def __init__(self, tables: UnionTables, changed: Ints) -> None:
-        self.tables, rules = tables, tables.rules
-        self._roles = [i for i, role in enumerate(rules.roles) if role in rules.rules.part_of]
-        # What the rules ask of what is asserted.
-        read = [2 * i + sign for i in bits(rules.rules.names) for sign in (0, 1)]
-        asserted = tables.asserted().filter(F.col("literal").isin(read))
-        self._labels = tables.files.write("labels", _labels(asserted, tables.names))
-        # What A alone asserts, at its elements of which the batch asserts something more than role
-        # assertions.
-        touched = renamed(frame(tables.spark, {"node": changed}), tables.old_names, id="node")
-        touched = touched.select("id").distinct()
-        old = _labels(asserted.filter("NOT inserted"), tables.old_names)
-        before = touched.join(old, "id", "left").fillna("")
-        self._before = tables.files.write("before", before)
+    def by_element(rows: DataFrame, names: DataFrame) -> DataFrame:
+        literals = F.array_join(F.sort_array(F.collect_set("literal")), ",")
+        return renamed(rows, names, id="node").groupBy("id").agg(literals.alias("label"))
 
-    def run(self, told: Ints) -> tuple[DataFrame, DataFrame]:
-        """(id, round) of those that enter, with the round in which they do, and the role
-        assertions that were dealt with. Stops because an element enters once.
-        """
-        tables, write = self.tables, self.tables.files.write
-        rows = self._turned(tables.rows("half_edges", "node", "role", "neighbour", with_old=False))
-        fresh = renamed(frame(tables.spark, {"node": told}), tables.names, id="node").select("id")
-        edges: list[DataFrame] = []
-        frontiers: list[DataFrame] = []
-        while not frontiers or not frontiers[-1].isEmpty():
-            number = len(frontiers)
-            edges.append(write(f"edges{number}", self._outcomes(rows)))
-            to_src, to_dst = (
-                F.when(F.contains("edge.outcome", F.lit(sign)), F.lit(True)) for sign in "SD"
-            )
-            arcs = edges[-1].filter("outcome RLIKE '[SD]'").select("src", "dst", "outcome")
-            reached = tables.calls.messages(
-                arcs, F.max("MSG").alias("reached"), to_src=to_src, to_dst=to_dst
-            )
-            reached = reached.select("id")
-            fresh = (
-                reached.join(union(*frontiers), "id", "left_anti")
-                if frontiers
-                else reached.union(fresh).distinct()
-            )
-            frontiers.append(write(f"frontier{number}", fresh.withColumn("round", F.lit(number))))
-            rows = self._at(frontiers[-1])
-        entered = union(*frontiers)
-        dealt = write("dealt", union(*edges).dropDuplicates(["subject", "role", "object"]))
-        certify_entered(frontiers[0].select("id"), entered, dealt, self._at(entered))
-        return entered, dealt
-
-    def _at(self, elements: DataFrame) -> DataFrame:
-        """The role assertions at ``elements`` (id) that the rules speak of, as `_turned` gives
-        them.
-        """
-        rows = self.tables.rows("half_edges", "node", "role", "neighbour")
-        named = renamed(rows, self.tables.names, id="node")
-        return self._turned(named.join(elements, "id", "left_semi"))
-
-    def _turned(self, rows: DataFrame) -> DataFrame:
-        """Half-edges as role assertions: subject, role (not inverted), object, inserted."""
-        ends = "CASE WHEN role % 2 = 1 THEN {} ELSE {} END AS {}"
-        return rows.filter(F.col("role").isin(self._roles)).selectExpr(
-            ends.format("neighbour", "node", "subject"),
-            "role - role % 2 AS role",
-            ends.format("node", "neighbour", "object"),
-            "inserted",
-        )
-
-    def _outcomes(self, rows: DataFrame) -> DataFrame:
-        """Role assertions (``rows``) with their elements (src, dst) and their outcome."""
-        tables = self.tables
-        rows = renamed(rows, tables.names, src="subject", dst="object")
-        rows = with_ends(rows, self._labels).fillna("", ["src_label", "dst_label"])
-        rows = renamed(rows, tables.old_names, old_src="subject", old_dst="object")
-        for end in ("src", "dst"):
-            rows = rows.join(self._before.toDF(f"old_{end}", f"{end}_old"), f"old_{end}", "left")
-        olds = (F.coalesce(f"{end}_old", f"{end}_label") for end in ("src", "dst"))
-        given = (F.col("role"), F.col("src_label"), F.col("dst_label"))
-        text = arrow_column(tables.rules.outcome, *given, F.col("inserted").cast("int"), *olds)
-        return rows.select("subject", "object", "src", "dst", "role", text.alias("outcome"))
+    read = [2 * i + sign for i in bits(tables.rules.rules.names) for sign in (0, 1)]
+    asserted = asserted.filter(F.col("literal").isin(read))
+    touched = renamed(frame(tables.files.spark, {"node": changed}), tables.old_names, id="node")
+    old = by_element(asserted.filter("NOT inserted"), tables.old_names)
+    before = touched.select("id").distinct().join(old, "id", "left").fillna("")
+    return (
+        tables.files.write("labels", by_element(asserted, tables.names)),
+        tables.files.write("before", before),
+    )
 
 
-def _labels(rows: DataFrame, names: DataFrame) -> DataFrame:
-    """(id, label): the text of the literals that ``rows`` (node, literal) say, by element."""
-    literals = F.array_join(F.sort_array(F.collect_set("literal")), ",")
-    return renamed(rows, names, id="node").groupBy("id").agg(literals.alias("label"))
+def _outcomes(
+    tables: UnionTables, after: DataFrame, before: DataFrame, rows: DataFrame
+) -> DataFrame:
+    """Role assertions (``rows``) with their elements (src, dst) and their outcome, by the labels
+    (id, label) ``after`` and ``before`` the batch.
+    """
+    rows = renamed(rows, tables.names, src="subject", dst="object")
+    rows = looked_up(rows, after, src_label="src", dst_label="dst").fillna("")
+    rows = renamed(rows, tables.old_names, src_old="subject", dst_old="object")
+    rows = looked_up(rows, before, src_old="src_old", dst_old="dst_old")
+    text = arrow_column(
+        tables.rules.outcome,
+        F.col("role"),
+        F.col("src_label"),
+        F.col("dst_label"),
+        F.col("inserted").cast("int"),
+        F.coalesce("src_old", "src_label"),
+        F.coalesce("dst_old", "dst_label"),
+    )
+    return rows.select("subject", "object", "src", "dst", "role", text.alias("outcome"))

@@ -1,7 +1,7 @@
 """A ∪ A⁺ (deletions already taken) as Spark tables: what a store has is read where it lies, a
 batch comes from the driver.
 
-Individuals are nodes (`abox_ops.elements.base`). Those that are asserted to be equal are one
+Individuals are nodes (`shiq.abox_ops.elements.base`). Those that are asserted to be equal are one
 element, named by its least node. A table of which nothing is there is filtered by false, so that
 Spark leaves out whatever rests on it.
 """
@@ -19,19 +19,19 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from abox_ops.elements.base import FRESH, ArrayBase, Base, LessTable, OverBase
-from abox_ops.elements.union_view import Batch, UnionView
-from jobs.graphframes.literals import NORMAL, WorkerRules, arrow_column
-from jobs.graphframes.messages import GraphCalls
-from jobs.spark.round_files import RoundFiles
-from jobs.store.table import ParquetTable
-from shiq.columns.arrays import NONE, Table, concatenate
+from shiq import model as owl
+from shiq.abox_ops.elements.base import FRESH, ArrayBase, Base, OverlayBase, StoreBase
+from shiq.abox_ops.elements.union_view import Batch, UnionView
+from shiq.columns.arrays import NONE, OverlayTable, Table, concatenate
 from shiq.columns.rows import SAME
-from shiq.model_json import encode
+from shiq.jobs.graphframes.literals import NORMAL, WorkerRules, arrow_column
+from shiq.jobs.graphframes.messages import GraphCalls, looked_up
+from shiq.jobs.spark.round_files import RoundFiles
+from shiq.jobs.store.table import ParquetTable
+from shiq.model.as_json import encode
 
-#: The parts of a literal, and all columns of the tables of a store that hold texts.
+#: The parts of a literal.
 LITERAL = ("lexical", "datatype", "language")
-_TEXTS = ("term", "value", *LITERAL)
 
 
 def frame(spark: SparkSession, columns: Mapping[str, Any]) -> DataFrame:
@@ -45,31 +45,29 @@ def frame(spark: SparkSession, columns: Mapping[str, Any]) -> DataFrame:
 
 def rows_of(spark: SparkSession, table: Table, columns: Sequence[str]) -> DataFrame:
     """``columns`` of a table. The files of a store are read by Spark itself."""
-    if isinstance(table, LessTable):
-        removed = {name: table.removed[name] for name in table.columns}
-        left = rows_of(spark, table.table, list(dict.fromkeys((*columns, *table.columns))))
-        return left.join(
-            F.broadcast(frame(spark, removed)), list(table.columns), "left_anti"
-        ).select(*columns)
-    if not isinstance(table, ParquetTable) or not table.version.files:
+    removed: Mapping[str, Any]
+    if isinstance(table, OverlayTable) and not len(table.added):
+        removed = table.removed.columns
+        rows = rows_of(spark, table.table, [*dict.fromkeys((*columns, *removed))])
+    elif isinstance(table, ParquetTable) and table.version.files:
+        removed = table.removed if table.version.removed else {}
+        places = [
+            (table.paths(shared=False), "true"),
+            (table.paths(shared=True), f"`table` = '{table.name}' AND NOT `removed`"),
+        ]
+        wanted = dict.fromkeys((*columns, *removed))
+        rows = union(
+            *(
+                spark.read.parquet(*paths).where(own).select(*wanted)
+                for paths, own in places
+                if paths
+            )
+        )
+    else:
         parts = [{name: chunk[name] for name in columns} for chunk in table.scan()]
         return frame(spark, concatenate(parts, dict.fromkeys(columns, NONE)))
-    identity = table.identity if table.version.removed else ()
-    wanted = dict.fromkeys((*columns, *identity))
-    read = [
-        (table.paths(shared=False), "true"),
-        (table.paths(shared=True), f"`table` = '{table.name}' AND NOT `removed`"),
-    ]
-    casts = [
-        F.col(f"`{name}`").cast("string" if name in _TEXTS else "bigint").alias(name)
-        for name in wanted
-    ]
-    frames = (
-        spark.read.parquet(*paths).where(counts).select(*casts) for paths, counts in read if paths
-    )
-    rows = reduce(DataFrame.unionByName, frames)
-    if identity:
-        rows = rows.join(F.broadcast(frame(spark, table.removed)), list(identity), "left_anti")
+    if removed:
+        rows = rows.join(F.broadcast(frame(spark, removed)), [*removed], "left_anti")
     return rows.select(*columns)
 
 
@@ -79,23 +77,19 @@ class UnionTables:
     brings it.
     """
 
-    spark: SparkSession
     whole: UnionView
     rules: WorkerRules
     calls: GraphCalls
     files: RoundFiles
 
-    def rows(self, table: str, *columns: str, with_old: bool = True) -> DataFrame:
-        """``columns`` of a table of assertions, and ``inserted``; of the insertions alone, or
-        ``with_old`` ones.
-        """
+    def rows(self, table: str, *columns: str) -> DataFrame:
+        """``columns`` of a table of assertions, and ``inserted``."""
         old, new = self.whole.base.table(table), self.whole.inserted[table]
-        rows = frame(self.spark, {name: new.columns[name] for name in columns})
-        rows = rows.withColumn("inserted", F.lit(True)).filter(F.lit(len(new) > 0))
-        if not with_old:
-            return rows
-        before = rows_of(self.spark, old, columns).withColumn("inserted", F.lit(False))
-        return before.filter(F.lit(len(old) > 0)).unionByName(rows)
+        before = rows_of(self.files.spark, old, columns).filter(F.lit(len(old) > 0))
+        after = frame(self.files.spark, {name: new.columns[name] for name in columns})
+        return before.withColumn("inserted", F.lit(False)).unionByName(
+            after.filter(F.lit(len(new) > 0)).withColumn("inserted", F.lit(True))
+        )
 
     # --- elements ---------------------------------------------------------------------------------
 
@@ -126,76 +120,61 @@ class UnionTables:
     @cached_property
     def first_names(self) -> DataFrame:
         """(element, node): the one of the first term, of the elements of several individuals."""
-        members = self.names.join(self.terms, "node").groupBy("element")
-        return members.agg(F.min_by("node", "term").alias("node"))
-
-    @property
-    def features(self) -> list[int]:
-        """The numbers of the data properties that T or a negative assertion can see."""
-        features = self.rules.rules.features
-        return [i for i, name in enumerate(self.rules.properties) if name in features]
+        named = self.names.join(self.terms, "node").groupBy("element")
+        return named.agg(F.min_by("node", "term").alias("node"))
 
     # --- what assertions say ----------------------------------------------------------------------
 
     @cached_property
     def terms(self) -> DataFrame:
         """(node, term) of every individual."""
-        return self._texts("individuals", "node", lambda of: {"term": of.terms})
-
-    @property
-    def literals(self) -> DataFrame:
-        """(literal, its parts) of every literal."""
-        return self._texts(
-            "literals",
-            "literal",
-            lambda of: {name: [getattr(value, name) for value in of.literals] for name in LITERAL},
-        )
+        return self.texts("individuals", "node", lambda of: {"term": of.terms})
 
     @cached_property
     def complex(self) -> DataFrame:
         """What complex and negative assertions come to: node, inserted, value, and the fields of
         `literals.NORMAL`, with a node for ``other``.
         """
-        values = self._texts(
+        values = self.texts(
             "complex", "ordinal", lambda of: {"value": [json.dumps(encode(a)) for a in of.complex]}
         )
         rows = self.rows("complex", "node", "ordinal").join(values.distinct(), "ordinal")
-        texts = arrow_column(self.rules.normal, F.col("value"), F.col("term"))
-        rows = rows.join(self.terms, "node").withColumn("normal", F.from_json(texts, NORMAL))
-        rows = rows.select("node", "inserted", "value", F.inline("normal"))
-        others = self.terms.toDF("_other", "other")
-        found = (
-            rows.join(others, "other", "left").drop("other").withColumnRenamed("_other", "other")
-        )
-        is_there = len(self.whole.base.table("complex")) + len(self.whole.inserted["complex"])
-        return self.files.write("complex", found) if is_there else found
+        normal = F.from_json(arrow_column(self.rules.normal, F.col("value"), F.col("term")), NORMAL)
+        rows = rows.join(self.terms, "node").select("node", "inserted", "value", F.inline(normal))
+        found = looked_up(rows, self.terms.select("term", "node"), other="other")
+        count = len(self.whole.base.table("complex")) + len(self.whole.inserted["complex"])
+        return self.files.write("complex", found) if count else found
 
     def asserted(self) -> DataFrame:
         """(node, literal, inserted): what class assertions say."""
-        known = [(i, x) for i, literals in enumerate(self.rules.class_literals) for x in literals]
-        columns = np.array(known, np.int64).reshape(-1, 2).T
-        meaning = F.broadcast(frame(self.spark, dict(zip(("class", "literal"), columns))))
-        classes = self.rows("class_assertions", "node", "class").join(meaning, "class")
+        # A class that only a deleted assertion names is no atom.
+        atoms = self.rules.tbox.atom_ids.keys() | {owl.NOTHING.iri, owl.THING.iri}
+        known = [
+            (i, literal)
+            for i, iri in enumerate(self.rules.classes)
+            if iri in atoms
+            for literal in self.rules.literal(iri, positive=True)
+        ]
+        meaning = self.files.spark.createDataFrame(known, "class bigint, literal bigint")
+        classes = self.rows("class_assertions", "node", "class").join(F.broadcast(meaning), "class")
         normal = self.complex.filter("kind = 'literal'").withColumnRenamed("name", "literal")
-        columns_ = ("node", "literal", "inserted")
-        return classes.select(*columns_).unionByName(normal.select(*columns_))
+        return union(classes.drop("class"), normal.select("node", "literal", "inserted"))
 
-    def _texts(
+    def texts(
         self, table: str, number: str, texts: Callable[[ArrayBase | Batch], dict[str, list[str]]]
     ) -> DataFrame:
         """A table of texts of A and of the batch, by their ``number``."""
         base: Base = self.whole.base
-        while isinstance(base, OverBase):
+        if isinstance(base, OverlayBase):
             base = base.base
-        here = [(FRESH, texts(self.whole.batch))]
-        here += [(0, texts(base))] if isinstance(base, ArrayBase) else []
-        found = []
-        for first, columns in here:
-            numbers = first + np.arange(len(next(iter(columns.values()))), dtype=np.int64)
-            found.append(frame(self.spark, {number: numbers, **columns}))
-        if not isinstance(base, ArrayBase):
-            names = (number, *here[0][1])
-            found.append(rows_of(self.spark, base.store.table(table), names))  # type: ignore[attr-defined]
+        found: list[DataFrame] = []
+        for first, of in ((FRESH, self.whole.batch), (0, base)):
+            if isinstance(of, StoreBase):
+                found.append(rows_of(self.files.spark, of.store.table(table), found[0].columns))
+            elif isinstance(of, Batch | ArrayBase):
+                columns = texts(of)
+                numbers = first + np.arange(len(next(iter(columns.values()))), dtype=np.int64)
+                found.append(frame(self.files.spark, {number: numbers, **columns}))
         return union(*found)
 
 
@@ -209,6 +188,6 @@ def renamed(rows: DataFrame, names: DataFrame, **columns: str) -> DataFrame:
     column that it says, or else that itself.
     """
     for after, before in columns.items():
-        rows = rows.join(names.toDF(before, "_after"), before, "left")
+        rows = looked_up(rows, names, _after=before)
         rows = rows.withColumn(after, F.coalesce("_after", before)).drop("_after")
     return rows

@@ -8,10 +8,10 @@ from collections import defaultdict
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from jobs.reports.report import FAIL, Leftovers, Report, ReportedConflict, effect_of
-from jobs.reports.words import headline, lead, steps
-from jobs.visible import visible
-from shiq.verdict import KINDS, Verdict
+from shiq.answers.verdict import KINDS, Verdict
+from shiq.jobs.pages import visible
+from shiq.jobs.reports.report import FAIL, Leftovers, Report, ReportedConflict, effect_of
+from shiq.jobs.reports.words import headline, lead, steps
 
 #: Contradictions told in a case; cases; rows of a kind of leftovers.
 SAMPLES: Final = 3

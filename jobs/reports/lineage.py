@@ -21,10 +21,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import shiq
-from jobs.files import naming
+from shiq.answers.verdict import Verdict
 from shiq.errors import OperationalError
-from shiq.sources import TABLE
-from shiq.verdict import Verdict
+from shiq.files import report_write_errors
+from shiq.inputs.sources import TABLE
 
 _PRODUCER, _SPEC = f"urn:shiq:{shiq.__version__}", "https://openlineage.io/spec"
 _SCHEMA = f"{_SPEC}/2-0-2/OpenLineage.json#/$defs"
@@ -35,7 +35,7 @@ _VERSION = re.compile(r"(?P<name>.*): (?:Delta version|Iceberg snapshot) (?P<ver
 
 @dataclass
 class RunEvents:
-    """The events of one run of ``command`` with ``inputs`` (`jobs.commands.running.Request`); a
+    """The events of one run of ``command`` with ``inputs`` (`shiq.jobs.commands.running.Request`); a
     context manager around it.
 
     Raises: OperationalError where ``file`` cannot be written as the run begins; where it cannot
@@ -117,7 +117,7 @@ class RunEvents:
             ],
             "outputs": held if is_written else [],
         }
-        with naming(self.file), open(self.file, "a", encoding="utf-8") as lines:
+        with report_write_errors(self.file), open(self.file, "a", encoding="utf-8") as lines:
             lines.write(json.dumps(event) + "\n")
 
     def _read(self, sides: tuple[str, ...], is_judged: bool = False) -> Iterator[dict[str, Any]]:

@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 
 import pyoxigraph as ox
 
+from shiq.answers.verdict import drop_empty
 from shiq.errors import ShiqError
-from shiq.sources import FileSource, TableSource, source_of
-from shiq.verdict import filled
+from shiq.inputs.sources import FileSource, TableSource, source_of
 
 #: (subject, predicate, object) in one spelling.
 Triple: TypeAlias = tuple[str, str, str]
@@ -72,7 +72,7 @@ def located(document: dict[str, Any], sides: Mapping[str, SideFiles]) -> dict[st
                 "side": side,
                 "index": i,
                 "source": sides[side].name(file),
-                **filled(line=line, column=column),
+                **drop_empty(line=line, column=column),
             }
             for side, found in places.items()
             for i, text in enumerate(conflict[side])
@@ -201,7 +201,7 @@ def _rows_about(
     ids = {triples.ids[name] for name in names if name in triples.ids}
     for row, subject in enumerate(triples.subject):
         if subject in ids and (
-            triple := _triple(triples.whole_text(row).replace(f"_:{scope}.", "_:").encode())
+            triple := _triple(triples.full_text(row).replace(f"_:{scope}.", "_:").encode())
         ):
             yield triples.line[row], triples.columns_of(row), triple
 

@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from jobs.reports.report import Report, ReportedConflict, StatedFact
-from jobs.reports.words import headline, inputs, lead, reasons, steps, tone, word
-from jobs.visible import shortened
-from shiq.amounts import count
-from shiq.explanation import Labels, manchester
+from shiq.explanation import Labels
+from shiq.jobs.pages import shortened
+from shiq.jobs.reports.report import Report, ReportedConflict, StatedFact
+from shiq.jobs.reports.stated import manchester_text
+from shiq.jobs.reports.words import headline, inputs, lead, reasons, steps, tone, word
+from shiq.support import pluralize
 
 #: Causes in the table, causes with a sample, rows of other tables, characters of one piece.
 CAUSES: Final = 50
@@ -68,7 +69,7 @@ def _sample(found: ReportedConflict, labels: Labels) -> list[str]:
     for title, facts in (("new", found.insertions), ("known", found.base)):
         lines += [f"* {title}: {_code(fact.text)}{_place(fact)}" for fact in facts[:SAMPLED]]
     return lines + [
-        f"* rule: {_code(manchester(axiom, labels))}" for axiom in found.axioms[:SAMPLED]
+        f"* rule: {_code(manchester_text(axiom, labels))}" for axiom in found.axioms[:SAMPLED]
     ]
 
 
@@ -82,7 +83,7 @@ def _set_aside(report: Report) -> list[str]:
         return []
     rows = [(_code(str(x.place)), _code(x.text), _text(x.reason)) for x in lines[:ROWS]]
     return [
-        *("", f"### Set aside: {count(len(lines), 'line')}", ""),
+        *("", f"### Set aside: {pluralize(len(lines), 'line')}", ""),
         *_table(("where", "what it says", "why"), rows),
         *_hidden(len(lines) - ROWS, "line"),
     ]
@@ -120,7 +121,7 @@ def _figures(report: Report) -> list[str]:
 
 
 def _hidden(n: int, what: str) -> list[str]:
-    return ["", f"… and {count(n, 'more ' + what)}."] if n > 0 else []
+    return ["", f"… and {pluralize(n, 'more ' + what)}."] if n > 0 else []
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

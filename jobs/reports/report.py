@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from shiq.conflict import Conflict
+from shiq.answers.result import Conflict
+from shiq.answers.verdict import INFORMATIVE, Verdict
 from shiq.explanation import ConflictGroup, ExplainedConflicts, Labels
-from shiq.verdict import INFORMATIVE, Verdict
+from shiq.jobs.reports.stated import conflict_of
 
 CHECK, CERTIFY, INDEX, GATE = "check", "certify", "index", "gate"
 #: The reason of a line that is out only because all of its batch is.
@@ -164,19 +165,9 @@ class Report:
         )
 
 
-def conflict_of(raw: Mapping[str, Any]) -> Conflict:
-    """The value that ``raw`` is the JSON of."""
-    return Conflict(
-        tuple(raw["insertions"]),
-        tuple(raw["base"]),
-        tuple(raw["axioms"]),
-        raw.get("origin", "insertions"),
-    )
-
-
-def report_of(document: Mapping[str, Any]) -> Report:
+def report_of(document: Mapping[str, Any], values: Sequence[Conflict] | None = None) -> Report:
     """The values in a JSON answer of `shiq check`, `certify`, `index` or `gate` that fits the
-    schema.
+    schema. ``values``: of its conflicts, where they are at hand; else they are read from it.
     """
     result = document.get("result", document)
     evidence = result["evidence"]
@@ -191,7 +182,9 @@ def report_of(document: Mapping[str, Any]) -> Report:
         document.get("reason", ""),
         document.get("decision", ""),
         conflicts,
-        ExplainedConflicts([conflict_of(c) for c in conflicts], document.get("labels", {})),
+        ExplainedConflicts(
+            [*map(conflict_of, conflicts)] if values is None else values, document.get("labels", {})
+        ),
         tuple(
             _left(x, evidence.get("allowed", ()))
             for x in evidence["leftovers"]

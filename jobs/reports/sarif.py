@@ -16,11 +16,11 @@ from pathlib import PurePath
 from typing import Any, Final
 from urllib.parse import quote
 
-from jobs.reports.report import FilePlace, Leftovers, Report, ReportedConflict, StatedFact
-from jobs.reports.words import RULES, bucket, headline, lead
-from jobs.visible import shortened, visible
+from shiq.answers.verdict import KINDS, Verdict
 from shiq.explanation import ConflictGroup
-from shiq.verdict import KINDS, Verdict
+from shiq.jobs.pages import shortened, visible
+from shiq.jobs.reports.report import FilePlace, Leftovers, Report, ReportedConflict, StatedFact
+from shiq.jobs.reports.words import RULES, bucket, headline, lead
 
 PER_RULE: Final = 50
 RESULTS: Final = 1000

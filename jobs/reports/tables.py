@@ -12,7 +12,7 @@ from typing import Any, Final
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from jobs.reports.report import Report
+from shiq.jobs.reports.report import Report
 
 _TEXT: Final = pa.string()
 _NUMBER: Final = pa.int64()

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from jobs.reports.report import CERTIFY, CHECK, GATE, INDEX, Report
-from shiq.amounts import count
-from shiq.verdict import KINDS, Verdict
+from shiq.answers.verdict import KINDS, Verdict
+from shiq.jobs.reports.report import CERTIFY, CHECK, GATE, INDEX, Report
+from shiq.support import pluralize
 
 #: What the buckets of the ledger are called.
 BUCKETS: Final = {
@@ -120,9 +120,12 @@ def lead(report: Report) -> str:
     if report.command == GATE:
         return _gate_lead(report)
     if report.command in (CERTIFY, INDEX) or _base_is_bad(report):
-        looked = f"{count(known, 'fact')} and the rules of the ontology were checked"
+        looked = f"{pluralize(known, 'fact')} and the rules of the ontology were checked"
     else:
-        looked = f"{count(new, 'new fact')} were checked against {count(known, 'known fact')} and the rules of the ontology"
+        looked = (
+            f"{pluralize(new, 'new fact')} were checked against {pluralize(known, 'known fact')}"
+            " and the rules of the ontology"
+        )
         looked = looked.replace("new fact were", "new fact was")
     if report.verdict is Verdict.CONSISTENT:
         added = report.result.get("committed", 0)
@@ -143,7 +146,7 @@ def _gate_lead(report: Report) -> str:
         1 for x in report.set_aside if not x.conflicts and x.reason.startswith("not a triple")
     )
     if report.decision == "refused":
-        said = f"Nothing of its {count(aside, 'line')} was taken in. "
+        said = f"Nothing of its {pluralize(aside, 'line')} was taken in. "
         if report.conflicts:
             said += _found(report)
         if report.result["verdict"] == Verdict.UNDETERMINED.value:
@@ -151,14 +154,14 @@ def _gate_lead(report: Report) -> str:
             said += f" Nobody can say that {rest} is free of contradictions: not everything was read, understood and decided."
         return said.replace("  ", " ")
     beside = f", {len(report.tolerated):,} kept beside by the policy" if report.tolerated else ""
-    said = f"{count(accepted, 'line')} accepted, {aside:,} set aside{beside}. "
+    said = f"{pluralize(accepted, 'line')} accepted, {aside:,} set aside{beside}. "
     said += "What was accepted has been checked as it was written, and contradicts nothing. "
     if report.document.get("dry_run"):
         said = f"This was a dry run: nothing was written. {said}"
     if report.conflicts:
         said += _found(report)
     if broken:
-        said += f" {count(broken, 'line')} could not be read."
+        said += f" {pluralize(broken, 'line')} could not be read."
     committed = report.result.get("committed", 0)
     return said.strip() + (
         f" The knowledge base is now at snapshot {committed}." if committed else ""
@@ -171,20 +174,23 @@ def _found(report: Report) -> str:
         return (
             "Contradictions were found, and none was explained: allow more time, or more conflicts."
         )
-    said = count(n, "contradiction")
+    said = pluralize(n, "contradiction")
     if len(report.causes) < n:
-        said += f" with {count(len(report.causes), 'cause')}"
+        said += f" with {pluralize(len(report.causes), 'cause')}"
     said = f"{'At least ' if report.more or not report.result.get('conflicts_complete', True) else ''}{said} "
     said += "was found" if n == 1 else "were found"
     culprits = report.culprits
     if culprits:
         said += (
-            f"; {count(culprits, 'inserted fact')} {'takes' if culprits == 1 else 'take'} part in "
+            f"; {pluralize(culprits, 'inserted fact')} {'takes' if culprits == 1 else 'take'} part in "
             f"{'it' if n == 1 else 'them'}"
         )
     said += "."
     if report.more:
-        said += f" {count(report.more, 'more contradiction')} {'is' if report.more == 1 else 'are'} known and not explained here."
+        said += (
+            f" {pluralize(report.more, 'more contradiction')}"
+            f" {'is' if report.more == 1 else 'are'} known and not explained here."
+        )
     return said
 
 

@@ -1,25 +1,85 @@
 """Writing reports: which formats, where, and the JSON last, so that who waits for it finds the
 others there.
+
+Check JSON documents of shiq against their JSON Schema (2020-12).
+
+>>> kinds = {"properties": {"verdict": {"enum": ["yes", "no"]}}, "required": ["reason"]}
+>>> schema_problems({"verdict": "maybe"}, kinds)
+["verdict: 'maybe' is not one of ['yes', 'no']", "the document: 'reason' is a required property"]
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from jobs.files import json_text, write_whole
-from jobs.reports.html import page
-from jobs.reports.junit import junit
-from jobs.reports.markdown import markdown
-from jobs.reports.report import Report, report_of
-from jobs.reports.sarif import sarif
-from jobs.reports.schema import problems
-from jobs.reports.tables import COLUMNS, tables
+from shiq.answers.result import Conflict
 from shiq.errors import InputError, OperationalError, UsageError
+from shiq.files import json_text, write_whole
+from shiq.jobs.pages import shortened
+from shiq.jobs.reports.html import page
+from shiq.jobs.reports.junit import junit
+from shiq.jobs.reports.markdown import markdown
+from shiq.jobs.reports.report import Report, report_of
+from shiq.jobs.reports.sarif import sarif
+from shiq.jobs.reports.tables import COLUMNS, tables
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError  # type: ignore[import-untyped, unused-ignore]
+
+
+#: Problems named of one document; characters of each, which may quote a part of the document.
+PROBLEMS: Final = 10
+CHARACTERS: Final = 300
+
+
+@cache
+def schema() -> dict[str, Any]:
+    """Return the published schema of answers."""
+    found: dict[str, Any] = json.loads(
+        Path(__file__).with_name("verdict.schema.json").read_text(encoding="utf-8")
+    )
+    return found
+
+
+def problems(document: object) -> list[str]:
+    """Return what keeps an answer from fitting the published schema."""
+    return schema_problems(document, schema())
+
+
+def schema_problems(document: object, rules: Mapping[str, Any]) -> list[str]:
+    """Return what keeps ``document`` from fitting the schema ``rules``: "place: what is wrong",
+    `PROBLEMS` at most.
+    """
+    # Loaded where a document is read: no check needs it.
+    from jsonschema import Draft202012Validator
+
+    errors = _leaf_errors(Draft202012Validator(rules).iter_errors(document))
+    return [
+        f"{'/'.join(map(str, error.absolute_path)) or 'the document'}: "
+        f"{shortened(error.message, CHARACTERS)}"
+        for error in islice(errors, PROBLEMS)
+    ]
+
+
+def _leaf_errors(errors: Iterable[ValidationError]) -> Iterator[ValidationError]:
+    """Replace the error of an alternative by the errors of the branch that fits best."""
+    for error in errors:
+        branches: dict[object, list[ValidationError]] = {}
+        for inner in error.context or ():
+            branches.setdefault(inner.schema_path[0], []).append(inner)
+        if branches:
+            nearest = min(branches.values(), key=len)
+            yield from _leaf_errors(nearest)
+        else:
+            yield error
+
 
 #: What a report can be written as, by the end of its file's name.
 FORMATS: Final[Mapping[str, Callable[[Report], str]]] = {
@@ -108,15 +168,21 @@ def prepare(targets: Iterable[Target]) -> None:
             ) from error
 
 
-def write_reports(document: Mapping[str, Any], targets: Sequence[Target]) -> None:
+def write_reports(
+    document: Mapping[str, Any],
+    targets: Sequence[Target],
+    conflicts: Sequence[Conflict] | None = None,
+) -> None:
     """Writes the answer ``document`` as each of ``targets``, every file in one step, the JSON
     after all others.
+
+    conflicts: those of ``document`` as values; else they are read from it.
 
     Raises: OperationalError.
     """
     if not targets:
         return
-    report = report_of(document)
+    report = report_of(document, conflicts)
     for target in targets:
         if target.format == FOLDER:
             _write_folder(report, target.path)

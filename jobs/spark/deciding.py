@@ -16,16 +16,16 @@ from typing import cast
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from abox_ops.modules.shapes import Shape
-from jobs.checking.options import Options
-from jobs.spark.reasoners import Asking, reasoner_of
-from jobs.spark.session import width_of
-from jobs.spark.worker import kept
-from shiq.clause import ClausalTBox
+from shiq.abox_ops.modules.shapes import Shape
+from shiq.answers.verdict import Verdict
 from shiq.deadline import seconds_left
+from shiq.jobs.building.worker import Asking, kept, reasoner_of
+from shiq.jobs.checking.options import Options
+from shiq.jobs.spark.session import width_of
+from shiq.jobs.spark.worker import spare_imports
+from shiq.model.clause import ClausalTBox
 from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Answer, Deciding, Module, Reasoner
-from shiq.verdict import Verdict
 
 DDL = "shape string, modules bigint, verdict string, reason string, used string, near string, by string"
 _COLUMNS = ("shape", "modules", "verdict", "reason", "used", "near", "by")
@@ -46,6 +46,7 @@ def decide_rows(
     """The answers for rows (shape, modules that have it, body: one of them, pickled, over the
     pickled ``clauses``), in a task; `DDL` has their columns.
     """
+    spare_imports()
     deadline = None if asking.seconds is None else time.monotonic() + asking.seconds
     tbox = None
     for batch in batches:

@@ -19,26 +19,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import shiq
-from abox_ops.elements.base import StoreBase
-from abox_ops.local import LocalKnowledgeBase
-from abox_ops.modules.decide import Decider
-from jobs.checking.base import OpenBase
-from jobs.checking.inputs import is_read_by_form
-from jobs.checking.options import Options
-from shiq.abox import ABox
+from shiq.abox_ops.elements.base import StoreBase
+from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.modules.decide import Decider
 from shiq.columns.rows import literal_hash, term_hash
-from shiq.errors import OperationalError
-from shiq.extras import missing_package
+from shiq.errors import OperationalError, missing_package
+from shiq.jobs.checking.base import OpenBase
+from shiq.jobs.checking.inputs import is_read_by_form
+from shiq.jobs.checking.options import Options
 from shiq.model import Assertion
+from shiq.model.abox import ABox
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from jobs.spark.costs import TaggedJobs
+    from shiq.jobs.spark.session import TaggedJobs
 
 
 class SparkWork:
-    """The work of one check that Spark does (`jobs.checking.base.FarWork`). A session is begun
+    """The work of one check that Spark does (`shiq.jobs.checking.base.FarWork`). A session is begun
     where there is something to do.
     """
 
@@ -47,22 +46,22 @@ class SparkWork:
 
     @cached_property
     def _jobs(self) -> TaggedJobs:
-        from jobs.spark.costs import TaggedJobs
+        from shiq.jobs.spark.session import TaggedJobs
 
         return TaggedJobs(session_of(self._options), "")
 
     def sources(self, given: Sequence[object]) -> list[object]:
-        """See `jobs.checking.base.FarWork.sources`."""
+        """See `shiq.jobs.checking.base.FarWork.sources`."""
         if not given or all(isinstance(value, ABox) for value in given):
             return list(given)
-        from jobs.spark.reading import SparkReading
+        from shiq.jobs.spark.reading import SparkReading
 
         return SparkReading(self._jobs.spark, self._within).sources(given)
 
     @contextmanager
     def deciding(self, decider: Decider) -> Iterator[None]:
-        """See `jobs.checking.base.FarWork.deciding`."""
-        from jobs.spark.deciding import FarReasoner
+        """See `shiq.jobs.checking.base.FarWork.deciding`."""
+        from shiq.jobs.spark.deciding import FarReasoner
 
         here = decider.reasoner
         decider.reasoner = FarReasoner(
@@ -84,7 +83,7 @@ class SparkWork:
             raise failure_of(error, jobs.spark) from error
 
     def run(self, insertions: ABox, deletions: ABox, criterion: str) -> str:
-        """See `jobs.checking.base.FarWork.run`."""
+        """See `shiq.jobs.checking.base.FarWork.run`."""
         held: tuple[object, ...] = ()
         knowledge_base = self._base.knowledge_base
         if isinstance(knowledge_base, LocalKnowledgeBase) and isinstance(
@@ -98,7 +97,7 @@ class SparkWork:
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def cost(self) -> Mapping[str, int]:
-        """See `jobs.checking.base.FarWork.cost`."""
+        """See `shiq.jobs.checking.base.FarWork.cost`."""
         return self._jobs.cost() if "_jobs" in vars(self) else {}
 
 
@@ -136,13 +135,17 @@ def _content(abox: ABox) -> tuple[int, int]:
     return len(abox), total % (1 << 64)
 
 
-def session_of(options: Options, *, brief: bool = True) -> SparkSession:
-    """The session that is active, or one for the rest of this process. Raises: OperationalError."""
+def session_of(
+    options: Options, *, brief: bool = True, settings: Mapping[str, str] | None = None
+) -> SparkSession:
+    """The session that is active, or one for the rest of this process, started with ``settings``.
+    Raises: OperationalError.
+    """
     try:
-        from jobs.spark.session import spark_session, stop
+        from shiq.jobs.spark.session import spark_session, stop
     except ImportError as error:
         raise missing_package(error) or error from error
-    session, started = spark_session(master=options.master, brief=brief)
+    session, started = spark_session(master=options.master, settings=settings, brief=brief)
     if started:
         atexit.register(stop, session)
     return session
@@ -154,7 +157,7 @@ def frame_of(assertions: Iterable[Assertion]) -> DataFrame:
     """
     import pyarrow as pa  # type: ignore[import-untyped]
 
-    from shiq.ntriples import assertion_lines
+    from shiq.model.ntriples import assertion_lines
 
     parts = [
         line.removesuffix(" .").split(" ", 2) for a in assertions for line in assertion_lines(a)
@@ -180,7 +183,7 @@ def failure_of(error: Exception, session: SparkSession) -> Exception:
         lines[0] if lines else "",
     )
     if "ModuleNotFoundError: " in cause:
-        from jobs.spark.session import interpreter_of
+        from shiq.jobs.spark.session import interpreter_of
 
         return OperationalError(
             f"Spark's workers lack a package: {cause.partition('ModuleNotFoundError: ')[2]}",

@@ -14,18 +14,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs.checking.options import Options
-from jobs.spark.engine import session_of
 from shiq.errors import InputError
+from shiq.inputs.sources import TABLE, TableKind, TableSource, table_kind
+from shiq.jobs.checking.options import Options
+from shiq.jobs.spark.engine import session_of
 from shiq.rdf.table_terms import COLUMNS
-from shiq.rdf.tables import check_columns, first_line, hidden_in
-from shiq.sources import TABLE, TableKind, TableSource, table_kind
+from shiq.rdf.tables import check_columns, first_line, hidden_features
 
 _SNAPSHOT = re.compile(r"\bcurrent-snapshot-id=(\d+)")
 
@@ -71,9 +69,13 @@ def hidden_version(name: str) -> int | None:
     """The newest version of a Delta table that its files alone do not show."""
     if table_kind(name) is not TableKind.DELTA:
         return None
+    # Loaded where there is a Delta table.
+    from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError
+
     try:
         table = DeltaTable(str(Path(name).absolute()))
-        return table.version() if hidden_in(table) else None
+        return table.version() if hidden_features(table) else None
     except (DeltaError, OSError, ValueError):
         return None  # said by whoever reads it
 

@@ -21,15 +21,15 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.checking.options import Options
-from jobs.spark.engine import session_of
-from jobs.spark.lake import KnownTable, unreadable
 from shiq.errors import BUILD_ANEW, InputError
-from shiq.rdf.changes import TableChanges, last_taken
+from shiq.inputs.sources import TableKind, TableSource
+from shiq.jobs.checking.options import Options
+from shiq.jobs.spark.engine import session_of
+from shiq.jobs.spark.lake import KnownTable, unreadable
+from shiq.rdf.changes import TableChanges, last_committed_version
 from shiq.rdf.table_terms import COLUMNS
 from shiq.rdf.tables import BATCH_ROWS, check_columns, delta_log, read_rows
-from shiq.rdf.triples import Rejects, Triples, shown
-from shiq.sources import TableKind, TableSource
+from shiq.rdf.triples import Rejects, Triples, term_text
 
 #: Kinds of rows of Delta's feed and of Iceberg's changelog.
 CAME, WENT = (
@@ -157,7 +157,9 @@ def version_taken(table: str, options: Options, taken: Mapping[str, int]) -> int
         path, present = _log(session, known)
     except (PySparkException, Py4JError) as error:
         raise unreadable(table, error) from error
-    return last_taken(taken, path, present, lambda version: _id_at(path, version, present))
+    return last_committed_version(
+        taken, path, present, lambda version: _id_at(path, version, present)
+    )
 
 
 def _known(session: SparkSession, table: str) -> tuple[KnownTable, int]:
@@ -307,7 +309,7 @@ class Versions:
                 ids[number] = triples.row(begun)
         wanted, left = {*ids.values()}, set[tuple[int, int, int]]()
         spelt = {row["s"] for row in rows} - {None} | {
-            shown(triples.terms[s]) for s, _, _ in wanted
+            term_text(triples.terms[s]) for s, _, _ in wanted
         }
         subjects = self.session.createDataFrame([(s,) for s in sorted(spelt)], "s string")
         there = _rows(self.known, self.known.at(self.session, self.last))
@@ -321,7 +323,7 @@ class Versions:
             ]
             read_rows(columns, 0, triples, "b", rejects)
             left |= wanted & {triples.row(row) for row in range(begun, len(triples))}
-            triples.cut(begun)
+            triples.truncate(begun)
         return [row for number, row in enumerate(rows) if ids.get(number) not in left]
 
 

@@ -1,6 +1,6 @@
 """Reading a batch on Spark: files of lines by Spark's own reader, tables of files by ranges
 (`shiq.rdf.ranges`), DataFrames by their partitions. Tasks parse, and the driver puts the parts
-together (`shiq.rdf.parts`), so that what follows is as with any engine: assertions, ledger,
+together (`shiq.rdf.ranges`), so that what follows is as with any engine: assertions, ledger,
 leftovers, places.
 
 Every other format is read by the driver. Parts come to it as a stream, one partition after the
@@ -30,18 +30,25 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from jobs.spark.imports import spare_imports
-from jobs.spark.session import is_connect, width_of
 from shiq.errors import InputError
-from shiq.formats import Format
+from shiq.inputs.formats import Format
+from shiq.inputs.sources import FileSource, TableKind, TableSource, source_of
+from shiq.jobs.spark.session import is_connect, width_of
+from shiq.jobs.spark.worker import spare_imports
 from shiq.rdf.lines import read_lines
-from shiq.rdf.parts import ParsedPart, part_of
-from shiq.rdf.ranges import ParsedRange, Range, byte_ranges, is_cut, table_ranges
+from shiq.rdf.ranges import (
+    ParsedPart,
+    ParsedRange,
+    Range,
+    byte_ranges,
+    is_cut,
+    part_of,
+    table_ranges,
+)
 from shiq.rdf.table_terms import COLUMNS, values_of
 from shiq.rdf.tables import check_columns, read_rows
 from shiq.remote.place import is_address
 from shiq.rml.tables import RowBlock, TableMapping, columns_wanted, read_blocks
-from shiq.sources import FileSource, TableKind, TableSource, source_of
 
 #: Bytes of lines that make one part.
 PART_BYTES = 16 << 20
@@ -222,7 +229,7 @@ def is_read_by_spark(source: FileSource) -> bool:
     is_plain = not _PATTERN.search(str(path)) and not path.name.startswith(_HIDDEN)
     return (
         is_plain
-        and not source.compressed
+        and not source.is_compressed
         and not is_address(source.name)
         and path.stat().st_size > len(_MARK)
     )
@@ -249,7 +256,7 @@ def _parse_lines(files: Mapping[str, tuple[int, str, bool]], batches: Batches) -
     def parse_texts() -> pa.RecordBatch:
         assert block is not None
         source, name, quads = files[unquote(urlsplit(block[0]).path)]
-        found = ParsedRange.of(name)
+        found = ParsedRange.empty(name)
         try:
             read_lines(
                 io.BytesIO(b"\n".join(texts)),
@@ -325,7 +332,7 @@ def read_frame(
     spare_imports()
     context = TaskContext.get()
     at = 0 if context is None else context.partitionId()
-    found, i = ParsedRange.of(source), 0
+    found, i = ParsedRange.empty(source), 0
     for batch in batches:
         rows = [values_of(values) for values in batch.columns]
         if mapping is None:
@@ -335,14 +342,14 @@ def read_frame(
             read_blocks(source, mapping, [block], found.triples, "", found.rejects)
         if len(found.triples) + found.rejects.total >= PART_ROWS:
             yield row_of(number, at, i, _without_lines(part_of(found)))
-            found, i = ParsedRange.of(source), i + 1
+            found, i = ParsedRange.empty(source), i + 1
     yield row_of(number, at, i, _without_lines(part_of(found)))
 
 
 def _without_lines(part: ParsedPart) -> ParsedPart:
     *terms, lines, graphs = part.columns
-    rejected = [(message, 0, text, hint) for message, _, text, hint in part.rejected]
-    return replace(part, columns=(*terms, bytes(len(lines)), graphs), rejected=rejected)
+    rejected = [(message, 0, text, hint) for message, _, text, hint in part.rejected_lines]
+    return replace(part, columns=(*terms, bytes(len(lines)), graphs), rejected_lines=rejected)
 
 
 def row_of(source: int, at: int, number: int, part: ParsedPart, size: int = 0) -> pa.RecordBatch:

@@ -12,11 +12,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from traceback import walk_tb
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pyspark
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
@@ -26,12 +29,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import shiq
-from shiq.errors import OperationalError, UsageError
-from shiq.extras import missing_package
+from shiq.errors import OperationalError, UsageError, missing_package
 from shiq.remote.place import Place
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
+
 
 #: What a session on one machine is given; anything that spark-submit or ``settings`` say goes
 #: before it.
@@ -116,6 +119,9 @@ def spark_session(
             f"no Spark session could be started: {str(error).splitlines()[0]}",
             "Spark needs Java 17 or 21 on the path, and every package named in spark.jars.packages within reach.",
         ) from error
+    except BaseException as stopped:  # the time of a check is over, or somebody interrupts it
+        _abandon(stopped)
+        raise
     if not is_connect(session):
         session.sparkContext.setLogLevel("ERROR")
     elif untaken := [
@@ -260,8 +266,8 @@ def _version_told(session: SparkSession) -> str:
 
         for _ in batches:
             try:
-                import jobs.spark.deciding  # noqa: F401 - whether it can be imported is what is asked
                 import shiq
+                import shiq.jobs.spark.deciding
 
                 text = str(shiq.__version__)
             except Exception as error:
@@ -298,8 +304,7 @@ def stop(session: SparkSession) -> None:
         Py4JError,
         OSError,
     ):  # the JVM is gone already, and with it all that the next session would take for its own
-        SparkContext._active_spark_context = None
-        SparkSession._instantiatedSession = None
+        _forget_session()
     process = getattr(gateway, "proc", None)
     if gateway is not None and isinstance(process, subprocess.Popen):
         with suppress(Exception):
@@ -313,6 +318,29 @@ def stop(session: SparkSession) -> None:
         SparkContext._jvm = None
 
 
+def _abandon(stopped: BaseException) -> None:
+    """Ends the JVM of the session that was starting when something ``stopped`` it, without
+    waiting for it, so that the next one gets a JVM of its own.
+    """
+    process = getattr(SparkContext._gateway, "proc", None)
+    # A JVM that has not told its port yet would not end by itself, and only a frame knows it.
+    held = (
+        value for frame, _ in walk_tb(stopped.__traceback__) for value in frame.f_locals.values()
+    )
+    _forget_session()
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+    for found in (process, *held):
+        if isinstance(found, subprocess.Popen):
+            found.terminate()
+
+
+def _forget_session() -> None:
+    """Has the next session be a new one."""
+    SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = None
+
+
 class _silent_stderr:
     """Keeps what Spark's launcher says about itself off the terminal; it is written again if
     starting fails.
@@ -324,10 +352,100 @@ class _silent_stderr:
         self._file = tempfile.TemporaryFile()
         os.dup2(self._file.fileno(), 2)
 
-    def __exit__(self, kind: object, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         os.dup2(self._saved, 2)
         os.close(self._saved)
-        if kind is not None:
+        if kind is not None and issubclass(kind, Exception):
             self._file.seek(0)
             os.write(2, self._file.read())
         self._file.close()
+
+
+# The Spark jobs of a check: what each is for, as Spark's pages show it, and what they come to.
+#
+# Over Spark Connect jobs are tagged, but cannot be described, and what they come to is not told.
+
+
+#: The tag of every job of a check.
+TAG = "shiq"
+_DESCRIPTION = "spark.job.description"
+
+
+def describe(spark: SparkSession, stage: str) -> None:
+    """Says what the jobs that are started from now on are for."""
+    if not is_connect(spark):
+        spark.sparkContext.setJobDescription(f"shiq: {stage}")
+
+
+@contextmanager
+def described(spark: SparkSession, text: str) -> Iterator[None]:
+    """Says what the jobs that are started within are for."""
+    if is_connect(spark):
+        yield
+        return
+    context = spark.sparkContext
+    before = context.getLocalProperty(_DESCRIPTION)
+    context.setJobDescription(text)
+    try:
+        yield
+    finally:
+        context.setLocalProperty(_DESCRIPTION, before)  # type: ignore[arg-type]  # None takes it away
+
+
+@dataclass
+class TaggedJobs:
+    """What is started in ``spark`` within: tagged `TAG`, described by its ``stage``, and
+    counted. Afterwards all is as the caller had it.
+    """
+
+    spark: SparkSession
+    stage: str
+    own: str = field(default_factory=lambda: f"{TAG}-{uuid4().hex}")
+
+    def __enter__(self) -> TaggedJobs:
+        self._stack = ExitStack()
+        if is_connect(self.spark):
+            for tag in {TAG, self.own} - self.spark.getTags():
+                self.spark.addTag(tag)
+                self._stack.callback(self.spark.removeTag, tag)
+            return self
+        context = self.spark.sparkContext
+        before: Any = context.getLocalProperty(_DESCRIPTION)  # None takes it away
+        self._stack.callback(context.setLocalProperty, _DESCRIPTION, before)
+        describe(self.spark, self.stage)
+        for tag in {TAG, self.own} - set(context.getJobTags()):
+            context.addJobTag(tag)
+            self._stack.callback(context.removeJobTag, tag)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._stack.close()
+        # Nobody waits any more for what runs when the time of a check is over, or somebody has
+        # interrupted it.
+        if kind is not None and not issubclass(kind, Exception) and not is_connect(self.spark):
+            self.spark.sparkContext.cancelJobsWithTag(self.own)
+
+    def cost(self) -> Mapping[str, int]:
+        """How many jobs and tasks there were, and bytes: shuffled, and sent to the driver;
+        nothing where Spark does not tell.
+        """
+        if is_connect(self.spark):
+            return {}
+        context = (
+            self.spark.sparkContext._jsc.sc()
+        )  # Python's status tracker knows neither tags nor bytes
+        context.listenerBus().waitUntilEmpty()
+        store = context.statusStore()
+        jobs = list(context.statusTracker().getJobIdsForTag(self.own))
+        ids = [store.job(job).stageIds() for job in jobs]
+        stages = {found.apply(i) for found in ids for i in range(found.size())}
+        sums = {"jobs": len(jobs), "tasks": 0, "shuffled_bytes": 0, "result_bytes": 0}
+        for number in stages:
+            try:
+                stage = store.lastStageAttempt(number)
+            except Py4JError:  # Spark forgets stages when it has had very many
+                continue
+            sums["tasks"] += stage.numCompleteTasks()
+            sums["shuffled_bytes"] += stage.shuffleWriteBytes()
+            sums["result_bytes"] += stage.resultSize()
+        return sums

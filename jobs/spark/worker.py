@@ -1,50 +1,24 @@
-"""What a Python worker of Spark keeps from one task to the next: reasoners, clauses, what it has
-opened.
-"""
+"""What importing costs a Python worker of Spark, task by task."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
-from typing import Any, TypeVar
-
-from jobs.spark.imports import spare_imports
-from jobs.store.manifest import Manifest
-
-V = TypeVar("V")
-
-#: How many values of each kind a worker keeps.
-KEPT = 2
-_kept: dict[str, OrderedDict[Hashable, Any]] = {}
+import gc
+import sys
+import zipimport
 
 
-@dataclass(frozen=True)
-class StoreKey:
-    """A snapshot of a store that every executor can open: its path, and the manifest that the
-    driver read.
+def spare_imports() -> None:
+    """Lets go of what Spark would have this worker do before each later task: read the directory
+    of each zip file again from which something was imported (its own, once for every package in
+    it), and look through all modules for garbage. To be called by tasks: it saves each of those
+    that follow 0.2 CPU seconds.
     """
-
-    path: str
-    manifest: Manifest
-
-    @property
-    def identity(self) -> Hashable:
-        return self.path, self.manifest.snapshot, self.manifest.created, self.manifest.tbox_hash
-
-
-def kept(
-    kind: str, key: Hashable, make: Callable[[], V], drop: Callable[[V], None] = lambda value: None
-) -> V:
-    """The value of ``kind`` for ``key``, made where this worker has none; the least recently
-    used ones are dropped.
-    """
-    spare_imports()
-    values = _kept.setdefault(kind, OrderedDict())
-    if key not in values:
-        while len(values) >= KEPT:
-            drop(values.popitem(last=False)[1])
-        values[key] = make()
-    values.move_to_end(key)
-    found: V = values[key]
-    return found
+    archives = [
+        path
+        for path, finder in sys.path_importer_cache.items()
+        if isinstance(finder, zipimport.zipimporter)
+    ]
+    for path in archives:
+        del sys.path_importer_cache[path]
+    if archives:
+        gc.freeze()

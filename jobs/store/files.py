@@ -1,10 +1,9 @@
-"""The files of a store: written whole and durably under their final names, and believed only as
-they were written.
-"""
+"""Files of a store: written durably under their final names, and verified when they are read."""
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import json
 import os
@@ -13,6 +12,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 
 from shiq.errors import BUILD_ANEW, StoreError
@@ -34,20 +34,24 @@ COPIED = (
 )
 
 
+#: The file that names the snapshot of a store, and the folder of its tables.
+MANIFEST, TABLES = "store.json", "tables"
 #: The folder of files that tables share.
 SHARED = "tables/commit"
 
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A file of a snapshot, or the rows of one table in a file that several tables share.
+    """File of a snapshot, or the rows of one table in a shared file.
 
-    path: within the store. bytes, sha256: of the file. In a place that is no folder also
-    ``digests``, the CRC-32 of each `DIGESTED` bytes of it. start, rows: the first row, and how
-    many there are. low, high: the first key and the last; None where there are no rows, or the
-    file was written without. lookup: bytes of its look-up file, or of its part of a shared one,
-    which begins at ``lookup_at``; 0 where it has none. lookup_digest: of the digests of the
-    blocks of these (`jobs.store.blocks`).
+    path: within the store.
+    bytes, sha256: of the file.
+    rows, start: number of rows, and the first one in a shared file.
+    low, high: first and last key; None without rows, or for old files.
+    lookup: bytes of its look-up file or of its part in a shared one; 0 if there is none.
+    lookup_at: offset of that part.
+    lookup_digest: digest of the block digests (`shiq.jobs.store.lookup`).
+    digests: CRC-32 of each `DIGESTED` bytes; in object stores only.
     """
 
     path: str
@@ -64,28 +68,22 @@ class DataFile:
 
     @property
     def is_shared(self) -> bool:
-        """Whether tables share it."""
+        """Whether several tables share the file."""
         return self.path.startswith(f"{SHARED}/")
 
 
 def is_store(folder: Path) -> bool:
-    """Whether a store lies in ``folder``, be it unfinished or damaged."""
+    """Whether ``folder`` holds a store, unfinished and damaged ones included."""
     if not folder.is_dir():
         return False
-    # Loaded where there is a folder: most runs name files.
-    from jobs.store.lock import LOCK
-    from jobs.store.manifest import MANIFEST, TABLES
-
     return (folder / TABLES).is_dir() and (
         (folder / MANIFEST).is_file() or (folder / LOCK).is_file()
     )
 
 
 @contextmanager
-def writable(store: Place) -> Iterator[None]:
-    """Says of what goes wrong in writing below ``store`` what it is and what to do. Raises:
-    StoreError.
-    """
+def report_store_errors(store: Place) -> Iterator[None]:
+    """Context manager: turn an OSError below ``store`` into a StoreError with a remedy."""
     try:
         yield
     except ConnectionError:
@@ -110,15 +108,16 @@ _REFUSED = {
 
 
 @contextmanager
-def placed(
+def stage_file(
     store: Place, name: str, temporary: Path | None = None, *, durable: bool = True
 ) -> Iterator[Path]:
-    """A path to write to; what is there at the end is the file ``name`` of the store, in one
-    step, durably, unless it need not outlive the machine. Without ``temporary`` the path is
-    nobody else's: a task may be run twice at once.
+    """Context manager: a temporary path whose content becomes the file ``name`` in one step.
+
+    durable: sync it to disk. temporary: a fixed path; by default a unique one, since a task may run
+        twice at once.
     """
     if not isinstance(store, Path):
-        with store.placed(name) as path:
+        with store.replace_file(name) as path:
             yield path
         return
     path = store / name
@@ -135,56 +134,54 @@ def placed(
         temporary.unlink(missing_ok=True)
 
 
-def described(store: Place, name: str, rows: int = 0) -> DataFile:
-    """The file ``name`` of the store as a manifest names it."""
+def describe_file(store: Place, name: str, rows: int = 0) -> DataFile:
+    """Describe the file ``name`` for a manifest: size, digest, rows."""
     size, digest, digests = _digest(file_at(store, name))
     return DataFile(name, size, rows, digest, digests="" if isinstance(store, Path) else digests)
 
 
 def write_json(store: Place, folder: str, name: str, value: object) -> DataFile:
-    """Writes ``value`` below ``folder`` of the store, under ``name`` and a digest of its content."""
+    """Write ``value`` as JSON; its file is named after ``name`` and a digest of the content."""
     content = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     digest = hashlib.sha256(content).hexdigest()
     path = f"{folder}/{name}-{digest[:16]}.json"
-    with placed(store, path) as temporary:
+    with stage_file(store, path) as temporary:
         temporary.write_bytes(content)
     return DataFile(path, len(content), sha256=digest)
 
 
 def read_json(store: Place, file: DataFile) -> object:
-    """What `write_json` wrote. Raises: StoreError unless it is there as it was written."""
+    """Read a file of `write_json`. Raises: StoreError if it is missing or damaged."""
     try:
         path = file_at(store, file.path, file.bytes)
         content = path.read_bytes()
     except OSError as error:
-        raise unreadable(store, file, error) from error
+        raise unreadable_error(store, file, error) from error
     if hashlib.sha256(content).hexdigest() != file.sha256:
-        raise damaged(path, store=store)
+        raise damage_error(path, store=store)
     return json.loads(content)
 
 
 def verify(store: Place, file: DataFile) -> None:
-    """Raises: StoreError unless ``file`` is as it was written, as far as that is known."""
+    """Verify a file by size and digest. Raises: StoreError."""
     try:
         path = file_at(store, file.path)
         size, digest, _ = _digest(path) if file.sha256 else (path.stat().st_size, "", "")
     except OSError as error:
-        raise unreadable(store, file, error) from error
+        raise unreadable_error(store, file, error) from error
     if (size, digest) != (file.bytes, file.sha256):
-        raise damaged(path, store=store)
+        raise damage_error(path, store=store)
 
 
-def unreadable(store: Place, file: DataFile, error: OSError) -> StoreError:
-    """What is said of a ``file`` that could not be read."""
+def unreadable_error(store: Place, file: DataFile, error: OSError) -> StoreError:
+    """Error for a file that cannot be read."""
     return StoreError(f"{store / file.path}: cannot be read ({error.strerror})", MOVED, store)
 
 
-def damaged(
+def damage_error(
     path: Path, what: str = "it is not as it was written", store: Place | str = ""
 ) -> StoreError:
-    """What is said of a file of ``store`` at ``path`` that is not as it was written. A copy
-    goes, so that it is fetched anew.
-    """
+    """Error for a damaged file. A damaged local copy is deleted, so that it is fetched again."""
     # Loaded where something is damaged, or far.
     from shiq.remote.copies import is_copy
 
@@ -211,18 +208,68 @@ def _digest(path: Path) -> tuple[int, str, str]:
 
 
 def part_digest(part: bytes) -> str:
-    """The digest of a part of a file, in eight letters."""
+    """CRC-32 of a part of a file, as eight hexadecimal digits."""
     return f"{zlib.crc32(part):08x}"
 
 
 def sync_directory(directory: Path) -> None:
-    """Makes renames and new files within ``directory`` durable."""
+    """Make renames and new files in ``directory`` durable."""
     sync_file(directory)
 
 
 def sync_file(file: Path) -> None:
+    """Make the content of ``file`` durable."""
     handle = os.open(file, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+# Writer lock of a store: an advisory lock that the kernel releases when its holder dies.
+
+
+LOCK = "lock"
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+
+@contextmanager
+def hold_write_lock(store: Place) -> Iterator[None]:
+    """Context manager: hold the writer lock of ``store``; in object stores nothing is held."""
+    if not isinstance(store, Path):
+        with report_store_errors(store):
+            yield
+        return
+    with report_store_errors(store):
+        file = os.open(store / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StoreError(
+                f"{store}: another writer is at work ({_holder(file)})",
+                "Wait until it has ended, then try again.",
+            ) from None
+        with report_store_errors(store):
+            os.ftruncate(file, 0)
+            os.pwrite(file, json.dumps(_identity()).encode(), 0)
+            yield
+    finally:
+        os.close(file)
+
+
+def _identity() -> dict[str, object]:
+    boot = _BOOT.read_text().strip() if _BOOT.exists() else ""
+    return {
+        "process": os.getpid(),
+        "boot": boot,
+        "since": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+    }
+
+
+def _holder(file: int) -> str:
+    try:
+        told = json.loads(os.pread(file, 4096, 0))
+        return f"process {told['process']}, since {told['since']}"
+    except (ValueError, KeyError, TypeError):
+        return "it has not given its name yet"

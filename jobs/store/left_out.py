@@ -1,9 +1,4 @@
-"""What of the data of a store was left out: each line, triple or assertion as it stands, in
-files that are kept beside A.
-
-One file for the building of the store and one for each batch that left something out, in order;
-many are written as one again.
-"""
+"""Lines, triples and assertions that a store leaves out, in full, in documents of the store."""
 
 from __future__ import annotations
 
@@ -15,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from jobs.store.files import DataFile, described, placed, verify
-from jobs.store.manifest import DOCUMENTS, LEFT_OUT, Manifest
-from shiq.left_out import leftover_of, line_of, unkept
+from shiq.answers.verdict import Leftover
+from shiq.inputs.reading import count_unrecorded, decode_leftover, encode_leftover
+from shiq.jobs.store.files import DataFile, describe_file, stage_file, verify
+from shiq.jobs.store.manifest import DOCUMENTS, LEFT_OUT, Manifest
 from shiq.remote.place import Place, file_at
-from shiq.verdict import Leftover
 
 #: More files than this are written as one.
 _MOST_FILES = 32
@@ -37,35 +32,36 @@ def add_left_out(
     name, rows = f"{DOCUMENTS}/{LEFT_OUT}-{uuid.uuid4().hex}.jsonl.gz", 0
     left = iter(left)
     for first in left:
-        with placed(store, name) as temporary, gzip.open(temporary, "wb", compresslevel=6) as file:
+        with (
+            stage_file(store, name) as temporary,
+            gzip.open(temporary, "wb", compresslevel=6) as file,
+        ):
             for leftover in chain([first], left):
-                file.write(line_of(leftover))
+                file.write(encode_leftover(leftover))
                 counts[leftover.kind] += leftover.number
-                missing += unkept(leftover)
+                missing += count_unrecorded(leftover)
                 rows += 1
-        files.append(described(store, name, rows))
+        files.append(describe_file(store, name, rows))
     if len(files) > _MOST_FILES:
-        files = [_joined(store, files)]
+        files = [_concatenate(store, files)]
     return _documents(files), {
         LEFT_OUT: {"counts": dict(sorted(counts.items())), "unkept": missing}
     } if files else {}
 
 
-def compacted(store: Place, documents: Mapping[str, DataFile]) -> dict[str, DataFile]:
+def compact_left_out(store: Place, documents: Mapping[str, DataFile]) -> dict[str, DataFile]:
     """``documents`` with what is left out in one file."""
     files = _files(documents)
     others = {name: file for name, file in documents.items() if file not in files}
-    return {**others, **_documents([_joined(store, files)] if len(files) > 1 else files)}
+    return {**others, **_documents([_concatenate(store, files)] if len(files) > 1 else files)}
 
 
 def read_left_out(store: Place, documents: Mapping[str, DataFile]) -> Iterator[Leftover]:
-    """What ``documents`` have of it, in order. Raises: StoreError where one is not as it was
-    written.
-    """
+    """Iterate over the left-out lines in ``documents``. Raises: StoreError for damaged files."""
     for file in _files(documents):
         verify(store, file)
         with gzip.open(file_at(store, file.path)) as lines:
-            yield from map(leftover_of, lines)
+            yield from map(decode_leftover, lines)
 
 
 def _files(documents: Mapping[str, DataFile]) -> list[DataFile]:
@@ -79,12 +75,12 @@ def _documents(files: Iterable[DataFile]) -> dict[str, DataFile]:
     return {f"{LEFT_OUT}-{number}": file for number, file in enumerate(files)}
 
 
-def _joined(store: Place, files: list[DataFile]) -> DataFile:
+def _concatenate(store: Place, files: list[DataFile]) -> DataFile:
     """``files`` as one: what is packed one behind the other unpacks as one."""
     name = f"{DOCUMENTS}/{LEFT_OUT}-{uuid.uuid4().hex}.jsonl.gz"
-    with placed(store, name) as temporary, temporary.open("wb") as whole:
+    with stage_file(store, name) as temporary, temporary.open("wb") as whole:
         for file in files:
             verify(store, file)
             with file_at(store, file.path).open("rb") as part:
                 shutil.copyfileobj(part, whole)
-    return described(store, name, sum(file.rows for file in files))
+    return describe_file(store, name, sum(file.rows for file in files))

@@ -1,29 +1,132 @@
-"""The look-up file of a data file: the same rows where they can be had one by one.
+"""Look-up file: a memory-mapped Arrow copy of a data file, for reading single rows.
 
-A Parquet file gives no less than a row group, so that a thousand terms, whose hashes lie
-anywhere, would decode the whole table. Beside each data file of a table lies an Arrow file of
-the same rows, neither compressed nor encoded, which is mapped into memory: a look-up touches the
-pages that its rows lie in and nothing else. Integers take 32 bits where all of a column fit.
-Behind it stand the digests of its blocks (`jobs.store.blocks`).
+Digests of its blocks follow the content (`shiq.jobs.store.lookup`), and each block is verified when
+it is first read.
 """
 
 from __future__ import annotations
 
 import mmap
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from jobs.store.blocks import Blocks, digests_of
-from jobs.store.files import MOVED, DataFile, damaged, placed
-from jobs.store.manifest import LOOKUPS
 from shiq.columns.arrays import Column, Columns, Ints, arrow_ints, ranges, runs, stored_ints, take
 from shiq.errors import StoreError
+from shiq.jobs.store.files import MOVED, DataFile, damage_error, stage_file
+from shiq.jobs.store.manifest import LOOKUPS
 from shiq.remote.place import Place, file_at
+
+# Block digests of a memory-mapped file, so that what a check reads is verified.
+
+
+#: Bytes of a block; two to the power of `_SHIFT`.
+BLOCK, _SHIFT = 4096, 12
+_WIDTH = 4
+
+
+def digests_of(content: memoryview) -> tuple[bytes, str]:
+    """Block digests of ``content``, and a digest of these."""
+    digests = b"".join(
+        _crc(content[start : start + BLOCK]) for start in range(0, len(content), BLOCK)
+    )
+    return digests, _crc(digests).hex()
+
+
+def _crc(data: bytes | memoryview) -> bytes:
+    return zlib.crc32(data).to_bytes(_WIDTH, "little")
+
+
+class Blocks:
+    """Blocks of the mapped file at ``path``, verified when first read."""
+
+    def __init__(self, path: Path, pages: mmap.mmap, digest: str) -> None:
+        count = -(-len(pages) // (BLOCK + _WIDTH))
+        end = max(0, len(pages) - _WIDTH * count)
+        view = memoryview(pages)
+        if _crc(view[end:]).hex() != digest:
+            raise damage_error(path, "the digests of its blocks are not as they were written")
+        self.path = path
+        self.content = view[:end]
+        self._digests = view[end:].cast("I")
+        self._left = count
+        self._seen = bytearray(count)
+        self._is_seen = np.frombuffer(self._seen, np.bool_)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every block has been verified."""
+        return not self._left
+
+    def span(self, start: int, end: int) -> None:
+        """Verify the bytes start … end-1."""
+        if start < end:
+            self._range(start >> _SHIFT, (end - 1 >> _SHIFT) + 1)
+
+    def cells(self, offset: int, width: int, places: Ints) -> None:
+        """Verifies the cells of ``width`` bytes at ascending ``places`` of a column that begins
+        at ``offset``.
+        """
+        if len(places):
+            low, high = (
+                offset + int(places[0]) * width >> _SHIFT,
+                (offset + int(places[-1]) * width >> _SHIFT) + 1,
+            )
+            if self._has_unseen(low, high, len(places)):
+                self._each(offset + places * width >> _SHIFT)
+
+    def spans(self, offset: int, start: Ints, end: Ints) -> None:
+        """Verifies the bytes from start[i] on, before end[i], for each i, of what begins at
+        ``offset``; both ascend.
+        """
+        if len(start):
+            low, high = offset + int(start[0]) >> _SHIFT, (offset + int(end[-1]) - 1 >> _SHIFT) + 1
+            if self._has_unseen(low, high, len(start)):
+                first, last = offset + start >> _SHIFT, offset + end - 1 >> _SHIFT
+                self._each(ranges(first, np.maximum(last + 1, first)))
+
+    def all(self) -> None:
+        """Verify every block."""
+        self._range(0, len(self._seen))
+
+    def _has_unseen(self, low: int, high: int, wanted: int) -> bool:
+        """Whether some of a range of blocks are still to be verified; where most of them are
+        ``wanted``, they are, here.
+        """
+        if self._seen.find(0, low, high) < 0:
+            return False
+        if high - low > 2 + wanted // 2:
+            return True
+        self._range(low, high)
+        return False
+
+    def _each(self, blocks: Ints) -> None:
+        """Verifies ``blocks``, which ascend."""
+        first = blocks[np.concatenate([[True], blocks[1:] != blocks[:-1]])]
+        self._verify(first[~self._is_seen[first]].tolist())
+
+    def _range(self, low: int, high: int) -> None:
+        if self._seen.find(0, low, high) >= 0:
+            self._verify([block for block in range(low, high) if not self._seen[block]])
+
+    def _verify(self, blocks: Sequence[int]) -> None:
+        content, digests, seen, crc = self.content, self._digests, self._seen, zlib.crc32
+        for block in blocks:
+            start = block << _SHIFT
+            if crc(content[start : start + BLOCK]) != digests[block]:
+                end = min(start + BLOCK, len(content)) - 1
+                raise damage_error(
+                    self.path, f"bytes {start:,} to {end:,} are not as they were written"
+                )
+            seen[block] = 1
+        self._left -= len(blocks)
+
 
 _HALF = np.iinfo(np.int32)
 #: Up to so many rows are verified one by one: arrays of them cost more.
@@ -35,16 +138,14 @@ _TAIL = 10
 
 
 def lookup_path(path: str) -> str:
-    """Where the look-up file of the data file at ``path`` lies, within the store."""
+    """Path of the look-up file for the data file at ``path``, within the store."""
     folder, _, name = path.rpartition("/")
     return f"{LOOKUPS}/{folder.rpartition('/')[2]}/{name}.arrow"
 
 
 @dataclass(frozen=True, eq=False)
 class LookupPart:
-    """The rows of one data file as a look-up file holds them, and the digests of their blocks,
-    which have a ``digest``.
-    """
+    """Rows of one data file in look-up format, with block digests and their ``digest``."""
 
     content: memoryview
     digests: bytes
@@ -52,13 +153,14 @@ class LookupPart:
 
     @property
     def size(self) -> int:
+        """Bytes of content and digests."""
         return len(self.content) + len(self.digests)
 
 
 def lookup_part(columns: Mapping[str, Column]) -> LookupPart:
-    """The rows of ``columns`` for a look-up file."""
+    """Convert ``columns`` to look-up format."""
     batch = pa.RecordBatch.from_arrays(
-        [_plain(column) for column in columns.values()], names=list(columns)
+        [_arrow_array(column) for column in columns.values()], names=list(columns)
     )
     out = pa.BufferOutputStream()
     with pa.ipc.new_file(out, batch.schema) as writer:
@@ -67,27 +169,25 @@ def lookup_part(columns: Mapping[str, Column]) -> LookupPart:
     return LookupPart(content, *digests_of(content))
 
 
-def begin_of(end: int) -> int:
-    """Where the next part of a look-up file begins after one that ends at ``end``: what is
-    mapped begins with a page.
-    """
+def aligned_offset(end: int) -> int:
+    """First page boundary at or after ``end``, where the next part of a shared look-up file begins."""
     return -(-end // _PAGE) * _PAGE
 
 
 def write_lookups(store: Place, path: str, parts: Sequence[LookupPart]) -> None:
-    """Write the look-up file of the data file at ``path``, durably, of ``parts`` one behind the
-    other (`begin_of`).
+    """Write the look-up file of the data file at ``path``, durably; each part begins at an
+    `aligned_offset`.
     """
     end = 0
-    with placed(store, lookup_path(path)) as temporary, temporary.open("wb") as file:
+    with stage_file(store, lookup_path(path)) as temporary, temporary.open("wb") as file:
         for part in parts:
-            file.seek(begin_of(end))
+            file.seek(aligned_offset(end))
             file.write(part.content)
             file.write(part.digests)
             end = file.tell()
 
 
-def _plain(column: Column) -> pa.Array:
+def _arrow_array(column: Column) -> pa.Array:
     if not isinstance(column, np.ndarray):
         texts = column.cast(pa.large_string())
         return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
@@ -99,9 +199,11 @@ def _plain(column: Column) -> pa.Array:
 
 
 @dataclass(frozen=True, eq=False)
-class _Lain:
-    """Place of a column in its file: its cells of ``width`` bytes from ``offset`` on; those of
-    texts are their ``ends`` among the letters, which begin at ``letters``.
+class _ColumnLayout:
+    """Layout of a column in its file.
+
+    offset, width: first cell and bytes of a cell.
+    ends, letters: for texts, the ends of the values and the offset of the characters.
     """
 
     offset: int
@@ -110,7 +212,7 @@ class _Lain:
     letters: int = 0
 
     def verify_run(self, blocks: Blocks, start: int, stop: int) -> None:
-        """Verifies the rows from number ``start`` on, before ``stop``, of which there are some."""
+        """Verify the rows start … stop-1, at least one."""
         blocks.span(
             self.offset + start * self.width,
             self.offset + (stop + (self.ends is not None)) * self.width,
@@ -119,7 +221,7 @@ class _Lain:
             blocks.span(self.letters + int(self.ends[start]), self.letters + int(self.ends[stop]))
 
     def verify(self, blocks: Blocks, rows: Ints) -> None:
-        """Verifies the ``rows`` (ascending) of the column."""
+        """Verify the ascending ``rows``."""
         blocks.cells(self.offset, self.width, rows)
         if self.ends is not None:
             blocks.cells(self.offset, self.width, rows + 1)
@@ -128,18 +230,21 @@ class _Lain:
 
 @dataclass(frozen=True, eq=False)
 class MappedFile:
-    """The rows of one data file in a look-up file, mapped into memory; ``columns`` as they lie
-    there: integers of 32 or 64 bits, long texts. ``blocks``: by which they are verified;
-    ``lain``: where each column lies.
+    """Look-up file mapped into memory.
+
+    columns: as stored, integers of 32 or 64 bits, large texts.
+    blocks: verifies what is read.
+    layouts: layout of each column.
     """
 
     key: str
     columns: Mapping[str, Any]
     blocks: Blocks
-    lain: Mapping[str, _Lain]
+    layouts: Mapping[str, _ColumnLayout]
 
     @property
     def keys(self) -> npt.NDArray[Any]:
+        """Key column, ascending."""
         found: npt.NDArray[Any] = self.columns[self.key]
         return found
 
@@ -147,18 +252,18 @@ class MappedFile:
         return len(self.keys)
 
     def places(self, keys: Ints) -> Ints:
-        """The number of rows before each of ``keys``."""
+        """Number of rows before each of ``keys``."""
         return np.searchsorted(self.keys, keys)
 
     def rows_of(self, wanted: Ints) -> Columns:
-        """The rows whose key is among ``wanted`` (ascending, distinct), sorted by key."""
+        """Rows whose key is in ``wanted`` (ascending, distinct), sorted by key."""
         if not len(self):
             return self.part(0, 0)
         _, low, high = self._runs(wanted)
-        return self._at(ranges(low, high))
+        return self._take_rows(ranges(low, high))
 
     def degrees(self, wanted: Ints) -> Ints:
-        """How many rows each of ``wanted`` has."""
+        """Number of rows for each of ``wanted``."""
         found = np.zeros(len(wanted), np.int64)
         if len(self):
             near, low, high = self._runs(wanted)
@@ -166,17 +271,17 @@ class MappedFile:
         return found
 
     def between(self, low: int, high: int) -> Columns:
-        """The rows with low ≤ key < high, of a file that is verified whole."""
+        """Rows with low ≤ key < high; the whole file is verified."""
         self.blocks.all()
         return self.part(int(self.keys.searchsorted(low)), int(self.keys.searchsorted(high)))
 
     def part(self, start: int, stop: int) -> Columns:
-        """The rows from number ``start`` on, before ``stop``."""
-        return self._at(np.arange(start, stop))
+        """Rows start … stop-1."""
+        return self._take_rows(np.arange(start, stop))
 
     def _runs(self, wanted: Ints) -> tuple[slice, Ints, Ints]:
-        """Which of ``wanted`` lie between the first key and the last, and where the run of each
-        of these begins and ends.
+        """Slice of ``wanted`` within the file's keys, and begin and end of the run of each of
+        these.
         """
         keys = self.keys
         near = slice(
@@ -189,21 +294,21 @@ class MappedFile:
         return near, low, high
 
     def _verify_runs(self, sought: npt.NDArray[Any], low: Ints, high: Ints) -> None:
-        """Verifies that the search did not go astray in a damaged block: what stands on either
-        side of a run bounds it, keys were written in order.
+        """Verify the keys at both ends of each run, so that a damaged block cannot mislead the
+        search.
         """
         if self.blocks.is_whole:
             return
         if len(sought) <= _FEW:
             if not all(map(self._is_run, sought.tolist(), low.tolist(), high.tolist())):
-                self._astray()
+                self._refuse_damaged()
             return
-        keys, key, last = self.keys, self.lain[self.key], len(self) - 1
+        keys, key, last = self.keys, self.layouts[self.key], len(self) - 1
         before, after = np.maximum(low - 1, 0), np.minimum(high, last)
         first, final = np.minimum(low, last), np.maximum(high - 1, 0)
         for rows in (before, first, final, after):
             if (rows[1:] < rows[:-1]).any():
-                self._astray()
+                self._refuse_damaged()
             key.verify(self.blocks, rows)
         is_bounded = (
             (low <= high)
@@ -213,13 +318,11 @@ class MappedFile:
         if not (
             is_bounded & ((low == high) | ((keys[first] == sought) & (keys[final] == sought)))
         ).all():
-            self._astray()
+            self._refuse_damaged()
 
     def _is_run(self, sought: int, low: int, high: int) -> bool:
-        """Whether the rows from ``low`` on, before ``high``, are those of the key ``sought``, by
-        keys that are verified.
-        """
-        keys, key, count = self.keys, self.lain[self.key], len(self)
+        """Whether rows low … high-1 are exactly those with the key ``sought``, by verified keys."""
+        keys, key, count = self.keys, self.layouts[self.key], len(self)
         if not 0 <= low <= high <= count:
             return False
         if high - low <= _FEW:
@@ -232,11 +335,11 @@ class MappedFile:
             is_bounded and (low == high or (keys[low] == sought and keys[high - 1] == sought))
         )
 
-    def _astray(self) -> None:
+    def _refuse_damaged(self) -> None:
         self.blocks.all()
-        raise damaged(self.blocks.path, "its rows are not in the order of their keys")
+        raise damage_error(self.blocks.path, "its rows are not in the order of their keys")
 
-    def _at(self, rows: Ints) -> Columns:
+    def _take_rows(self, rows: Ints) -> Columns:
         if not self.blocks.is_whole and len(rows):
             self._verify(self.blocks, rows)
         found = {name: take(column, rows) for name, column in self.columns.items()}
@@ -249,7 +352,7 @@ class MappedFile:
         """Verifies ``rows`` (ascending, some) of all columns."""
         first, stop = int(rows[0]), int(rows[-1]) + 1
         if stop - first > len(rows) > _FEW:
-            for column in self.lain.values():
+            for column in self.layouts.values():
                 column.verify(blocks, rows)
             return
         parts = (
@@ -257,22 +360,20 @@ class MappedFile:
             if stop - first == len(rows)
             else [(row, row + 1) for row in rows.tolist()]
         )
-        for column in self.lain.values():
+        for column in self.layouts.values():
             for start, end in parts:
                 column.verify_run(blocks, start, end)
 
 
-def mapped(store: Place, file: DataFile, key: str) -> MappedFile:
-    """The rows of ``file``, sorted by ``key``, of its look-up file. Raises: StoreError where it
-    cannot be read.
-    """
+def map_lookup_file(store: Place, file: DataFile, key: str) -> MappedFile:
+    """Map the look-up file of ``file``. Raises: StoreError if it is missing or damaged."""
     name = lookup_path(file.path)
     try:
         path = file_at(store, name)
         with path.open("rb") as source:
             size = source.seek(0, 2)
             if size < file.lookup_at + file.lookup:
-                raise damaged(
+                raise damage_error(
                     path,
                     f"it has {size:,} bytes and was written with {file.lookup_at + file.lookup:,}",
                     store,
@@ -294,7 +395,7 @@ def mapped(store: Place, file: DataFile, key: str) -> MappedFile:
     if not batch.num_rows:
         blocks.all()
         return MappedFile(key, columns, blocks, {})
-    lain = {name: _lain(array, content.address) for name, array in arrays.items()}
+    lain = {name: _column_layout(array, content.address) for name, array in arrays.items()}
     blocks.span(0, min(column.offset for column in lain.values()))
     lain[key].verify(blocks, np.array([0, batch.num_rows - 1]))
     return MappedFile(key, columns, blocks, lain)
@@ -311,11 +412,11 @@ def _verify_footer(blocks: Blocks) -> None:
     blocks.span(max(0, size - _TAIL - footer), size)
 
 
-def _lain(array: pa.Array, base: int) -> _Lain:
+def _column_layout(array: pa.Array, base: int) -> _ColumnLayout:
     _, cells, *letters = array.buffers()
     if not letters:
-        return _Lain(cells.address - base, array.type.bit_width // 8)
+        return _ColumnLayout(cells.address - base, array.type.bit_width // 8)
     ends = np.frombuffer(cells, np.int64, len(array) + 1)
-    return _Lain(
+    return _ColumnLayout(
         cells.address - base, 8, ends, letters[0].address - base if letters[0] is not None else 0
     )

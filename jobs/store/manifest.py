@@ -1,27 +1,30 @@
-"""The manifest of a store: one small JSON file that names the snapshot, replaced as a whole.
-
-Everything else is written before it and never changed afterwards, so that a crash at any moment
-leaves the snapshot that the manifest names: the old one, or the new one, never a mixture.
-"""
+"""Manifest of a store: one small JSON file that names the snapshot's files, replaced in one step."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from jobs.store.files import DAMAGED, DataFile, placed
+from shiq.answers.verdict import Verdict
 from shiq.errors import BUILD_ANEW, StoreError
+from shiq.jobs.store.files import (
+    DAMAGED,
+    MANIFEST,
+    TABLES,
+    DataFile,
+    read_json,
+    stage_file,
+    write_json,
+)
 from shiq.model import TBox
-from shiq.model_json import encode
+from shiq.model.as_json import encode
 from shiq.remote.place import Place
-from shiq.verdict import Verdict
 
-MANIFEST = "store.json"
 #: A manifest that is being written.
 UNFINISHED = MANIFEST + ".tmp"
 FORMAT = "shiq-store"
@@ -32,15 +35,14 @@ FORMAT = "shiq-store"
 VERSION, OLDER = 7, (2, 3, 4, 5, 6)
 #: From this version on, a manifest has a digest of itself, "" in those before.
 _SEALED = 4
-TABLES = "tables"
-#: The folder of the look-up files, one for each data file (`jobs.store.lookup`).
+#: The folder of the look-up files, one for each data file (`shiq.jobs.store.lookup`).
 LOOKUPS = "lookup"
-#: The document of what belongs to the data and is set aside (`shiq.aside`).
+#: The document of what belongs to the data and is set aside (`shiq.inputs.reading`).
 ASIDE = "aside"
 #: The folder of the documents.
 DOCUMENTS = "documents"
 #: The fact that says by feed which of its batches was taken in last.
-TAKEN = "taken"
+APPLIED_BATCHES = "taken"
 #: The documents of what was left out of the data when it was read, each with a number behind; and
 #: what the facts say of it.
 LEFT_OUT = "left-out"
@@ -52,14 +54,14 @@ TERM_LABELS = "term-labels"
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """Record that a snapshot was decided: by which ``reasoner``, when (ISO 8601), with which
-    ``verdict`` and why, which kinds of ``leftovers`` there were, how many of each (``counts``),
-    and which of them were ``allowed``: checks do not ask about these again. ``known``: the kinds
-    that somebody answered for then.
+    """Record that a snapshot was decided.
 
-    It speaks of one TBox (``tbox_hash``) and one ``snapshot`` and of nothing else; "" and 0
-    stand for those of the store that it is given to, which fills them in. Only a CONSISTENT one
-    makes the store a base for checks.
+    verdict, reason, reasoner: the decision. Only CONSISTENT makes the store a base for checks.
+    date: ISO 8601.
+    leftovers, counts: kinds of leftovers, and how many of each.
+    allowed: kinds that were allowed; checks do not ask about these again.
+    known: kinds that were waived.
+    tbox_hash, snapshot: what it is about; "" and 0 are filled in when it is stored.
     """
 
     verdict: Verdict
@@ -82,13 +84,14 @@ class Certificate:
         allowed: Iterable[str] = (),
         known: Iterable[str] = (),
     ) -> Certificate:
-        """A certificate of this moment, for the store that it will be given to."""
+        """Certificate dated now, for the store that will record it."""
         date = datetime.now(timezone.utc).isoformat(timespec="seconds")
         return Certificate(
             Verdict(verdict), reasoner, date, reason, allowed=tuple(allowed), known=tuple(known)
         )
 
     def to_dict(self) -> dict[str, Any]:
+        """Convert to JSON."""
         return {
             **asdict(self),
             "verdict": self.verdict.value,
@@ -99,15 +102,18 @@ class Certificate:
 
     @staticmethod
     def from_dict(value: Mapping[str, Any]) -> Certificate:
+        """Parse the JSON of `to_dict`."""
         tuples = {name: tuple(value.get(name, ())) for name in ("leftovers", "allowed", "known")}
         return Certificate(**{**value, **tuples, "verdict": Verdict(value["verdict"])})
 
 
 @dataclass(frozen=True, slots=True)
 class TableVersion:
-    """A table of a snapshot: the files that it consists of, and a file that names the rows in
-    them that are no longer valid. The first ``ranges`` of the files follow one another by their
-    keys; those behind them are small, came with commits and lie anywhere.
+    """Table of a snapshot.
+
+    files: the first ``ranges`` of them are disjoint and ascending by key; the others are small,
+        from commits, and may overlap.
+    removed: file with the identities of rows that are no longer valid.
     """
 
     files: tuple[DataFile, ...]
@@ -116,16 +122,20 @@ class TableVersion:
 
     @property
     def all_files(self) -> tuple[DataFile, ...]:
+        """The data files and the file of removed rows."""
         return self.files if self.removed is None else (*self.files, self.removed)
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """Content of a snapshot: ``tables`` by name; ``documents``: the TBox and the leftovers;
-    ``facts``: counts that need no table to be opened; ``identity``: of the building of the
-    store, which its snapshots share; ``before``: the manifest of the snapshot before, where it
-    is kept (`jobs.store.snapshots`); ``stamp``: by which the place has the manifest that this
-    one is, or is written after (`shiq.remote.bucket`), "" where there is none.
+    """Content of a snapshot.
+
+    tables: by name.
+    documents: TBox, leftovers and index, by name.
+    facts: counts that need no table.
+    identity: of the store's build, the same for all its snapshots.
+    before: file of the previous manifest, if it is kept (`shiq.jobs.store.manifest`).
+    stamp: version of the manifest in an object store (`shiq.remote.bucket`), else empty.
     """
 
     snapshot: int
@@ -142,14 +152,12 @@ class Manifest:
 
     @property
     def taken(self) -> Mapping[str, int]:
-        """The number of the last batch that was taken in, by feed, of those that told it."""
-        found: Mapping[str, int] = self.facts.get(TAKEN, {})
+        """Number of the last committed batch, by feed."""
+        found: Mapping[str, int] = self.facts.get(APPLIED_BATCHES, {})
         return found
 
     def taken_with(self, taken: Mapping[str, int]) -> Mapping[str, int]:
-        """``taken`` beside what was taken in before; of each feed the greater number, so that
-        one is never told back.
-        """
+        """Merge ``taken`` with the recorded numbers, taking the greater of each feed."""
         return {
             **self.taken,
             **{feed: max(number, self.taken.get(feed, number)) for feed, number in taken.items()},
@@ -157,13 +165,13 @@ class Manifest:
 
     @property
     def range_size(self) -> int | None:
-        """How many individuals a range of its tables has, where that is known."""
+        """Individuals in a range of the tables; None if unknown."""
         return self.facts.get("range_size")
 
 
 def tbox_hash(tbox: TBox) -> str:
-    """What identifies a TBox: its axioms in order (the numbering of clauses and atoms rests on
-    it) and its vocabulary.
+    """Hash of a TBox: its axioms in order, on which the numbering of clauses rests, and its
+    vocabulary.
     """
     tbox = replace(tbox, signature=replace(tbox.signature, declared=frozenset()))
     text = json.dumps(encode(tbox), ensure_ascii=False, separators=(",", ":"))
@@ -175,7 +183,7 @@ _PLAIN = ("identity", "snapshot", "created", "assertions", "tbox_hash")
 
 
 def manifest_json(manifest: Manifest) -> dict[str, Any]:
-    """``manifest`` as JSON; `manifest_of` reads it."""
+    """Convert ``manifest`` to JSON; `manifest_of` reads it."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -196,16 +204,13 @@ def manifest_json(manifest: Manifest) -> dict[str, Any]:
 
 
 def write_manifest(store: Place, manifest: Manifest) -> None:
-    """Puts ``manifest`` in the place of the old one, in one step, durably, with a digest of itself.
-
-    Raises: StoreError where nobody holds a lock and another is there than the one with its stamp.
-    """
+    """Replace the manifest in one durable step, with a digest of its own content."""
     text = json.dumps({"sha256": "", **manifest_json(manifest)}, indent=1)
     text = text.replace(_SHA256.format(""), _SHA256.format(_digest(text)), 1)
     if not isinstance(store, Path):
-        store.exchange(MANIFEST, text, manifest.stamp)
+        store.compare_and_swap(MANIFEST, text, manifest.stamp)
         return
-    with placed(store, MANIFEST, store / UNFINISHED) as temporary:
+    with stage_file(store, MANIFEST, store / UNFINISHED) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
@@ -218,11 +223,7 @@ def _digest(text: str) -> str:
 
 
 def read_manifest(store: Place, *, older: bool = False) -> Manifest:
-    """The manifest of the store at ``store``. ``older``: of one of an older version too.
-
-    Raises: StoreError if there is no store, it was never finished, or it is of another format or
-    version.
-    """
+    """Read the manifest of ``store``. ``older``: accept older formats."""
     try:
         text, stamp = _local_text(store) if isinstance(store, Path) else store.read(MANIFEST)
         value = json.loads(text)
@@ -291,9 +292,8 @@ def _local_text(store: Path) -> tuple[str, str]:
 
 
 def manifest_of(value: Mapping[str, Any], stamp: str = "") -> Manifest:
-    """The manifest that ``value`` is the JSON of; the place has it by a ``stamp``. Of an older
-    version, look-up files are passed over. Raises: ValueError, KeyError, TypeError for anything
-    else.
+    """Parse the JSON of a manifest of any readable format. ``stamp``: its version in an object
+    store.
     """
     passed_over = {"lookup": 0, "lookup_digest": ""} if value["version"] in OLDER else {}
     return Manifest(
@@ -320,3 +320,57 @@ def _file_json(file: DataFile) -> dict[str, Any]:
         for field in fields(file)
         if (value := getattr(file, field.name)) != field.default
     }
+
+
+# Kept snapshots: a chain in which each manifest names the file of the previous one.
+#
+# Snapshots share table files, so that a kept snapshot needs only its manifest. The chain begins in
+# the present manifest, and is replaced together with it.
+
+
+SNAPSHOTS = "snapshots"
+
+
+def write_kept_manifest(store: Place, manifest: Manifest) -> DataFile:
+    """Write ``manifest`` durably, so that the next one can name it as `Manifest.before`."""
+    return write_json(store, SNAPSHOTS, str(manifest.snapshot), manifest_json(manifest))
+
+
+def kept_manifests(store: Place, present: Manifest) -> Iterator[Manifest]:
+    """Iterate over ``present`` and the kept manifests before it, latest first.
+
+    Raises: StoreError if one is missing or damaged.
+    """
+    manifest = present
+    yield manifest
+    while manifest.before is not None:
+        manifest = _read(store, manifest.before)
+        yield manifest
+
+
+def manifest_at(store: Place, present: Manifest, snapshot: int) -> Manifest:
+    """Find the manifest of a kept ``snapshot``. Raises: StoreError with the numbers of the kept
+    ones.
+    """
+    known = []
+    for manifest in kept_manifests(store, present):
+        if manifest.snapshot == snapshot:
+            return manifest
+        known.append(manifest.snapshot)
+    raise StoreError(
+        f"{store}: snapshot {snapshot} is not kept; there are: {', '.join(map(str, reversed(known)))}",
+        "Name one of these; `shiq status --store DIR` says more about them.",
+        store,
+    )
+
+
+def _read(store: Place, file: DataFile) -> Manifest:
+    try:
+        return manifest_of(read_json(store, file))  # type: ignore[arg-type]
+    except (StoreError, ValueError, KeyError, TypeError) as error:
+        what = error.message if isinstance(error, StoreError) else f"{store / file.path}: {error}"
+        raise StoreError(
+            f"a snapshot that was kept cannot be read: {what}",
+            "The present one is not concerned; `shiq compact --store DIR` lets the older ones go.",
+            store,
+        ) from error

@@ -1,17 +1,4 @@
-"""Node ids with locality: neighbours get near ids, so that what a check walks lies in few row
-groups.
-
-The numbers follow from the set of assertions alone, not from the order in which they were read,
-so that whoever builds a store, in one process or in many (`jobs.spark.building`), gives the same
-ones. Individuals stand in the order of their terms where that is local (IRIs mostly begin with
-what they belong to). Else clusters are grown as in Borůvka's algorithm: in each round every
-cluster joins the neighbour that it is tied to most closely for their sizes; the clusters of the
-last round order those of the round before, down to the individuals.
-
-Literals are numbered by the individuals that carry them, each range of `RANGE` individuals by
-itself: a literal that two ranges have gets a number in either. So a range is numbered without a
-look at the others.
-"""
+"""Number individuals so that neighbours get near ids, and a check reads few row groups."""
 
 from __future__ import annotations
 
@@ -37,7 +24,7 @@ GOOD = 0.9
 
 
 def spread(rank: Ints) -> Ints:
-    """The id of each rank: the same order, with gaps."""
+    """Id of each rank: ascending, with gaps."""
     return rank + rank // BLOCK * GAP
 
 
@@ -60,7 +47,7 @@ def local_rank(terms: Sequence[str], subjects: Ints, objects: Ints) -> Ints:
 
 
 def term_rank(terms: Sequence[str]) -> Ints:
-    """The place of each term in the order of their UTF-8 bytes."""
+    """Rank of each term by its UTF-8 bytes."""
     order = numpy_ints(pc.sort_indices(arrow_texts(terms)))
     rank = np.empty(len(terms), np.int64)
     rank[order] = np.arange(len(terms))
@@ -90,8 +77,8 @@ def literal_ids(
 
 
 def nearness(rank: Ints, subjects: Ints, objects: Ints) -> float:
-    """The share of pairs with near ids, among those that no order could always keep together (a
-    hub's pairs) left out.
+    """Share of role assertions whose ends have near ids, among those that some order could keep
+    near.
     """
     if not len(subjects):
         return 1.0
@@ -103,8 +90,8 @@ def nearness(rank: Ints, subjects: Ints, objects: Ints) -> float:
 
 
 def clustered_rank(hashes: Ints, subjects: Ints, objects: Ints) -> Ints:
-    """The order of a clustering of positions; starts from the order of their ``hashes``, so that
-    ties do not chain up along the order of the terms.
+    """Order individuals by hierarchical clustering of their role assertions, starting from their
+    ``hashes``.
     """
     count = len(hashes)
     cluster = np.empty(count, np.int64)
@@ -112,13 +99,13 @@ def clustered_rank(hashes: Ints, subjects: Ints, objects: Ints) -> Ints:
     subjects, objects = cluster[subjects], cluster[objects]
     loop = subjects == objects
     low, high = np.minimum(subjects, objects)[~loop], np.maximum(subjects, objects)[~loop]
-    levels = clustered(cluster, low, high, np.ones(len(low)), np.ones(count), ROUNDS)
+    levels = cluster_rounds(cluster, low, high, np.ones(len(low)), np.ones(count), ROUNDS)
     rank = np.empty(count, np.int64)
     rank[np.lexsort(levels)] = np.arange(count, dtype=np.int64)
     return rank
 
 
-def clustered(
+def cluster_rounds(
     cluster: Ints, low: Ints, high: Ints, weight: Floats, size: Floats, rounds: int
 ) -> list[Ints]:
     """``cluster`` of each position, then what that has grown to after each round, until no ties
@@ -126,7 +113,7 @@ def clustered(
     """
     levels = [cluster]
     for _ in range(rounds):
-        low, high, weight = bundled(low, high, weight, len(size))
+        low, high, weight = merge_ties(low, high, weight, len(size))
         if not len(low):
             break
         joined, size = join(low, high, weight, size)
@@ -139,7 +126,7 @@ def clustered(
     return levels
 
 
-def bundled(low: Ints, high: Ints, weight: Floats, count: int) -> tuple[Ints, Ints, Floats]:
+def merge_ties(low: Ints, high: Ints, weight: Floats, count: int) -> tuple[Ints, Ints, Floats]:
     """Parallel ties as one tie of their common weight."""
     ties, inverse = np.unique(low * count + high, return_inverse=True)
     return (
@@ -150,10 +137,8 @@ def bundled(low: Ints, high: Ints, weight: Floats, count: int) -> tuple[Ints, In
 
 
 def join(low: Ints, high: Ints, weight: Floats, size: Floats) -> tuple[Ints, Floats]:
-    """Each cluster with its closest neighbour; new numbers by old cluster, and the new sizes.
-
-    Follows pointers by doubling; ties are broken by number, so that pointers form no cycle
-    longer than two.
+    """Merge each cluster with its closest neighbour. Returns new numbers by old cluster, and the
+    new sizes.
     """
     count = len(size)
     here, there = np.concatenate([low, high]), np.concatenate([high, low])

@@ -1,4 +1,4 @@
-"""A store, opened: its TBox, its certificate, and look-ups that read no more than they must."""
+"""Open a store: TBox, certificate, and look-ups that read only what they need."""
 
 from __future__ import annotations
 
@@ -13,43 +13,39 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jobs.store.files import read_json
-from jobs.store.left_out import read_left_out
-from jobs.store.manifest import (
+from shiq import model as owl
+from shiq.answers.verdict import LEAVING_OUT, Leftover, Verdict
+from shiq.columns.arrays import Columns, Ints, ReadCounter, is_in, positions, take
+from shiq.columns.rows import DIFFERENT, SAME, term_key
+from shiq.errors import BUILD_ANEW, StoreError
+from shiq.jobs.store.files import MANIFEST, read_json
+from shiq.jobs.store.left_out import read_left_out
+from shiq.jobs.store.manifest import (
     ASIDE,
     LEFT_OUT,
-    MANIFEST,
     TERM_LABELS,
     Certificate,
     Manifest,
     TableVersion,
+    kept_manifests,
+    manifest_at,
     read_manifest,
 )
-from jobs.store.row_groups import Decoded
-from jobs.store.schema import COMPLETION, KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
-from jobs.store.snapshots import kept, manifest_at
-from jobs.store.table import ParquetTable
-from jobs.store.verify import check_sizes
-from shiq import model as owl
-from shiq.columns.arrays import Columns, Ints, ReadCounter, is_in, positions, take
-from shiq.columns.rows import DIFFERENT, SAME, term_key
-from shiq.errors import BUILD_ANEW, StoreError
-from shiq.model_json import decode
+from shiq.jobs.store.row_groups import Decoded
+from shiq.jobs.store.schema import COMPLETION, KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
+from shiq.jobs.store.table import ParquetTable
+from shiq.jobs.store.verify import check_sizes
+from shiq.model import Literal
+from shiq.model.abox import ABox, Interner, Pairs, columns_of, int_array
+from shiq.model.as_json import decode
 from shiq.remote.place import Place
-from shiq.verdict import LEAVING_OUT, Leftover, Verdict
 
 if TYPE_CHECKING:
-    from shiq.aside import Aside
+    from shiq.inputs.reading import QuarantinedAssertion
 
 
 def open_store(path: Place, snapshot: int | None = None, *, older: bool = False) -> Store:
-    """Opens the snapshot that the store at ``path`` holds now, or an older one that it keeps;
-    later writers do not disturb it. ``older``: one of an older version too, for what A and T are
-    and nothing else.
-
-    Raises: StoreError if there is no store, it was never finished, is of another version, misses
-    files, or does not keep the ``snapshot``.
-    """
+    """Open the present snapshot of a store, or an older one that it keeps."""
     stamp = _stamp(path)
     manifest = read_manifest(path, older=older)
     if snapshot is not None and snapshot != manifest.snapshot:
@@ -85,7 +81,7 @@ def _stamp(path: Place) -> tuple[int | str, ...]:
 
 
 class _NoTables(dict[str, ParquetTable]):
-    """The tables of a store that is closed, or in whose place a commit put another."""
+    """Tables of a store that is closed or was replaced by a commit."""
 
     def __missing__(self, name: str) -> ParquetTable:
         told = "What a result tells of it (`Result.a_add`) is read while the session is open, and before it commits."
@@ -93,8 +89,9 @@ class _NoTables(dict[str, ParquetTable]):
 
 
 class Store:
-    """One snapshot of a store. ``reads`` counts what was fetched from its tables; ``stamp``: of
-    the manifest on disk that it was opened by, () where that is not known.
+    """One snapshot of a store.
+
+    reads: counts of what was fetched from its tables.
     """
 
     def __init__(self, path: Place, manifest: Manifest, stamp: tuple[int | str, ...] = ()) -> None:
@@ -109,7 +106,7 @@ class Store:
         }
 
     def __len__(self) -> int:
-        """|A|, distinct assertions."""
+        """Number of distinct assertions, |A|."""
         return self.manifest.assertions
 
     def __enter__(self) -> Store:
@@ -124,14 +121,12 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Lets the files go; the store is not used any more after that."""
+        """Close the files; the store cannot be used afterwards."""
         self._tables = _NoTables()
 
     @property
     def certificate(self) -> Certificate | None:
-        """What is certified of this TBox and this snapshot; one that speaks of others certifies
-        nothing.
-        """
+        """Certificate of this TBox and snapshot; None if it is about others."""
         found = self.manifest.certificate
         if found is None or (found.tbox_hash, found.snapshot) == (self.tbox_hash, self.snapshot):
             return found
@@ -141,24 +136,27 @@ class Store:
 
     @property
     def snapshot(self) -> int:
+        """Number of the snapshot."""
         return self.manifest.snapshot
 
     @property
     def tbox_hash(self) -> str:
+        """Hash of the TBox."""
         return self.manifest.tbox_hash
 
     @property
     def identity(self) -> tuple[str, int]:
-        """What no other state of any store shares: the building of this one, and the snapshot."""
+        """Identity of the store's build, and the snapshot; unique among all states of all stores."""
         return self.manifest.identity, self.manifest.snapshot
 
     @property
     def ontologies(self) -> frozenset[str]:
-        """The IRIs by which batches may import the TBox."""
+        """IRIs by which batches may import the TBox."""
         return frozenset(self.manifest.facts.get("ontologies", ()))
 
     @cached_property
     def tbox(self) -> owl.TBox:
+        """TBox of the store."""
         found = decode(self._document("tbox"))
         if not isinstance(found, owl.TBox):
             raise StoreError(
@@ -170,31 +168,31 @@ class Store:
 
     @cached_property
     def term_labels(self) -> dict[str, str]:
-        """What terms of the TBox are called, by IRI; empty for a store that was written without."""
+        """Labels of the TBox's terms, by IRI; empty for a store without them."""
         return dict(self._document(TERM_LABELS)) if TERM_LABELS in self.manifest.documents else {}
 
     @cached_property
     def leftovers(self) -> tuple[Leftover, ...]:
-        """What was not interpreted when the store was built."""
+        """Leftovers that were not interpreted when the store was built or grown."""
         return tuple(map(decode, self._document("leftovers")))
 
     @cached_property
-    def asides(self) -> tuple[Aside, ...]:
-        """What belongs to the data, is not in A, and was set aside because it contradicts."""
+    def asides(self) -> tuple[QuarantinedAssertion, ...]:
+        """Ledger: assertions set aside because they contradict A."""
         if ASIDE not in self.manifest.documents:
             return ()
-        from shiq.aside import Aside
+        from shiq.inputs.reading import QuarantinedAssertion
 
-        return tuple(map(Aside.from_dict, self._document(ASIDE)))
+        return tuple(map(QuarantinedAssertion.from_dict, self._document(ASIDE)))
 
     @property
     def tbox_leftovers(self) -> tuple[Leftover, ...]:
-        """The `leftovers` that are known to have come with the TBox."""
+        """Leftovers that are known to come from the TBox."""
         return self.leftovers[: self.manifest.facts.get("tbox_leftovers", 0)]
 
     @property
     def data_leftovers(self) -> tuple[Leftover, ...]:
-        """The other `leftovers`."""
+        """Leftovers that do not come from the TBox."""
         return self.leftovers[len(self.tbox_leftovers) :]
 
     def left_out(self, *, unasked: bool = True) -> Iterator[Leftover]:
@@ -207,9 +205,7 @@ class Store:
 
     @property
     def left_out_counts(self) -> tuple[dict[str, int], int]:
-        """How many of these there are, by kind; and how many of them are only counted, or
-        shortened.
-        """
+        """Number of left-out lines by kind, and how many are only counted."""
         told = self.manifest.facts.get(LEFT_OUT, {})
         counts = Counter[str](told.get("counts", {}))
         for leftover in self._unasked:
@@ -222,14 +218,12 @@ class Store:
         return (
             x
             for x in self.data_leftovers
-            if x.said and x.kind in LEAVING_OUT and x.kind in allowed and not x.asked
+            if x.values and x.kind in LEAVING_OUT and x.kind in allowed and not x.asked
         )
 
     @property
     def read_properties(self) -> frozenset[str]:
-        """The object and data properties that the data was read for: there may have been
-        assertions on others that did not go into the store.
-        """
+        """Object and data properties that the data was read for."""
         return frozenset(
             (
                 *self.manifest.facts.get("read_properties", ()),
@@ -240,40 +234,43 @@ class Store:
 
     @cached_property
     def index_document(self) -> dict[str, Any]:
-        """What the index says beside its tables (`jobs.store.upkeep.tables.index_document`)."""
+        """Index data outside the tables (`shiq.jobs.store.upkeep.build.index_document`)."""
         found: dict[str, Any] = self._document("index")
         return found
 
     def table(self, name: str) -> ParquetTable:
-        """A table by its name (see `jobs.store.schema`)."""
+        """A table by its name (see `shiq.jobs.store.schema`)."""
         return self._tables[name]
 
     @property
     def is_completed(self) -> bool:
-        """Whether the store holds the certified completion of what it holds."""
+        """Whether the store holds a certified model of its content."""
         return set(COMPLETION) <= set(self.manifest.tables)
 
     @property
     def class_counts(self) -> Ints:
-        """How many assertions each class name has."""
+        """Number of assertions by class name."""
         return np.array(self.manifest.facts["class_counts"], np.int64)
 
     def table_of(self, name: str, version: TableVersion) -> ParquetTable:
-        """A version of a table."""
+        """Open a version of a table."""
         return ParquetTable(name, self.path, version, self.reads, self._decoded)
 
     # --- dictionaries -----------------------------------------------------------------------------
 
     @cached_property
     def classes(self) -> list[str]:
+        """Class names, by number."""
         return self._names(KIND_CLASS)
 
     @cached_property
     def object_properties(self) -> list[str]:
+        """Object property names, by number."""
         return self._names(KIND_OBJECT_PROPERTY)
 
     @cached_property
     def data_properties(self) -> list[str]:
+        """Data property names, by number."""
         return self._names(KIND_DATA_PROPERTY)
 
     def _names(self, kind: int) -> list[str]:
@@ -284,10 +281,7 @@ class Store:
         return names
 
     def nodes_of(self, terms: Sequence[str]) -> Ints:
-        """The node of each term; -1 for a term that the store does not know.
-
-        Cost: the rows of the terms' hashes, and those of the nodes that have them.
-        """
+        """Node of each term; -1 for unknown terms."""
         hashes = term_key(terms)
         found = self.table("terms").rows_of(hashes)
         nodes = np.full(len(terms), -1, np.int64)
@@ -307,7 +301,7 @@ class Store:
         return nodes
 
     def terms_of(self, nodes: Ints) -> list[str]:
-        """The term of each node."""
+        """Term of each node."""
         rows = self.table("individuals").rows_of(nodes)
         return [
             str(term)
@@ -315,7 +309,7 @@ class Store:
         ]
 
     def literals_of(self, literals: Ints) -> list[owl.Literal]:
-        """The literal of each id."""
+        """Literal of each id."""
         rows = self.table("literals").rows_of(literals)
         wanted = _positions(rows["literal"], literals, self.path)
         parts = (
@@ -329,7 +323,7 @@ class Store:
         """
         if self._vocabulary is None:
             # Loaded where something is outside SHIQ(D).
-            from simplify.locality import names_of
+            from shiq.simplify.locality import names_of
 
             complex_ = names_of(complex_assertions(self.table("complex").all()).values())
             self._vocabulary = frozenset(
@@ -391,9 +385,7 @@ class Store:
 
 
 def status(store: Store) -> dict[str, Any]:
-    """What ``store`` holds, as JSON: snapshot, certificate, counts, by table its rows, files and
-    bytes, and the snapshots up to this one that are kept, latest first.
-    """
+    """Describe ``store`` as JSON: snapshot, certificate, counts, tables and files."""
     manifest = store.manifest
     tables = {
         name: {
@@ -431,15 +423,13 @@ def status(store: Store) -> dict[str, Any]:
                 "assertions": past.assertions,
                 "verdict": past.certificate.verdict.value if past.certificate else None,
             }
-            for past in kept(store.path, manifest)
+            for past in kept_manifests(store.path, manifest)
         ],
     }
 
 
 def complex_assertions(rows: Columns) -> dict[int, owl.Assertion]:
-    """The assertions that ``rows`` of the table ``complex`` hold, by their ordinal, each once,
-    in order.
-    """
+    """Complex assertions in ``rows`` of the table ``complex``, each once, by ordinal."""
     texts = dict(zip(rows["ordinal"].tolist(), rows["value"].to_pylist()))
     return {ordinal: decode(json.loads(texts[ordinal])) for ordinal in sorted(texts)}
 
@@ -456,3 +446,65 @@ def _positions(keys: Ints, wanted: Ints, store: Place) -> Ints:
             store,
         )
     return found
+
+
+# Content of a store as an `ABox`, for code that needs all of A.
+
+
+def stored_abox(store: Store) -> ABox:
+    """Read A, each assertion once. Individuals, names and literals without assertions are dropped."""
+    individuals = store.table("individuals").all()
+    nodes: Ints = individuals["node"]
+    order = np.argsort(nodes)
+
+    def place(of: Ints) -> Ints:
+        found: Ints = order[np.searchsorted(nodes, of, sorter=order)]
+        return found
+
+    classes = store.table("class_assertions").all()
+    edges = store.table("half_edges").all()
+    forward = edges["role"] % 2 == 0
+    data = store.table("data_assertions").all()
+    pairs = store.table("pairs").all()
+    class_names, class_name = _used(store.classes, classes["class"])
+    roles, role = _used(store.object_properties, edges["role"][forward] // 2)
+    properties, property_ = _used(store.data_properties, data["property"])
+    literals, literal = _literals(store, data["literal"])
+
+    class_rows = place(classes["node"]), class_name
+    role_rows = place(edges["node"][forward]), role, place(edges["neighbour"][forward])
+    data_rows = place(data["node"]), property_, literal
+
+    def pairs_of(kind: int) -> Pairs:
+        told = pairs["kind"] == kind
+        return Pairs(
+            int_array(place(pairs["node"][told])), int_array(place(pairs["neighbour"][told]))
+        )
+
+    return ABox(
+        individuals=list(map(str, individuals["term"].to_pylist())),
+        classes=class_names,
+        object_properties=roles,
+        data_properties=properties,
+        literals=literals,
+        **columns_of(map(int_array, (*class_rows, *role_rows, *data_rows))),
+        same=tuple(pairs_of(SAME)),
+        different=pairs_of(DIFFERENT),
+        complex=tuple(complex_assertions(store.table("complex").all()).values()),
+    )
+
+
+def _used(names: Sequence[str], column: Ints) -> tuple[list[str], Ints]:
+    """The ``names`` that ``column`` mentions, and ``column`` in terms of them."""
+    used, place = np.unique(column, return_inverse=True)
+    return [names[i] for i in used.tolist()], place
+
+
+def _literals(store: Store, column: Ints) -> tuple[list[Literal], Ints]:
+    """The literals that ``column`` mentions, each once, though the store may have several
+    numbers for one; and ``column`` in terms of them.
+    """
+    used, place = np.unique(column, return_inverse=True)
+    known: Interner[Literal] = Interner()
+    number = np.fromiter(map(known.id, store.literals_of(used)), np.int64, len(used))
+    return known.values, number[place]

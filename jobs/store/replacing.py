@@ -1,6 +1,4 @@
-"""A store that is to be built where another one may be: what is there, and under which verdict
-the new one takes its place.
-"""
+"""Build a store where another one may be: find it, and decide by the verdict whether to replace it."""
 
 from __future__ import annotations
 
@@ -8,31 +6,27 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobs.checking.options import ALWAYS
-from jobs.store.lock import LOCK
-from jobs.store.manifest import (
+from shiq.answers.verdict import Verdict
+from shiq.errors import StoreError, UsageError
+from shiq.jobs.checking.options import ALWAYS
+from shiq.jobs.store.files import LOCK, MANIFEST, TABLES
+from shiq.jobs.store.manifest import (
     DOCUMENTS,
     LOOKUPS,
-    MANIFEST,
     REMOVED,
-    TABLES,
+    SNAPSHOTS,
     UNFINISHED,
     read_manifest,
 )
-from jobs.store.snapshots import SNAPSHOTS
-from shiq.errors import StoreError, UsageError
 from shiq.remote.place import Place, place_of
-from shiq.verdict import Verdict
 
-#: What a build in many tasks leaves between its steps (`jobs.spark.building`).
+#: What a build in many tasks leaves between its steps (`shiq.jobs.building`).
 BUILDING = "building"
 
 
 @dataclass(frozen=True)
 class StandingStore:
-    """A store that is there. ``verdict``: of its certificate; all is empty where its manifest
-    cannot be read.
-    """
+    """Store found at a path. All fields are empty if its manifest is unreadable."""
 
     identity: str = ""
     snapshot: int = 0
@@ -46,8 +40,9 @@ class StandingStore:
 
 @dataclass(frozen=True)
 class Replacement:
-    """The place of a new store: what is there now, and whether that is replaced whatever the
-    verdict is.
+    """Place of a new store.
+
+    standing: the store there now, if any. always: replace it whatever the verdict.
     """
 
     path: Place
@@ -55,8 +50,8 @@ class Replacement:
     always: bool = False
 
     def refusal(self, verdict: Verdict) -> str:
-        """Why a base of this ``verdict`` does not take the place of the store that is there; ""
-        if it does.
+        """Reason why a base with this ``verdict`` does not replace the store there; empty if it
+        does.
         """
         if self.standing is None or self.always:
             return ""
@@ -69,8 +64,8 @@ class Replacement:
         )
 
     def confirm(self) -> None:
-        """See that what is there is still what was there before. Raises: StoreError."""
-        if standing_at(self.path) != self.standing:
+        """Check that the store there is the one found before. Raises: StoreError."""
+        if find_store_at(self.path) != self.standing:
             raise StoreError(
                 f"{self.path}: another store was put there meanwhile",
                 "Look at it: shiq status, then run the same.",
@@ -78,14 +73,9 @@ class Replacement:
 
 
 def claim_place(path: Place, replace: bool | str) -> Replacement:
-    """The place ``path`` for a new store. ``replace``: whether a store that is there may be
-    replaced, by a base that is consistent or no worse; `ALWAYS`: by any base.
-
-    Raises: UsageError where one is there and may not be replaced; StoreError where something
-    else is there.
-    """
+    """Prepare ``path`` for a new store. ``replace``: whether a store there may be replaced."""
     refuse_other_content(path)
-    standing = standing_at(path)
+    standing = find_store_at(path)
     if standing is None:
         _refuse_inside(path)
     elif not replace:
@@ -97,8 +87,8 @@ def claim_place(path: Place, replace: bool | str) -> Replacement:
     return Replacement(path, standing, replace == ALWAYS)
 
 
-def standing_at(path: Place) -> StandingStore | None:
-    """The store that is at ``path`` now. Raises: StoreError where the place cannot be reached."""
+def find_store_at(path: Place) -> StandingStore | None:
+    """Find the store at ``path``. Raises: StoreError if the place cannot be reached."""
     if not ((path / MANIFEST).exists() if isinstance(path, Path) else path.stamp(MANIFEST)):
         return None
     try:
@@ -113,7 +103,7 @@ def standing_at(path: Place) -> StandingStore | None:
 
 
 def refuse_other_content(path: Place) -> None:
-    """Refuse a place where something else than a store is. Raises: StoreError."""
+    """Refuse a place that holds something other than a store. Raises: StoreError."""
     if isinstance(path, Path) and path.exists() and not path.is_dir():
         raise StoreError(
             f"{path}: is a file, not a directory", "Name a new directory for the store."
@@ -144,7 +134,7 @@ def _refuse_inside(path: Place) -> None:
         with suppress(
             StoreError, UsageError
         ):  # who may write here need not be allowed to look there
-            if standing_at(place_of(above)) is not None:
+            if find_store_at(place_of(above)) is not None:
                 break
     else:
         return

@@ -1,19 +1,18 @@
-"""Reading a Parquet file of a store by row groups: where it has no look-up file beside it.
+"""Read a Parquet file of a store by row groups, where it has no look-up file.
 
-So read are tables in object stores, files of older formats, and those whose look-up file is
-damaged. Decoded row groups are kept, up to a bound.
+Read a file in an object store by blocks, each fetched and verified once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from jobs.store.files import MOVED, DataFile, verify
 from shiq.columns.arrays import (
     Columns,
     Ints,
@@ -25,7 +24,80 @@ from shiq.columns.arrays import (
     take,
 )
 from shiq.errors import StoreError
-from shiq.remote.place import Place, file_at
+from shiq.jobs.store.files import (
+    MOVED,
+    DataFile,
+    damage_error,
+    part_digest,
+    unreadable_error,
+    verify,
+)
+from shiq.remote.place import BLOCK, Place, file_at
+from shiq.remote.remote import Remote
+
+#: Letters of the digest of a block.
+_DIGEST = 8
+
+
+class BlockReader(io.RawIOBase):
+    """File-like reader of the ``file`` at a ``place``."""
+
+    def __init__(self, place: Remote, file: DataFile) -> None:
+        super().__init__()
+        self._place, self._file, self._at = place, file, 0
+
+    def fetch(self, spans: Iterable[tuple[int, int]]) -> None:
+        """Fetch the blocks that cover ``spans``, in few requests."""
+        wanted = {i for start, end in spans for i in range(start // BLOCK, -(-end // BLOCK))}
+        self._copies(sorted(wanted))
+
+    def readable(self) -> bool:
+        """True, as for any readable file."""
+        return True
+
+    def seekable(self) -> bool:
+        """True, as for any seekable file."""
+        return True
+
+    def tell(self) -> int:
+        """Current position in bytes."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Move to a position in bytes."""
+        self._at = (
+            offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._file.bytes}[whence]
+        )
+        return self._at
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Read ``size`` bytes, or all that are left. Raises: StoreError for damaged blocks."""
+        start, end = self._at, self._file.bytes
+        end = end if size is None or size < 0 else min(end, start + size)
+        if start >= end:
+            return b""
+        first, last = start // BLOCK, -(-end // BLOCK)
+        content = b"".join(
+            self._verified(*copy) for copy in sorted(self._copies(list(range(first, last))).items())
+        )
+        self._at = end
+        return content[start - first * BLOCK : end - first * BLOCK]
+
+    def _verified(self, i: int, path: Path) -> bytes:
+        found = path.read_bytes()
+        if part_digest(found) != self._file.digests[_DIGEST * i : _DIGEST * (i + 1)]:
+            what = f"bytes {i * BLOCK:,} to {i * BLOCK + len(found) - 1:,} of {self._file.path} are not as they were written"
+            error = damage_error(path, what, self._place)
+            self._place.forget(self._file.path)
+            raise error
+        return found
+
+    def _copies(self, wanted: list[int]) -> dict[int, Path]:
+        try:
+            return self._place.blocks(self._file.path, wanted, self._file.bytes)
+        except OSError as error:
+            raise unreadable_error(self._place, self._file, error) from error
+
 
 _INT64 = np.iinfo(np.int64)
 
@@ -37,7 +109,7 @@ _MOST_DECODED = 500
 
 
 class RowGroups:
-    """The rows of ``file``, sorted by ``key``, of which the columns of ``empty`` are read."""
+    """Rows of ``file``, sorted by ``key``, with the columns of ``empty``."""
 
     def __init__(
         self,
@@ -62,9 +134,6 @@ class RowGroups:
         if isinstance(store, Path) or not file.digests:
             verify(store, file)
         else:
-            # Loaded where something is far.
-            from jobs.store.block_reader import BlockReader
-
             self._blocks = BlockReader(store, file)
         try:
             self._parquet = pq.ParquetFile(
@@ -98,18 +167,18 @@ class RowGroups:
         return self._file.rows
 
     def rows_of(self, wanted: Ints) -> Columns:
-        """The rows whose key is among ``wanted`` (ascending, distinct), sorted by key."""
+        """Rows whose key is in ``wanted`` (ascending, distinct), sorted by key."""
         return self._selected(self._near(wanted), lambda keys: matching_rows(keys, wanted))
 
     def degrees(self, wanted: Ints) -> Ints:
-        """The number of rows of each of ``wanted``."""
+        """Number of rows for each of ``wanted``."""
         found = np.zeros(len(wanted), np.int64)
         for rows in self._load(self._near(wanted)):
             found += run_lengths(rows[self._key], wanted)
         return found
 
     def between(self, low: int, high: int) -> Columns:
-        """The rows with low ≤ key < high."""
+        """Rows with low ≤ key < high."""
         near = np.flatnonzero((self._low < high) & (self._high >= low)).tolist()
         return self._selected(
             [self._groups[i] for i in near],
@@ -117,7 +186,7 @@ class RowGroups:
         )
 
     def part(self, start: int, stop: int) -> Columns:
-        """The rows from number ``start`` on, before ``stop``."""
+        """Rows start … stop-1."""
         first = max(int(np.searchsorted(self._begins, start, "right")) - 1, 0)
         last = int(np.searchsorted(self._begins, stop, "left"))
         rows = concatenate(list(self._load(self._groups[first:last])), self._empty)
@@ -125,7 +194,7 @@ class RowGroups:
         return {name: column[start - begin : stop - begin] for name, column in rows.items()}
 
     def places(self, keys: Ints) -> Ints:
-        """The number of rows before each of ``keys``."""
+        """Number of rows before each of ``keys``."""
         found: Ints = np.searchsorted(self.part(0, len(self))[self._key], keys)
         return found
 
@@ -195,7 +264,7 @@ class RowGroups:
 
 
 def columns_of(table: pa.Table) -> Columns:
-    """Integers as int64 arrays, texts as Arrow arrays."""
+    """Convert Arrow columns: integers to int64 arrays, texts stay."""
     columns: Columns = {}
     for name in table.column_names:
         column = table.column(name).combine_chunks()

@@ -1,43 +1,4 @@
-"""The tables of a store, and how one is written.
-
-Every table is some Parquet files under ``tables/NAME``, each sorted by its first column, in
-small row groups whose statistics say what they hold; beside each lies a look-up file
-(`jobs.store.lookup`). Which files and rows count stands in the manifest. A large table has a
-file for each range of its keys. A commit adds one file under ``tables/commit`` that all tables
-share, whose keys lie anywhere (`SharedFile`); the ranges take its rows in now and then
-(`jobs.store.upkeep.ranges`).
-
-* ``individuals``: node, term.   ``terms``: hash (`term_key`) and node, to find a term.
-* ``names``: kind (`KIND_*`), id within the kind, IRI: classes, object properties, data
-  properties; known to the TBox or not.
-* ``class_assertions``: node, class.
-* ``half_edges``: node, role, neighbour; each role assertion from both ends. A role is 2·id of
-  the property, + 1 for its inverse.
-* ``data_assertions``: node, property, literal, hash of the literal.   ``literals``: literal,
-  lexical form, datatype, language; once for each range of individuals that has it
-  (`jobs.store.numbering`).
-* ``pairs``: node, kind (`shiq.columns.rows`; + 1 where the node was named second), neighbour;
-  each from both ends.
-* ``complex``: node, ordinal, value: class assertions on complex classes and negative assertions
-  as JSON (`shiq.model_json`), once for each individual that they are about.
-
-What (T, A) comes to, and has to be worked out anew for another T (`abox_ops.index.columns`; the
-document ``index`` says which atoms the labels are over):
-
-* ``elements``: element (a class of individuals that are equal for certain, named by its least
-  node) and its told label.
-* ``labels``: label, its positive and negative atoms as hexadecimal bitmasks.
-* ``same``, ``equal``, ``merged``: member, group; individuals by asserted and by certain
-  equality, elements by merge class of told, where no model certified A (see ``outside``); those
-  alone in their group are left out. ``same_members`` and so on: the same rows by group.
-
-What the model that certified A says beyond that (`abox_ops.patch.outside_columns`), in stores
-that were certified with it:
-
-* ``completed``: element, label: the certified label where it is not the told one completed.
-* ``outside``, ``certified`` (and ``_members``): elements by merge class of that model, and by
-  module of the certificate.
-"""
+"""Tables of a store: their columns, and how their files are written."""
 
 from __future__ import annotations
 
@@ -51,10 +12,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from jobs.store.files import SHARED, DataFile, described, placed
-from jobs.store.lookup import LookupPart, begin_of, lookup_part, write_lookups
-from jobs.store.manifest import TABLES, TableVersion
 from shiq.columns.arrays import Column, Columns, Ints, array_table, arrow_ints, arrow_texts
+from shiq.jobs.store.files import SHARED, TABLES, DataFile, describe_file, stage_file
+from shiq.jobs.store.lookup import LookupPart, aligned_offset, lookup_part, write_lookups
+from shiq.jobs.store.manifest import TableVersion
 from shiq.remote.place import Place
 
 KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY = 0, 1, 2
@@ -117,7 +78,7 @@ IDENTITY: dict[str, tuple[str, ...]] = {
 
 
 def key_of(table: str) -> str:
-    """The column by which ``table`` is sorted."""
+    """Key column of ``table``, by which it is sorted."""
     return str(SCHEMAS[table].names[0])
 
 
@@ -127,10 +88,10 @@ def write_table(
     """Write ``columns`` (sorted already) as the whole of the table ``name``, durably, cut as by
     `write_ranges`.
     """
-    return of_ranges(write_ranges(store, name, columns, starts))
+    return table_of_files(write_ranges(store, name, columns, starts))
 
 
-def of_ranges(files: Sequence[DataFile]) -> TableVersion:
+def table_of_files(files: Sequence[DataFile]) -> TableVersion:
     """The table that consists of ``files``, in the order of their keys."""
     return TableVersion(tuple(files), ranges=len(files))
 
@@ -155,9 +116,7 @@ def write_ranges(
 
 
 def write_part(store: Place, name: str, file_name: str, columns: Mapping[str, Column]) -> DataFile:
-    """Writes ``columns`` (sorted already) as one file of the table ``name``, durably; in a
-    folder with its look-up file.
-    """
+    """Write ``columns`` (sorted) durably as one file of the table ``name``."""
     from concurrent.futures import ThreadPoolExecutor
 
     schema, file = SCHEMAS[name], _file(f"{TABLES}/{name}/{file_name}", columns[key_of(name)])
@@ -202,7 +161,7 @@ def _written(store: Place, file: DataFile, data: pa.Table) -> DataFile:
         for field in data.schema
         if field.name not in few and not pa.types.is_boolean(field.type)
     }
-    with placed(store, file.path) as temporary:
+    with stage_file(store, file.path) as temporary:
         pq.write_table(
             data,
             temporary,
@@ -212,16 +171,12 @@ def _written(store: Place, file: DataFile, data: pa.Table) -> DataFile:
             use_dictionary=few,
             column_encoding=encodings,
         )
-    found = described(store, file.path)
+    found = describe_file(store, file.path)
     return replace(file, bytes=found.bytes, sha256=found.sha256, digests=found.digests)
 
 
 class SharedFile:
-    """Rows of several tables that become one file of a ``store``, and one look-up file beside it.
-
-    A column ``table`` says of which table a row is, and ``removed`` whether it is one that does
-    not count any more. What `add` gives is valid once `finish` has written the file.
-    """
+    """Rows of several tables in one file of a ``store``, with one look-up file."""
 
     def __init__(self, store: Place) -> None:
         self._store = store
@@ -231,8 +186,8 @@ class SharedFile:
         self._start = self._end = 0
 
     def add(self, name: str, rows: Columns, *, is_removed: bool = False) -> list[DataFile]:
-        """The files of ``rows`` of the table ``name``: a part of this one, or their own where
-        they are many; none for none.
+        """Add ``rows`` of the table ``name``; large ones get a file of their own. Returns their
+        files.
         """
         columns = array_table(key_of(name), rows).columns
         keys, names = (
@@ -259,14 +214,17 @@ class SharedFile:
             part = lookup_part({column: columns[column] for column in names})
             self._lookups.append(part)
             file = replace(
-                file, lookup=part.size, lookup_digest=part.digest, lookup_at=begin_of(self._end)
+                file,
+                lookup=part.size,
+                lookup_digest=part.digest,
+                lookup_at=aligned_offset(self._end),
             )
             self._end = file.lookup_at + part.size
         return [file]
 
     def finish(self, tables: Mapping[str, TableVersion]) -> dict[str, TableVersion]:
-        """Write the file, durably, if there is anything in it; ``tables`` with what is known of
-        it by then.
+        """Write the file durably if it has rows. Returns ``tables`` with what is known of it by
+        then.
         """
         if not self._rows:
             return dict(tables)

@@ -1,6 +1,4 @@
-"""Reading a table of a store: only the rows that are wanted, from the look-up files
-(`jobs.store.lookup`), or where there are none, by row groups (`jobs.store.row_groups`).
-"""
+"""Read a table of a store by key: only the wanted rows, from look-up files where there are any."""
 
 from __future__ import annotations
 
@@ -11,22 +9,22 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from jobs.store.files import DataFile, verify
-from jobs.store.lookup import MappedFile, mapped
-from jobs.store.manifest import TableVersion
-from jobs.store.row_groups import Decoded, RowGroups
-from jobs.store.schema import IDENTITY, SCHEMAS, key_of
 from shiq.columns.arrays import (
     Columns,
     Ints,
     ReadCounter,
     concatenate,
-    contained,
+    is_row_in,
     matching_rows,
     sorted_order,
     take,
     unique,
 )
+from shiq.jobs.store.files import DataFile, verify
+from shiq.jobs.store.lookup import MappedFile, map_lookup_file
+from shiq.jobs.store.manifest import TableVersion
+from shiq.jobs.store.row_groups import Decoded, RowGroups
+from shiq.jobs.store.schema import IDENTITY, SCHEMAS, key_of
 from shiq.remote.place import Place, file_at
 
 #: Up to so many files are asked each for itself: to find out which ones costs more.
@@ -38,9 +36,7 @@ _INT64 = np.iinfo(np.int64)
 
 @dataclass(frozen=True, eq=False)
 class ParquetTable:
-    """The files of one version of the table ``name``, each sorted by `key`, less the rows that
-    were removed since they were written.
-    """
+    """One version of the table ``name``: its files, each sorted by `key`, less the removed rows."""
 
     name: str
     store: Place
@@ -50,11 +46,12 @@ class ParquetTable:
 
     @cached_property
     def key(self) -> str:
+        """Name of the key column."""
         return key_of(self.name)
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """The columns that say which row is meant."""
+        """Columns that identify a row."""
         return IDENTITY[self.name]
 
     def __len__(self) -> int:
@@ -68,12 +65,12 @@ class ParquetTable:
 
     @property
     def last_key(self) -> int:
-        """The greatest key of any row, removed ones included; -1 if there is none."""
+        """Greatest key of any row, removed ones included; -1 if empty."""
         return max((file.high for file in self.version.files if file.high is not None), default=-1)
 
     @cached_property
     def removed(self) -> Columns:
-        """The rows that are in the files and no longer valid, by their identity, sorted by key."""
+        """Removed rows, by identity, sorted by key."""
         file = self.version.removed
         if file is None:
             return {name: self._empty[name] for name in self.identity}
@@ -95,7 +92,7 @@ class ParquetTable:
         near = matching_rows(self.removed[self.key], unique(rows[self.key]))
         if not len(near):
             return rows
-        gone = contained(
+        gone = is_row_in(
             [rows[name] for name in self.identity],
             [self.removed[name][near] for name in self.identity],
         )
@@ -117,7 +114,7 @@ class ParquetTable:
 
     def _part_of(self, file: DataFile, columns: Sequence[str]) -> MappedFile | RowGroups:
         if file.lookup:
-            return mapped(self.store, file, self.key)
+            return map_lookup_file(self.store, file, self.key)
         return RowGroups(
             self.store,
             file,
@@ -156,19 +153,19 @@ class ParquetTable:
         }
 
     def rows_of(self, keys: Ints) -> Columns:
-        """The rows whose key is among ``keys``, sorted by key."""
+        """Rows whose key is in ``keys``, sorted by key."""
         wanted = unique(keys)
         if not len(wanted) or not self.version.files:
             return self._empty
         parts = [file.rows_of(wanted) for file in self._holding(wanted)]
         self.reads.rows += sum(len(part[self.key]) for part in parts)
         found = self._in_order(parts)
-        self.reads.found += len(found[self.key])
+        self.reads.rows_returned += len(found[self.key])
         return self._valid(found)
 
     def degrees(self, keys: Ints) -> Ints:
-        """About how many rows each of the (ascending, distinct) ``keys`` has: those that were
-        removed count.
+        """Estimated number of rows for each of the (ascending, distinct) ``keys``; removed rows are
+        counted.
         """
         return sum(
             (file.degrees(keys) for file in self._holding(keys)), np.zeros(len(keys), np.int64)
@@ -186,7 +183,7 @@ class ParquetTable:
         return sum(map(np.diff, places), np.zeros(len(starts), np.int64))
 
     def between(self, low: int, high: int) -> Columns:
-        """The rows with low ≤ key < high, sorted by key."""
+        """Rows with low ≤ key < high, sorted by key."""
         files, first, last = self._bounds
         near = np.flatnonzero((first < high) & (last >= low)).tolist()
         return self._valid(self._in_order([self._part(files[i]).between(low, high) for i in near]))
@@ -201,7 +198,7 @@ class ParquetTable:
         return found
 
     def scan(self) -> Iterator[Columns]:
-        """Every row, file by file, many at a time; nothing is kept."""
+        """Iterate over all rows, file by file, in batches."""
         for file in self.version.files:
             for start in range(0, file.rows, _CHUNK_ROWS):
                 found = self._part(file).part(start, min(start + _CHUNK_ROWS, file.rows))
@@ -209,5 +206,5 @@ class ParquetTable:
                 yield self._valid(found)
 
     def all(self) -> Columns:
-        """Every row at once, in the order of `scan`."""
+        """All rows, in the order of `scan`."""
         return concatenate(list(self.scan()), self._empty)

@@ -1,4 +1,4 @@
-"""Reading every file of a store to see whether it is as it was written."""
+"""Verify every file of a store by reading it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from jobs.store.files import DAMAGED, DataFile, damaged, verify
-from jobs.store.lookup import lookup_path, mapped
-from jobs.store.manifest import MANIFEST, Manifest, read_manifest
-from jobs.store.schema import key_of
-from jobs.store.snapshots import kept
 from shiq.errors import StoreError
+from shiq.jobs.store.files import DAMAGED, MANIFEST, DataFile, damage_error, verify
+from shiq.jobs.store.lookup import lookup_path, map_lookup_file
+from shiq.jobs.store.manifest import Manifest, kept_manifests, read_manifest
+from shiq.jobs.store.schema import key_of
 from shiq.remote.place import Place
 
 #: More damaged files than this are counted.
@@ -21,19 +20,14 @@ MOST_SHOWN = 100
 
 @dataclass(frozen=True)
 class VerifiedFiles:
-    """Extent of a verification: how many ``files`` of a store, of how many ``bytes`` together,
-    are as they were written.
-    """
+    """Number and total bytes of the files verified."""
 
     files: int
     bytes: int
 
 
-def verified(path: Place) -> VerifiedFiles:
-    """Reads every file of the store at ``path``, those of kept snapshots too.
-
-    Raises: StoreError, which names each damaged file.
-    """
+def verify_store(path: Place) -> VerifiedFiles:
+    """Read every file of the store, kept snapshots included. Raises: StoreError."""
     files, size, faults = 0, 0, list[StoreError]()
     checked, whole = set[tuple[str, DataFile]](), set[str]()
     if not isinstance(path, Path):
@@ -68,16 +62,14 @@ def verified(path: Place) -> VerifiedFiles:
 
 
 def check_sizes(path: Path, manifest: Manifest) -> None:
-    """Raises: StoreError unless every file of a snapshot is there, whole by its size; where each
-    is fetched, that tells.
-    """
+    """Check that every file of a snapshot exists with its size. Raises: StoreError."""
     for name, (written, is_end) in _sizes(manifest).items():
         try:
             size = (path / name).stat().st_size
         except OSError:
             raise StoreError(f"{path / name}: the file is missing", DAMAGED, path) from None
         if size < written or (is_end and size != written):
-            raise damaged(
+            raise damage_error(
                 path / name, f"it has {size:,} bytes and was written with {written:,}", path
             )
 
@@ -95,14 +87,14 @@ def _sizes(manifest: Manifest) -> dict[str, tuple[int, bool]]:
 
 
 def verify_lookup(store: Place, file: DataFile, table: str) -> None:
-    """Raises: StoreError unless the look-up file of ``file``, of a ``table``, is as it was written."""
+    """Verify the look-up file of ``file``. Raises: StoreError."""
     if file.lookup:
-        mapped(store, file, key_of(table)).blocks.all()
+        map_lookup_file(store, file, key_of(table)).blocks.all()
 
 
 def _manifests(path: Place, faults: list[StoreError]) -> Iterator[Manifest]:
     try:
-        yield from kept(path, read_manifest(path))
+        yield from kept_manifests(path, read_manifest(path))
     except StoreError as error:
         faults.append(error)
 

@@ -1,7 +1,6 @@
-"""Putting a new snapshot in place, and replacing a certificate.
+"""Publish a new snapshot of a store, or replace its certificate.
 
-Tables and documents are written first; the manifest, which names them, is put in place last and
-in one step.
+Tables and documents are written first. The manifest that names them is replaced last, in one step.
 """
 
 from __future__ import annotations
@@ -17,43 +16,48 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from jobs.store.files import DataFile, sync_directory, writable, write_json
-from jobs.store.left_out import add_left_out
-from jobs.store.lock import LOCK, writing
-from jobs.store.lookup import lookup_path
-from jobs.store.manifest import (
+from shiq.answers.verdict import Leftover
+from shiq.errors import StoreError
+from shiq.inputs.reading import QuarantinedAssertion, select_unread_summaries
+from shiq.jobs.store.files import (
+    LOCK,
+    MANIFEST,
+    TABLES,
+    DataFile,
+    hold_write_lock,
+    report_store_errors,
+    sync_directory,
+    write_json,
+)
+from shiq.jobs.store.left_out import add_left_out
+from shiq.jobs.store.lookup import lookup_path
+from shiq.jobs.store.manifest import (
+    APPLIED_BATCHES,
     ASIDE,
     DOCUMENTS,
     LOOKUPS,
-    MANIFEST,
     REMOVED,
-    TABLES,
-    TAKEN,
+    SNAPSHOTS,
     TERM_LABELS,
     Certificate,
     Manifest,
     TableVersion,
+    kept_manifests,
     read_manifest,
     tbox_hash,
+    write_kept_manifest,
     write_manifest,
 )
-from jobs.store.read import Store, open_store
-from jobs.store.replacing import BUILDING, Replacement, refuse_other_content
-from jobs.store.snapshots import SNAPSHOTS, keep, kept
-from shiq.aside import Aside
-from shiq.errors import StoreError
-from shiq.left_out import of_summaries
+from shiq.jobs.store.read import Store, open_store
+from shiq.jobs.store.replacing import BUILDING, Replacement, refuse_other_content
 from shiq.model import TBox
-from shiq.model_json import encode
+from shiq.model.as_json import encode
 from shiq.remote.place import Place
-from shiq.verdict import Leftover
 
 
 @dataclass(frozen=True)
 class AssertionCounts:
-    """Numbers of assertions in a store: of named classes, roles, data properties, in all; and of
-    each class name.
-    """
+    """Numbers of assertions in a store: by sort, in total, and by class name."""
 
     class_assertions: int
     role_assertions: int
@@ -64,12 +68,15 @@ class AssertionCounts:
 
 @dataclass(frozen=True)
 class Rebuild:
-    """A store that is being written by this process. ``old`` is the snapshot that `finish`
-    replaces, if there is one; ``keeps``: whether it, and those that it keeps, stay behind the
-    new one; ``labels``: of the terms of the TBox; ``width``: individuals of a range of its
-    tables, None for as many as the old snapshot has; ``stamp``: of what the manifest replaces;
-    ``taken``: see `jobs.store.manifest.TAKEN`, beside those of the old snapshot;
-    ``read_properties``: those that the data was read for, where these are not those of the TBox.
+    """New snapshot that this process is writing.
+
+    old: the snapshot that `finish` replaces, if any.
+    keeps: keep ``old`` and its predecessors behind the new one.
+    labels: of the TBox's terms.
+    width: individuals in a range of the tables; None: as in ``old``.
+    stamp: version of the replaced manifest in an object store.
+    taken: batch numbers by feed, merged with those of ``old``.
+    read_properties: properties that the data was read for; None: those of the TBox.
     """
 
     path: Place
@@ -86,11 +93,11 @@ class Rebuild:
 
     @property
     def range_size(self) -> int | None:
-        """The individuals of a range, where that is not left to the default."""
+        """Individuals in a range; None: the default."""
         return self.width or (self.old.range_size if self.old and self.keeps else None)
 
     def unfinished(self, tables: Mapping[str, TableVersion], counts: AssertionCounts) -> Manifest:
-        """A manifest of what is written so far, to read it by; it is not put in place."""
+        """Manifest of what is written so far, to read it before it is published."""
         return Manifest(
             snapshot=self.old.snapshot + 1 if self.old else 1,
             created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -119,23 +126,24 @@ class Rebuild:
         leftovers: Iterable[Leftover] = (),
         tbox_leftovers: Iterable[Leftover] = (),
         certificate: Certificate | None = None,
-        asides: Iterable[Aside] | None = None,
+        asides: Iterable[QuarantinedAssertion] | None = None,
         left_out: Iterable[Leftover] | None = None,
     ) -> Store:
-        """Puts the snapshot of ``tables`` in the place of the old one, and opens it.
-        ``tbox_leftovers``: those of reading the TBox, as far as they are told apart from the
-        others; ``asides``: what is set aside (None: as before, by the snapshots that are kept);
-        ``left_out``: what comes to what these left out (None: ``leftovers``, which only count
-        some).
+        """Publish the snapshot of ``tables`` and open it.
+
+        tbox_leftovers: leftovers of the TBox, where they are known apart from ``leftovers``.
+        asides: ledger; None: as in the kept snapshots.
+        left_out: leftovers in full, added to those of kept snapshots; None: summaries of
+            ``leftovers``.
         """
         path, of_tbox = self.path, tuple(tbox_leftovers)
         of_a = tuple(leftovers)
         left_over = (*of_tbox, *of_a)
-        about(certificate, path, self.tbox)
+        require_same_tbox(certificate, path, self.tbox)
         manifest = self.unfinished(tables, counts)
         facts = {name: fact for name, fact in manifest.facts.items() if name != "assertions"}
         if left_out is None:
-            left_out = () if self.old and self.keeps else of_summaries(of_a)
+            left_out = () if self.old and self.keeps else select_unread_summaries(of_a)
         files, told = add_left_out(path, self.old if self.keeps else None, left_out)
         manifest = replace(
             manifest,
@@ -145,7 +153,7 @@ class Rebuild:
                     path, "leftovers", [encode(leftover) for leftover in left_over]
                 ),
                 "index": write_document(path, "index", index_document),
-                **self._asides(asides),
+                **self._aside_documents(asides),
                 **files,
                 **(
                     {TERM_LABELS: write_document(path, TERM_LABELS, dict(self.labels))}
@@ -153,42 +161,46 @@ class Rebuild:
                     else {}
                 ),
             },
-            certificate=issued(certificate, self.tbox_hash, manifest.snapshot, left_over),
+            certificate=stamped_certificate(
+                certificate, self.tbox_hash, manifest.snapshot, left_over
+            ),
             facts={
-                **self._released(),
-                **self._taken(),
+                **self._unreferenced_fact(),
+                **self._applied_fact(),
                 **facts,
                 **told,
                 "tbox_leftovers": len(of_tbox),
                 "read_properties": self._read_properties(),
             },
-            before=keep(path, self.old) if self.old and self.keeps else None,
+            before=write_kept_manifest(path, self.old) if self.old and self.keeps else None,
         )
         if self.old and not self.keeps:
-            succeed(path, manifest, self.old)
+            publish_and_expire(path, manifest, self.old)
         else:
             write_manifest(path, manifest)
         return open_store(path)
 
-    def _asides(self, asides: Iterable[Aside] | None) -> dict[str, DataFile]:
+    def _aside_documents(
+        self, asides: Iterable[QuarantinedAssertion] | None
+    ) -> dict[str, DataFile]:
         if asides is not None:
             return aside_document(self.path, asides)
         held = self.old.documents.get(ASIDE) if self.old and self.keeps else None
         return {ASIDE: held} if held else {}
 
-    def _released(self) -> dict[str, Any]:
+    def _unreferenced_fact(self) -> dict[str, Any]:
         return (
-            {RELEASED: self.old.facts[RELEASED]} if self.old and RELEASED in self.old.facts else {}
+            {UNREFERENCED_SINCE: self.old.facts[UNREFERENCED_SINCE]}
+            if self.old and UNREFERENCED_SINCE in self.old.facts
+            else {}
         )
 
-    def _taken(self) -> dict[str, Any]:
+    def _applied_fact(self) -> dict[str, Any]:
         taken = self.old.taken_with(self.taken) if self.old and self.keeps else self.taken
-        return {TAKEN: taken} if taken else {}
+        return {APPLIED_BATCHES: taken} if taken else {}
 
     def _read_properties(self) -> list[str]:
-        """The object and data properties of the TBox that the data was first read with, by the
-        snapshots that are kept: what was said by others is not in the store.
-        """
+        """Properties that the data was first read with; others would not have been stored."""
         if self.old and self.keeps:
             return list(self.old.facts.get("read_properties", ()))
         if self.read_properties is not None:
@@ -197,7 +209,7 @@ class Rebuild:
 
 
 @contextmanager
-def rebuilding(
+def open_rebuild(
     path: Place,
     tbox: TBox,
     ontologies: Iterable[str] = (),
@@ -206,24 +218,24 @@ def rebuilding(
     labels: Mapping[str, str] | None = None,
     place: Replacement | None = None,
 ) -> Iterator[Rebuild]:
-    """Holds the writer's lock of the store at ``path``, which is made if there is none, for a
-    new snapshot about ``tbox``. ``keeps``: whether the snapshots that the store has stay behind
-    it; ``labels``: of the terms of ``tbox``; ``place``: what was found at ``path`` before, which
-    has to be there still.
+    """Context manager: hold the writer lock and start a new snapshot about ``tbox``.
 
-    Raises: StoreError if ``path`` holds something else, or another writer is at work.
+    keeps: keep the earlier snapshots. place: what was at ``path`` before, which must still be
+        there.
+
+    Raises: StoreError if ``path`` holds something else, or another writer is active.
     """
     _claim(path)
-    with writing(path):
+    with hold_write_lock(path):
         stamp = "" if isinstance(path, Path) else path.stamp(MANIFEST)
         if place is not None:
             place.confirm()
-        old = _previous(path)
+        old = _previous_manifest(path)
         if isinstance(path, Path):
             (path / TABLES).mkdir(exist_ok=True)
             sync_directory(path)
         else:
-            path.tried(LOCK)
+            path.check_conditional_writes(LOCK)
         yield Rebuild(
             path,
             tbox,
@@ -236,7 +248,8 @@ def rebuilding(
         )
 
 
-def about(certificate: Certificate | None, path: Place, tbox: TBox) -> None:
+def require_same_tbox(certificate: Certificate | None, path: Place, tbox: TBox) -> None:
+    """Refuse a certificate about another TBox. Raises: StoreError."""
     if certificate is not None and certificate.tbox_hash not in ("", tbox_hash(tbox)):
         raise StoreError(
             f"{path}: the certificate is about another TBox",
@@ -247,17 +260,17 @@ def about(certificate: Certificate | None, path: Place, tbox: TBox) -> None:
 def certify(
     path: Place, certificate: Certificate | None, *, checked: tuple[str, int] | None = None
 ) -> Store:
-    """The store at ``path`` with this ``certificate``, which replaces the old one in one step;
-    None takes it away.
+    """Replace the certificate of a store in one step and open the store; None removes it.
 
-    ``checked``: the `Store.identity` that was certified, if it matters. Raises: StoreError if
-    the store is another by now, the certificate is about another TBox or snapshot than it holds
-    (0 stands for the present one), or another writer is at work.
+    checked: `Store.identity` that was certified, None for any.
+
+    Raises: StoreError if the store has changed, the certificate is about another TBox or snapshot,
+        or another writer is active.
     """
     read_manifest(path)
-    with writing(path):
+    with hold_write_lock(path):
         manifest = read_manifest(path)
-        unchanged(path, manifest, checked)
+        require_unchanged(path, manifest, checked)
         if certificate is not None:
             if certificate.tbox_hash not in (
                 "",
@@ -268,15 +281,15 @@ def certify(
                     "The store was changed meanwhile: certify it again.",
                 )
         left_over = open_store(path).leftovers
-        now = issued(certificate, manifest.tbox_hash, manifest.snapshot, left_over)
+        now = stamped_certificate(certificate, manifest.tbox_hash, manifest.snapshot, left_over)
         write_manifest(path, replace(manifest, certificate=now))
         return open_store(path)
 
 
-def unchanged(path: Place, present: Manifest | None, checked: tuple[str, int] | None) -> None:
-    """Raises: StoreError if the store at ``path`` is not the one that was ``checked`` (None:
-    whichever it is).
-    """
+def require_unchanged(
+    path: Place, present: Manifest | None, checked: tuple[str, int] | None
+) -> None:
+    """Refuse a store that is not in the state ``checked`` (None: any). Raises: StoreError."""
     if checked is not None and (present is None or (present.identity, present.snapshot) != checked):
         by_now = f" (it holds snapshot {present.snapshot} by now)" if present else ""
         raise StoreError(
@@ -284,10 +297,10 @@ def unchanged(path: Place, present: Manifest | None, checked: tuple[str, int] | 
         )
 
 
-def issued(
+def stamped_certificate(
     certificate: Certificate | None, tbox_hash: str, snapshot: int, leftovers: tuple[Leftover, ...]
 ) -> Certificate | None:
-    """``certificate`` for this TBox, snapshot and leftovers."""
+    """``certificate`` with this TBox, snapshot and leftovers filled in."""
     if certificate is None:
         return None
     counts = Counter[str]()
@@ -303,12 +316,12 @@ def _claim(path: Place) -> None:
     """Makes the directory of a store. Raises: StoreError where something else lives."""
     refuse_other_content(path)
     if isinstance(path, Path):
-        with writable(path):
+        with report_store_errors(path):
             path.mkdir(parents=True, exist_ok=True)
 
 
-def _previous(path: Place) -> Manifest | None:
-    """The manifest to be replaced; a store of another version, or damaged, is replaced as a whole."""
+def _previous_manifest(path: Place) -> Manifest | None:
+    """Manifest to replace; None if it is damaged or of another format."""
     try:
         return read_manifest(path)
     except StoreError:
@@ -316,28 +329,31 @@ def _previous(path: Place) -> Manifest | None:
 
 
 def write_document(store: Place, name: str, value: object) -> DataFile:
+    """Write a document of a snapshot."""
     return write_json(store, DOCUMENTS, name, value)
 
 
-def aside_document(store: Place, asides: Iterable[Aside]) -> dict[str, DataFile]:
-    """The document of what is set aside, by its name; none where nothing is."""
+def aside_document(store: Place, asides: Iterable[QuarantinedAssertion]) -> dict[str, DataFile]:
+    """Write the ledger as a document, by its name; empty without rows."""
     rows = [aside.to_dict() for aside in asides]
     return {ASIDE: write_document(store, ASIDE, rows)} if rows else {}
 
 
 #: Seconds for which files that no snapshot needs any more are kept for readers that opened one
 #: before.
-KEPT = 7 * 24 * 3600.0
+GRACE_SECONDS = 7 * 24 * 3600.0
 #: The fact of a manifest that says since when no snapshot has needed a file.
-RELEASED = "released"
+UNREFERENCED_SINCE = "released"
 
 
-def succeed(store: Place, new: Manifest, old: Manifest) -> None:
-    """Puts ``new`` in the place of ``old``, which is not kept, nor is what lies behind it. Their
-    files stay for a week, for readers that opened them.
+def publish_and_expire(store: Place, new: Manifest, old: Manifest) -> None:
+    """Publish ``new`` in place of ``old``, which is not kept. Files without references are deleted
+    after `GRACE_SECONDS`.
     """
-    needed, before = _named(new), time.time() - KEPT
-    new = _released(store, new, set[str]().union(*map(_named, _readable(store, old))) - needed)
+    needed, before = _files_of(new), time.time() - GRACE_SECONDS
+    new = _mark_unreferenced(
+        store, new, set[str]().union(*map(_files_of, _readable_manifests(store, old))) - needed
+    )
     write_manifest(store, new)
     if isinstance(store, Path):
         for folder in (DOCUMENTS, REMOVED, SNAPSHOTS, LOOKUPS, TABLES):
@@ -349,7 +365,7 @@ def succeed(store: Place, new: Manifest, old: Manifest) -> None:
                 ):
                     file.unlink()
         return
-    since = new.facts[RELEASED]
+    since = new.facts[UNREFERENCED_SINCE]
     for name, put in list(store.names()):
         is_ours = name.partition("/")[0] in (
             DOCUMENTS,
@@ -363,9 +379,9 @@ def succeed(store: Place, new: Manifest, old: Manifest) -> None:
             store.remove(name)
 
 
-def _released(store: Place, new: Manifest, gone: set[str]) -> Manifest:
-    """``new``, and a note that from now on no snapshot needs the files ``gone``: the time that
-    they carry in a folder, a fact of the manifest elsewhere.
+def _mark_unreferenced(store: Place, new: Manifest, gone: set[str]) -> Manifest:
+    """Record since when no snapshot references the files ``gone``: by file times in folders, by a
+    fact elsewhere.
     """
     if isinstance(store, Path):
         for name in sorted(gone):
@@ -374,21 +390,23 @@ def _released(store: Place, new: Manifest, gone: set[str]) -> Manifest:
         return new
     now = time.time()
     since: dict[str, Any] = {
-        name: at for name, at in new.facts.get(RELEASED, {}).items() if at >= now - 2 * KEPT
+        name: at
+        for name, at in new.facts.get(UNREFERENCED_SINCE, {}).items()
+        if at >= now - 2 * GRACE_SECONDS
     }
     return replace(
-        new, facts={**new.facts, RELEASED: {**dict.fromkeys(sorted(gone), now), **since}}
+        new, facts={**new.facts, UNREFERENCED_SINCE: {**dict.fromkeys(sorted(gone), now), **since}}
     )
 
 
-def _readable(store: Place, manifest: Manifest) -> Iterator[Manifest]:
-    """``manifest`` and those kept behind it, as far as they can be read."""
+def _readable_manifests(store: Place, manifest: Manifest) -> Iterator[Manifest]:
+    """``manifest`` and the kept ones before it, as far as they are readable."""
     with suppress(StoreError):
-        yield from kept(store, manifest)
+        yield from kept_manifests(store, manifest)
 
 
-def _named(manifest: Manifest) -> set[str]:
-    """The paths of the files of a snapshot, within its store."""
+def _files_of(manifest: Manifest) -> set[str]:
+    """Paths of all files of a snapshot, within the store."""
     files = [file for table in manifest.tables.values() for file in table.all_files]
     others = [*manifest.documents.values(), *([manifest.before] if manifest.before else [])]
     return {file.path for file in (*files, *others)} | {

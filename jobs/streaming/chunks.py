@@ -13,15 +13,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from shiq.columns.arrays import arrow_ints
-from streams.front.event import Event, EventError, parse_event
-from streams.front.record import Record
+from shiq.columns.arrays import (
+    arrow_bytes,
+    arrow_ints,
+    arrow_numbers,
+    numpy_ints,
+    one_array,
+    stored_ints,
+)
+from shiq.streams.front.arrivals import EventLimits
+from shiq.streams.front.event import Event, EventError, Record
+from shiq.streams.front.operator import CodedTexts, Columns, Operator
 
 #: The columns of chunks; heads, times and what the driver is shown of records have numbers of their
 #: own beside those of buckets.
@@ -40,94 +48,6 @@ _TIMES: Final = pa.schema(
         "text": pa.binary(),
     }
 )
-
-#: A record that was not used wholly: its place in the chunk, the kind, why, and how it reads.
-Refused = tuple[int, str, str, str]
-Row = dict[str, Any]
-V = TypeVar("V")
-
-
-class Moment(NamedTuple):
-    """How far the stream is: the first and newest times accepted, and before what none is
-    accepted any more.
-    """
-
-    first: int | None = None
-    newest: int | None = None
-    watermark: int | None = None
-
-
-@dataclass(frozen=True)
-class Split:
-    """A chunk's events, taken apart: tables by bucket, with a column ``event``; what was not
-    used; figures to be summed up; what the driver is to see of each event, a row an event.
-    """
-
-    parts: Mapping[int, pa.Table]
-    refused: Sequence[Refused] = ()
-    counts: Mapping[str, int] = field(default_factory=dict)
-    shown: pa.Table | None = None
-
-
-@dataclass(frozen=True)
-class EventLimits:
-    """Which events are used: ``unit``, ``lateness``, ``max_ahead``, ``window`` and ``parse`` as
-    `streams.front.arrivals.Arrivals` has them; those outside [``start``, ``end``] are counted,
-    and not used. Times are divided by ``step``.
-    """
-
-    unit: str = "sec"
-    lateness: int | None = 0
-    max_ahead: int = 100_000
-    window: int = 0
-    start: int | None = None
-    end: int | None = None
-    parse: Callable[[bytes, str], Event] = parse_event
-    step: int = 1
-
-    def has(self, t: int) -> bool:
-        """Whether ``t`` lies between ``start`` and ``end``."""
-        return (self.start is None or self.start <= t) and (self.end is None or t <= self.end)
-
-
-class SparkSystem(Protocol):
-    """What a stream system does on Spark. Every worker gets one copy, which may keep what is
-    dear to make (`cached_property`).
-    """
-
-    @property
-    def limits(self) -> EventLimits: ...
-
-    @property
-    def buckets(self) -> int:
-        """How many there are, from 0 on; fixed for a checkpoint."""
-
-    @property
-    def shows(self) -> bool:
-        """Whether the driver is to see each event."""
-
-    def split(self, events: Sequence[Event | None]) -> Split:
-        """Takes the events of a chunk apart; None stands where a record is none, or is outside
-        the limits.
-        """
-
-    def step(
-        self, bucket: int, state: bytes | None, parts: Sequence[pa.Table], moment: Moment
-    ) -> tuple[bytes, list[Row]]:
-        """Takes parts, in order; the new state and the rows that are known now. Called in each
-        batch for each bucket.
-        """
-
-    def finish(self, bucket: int, state: bytes, moment: Moment) -> list[Row]:
-        """The rows that the end of the input brings; the state stays."""
-
-
-def taken(kept: dict[int, tuple[bytes, V]], bucket: int, state: bytes | None) -> V | None:
-    """What a worker has ``kept`` of the ``state`` of a bucket, to work on: it is kept no more.
-    None if it has it of no such.
-    """
-    before, value = kept.pop(bucket, (None, None))
-    return value if before == state else None
 
 
 class TimeSpan(NamedTuple):
@@ -201,6 +121,44 @@ def unpacked(data: bytes) -> pa.Table:
     return pa.ipc.open_stream(data).read_all()
 
 
+def table_of(columns: Columns) -> pa.Table:
+    """Columns of an operator as a table; texts as bytes, whatever is in them."""
+    return pa.table({name: _arrow(column) for name, column in columns.items()})
+
+
+def _arrow(column: Any) -> pa.Array:
+    if isinstance(column, np.ndarray):
+        return arrow_numbers(column)
+    if isinstance(column, CodedTexts):
+        texts = arrow_bytes([_encoded(text) for text in column.texts])
+        return pa.DictionaryArray.from_arrays(arrow_numbers(column.codes), texts)
+    return pa.array([_encoded(value) for value in column])
+
+
+def _encoded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_encoded(part) for part in value]
+    return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
+
+
+def columns_of(table: pa.Table) -> dict[str, Any]:
+    """What `table_of` made a table of."""
+    return {name: _column(one_array(table[name])) for name in table.column_names}
+
+
+def _column(array: pa.Array) -> Any:
+    if pa.types.is_dictionary(array.type):
+        texts = _decoded(array.dictionary.to_pylist())
+        return CodedTexts(stored_ints(array.indices), texts)
+    return numpy_ints(array) if pa.types.is_integer(array.type) else _decoded(array.to_pylist())
+
+
+def _decoded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_decoded(part) for part in value]
+    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
+
+
 def cut(records: Iterable[Record]) -> Iterator[tuple[int, list[Record]]]:
     """Chunks of records that follow upon each other, each with the last line before it; at least
     one.
@@ -218,7 +176,7 @@ def cut(records: Iterable[Record]) -> Iterator[tuple[int, list[Record]]]:
 
 def rows_of(
     records: Iterable[Record],
-    system: SparkSystem,
+    system: Operator,
     place: Callable[[Record, int], list[Any]],
     *,
     source: str,
@@ -269,17 +227,12 @@ def rows_of(
         yield HEAD, at, head.to_bytes()
         yield TIMES, at, packed(_times(chunk, lines, events, problems, is_plain), _PACKED)
         for bucket, part in split.parts.items():
-            yield bucket, at, packed(part)
+            yield bucket, at, packed(table_of(part))
         if split.shown is not None:
-            yield (
-                SHOWN,
-                at,
-                packed(
-                    split.shown.append_column(
-                        "text", pa.array([record.whole for record in chunk], pa.string())
-                    )
-                ),
-            )
+            shown = {**split.shown, "line": lines}
+            if split.with_text:
+                shown["text"] = [record.whole for record in chunk]
+            yield SHOWN, at, packed(table_of(shown))
 
 
 def _times(
@@ -315,9 +268,6 @@ def texts_at(records: Iterable[Record], lines: Collection[int]) -> dict[int, str
 
 def _event(record: Record, limits: EventLimits) -> tuple[Event | None, str | None]:
     try:
-        if record.problem:
-            raise EventError(record.problem)
-        event = record.event or limits.parse(record.data, limits.unit)
-        return (event if limits.step == 1 else event._replace(t=event.t // limits.step)), None
+        return limits.event(record), None
     except EventError as error:
         return None, str(error)

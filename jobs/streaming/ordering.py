@@ -12,23 +12,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from jobs.streaming.chunks import EventLimits, Head, Moment, TimeSpan
 from shiq.columns.arrays import Ints
-from streams.front.arrivals import Arrivals
-from streams.front.event import Event
-from streams.front.lateness import EventClock
-from streams.front.record import Record
-from streams.front.rejects import RejectLog
-
-#: A reject: kind, source, line, why, text; then its time, or None.
-Reject = tuple[str, str, int, str, str, int | None]
+from shiq.jobs.streaming.chunks import Head, TimeSpan
+from shiq.streams.front.arrivals import Arrivals, EventClock, EventLimits
+from shiq.streams.front.event import Event, Record
+from shiq.streams.front.operator import BatchReport, Reject
+from shiq.streams.front.rejects import RejectLog
 
 
 class _Heard(RejectLog):
@@ -40,29 +36,6 @@ class _Heard(RejectLog):
 
     def add(self, kind: str, source: str, line: int, reason: str, text: str) -> None:
         self.heard.append((kind, source, line, reason, text))
-
-
-@dataclass
-class BatchTold:
-    """What a batch tells the driver. ``shown``: what it sees of records, with their ``rank`` and
-    whether they are ``used``.
-    """
-
-    moment: Moment
-    positions: dict[str, int] = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=dict)
-    rejects: list[Reject] = field(default_factory=list)
-    shown: list[pa.Table] = field(default_factory=list)
-
-    def settle(self, arrivals: Arrivals, counts: dict[str, int]) -> None:
-        """Takes it down where one process does: what became of records, and sums of figures."""
-        arrivals.first, arrivals.clock.newest = self.moment.first, self.moment.newest
-        arrivals.duplicates += self.counts.get("duplicates", 0)
-        for name in counts.keys() & self.counts.keys():
-            counts[name] += self.counts[name]
-        for kind, source, line, reason, text, t in self.rejects:
-            arrivals.rejects.add(kind, source, line, reason, text)
-            arrivals.unused(kind, t)
 
 
 class BatchRecords(Protocol):
@@ -77,13 +50,15 @@ class BatchRecords(Protocol):
 
 class OrderedBatch(NamedTuple):
     """``ranks``: the number of each chunk among all, by its place; ``used``: of chunks whose
-    records are not all used, which are; ``order``: the number of each record among all.
+    records are not all used, which are; ``order``: the number of each record among all;
+    ``before``: what is added to the lines of a chunk.
     """
 
-    told: BatchTold
+    told: BatchReport
     ranks: Mapping[str, int]
     used: Mapping[str, npt.NDArray[np.bool_]]
     order: Mapping[str, Ints]
+    before: Mapping[str, int]
 
 
 class Order:
@@ -105,12 +80,6 @@ class Order:
         """Goes on where another run was."""
         found, self.lines = state
         self.arrivals.restore(found)
-
-    @property
-    def moment(self) -> Moment:
-        return Moment(
-            self.arrivals.first, self.arrivals.clock.newest, self.arrivals.clock.watermark
-        )
 
     def judge(
         self, heads: Mapping[str, Head], records: BatchRecords, *, closely: bool = False
@@ -135,8 +104,9 @@ class Order:
                 counts[name] = counts.get(name, 0) + value
         counts["duplicates"] = self.arrivals.duplicates - duplicates
         positions = dict(head.position for _, head, _ in chunks if head.position is not None)
-        told = BatchTold(self.moment, positions, counts, rejects)
-        return OrderedBatch(told, {place: rank for rank, place in enumerate(places)}, used, order)
+        told = BatchReport(self.arrivals.moment, positions, counts, rejects)
+        ranks = {place: rank for rank, place in enumerate(places)}
+        return OrderedBatch(told, ranks, used, order, {one.place: one.before for one in chunks})
 
     def _before(self, head: Head) -> int:
         """What is added to the lines of a chunk: those of its source before it."""

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 from shiq.errors import InputError
-from shiq.formats import Format
-from shiq.packed import MAGIC_BYTES, packing_of
-from shiq.rdf.tables import TableFile, opened, table_files
-from shiq.sources import FileSource, TableSource, table_kind
-from streams.front.record import Record
-from streams.front.sources import EventTable, Folder, read_lines
-from streams.front.tables import file_rows
+from shiq.inputs.compression import MAGIC_BYTES, packing_of
+from shiq.inputs.formats import Format
+from shiq.inputs.sources import FileSource, TableSource, table_kind
+from shiq.rdf.tables import TableFile, open_parquet, table_files
+from shiq.streams.front.event import Record
+from shiq.streams.front.sources import EventTable, Folder, read_lines
+from shiq.streams.front.tables import file_rows
 
 #: How much one batch takes, about (a packed file is never cut), and which part of that a piece is;
 #: what a row counts as.
@@ -77,7 +77,7 @@ def _units(number: int, target: str, format: str, follow: bool) -> Iterator[Unit
         files, passed_over = table_files(TableSource(target, kind, path))
         del passed_over  # files that are no data by their names
         for order, file in enumerate(files):
-            with opened(file) as parquet:
+            with open_parquet(file) as parquet:
                 yield Unit(
                     number, order, target, file.path, ROWS, parquet.metadata.num_rows, file.values
                 )

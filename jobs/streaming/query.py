@@ -1,46 +1,329 @@
-"""A stream system in buckets, on Spark: a batch is read, put in order, and decided bucket by
-bucket.
+"""A stream system on Spark, batch by batch: each is read, put in order, and decided bucket by
+bucket; its rows and the checkpoint are written in one step.
+
+Our checkpoint is what counts: positions in files, the order's state, rows and the batch whose
+buckets' states are on disk. Spark keeps the offsets of topics. What it had done behind our last
+checkpoint when the driver died, it does again, from the same offsets and states to the same
+rows; a batch that the checkpoint has is passed over. So each row is there once.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+import shutil
+import signal
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Protocol, TypeVar
+from pathlib import Path
+from threading import Event, current_thread, main_thread
+from traceback import format_exception
+from typing import Any, Final, TypeVar
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-from pyspark import Broadcast
-from pyspark.sql import DataFrame
+from pyspark import RDD, Broadcast
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
 
-from jobs.spark.costs import described
-from jobs.streaming.batches import Batches, Face, R_co
-from jobs.streaming.chunks import HEAD, SHOWN, TIMES, Head, Moment, Row, rows_of, unpacked
-from jobs.streaming.failures import ATTEMPTS, TOO_SLOW, reason
-from jobs.streaming.ordering import BatchTold, Order
-from jobs.streaming.sources import is_kafka, piece_texts, place_of, topic_texts
-from jobs.streaming.stages import BucketStates, BucketStep, ShuffledChunks, finish, shuffle_chunks
-from shiq.errors import OperationalError, UsageError
-from streams.front.checkpoint import CheckpointContent
+from shiq.errors import OperationalError, ShiqError, UsageError
+from shiq.jobs.spark.session import described, width_of
+from shiq.jobs.streaming.chunks import COLUMNS, HEAD, SHOWN, TIMES, Head, columns_of, unpacked
+from shiq.jobs.streaming.ordering import Order, OrderedBatch
+from shiq.jobs.streaming.pieces import (
+    BATCH_BYTES,
+    PIECES,
+    Piece,
+    advanced,
+    batch_bytes,
+    between,
+    units,
+)
+from shiq.jobs.streaming.sources import (
+    check_targets,
+    file_chunks,
+    is_kafka,
+    piece_texts,
+    place_of,
+    ticks,
+    topic_chunks,
+    topic_texts,
+    topics,
+)
+from shiq.jobs.streaming.stages import (
+    BucketStates,
+    BucketStep,
+    ChunkRow,
+    ShuffledChunks,
+    finish,
+    shuffle_chunks,
+)
+from shiq.streams.front.arrivals import Moment
+from shiq.streams.front.checkpoint import CheckpointContent
+from shiq.streams.front.kafka_options import NO_OPTIONS, KafkaOptions
+from shiq.streams.front.operator import CodedTexts, Collector, Columns, Operator, Row
+from shiq.streams.front.run import StreamRun
 
 T = TypeVar("T")
 
+# Errors of Spark: the reason in a line, and those after which it is worth to try again.
 
-class Listener(Face[R_co], Protocol[R_co]):
-    """The face of a system in buckets."""
 
-    def hear(self, told: BatchTold, rows: list[Row]) -> None:
-        """Takes what the order tells, and the rows of all buckets."""
+#: Spark waits for ten seconds until a new Python process answers, which a busy machine may exceed.
+#: Then the query is begun again, from its own checkpoint, so that nothing of it is lost or done
+#: twice; so many times at most without a batch in between.
+TOO_SLOW, ATTEMPTS = "to connect back", 5
+#: How the last line of a traceback begins.
+_RAISED: Final = re.compile(r"[\w.]+(Error|Exception|Interrupt|Exit)\b")
+
+
+def causes(error: BaseException | None) -> Iterator[str]:
+    """The messages of an error, and of those that Java had as its causes."""
+    while error is not None:
+        yield str(error)
+        error = getattr(error, "_cause", None)
+
+
+def reason(error: BaseException) -> str:
+    """The deepest cause of an error, in a line."""
+    said = type(error).__name__
+    for message in causes(error):
+        lines = [line.strip() for line in message.splitlines() if line.strip()]
+        said = _of_python(lines) or next(iter(lines), said)
+    return said[:300]
+
+
+def _of_python(lines: Sequence[str]) -> str:
+    """The error that a worker raised, from the traceback in a message."""
+    at = next((n for n, line in enumerate(lines) if line.startswith("Traceback")), len(lines))
+    return next((line for line in lines[at:] if _RAISED.match(line)), "")
+
+
+# What a batch brought, as a metric of Spark's progress reports: `observedMetrics`, by the
+# query's name.
+#
+# The driver knows it only when the batch is over. It is told to a task of the batch as Spark tells
+# loggers of tasks what they are about (a local property ``mdc.*``, which slf4j's MDC has there), so
+# that Spark counts it without Python. That task reads a row of the batch once more.
+
+
+#: The figures of a batch.
+FIGURES: Final = ("events", "triples", "duplicates", "rejects", "rows", "hits")
+#: The property that tells a task all figures, and the column that has them.
+_PROPERTY: Final = "mdc.shiq.figures"
+_COLUMN: Final = "shiq_figures"
+
+
+def with_figures(rows: DataFrame, name: str) -> DataFrame:
+    """``rows`` whose batches have the metric ``name``, of what they are told (`tell`)."""
+    told = F.java_method(F.lit("org.slf4j.MDC"), F.lit("get"), F.lit(_PROPERTY))
+    found = F.split(F.col(_COLUMN), ",")
+    metrics = [
+        F.max(F.get(found, F.lit(place)).try_cast("long")).alias(figure)
+        for place, figure in enumerate(FIGURES)
+    ]
+    return rows.select("*", told.alias(_COLUMN)).observe(name, *metrics).select(rows.columns)
+
+
+def tell(frame: DataFrame, figures: Mapping[str, int], text: str) -> None:
+    """Has Spark count the ``figures`` of a batch, whose ``frame`` is `with_figures`, in a job
+    that is described by ``text``.
+    """
+    context = frame.sparkSession.sparkContext
+    context.setLocalProperty(_PROPERTY, ",".join(str(figures.get(name, "")) for name in FIGURES))
+    try:
+        with described(frame.sparkSession, text):
+            frame.take(1)
+    finally:
+        context.setLocalProperty(_PROPERTY, None)  # type: ignore[arg-type]  # None takes it away
+
+
+#: Seconds between looks whether Ctrl-C was pressed, or all is read.
+_LOOK: Final = 0.2
+#: How long a followed run waits between looks for what files have grown by.
+_TICK: Final = "1 second"
+#: What our checkpoints hold: 2 since states are files of ours, and Spark has no state.
+_LAYOUT: Final = 2
 
 
 @dataclass
-class Query(Batches):
-    """Batches through the order and the buckets of ``system``."""
+class Query:
+    """A run of the operator ``system`` on Spark over ``targets``, batch by batch; ``run``:
+    outputs, and the checkpoint that takes ``listener``'s state. ``fold`` times ``batch_bytes`` of
+    files are one batch.
+    """
 
-    listener: Listener[Any]
+    session: SparkSession
+    listener: Collector[Any]
+    system: Operator
+    run: StreamRun
+    targets: Sequence[str]
+    format: str = "auto"
+    batch_bytes: int = BATCH_BYTES
+    fold: int = 1
+    options: KafkaOptions = NO_OPTIONS
+    batch: int = -1
+    positions: dict[str, int] = field(default_factory=dict)
+    failed: ShiqError | None = None
+    _over: Event = field(default_factory=Event)
+    pieces: list[Piece] = field(default_factory=list)
     moment: Moment = field(default_factory=Moment)
+
+    def drive(self, *, follow: bool = False) -> list[Row]:
+        """Has all batches heard; the rows that the end of the input brings. With ``follow``
+        Ctrl-C is the end of the input.
+
+        Raises: UsageError, InputError, OperationalError.
+        """
+        check_targets(self.targets, self.options)
+        if self.run.saved is not None:
+            self._restore(self.run.saved)
+        self._begin()
+        system: Broadcast[Any] = self.session.sparkContext.broadcast(self.system)
+        try:
+            with self._folder as folder:
+                attempts, before = 0, self.batch
+                while True:
+                    try:
+                        if self._has_more(follow):
+                            self._wait(self._start(system, folder, follow), follow)
+                        break
+                    except PySparkException as error:
+                        attempts, before = (1 if self.batch > before else attempts + 1), self.batch
+                        if (
+                            self.failed
+                            or attempts == ATTEMPTS
+                            or not any(TOO_SLOW in said for said in causes(error))
+                        ):
+                            raise
+                return self._last_rows(system) if self.batch >= 0 else []
+        except (PySparkException, Py4JError) as error:
+            whole = "".join(
+                format_exception(error)
+            )  # some errors of Spark show a plan, which has options of sources
+            shown = error if self.options.hide(whole) == whole else None
+            said = self.options.hide(reason(error))
+            raise self.failed or OperationalError(
+                f"Spark: {said}", "Look at what Spark's log says."
+            ) from shown
+        finally:
+            system.destroy()
+
+    def _start(self, system: Broadcast[Any], folder: Path, follow: bool) -> StreamingQuery:
+        frame = (
+            topics(self.session, self.targets, self.options)
+            if is_kafka(self.targets)
+            else ticks(self.session)
+        )
+        writer = (
+            with_figures(frame, self.query_name)
+            .writeStream.outputMode("append")
+            .queryName(self.query_name)
+        )
+        writer = writer.foreachBatch(partial(self._batch, system, follow)).option(
+            "checkpointLocation", str(folder / "spark")
+        )
+        if not is_kafka(self.targets):
+            return (writer.trigger(processingTime=_TICK) if follow else writer).start()
+        return (writer if follow else writer.trigger(availableNow=True)).start()
+
+    @property
+    def query_name(self) -> str:
+        """What Spark calls the query; it describes its jobs by that."""
+        return f"shiq stream {self.listener.name}"
+
+    @cached_property
+    def width(self) -> int:
+        """How many tasks are to work side by side."""
+        return width_of(self.session)
+
+    def _chunks(self, frame: DataFrame, system: Broadcast[Any]) -> RDD[ChunkRow]:
+        """The chunks of a batch."""
+        if is_kafka(self.targets):
+            return frame.mapInArrow(topic_chunks(system), COLUMNS).rdd.map(_plain)
+        return self.session.sparkContext.parallelize(self.pieces, len(self.pieces)).mapPartitions(
+            file_chunks(system)
+        )
+
+    def _next(self, follow: bool) -> list[Piece]:
+        """The pieces of files that the next batch reads."""
+        there = units(self.targets, self.format, follow=follow)
+        most = batch_bytes(self.batch_bytes, self.width) * self.fold
+        upto = advanced(there, self.positions, most)
+        return between(there, self.positions, upto, self.batch_bytes // PIECES)
+
+    def _has_more(self, follow: bool) -> bool:
+        return is_kafka(self.targets) or bool(self._next(follow)) or follow
+
+    @cached_property
+    def _folder(self) -> _RunFolder:
+        return _RunFolder(None if self.run.checkpoint is None else self.run.checkpoint.path)
+
+    def _wait(self, query: StreamingQuery, follow: bool) -> None:
+        pressed = list[int]()
+        with _taking_down(pressed) if follow else nullcontext():
+            try:
+                while not pressed and not self._over.wait(_LOOK):
+                    if query.awaitTermination(0.001):  # type: ignore[arg-type]
+                        break
+                    self.run.status.look()
+            finally:
+                query.stop()
+
+    def _batch(self, system: Broadcast[Any], follow: bool, frame: DataFrame, number: int) -> None:
+        """Takes one batch and saves, unless that was done before."""
+        try:
+            if number <= self.batch or not self._is_any(follow):
+                return
+            figures = self._step(frame, system, number)
+            self.batch = number
+            lengths = self.run.outputs.flush()
+            if self.run.checkpoint is not None:
+                self.run.checkpoint.save(
+                    CheckpointContent(self._places(), lengths, self.listener.state())
+                )
+            self.states.forget(self.batch)
+            tell(frame, figures, f"{self.query_name}: batch {number}, what it brought")
+            if not follow:
+                self._is_any(follow)
+        except ShiqError as error:
+            self.failed = error
+            raise
+
+    def _is_any(self, follow: bool) -> bool:
+        """Whether there is something to read, by ``_pieces`` where it is files; their end ends
+        the run.
+        """
+        if is_kafka(self.targets):
+            return True
+        self.pieces = self._next(follow)
+        if not self.pieces and not follow:
+            self._over.set()
+        return bool(self.pieces)
+
+    def _places(self) -> dict[str, Any]:
+        """What a checkpoint says beside the listener's state."""
+        read = {"layout": _LAYOUT, "batch": self.batch, "read": self.positions}
+        return {**read, "order": self.order.state()}
+
+    def _restore(self, saved: CheckpointContent) -> None:
+        folder = None if self.run.checkpoint is None else self.run.checkpoint.path
+        if folder is not None and not (folder / "spark" / "offsets").is_dir():
+            raise OperationalError(
+                f"{folder}: what Spark kept there is gone", "Remove the directory to begin anew."
+            )
+        self.batch, self.positions = saved.positions["batch"], dict(saved.positions["read"])
+        self.listener.restore(saved.state)
+        if "order" in saved.positions:
+            self.order.restore(saved.positions["order"])
+        else:  # a system that once had no order, and counted lines itself
+            self.order.lines = self.listener.lines_before(saved.state)  # type: ignore[attr-defined]
+        self.moment = self.order.arrivals.moment
 
     @cached_property
     def order(self) -> Order:
@@ -49,12 +332,17 @@ class Query(Batches):
     @cached_property
     def states(self) -> BucketStates:
         """Where buckets keep what they know."""
-        return BucketStates(self._folder.path / "buckets", self.system.buckets)
+        is_seen = self.run.checkpoint is not None or self._is_local
+        folder = self._folder.path / "buckets" if is_seen else None
+        return BucketStates(folder, self.system.buckets, self.system.durable)
 
-    def begin(self) -> None:
-        if self.run.checkpoint is None and not str(self.session.sparkContext.master).startswith(
-            "local"
-        ):
+    @property
+    def _is_local(self) -> bool:
+        return str(self.session.sparkContext.master).startswith("local")
+
+    def _begin(self) -> None:
+        """Look whether the run can be begun. Raises: UsageError, OperationalError."""
+        if self.run.checkpoint is None and self.system.durable and not self._is_local:
             raise UsageError(
                 f"{self.query_name} on a cluster keeps its state in files that all executors see",
                 "Name a folder for them: --checkpoint DIR.",
@@ -62,10 +350,9 @@ class Query(Batches):
         if self.batch >= 0:
             self.states.check(self.batch)
 
-    def hear(self, frame: DataFrame, system: Broadcast[Any], number: int) -> Mapping[str, int]:
-        chunks = shuffle_chunks(
-            self.chunks(frame, system, rows_of), self.system.buckets, self.width
-        )
+    def _step(self, frame: DataFrame, system: Broadcast[Any], number: int) -> Mapping[str, int]:
+        """Take batch ``number``, on the driver; its figures."""
+        chunks = shuffle_chunks(self._chunks(frame, system), self.system.buckets, self.width)
         heads = self.run_job("read", number, lambda: chunks.rows_of(HEAD))
         shown = (
             self.run_job("show", number, lambda: chunks.rows_of(SHOWN)) if self.system.shows else []
@@ -86,15 +373,11 @@ class Query(Batches):
         self.positions.update(told.positions)
         self.moment = told.moment
         self.run.status.records += told.counts.get("events", 0)
-        tables = [
-            _shown(unpacked(data), ordered.order[place], ordered.used.get(place))
-            for _, place, data in shown
-        ]
-        self.listener.hear(replace(told, shown=tables), rows)
-        figures = {name: told.counts.get(name, 0) for name in ("events", "triples", "duplicates")}
-        return {**figures, "rejects": len(told.rejects), "rows": len(rows)}
+        self.listener.collect(replace(told, shown=shown_columns(shown, ordered)), rows)
+        return {**told.counts, "rejects": len(told.rejects), "rows": len(rows)}
 
-    def finish(self, system: Broadcast[Any]) -> list[Row]:
+    def _last_rows(self, system: Broadcast[Any]) -> list[Row]:
+        """The rows that the end of the input brings."""
         with described(self.session, f"{self.query_name}: the end of the input"):
             buckets = self.session.sparkContext.parallelize(
                 range(self.system.buckets), min(self.system.buckets, self.width)
@@ -117,21 +400,61 @@ class Query(Batches):
                     ) from None
         raise AssertionError
 
-    def _places(self) -> dict[str, Any]:
-        return {**super()._places(), "order": self.order.state()}
 
-    def _restore(self, saved: CheckpointContent) -> None:
-        super()._restore(saved)
-        self.order.restore(saved.positions["order"])
-        self.moment = self.order.moment
+def _plain(row: Any) -> ChunkRow:
+    return row["bucket"], row["place"], bytes(row["data"])
 
-    def saved(self) -> None:
-        self.states.forget(self.batch)
+
+def check_layout(run: StreamRun) -> None:
+    """Raises: OperationalError where the checkpoint of ``run`` is not laid out as those that are
+    written here.
+    """
+    if (
+        run.checkpoint is not None
+        and run.saved is not None
+        and run.saved.positions.get("layout") != _LAYOUT
+    ):
+        raise OperationalError(
+            f"{run.checkpoint.path}: made by another version of shiq, whose state on Spark lies elsewhere",
+            "Remove the directory and read the stream from its beginning; or end the run with the version that began it.",
+        )
+
+
+class _RunFolder:
+    """The folder of a run, as a context: that of its checkpoint, or one for this run only."""
+
+    def __init__(self, kept: Path | None) -> None:
+        self.is_kept, self.path = (
+            kept is not None,
+            (kept or Path(tempfile.mkdtemp(prefix="shiq-stream-"))).absolute(),
+        )
+
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(self, *_: object) -> None:
+        if not self.is_kept:
+            shutil.rmtree(self.path, ignore_errors=True)
+
+
+@contextmanager
+def _taking_down(pressed: list[int]) -> Iterator[None]:
+    """Ctrl-C is taken down, and not raised: Spark's own handler would ask the JVM something in
+    the middle of an answer.
+    """
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @dataclass(frozen=True)
 class _Records:
-    """The records of a batch, where they are; see `jobs.streaming.ordering.BatchRecords`."""
+    """The records of a batch, where they are; see `shiq.jobs.streaming.ordering.BatchRecords`."""
 
     query: Query
     frame: DataFrame
@@ -180,7 +503,35 @@ def _source_of(place: str, head: Head) -> tuple[int, ...]:
     return (found[0], found[2]) if head.is_topic else tuple(found[:3])
 
 
-def _shown(table: pa.Table, order: Any, used: Any) -> pa.Table:
-    """What the driver is shown, with the number of each record and whether it is used."""
-    mask = pa.array(used) if used is not None else pa.array([True] * len(table))
-    return table.append_column("rank", pa.array(order)).append_column("used", mask)
+def shown_columns(chunks: Iterable[ChunkRow], ordered: OrderedBatch) -> Columns:
+    """What the collector is shown of the records of a batch, in order."""
+    rows = sorted(
+        (
+            row
+            for _, place, data in chunks
+            for row in _shown(
+                columns_of(unpacked(data)),
+                ordered.order[place],
+                ordered.used.get(place),
+                ordered.before[place],
+            )
+        ),
+        key=lambda row: row["rank"],
+    )
+    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+
+
+def _shown(columns: Columns, order: Any, used: Any, before: int) -> Iterator[Row]:
+    """What is shown of a chunk, with the number of each record and whether it is used."""
+    is_used = [True] * len(order) if used is None else used.tolist()
+    found = {name: _values(column) for name, column in columns.items()}
+    found |= {"line": [line + before for line in found["line"]], "rank": order.tolist()}
+    found["used"] = is_used
+    return (dict(zip(found, values)) for values in zip(*found.values()))
+
+
+def _values(column: Any) -> Sequence[Any]:
+    if isinstance(column, CodedTexts):
+        return [column.texts[code] for code in column.codes.tolist()]
+    found: Sequence[Any] = column.tolist() if hasattr(column, "tolist") else column
+    return found

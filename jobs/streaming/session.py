@@ -9,14 +9,14 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from jobs.spark.session import spark_session, stop
-from jobs.streaming.batches import Batches, Face, R_co, check_layout
-from jobs.streaming.pieces import BATCH_BYTES, FOLD
-from jobs.streaming.query import Query
-from jobs.streaming.sources import is_kafka
 from shiq.errors import OperationalError
-from streams.front.kafka_options import NO_OPTIONS, SECRET, KafkaOptions
-from streams.front.run import StreamRun
+from shiq.jobs.spark.session import spark_session, stop
+from shiq.jobs.streaming.pieces import BATCH_BYTES, FOLD
+from shiq.jobs.streaming.query import Query, check_layout
+from shiq.jobs.streaming.sources import is_kafka
+from shiq.streams.front.kafka_options import NO_OPTIONS, SECRET, KafkaOptions
+from shiq.streams.front.operator import Collector, R_co
+from shiq.streams.front.run import StreamRun
 
 #: Names Kafka's connector for Spark: a jar, several (by commas), or a folder of them.
 KAFKA_JARS: Final = "SHIQ_KAFKA_JARS"
@@ -35,11 +35,10 @@ _HIDDEN: Final = "spark.sql.redaction.options.regex"
 
 
 def on_spark(
-    face: Face[R_co],
+    collector: Collector[R_co],
     run: StreamRun,
     targets: Sequence[str],
     *,
-    batches: type[Batches] = Query,
     format: str = "auto",
     follow: bool = False,
     master: str | None = None,
@@ -53,17 +52,17 @@ def on_spark(
     Raises: UsageError, InputError, OperationalError.
     """
     check_layout(run)
-    system, started = face.system, False
+    system, started = collector.operator(in_tasks=True), False
     if session is None:
         session, started = streaming_session(master, kafka=is_kafka(targets), follow=follow)
     try:
         most, fold = batch_bytes or BATCH_BYTES, 1 if follow or batch_bytes is not None else FOLD
-        query = batches(session, face, system, run, targets, format, most, fold, options)
+        query = Query(session, collector, system, run, targets, format, most, fold, options)
         rows = query.drive(follow=follow)
     finally:
         if started:
             stop(session)
-    result = face.finish(rows)
+    result = collector.finish(rows)
     run.outputs.flush()
     return result
 

@@ -15,28 +15,24 @@ from pyspark import Broadcast
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import lit
 
-from jobs.spark.imports import spare_imports
-from jobs.streaming.chunks import rows_of, texts_at
-from jobs.streaming.pieces import Piece, records
-from jobs.streaming.stages import ChunkRow
 from shiq.errors import UsageError
-from streams.front.kafka import kafka_address
-from streams.front.kafka_options import NO_OPTIONS, KafkaOptions
-from streams.front.record import Record
-from streams.front.run import COLLECTING
+from shiq.jobs.spark.worker import spare_imports
+from shiq.jobs.streaming.chunks import rows_of, texts_at
+from shiq.jobs.streaming.pieces import Piece, records
+from shiq.jobs.streaming.stages import ChunkRow
+from shiq.streams.front.event import Record
+from shiq.streams.front.kafka import kafka_address
+from shiq.streams.front.kafka_options import NO_OPTIONS, KafkaOptions
+from shiq.streams.front.run import COLLECTING
 
 Batches = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-#: What makes the rows of chunks, as `rows_of` does.
-ChunkRows = Callable[..., Iterator[ChunkRow]]
 #: How the names of sources begin that nothing can read twice.
 _READ_ONCE = ("socket://", "rate://")
 #: What one batch takes of a topic.
 _OFFSETS = 200_000
 
 
-def file_chunks(
-    system: Broadcast[Any], rows: ChunkRows = rows_of
-) -> Callable[[Iterable[Piece]], Iterator[ChunkRow]]:
+def file_chunks(system: Broadcast[Any]) -> Callable[[Iterable[Piece]], Iterator[ChunkRow]]:
     """What makes chunks of pieces in a task, as `rows_of` does."""
 
     def parse(pieces: Iterable[Piece]) -> Iterator[ChunkRow]:
@@ -47,7 +43,7 @@ def file_chunks(
             def place(first: Record, number: int, piece: Piece = piece) -> list[Any]:
                 return [*place_of(piece), number]
 
-            yield from rows(
+            yield from rows_of(
                 records(piece, own.limits.unit),
                 own,
                 place,
@@ -69,7 +65,7 @@ def piece_texts(unit: str, wanted: tuple[Piece, Sequence[int]]) -> dict[int, str
     return texts_at(records(piece, unit), set(lines))
 
 
-def topic_chunks(system: Broadcast[Any], rows: ChunkRows = rows_of) -> Batches:
+def topic_chunks(system: Broadcast[Any]) -> Batches:
     """What makes chunks of messages in a task, as `rows_of` does, and counts them."""
 
     def parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -94,7 +90,7 @@ def topic_chunks(system: Broadcast[Any], rows: ChunkRows = rows_of) -> Batches:
                 ) -> list[Any]:
                     return [number, first.line, partition]
 
-                for bucket, at, data in rows(
+                for bucket, at, data in rows_of(
                     found, system.value, place, source=source, is_topic=True
                 ):
                     yield pa.RecordBatch.from_pydict(

@@ -21,11 +21,13 @@ import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark import RDD, Broadcast
 
-from jobs.files import replace_file
-from jobs.spark.imports import spare_imports
-from jobs.streaming.chunks import HEAD, SHOWN, TIMES, Moment, SparkSystem, unpacked
 from shiq.columns.arrays import numpy_ints, one_array
 from shiq.errors import OperationalError
+from shiq.files import replace_file
+from shiq.jobs.spark.worker import spare_imports
+from shiq.jobs.streaming.chunks import HEAD, SHOWN, TIMES, columns_of, unpacked
+from shiq.streams.front.arrivals import Moment
+from shiq.streams.front.operator import BucketState, Columns, Operator
 
 #: A row of a chunk: its bucket, or what it is; its place; what it has.
 ChunkRow = tuple[int, str, bytes]
@@ -37,19 +39,22 @@ _BUCKETS: Final = len(_PARTITIONS)
 
 @dataclass(frozen=True)
 class BucketStates:
-    """The states of ``buckets`` in ``folder``, by batch."""
+    """The states of ``buckets`` in ``folder``, by batch. Those that are not ``durable`` may be
+    lost, and are not kept where no folder is named.
+    """
 
-    folder: Path
+    folder: Path | None
     buckets: int
+    durable: bool = True
 
     def _file(self, batch: int, bucket: int) -> Path:
-        return self.folder / str(batch) / str(bucket)
+        return (self.folder or Path()) / str(batch) / str(bucket)
 
     def read(self, batch: int, bucket: int) -> bytes | None:
         """What `write` wrote; None before the first batch. Raises: OperationalError."""
-        if batch < 0:
-            return None
         file = self._file(batch, bucket)
+        if batch < 0 or not (self.durable or (self.folder and file.exists())):
+            return None
         try:
             data = file.read_bytes()
         except OSError as error:
@@ -65,6 +70,8 @@ class BucketStates:
 
     def write(self, batch: int, bucket: int, state: bytes) -> None:
         """Put a state on disk, in one step. Raises: OSError."""
+        if self.folder is None:
+            return
         file = self._file(batch, bucket)
         file.parent.mkdir(parents=True, exist_ok=True)
         replace_file(file, zlib.crc32(state).to_bytes(4, "big") + state)
@@ -76,7 +83,7 @@ class BucketStates:
 
     def forget(self, batch: int) -> None:
         """Remove the states of all other batches."""
-        for folder in self.folder.iterdir() if self.folder.is_dir() else ():
+        for folder in self.folder.iterdir() if self.folder and self.folder.is_dir() else ():
             if folder.name != str(batch):
                 shutil.rmtree(folder, ignore_errors=True)
 
@@ -112,7 +119,7 @@ class BucketStep:
     chunks, see `OrderedBatch`.
     """
 
-    system: Broadcast[SparkSystem]
+    system: Broadcast[Operator]
     states: BucketStates
     before: int
     batch: int
@@ -137,35 +144,46 @@ class BucketStep:
                     self._used(place, data)
                     for _, place, data in sorted(found, key=lambda row: self.ranks[row[1]])
                 ]
-                state, known = self.system.value.step(
-                    bucket, self.states.read(self.before, bucket), tables, self.moment
-                )
-                self.states.write(self.batch, bucket, state)
+                before = self.states.read(self.before, bucket)
+                state = _opened(self.system.value, bucket, before)
+                known = list(state.step(tables, self.moment))
+                after = state.to_bytes()
+                self.states.write(self.batch, bucket, after)
+                _KEPT[bucket] = self.system.value, after, state
                 if known:
                     yield json.dumps(known).encode()
 
         return step
 
-    def _used(self, place: str, data: bytes) -> pa.Table:
+    def _used(self, place: str, data: bytes) -> Columns:
         """A part without the records that are not used."""
         table, mask = unpacked(data), self.used.get(place)
-        return (
-            table
-            if mask is None
-            else table.filter(pa.array(mask[numpy_ints(one_array(table["event"]))]))
-        )
+        if mask is not None:
+            table = table.filter(pa.array(mask[numpy_ints(one_array(table["event"]))]))
+        return columns_of(table)
+
+
+#: The states that this worker made last, by bucket: of which operator, as bytes, and to work on.
+_KEPT: Final[dict[int, tuple[Operator, bytes, BucketState]]] = {}
+
+
+def _opened(operator: Operator, bucket: int, state: bytes | None) -> BucketState:
+    """The state of a bucket to work on, as this worker has it or from its bytes."""
+    of, before, kept = _KEPT.pop(bucket, (None, None, None))
+    if kept is not None and of is operator and before == state:
+        return kept
+    return operator.open(bucket, state)
 
 
 def finish(
-    system: Broadcast[SparkSystem], states: BucketStates, batch: int, moment: Moment
+    system: Broadcast[Operator], states: BucketStates, batch: int, moment: Moment
 ) -> Callable[[int], bytes]:
     """What makes the last rows of a bucket, as JSON, of its state after ``batch``."""
 
     def last(bucket: int) -> bytes:
         spare_imports()
         state = states.read(batch, bucket)
-        return json.dumps(
-            [] if state is None else system.value.finish(bucket, state, moment)
-        ).encode()
+        rows = [] if state is None else system.value.open(bucket, state).finish(moment)
+        return json.dumps(list(rows)).encode()
 
     return last

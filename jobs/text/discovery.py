@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
-from jobs.text.results import SHOWN, leftovers_text, safe, seconds_text
-from shiq.amounts import count
-from streams.discovery.miner import RuleMiner
-from streams.discovery.sentences import sentence
-from streams.discovery.stream import Mining
+from shiq.jobs.text.results import SHOWN, leftovers_text, safe, seconds_text
+from shiq.streams.discovery.miner import RuleMiner
+from shiq.streams.discovery.sentences import sentence
+from shiq.streams.discovery.stream import Mining
+from shiq.support import pluralize
 
 
 def discovery_text(
     result: Mining,
     miner: RuleMiner,
-    left_out: Sequence[str],
     allowed: Collection[str],
     *,
     verbose: bool,
 ) -> str:
-    """What `shiq stream discover` prints: the verdict, the last window's rules, what was left
-    out, figures.
-    """
+    """What `shiq stream discover` prints: the verdict, the last window's rules, figures."""
     lines = [result.verdict.value.upper()]
     if miner.windows.knowledge.base is None:
         lines.append(
@@ -33,24 +30,28 @@ def discovery_text(
         )
     if not result.windows:
         lines.append(
-            f"  no window is full: the stream has fewer than {count(miner.settings.window, 'snapshot')}"
+            f"  no window is full: the stream has fewer than {pluralize(miner.settings.window, 'snapshot')}"
         )
     else:
         last = result.windows[-1]
         lines.append(
-            f"  snapshots {last['window'][0]} to {last['window'][1]}: {count(len(last['rules']), 'rule')}"
+            f"  snapshots {last['window'][0]} to {last['window'][1]}: {pluralize(len(last['rules']), 'rule')}"
+            + (
+                f", {last['untold']:,} more not asked for (--min-lift, --head)"
+                if "untold" in last
+                else ""
+            )
         )
         shown = last["rules"] if verbose else last["rules"][:SHOWN]
         lines += [f"    {safe(sentence(rule, miner.ontology.labels))}" for rule in shown]
     if result.stopped:
         lines.append(f"  stopped at {miner.settings.max_rules:,} rules (--max-rules)")
-    lines += [f"  not exported: {safe(text)}" for text in left_out]
     lines += leftovers_text(result.leftovers, allowed, verbose=verbose)
     spent = seconds_text(result.statistics["seconds"])
     figures = result.statistics
     told = [
-        count(figures["events"], "event"),
-        count(figures["triples"], "triple"),
-        count(figures["windows"], "window"),
+        pluralize(figures["events"], "event"),
+        pluralize(figures["triples"], "triple"),
+        pluralize(figures["windows"], "window"),
     ]
     return "\n".join([*lines, "", f"{', '.join(told)}; {miner.settings.method}; {spent}"])

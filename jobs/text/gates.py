@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from jobs.gate import REFUSED, WITH_THE_BATCH, GateAnswer, SetAsideLine
-from jobs.gate.waivers import INFO, Judgement
-from jobs.repair.known_conflicts import KnownConflicts
-from jobs.text.results import SHOWN, conflict_lines, figures, leftover_lines, safe
-from shiq.amounts import count
-from shiq.reading import Place
+from shiq.inputs.reading import Place
+from shiq.jobs.gate import REFUSED, WITH_THE_BATCH, GateAnswer, SetAsideLine
+from shiq.jobs.gate.waivers import INFO, Judgement
+from shiq.jobs.known_conflicts import KnownConflicts
+from shiq.jobs.text.results import SHOWN, conflict_lines, figures, leftover_lines, safe
+from shiq.support import pluralize
 
 
 def headline(gated: GateAnswer) -> str:
@@ -28,10 +28,10 @@ def gated_text(gated: GateAnswer, *, verbose: bool = False) -> str:
         lines += [f"  {gated.reason}"]
     triples = sum(line.triple is not None for line in gated.accepted)
     beside = f", {len(gated.tolerated):,} tolerated and kept beside" if gated.tolerated else ""
-    aside = f"{count(triples, 'triple')} accepted, {count(len(gated.set_aside), 'line')} set aside{beside}"
+    aside = f"{pluralize(triples, 'triple')} accepted, {pluralize(len(gated.set_aside), 'line')} set aside{beside}"
     if gated.decision == REFUSED:
-        aside = f"none of its {count(len(gated.set_aside), 'line')} is accepted"
-    lines += [f"{aside} ({count(gated.rounds, 'check')})"]
+        aside = f"none of its {pluralize(len(gated.set_aside), 'line')} is accepted"
+    lines += [f"{aside} ({pluralize(gated.rounds, 'check')})"]
     if not gated.is_proven:
         lines += ["  whether fewer lines would break these conflicts was not found out"]
     lines += _rows(gated, [x for x in gated.set_aside if x.reason != WITH_THE_BATCH], verbose)
@@ -97,7 +97,7 @@ def _rows(gated: GateAnswer, rows: Sequence[SetAsideLine], verbose: bool) -> lis
     lines = []
     for x in rows if verbose else rows[:SHOWN]:
         numbers = f" ({', '.join(f'conflict {n + 1}' for n in x.conflicts)})" if x.conflicts else ""
-        place = str(Place(gated.files[x.line.file], x.line.at, column=x.line.column))
+        place = str(Place(gated.files[x.line.file], x.line.position, column=x.line.column))
         hint = f" ({safe(x.hint)})" if x.hint else ""
         lines += [
             f"  {safe(place)}: {safe(x.reason)}{numbers}{hint}",
@@ -139,7 +139,7 @@ def _identities(gated: GateAnswer, verbose: bool) -> list[str]:
     if not found or (gated.identity_policy == "allow" and not verbose):
         return []
     becomes = "becomes" if len(found) == 1 else "become"
-    lines = ["", f"{count(len(found), 'group')} of individuals {becomes} equal by the batch:"]
+    lines = ["", f"{pluralize(len(found), 'group')} of individuals {becomes} equal by the batch:"]
     for identity in found if verbose else found[:SHOWN]:
         lines.append(f"  {safe(' = '.join(identity.individuals))}")
         rows = [*identity.insertions, *identity.base, *identity.axioms] or [

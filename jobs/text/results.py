@@ -1,18 +1,38 @@
-"""The result of a check, with what all commands share: leftovers, conflicts, figures."""
+r"""The result of a check, with what all commands share: leftovers, conflicts, figures.
+
+IRIs shortened for a terminal, by the prefixes that the files which were read declare.
+
+>>> shorten("<urn:t#a> <urn:t#says> \"<urn:t#b>\" of <urn:else>", {"urn:t#": "t"})
+'t:a t:says "<urn:t#b>" of <urn:else>'
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from shiq.amounts import count
-from shiq.reading import Place
-from shiq.result import Evidence, Result, Statistics
-from shiq.verdict import INFORMATIVE, UNINTERPRETED, Leftover, Verdict, counted, known_counts
+from shiq.answers.result import Evidence, Result, Statistics
+from shiq.answers.verdict import (
+    INFORMATIVE,
+    UNINTERPRETED,
+    Leftover,
+    Verdict,
+    count_leftovers,
+    known_counts,
+)
+from shiq.errors import ShiqError
+from shiq.inputs.reading import Place
+from shiq.inputs.sources import FileSource, source_of
+from shiq.jobs.checking.options import says_taken_whole
+from shiq.support import pluralize
 
 if TYPE_CHECKING:
-    from shiq.conflict import Conflict
+    from shiq.answers.result import Conflict
     from shiq.explanation import ConflictGroup
+
 
 #: Kinds of leftovers that were interpreted, or are no part of the input, and are told all the same.
 NOTES = frozenset(
@@ -64,7 +84,7 @@ def _without(result: Result) -> str:
     out = result.without
     if not out:
         return ""
-    counts = [count(out[name], name[:-1]) for name in ("axioms", "assertions") if out[name]]
+    counts = [pluralize(out[name], name[:-1]) for name in ("axioms", "assertions") if out[name]]
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in out["kinds"].items())
     return f" without {', '.join(counts)} ({kinds})" if counts else f" without what is {kinds}"
 
@@ -103,12 +123,12 @@ _PULLED = {
 def _conflicts(result: Result, verbose: bool) -> list[str]:
     found = len(result.conflicts)
     if not found:
-        return [f"{count(result.more_conflicts, 'contradiction')}, not explained."]
+        return [f"{pluralize(result.more_conflicts, 'contradiction')}, not explained."]
     more = f", and {result.more_conflicts:,} more not explained" if result.more_conflicts else ""
     groups = result.groups
-    causes = f" with {count(len(groups), 'cause')}" if found > 1 else ""
+    causes = f" with {pluralize(len(groups), 'cause')}" if found > 1 else ""
     minimal = "minimal " if all(conflict.is_minimal for conflict in result.conflicts) else ""
-    lines = [f"{count(found, f'{minimal}conflict')}{causes}{more}:"]
+    lines = [f"{pluralize(found, f'{minimal}conflict')}{causes}{more}:"]
     for group in groups if verbose else groups[:SHOWN]:
         lines += ["", *_group(result, group, verbose)]
     if not verbose and len(groups) > SHOWN:
@@ -195,7 +215,8 @@ def leftovers_text(
             standing = " (known)"
         kinds.setdefault((kind, standing), []).append(leftover)
     parts = [
-        f"{counted(kind, found)}{standing}" for (kind, standing), found in sorted(kinds.items())
+        f"{count_leftovers(kind, found)}{standing}"
+        for (kind, standing), found in sorted(kinds.items())
     ]
     lines = [
         "",
@@ -233,16 +254,16 @@ def figures(result: Result) -> list[str]:
         else ""
     )
     snapshot = f" (snapshot {result.snapshot})" if result.snapshot else ""
-    about = f"base {count(s.assertions, 'assertion')}{snapshot}"
+    about = f"base {pluralize(s.assertions, 'assertion')}{snapshot}"
     if not _is_of_the_base(result.evidence):
         about += f", {s.insertions:,} inserted"
-        share = f"{share}{_amplification(s)}, {count(s.pulled_in, 'individual')} pulled in"
+        share = f"{share}{_amplification(s)}, {pluralize(s.pulled_in, 'individual')} pulled in"
     return [
         f"{about}; looked at {s.add_set:,}{share}",
-        f"{count(s.modules, 'module')} of {count(s.shapes, 'shape')}, {s.reasoner_calls:,} put to the reasoner "
+        f"{pluralize(s.modules, 'module')} of {pluralize(s.shapes, 'shape')}, {s.reasoner_calls:,} put to the reasoner "
         f"({result.evidence.criterion}, {result.evidence.engine}, {result.evidence.reasoner})",
         *_sent(result.evidence),
-        *result.evidence.notes,
+        *(note for note in result.evidence.notes if not says_taken_whole(note)),
         seconds,
     ]
 
@@ -266,7 +287,7 @@ def _sent(evidence: Evidence) -> list[str]:
     if not sent.get("questions"):
         return []
     return [
-        f"{count(sent['questions'], 'question')} to a reasoner outside: {sent['axioms_sent']:,} axioms sent, "
+        f"{pluralize(sent['questions'], 'question')} to a reasoner outside: {sent['axioms_sent']:,} axioms sent, "
         + (
             f"{sent['axioms_parsed']:,} seen to be read"
             if sent["axioms_parsed"]
@@ -283,3 +304,66 @@ def seconds_text(seconds: Mapping[str, float]) -> str:
 def safe(text: str) -> str:
     """``text`` without characters that could move the cursor or hide."""
     return "".join(c if c.isprintable() else f"\\u{ord(c):04X}" for c in text)
+
+
+#: Prefixes stand at the beginning of a file.
+_HEAD_BYTES = 1 << 16
+_IRI = r"[A-Za-z][A-Za-z0-9+.\-]*:[^<>\"\s&]+"
+_DECLARATION = re.compile(
+    rf"(?:@prefix|\bprefix)\s+(?P<turtle>[\w.-]*):\s*<(?P<of_turtle>{_IRI})>"
+    rf"|\bPrefix\s*\(\s*(?P<functional>[\w.-]*):\s*=\s*<(?P<of_functional>{_IRI})>"
+    rf"|\bxmlns:(?P<xml>[\w.-]+)\s*=\s*[\"'](?P<of_xml>{_IRI})[\"']"
+    rf"|<(?:\w+:)?Prefix\s+name\s*=\s*[\"'](?P<owl_xml>[\w.-]*)[\"']\s+IRI\s*=\s*[\"'](?P<of_owl_xml>{_IRI})[\"']",
+    re.IGNORECASE,
+)
+_SYNTAXES = ("turtle", "functional", "xml", "owl_xml")
+_TERM = re.compile(r'"(?:[^"\\\n]|\\.)*"|<([^<>\s"]*)>')
+_LOCAL = re.compile(r"\w(?:[\w.-]*[\w-])?")
+
+
+def file_prefixes(
+    inputs: Mapping[str, Any], names: Iterable[str] = ("tbox", "abox", "insertions", "deletions")
+) -> dict[str, str]:
+    """The prefix of each namespace as the files of a call declare it; of several for one, and of
+    one for several, the first.
+    """
+    found: dict[str, str] = {}
+    for name in ("tbox", "abox", "insertions", "deletions"):
+        given = inputs.get(name) or ()
+        for file in [given] if isinstance(given, str | Path) else given:
+            with suppress(ShiqError, OSError, ValueError):
+                for prefix, namespace in _declared(str(file)):
+                    if namespace not in found and prefix not in found.values():
+                        found[namespace] = prefix
+    return found
+
+
+def shorten(text: str, prefixes: Mapping[str, str]) -> str:
+    """``text`` with the IRIs in angle brackets that ``prefixes`` can shorten as names; quoted
+    texts stay.
+    """
+    return _TERM.sub(lambda match: _name(match, prefixes), text) if prefixes else text
+
+
+def _declared(file: str) -> Iterable[tuple[str, str]]:
+    if file == "-" or not Path(file).is_file():
+        return
+    source = source_of(file)
+    if not isinstance(source, FileSource):
+        return
+    with source.open() as stream:
+        head = stream.read(_HEAD_BYTES).decode("utf-8", "ignore")
+    for match in _DECLARATION.finditer(head):
+        for syntax in _SYNTAXES:
+            if match[f"of_{syntax}"]:
+                yield match[syntax], match[f"of_{syntax}"]
+
+
+def _name(match: re.Match[str], prefixes: Mapping[str, str]) -> str:
+    iri = match[1]
+    if not iri:
+        return match[0]
+    for cut in (iri.rfind("#") + 1, iri.rfind("/") + 1, iri.rfind("_") + 1, iri.rfind(":") + 1):
+        if cut and iri[:cut] in prefixes and _LOCAL.fullmatch(iri, cut):
+            return f"{prefixes[iri[:cut]]}:{iri[cut:]}"
+    return match[0]

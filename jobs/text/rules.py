@@ -2,12 +2,62 @@
 
 from __future__ import annotations
 
-from jobs.text.results import leftovers_text, seconds_text
-from shiq.amounts import count
-from streams.rules import Program
-from streams.rules.planned import plan_lines
-from streams.rules.splitting import flat
-from streams.rules.stream import StreamEvaluation
+from collections.abc import Iterator
+
+from shiq.jobs.text.results import leftovers_text, seconds_text
+from shiq.streams.rules import Program
+from shiq.streams.rules.evaluation import Engine
+from shiq.streams.rules.fixpoint import Recursion
+from shiq.streams.rules.operators import Functions
+from shiq.streams.rules.plan import Call, Check, Compare, JoinPlan, JoinStep, Step
+from shiq.streams.rules.predicates import MaintainedRule
+from shiq.streams.rules.splitting import flat
+from shiq.streams.rules.stream import StreamEvaluation
+from shiq.streams.rules.syntax import CheckedProgram
+from shiq.support import pluralize
+
+# Plans as texts: how the engine evaluates each rule, and from which literal on it joins what a
+# change begins with.
+
+
+def plan_lines(checked: CheckedProgram, functions: Functions) -> Iterator[str]:
+    """For each rule how it is evaluated, then a line for each plan."""
+    for rules, recursion in Engine(checked, functions).strata:
+        for rule in rules:
+            yield f"{rule.rule.position.line}: {rule.rule.head}, {_kind(rule, recursion)}"
+            if rule.incremental or recursion:
+                delta = not recursion
+                seeds = [i for i, pattern in rule.patterns if pattern.positive or delta]
+                yield from (f"  {_line(rule.plan(seed, delta), 'change of')}" for seed in seeds)
+            else:
+                first = next((i for i, pattern in rule.patterns if pattern.positive), None)
+                yield f"  {_line(rule.plan(first), 'all of')}"
+
+
+def _kind(rule: MaintainedRule, recursion: Recursion | None) -> str:
+    if recursion:
+        anew = "deleted and derived again" if recursion.is_maintained else "all anew"
+        return f"in rounds to a fixpoint, {anew} where something that its stratum uses changed; from each literal that grew"
+    if rule.incremental:
+        return "derivations counted; from each literal that changed"
+    return "again at each point" if rule.restless else "again where a literal changed"
+
+
+def _line(plan: JoinPlan, seed: str) -> str:
+    begin = f"{seed} {plan.seed.literal}" if plan.seed else "nothing"
+    return " → ".join([begin, *map(_step, plan.steps)])
+
+
+def _step(step: Step) -> str:
+    if isinstance(step, JoinStep):
+        return f"join {step.pattern.literal}" + (" (as it was)" if step.before else "")
+    if isinstance(step, Check):
+        return f"test {step.pattern.literal}" + (" (as it was)" if step.before else "")
+    if isinstance(step, Compare):
+        return (
+            f"{step.gives} = {step.comparison.right}" if step.gives else f"test {step.comparison}"
+        )
+    return f"call {step.external}" if isinstance(step, Call) else f"aggregate {step.aggregate}"
 
 
 def explained_text(program: Program) -> str:
@@ -17,7 +67,7 @@ def explained_text(program: Program) -> str:
     names = [", ".join(members) for members in found.members]
     facts = sum(map(len, checked.facts.values()))
     lines = [
-        f"{count(len(checked.rules), 'rule')}, {count(facts, 'fact')}; timeline in {program.unit}",
+        f"{pluralize(len(checked.rules), 'rule')}, {pluralize(facts, 'fact')}; timeline in {program.unit}",
         "",
         "Flat rewriting",
     ]
@@ -51,7 +101,7 @@ def explained_text(program: Program) -> str:
 def evaluated_text(result: StreamEvaluation, *, verbose: bool = False) -> str:
     """What `shiq stream rules` prints behind the rows: what was left out, figures."""
     figures = result.statistics
-    told = [count(figures["points"], "point"), count(figures["atoms"], "atom")]
+    told = [pluralize(figures["points"], "point"), pluralize(figures["atoms"], "atom")]
     told += [
         f"{figures[name]:,} {name}"
         for name in ("rejected", "late", "duplicates", "unmapped", "unwritable")
@@ -61,5 +111,5 @@ def evaluated_text(result: StreamEvaluation, *, verbose: bool = False) -> str:
     left = leftovers_text(result.leftovers, (), verbose=verbose)
     undefined = [f"note: {said}" for said in figures.get("undefined", ())]
     return "\n".join(
-        [*left, *undefined, f"{', '.join(told)}; {count(figures['shards'], 'shard')}; {spent}"]
+        [*left, *undefined, f"{', '.join(told)}; {pluralize(figures['shards'], 'shard')}; {spent}"]
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from jobs.text.results import SHOWN, leftovers_text, safe, seconds_text
-from shiq.amounts import count
-from streams.consistency.plan import StreamPlan
-from streams.consistency.verdicts import StreamResult
-from streams.front.result import StreamAnswer
+from shiq.jobs.text.results import SHOWN, leftovers_text, safe, seconds_text
+from shiq.streams.consistency.plan import StreamPlan
+from shiq.streams.consistency.verdicts import StreamResult
+from shiq.streams.front.operator import StreamAnswer
+from shiq.support import pluralize
 
 
 def plan_text(plan: StreamPlan, *, verbose: bool = False) -> str:
@@ -16,13 +16,13 @@ def plan_text(plan: StreamPlan, *, verbose: bool = False) -> str:
     sizes = " / ".join(str(len(group)) for group in plan.groups) or "none"
     lines = [
         f"inclusions   {len(plan.positive):,} positive, {len(plan.negative):,} negative, {len(plan.horn):,} Horn rules",
-        f"closure      {plan.closure:,}; {count(len(plan.roots), 'root')}, {count(plan.lanes, 'lane')} of 64",
+        f"closure      {plan.closure:,}; {pluralize(len(plan.roots), 'root')}, {pluralize(plan.lanes, 'lane')} of 64",
         f"groups       {sizes} ({plan.grouping})",
     ]
     for number, bolt in enumerate(plan.bolts, 1):
         lines.append(
-            f"bolt {number:<8}{count(bolt.groups, 'group')}: {count(bolt.conjunctions, 'conjunction')}, "
-            f"{count(bolt.inferences, 'inference')}, {bolt.expected_evaluations:,.0f} evaluations expected"
+            f"bolt {number:<8}{pluralize(bolt.groups, 'group')}: {pluralize(bolt.conjunctions, 'conjunction')}, "
+            f"{pluralize(bolt.inferences, 'inference')}, {bolt.expected_evaluations:,.0f} evaluations expected"
         )
     if plan.unsatisfiable:
         lines.append(f"cannot have members: {_some(plan.unsatisfiable, verbose)}")
@@ -39,15 +39,17 @@ def stream_text(
     lines = [result.verdict.value.upper()]
     wrong = [run for run in result.verdicts if run["verdict"] == "inconsistent"]
     for run in wrong if verbose else wrong[:SHOWN]:
-        lines.append(f"  {run['from']} to {run['to']}: {count(run['individuals'], 'individual')}")
+        lines.append(
+            f"  {run['from']} to {run['to']}: {pluralize(run['individuals'], 'individual')}"
+        )
     if not verbose and len(wrong) > SHOWN:
         lines.append(f"  … {len(wrong) - SHOWN:,} more runs: --verdicts FILE writes them.")
     lines += leftovers_text(result.leftovers, allowed, verbose=verbose)
     spent = seconds_text(figures["seconds"])
     told = [
-        count(figures["events"], "event"),
-        count(figures["triples"], "triple"),
-        count(len(result.spans), "row"),
+        pluralize(figures["events"], "event"),
+        pluralize(figures["triples"], "triple"),
+        pluralize(len(result.spans), "row"),
     ]
     told += [f"{figures[name]:,} {name}" for name in ("duplicates", "outside") if figures[name]]
     return "\n".join(
@@ -66,7 +68,7 @@ def enrichment_text(
         *notes,
     ]
     told = [
-        count(figures["events"], "event"),
+        pluralize(figures["events"], "event"),
         f"{figures['hits']:,} met before ({figures['hit_rate']:.1%})",
     ]
     told += [
@@ -76,7 +78,11 @@ def enrichment_text(
     ]
     spent = seconds_text(figures["seconds"])
     return "\n".join(
-        [*lines, "", f"{', '.join(told)}; {count(figures['reasoner_calls'], 'question')}; {spent}"]
+        [
+            *lines,
+            "",
+            f"{', '.join(told)}; {pluralize(figures['reasoner_calls'], 'question')}; {spent}",
+        ]
     )
 
 

@@ -1,8 +1,8 @@
-"""Assertions as sorted columns: what the engine `local` reads, from memory or from a store.
+"""Sorted columns of assertions, in memory or in a store: the data that the engine `local` reads.
 
-A `Table` is a bag of rows sorted by an integer key. `rows_of` gives the rows of some keys and
-reads no more than it must; `ReadCounter` says how much that was, so that a test can hold the
-cost of a check to the size of its batch.
+A `Table` is a bag of rows sorted by an integer key; `rows_of` reads the rows of given keys and no
+more. `ReadCounter` counts the rows read, so that tests can bound the cost of a check by the size of
+its batch.
 """
 
 from __future__ import annotations
@@ -28,13 +28,16 @@ NONE = np.zeros(0, np.int64)
 
 @dataclass
 class ReadCounter:
-    """How much was fetched: ``row_groups`` decoded from files, ``rows`` in them, ``found`` rows
-    handed out.
+    """Count of what was read.
+
+    row_groups: decoded from files
+    rows: in those row groups
+    rows_returned: rows handed out
     """
 
     row_groups: int = 0
     rows: int = 0
-    found: int = 0
+    rows_returned: int = 0
 
 
 class Table(Protocol):
@@ -46,15 +49,15 @@ class Table(Protocol):
     def __len__(self) -> int: ...
 
     def rows_of(self, keys: Ints) -> Columns:
-        """The rows whose key is in ``keys`` (in any order, with or without repetition), sorted
-        by key.
-        """
+        """Rows whose key is in ``keys``, sorted by key. ``keys`` may be unordered and repeat."""
 
     def degrees(self, keys: Ints) -> Ints:
-        """About how many rows each of the (ascending, distinct) ``keys`` has, without reading them."""
+        """Estimate the number of rows of each of the ``keys`` (ascending, distinct) without reading
+        them.
+        """
 
     def scan(self) -> Iterator[Columns]:
-        """Every row, in chunks, sorted by key within a file."""
+        """Iterate over all rows in chunks, sorted by key within a file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,29 +72,120 @@ class ArrayTable:
         return len(self.columns[self.key])
 
     def rows_of(self, keys: Ints) -> Columns:
+        """Select the rows whose key is in ``keys``, sorted by key."""
         found = matching_rows(self.columns[self.key], unique(keys))
-        self.reads.found += len(found)
+        self.reads.rows_returned += len(found)
         return {name: take(column, found) for name, column in self.columns.items()}
 
     def degrees(self, keys: Ints) -> Ints:
+        """Count the rows of each of the ``keys`` exactly."""
         return run_lengths(self.columns[self.key], keys)
 
     def scan(self) -> Iterator[Columns]:
+        """Iterate over all rows, in one chunk."""
         yield dict(self.columns)
 
 
 def array_table(
     key: str, columns: Mapping[str, Column], reads: ReadCounter | None = None
 ) -> ArrayTable:
-    """``columns`` sorted by ``key``, ties in the order of the other integer columns."""
+    """Build a table of ``columns`` sorted by ``key``, ties in the order of the other integer
+    columns.
+    """
     if len(columns[key]) > 1:
         order = sorted_order(columns, key)
         columns = {name: take(column, order) for name, column in columns.items()}
     return ArrayTable(key, dict(columns), reads or ReadCounter())
 
 
+@dataclass(frozen=True, eq=False)
+class OverlayTable:
+    """``table`` less the rows of ``removed``, all of which it has, plus those of ``added``.
+
+    added, removed: the columns that identify a row, in memory
+    """
+
+    table: Table
+    added: ArrayTable
+    removed: ArrayTable
+
+    @property
+    def key(self) -> str:
+        """Name of the key column."""
+        return self.added.key
+
+    def __len__(self) -> int:
+        return len(self.table) + len(self.added) - len(self.removed)
+
+    def rows_of(self, keys: Ints) -> Columns:
+        """Select the rows whose key is in ``keys``, sorted by key. Other columns of ``table`` are
+        left out where rows are added.
+        """
+        found = self.table.rows_of(keys)
+        if len(self.removed):
+            found = _without_rows(found, self.removed.rows_of(keys))
+        if not len(self.added):
+            return found
+        more = self.added.rows_of(keys)
+        if not len(more[self.key]):
+            return found
+        if not len(found[self.key]):
+            return more
+        rows = {name: np.concatenate([found[name], more[name]]) for name in more}
+        order = rows[self.key].argsort(kind="stable")
+        return {name: column[order] for name, column in rows.items()}
+
+    def degrees(self, keys: Ints) -> Ints:
+        """Estimate the number of rows of each of the ``keys``; removed rows are counted."""
+        return self.table.degrees(keys) + self.added.degrees(keys)
+
+    def scan(self) -> Iterator[Columns]:
+        """Iterate over all rows, the added ones last."""
+        for rows in self.table.scan():
+            yield _without_rows(rows, dict(self.removed.columns))
+        if len(self.added):
+            yield dict(self.added.columns)
+
+    def changes(self) -> tuple[Columns, Columns]:
+        """The rows that ``table`` lacks, and those of its rows that this lacks."""
+        return row_changes(dict(self.removed.columns), dict(self.added.columns))
+
+
+def overlay(table: Table, added: Columns, removed: Columns) -> OverlayTable:
+    """Lay a change over ``table``: less the ``removed`` rows, all of which it has, plus those of
+    ``added``. An overlay over an overlay is made one.
+    """
+    if isinstance(table, OverlayTable):
+        before, names = table.added.columns, list(added)
+        mine, gone = [before[name] for name in names], [removed[name] for name in names]
+        stays, is_below = ~is_row_in(mine, gone), ~is_row_in(gone, mine)
+        added = {name: np.append(before[name][stays], added[name]) for name in names}
+        removed = {
+            name: np.append(column, removed[name][is_below])
+            for name, column in table.removed.columns.items()
+        }
+        table = table.table
+    rows = {name: removed[name] for name in added}
+    return OverlayTable(table, array_table(table.key, added), array_table(table.key, rows))
+
+
+def replace_rows(table: Table, keys: Ints, rows: Columns) -> OverlayTable:
+    """Lay ``rows`` over ``table`` in the place of all its rows of ``keys``."""
+    return overlay(table, rows, table.rows_of(keys))
+
+
+def _without_rows(rows: Columns, removed: Columns) -> Columns:
+    """``rows`` less those that equal one of ``removed`` in its columns."""
+    gone = is_row_in([rows[name] for name in removed], list(removed.values()))
+    if not gone.any():
+        return rows
+    return {name: take(column, (~gone).nonzero()[0]) for name, column in rows.items()}
+
+
 def sorted_order(columns: Mapping[str, Column], key: str) -> Ints:
-    """The permutation that sorts by ``key``, then by the other integer columns as they stand."""
+    """Permutation that sorts rows by ``key``, then by the other integer columns in their given
+    order.
+    """
     rest = [
         column for name, column in columns.items() if name != key and isinstance(column, np.ndarray)
     ]
@@ -109,14 +203,16 @@ def matching_rows(sorted_keys: Ints, wanted: Ints) -> Ints:
 
 
 def run_lengths(sorted_keys: Ints, wanted: Ints) -> Ints:
-    """How often each of the ``wanted`` keys is among ``sorted_keys``."""
+    """Count the occurrences of each of the ``wanted`` keys in ``sorted_keys``."""
     low, high = runs(sorted_keys, wanted)
     return high - low
 
 
 def runs(sorted_keys: Ints, wanted: Ints) -> tuple[Ints, Ints]:
-    """Where the run of each of the ``wanted`` keys begins and ends among ``sorted_keys``; where
-    it would be, for one that is not there. Most keys of most tables are there once.
+    """Start and end of the run of each of the ``wanted`` keys in ``sorted_keys``.
+
+    A missing key has an empty run at the place where it would be inserted. Optimised for keys that
+    occur once.
     """
     low = sorted_keys.searchsorted(wanted)
     if not len(sorted_keys):
@@ -129,7 +225,7 @@ def runs(sorted_keys: Ints, wanted: Ints) -> tuple[Ints, Ints]:
 
 
 def ranges(low: Ints, high: Ints) -> Ints:
-    """low[0] … high[0]-1, low[1] … high[1]-1, and so on, in one array."""
+    """Concatenate the integer ranges ``low[i]`` … ``high[i] - 1`` into one array."""
     lengths = high - low
     starts = lengths.cumsum() - lengths
     found: Ints = (low - starts).repeat(lengths) + np.arange(int(lengths.sum()), dtype=np.int64)
@@ -137,7 +233,9 @@ def ranges(low: Ints, high: Ints) -> Ints:
 
 
 def take(column: Column, positions: Ints) -> Column:
-    """``column`` at ``positions``; texts as an Arrow array of strings, whichever they lie in."""
+    """Select the ``positions`` of a column. Texts become an Arrow array of type string, whatever
+    their stored type.
+    """
     if isinstance(column, np.ndarray):
         return column[positions]
     if len(positions) <= (_FEW if "pyarrow.compute" in sys.modules else _NOT_MANY):
@@ -168,16 +266,14 @@ def _few_texts(texts: pa.Array, positions: Ints) -> pa.Array:
 
 
 def letters_of(texts: pa.Array) -> tuple[npt.NDArray[np.uint8], Ints]:
-    """The bytes of ``texts``, one after another, and where each begins, with the end of the last."""
+    """Bytes of all ``texts`` in one array, and the offset of each text with the end of the last."""
     bounds, letters = _ends(texts)
     ends = bounds.astype(np.int64)
     return letters[ends[0] : ends[-1]], ends - ends[0]
 
 
 def _ends(texts: pa.Array) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint8]]:
-    """Where each of ``texts`` begins, and the last ends, among the bytes that they lie in; and
-    these.
-    """
+    """Offsets of ``texts`` in their byte buffer (one more than there are texts), and that buffer."""
     kind = np.int64 if pa.types.is_large_string(texts.type) else np.int32
     if not len(texts):
         return np.zeros(1, kind), np.zeros(0, np.uint8)
@@ -217,7 +313,7 @@ def _arrow_bytes(values: Sequence[bytes], kind: pa.DataType) -> pa.Array:
 
 
 def one_array(column: pa.ChunkedArray) -> pa.Array:
-    """A column of a table as one array."""
+    """Combine the chunks of a column into one array."""
     found = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     return found if isinstance(found, pa.Array) else found.chunk(0)
 
@@ -228,7 +324,7 @@ def numpy_ints(array: pa.Array) -> Ints:
 
 
 def stored_ints(array: pa.Array) -> npt.NDArray[Any]:
-    """An Arrow array of integers without nulls, in the memory that it lies in."""
+    """View an Arrow array of integers without nulls as numpy, without a copy."""
     size = array.type.bit_width // 8
     if not len(array):
         return np.zeros(0, f"<i{size}")
@@ -236,15 +332,16 @@ def stored_ints(array: pa.Array) -> npt.NDArray[Any]:
 
 
 def concatenate(parts: list[Columns], empty: Columns) -> Columns:
-    """The rows of all ``parts``; ``empty`` (no rows) where there is none."""
+    """Concatenate the rows of all ``parts``; ``empty`` (no rows) if there are no parts."""
     if len(parts) < 2:
         return parts[0] if parts else empty
     return {name: _joined([part[name] for part in parts]) for name in empty}
 
 
-def grown(column: npt.NDArray[Any], more: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """``column`` with ``more`` after it, in memory with room for a fourth beyond that: only the
-    last that came of a column may grow further.
+def extend_column(column: npt.NDArray[Any], more: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Append ``more`` to ``column``, in memory with a quarter to spare.
+
+    The memory is reused: only the column that the last call returned may be extended again.
     """
     count, memory = len(column) + len(more), column.base
     if not isinstance(memory, np.ndarray) or len(memory) < count:
@@ -268,8 +365,9 @@ TINY = 16
 
 
 def unique(values: Ints) -> Ints:
-    """The distinct ``values``, ascending. (numpy's own hashes first, which is slow where most
-    are distinct.)
+    """Sort and deduplicate ``values``.
+
+    numpy's own function hashes first, which is slow where most values are distinct.
     """
     if len(values) <= TINY:
         return np.array(sorted(set(values.tolist())), values.dtype)
@@ -283,8 +381,10 @@ def unique(values: Ints) -> Ints:
 
 
 def distinct(values: Ints) -> tuple[Ints, Ints, Ints]:
-    """The distinct ``values``, ascending; which of them each is; and the position of one example
-    of each.
+    """Deduplicate ``values``.
+
+    Returns: the distinct values, ascending; for each value its index among these; for each distinct
+        value the position of one occurrence.
     """
     if len(values) <= TINY:
         return _distinct_of_few(values)
@@ -300,9 +400,9 @@ def distinct(values: Ints) -> tuple[Ints, Ints, Ints]:
     return found, inverse, example
 
 
-def ranked(values: Ints) -> Ints:
-    """Numbers that are ordered as ``values`` are: each its rank among the distinct ones, where
-    that takes no sorting.
+def order_codes(values: Ints) -> Ints:
+    """Numbers in the same order as ``values``: dense ranks where they need no sorting, else
+    ``values``.
     """
     return distinct(values)[1] if len(values) > TINY and _is_dense(values) else values
 
@@ -335,8 +435,8 @@ def _is_dense(values: Ints) -> bool:
 
 
 def least_by(group: Ints, values: Ints, count: int) -> Ints:
-    """The least of ``values`` in each of the groups 0 … ``count`` - 1; the greatest integer in
-    one that has none.
+    """Minimum of ``values`` in each of the groups 0 … ``count`` - 1; the greatest int64 for an
+    empty group.
     """
     found = np.full(count, np.iinfo(np.int64).max, np.int64)
     np.minimum.at(found, group, values)
@@ -344,7 +444,7 @@ def least_by(group: Ints, values: Ints, count: int) -> Ints:
 
 
 def is_in(values: Ints, among: Ints) -> npt.NDArray[np.bool_]:
-    """Which ``values`` occur ``among`` others."""
+    """Boolean mask of the ``values`` that occur in ``among``."""
     if not len(values) or not len(among):
         return np.zeros(len(values), np.bool_)
     if len(values) <= TINY and len(among) <= TINY:
@@ -366,9 +466,10 @@ def is_in(values: Ints, among: Ints) -> npt.NDArray[np.bool_]:
 
 
 def positions(ordered: Ints, values: Ints) -> Ints:
-    """Where each of ``values`` would go into ``ordered``, before its equals. They are looked up
-    in order: one after another from places that lie far apart of what no cache holds, each waits
-    for memory.
+    """Insertion points of ``values`` in ``ordered``, before equal entries.
+
+    Many values are looked up in sorted order: random access to an array larger than the cache waits
+        for memory at each step.
     """
     if (
         len(values) <= _FEW_LOOKUPS
@@ -386,14 +487,14 @@ _FEW_LOOKUPS = 256
 _IN_CACHE = 1 << 15
 
 
-def without(values: Ints, others: Ints) -> Ints:
-    """The distinct ``values`` that are not among ``others``, ascending."""
+def set_difference(values: Ints, others: Ints) -> Ints:
+    """Distinct ``values`` that are not in ``others``, ascending."""
     found = unique(values)
     return found[~is_in(found, others)]
 
 
 def row_codes(*columns: Ints) -> Ints:
-    """Numbers that are ordered as the rows of ``columns`` are."""
+    """Encode each row of ``columns`` as one integer, in the lexicographic order of the rows."""
     code = np.zeros(len(columns[0]), np.int64)
     size = 1
     for column in columns:
@@ -410,9 +511,15 @@ def row_codes(*columns: Ints) -> Ints:
 
 
 def _narrowed(column: Ints, low: int, high: int) -> tuple[Ints, int, int]:
-    """Smaller numbers in the same order as those of ``column``, which goes from ``low`` to
-    ``high``; the least of them, and their range. Nodes come as those of a base, and far off
-    those of a batch: it may do to close the gap.
+    """Map ``column`` to smaller numbers in the same order.
+
+    Nodes of a base are small and those of a batch are far above them, so closing the gap may
+    suffice.
+
+    Args:
+    low, high: least and greatest value of ``column``
+
+    Returns: the new column, its least value, and the width of its range.
     """
     span = high - low
     if span < 1 << 62:
@@ -429,8 +536,8 @@ def _narrowed(column: Ints, low: int, high: int) -> tuple[Ints, int, int]:
     return column, 0, int(column.max()) + 1
 
 
-def contained(rows: Sequence[Ints], among: Sequence[Ints]) -> npt.NDArray[np.bool_]:
-    """Which ``rows`` (columns of equal length) occur ``among`` others."""
+def is_row_in(rows: Sequence[Ints], among: Sequence[Ints]) -> npt.NDArray[np.bool_]:
+    """Boolean mask of the ``rows`` (columns of equal length) that occur in ``among``."""
     count = len(rows[0])
     if not count or not len(among[0]):
         return np.zeros(count, np.bool_)
@@ -443,11 +550,11 @@ def contained(rows: Sequence[Ints], among: Sequence[Ints]) -> npt.NDArray[np.boo
     return is_in(code[:count], code[count:])
 
 
-def come_and_go(old: Columns, new: Columns) -> tuple[Columns, Columns]:
-    """The rows of ``new`` that ``old`` has not, and those of ``old`` that ``new`` has not."""
+def row_changes(old: Columns, new: Columns) -> tuple[Columns, Columns]:
+    """Compare two bags of rows: the rows only in ``new``, and the rows only in ``old``."""
     names = list(new)
-    kept = contained([new[n] for n in names], [old[n] for n in names])
-    left = contained([old[n] for n in names], [new[n] for n in names])
+    kept = is_row_in([new[n] for n in names], [old[n] for n in names])
+    left = is_row_in([old[n] for n in names], [new[n] for n in names])
     return (
         {n: take(new[n], (~kept).nonzero()[0]) for n in names},
         {n: take(old[n], (~left).nonzero()[0]) for n in names},

@@ -1,5 +1,5 @@
-"""The rows that an ABox has in each table of assertions, the numbers of class and property names
-there, and the hashes by which terms and literals are ordered and looked up.
+"""Rows of an ABox in each table of assertions, numbers of class and property names, and term
+hashes.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from shiq.abox import ABox, Interner, individuals_of
-from shiq.columns.arrays import Columns, Ints
+from shiq.columns.arrays import Column, Columns, Ints, unique
 from shiq.model import Assertion, Literal
+from shiq.model.abox import ABox, Interner, individuals_of
 
 #: Kinds of pairs; + 1 where the node was named second.
 SAME, DIFFERENT = 0, 2
@@ -33,8 +33,9 @@ NODES = ("node", "neighbour", "element", "member", "group")
 
 
 def abox_rows(abox: ABox, node: Ints, literal: Ints) -> dict[str, Columns]:
-    """The rows of ``abox`` but for the complex ones; individuals and literals numbered as given,
-    names as they are.
+    """Rows of ``abox`` without complex assertions, by table.
+
+    Names stay texts; ``node`` and ``literal`` give the numbers of individuals and literals.
     """
     subject, object_ = node[np.asarray(abox.role_subject)], node[np.asarray(abox.role_object)]
     role = np.asarray(abox.role_name) * 2
@@ -47,18 +48,28 @@ def abox_rows(abox: ABox, node: Ints, literal: Ints) -> dict[str, Columns]:
             "node": node[np.asarray(abox.class_subject)],
             "class": np.asarray(abox.class_name),
         },
-        "half_edges": both_ends(subject, "role", role, object_),
+        "half_edges": half_edge_rows(subject, "role", role, object_),
         "data_assertions": {
             "node": node[np.asarray(abox.data_subject)],
             "property": np.asarray(abox.data_name),
             "literal": literal[np.asarray(abox.data_literal)],
         },
-        "pairs": both_ends(first, "kind", kind, second),
+        "pairs": half_edge_rows(first, "kind", kind, second),
     }
 
 
-def both_ends(subject: Ints, name: str, code: Ints, object: Ints) -> Columns:
-    """A row from the subject with ``code``, and one from the object with ``code`` + 1."""
+def assertion_count(tables: Mapping[str, Mapping[str, Column]]) -> int:
+    """Number of assertions of which ``tables`` have the rows, by table."""
+    sizes = {name: len(columns["node"]) for name, columns in tables.items()}
+    halves = sizes["half_edges"] + sizes["pairs"]
+    complex_ = len(unique(tables["complex"]["ordinal"]))
+    return sizes["class_assertions"] + sizes["data_assertions"] + halves // 2 + complex_
+
+
+def half_edge_rows(subject: Ints, name: str, code: Ints, object: Ints) -> Columns:
+    """Half edges of role assertions: one row from the subject with ``code``, one from the object
+    with ``code`` + 1.
+    """
     return {
         "node": np.concatenate([subject, object]),
         name: np.concatenate([code, code + 1]),
@@ -69,7 +80,9 @@ def both_ends(subject: Ints, name: str, code: Ints, object: Ints) -> Columns:
 def complex_rows(
     assertions: Sequence[Assertion], node: Mapping[str, int], first: int = 0
 ) -> Columns:
-    """A row for each individual of each assertion; ordinals from ``first`` on."""
+    """Rows of complex assertions, one for each individual in each assertion; ordinals begin at
+    ``first``.
+    """
     rows = [
         (node[i], first + k)
         for k, a in enumerate(assertions)
@@ -80,12 +93,12 @@ def complex_rows(
 
 
 def positions_of(abox: ABox) -> dict[str, int]:
-    """Each individual of ``abox`` by its term; empty where no complex assertion asks for it."""
+    """Position of each individual of ``abox`` by term; empty if ``abox`` has no complex assertion."""
     return {term: i for i, term in enumerate(abox.individuals)} if abox.complex else {}
 
 
-def mentioned(abox: ABox) -> Ints:
-    """The positions of the individuals that some assertion of ``abox`` mentions, ascending."""
+def used_individuals(abox: ABox) -> Ints:
+    """Positions of the individuals that occur in assertions of ``abox``, ascending."""
     where = positions_of(abox)
     used = np.zeros(len(abox.individuals), np.bool_)
     unequal = abox.different
@@ -107,8 +120,8 @@ def mentioned(abox: ABox) -> Ints:
 
 @dataclass
 class Names:
-    """Class and property names by number; a role is 2·(number of its property), + 1 for the
-    inverse.
+    """Numbers of class and property names. A role is twice the number of its property, plus 1 for
+    the inverse.
     """
 
     classes: Interner[str] = field(default_factory=Interner)
@@ -116,12 +129,15 @@ class Names:
     data_properties: Interner[str] = field(default_factory=Interner)
 
     def sizes(self) -> tuple[int, ...]:
+        """Number of classes, object properties and data properties."""
         return len(self.classes), len(self.object_properties), len(self.data_properties)
 
     def values(self) -> tuple[list[str], ...]:
+        """Texts of classes, object properties and data properties, by number."""
         return self.classes.values, self.object_properties.values, self.data_properties.values
 
     def copy(self) -> Names:
+        """Copy all three numberings, so that the copy can grow by itself."""
         return Names(
             self.classes.copy(), self.object_properties.copy(), self.data_properties.copy()
         )
@@ -134,7 +150,7 @@ TERM_BITS, LITERAL_BITS = 40, 16
 
 
 def term_hash(terms: Iterable[str]) -> Ints:
-    """The first 64 bits of the BLAKE2b digest of each term, as signed little-endian integers."""
+    """Hash each term to the first 64 bits of its BLAKE2b digest, as signed little-endian int64."""
     blake2b = hashlib.blake2b
     return np.frombuffer(
         b"".join([blake2b(term.encode(), digest_size=8).digest() for term in terms]), "<i8"
@@ -142,22 +158,22 @@ def term_hash(terms: Iterable[str]) -> Ints:
 
 
 def term_key(terms: Iterable[str], bits: int = TERM_BITS) -> Ints:
-    """Hash each term to a signed integer of so many ``bits``: the highest of `term_hash`."""
+    """Hash each term to a signed integer of ``bits`` bits: the highest bits of `term_hash`."""
     return term_hash(terms) >> (64 - bits)
 
 
 def literal_hash(literals: Iterable[Literal]) -> Ints:
-    """`term_hash` of the `literal_text` of each."""
+    """Hash the `literal_text` of each literal with `term_hash`."""
     return term_hash(map(literal_text, literals))
 
 
 def literal_key(literals: Iterable[Literal]) -> Ints:
-    """`term_key` of the `literal_text` of each, of `LITERAL_BITS`."""
+    """Hash the `literal_text` of each literal to `LITERAL_BITS` with `term_key`."""
     return term_key(map(literal_text, literals), LITERAL_BITS)
 
 
 def literal_text(literal: Literal) -> str:
-    """Lexical form, datatype and language, with U+0000 between them: what literals are ordered
-    and hashed by.
+    """Text by which a literal is ordered and hashed: lexical form, datatype, language, separated by
+    U+0000.
     """
     return f"{literal.lexical}\0{literal.datatype}\0{literal.language}"

@@ -1,4 +1,4 @@
-"""Which literals are legal values of xsd:string, as most are: told all at once."""
+"""Fast test for literals that are legal values of xsd:string, in bulk."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ _ODD_BYTE = (np.arange(0x100) < 0x20) & ~np.isin(np.arange(0x100), list(b"\t\n\r
 
 
 def are_strings(literals: Sequence[Literal]) -> npt.NDArray[np.bool_]:
-    """Which ``literals`` are; where one has a character that is not allowed, none is said to be."""
+    """Boolean mask of the ``literals`` that are legal xsd:string values.
+
+    If any literal has an illegal character, the mask is all False and each literal has to be tested
+    by itself.
+    """
     plain = np.fromiter(
         (v.datatype == STRING and not v.language for v in literals), np.bool_, len(literals)
     )
@@ -29,8 +33,8 @@ def are_strings(literals: Sequence[Literal]) -> npt.NDArray[np.bool_]:
 
 
 def are_strings_in(lexical: Column, datatype: Column, language: Column) -> npt.NDArray[np.bool_]:
-    """The same of literals whose parts lie in columns of texts."""
-    plain = _are(datatype, STRING.encode()) & _are(language, b"")
+    """Boolean mask as of `are_strings`, for literals whose parts are columns of texts."""
+    plain = _equals(datatype, STRING.encode()) & _equals(language, b"")
     letters, _ = letters_of(lexical)
     if _ODD_BYTE[letters].any() or (
         (letters >= 0x80).any() and _ODD.search(letters.tobytes().decode())
@@ -39,8 +43,8 @@ def are_strings_in(lexical: Column, datatype: Column, language: Column) -> npt.N
     return plain
 
 
-def _are(texts: pa.Array, text: bytes) -> npt.NDArray[np.bool_]:
-    """Which ``texts`` are ``text``."""
+def _equals(texts: pa.Array, text: bytes) -> npt.NDArray[np.bool_]:
+    """Boolean mask of the ``texts`` equal to ``text``."""
     letters, ends = letters_of(texts)
     found: npt.NDArray[np.bool_] = np.diff(ends) == len(text)
     if text and found.any():

@@ -1,14 +1,27 @@
-"""Regular sets decided by derivatives.
+"""Decide regular sets of strings by derivatives (Brzozowski, JACM 1964).
 
-The derivatives of an expression are the states of a deterministic automaton, built only as far
-as a question needs it. A question that would take more than `FUEL` steps is left undecided
-(None); all automata of one question share these (`shiq.datatypes.fuel`). Source: Brzozowski,
-*Derivatives of Regular Expressions*, JACM 1964.
+The derivatives of an expression are the states of a deterministic automaton, built on demand. All
+automata of one question share a budget of `FUEL` steps (`shiq.datatypes.regular`); when it is used up,
+the answer is None (undecided).
 
 >>> from shiq.datatypes.regular import sequence, text
 >>> word = sequence(text("a"), choice([text("b"), text("c")]))
->>> Automaton(word).count(math.inf), Automaton(word).accepts("ac"), Automaton(both([word, negation(text("ab"))])).count(9)
+>>> Automaton(word).count(math.inf), Automaton(word).accepts("ac"), Automaton(intersect([word, negation(text("ab"))])).count(9)
 (2, True, 1)
+
+Decide emptiness of a regular set by partial derivatives, without the subset construction.
+
+The derivative of an expression is a union; each of its branches is followed separately (Antimirov,
+*Partial Derivatives of Regular Expressions*, TCS 1996). Only complements are made deterministic.
+``(a|b)*a(a|b){25}`` has 27 branches, where its automaton has 2^26 states. Branches that may be
+nearest to the end of a string come first.
+
+>>> from shiq.datatypes.patterns import read_pattern
+>>> from shiq.datatypes.automaton import Automaton
+>>> from shiq.datatypes.regular import negation
+>>> ends_a, ends_b = (read_pattern(f"(a|b)*{letter}(a|b){{25}}") for letter in "ab")
+>>> [has_string(Automaton(intersect(parts)), 0) for parts in ([ends_a, ends_b], [ends_a, negation(ends_b)])]
+[False, True]
 """
 
 from __future__ import annotations
@@ -16,25 +29,33 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from heapq import heappop, heappush
+from itertools import product
 
-from shiq.datatypes.characters import LAST, Ranges, size
-from shiq.datatypes.fuel import FUEL, Fuel, OutOfFuelError, current_fuel
 from shiq.datatypes.regular import (
     EMPTY,
     EPSILON,
+    FUEL,
+    LAST,
+    Fuel,
+    OutOfFuelError,
+    Ranges,
     Regex,
-    after_one,
-    both,
     choice,
+    current_fuel,
+    intersect,
     is_length,
     join,
     negation,
+    remaining_repeats,
+    size,
 )
 
 
 class Automaton:
-    """The automaton of one expression, built as it is walked. Its letters are the blocks of
-    characters that no class of the expression tells apart.
+    """The automaton of one regular expression, built on demand.
+
+    A letter is a block of characters that no class in the expression distinguishes.
     """
 
     def __init__(self, start: Regex) -> None:
@@ -64,7 +85,7 @@ class Automaton:
         self._undecided: set[float] = set()
 
     def move(self, state: Regex, letter: int) -> Regex:
-        """The derivative of ``state``: the strings that may follow ``letter`` in it."""
+        """Return the derivative of `state` by `letter`: the strings that may follow it."""
         row = self._moves.get(state)
         if row is None:
             row = self._moves[state] = [None] * len(self.weights)
@@ -88,15 +109,15 @@ class Automaton:
             case "or":
                 return choice([self.move(part, letter) for part in node.parts])
             case "and":
-                return both([self.move(part, letter) for part in node.parts])
+                return intersect([self.move(part, letter) for part in node.parts])
             case "not":
                 return negation(self.move(node.parts[0], letter))
             case "repeat":
-                return join(self.move(node.parts[0], letter), after_one(node))
+                return join(self.move(node.parts[0], letter), remaining_repeats(node))
         return EMPTY
 
     def accepts(self, string: str) -> bool | None:
-        """Whether ``string`` is in the set; None if undecided."""
+        """Decide whether `string` is in the set; None if undecided."""
         state = self.start
         self.fuel, self._floor = Fuel(), 0
         try:
@@ -116,7 +137,7 @@ class Automaton:
             self._moves.clear()
 
     def count(self, limit: float) -> float | None:
-        """min(number of strings, limit); None if undecided."""
+        """Return min(number of strings, limit); None if undecided."""
         closed = self._closed_form(limit) if limit > 0 else 0
         if closed is not None:
             return closed
@@ -142,22 +163,21 @@ class Automaton:
             self._forget()
 
     def _stages(self, limit: float) -> Iterator[tuple[Callable[[], float | None], int]]:
-        """Ways to count, the cheap ones first, and the steps that each may take."""
+        """Yield ways to count, cheapest first, each with its budget of steps."""
         yield (lambda: self._short_strings(limit, FUEL // 100)), FUEL // 100
-        yield (lambda: self._whether_any(limit)), FUEL // 20
+        yield (lambda: self._count_nonempty(limit)), FUEL // 20
         yield (lambda: self._count(limit)), FUEL // 4
-        yield (lambda: self._whether_any(limit)), FUEL // 4
+        yield (lambda: self._count_nonempty(limit)), FUEL // 4
         yield (lambda: self._short_strings(limit, FUEL)), FUEL // 4
 
-    def _whether_any(self, limit: float) -> float | None:
-        """0 if there is no string, 1 if that is the limit and there is one."""
-        from shiq.datatypes.branches import has_string
+    def _count_nonempty(self, limit: float) -> float | None:
+        """Decide emptiness: return 0 if there is no string, 1 if there is one and the limit is 1."""
 
         found = has_string(self, self._floor)
         return None if found and limit > 1 else int(found)
 
     def _closed_form(self, limit: float) -> float | None:
-        """The count where lengths alone decide, by the sum of a geometric series; None elsewhere."""
+        """Count by a geometric series if only lengths matter; else return None."""
         if not is_length(self.start):
             return None
         letters = size(self.start.parts[0].parts[0])
@@ -204,9 +224,7 @@ class Automaton:
         return edges
 
     def _short_strings(self, limit: float, budget: int) -> float | None:
-        """``limit`` if there are so many strings among the shortest, within ``budget`` steps;
-        else None.
-        """
+        """Return `limit` if there are at least that many short strings, found within `budget` steps."""
         layer: dict[Regex, float] = {self.start: 1}
         total: float = 0
         work = 0
@@ -242,7 +260,7 @@ def _reaching(edges: dict[Regex, list[tuple[Regex, int]]], targets: Iterable[Reg
 
 
 def _topological(successors: dict[Regex, list[Regex]]) -> list[Regex] | None:
-    """An order in which every state stands before its successors; None if there is a cycle."""
+    """Return the states in topological order, or None if there is a cycle."""
     entering = dict.fromkeys(successors, 0)
     for targets in successors.values():
         for target in targets:
@@ -271,3 +289,56 @@ def _classes(node: Regex) -> set[Ranges]:
             elif here.kind == "characters":
                 found.add(part)
     return found
+
+
+def has_string(automaton: Automaton, floor: int) -> bool:
+    """Decide whether the language of `automaton` is not empty.
+
+    Raises: OutOfFuelError when fewer than `floor` steps are left.
+    """
+    start = automaton.start
+    walk = _Branches(automaton, floor)
+    seen, heap = {start}, [(start.shortest, start.serial, start)]
+    while heap:
+        _, _, state = heappop(heap)
+        if state.nullable:
+            return True
+        for letter in range(len(automaton.weights)):
+            for branch in walk.after(state, letter):
+                if branch not in seen:
+                    seen.add(branch)
+                    heappush(heap, (branch.shortest, branch.serial, branch))
+    return False
+
+
+class _Branches:
+    def __init__(self, automaton: Automaton, floor: int) -> None:
+        self.automaton = automaton
+        self.floor = floor
+        self._after: dict[tuple[Regex, int], frozenset[Regex]] = {}
+
+    def after(self, node: Regex, letter: int) -> frozenset[Regex]:
+        """Expressions that together have the strings which may follow ``letter`` in ``node``."""
+        found = self._after.get((node, letter))
+        if found is None:
+            found = self._after[node, letter] = frozenset(self._branches(node, letter)) - {EMPTY}
+            self.automaton.fuel.burn(1 + len(node.parts) + len(found), self.floor)
+        return found
+
+    def _branches(self, node: Regex, letter: int) -> set[Regex]:
+        match node.kind:
+            case "or":
+                return set().union(*(self.after(part, letter) for part in node.parts))
+            case "sequence":
+                first, rest = node.parts
+                found = {join(branch, rest) for branch in self.after(first, letter)}
+                return found | self.after(rest, letter) if first.nullable else found
+            case "repeat":
+                return {
+                    join(branch, remaining_repeats(node))
+                    for branch in self.after(node.parts[0], letter)
+                }
+            case "and" if node.parts:
+                choices = [self.after(part, letter) for part in node.parts]
+                return {intersect(chosen) for chosen in product(*choices)}
+        return {self.automaton.move(node, letter)}

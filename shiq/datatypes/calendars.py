@@ -1,12 +1,10 @@
-"""The calendar datatypes: where their values lie on the time line, and how many there are
-between two instants.
+"""The calendar datatypes: positions of values on the time line, and counts between two instants.
 
-A value is a local position and a time zone offset in minutes, or no offset. Positions are
-seconds from 0001-01-01T00:00:00 of the proleptic Gregorian calendar (with a year 0, as XSD 1.1
-has it). Values with the same instant but different offsets are equal and not identical; values
-with and without offset are ordered only if they are so for every offset from -14:00 to +14:00.
-Source: OWL 2 structural specification, 4.7; XSD 1.1 part 2, 3.3.7 to 3.3.15, D.2.1 and E.3.4
-(timeOnTimeline).
+A value is a local position and a time zone offset in minutes, or none. Positions are seconds from
+0001-01-01T00:00:00 of the proleptic Gregorian calendar, with a year 0 as in XSD 1.1. Values with
+the same instant but different offsets are equal, but not identical. A value with and one without
+offset are ordered only if every offset from -14:00 to +14:00 gives the same order. Source: OWL 2
+structural specification, 4.7; XSD 1.1 part 2, 3.3.7 to 3.3.15, D.2.1 and E.3.4.
 """
 
 from __future__ import annotations
@@ -15,10 +13,23 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final, TypeAlias
 
-from shiq.datatypes.intervals import ALL, NONE, Cut, Intervals, Segment, above, below, is_point
-from shiq.datatypes.reals import bounded
+from shiq.datatypes.intervals import (
+    ALL,
+    NONE,
+    Cut,
+    Intervals,
+    Segment,
+    at_least,
+    at_most,
+    greater_than,
+    is_point,
+    less_than,
+    single_point,
+)
+from shiq.datatypes.reals import bound_interval
 
 DAY: Final = 86_400
 #: The offset that the spread of "no time zone" reaches in either direction, in seconds, and in
@@ -31,8 +42,9 @@ Moment: TypeAlias = tuple[Fraction | int, int | None]
 
 
 def days_before(year: int, month: int, day: int) -> int:
-    """Days from 0001-01-01 to a date of the proleptic Gregorian calendar; months beyond 12 or
-    below 1 carry over.
+    """Return the days from 0001-01-01 to a date of the proleptic Gregorian calendar.
+
+    Months beyond 12 or below 1 carry over to other years.
     """
     year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
     before = year - 1
@@ -50,6 +62,7 @@ def days_before(year: int, month: int, day: int) -> int:
 
 
 def is_leap(year: int) -> bool:
+    """Decide whether the year has 366 days."""
     return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
 
 
@@ -58,15 +71,19 @@ _DAYS_TO_MONTH: Final = tuple(sum(_MONTH_LENGTHS[:m]) for m in range(12))
 
 
 def days_in_month(year: int, month: int) -> int:
+    """Return the number of days of a month of the proleptic Gregorian calendar."""
     return _MONTH_LENGTHS[month - 1] + (month == 2 and is_leap(year))
 
 
 @dataclass(frozen=True)
 class Calendar:
-    """One calendar datatype. ``place``: the position of the value with a given index,
-    increasing; None where the key is the position itself and positions are dense.
-    ``first``/``last``: the least and greatest index (or position), if any; ``pace``: mean
-    seconds from one index to the next.
+    """One calendar datatype: how its values lie on the time line.
+
+    place: index → position in seconds, increasing. None if positions are dense; the key of a value
+        is
+        then its position.
+    first, last: least and greatest index (or position), if bounded.
+    pace: mean seconds between two indexes.
     """
 
     name: str
@@ -76,33 +93,34 @@ class Calendar:
     pace: Fraction = Fraction(DAY)
 
     def position(self, key: Fraction | int) -> Fraction | int:
+        """Return the position of a key on the local time line, in seconds."""
         return key if self.place is None else self.place(int(key))
 
     def instant(self, moment: Moment) -> Fraction | int:
-        """The position of the value, in UTC if it has an offset."""
+        """Return the position of a value in seconds; in UTC if it has an offset."""
         key, offset = moment
         return self.position(key) - 60 * (offset or 0)
 
     def last_index(self, high: Cut | None) -> float:
-        """The greatest index whose position lies below a cut; inf if there is none."""
+        """Return the greatest index whose position lies below a cut; inf if there is none."""
         if high is None:
             return math.inf if self.last is None else self.last
         assert self.place is not None
         bound, inclusive = high
         index = math.floor((bound - self.place(0)) / self.pace)
-        while self._below(index + 1, bound, inclusive):
+        while self._is_below(index + 1, bound, inclusive):
             index += 1
-        while not self._below(index, bound, inclusive):
+        while not self._is_below(index, bound, inclusive):
             index -= 1
         return index if self.last is None else min(index, self.last)
 
-    def _below(self, index: int, bound: Fraction | int, inclusive: int) -> bool:
+    def _is_below(self, index: int, bound: Fraction | int, inclusive: int) -> bool:
         assert self.place is not None
         position = self.place(index)
         return position < bound or bool(inclusive and position == bound)
 
     def count_between(self, segment: Segment, shift: int) -> float:
-        """How many indexes have position - ``shift`` in a segment."""
+        """Count the indexes whose position minus `shift` lies in `segment`."""
         low, high = segment
         if low is None:
             before = -math.inf if self.first is None else self.first - 1
@@ -147,8 +165,10 @@ CALENDARS: Final[dict[str, Calendar]] = {
 
 @dataclass(frozen=True, slots=True)
 class MomentSet:
-    """Values of one calendar type: ``local`` positions of those without offset, ``zoned``
-    instants of those with one.
+    """A set of values of one calendar type.
+
+    local: positions of the values without offset.
+    zoned: instants of those with one.
     """
 
     calendar: Calendar
@@ -156,15 +176,19 @@ class MomentSet:
     zoned: Intervals
 
     def meet(self, other: MomentSet) -> MomentSet:
+        """Return the intersection."""
         return MomentSet(self.calendar, self.local.meet(other.local), self.zoned.meet(other.zoned))
 
     def complement(self) -> MomentSet:
+        """Return the complement within the calendar type."""
         return MomentSet(self.calendar, self.local.complement(), self.zoned.complement())
 
     def has(self, key: Moment) -> bool:
+        """Decide membership of the value with this key."""
         return (self.local if key[1] is None else self.zoned).has(self.calendar.instant(key))
 
     def count(self, limit: float) -> float:
+        """Return min(number of values, limit)."""
         count = _count_dense if self.calendar.place is None else _count_discrete
         total: float = 0
         for segment in self.local.segments():
@@ -216,19 +240,163 @@ def _in_domain(calendar: Calendar, position: Fraction | int) -> bool:
 
 
 def all_moments(calendar: Calendar) -> MomentSet:
+    """Return the set of all values of `calendar`."""
     return MomentSet(calendar, ALL, ALL)
 
 
 def zoned_moments(calendar: Calendar) -> MomentSet:
-    """xsd:dateTimeStamp: a time zone offset is required."""
+    """Return the values with a time zone offset, as xsd:dateTimeStamp requires one."""
     return MomentSet(calendar, NONE, ALL)
 
 
-def moments_bounded(calendar: Calendar, facet: str, bound: Moment) -> MomentSet:
-    """The values that are comparable with ``bound`` and satisfy the min/max facet."""
+def moments_in_bound(calendar: Calendar, facet: str, bound: Moment) -> MomentSet:
+    """Return the values that are comparable with `bound` and satisfy the min/max facet."""
     instant = calendar.instant(bound)
-    same_kind = bounded(facet, instant, instant)
-    other_kind = above(instant + SPREAD) if facet.startswith("min") else below(instant - SPREAD)
+    same_kind = bound_interval(facet, instant, instant)
+    other_kind = (
+        greater_than(instant + SPREAD) if facet.startswith("min") else less_than(instant - SPREAD)
+    )
     return MomentSet(
         calendar, *((same_kind, other_kind) if bound[1] is None else (other_kind, same_kind))
     )
+
+
+# Durations: pairs (months, seconds) under a partial order.
+#
+# Two durations are compared by adding each to four reference instants. One is below the other, or
+# equal, if that holds all four times; otherwise they are incomparable. For a fixed number of months a
+# facet leaves an interval of seconds. Beyond some number of months every bound is decided, so
+# counting is exact. Source: XSD 1.1 part 2, 3.3.6 and E.3.3. (By that definition P400Y and P146097D
+# are equal, but they are not identical.)
+
+
+#: (months, seconds), both of one sign.
+Duration: TypeAlias = tuple[int, int | Fraction]
+
+_REFERENCES: Final = ((1696, 9), (1697, 2), (1903, 3), (1903, 7))
+#: Bounds that reach further than this many months make counting too long.
+_FARTHEST: Final = 50_000
+
+
+@lru_cache(maxsize=200_000)
+def _reach(months: int) -> tuple[int, ...]:
+    """Return the length in seconds of `months` from each reference instant."""
+    return tuple(
+        (days_before(y, m + months, 1) - days_before(y, m, 1)) * DAY for y, m in _REFERENCES
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DurationBound:
+    """A min/max facet on durations."""
+
+    facet: str
+    months: int
+    seconds: int | Fraction
+
+    def section(self, months: int) -> Intervals:
+        """Return the seconds s for which (months, s) satisfies the bound."""
+        gaps = [b - a + self.seconds for a, b in zip(_reach(months), _reach(self.months))]
+        low, high = min(gaps), max(gaps)
+        strict = greater_than(high) if self.facet.startswith("min") else less_than(low)
+        if self.facet.endswith("Inclusive") and low == high:
+            return at_least(low) if self.facet.startswith("min") else at_most(low)
+        return strict
+
+    @property
+    def horizon(self) -> int:
+        """The number of months beyond which, in both directions, all durations are on one side."""
+        return abs(self.months) + math.ceil(abs(Fraction(self.seconds)) / (28 * DAY)) + 24
+
+
+@dataclass(frozen=True, slots=True)
+class SubtypeCondition:
+    """The condition of a subtype of xsd:duration.
+
+    kind: ``months`` for xsd:yearMonthDuration (no seconds), ``seconds`` for xsd:dayTimeDuration (no
+        months).
+    """
+
+    kind: str
+
+    def section(self, months: int) -> Intervals:
+        """Return the seconds s for which (months, s) satisfies the condition."""
+        if self.kind == "months":
+            return single_point(0)
+        return ALL if months == 0 else NONE
+
+    @property
+    def horizon(self) -> int:
+        """The number of months beyond which the condition no longer changes."""
+        return 1
+
+
+Condition: TypeAlias = DurationBound | SubtypeCondition
+
+
+@dataclass(frozen=True, slots=True)
+class DurationSet:
+    """A union of conjunctions; each conjunct is (condition, whether it holds)."""
+
+    branches: frozenset[frozenset[tuple[Condition, bool]]]
+
+    def meet(self, other: DurationSet) -> DurationSet:
+        """Return the intersection."""
+        merged = (a | b for a in self.branches for b in other.branches)
+        return DurationSet(frozenset(c for c in merged if not any((k, not v) in c for k, v in c)))
+
+    def complement(self) -> DurationSet:
+        """Return the complement."""
+        result = ALL_DURATIONS
+        for branch in self.branches:
+            result = result.meet(
+                DurationSet(frozenset(frozenset([(c, not holds)]) for c, holds in branch))
+            )
+        return result
+
+    def section(self, months: int) -> Intervals:
+        """Return the seconds s with (months, s) in the set."""
+        outside = ALL
+        for branch in self.branches:
+            inside = _signed(months)
+            for condition, holds in branch:
+                part = condition.section(months)
+                inside = inside.meet(part if holds else part.complement())
+            outside = outside.meet(inside.complement())
+        return outside.complement()
+
+    def has(self, key: Duration) -> bool:
+        """Decide membership of the duration with this key."""
+        return self.section(key[0]).has(key[1])
+
+    def count(self, limit: float) -> float | None:
+        """Return min(number of durations, limit); None if undecided."""
+        farthest = max((c.horizon for branch in self.branches for c, _ in branch), default=0) + 1
+        if any(self.section(months).segments() for months in (-farthest, farthest)):
+            return limit
+        if farthest > _FARTHEST:
+            return None
+        total: float = 0
+        for months in range(-farthest + 1, farthest):
+            for segment in self.section(months).segments():
+                total += 1 if is_point(segment) else math.inf
+            if total >= limit:
+                return limit
+        return total
+
+
+def _signed(months: int) -> Intervals:
+    return ALL if months == 0 else at_least(0) if months > 0 else at_most(0)
+
+
+ALL_DURATIONS: Final = DurationSet(frozenset([frozenset()]))
+
+
+def durations_of_subtype(kind: str) -> DurationSet:
+    """Return the values of a subtype; `kind` as in `SubtypeCondition`."""
+    return DurationSet(frozenset([frozenset([(SubtypeCondition(kind), True)])]))
+
+
+def durations_in_bound(facet: str, bound: Duration) -> DurationSet:
+    """Return the durations that satisfy a min/max facet."""
+    return DurationSet(frozenset([frozenset([(DurationBound(facet, *bound), True)])]))

@@ -16,8 +16,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from shiq import model as owl
-from shiq.datatypes.calendars import CALENDARS, all_moments, moments_bounded, zoned_moments
-from shiq.datatypes.durations import ALL_DURATIONS, durations_bounded, durations_only
+from shiq.datatypes.calendars import (
+    ALL_DURATIONS,
+    CALENDARS,
+    all_moments,
+    durations_in_bound,
+    durations_of_subtype,
+    moments_in_bound,
+    zoned_moments,
+)
 from shiq.datatypes.intervals import ALL, at_least, at_most
 from shiq.datatypes.lexical import (
     READERS,
@@ -27,7 +34,7 @@ from shiq.datatypes.lexical import (
     read_integer,
     read_plain_literal,
     read_string,
-    tagged,
+    tagged_key,
 )
 from shiq.datatypes.patterns import PatternError, UndecidedPatternError, read_pattern
 from shiq.datatypes.reals import (
@@ -37,8 +44,8 @@ from shiq.datatypes.reals import (
     RATIONAL,
     SINGLE,
     all_floats,
-    bounded,
-    floats_bounded,
+    bound_interval,
+    floats_in_bound,
     reals_in,
 )
 from shiq.datatypes.regular import Regex
@@ -68,8 +75,8 @@ from shiq.datatypes.values import (
     XML,
     DataValue,
     IllTyped,
+    TrivialSet,
     ValueSet,
-    WholeOrNothing,
 )
 from shiq.model.axioms import BY_FORM
 
@@ -88,8 +95,11 @@ _PREFIXES: Final = {"xsd": owl.XSD, "rdf": owl.RDF, "owl": owl.OWL, "rdfs": owl.
 
 @dataclass(frozen=True)
 class KnownType:
-    """A datatype: where its values live, which they are, how they are read (None: it has no
-    lexical forms) and its facets.
+    """A datatype of the datatype map.
+
+    space: the value space that contains its values.
+    read: lexical form → key of the value; None if it has no lexical forms.
+    facets: IRIs of the facets it allows.
     """
 
     name: str
@@ -107,10 +117,10 @@ SPACES: Final[dict[str, ValueSet]] = {
     TEXT: RegularSet(STRING),
     TAGGED: RegularSet(TAGGED_STRING),
     URI: RegularSet(STRING),
-    BOOLEAN: WholeOrNothing(True, 2),
+    BOOLEAN: TrivialSet(True, 2),
     HEX: RegularSet(OCTETS),
     BASE64: RegularSet(OCTETS),
-    XML: WholeOrNothing(True, math.inf),
+    XML: TrivialSet(True, math.inf),
     DURATION: ALL_DURATIONS,
     **{name: all_moments(calendar) for name, calendar in CALENDARS.items()},
 }
@@ -132,7 +142,7 @@ _INTEGER_TYPES: Final[dict[str, tuple[int | None, int | None]]] = {
 }
 
 
-def _read_within(low: int | None, high: int | None) -> Reader:
+def _integer_reader(low: int | None, high: int | None) -> Reader:
     def read(lexical: str) -> int:
         try:
             number = read_integer(lexical)
@@ -150,7 +160,7 @@ def _read_within(low: int | None, high: int | None) -> Reader:
     return read
 
 
-def _read_in(values: RegularSet) -> Reader:
+def _string_reader(values: RegularSet) -> Reader:
     def read(lexical: str) -> str:
         if not values.has(read_string(lexical)):
             raise LexicalError
@@ -191,14 +201,14 @@ def _known_types() -> list[KnownType]:
         KnownType(
             "xsd:yearMonthDuration",
             DURATION,
-            durations_only("months"),
+            durations_of_subtype("months"),
             _reader("xsd:yearMonthDuration"),
             BOUNDS,
         ),
         KnownType(
             "xsd:dayTimeDuration",
             DURATION,
-            durations_only("seconds"),
+            durations_of_subtype("seconds"),
             _reader("xsd:dayTimeDuration"),
             BOUNDS,
         ),
@@ -213,12 +223,12 @@ def _known_types() -> list[KnownType]:
         )
         types.append(
             KnownType(
-                f"xsd:{name}", REAL, reals_in(inside, INTEGER), _read_within(low, high), BOUNDS
+                f"xsd:{name}", REAL, reals_in(inside, INTEGER), _integer_reader(low, high), BOUNDS
             )
         )
     for name, node in STRING_TYPES.items():
         strings = RegularSet(STRING, node)
-        read: Callable[[str], Any] = read_string if node is STRING else _read_in(strings)
+        read: Callable[[str], Any] = read_string if node is STRING else _string_reader(strings)
         types.append(KnownType(f"xsd:{name}", TEXT, strings, read, length_and_pattern))
     return types
 
@@ -244,7 +254,7 @@ KNOWN_FACETS: Final[dict[str, frozenset[str]]] = {
 
 
 def shorten(iri: str) -> str:
-    """``iri`` with the usual prefix, for messages."""
+    """Abbreviate `iri` by its usual prefix, for messages."""
     for prefix, namespace in _PREFIXES.items():
         if iri.startswith(namespace):
             return f"{prefix}:{iri[len(namespace) :]}"
@@ -252,37 +262,42 @@ def shorten(iri: str) -> str:
 
 
 def is_known(datatype_iri: str) -> bool:
-    """Whether the datatype has a fixed meaning here: the OWL 2 datatype map, rdfs:Literal, XSD's
-    calendar types and durations.
+    """Decide whether the datatype has a fixed meaning.
+
+    Known are the OWL 2 datatype map, rdfs:Literal, and the calendar and duration types of XSD.
     """
     return datatype_iri in KNOWN_FACETS or datatype_iri == LITERAL
 
 
-def denoted(literal: owl.Literal, definitions: Container[str]) -> DataValue | IllTyped:
-    """`value_of`, where ``definitions`` say how unknown datatypes are read."""
+def denoted_value(literal: owl.Literal, definitions: Container[str]) -> DataValue | IllTyped:
+    """Return the value of `literal`, where `definitions` may say how to read unknown datatypes.
+
+    See `value_of`.
+    """
     iri = literal.datatype
     if BY_FORM in definitions and not is_known(iri) and iri not in definitions:
         return DataValue(FORMS_OF + iri, (literal.lexical, literal.language))
     return value_of(literal)
 
 
-def opaque(literal: owl.Literal) -> DataValue:
-    """The value of a literal of which only the datatype is known."""
+def opaque_value(literal: owl.Literal) -> DataValue:
+    """Return the value of a literal of an unknown datatype: nothing is known but its lexical form."""
     return DataValue(OPAQUE, (literal.datatype, literal.lexical, literal.language))
 
 
 def value_of(literal: owl.Literal) -> DataValue | IllTyped:
-    """The data value that ``literal`` denotes (THEORY, "The add set": data); opaque where its
-    datatype is not known.
+    """Return the data value that `literal` denotes (THEORY, "The add set": data).
+
+    Opaque if its datatype is unknown, or if it is too long to be evaluated.
     """
     if literal.datatype not in KNOWN_FACETS:
-        return opaque(literal)
+        return opaque_value(literal)
     name = shorten(literal.datatype)
     try:
         if literal.language:
             if literal.datatype not in (LANG_STRING, PLAIN_LITERAL):
                 raise LexicalError("a language tag does not go with it")
-            return DataValue(TAGGED, tagged(literal.lexical, literal.language))
+            return DataValue(TAGGED, tagged_key(literal.lexical, literal.language))
         if literal.datatype == PLAIN_LITERAL:
             string = read_plain_literal(literal.lexical)
             return DataValue(TAGGED if "\0" in string else TEXT, string)
@@ -295,19 +310,19 @@ def value_of(literal: owl.Literal) -> DataValue | IllTyped:
             )
         return DataValue(known.space, known.read(literal.lexical))
     except TooLongError:
-        return opaque(literal)
+        return opaque_value(literal)
     except LexicalError as error:
         detail = f": {error}" if str(error) else ""
-        return IllTyped(f"{_shown(literal.lexical)} is not a legal {name}{detail}")
+        return IllTyped(f"{_quote(literal.lexical)} is not a legal {name}{detail}")
 
 
-def ill_typed(literal: owl.Literal) -> str | None:
-    """Why ``literal`` denotes no value, or None if it does (or if its datatype is unknown)."""
+def ill_typed_reason(literal: owl.Literal) -> str | None:
+    """Explain why `literal` denotes no value; None if it does, or if its datatype is unknown."""
     value = value_of(literal)
     return value.reason if isinstance(value, IllTyped) else None
 
 
-def _shown(lexical: str) -> str:
+def _quote(lexical: str) -> str:
     escaped = (
         lexical.encode("unicode_escape", "surrogatepass").decode("ascii")
         if not lexical.isprintable()
@@ -317,19 +332,22 @@ def _shown(lexical: str) -> str:
 
 
 class FacetError(Exception):
-    """The facet does not go with the datatype, or its value does not."""
+    """A facet does not belong to its datatype, or its value is wrong."""
 
 
 class UndecidedFacetError(Exception):
-    """The facet is legal but not decided here."""
+    """A facet is legal, but not supported here."""
 
 
 def facet_set(datatype: str, facet: str, literal: owl.Literal) -> ValueSet:
-    """The values of the space of ``datatype`` (one of `TYPES`) that satisfy one of its facets.
+    """Return the values in the space of `datatype` that satisfy a facet.
 
-    The facet's value may be any literal of the same space, also where XSD asks for one of the
-    datatype itself: the order is that of the space. Raises `FacetError` or
-    `UndecidedFacetError`.
+    datatype: one of `TYPES`.
+    literal: the facet's value, of the same space. XSD sometimes asks for the datatype itself, but
+        the
+        order is that of the space.
+
+    Raises: FacetError, UndecidedFacetError.
     """
     known = TYPES[datatype]
     short = facet.rpartition("#")[2]
@@ -354,8 +372,9 @@ def facet_set(datatype: str, facet: str, literal: owl.Literal) -> ValueSet:
 
 
 def check_facet(datatype: str, facet: str, literal: owl.Literal) -> None:
-    """Raises `FacetError` unless ``facet`` goes with ``datatype`` (one of `KNOWN_FACETS`) and
-    ``literal`` with it.
+    """Check that `facet` belongs to `datatype` (one of `KNOWN_FACETS`), and `literal` to both.
+
+    Raises: FacetError.
     """
     if facet not in KNOWN_FACETS[datatype]:
         raise FacetError(f"{facet.rpartition('#')[2]} is no facet of {shorten(datatype)}")
@@ -368,14 +387,14 @@ def check_facet(datatype: str, facet: str, literal: owl.Literal) -> None:
 def _bound(space: str, facet: str, key: Any) -> ValueSet:
     match space:
         case "real":
-            return reals_in(bounded(facet, key, key))
+            return reals_in(bound_interval(facet, key, key))
         case "double":
-            return floats_bounded(facet, key, BINARY64)
+            return floats_in_bound(facet, key, BINARY64)
         case "float":
-            return floats_bounded(facet, key, SINGLE)
+            return floats_in_bound(facet, key, SINGLE)
         case "duration":
-            return durations_bounded(facet, key)
-    return moments_bounded(CALENDARS[space], facet, key)
+            return durations_in_bound(facet, key)
+    return moments_in_bound(CALENDARS[space], facet, key)
 
 
 def _length(facet: str, value: DataValue, universe: Regex) -> Regex:

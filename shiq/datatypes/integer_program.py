@@ -1,8 +1,7 @@
-"""Small integer programs, exactly: is there x ≥ 0, integral, with all rows met?
+"""Small integer programs, solved exactly: find an integral x ≥ 0 that satisfies all rows.
 
-Fraction simplex (phase one only, Bland's rule) with branch and bound. The programs here have a
-handful of rows, and their relaxations are integral nearly always, so that neither needs to be
-clever.
+Simplex over fractions (phase one, Bland's rule) with branch and bound. Programs here have few rows,
+and their relaxations are almost always integral.
 
 >>> one_value_each, three_of_the_first = ({0: 1, 1: 1}, 4), ({0: 1}, 3)
 >>> feasible([one_value_each], [three_of_the_first, ({1: 1}, 2)])
@@ -26,10 +25,10 @@ Row: TypeAlias = tuple[Mapping[int, int], int]
 
 
 def feasible(uppers: Sequence[Row], lowers: Sequence[Row]) -> bool | None:
-    """Whether some integral x ≥ 0 has Σ coefficient·x ≤ bound for ``uppers`` and ≥ bound for
-    ``lowers``.
+    """Decide whether an integral x ≥ 0 satisfies all rows; None if branch and bound grows too large.
 
-    None if branch and bound grows too large.
+    uppers: rows Σ coefficient·x ≤ bound.
+    lowers: rows Σ coefficient·x ≥ bound.
     """
     point = integral_point(uppers, lowers)
     return None if point is None else point is not False
@@ -38,8 +37,9 @@ def feasible(uppers: Sequence[Row], lowers: Sequence[Row]) -> bool | None:
 def integral_point(
     uppers: Sequence[Row], lowers: Sequence[Row]
 ) -> dict[int, int] | Literal[False] | None:
-    """The x of `feasible`, by its non-zero variables; False if there is none, None if branch and
-    bound grows too large.
+    """Return a solution by its non-zero variables; False if there is none.
+
+    Returns None if branch and bound grows too large. Arguments as in `feasible`.
     """
     stack: list[tuple[list[Row], list[Row]]] = [(list(uppers), list(lowers))]
     nodes = 0
@@ -48,7 +48,7 @@ def integral_point(
         if nodes > MOST_NODES:
             return None
         upper, lower = stack.pop()
-        point = _relaxed(upper, lower)
+        point = _solve_relaxation(upper, lower)
         if point is None:
             continue
         broken = next(((i, x) for i, x in point.items() if x.denominator != 1), None)
@@ -60,8 +60,8 @@ def integral_point(
     return False
 
 
-def _relaxed(uppers: list[Row], lowers: list[Row]) -> dict[int, Fraction] | None:
-    """A rational point that meets all rows, by its non-zero variables; None if there is none."""
+def _solve_relaxation(uppers: list[Row], lowers: list[Row]) -> dict[int, Fraction] | None:
+    """Return a rational solution of all rows by its non-zero variables; None if there is none."""
     variables = sorted({i for row, _ in (*uppers, *lowers) for i in row})
     width, height = len(variables), len(uppers) + len(lowers)
     column = {variable: j for j, variable in enumerate(variables)}

@@ -1,7 +1,7 @@
-"""Subsets of a linear order that are finite unions of intervals.
+"""Finite unions of intervals of a linear order.
 
 A set is the list of *cuts* at which membership changes, read from -∞ upwards. A cut (v, 0) lies
-just below v, (v, 1) just above it, so open and closed ends need no case distinctions and every
+just below v, and (v, 1) just above it. So open and closed ends need no case distinction, and every
 Boolean operation is one merge.
 
 >>> unit = at_least(0).meet(at_most(1))
@@ -27,18 +27,25 @@ Segment: TypeAlias = tuple[Cut | None, Cut | None]
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """``start``: whether -∞ side is inside; ``cuts``: where membership flips, increasing."""
+    """A union of intervals.
+
+    start: whether it extends to -∞.
+    cuts: where membership changes, increasing.
+    """
 
     start: bool
     cuts: tuple[Cut, ...] = ()
 
     def has(self, point: Number) -> bool:
+        """Decide whether `point` is in the set."""
         return self.start ^ bool(bisect_right(self.cuts, (point, 0)) % 2)
 
     def complement(self) -> Intervals:
+        """Return the complement."""
         return Intervals(not self.start, self.cuts)
 
     def meet(self, other: Intervals) -> Intervals:
+        """Return the intersection."""
         if not self.cuts:
             return other if self.start else self
         if not other.cuts:
@@ -59,7 +66,9 @@ class Intervals:
         return Intervals(start, tuple(cuts))
 
     def segments(self) -> list[Segment]:
-        """The maximal intervals, from low to high."""
+        """Return the maximal intervals as pairs of cuts, in ascending order; None is an infinite
+        end.
+        """
         ends: list[Cut | None] = list(self.cuts)
         if self.start:
             ends.insert(0, None)
@@ -73,27 +82,32 @@ NONE = Intervals(False)
 
 
 def at_least(bound: Number) -> Intervals:
+    """Return the interval [bound, ∞)."""
     return Intervals(False, ((bound, 0),))
 
 
-def above(bound: Number) -> Intervals:
+def greater_than(bound: Number) -> Intervals:
+    """Return the interval (bound, ∞)."""
     return Intervals(False, ((bound, 1),))
 
 
 def at_most(bound: Number) -> Intervals:
+    """Return the interval (-∞, bound]."""
     return Intervals(True, ((bound, 1),))
 
 
-def below(bound: Number) -> Intervals:
+def less_than(bound: Number) -> Intervals:
+    """Return the interval (-∞, bound)."""
     return Intervals(True, ((bound, 0),))
 
 
-def just(point: Number) -> Intervals:
+def single_point(point: Number) -> Intervals:
+    """Return the set of a single point."""
     return Intervals(False, ((point, 0), (point, 1)))
 
 
 def first_integer(low: Cut | None) -> float:
-    """The least integer above a cut; -inf if there is none."""
+    """Return the least integer above a cut; -inf if there is none."""
     if low is None:
         return -math.inf
     value, side = low
@@ -101,7 +115,7 @@ def first_integer(low: Cut | None) -> float:
 
 
 def last_integer(high: Cut | None) -> float:
-    """The greatest integer below a cut; inf if there is none."""
+    """Return the greatest integer below a cut; inf if there is none."""
     if high is None:
         return math.inf
     value, side = high
@@ -109,5 +123,6 @@ def last_integer(high: Cut | None) -> float:
 
 
 def is_point(segment: Segment) -> bool:
+    """Decide whether `segment` contains exactly one point."""
     low, high = segment
     return low is not None and high is not None and low[0] == high[0]

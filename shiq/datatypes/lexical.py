@@ -1,8 +1,8 @@
-"""From lexical forms to values, one reader per datatype.
+"""Readers: lexical form → key of the value, one per datatype.
 
-A reader takes a lexical form and gives the key of its value, or raises `LexicalError`. White
-space is not collapsed: RDF takes the lexical form as it stands. Source: XSD 1.1 part 2, section
-3; OWL 2 structural specification, section 4.
+A reader raises `LexicalError` for an illegal form. White space is not collapsed, since RDF takes
+lexical forms literally. Source: XSD 1.1 part 2, section 3; OWL 2 structural specification, section
+4.
 """
 
 from __future__ import annotations
@@ -16,8 +16,15 @@ from functools import partial
 from typing import Final, TypeAlias
 from xml.etree import ElementTree
 
-from shiq.datatypes.calendars import CALENDARS, DAY, Calendar, Moment, days_before, days_in_month
-from shiq.datatypes.durations import Duration
+from shiq.datatypes.calendars import (
+    CALENDARS,
+    DAY,
+    Calendar,
+    Duration,
+    Moment,
+    days_before,
+    days_in_month,
+)
 from shiq.datatypes.reals import BINARY64, SINGLE, FloatFormat, rank
 from shiq.datatypes.values import (
     BASE64,
@@ -37,11 +44,11 @@ LONGEST_NUMERAL: Final = 100_000
 
 
 class LexicalError(ValueError):
-    """The lexical form is not one of the datatype."""
+    """A lexical form does not belong to its datatype."""
 
 
 class TooLongError(Exception):
-    """The lexical form may be legal, but it is longer than what is evaluated."""
+    """A lexical form is longer than what is evaluated; it may be legal."""
 
 
 Reader: TypeAlias = Callable[[str], Hashable]
@@ -84,18 +91,20 @@ _DURATION = re.compile(
 
 
 def read_integer(lexical: str) -> int:
+    """Read an xsd:integer."""
     if not _INTEGER.fullmatch(lexical):
         raise LexicalError
-    return _whole(lexical)
+    return _parse_integer(lexical)
 
 
 def read_decimal(lexical: str) -> Exact:
+    """Read an xsd:decimal."""
     if not _DECIMAL.fullmatch(lexical):
         raise LexicalError
-    return _exact(lexical)
+    return _parse_decimal(lexical)
 
 
-def _whole(numeral: str) -> int:
+def _parse_integer(numeral: str) -> int:
     if len(numeral) < 1000:
         return int(numeral)
     digits = numeral.lstrip("+-").lstrip("0") or "0"
@@ -105,9 +114,9 @@ def _whole(numeral: str) -> int:
     return -number if numeral[0] == "-" else number
 
 
-def _exact(numeral: str) -> Exact:
+def _parse_decimal(numeral: str) -> Exact:
     if "." not in numeral:
-        return _whole(numeral)
+        return _parse_integer(numeral)
     if len(numeral) > LONGEST_NUMERAL:
         raise TooLongError
     number = Fraction(Decimal(numeral))
@@ -115,15 +124,17 @@ def _exact(numeral: str) -> Exact:
 
 
 def read_rational(lexical: str) -> Exact:
+    """Read an owl:rational: integer, "/", positive integer."""
     parts = _RATIONAL.fullmatch(lexical)
     if not parts:
         raise LexicalError
     if not parts[2].strip("0"):
         raise LexicalError("the denominator is 0")
-    return Fraction(_whole(parts[1]), _whole(parts[2]))
+    return Fraction(_parse_integer(parts[1]), _parse_integer(parts[2]))
 
 
 def read_float(form: FloatFormat, lexical: str) -> int:
+    """Read an xsd:float or xsd:double; return its rank in the format (`reals.rank`)."""
     if lexical == "NaN":
         return form.nan
     parts = _FLOAT.fullmatch(lexical)
@@ -132,9 +143,9 @@ def read_float(form: FloatFormat, lexical: str) -> int:
     sign, digits, exponent, infinite = parts.groups()
     if infinite:
         return rank(sign == "-", Fraction(2) ** 2000, form)
-    magnitude = Fraction(_exact(digits))
+    magnitude = Fraction(_parse_decimal(digits))
     if magnitude and exponent:
-        power = _whole(exponent)
+        power = _parse_integer(exponent)
         # The leading digit stands near 10 ** (power + span): far beyond either end only the
         # rounding result matters.
         span = len(str(digits))
@@ -146,12 +157,14 @@ def read_float(form: FloatFormat, lexical: str) -> int:
 
 
 def read_boolean(lexical: str) -> bool:
+    """Read an xsd:boolean."""
     if lexical not in ("true", "false", "0", "1"):
         raise LexicalError
     return lexical in ("true", "1")
 
 
 def read_string(lexical: str) -> str:
+    """Read an xsd:string: only characters of XML are legal."""
     bad = _NOT_CHAR.search(lexical)
     if bad:
         raise LexicalError(f"U+{ord(bad[0]):04X} is not an XML character")
@@ -159,34 +172,36 @@ def read_string(lexical: str) -> str:
 
 
 def read_plain_literal(lexical: str) -> str:
-    """The lexical forms string@ and string@tag of rdf:PlainLiteral."""
+    """Read an rdf:PlainLiteral: string@ or string@tag."""
     string, at, tag = lexical.rpartition("@")
     if not at:
         raise LexicalError("@ is missing")
-    return tagged(string, tag) if tag else read_string(string)
+    return tagged_key(string, tag) if tag else read_string(string)
 
 
-def tagged(string: str, tag: str) -> str:
-    """The key of a string with a language tag; tags differing in case alone are one."""
+def tagged_key(string: str, tag: str) -> str:
+    """Return the key of a string with a language tag. Case does not matter in tags."""
     if not _TAG.fullmatch(tag):
         raise LexicalError(f"{tag!r} is not a language tag")
     return read_string(string) + "\0" + tag.lower()
 
 
 def read_hex(lexical: str) -> str:
+    """Read an xsd:hexBinary; the key has one character per octet."""
     if not _HEX.fullmatch(lexical):
         raise LexicalError
     return bytes.fromhex(lexical).decode("latin-1")
 
 
 def read_base64(lexical: str) -> str:
+    """Read an xsd:base64Binary; the key has one character per octet."""
     if not _BASE64.fullmatch(lexical):
         raise LexicalError
     return base64.b64decode(lexical.replace(" ", "")).decode("latin-1")
 
 
 def read_xml(lexical: str) -> str:
-    """Balanced XML content, by its canonical form (with comments)."""
+    """Read an rdf:XMLLiteral; the key is the canonical form of the content, with comments."""
     try:
         return ElementTree.canonicalize(f"<x>{lexical}</x>", with_comments=True)
     except (ElementTree.ParseError, ValueError) as error:
@@ -194,6 +209,7 @@ def read_xml(lexical: str) -> str:
 
 
 def read_moment(calendar: Calendar, zone_required: bool, lexical: str) -> Moment:
+    """Read a value of a calendar type; the key is (index or seconds, offset in minutes or None)."""
     parts = _CALENDAR_FORMS[calendar.name].fullmatch(lexical)
     if not parts:
         raise LexicalError
@@ -207,10 +223,12 @@ def read_moment(calendar: Calendar, zone_required: bool, lexical: str) -> Moment
     )  # 400 divides 10,000, so these digits tell, and a fault shows before a numeral is too long
     if day > days_in_month(leap_year, month):
         raise LexicalError(f"month {month} has no day {day}")
-    year = _whole(year_form)
+    year = _parse_integer(year_form)
     seconds: Exact = 0
     if found.get("hour"):
-        seconds = 3600 * int(found["hour"]) + 60 * int(found["minute"]) + _exact(found["second"])
+        seconds = (
+            3600 * int(found["hour"]) + 60 * int(found["minute"]) + _parse_decimal(found["second"])
+        )
     elif found.get("midnight") and calendar.name == "dateTime":
         seconds = DAY
     match calendar.name:
@@ -241,14 +259,17 @@ def _offset(zone: str | None) -> int | None:
 
 
 def read_duration(kind: str, lexical: str) -> Duration:
-    """``kind``: "months" or "seconds" for the subtypes with only these fields, "" for xsd:duration."""
+    """Read a duration; the key is (months, seconds).
+
+    kind: "months" or "seconds" for the subtypes with only these fields, "" for xsd:duration.
+    """
     parts = _DURATION.fullmatch(lexical)
     if not parts or (kind == "months" and "T" in lexical) or (kind == "months" and parts[4]):
         raise LexicalError
     if kind == "seconds" and (parts[2] or parts[3]):
         raise LexicalError
     years, months, days, hours, minutes, seconds = (
-        _exact(field or "0") for field in parts.groups()[1:]
+        _parse_decimal(field or "0") for field in parts.groups()[1:]
     )
     sign = -1 if parts[1] else 1
     return sign * int(years * 12 + months), sign * (

@@ -1,11 +1,11 @@
-"""The regular expressions of XSD, read into regular sets.
+r"""Parse XSD regular expressions into regular sets.
 
-They differ from Python's: they always match whole strings; ``^`` and ``$`` stand for themselves;
-there are no backreferences, lazy quantifiers or groups without capture; classes can be
+Differences from Python: a pattern matches the whole string; ``^`` and ``$`` are ordinary
+characters; there are no backreferences, lazy quantifiers or non-capturing groups; classes can be
 subtracted (``[a-z-[aeiou]]``). Source: XSD 1.1 part 2, appendix G.
 
 >>> from shiq.datatypes.automaton import Automaton
->>> [Automaton(read_pattern(r"[A-Z]{2}\\d+|x?")).accepts(s) for s in ("AB12", "x", "", "AB", "xAB1")]
+>>> [Automaton(read_pattern(r"[A-Z]{2}\d+|x?")).accepts(s) for s in ("AB12", "x", "", "AB", "xAB1")]
 [True, True, True, False, False]
 """
 
@@ -13,19 +13,24 @@ from __future__ import annotations
 
 from typing import Final
 
-from shiq.datatypes.characters import (
+from shiq.datatypes.regular import (
     BLOCKS,
     CHAR,
+    EPSILON,
     LINE_BREAKS,
     Ranges,
+    Regex,
     category,
+    characters,
+    choice,
     complement,
     difference,
     escape,
     intersection,
+    repeat,
+    sequence,
     union,
 )
-from shiq.datatypes.regular import EPSILON, Regex, characters, choice, repeat, sequence
 
 _ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t"} | {c: c for c in "\\|.?*+(){}-[]^$"}
 _META: Final = frozenset(".\\?*+{}()|[]")
@@ -37,16 +42,13 @@ class PatternError(Exception):
 
 
 class UndecidedPatternError(Exception):
-    """The pattern is legal, or may be, but it asks for what is not provided (a Unicode block,
-    great length).
-    """
+    """A pattern may be legal, but uses an unsupported feature (a Unicode block, great length)."""
 
 
 def read_pattern(pattern: str) -> Regex:
-    """The set of strings of XML characters that match ``pattern``.
+    """Parse `pattern` to the set of matching strings of XML characters.
 
-    Raises `PatternError` where it is malformed, `UndecidedPatternError` where it cannot be
-    followed exactly.
+    Raises: PatternError if it is malformed, UndecidedPatternError if it is not supported.
     """
     if len(pattern) > _LONGEST:
         raise UndecidedPatternError(f"the pattern is longer than {_LONGEST} characters")
@@ -114,7 +116,7 @@ class _Reader:
         return repeat(atom, low, None if high < 0 else high)
 
     def bounds(self) -> tuple[int, int]:
-        """Reads the bounds after ``{``; -1 for no upper one."""
+        """Read the bounds after ``{``; -1 for no upper bound."""
         low = high = self.number()
         if self.peek() == ",":
             self.at += 1
@@ -152,9 +154,7 @@ class _Reader:
         return _legal(_single(character))
 
     def escaped(self) -> tuple[Ranges, str]:
-        """Reads what follows a backslash: the class, and the character if the escape stands for
-        a single one.
-        """
+        """Read an escape after its backslash: the class, and the character if it is a single one."""
         letter = self.take()
         if letter in "pP":
             self.expect("{")
@@ -171,7 +171,7 @@ class _Reader:
         return found, ""
 
     def group(self) -> Ranges:
-        """Reads a character class expression after its ``[``, with the closing bracket."""
+        """Read a character class expression after its ``[``, including the closing bracket."""
         negative = self.peek() == "^"
         self.at += negative
         collected: list[Ranges] = []
@@ -189,7 +189,7 @@ class _Reader:
         return difference(complement(everything) if negative else everything, removed)
 
     def member(self) -> Ranges:
-        """One character, range or escape of a class."""
+        """Read one character, range or escape of a class."""
         ranges, low = self.single()
         if not low or self.peek() != "-" or self.peek(2) in ("-]", "-["):
             return ranges

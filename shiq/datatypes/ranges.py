@@ -1,10 +1,9 @@
 """Data ranges as Boolean formulas over value sets.
 
-Datatype definitions are unfolded; a restricted datatype becomes one value set. What has no fixed
-meaning (an unknown datatype, a malformed restriction, a pattern that cannot be followed) becomes
-an *unknown* leaf: an arbitrary set, of which only this is assumed, that it holds the literals
-typed with it. Source: OWL 2 structural specification, sections 7 and 9.4; THEORY, "The add set":
-data.
+Datatype definitions are unfolded; a datatype with facets becomes one value set. What has no fixed
+meaning becomes an *unknown* leaf: an unknown datatype, a malformed restriction, an unsupported
+pattern. Such a leaf is an arbitrary set that contains the literals of its datatype. Source: OWL 2
+structural specification, sections 7 and 9.4; THEORY, "The add set": data.
 """
 
 from __future__ import annotations
@@ -22,18 +21,21 @@ from shiq.datatypes.datatype_map import (
     FacetError,
     UndecidedFacetError,
     check_facet,
-    denoted,
+    denoted_value,
     facet_set,
     is_known,
     shorten,
 )
-from shiq.datatypes.values import FORMS_OF, DataValue, IllTyped, ValueSet, WholeOrNothing
+from shiq.datatypes.values import FORMS_OF, DataValue, IllTyped, TrivialSet, ValueSet
 from shiq.model.axioms import BY_FORM
 
 
 @dataclass(frozen=True, slots=True)
 class KnownRange:
-    """A value set of one space; ``datatype`` is its IRI if it is a whole datatype."""
+    """A value set of one space.
+
+    datatype: its IRI, if it is a whole datatype.
+    """
 
     space: str
     values: ValueSet
@@ -41,33 +43,41 @@ class KnownRange:
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
-    """An arbitrary set of values, the same wherever ``source`` occurs."""
+class UnknownSet:
+    """An arbitrary set of values, the same at every occurrence of ``source``."""
 
     source: owl.DataRange
 
 
 @dataclass(frozen=True, slots=True)
 class Enumeration:
+    """A finite set of values."""
+
     values: frozenset[DataValue]
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
+    """The complement of a formula."""
+
     operand: Formula
 
 
 @dataclass(frozen=True, slots=True)
 class And:
+    """The intersection of formulas."""
+
     operands: tuple[Formula, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
+    """The union of formulas."""
+
     operands: tuple[Formula, ...]
 
 
-Leaf: TypeAlias = KnownRange | Unknown | Enumeration
+Leaf: TypeAlias = KnownRange | UnknownSet | Enumeration
 Formula: TypeAlias = Leaf | Not | And | Or
 
 EVERY_VALUE = And(())
@@ -75,7 +85,11 @@ EVERY_VALUE = And(())
 
 @dataclass(frozen=True, slots=True)
 class RangeFormula:
-    """A data range as a formula, what is wrong with it, and the datatypes in it that are not known."""
+    """A data range as a formula.
+
+    malformed: the first fault, or None.
+    unknown_datatypes: IRIs of its datatypes without known meaning.
+    """
 
     formula: Formula
     malformed: str | None
@@ -83,8 +97,9 @@ class RangeFormula:
 
 
 def read_range(data_range: owl.DataRange, definitions: Mapping[str, owl.DataRange]) -> RangeFormula:
-    """``data_range`` with ``definitions`` unfolded. Malformed parts become unknown leaves, the
-    first fault is told.
+    """Translate `data_range`, with `definitions` unfolded.
+
+    Malformed parts become unknown leaves; the first fault is recorded.
     """
     reader = _Reader(definitions)
     formula = reader.read(data_range)
@@ -102,7 +117,7 @@ class _Reader:
 
     def fault(self, data_range: owl.DataRange, message: str) -> Formula:
         self.faults.append(message)
-        return Unknown(data_range)
+        return UnknownSet(data_range)
 
     def read(self, data_range: owl.DataRange) -> Formula:
         match data_range:
@@ -131,10 +146,10 @@ class _Reader:
             return KnownRange(TYPES[iri].space, TYPES[iri].values, iri)
         definition = self.definitions.get(iri)
         if definition is None and BY_FORM in self.definitions:
-            return KnownRange(FORMS_OF + iri, WholeOrNothing(True), iri)
+            return KnownRange(FORMS_OF + iri, TrivialSet(True), iri)
         if definition is None:
             self.unknown.add(iri)
-            return Unknown(owl.Datatype(iri))
+            return UnknownSet(owl.Datatype(iri))
         if iri in self.unfolding:
             return self.fault(owl.Datatype(iri), f"the definition of <{iri}> is cyclic")
         self.unfolding.append(iri)
@@ -145,7 +160,7 @@ class _Reader:
     def enumeration(self, data_range: owl.DataOneOf) -> Formula:
         values = []
         for literal in data_range.literals:
-            value = denoted(literal, self.definitions)
+            value = denoted_value(literal, self.definitions)
             if isinstance(value, IllTyped):
                 return self.fault(
                     data_range, f"ill-typed literal in an enumeration: {value.reason}"
@@ -168,7 +183,7 @@ class _Reader:
             if iri in self.unknown or (
                 isinstance(base, KnownRange) and base.space == FORMS_OF + iri
             ):
-                return And((base, Unknown(data_range)))
+                return And((base, UnknownSet(data_range)))
             return self.fault(
                 data_range,
                 f"{shorten(iri)} takes no facets: it is not a datatype of the datatype map",
@@ -182,8 +197,9 @@ class _Reader:
         return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
     def restricted(self, iri: str, data_range: owl.DatatypeRestriction) -> Formula:
-        """One datatype of `TYPES` under the facets of ``data_range``; without those facets that
-        it does not know it is empty.
+        """Translate one datatype of `TYPES` under the facets of `data_range`.
+
+        If some facet does not belong to the datatype, the result is empty.
         """
         known = TYPES[iri]
         values = known.values
@@ -196,7 +212,7 @@ class _Reader:
                 values = values.meet(facet_set(iri, facet, literal))
             except UndecidedFacetError:
                 undecided.append(
-                    Unknown(owl.DatatypeRestriction(data_range.datatype, ((facet, literal),)))
+                    UnknownSet(owl.DatatypeRestriction(data_range.datatype, ((facet, literal),)))
                 )
         return (
             And((KnownRange(known.space, values), *undecided))
@@ -206,7 +222,7 @@ class _Reader:
 
 
 def leaves(formula: Formula) -> Iterator[Leaf]:
-    """The leaves of ``formula``, each as often as it occurs."""
+    """Yield the leaves of `formula`, with repetitions."""
     match formula:
         case Not(operand):
             yield from leaves(operand)
@@ -217,17 +233,17 @@ def leaves(formula: Formula) -> Iterator[Leaf]:
             yield formula
 
 
-def rests_on_unknown(formula: Formula) -> bool:
-    """Whether some leaf of ``formula`` is unknown, or enumerates an opaque value."""
+def depends_on_unknown(formula: Formula) -> bool:
+    """Decide whether a leaf of `formula` is unknown, or enumerates an opaque value."""
     return any(
-        isinstance(leaf, Unknown)
+        isinstance(leaf, UnknownSet)
         or (isinstance(leaf, Enumeration) and any(value.is_opaque for value in leaf.values))
         for leaf in leaves(formula)
     )
 
 
 def evaluate(formula: Formula, truth: Callable[[Leaf], bool | None]) -> bool | None:
-    """The three-valued truth of ``formula``, given that of its leaves."""
+    """Return the three-valued truth of `formula`, given the truth of its leaves."""
     match formula:
         case Not(operand):
             value = evaluate(operand, truth)
@@ -252,8 +268,9 @@ def evaluate(formula: Formula, truth: Callable[[Leaf], bool | None]) -> bool | N
 
 
 def holds(formula: Formula, value: DataValue) -> bool | None:
-    """Whether ``value`` lies in ``formula`` whatever its unknown leaves are; None if that
-    depends on them.
+    """Decide whether `value` lies in `formula`, whatever its unknown leaves are.
+
+    Returns None if the answer depends on them.
     """
 
     def truth(leaf: Leaf) -> bool | None:
@@ -270,7 +287,7 @@ def holds(formula: Formula, value: DataValue) -> bool | None:
                     if members and (value.is_opaque or any(m.is_opaque for m in members))
                     else False
                 )
-            case Unknown(source):
+            case UnknownSet(source):
                 return (
                     True if value.is_opaque and source == owl.Datatype(datatype_of(value)) else None
                 )
@@ -279,6 +296,6 @@ def holds(formula: Formula, value: DataValue) -> bool | None:
 
 
 def datatype_of(value: DataValue) -> str:
-    """The datatype of an opaque value."""
+    """Return the datatype of an opaque value."""
     assert isinstance(value.key, tuple)
     return str(value.key[0])

@@ -1,10 +1,10 @@
-"""owl:real and its subsets, and the two floating-point formats, as exact value sets.
+"""owl:real with its subsets, and the two floating-point formats, as exact value sets.
 
-The reals are four layers: integers, decimals that are not integers, rationals that are not
-decimals, and the rest; a bound cuts all of them alike. Floating-point values are ranked, so that
-a bound cuts a finite range of integers; -0 and 0 have two ranks (they are not identical) but
-every bound takes both or neither (they are equal), and NaN is beyond every bound. Source: OWL 2
-structural specification, 4.1 and 4.2; XSD 1.1 part 2, 3.3.3 to 3.3.5.
+The reals are four layers: integers, other decimals, other rationals, and the rest. A bound cuts all
+of them alike. Floating-point values are ranked, so a bound cuts a finite range of integers. -0 and
+0 have two ranks, since they are not identical; but every bound includes both or neither, since they
+are equal. NaN is outside of every bound. Source: OWL 2 structural specification, 4.1 and 4.2; XSD
+1.1 part 2, 3.3.3 to 3.3.5.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from shiq.datatypes.intervals import (
     NONE,
     Intervals,
     Segment,
-    above,
     at_least,
     at_most,
-    below,
     first_integer,
+    greater_than,
     is_point,
     last_integer,
+    less_than,
 )
 
 INTEGER, DECIMAL, RATIONAL, IRRATIONAL = range(4)
 
 
 def layer_of(number: int | Fraction) -> int:
-    """INTEGER, DECIMAL or RATIONAL: the innermost of the three that holds ``number``."""
+    """Return the innermost layer that contains `number`: INTEGER, DECIMAL or RATIONAL."""
     denominator = number.denominator
     if denominator == 1:
         return INTEGER
@@ -46,22 +46,26 @@ def layer_of(number: int | Fraction) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RealSet:
-    """One union of intervals per layer."""
+    """A set of reals: one union of intervals per layer."""
 
     layers: tuple[Intervals, Intervals, Intervals, Intervals]
 
     def meet(self, other: RealSet) -> RealSet:
+        """Return the intersection."""
         a, b = self.layers, other.layers
         return RealSet((a[0].meet(b[0]), a[1].meet(b[1]), a[2].meet(b[2]), a[3].meet(b[3])))
 
     def complement(self) -> RealSet:
+        """Return the complement."""
         a, b, c, d = self.layers
         return RealSet((a.complement(), b.complement(), c.complement(), d.complement()))
 
     def has(self, key: int | Fraction) -> bool:
+        """Decide whether the number is in the set."""
         return self.layers[layer_of(key)].has(key)
 
     def count(self, limit: float) -> float:
+        """Return min(number of values, limit)."""
         total: float = 0
         for layer, intervals in enumerate(self.layers):
             for segment in intervals.segments():
@@ -87,7 +91,7 @@ def _count_in_layer(layer: int, segment: Segment) -> float:
 
 
 def reals_in(intervals: Intervals, outermost: int = IRRATIONAL) -> RealSet:
-    """The numbers of ``intervals`` in the layers up to ``outermost``."""
+    """Return the numbers of `intervals` in the layers up to `outermost`."""
     return RealSet(
         (
             intervals,
@@ -100,8 +104,11 @@ def reals_in(intervals: Intervals, outermost: int = IRRATIONAL) -> RealSet:
 
 @dataclass(frozen=True, slots=True)
 class FloatFormat:
-    """A binary floating-point format: ``digits`` of precision, exponents from ``lowest`` up;
-    ``infinity`` is INF's rank.
+    """A binary floating-point format.
+
+    digits: precision in bits.
+    lowest: least exponent.
+    infinity: the rank of INF.
     """
 
     digits: int
@@ -110,6 +117,7 @@ class FloatFormat:
 
     @property
     def nan(self) -> int:
+        """The rank of NaN."""
         return self.infinity + 1
 
 
@@ -118,10 +126,11 @@ BINARY64 = FloatFormat(53, -1074, 0x7FF0000000000000)
 
 
 def rank(negative: bool, magnitude: Fraction, form: FloatFormat) -> int:
-    """The rank of the value of ``form`` nearest to ±magnitude, ties to even, overflow to infinity.
+    """Round ±magnitude to the nearest value of `form` and return its rank.
 
-    Ranks are the bit patterns of the non-negative values, and from -1 (for -0) downwards those
-    of the negative ones. Source: XSD 1.1 part 2, floatingPointRound.
+    Ties go to even; overflow gives infinity. Ranks are the bit patterns of the non-negative values,
+    and continue from -1 (for -0) downwards for the negative ones. Source: XSD 1.1 part 2,
+    floatingPointRound.
     """
     bits = 0
     if magnitude:
@@ -137,22 +146,30 @@ def rank(negative: bool, magnitude: Fraction, form: FloatFormat) -> int:
 
 @dataclass(frozen=True, slots=True)
 class FloatSet:
-    """Ranks of one format, and whether NaN is in."""
+    """A set of floating-point values of one format.
+
+    ranks: those of its numbers.
+    nan: whether NaN is included.
+    """
 
     form: FloatFormat
     ranks: Intervals
     nan: bool
 
     def meet(self, other: FloatSet) -> FloatSet:
+        """Return the intersection."""
         return FloatSet(self.form, self.ranks.meet(other.ranks), self.nan and other.nan)
 
     def complement(self) -> FloatSet:
+        """Return the complement."""
         return FloatSet(self.form, self.ranks.complement(), not self.nan)
 
     def has(self, key: int) -> bool:
+        """Decide whether the value with this rank is in the set."""
         return self.nan if key == self.form.nan else self.ranks.has(key)
 
     def count(self, limit: float) -> float:
+        """Return min(number of values, limit)."""
         lowest, highest = -self.form.infinity - 1, self.form.infinity
         total: float = int(self.nan)
         for low, high in self.ranks.segments():
@@ -160,31 +177,31 @@ class FloatSet:
         return min(total, limit)
 
 
-def floats_bounded(facet: str, bound: int, form: FloatFormat) -> FloatSet:
-    """The values of ``form`` that satisfy a min/max facet with this rank; none at all if the
-    bound is NaN.
-    """
+def floats_in_bound(facet: str, bound: int, form: FloatFormat) -> FloatSet:
+    """Return the values of `form` that satisfy a min/max facet with this rank; none if it is NaN."""
     if bound == form.nan:
         return FloatSet(form, NONE, False)
     lower, upper = (-1, 0) if bound in (-1, 0) else (bound, bound)
-    return FloatSet(form, bounded(facet, lower, upper), False)
+    return FloatSet(form, bound_interval(facet, lower, upper), False)
 
 
-def bounded(facet: str, lower: int | Fraction, upper: int | Fraction) -> Intervals:
-    """What a min/max facet leaves where the values from ``lower`` to ``upper`` all equal the
-    facet's value.
+def bound_interval(facet: str, lower: int | Fraction, upper: int | Fraction) -> Intervals:
+    """Return the interval that a min/max facet leaves.
+
+    lower, upper: all values between them equal the facet's value.
     """
     match facet:
         case "minInclusive":
             return at_least(lower)
         case "minExclusive":
-            return above(upper)
+            return greater_than(upper)
         case "maxInclusive":
             return at_most(upper)
         case "maxExclusive":
-            return below(lower)
+            return less_than(lower)
     raise ValueError(facet)
 
 
 def all_floats(form: FloatFormat) -> FloatSet:
+    """Return all values of a format."""
     return FloatSet(form, ALL, True)

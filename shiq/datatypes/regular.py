@@ -1,23 +1,267 @@
-"""Regular sets of strings: expressions with complement and intersection.
+"""Regular expressions over code points, with complement and intersection.
 
-Expressions are interned, so that ``is`` is equality and equal derivatives are found again
+Expressions are interned, so ``is`` is equality, and equal derivatives are recognised
 (`shiq.datatypes.automaton`).
+
+The budget of automaton steps that one question may use.
+
+A single automaton is bounded by itself, but a question about m patterns has up to 2^m cells with an
+automaton each. So all of them share one budget.
+
+>>> with shared_fuel() as outer, shared_fuel() as inner:
+...     outer is inner
+True
+
+Sets of characters as sorted, disjoint, inclusive ranges of code points; classes of XML and XSD.
+
+Source: XML 1.1 for ``Char`` (a superset of XML 1.0's; XSD 1.1 leaves the choice open), XML 1.0
+fifth edition for names, XSD 1.1 part 2 appendix G for the escapes. Unicode categories are those of
+the running Python.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
 from itertools import count as counter
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from weakref import WeakValueDictionary
 
-from shiq.datatypes.characters import Ranges, ranges_of
+Ranges: TypeAlias = tuple[tuple[int, int], ...]
+
+LAST: Final = 0x10FFFF
+#: No character of a string: parts a string from its language tag in a key of the text space.
+SEPARATOR: Final = 0
+
+
+def ranges_of(pairs: Iterable[tuple[int, int]]) -> Ranges:
+    """Return the union of inclusive ranges, in normal form."""
+    merged: list[tuple[int, int]] = []
+    for low, high in sorted(pairs):
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
+        else:
+            merged.append((low, high))
+    return tuple(merged)
+
+
+def single(characters: str) -> Ranges:
+    """Return the set of these characters."""
+    return ranges_of((ord(c), ord(c)) for c in characters)
+
+
+def union(*sets: Ranges) -> Ranges:
+    """Return the union of sets."""
+    return ranges_of(pair for ranges in sets for pair in ranges)
+
+
+def complement(ranges: Ranges) -> Ranges:
+    """Return all other code points, including separators and surrogates.
+
+    Intersect with `CHAR` to get the characters that strings may have.
+    """
+    result, low = [], 0
+    for first, last in ranges:
+        if low < first:
+            result.append((low, first - 1))
+        low = last + 1
+    if low <= LAST:
+        result.append((low, LAST))
+    return tuple(result)
+
+
+def intersection(a: Ranges, b: Ranges) -> Ranges:
+    """Return the intersection of two sets."""
+    return complement(union(complement(a), complement(b)))
+
+
+def difference(a: Ranges, b: Ranges) -> Ranges:
+    """Return the code points of `a` that are not in `b`."""
+    return intersection(a, complement(b))
+
+
+def size(ranges: Ranges) -> int:
+    """Return the number of code points."""
+    return sum(high - low + 1 for low, high in ranges)
+
+
+CHAR: Final[Ranges] = ((0x1, 0xD7FF), (0xE000, 0xFFFD), (0x10000, LAST))
+OCTET: Final[Ranges] = ((0, 255),)
+LINE_BREAKS: Final = single("\n\r")
+SPACE: Final = single(" \t\n\r")
+NAME_START: Final[Ranges] = ranges_of(
+    (
+        *(
+            (0x3A, 0x3A),
+            (0x41, 0x5A),
+            (0x5F, 0x5F),
+            (0x61, 0x7A),
+            (0xC0, 0xD6),
+            (0xD8, 0xF6),
+            (0xF8, 0x2FF),
+            (0x370, 0x37D),
+        ),
+        *(
+            (0x37F, 0x1FFF),
+            (0x200C, 0x200D),
+            (0x2070, 0x218F),
+            (0x2C00, 0x2FEF),
+            (0x3001, 0xD7FF),
+            (0xF900, 0xFDCF),
+        ),
+        *((0xFDF0, 0xFFFD), (0x10000, 0xEFFFF)),
+    )
+)
+NAME: Final = union(
+    NAME_START, ((0x2D, 0x2E), (0x30, 0x39), (0xB7, 0xB7), (0x300, 0x36F), (0x203F, 0x2040))
+)
+LOWER: Final = ((0x61, 0x7A),)
+LETTER: Final = ((0x41, 0x5A), (0x61, 0x7A))
+ASCII_DIGIT: Final = ((0x30, 0x39),)
+
+#: The Unicode blocks that patterns name in practice; any other block is not decided.
+BLOCKS: Final[dict[str, tuple[int, int]]] = {
+    "BasicLatin": (0x0000, 0x007F),
+    "Latin-1Supplement": (0x0080, 0x00FF),
+    "LatinExtended-A": (0x0100, 0x017F),
+    "LatinExtended-B": (0x0180, 0x024F),
+    "IPAExtensions": (0x0250, 0x02AF),
+    "SpacingModifierLetters": (0x02B0, 0x02FF),
+    "CombiningDiacriticalMarks": (0x0300, 0x036F),
+    "GreekandCoptic": (0x0370, 0x03FF),
+    "Greek": (0x0370, 0x03FF),
+    "Cyrillic": (0x0400, 0x04FF),
+    "Armenian": (0x0530, 0x058F),
+    "Hebrew": (0x0590, 0x05FF),
+    "Arabic": (0x0600, 0x06FF),
+    "Devanagari": (0x0900, 0x097F),
+    "Thai": (0x0E00, 0x0E7F),
+    "LatinExtendedAdditional": (0x1E00, 0x1EFF),
+    "GreekExtended": (0x1F00, 0x1FFF),
+    "GeneralPunctuation": (0x2000, 0x206F),
+    "CurrencySymbols": (0x20A0, 0x20CF),
+    "LetterlikeSymbols": (0x2100, 0x214F),
+    "Arrows": (0x2190, 0x21FF),
+    "MathematicalOperators": (0x2200, 0x22FF),
+    "Hiragana": (0x3040, 0x309F),
+    "Katakana": (0x30A0, 0x30FF),
+    "CJKUnifiedIdeographs": (0x4E00, 0x9FFF),
+    "HangulSyllables": (0xAC00, 0xD7AF),
+    "PrivateUseArea": (0xE000, 0xF8FF),
+}
+
+
+@cache
+def _categories() -> dict[str, Ranges]:
+    found: dict[str, list[tuple[int, int]]] = {}
+    category = unicodedata.category
+    start, current = 0, category("\0")
+    for code in range(1, LAST + 2):
+        here = category(chr(code)) if code <= LAST else ""
+        if here != current:
+            found.setdefault(current, []).append((start, code - 1))
+            start, current = code, here
+    return {name: tuple(pairs) for name, pairs in found.items()}
+
+
+@cache
+def category(name: str) -> Ranges | None:
+    """Return the characters of a general category ("Lu") or group ("L"); None if it does not exist."""
+    table = _categories()
+    if name == "Cs" or len(name) not in (1, 2):
+        return None
+    members = [ranges for key, ranges in table.items() if key.startswith(name) and key != "Cs"]
+    return union(*members) if members else None
+
+
+@cache
+def escape(letter: str) -> Ranges | None:
+    r"""Return the class of a multi-character escape such as ``\d``; None if it does not exist."""
+    if letter.isupper():
+        positive = escape(letter.lower())
+        return None if positive is None else complement(positive)
+    match letter:
+        case "s":
+            return SPACE
+        case "i":
+            return NAME_START
+        case "c":
+            return NAME
+        case "d":
+            return category("Nd")
+        case "w":
+            return complement(union(category("P") or (), category("Z") or (), category("C") or ()))
+    return None
+
+
+#: Steps of one question: less than a second.
+FUEL: Final = 400_000
+
+
+class OutOfFuelError(Exception):
+    """A question needs more steps than its budget has."""
+
+
+class Fuel:
+    """Remaining steps of a question.
+
+    is_spent: a step was requested when none was left.
+    ran_out: an automaton was abandoned, for lack of steps or of its own share of them.
+    """
+
+    __slots__ = ("is_spent", "left", "ran_out")
+
+    def __init__(self, steps: int = FUEL) -> None:
+        self.left = steps
+        self.is_spent = self.ran_out = False
+
+    @property
+    def used(self) -> int:
+        """Steps taken so far, at most the budget of one question."""
+        return FUEL - self.left
+
+    def burn(self, steps: int, floor: int = 0) -> None:
+        """Take `steps` from the budget. Raises: OutOfFuelError if fewer than `floor` would be left."""
+        self.left -= steps
+        if self.left < floor:
+            self.is_spent |= self.left < 0
+            raise OutOfFuelError
+
+
+_current: ContextVar[Fuel | None] = ContextVar("fuel", default=None)
+
+
+def current_fuel() -> Fuel:
+    """Return the budget of the current question, or a fresh one outside of questions."""
+    return _current.get() or Fuel()
+
+
+@contextmanager
+def shared_fuel() -> Iterator[Fuel]:
+    """Context manager: one budget for all automata used inside. A nested question uses the outer
+    one.
+    """
+    outer = _current.get()
+    if outer is not None:
+        yield outer
+        return
+    token = _current.set(Fuel())
+    try:
+        yield current_fuel()
+    finally:
+        _current.reset(token)
 
 
 class Regex:
-    """An interned node: ``kind`` with ``parts`` (nodes, character ranges or numbers). No string
-    of it is shorter than ``shortest``.
+    """An interned node of a regular expression.
+
+    kind, parts: the operator and its operands (nodes, character ranges or numbers).
+    nullable: whether the empty string matches.
+    shortest: a lower bound on the length of its strings.
     """
 
     __slots__ = ("__weakref__", "kind", "nullable", "parts", "serial", "shortest")
@@ -67,11 +311,12 @@ EVERYTHING: Final = _node("and", True)
 
 
 def characters(ranges: Ranges) -> Regex:
-    """One character out of ``ranges``."""
+    """Return the expression for one character out of `ranges`."""
     return _node("characters", False, ranges) if ranges else EMPTY
 
 
 def sequence(*parts: Regex) -> Regex:
+    """Return the concatenation of `parts`."""
     result = EPSILON
     for part in reversed(parts):
         result = join(part, result)
@@ -79,7 +324,7 @@ def sequence(*parts: Regex) -> Regex:
 
 
 def join(first: Regex, rest: Regex) -> Regex:
-    """The strings of ``first`` followed by those of ``rest``."""
+    """Return the concatenation of two expressions."""
     if first is EMPTY or rest is EMPTY:
         return EMPTY
     if first is EPSILON:
@@ -92,10 +337,11 @@ def join(first: Regex, rest: Regex) -> Regex:
 
 
 def text(string: str) -> Regex:
+    """Return the expression for exactly this string."""
     return sequence(*(characters(ranges_of([(ord(c), ord(c))])) for c in string))
 
 
-def _flat(kind: str, parts: Iterable[Regex]) -> list[Regex]:
+def _flatten(kind: str, parts: Iterable[Regex]) -> list[Regex]:
     distinct: dict[int, Regex] = {}
     for part in parts:
         for inner in part.parts if part.kind == kind else (part,):
@@ -104,8 +350,8 @@ def _flat(kind: str, parts: Iterable[Regex]) -> list[Regex]:
 
 
 def choice(parts: Iterable[Regex]) -> Regex:
-    """The union."""
-    flat = _flat("or", parts)
+    """Return the union of `parts`."""
+    flat = _flatten("or", parts)
     if EVERYTHING in flat:
         return EVERYTHING
     if len(flat) == 1:
@@ -113,9 +359,9 @@ def choice(parts: Iterable[Regex]) -> Regex:
     return _node("or", any(p.nullable for p in flat), *flat)
 
 
-def both(parts: Iterable[Regex]) -> Regex:
-    """The intersection."""
-    flat = _merge_lengths(_flat("and", parts))
+def intersect(parts: Iterable[Regex]) -> Regex:
+    """Return the intersection of `parts`."""
+    flat = _merge_lengths(_flatten("and", parts))
     if EMPTY in flat:
         return EMPTY
     if len(flat) == 1:
@@ -124,8 +370,8 @@ def both(parts: Iterable[Regex]) -> Regex:
 
 
 def _merge_lengths(parts: list[Regex]) -> list[Regex]:
-    """One repetition for all repetitions of the same characters, and for complements of such:
-    they only bound the length.
+    """Merge repetitions of the same characters, and complements of such, which only bound the
+    length.
     """
     spans: dict[Regex, list[tuple[int, float]]] = {}
     for node in parts:
@@ -151,12 +397,12 @@ def _merge_lengths(parts: list[Regex]) -> list[Regex]:
 
 
 def is_length(node: Regex) -> bool:
-    """Whether ``node`` asks for a length only, of strings over some characters."""
+    """Decide whether `node` constrains only the length, over some set of characters."""
     return node.kind == "repeat" and node.parts[0].kind == "characters"
 
 
 def negation(part: Regex) -> Regex:
-    """Every other string of code points."""
+    """Return the complement, relative to all strings of code points."""
     if part.kind == "not":
         inner: Regex = part.parts[0]
         return inner
@@ -166,7 +412,7 @@ def negation(part: Regex) -> Regex:
 
 
 def repeat(part: Regex, low: int = 0, high: int | None = None) -> Regex:
-    """The expression for ``low`` to ``high`` copies of ``part``; None for no upper bound."""
+    """Return the expression for `low` to `high` copies of `part`; None is no upper bound."""
     if part.nullable:
         low = 0
     if high == 0 or part is EPSILON:
@@ -185,7 +431,7 @@ def repeat(part: Regex, low: int = 0, high: int | None = None) -> Regex:
     return _node("repeat", low == 0, part, low, high)
 
 
-def after_one(node: Regex) -> Regex:
-    """What is left of a repetition after one of its copies."""
+def remaining_repeats(node: Regex) -> Regex:
+    """Return what remains of a repetition after one copy."""
     part, low, high = node.parts
     return repeat(part, max(low - 1, 0), None if high is None else high - 1)

@@ -1,9 +1,8 @@
-"""Sets of strings, of strings with language tags, of IRIs and of octet sequences, all as regular
-sets.
+"""Sets of strings, tagged strings, IRIs and octet sequences, all as regular sets.
 
-A string with a tag is kept as string NUL tag, so that facets on either part are regular
-conditions. Octet sequences are strings of characters below 256; IRIs are strings of their own
-space. Source: OWL 2 structural specification, 4.3, 4.5, 4.6; rdf:PlainLiteral, section 3; RFC
+A string with a language tag is stored as string NUL tag, so facets on either part are regular
+conditions. Octet sequences are strings of characters below 256. IRIs are strings in a space of
+their own. Source: OWL 2 structural specification, 4.3, 4.5, 4.6; rdf:PlainLiteral, section 3; RFC
 4647, 3.3.2.
 """
 
@@ -13,28 +12,26 @@ from functools import lru_cache
 from typing import Final
 
 from shiq.datatypes.automaton import Automaton
-from shiq.datatypes.characters import (
+from shiq.datatypes.regular import (
     ASCII_DIGIT,
     CHAR,
+    EVERYTHING,
     LETTER,
     LOWER,
     NAME,
     NAME_START,
     OCTET,
     SEPARATOR,
-    difference,
-    single,
-    union,
-)
-from shiq.datatypes.regular import (
-    EVERYTHING,
     Regex,
-    both,
     characters,
+    difference,
+    intersect,
     negation,
     repeat,
     sequence,
+    single,
     text,
+    union,
 )
 
 _LOWER_OR_DIGIT: Final = union(LOWER, ASCII_DIGIT)
@@ -70,7 +67,7 @@ STRING_TYPES: Final[dict[str, Regex]] = {
 
 
 class RegularSet:
-    """A regular subset of ``universe``; ``node`` is its condition, read inside the universe."""
+    """A regular subset of ``universe``: the strings of it that match ``node``."""
 
     __slots__ = ("_automaton", "node", "universe")
 
@@ -81,20 +78,25 @@ class RegularSet:
 
     @property
     def automaton(self) -> Automaton:
+        """The automaton of the set, cached."""
         if self._automaton is None:
-            self._automaton = _automaton(both([self.universe, self.node]))
+            self._automaton = _automaton(intersect([self.universe, self.node]))
         return self._automaton
 
     def meet(self, other: RegularSet) -> RegularSet:
-        return RegularSet(self.universe, both([self.node, other.node]))
+        """Return the intersection."""
+        return RegularSet(self.universe, intersect([self.node, other.node]))
 
     def complement(self) -> RegularSet:
+        """Return the complement within the universe."""
         return RegularSet(self.universe, negation(self.node))
 
     def has(self, key: str) -> bool | None:
+        """Decide whether the string is in the set; None if undecided."""
         return self.automaton.accepts(key)
 
     def count(self, limit: float) -> float | None:
+        """Return min(number of strings, limit); None if undecided."""
         return self.automaton.count(limit)
 
     def __eq__(self, other: object) -> bool:
@@ -113,22 +115,24 @@ def _automaton(node: Regex) -> Automaton:
 
 
 def length_facet(low: int, high: int | None, universe: Regex) -> Regex:
-    """The members of ``universe`` of ``low`` to ``high`` characters, the language tag not counted."""
+    """Return the members of `universe` of `low` to `high` characters, without the language tag."""
     return on_strings(
         repeat(characters(OCTET if universe is OCTETS else CHAR), low, high), universe
     )
 
 
 def on_strings(condition: Regex, universe: Regex) -> Regex:
-    """The members of ``universe`` whose string part (all, but for tagged strings) meets
-    ``condition``.
+    """Return the members of `universe` whose string part satisfies `condition`.
+
+    The string part is everything before a language tag.
     """
     return sequence(condition, _SEPARATOR, TAG) if universe is TAGGED_STRING else condition
 
 
 def language_facet(language_range: str) -> Regex | None:
-    """The tagged strings whose tag the range matches (extended filtering); None if it is not a
-    language range.
+    """Return the tagged strings whose tag matches a language range by extended filtering.
+
+    None if it is not a language range.
     """
     subtags = language_range.lower().split("-")
     if not all(

@@ -1,10 +1,10 @@
-"""Whether one element can have enough data successors and not too many.
+"""Decide whether one element can have enough data successors, and not too many.
 
-Each value is given a label: the data properties that lead to it, closed upwards under ⊑*. A
-*supply* is a number of values that lie in the same ranges and carry the same asserted label. A
-need (≥n p.D) wants values of D with p in their label, a limit (≤n q.E) bounds those of E with q
-in it. Labels made of what the needs ask for suffice, so the question is a small integer program;
-needs that share no limited or disjoint property are decided one by one.
+The *label* of a value is the set of data properties that lead to it, closed upwards under ⊑*. A
+*supply* is a number of values in the same ranges and with the same asserted label. A need (≥n p.D)
+requires values of D with p in their label. A limit (≤n q.E) bounds the values of E with q in it.
+Labels made of the needed properties suffice, so the question is a small integer program. Needs
+without a common limited or disjoint property are decided one by one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ Label = frozenset[str]
 
 @dataclass(frozen=True, slots=True)
 class DataNeed:
-    """≥n p.D: ``label`` is p with all properties above it, ``bit`` that of D in signatures."""
+    """The restriction ≥n p.D.
+
+    label: p with all properties above it.
+    bit: position of D in signatures.
+    """
 
     n: int
     property: str
@@ -35,7 +39,10 @@ class DataNeed:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """≤n property.D."""
+    """The restriction ≤n property.D.
+
+    bit: position of D in signatures.
+    """
 
     n: int
     property: str
@@ -44,8 +51,11 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Supply:
-    """``count`` values with the same ``signature`` (bits of the ranges they lie in), all
-    carrying ``label``, none may be reached by ``forbidden`` properties.
+    """A number of values with the same signature.
+
+    signature: bits of the ranges that contain them.
+    label: properties asserted to lead to all of them.
+    forbidden: properties that lead to none of them.
     """
 
     signature: int
@@ -55,27 +65,30 @@ class Supply:
 
 
 @lru_cache(maxsize=20_000)
-def solvable(
+def is_solvable(
     needs: tuple[DataNeed, ...],
     limits: tuple[Limit, ...],
     supplies: tuple[Supply, ...],
     disjoint: frozenset[tuple[str, str]],
 ) -> bool | None:
-    """Whether labels can be chosen so that all needs and limits hold; exact, None if the program
-    grows too large.
+    """Decide whether labels can be chosen so that all needs and limits hold.
+
+    Exact; None if the program grows too large.
     """
     for supply in supplies:
-        if not _legal(supply.label, supply, disjoint):
+        if not _is_legal_label(supply.label, supply, disjoint):
             return False
     for limit in limits:
-        if _met(limit, supplies) > limit.n:
+        if _count_asserted(limit, supplies) > limit.n:
             return False
     answer: bool | None = True
     for group, is_free in _groups(
-        [n for n in needs if _met(n, supplies) < n.n], limits, supplies, disjoint
+        [n for n in needs if _count_asserted(n, supplies) < n.n], limits, supplies, disjoint
     ):
         found = (
-            _enough(group[0], supplies) if is_free else _solve(group, limits, supplies, disjoint)
+            _decide_alone(group[0], supplies)
+            if is_free
+            else _solve(group, limits, supplies, disjoint)
         )
         if found is False:
             return False
@@ -84,14 +97,14 @@ def solvable(
     return answer
 
 
-def _met(atom: DataNeed | Limit, supplies: Sequence[Supply]) -> float:
-    """How many values count for ``atom`` by their asserted labels."""
+def _count_asserted(atom: DataNeed | Limit, supplies: Sequence[Supply]) -> float:
+    """Count the values that satisfy `atom` by their asserted labels."""
     return sum(
         s.count for s in supplies if atom.property in s.label and s.signature >> atom.bit & 1
     )
 
 
-def _legal(label: Label, supply: Supply, disjoint: frozenset[tuple[str, str]]) -> bool:
+def _is_legal_label(label: Label, supply: Supply, disjoint: frozenset[tuple[str, str]]) -> bool:
     return not (label & supply.forbidden) and not any(
         p in label and q in label for p, q in disjoint
     )
@@ -103,8 +116,9 @@ def _groups(
     supplies: Sequence[Supply],
     disjoint: frozenset[tuple[str, str]],
 ) -> list[tuple[list[DataNeed], bool]]:
-    """The needs, joined where a limited, forbidden or disjoint property connects them; True for
-    one that none touches.
+    """Group the needs that share a limited, forbidden or disjoint property.
+
+    The flag is True for a need that shares none.
     """
     touched = {limit.property for limit in limits} | {p for s in supplies for p in s.forbidden}
     marks = []
@@ -121,10 +135,8 @@ def _groups(
     return [(group, not mark) for mark, group in groups]
 
 
-def _enough(need: DataNeed, supplies: Sequence[Supply]) -> bool:
-    """Whether ``need`` can be met where nothing stands against its label: `_solve` without the
-    program.
-    """
+def _decide_alone(need: DataNeed, supplies: Sequence[Supply]) -> bool:
+    """Decide a need whose label is unrestricted, without an integer program."""
     return sum(s.count for s in supplies if s.signature >> need.bit & 1) >= need.n
 
 
@@ -134,7 +146,7 @@ def _solve(
     supplies: Sequence[Supply],
     disjoint: frozenset[tuple[str, str]],
 ) -> bool | None:
-    """One group of needs. Variables: how many values of a supply take which larger label."""
+    """Solve one group of needs. Variables: how many values of a supply take each larger label."""
     if len(needs) > MOST_NEEDS:
         return None
     labels = {
@@ -142,7 +154,7 @@ def _solve(
         for k in range(1, len(needs) + 1)
         for chosen in combinations(needs, k)
     }
-    budgets = [limit.n - int(_met(limit, supplies)) for limit in limits]
+    budgets = [limit.n - int(_count_asserted(limit, supplies)) for limit in limits]
     uppers: list[Row] = []
     costs: list[dict[int, int]] = [{} for _ in limits]
     gains: list[dict[int, int]] = [{} for _ in needs]
@@ -162,7 +174,8 @@ def _solve(
         return False
     uppers += [(row, budget) for row, budget in zip(costs, budgets) if row]
     return feasible(
-        uppers, [(row, need.n - int(_met(need, supplies))) for row, need in zip(gains, needs)]
+        uppers,
+        [(row, need.n - int(_count_asserted(need, supplies))) for row, need in zip(gains, needs)],
     )
 
 
@@ -174,9 +187,7 @@ def _options(
     budgets: Sequence[int],
     disjoint: frozenset[tuple[str, str]],
 ) -> list[tuple[frozenset[int], frozenset[int]]]:
-    """What a value of ``supply`` can do more: the needs it meets and the limits it uses up, the
-    best choices only.
-    """
+    """Return the best choices for a value of `supply`: the needs it meets, the limits it uses up."""
     my_needs = [
         (i, n.property)
         for i, n in enumerate(needs)
@@ -194,7 +205,7 @@ def _options(
         if (
             gain
             and all(budgets[i] for i in cost)
-            and _legal(supply.label | label, supply, disjoint)
+            and _is_legal_label(supply.label | label, supply, disjoint)
         ):
             found.add((gain, cost))
     return [

@@ -1,9 +1,7 @@
-"""The datatype reasoner: values, membership, sizes, and whether one element's data restrictions
-can be met together.
+"""The datatype reasoner: values, membership, sizes, and satisfiability of one element's data.
 
-Answers are exact; None means that an answer rests on something opaque or is not decided here.
-What plays a question out is loaded when one is asked: membership, all that most checks need,
-goes without.
+Answers are exact; None means that an answer depends on something opaque, or is undecided. The
+modules for satisfiability and sizes are imported on first use; most checks need only membership.
 
 >>> from shiq.model import XSD, DataComplementOf, Datatype
 >>> theory, byte = DataTheory(), Datatype(XSD + "byte")
@@ -15,24 +13,26 @@ goes without.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from shiq import model as owl
 from shiq.cache import Cache
-from shiq.clause import DataAtLeast, DataAtMost
-from shiq.datatypes.datatype_map import denoted
-from shiq.datatypes.fuel import shared_fuel
+from shiq.datatypes.datatype_map import denoted_value
 from shiq.datatypes.ranges import Formula, RangeFormula, holds, read_range
+from shiq.datatypes.regular import shared_fuel
+from shiq.datatypes.scenarios import ScenarioSpace, ScenarioValue
 from shiq.datatypes.values import DataValue, IllTyped
 from shiq.model import DataRange, Datatype, Literal
-from shiq.roles import RoleBox
+from shiq.model.clause import DataAtLeast, DataAtMost
+from shiq.model.roles import RoleBox
 
 if TYPE_CHECKING:
-    from shiq.datatypes.proxies import Proxies
-    from shiq.datatypes.question import Part, Question
-    from shiq.datatypes.setting import Ground, Setting
-    from shiq.datatypes.worlds import Element
+    from shiq.datatypes.satisfiability import Part, SatisfiabilityProblem
+    from shiq.datatypes.scenarios import CellPartition
+
 
 #: Answers of one kind that are kept: inputs are unbounded, ranges and datatypes are not.
 _KEPT: Final = 100_000
@@ -46,8 +46,10 @@ _Call: TypeAlias = tuple[
 
 
 class DataTheory:
-    """The OWL 2 datatype map with ``definitions`` (DatatypeDefinition axioms) and the data
-    properties of ``roles``.
+    """The OWL 2 datatype map, extended by definitions and a hierarchy of data properties.
+
+    definitions: datatype IRI → data range, from DatatypeDefinition axioms.
+    exhausted: data properties of questions that ran out of automaton steps.
     """
 
     def __init__(
@@ -58,7 +60,7 @@ class DataTheory:
         self._values: Cache[Literal, DataValue | IllTyped] = Cache(_KEPT)
         self._readings: Cache[DataRange, RangeFormula] = Cache(_KEPT)
         self._members: Cache[tuple[DataRange, Literal], bool | None] = Cache(_KEPT)
-        self._grounds: Cache[frozenset[Formula], Ground] = Cache(_KEPT)
+        self._grounds: Cache[frozenset[Formula], CellPartition] = Cache(_KEPT)
         self._sizes: Cache[tuple[DataRange, float], float | None] = Cache(_KEPT)
         self._calls: Cache[_Call, bool | None] = Cache(_KEPT)
         self._parts: Cache[_Call, bool | None] = Cache(_KEPT)
@@ -68,18 +70,18 @@ class DataTheory:
     # --- values -------------------------------------------------------------------------------
 
     def value(self, literal: Literal) -> DataValue | IllTyped:
-        """What ``literal`` denotes; an opaque value if its datatype is unknown."""
-        return self._values.made(literal, lambda: denoted(literal, self.definitions))
+        """Return the value of `literal`; opaque if its datatype is unknown."""
+        return self._values.get_or_make(literal, lambda: denoted_value(literal, self.definitions))
 
     def is_ill_typed(self, literal: Literal) -> bool:
-        """Whether ``literal`` denotes nothing."""
+        """Decide whether `literal` denotes no value."""
         return isinstance(self.value(literal), IllTyped)
 
-    def same(self, first: Literal, second: Literal) -> bool | None:
-        """Whether two literals denote one value (identity, not equality: 1.0 and 1 do, +0 and -0
-        floats do not).
+    def denote_same(self, first: Literal, second: Literal) -> bool | None:
+        """Decide whether two literals denote the same value. None if that is open.
 
-        None if one is opaque (unless the literals are alike), or if one denotes nothing.
+        Identity, not equality: 1.0 and 1 are the same, +0 and -0 of a float are not. Open if one
+        value is opaque (and the literals differ), or if a literal denotes no value.
         """
         if first == second:
             return True
@@ -91,30 +93,28 @@ class DataTheory:
         return None if a.is_opaque or b.is_opaque else False
 
     def identity(self, literal: Literal) -> Hashable:
-        """A key of what ``literal`` denotes: literals have the same one iff `same` holds of them."""
+        """Return a key of the value: two literals have equal keys iff `denote_same` is True for them."""
         value = self.value(literal)
         return literal if isinstance(value, IllTyped) else value
 
     def is_vague(self, literal: Literal) -> bool:
-        """Whether `same` has no answer for ``literal`` and any other value: it denotes nothing,
-        or its datatype is unknown.
-        """
+        """Decide whether `denote_same` cannot compare `literal` with other values: ill-typed or opaque."""
         value = self.value(literal)
         return isinstance(value, IllTyped) or value.is_opaque
 
     def contains(self, range: DataRange, literal: Literal) -> bool | None:
-        """Whether the value of ``literal`` lies in ``range``; False if it is ill-typed, None if
-        not decided.
-        """
-        return self._members.made((range, literal), lambda: self._contains(range, literal))
+        """Decide whether `literal` lies in `range`: False if it is ill-typed, None if undecided."""
+        return self._members.get_or_make((range, literal), lambda: self._contains(range, literal))
 
     def _contains(self, range: DataRange, literal: Literal) -> bool | None:
         value = self.value(literal)
         return False if isinstance(value, IllTyped) else holds(self.formula(range), value)
 
     def cell(self, literal: Literal, ranges: Sequence[DataRange]) -> Hashable:
-        """In which of ``ranges`` ``literal`` lies: literals of one cell are interchangeable,
-        each by itself. One that denotes nothing, or is not decided, has a cell of its own.
+        """Return a key of the cell of `literal` with respect to `ranges`.
+
+        Literals of one cell are individually interchangeable. One that is ill-typed or undecided
+        has a cell of its own.
         """
         row = tuple(self.contains(range, literal) for range in ranges)
         return literal if None in row or isinstance(self.value(literal), IllTyped) else row
@@ -122,56 +122,60 @@ class DataTheory:
     # --- ranges -------------------------------------------------------------------------------
 
     def reading(self, range: DataRange) -> RangeFormula:
-        """``range`` with the definitions unfolded."""
-        return self._readings.made(range, lambda: read_range(range, self.definitions))
+        """Translate `range` to a formula, with definitions unfolded."""
+        return self._readings.get_or_make(range, lambda: read_range(range, self.definitions))
 
     def formula(self, range: DataRange) -> Formula:
+        """Return the formula of `range`."""
         return self.reading(range).formula
 
     def unknown_datatypes(self, range: DataRange) -> frozenset[str]:
-        """The datatypes in ``range`` (unfolded, enumerated literals included) that nothing
-        defines: they are opaque.
-        """
+        """Return the undefined datatypes in `range`, also of enumerated literals; they are opaque."""
         return self.reading(range).unknown_datatypes
 
     def malformed(self, range: DataRange) -> str | None:
-        """What is wrong with ``range``: a facet that does not go with its datatype, an ill-typed
-        or incomparable facet value, an ill-typed enumerated literal, a cyclic definition. What
-        is malformed is treated as an unknown set.
+        """Describe the first fault of `range`; None if it is well-formed.
+
+        Faults: a facet of another datatype, an ill-typed or incomparable facet value, an ill-typed
+        enumerated literal, a cyclic definition. A malformed range is treated as an unknown set.
         """
         return self.reading(range).malformed
 
     def size(self, range: DataRange) -> float | None:
-        """The number of values in ``range``, math.inf if there are infinitely many, None if not
-        decided.
-        """
+        """Return the number of values in `range`: math.inf if infinite, None if undecided."""
         return self.size_up_to(range, math.inf)
 
     def size_up_to(self, range: DataRange, limit: float) -> float | None:
-        """min(size, limit): cheaper than `size`, and decided more often."""
-        with self._fuelled(()):
-            return self._sizes.made((range, limit), lambda: self._count(self.formula(range), limit))
+        """Return min(size, limit); cheaper than `size`, and decided more often."""
+        with self._with_shared_fuel(()):
+            return self._sizes.get_or_make(
+                (range, limit), lambda: self._count(self.formula(range), limit)
+            )
 
     def _count(self, formula: Formula, limit: float) -> float | None:
-        from shiq.datatypes.setting import unanimous
+        from shiq.datatypes.scenarios import common_answer
 
-        setting = self.setting([formula], ())
+        setting = self.scenario_space([formula], ())
         if setting is None:
             return None
-        return unanimous(
-            n for world in setting.worlds() if (n := self._count_in(setting, world, limit)) != -1
+        return common_answer(
+            n
+            for scenario in setting.scenarios()
+            if (n := self._count_in_scenario(setting, scenario, limit)) != -1
         )
 
-    def _count_in(self, setting: Setting, world: list[Element], limit: float) -> float | None:
-        """The count in one world; -1 if the world is impossible."""
+    def _count_in_scenario(
+        self, setting: ScenarioSpace, scenario: list[ScenarioValue], limit: float
+    ) -> float | None:
+        """Count in one scenario; -1 if the scenario is impossible."""
         counts: list[float] = []
         undecided = False
-        for element in world:
+        for element in scenario:
             signature = setting.ground.signature(element)
             undecided |= signature is None
             counts.append(signature or 0)
         for cell in setting.cells:
-            left = setting.count(cell, limit, world)
+            left = setting.count(cell, limit, scenario)
             if left is not None and left < 0:
                 return -1
             signatures = setting.ground.signatures(cell)
@@ -186,25 +190,22 @@ class DataTheory:
 
     # --- questions ----------------------------------------------------------------------------
 
-    def ground(self, formulas: Collection[Formula]) -> Ground:
-        """The cells and enumerated values that follow from ``formulas`` alone, remembered for
-        each set of formulas.
-        """
-        from shiq.datatypes.setting import Ground
+    def partition(self, formulas: Collection[Formula]) -> CellPartition:
+        """Return the `CellPartition` of `formulas`, cached."""
+        from shiq.datatypes.scenarios import CellPartition
 
-        return self._grounds.made(frozenset(formulas), lambda: Ground(formulas))
+        return self._grounds.get_or_make(frozenset(formulas), lambda: CellPartition(formulas))
 
-    def setting(
+    def scenario_space(
         self, formulas: Collection[Formula], named: Collection[DataValue]
-    ) -> Setting | None:
-        """The setting of a question about ``formulas`` and the values ``named``; None if it is
-        too large.
-        """
-        from shiq.datatypes.cells import TooManyError
-        from shiq.datatypes.setting import Setting
+    ) -> ScenarioSpace | None:
+        """Return the `ScenarioSpace` of `formulas` and `named` values; None if it is too large."""
+        from shiq.datatypes.scenarios import ScenarioSpace, TooManyError
 
         try:
-            setting = Setting(self.ground(formulas), named, lambda iri: self.formula(Datatype(iri)))
+            setting = ScenarioSpace(
+                self.partition(formulas), named, lambda iri: self.formula(Datatype(iri))
+            )
         except TooManyError:
             return None
         return None if setting.is_too_large else setting
@@ -216,18 +217,20 @@ class DataTheory:
         values: Collection[tuple[str, Literal]],
         negative: Collection[tuple[str, Literal]] = (),
     ) -> bool | None:
-        """Whether one element can have data successors so that all restrictions and (negative)
-        assertions on it hold.
+        """Decide whether one element can have data successors that satisfy all restrictions on it.
 
-        ``values``/``negative``: (data property, literal) asserted to hold, or not to hold, of
-        the element. The hierarchy ⊑* and the disjointness of data properties count, and so do
-        owl:topDataProperty and owl:bottomDataProperty. An ill-typed literal in either makes it
-        False. True and False are exact; None: it rests on something opaque or undecided. Source:
-        THEORY, "Deciding a shape without a JVM": data.
+        The hierarchy and disjointness of data properties count, also owl:topDataProperty and
+        owl:bottomDataProperty. An ill-typed literal makes the answer False. Source: THEORY,
+        "Deciding a shape without a JVM": data.
+
+        values, negative: (data property, literal) asserted to hold, or not to hold, of the element.
+
+        Returns: True and False are exact; None if the answer depends on something opaque or
+        undecided.
         """
         key = (frozenset(at_least), frozenset(at_most), frozenset(values), frozenset(negative))
-        with self._fuelled(key):
-            return self._calls.made(key, lambda: self._asked(*key).answer())
+        with self._with_shared_fuel(key):
+            return self._calls.get_or_make(key, lambda: self._problem(*key).answer())
 
     def culprits(
         self,
@@ -236,25 +239,27 @@ class DataTheory:
         values: Collection[tuple[str, Literal]],
         negative: Collection[tuple[str, Literal]] = (),
     ) -> Part:
-        """A part of a question that `satisfiable` answers with False or None, which by itself
-        has that answer.
+        """Return a part of a question for which `satisfiable` already gives its answer, False or
+        None.
         """
-        from shiq.datatypes.question import union
+        from shiq.datatypes.satisfiability import join_parts
 
         key = (at_least, at_most, values, negative)
-        with self._fuelled(key):
-            return union(self._asked(*key).verdict()[1])
+        with self._with_shared_fuel(key):
+            return join_parts(self._problem(*key).verdict()[1])
 
-    def decided(self, part: Part) -> bool | None:
-        """`satisfiable` for a part of a question, as `Question` takes it apart."""
+    def decide_part(self, part: Part) -> bool | None:
+        """Decide one part of a question, as `SatisfiabilityProblem` splits it; cached."""
         key = (frozenset(part[0]), frozenset(part[1]), frozenset(part[2]), frozenset(part[3]))
-        return self._parts.made(key, lambda: self._asked(*key).decided())
+        return self._parts.get_or_make(key, lambda: self._problem(*key).decide_part())
 
     @contextmanager
-    def _fuelled(self, parts: Collection[Collection[Any]]) -> Iterator[None]:
-        """Give a question about ``parts`` one budget for all its automata (`shared_fuel`). Where
-        it is used up, what was found meanwhile about smaller questions is forgotten: asked by
-        themselves, they have a budget of their own.
+    def _with_shared_fuel(self, parts: Collection[Collection[Any]]) -> Iterator[None]:
+        """Context manager: one budget of automaton steps for a question about `parts`
+        (`shared_fuel`).
+
+        When it runs out, cached answers to smaller questions are dropped, since each of them is
+        entitled to a budget of its own.
         """
         with shared_fuel() as fuel:
             yield
@@ -266,21 +271,20 @@ class DataTheory:
                 for memo in (self._grounds, self._parts):
                     memo.clear()
 
-    def _asked(self, *part: Any) -> Question:
-        from shiq.datatypes.question import Question
+    def _problem(self, *part: Any) -> SatisfiabilityProblem:
+        from shiq.datatypes.satisfiability import SatisfiabilityProblem
 
-        return Question(self, *part)
+        return SatisfiabilityProblem(self, *part)
 
     def proxies(
         self, ranges: Collection[DataRange], literals: Collection[Literal], largest: int
     ) -> Proxies | None:
-        """Integers to stand for the values, so that satisfiability stays the same for a reasoner
-        that sees only these.
+        """Encode values as integers, so that satisfiability stays the same for another reasoner.
 
-        ``largest``: at least the number of data successors that one element may need. None if a
-        literal is ill-typed, or a membership, size or identity is not decided.
+        largest: upper bound on the data successors of one element.
+
+        Returns: None if a literal is ill-typed, or a membership, size or identity is undecided.
         """
-        from shiq.datatypes.proxies import make_proxies
 
         values: dict[Literal, DataValue] = {}
         for literal in literals:
@@ -289,6 +293,103 @@ class DataTheory:
                 return None
             values[literal] = value
         formulas = {r: self.formula(r) for r in ranges}
-        with self._fuelled(()):
-            setting = self.setting(formulas.values(), tuple(values.values()))
+        with self._with_shared_fuel(()):
+            setting = self.scenario_space(formulas.values(), tuple(values.values()))
             return None if setting is None else make_proxies(formulas, values, setting, largest)
+
+
+# Encode data values as integers, for a reasoner that must not see our literals.
+#
+# The value space is split into the cells of the given ranges. Each named value gets an integer, and
+# each cell a block of integers: as many as it has values, up to what one element may need. Integers
+# in no block stand for the remaining values, in spaces that no range mentions. A range becomes a
+# union of blocks, or the complement of one.
+
+
+_INTEGER = owl.Datatype(owl.XSD + "integer")
+
+
+@dataclass(frozen=True)
+class Proxies:
+    """The encoding, with xsd:integer as the only datatype.
+
+    range: data range → its replacement. Boolean operations are preserved: the complement of a
+        replaced
+        range stands for the complement of the range, and rdfs:Literal for itself.
+    literal: literal → its integer.
+    """
+
+    range: Mapping[owl.DataRange, owl.DataRange]
+    literal: Mapping[owl.Literal, owl.Literal]
+
+
+def make_proxies(
+    ranges: Mapping[owl.DataRange, Formula],
+    literals: Mapping[owl.Literal, DataValue],
+    setting: ScenarioSpace,
+    largest: int,
+) -> Proxies | None:
+    """Encode `ranges` and `literals`; None if something about them is undecided.
+
+    setting: of exactly these ranges and literals.
+    largest: upper bound on the data successors of one element.
+    """
+    ground = setting.ground
+    if setting.opaque or ground.unknown:
+        return None
+    blocks: list[tuple[int, int, int]] = []  # first, last, signature
+    number_of: dict[DataValue, int] = {}
+    for value in setting.known:
+        signature = ground.signature(ScenarioValue(frozenset([value])))
+        if signature is None:
+            return None
+        number_of[value] = len(number_of)
+        blocks.append((number_of[value], number_of[value], signature))
+    rest, *cells = setting.cells
+    (of_rest,) = ground.signatures(rest)
+    following = len(number_of)
+    for cell in cells:
+        (signature,) = ground.signatures(cell)
+        if signature == of_rest:
+            continue
+        count = setting.count(cell, largest, ())
+        if count is None:
+            return None
+        if count > 0:
+            blocks.append((following, following + int(count) - 1, signature))
+            following += int(count)
+
+    def proxy(formula: Formula) -> owl.DataRange:
+        bit = ground.formulas[formula]
+        has_rest = of_rest >> bit & 1
+        others = [(a, b) for a, b, mask in blocks if mask >> bit & 1 != has_rest]
+        if has_rest:
+            return owl.DataComplementOf(_integers(others)) if others else owl.TOP_DATATYPE
+        return _integers(others)
+
+    return Proxies(
+        {r: proxy(formula) for r, formula in ranges.items()},
+        {literal: _literal(number_of[value]) for literal, value in literals.items()},
+    )
+
+
+def _literal(number: int) -> owl.Literal:
+    return owl.Literal(str(number), owl.XSD + "integer")
+
+
+def _integers(blocks: Iterable[tuple[int, int]]) -> owl.DataRange:
+    """Return the union of inclusive, increasing blocks; an empty interval if there are none."""
+    merged: list[tuple[int, int]] = []
+    for first, last in blocks:
+        if merged and merged[-1][1] + 1 == first:
+            merged[-1] = (merged[-1][0], last)
+        else:
+            merged.append((first, last))
+    parts = tuple(
+        owl.DatatypeRestriction(
+            _INTEGER,
+            ((owl.XSD + "minInclusive", _literal(a)), (owl.XSD + "maxInclusive", _literal(b))),
+        )
+        for a, b in merged or [(1, 0)]
+    )
+    return parts[0] if len(parts) == 1 else owl.DataUnionOf(parts)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from shiq.explanation.labels import Labels
-from shiq.explanation.patterns import Form, Key, Pattern, PatternStory, form_of, told_of
+from shiq.explanation.patterns import Form, Key, Pattern, PatternStory, form_of, iris_in, told_of
 from shiq.explanation.titles import told_apart
 
 if TYPE_CHECKING:
-    from shiq.conflict import Conflict
+    from shiq.answers.result import Conflict
 
 
 #: Conflicts named in the JSON form of a group.
@@ -88,12 +87,9 @@ def labels_for(conflicts: Sequence[Conflict], known: Mapping[str, str]) -> Label
     """Labels for what ``conflicts`` speak of: the terms of their axioms are told apart from each
     other.
     """
-    texts = {text for conflict in conflicts for text in conflict.axioms}
-    terms = {iri for text in texts for iri in _IRI.findall(text)}
+    axioms = {axiom for conflict in conflicts for axiom in conflict.axiom_values}
+    terms = set(iris_in(axioms))
     return Labels({iri: known[iri] for iri in terms if iri in known}, terms)
-
-
-_IRI = re.compile(r"<([^<>\s]*)>")
 
 
 def group(conflicts: Sequence[Conflict], labels: Labels | None = None) -> tuple[ConflictGroup, ...]:

@@ -3,8 +3,9 @@
 Keywords are those of the W3C note on the syntax; names are labels, so that the text is for
 reading, not for parsing.
 
->>> from shiq.explanation.labels import Labels
->>> manchester("SubClassOf(<urn:A> ObjectSomeValuesFrom(<urn:r> ObjectComplementOf(<urn:B>)))")
+>>> not_b = owl.ObjectComplementOf(owl.Class("urn:B"))
+>>> some = owl.ObjectSomeValuesFrom(owl.ObjectProperty("urn:r"), not_b)
+>>> manchester(owl.SubClassOf(owl.Class("urn:A"), some))
 'A SubClassOf: r some (not B)'
 """
 
@@ -14,7 +15,6 @@ import re
 
 from shiq import model as owl
 from shiq.explanation.labels import Labels
-from shiq.explanation.parsed import assertion_of, axiom_of, line_of
 
 _FACETS = {
     "length": "length",
@@ -41,19 +41,9 @@ _CHARACTERISTICS = {
 _PLAIN_NAME = re.compile(r"\S+\Z")
 
 
-def manchester(text: str, labels: Labels | None = None) -> str:
-    """``text``, one axiom in functional syntax or one N-Triples line, in Manchester syntax;
-    itself if it is neither.
-    """
-    labels = labels or Labels()
-    line = line_of(text)
-    value = assertion_of(line) if line else axiom_of(text)
-    return text if value is None else manchester_of(value, labels)
-
-
-def manchester_of(value: owl.Axiom | owl.Assertion, labels: Labels) -> str:
+def manchester(value: owl.Axiom | owl.Assertion, labels: Labels | None = None) -> str:
     """An axiom or assertion in Manchester syntax."""
-    return _Writer(labels).statement(value)
+    return _Writer(labels or Labels()).statement(value)
 
 
 def expression_text(value: object, labels: Labels) -> str:

@@ -10,32 +10,30 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias
 
 from shiq import model as owl
-from shiq.explanation.canonical import canonical_rows, canonical_text, rows_of
+from shiq.explanation.forms import canonical_rows, canonical_text, rows_of
 from shiq.explanation.labels import Labels
 from shiq.explanation.manchester import manchester
-from shiq.explanation.parsed import TripleLine, axiom_of, line_of, literal_of, term_of
 from shiq.explanation.phrases import PLACE, Naming, literal_kind, plain_literal
-from shiq.explanation.proof import prove
-from shiq.explanation.proving.steps import Clash, Fact, Proof, Step
+from shiq.explanation.proof import prove, without_inverse
+from shiq.explanation.proof_steps import Clash, Fact, Proof, Step
 from shiq.explanation.story import KNOWN, TONIGHT, told
-from shiq.explanation.structures import assertions_of
 from shiq.explanation.titles import title
 from shiq.functional import axiom_text
-from shiq.ntriples import assertion_lines, literal
+from shiq.model.ntriples import Node, blank_term
+from shiq.model.walk import parts
 from shiq.reasoner.structure import with_individuals
 
 if TYPE_CHECKING:
-    from shiq.conflict import Conflict
+    from shiq.answers.result import Conflict
 
 #: Equal for conflicts with one story.
 Key: TypeAlias = Hashable
 
-_IRI = re.compile(r"<([^<>\s]*)>")
 _PLACE = re.compile(f"{PLACE}(\\d+)\ue001")
 
 
@@ -71,9 +69,11 @@ class PatternStory:
     pattern: Pattern
     story: str
 
-    def sentence(self, terms: Sequence[str], labels: Labels) -> str:
+    def sentence(self, terms: Sequence[Node], labels: Labels) -> str:
         """The story of the conflict with ``terms``."""
-        names = labels.among(term_of(t) for t in terms if t.startswith("<"))
+        names = labels.among(
+            term for term in terms if isinstance(term, str) and not term.startswith("_:")
+        )
 
         def name(match: re.Match[str]) -> str:
             return _place_name(terms[int(match[1])], names)
@@ -83,109 +83,95 @@ class PatternStory:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A conflict without the names in it: ``key``, and its ``terms`` (N-Triples) as they are
-    first met.
-    """
+    """A conflict without the names in it: ``key``, and its ``terms`` as they are first met."""
 
     key: Key
-    terms: tuple[str, ...]
+    terms: tuple[Node, ...]
 
 
 def form_of(conflict: Conflict) -> Form:
     """The form of ``conflict``: cheap, but not canonical."""
-    lines, odd = _lines((*conflict.insertions, *conflict.base))
-    rows, terms = rows_of(lines)
-    return Form((conflict.axioms, rows, odd, len(conflict.insertions), conflict.origin), terms)
+    rows, terms = rows_of((*conflict.insertion_values, *conflict.base_values))
+    key = (conflict.axiom_values, rows, len(conflict.insertion_values), conflict.origin)
+    return Form(key, terms)
 
 
 def told_of(conflict: Conflict, labels: Labels) -> PatternStory:
     """The pattern and the story of ``conflict``."""
-    lines, odd = _lines((*conflict.insertions, *conflict.base))
-    rows, terms = rows_of(lines)
+    given = [*map(without_inverse, (*conflict.insertion_values, *conflict.base_values))]
+    rows, terms = rows_of(given)
     canonical, order = canonical_rows(rows)
-    axioms = tuple(sorted(conflict.axioms))
-    values = _values(axioms)
-    places = {term_of(term): _place(i) for i, term in enumerate(terms) if not term.startswith('"')}
-    numbers = {
-        term_of(term): f"{order[i]:06d}" for i, term in enumerate(terms) if not term.startswith('"')
-    }
-    back = {number: places[term] for term, number in numbers.items()}
-    given = [
-        (_begin(conflict, i), a) for i, a in assertions_of((*conflict.insertions, *conflict.base))
-    ]
-    readable = not odd and len(values) == len(axioms)
-    begins, numbered = (
-        [b for b, _ in given],
-        [with_individuals(a, lambda i: numbers.get(i, i)) for _, a in given],
-    )
+    axioms = _sorted_axioms(conflict.axiom_values)
+    individuals = {i: term for i, term in enumerate(terms) if isinstance(term, str)}
+    numbers = {term: f"{order[i]:06d}" for i, term in individuals.items()}
+    back = {f"{order[i]:06d}": _place(i) for i in individuals}
+    begins = [_begin(conflict, i) for i in range(len(given))]
+    numbered = [with_individuals(a, lambda i: numbers.get(i, i)) for a in given]
     in_general = sorted(numbered, key=repr)
-    proof = prove(in_general, values) if readable else None
+    proof = prove(in_general, axioms)
     proof_of_cause = cause_of(proof) if proof else None
-    is_whole = proof_of_cause is None or proof_of_cause is proof
-    core = (
-        axioms
-        if is_whole or proof_of_cause is None
-        else tuple(sorted(map(axiom_text, proof_of_cause.axioms)))
-    )
-    if proof_of_cause is not None and not is_whole:
+    core = axioms
+    if proof_of_cause is not None and proof_of_cause is not proof:
+        core = _sorted_axioms(proof_of_cause.axioms)
         in_general = sorted(proof_of_cause.given, key=repr)
-        cause_lines, _ = _lines([line for a in in_general for line in assertion_lines(a)])
-        canonical, _ = canonical_rows(rows_of(cause_lines)[0])
+        canonical, _ = canonical_rows(rows_of(in_general)[0])
     rule = proof.last.rule if proof else ""
-    text = "\n".join([*core, "", canonical_text(canonical), *odd])
+    texts = tuple(map(axiom_text, core))
+    text = "\n".join([*texts, "", canonical_text(canonical)])
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    core_values = _values(core)
     pattern = Pattern(
         f"{rule or 'conflict'}-{digest}",
         rule,
         title(proof_of_cause, in_general[0] if len(in_general) == 1 else None, labels),
-        core,
+        texts,
         tuple(manchester(axiom, labels) for axiom in core),
-        _general(in_general, core_values, proof_of_cause, labels),
-        tuple(sorted({labels.of(iri) for text in core for iri in _IRI.findall(text)})),
+        _general(in_general, core, proof_of_cause, labels),
+        tuple(sorted({labels.of(iri) for iri in iris_in(core)})),
         len(in_general),
     )
-    literals = {term: _place(i) for i, term in enumerate(terms) if term.startswith('"')}
+    literals = {term: _place(i) for i, term in enumerate(terms) if isinstance(term, owl.Literal)}
     names = Naming(
         lambda number: back.get(number, number),
-        lambda value: literals.get(literal(value)) or plain_literal(value),
+        lambda value: literals.get(value) or plain_literal(value),
     )
-    story = told(list(zip(begins, numbered)), values, proof, names, labels)
+    story = told(list(zip(begins, numbered)), axioms, proof, names, labels)
     return PatternStory(pattern, story)
 
 
-def _lines(texts: Sequence[str]) -> tuple[list[TripleLine], tuple[str, ...]]:
-    """The triples of ``texts``, and those that are none, sorted."""
-    lines: list[TripleLine] = []
-    odd: list[str] = []
-    for text in texts:
-        line = line_of(text)
-        if line:
-            lines.append(line)
-        else:
-            odd.append(text)
-    return lines, tuple(sorted(odd))
+def iris_in(axioms: Iterable[owl.Axiom]) -> Iterator[str]:
+    """The IRIs in ``axioms``: of entities, individuals, datatypes of values, and facets."""
+    for part in parts(tuple(axioms)):
+        match part:
+            case str() if not part.startswith("_:"):
+                yield part
+            case owl.Literal(_, datatype, ""):
+                yield datatype
+            case owl.DatatypeRestriction(_, facets):
+                yield from (facet for facet, _ in facets)
+            case (
+                owl.Class(iri) | owl.ObjectProperty(iri) | owl.DataProperty(iri) | owl.Datatype(iri)
+            ):
+                yield iri
 
 
-def _values(texts: Iterable[str]) -> tuple[owl.Axiom, ...]:
-    """The axioms that can be read of ``texts``."""
-    return tuple(cast(owl.Axiom, value) for text in texts if (value := axiom_of(text)) is not None)
+def _sorted_axioms(axioms: Iterable[owl.Axiom]) -> tuple[owl.Axiom, ...]:
+    """``axioms`` in the order of their texts."""
+    return tuple(sorted(axioms, key=axiom_text))
 
 
 def _begin(conflict: Conflict, place: int) -> str:
-    return (
-        TONIGHT if place < len(conflict.insertions) and conflict.origin == "insertions" else KNOWN
-    )
+    is_new = place < len(conflict.insertion_values) and conflict.origin == "insertions"
+    return TONIGHT if is_new else KNOWN
 
 
 def _place(number: int) -> str:
     return f"{PLACE}{number}\ue001"
 
 
-def _place_name(term: str, labels: Labels) -> str:
-    if term.startswith('"'):
-        return plain_literal(literal_of(term))
-    return labels.of(term_of(term))
+def _place_name(term: Node, labels: Labels) -> str:
+    if isinstance(term, owl.Literal):
+        return plain_literal(term)
+    return labels.of(blank_term(term) if term.startswith("_:") else term)
 
 
 # --- causes ---------------------------------------------------------------------------------------

@@ -3,6 +3,12 @@
 >>> from shiq.model import Class, ObjectMaxCardinality, ObjectProperty
 >>> predicate(ObjectMaxCardinality(2, ObjectProperty("urn:v/teachingAssistantOf"), Class("urn:v/Course")), Labels())
 'can have at most 2 different “teaching assistant of” links to a Course'
+
+An axiom as a plain sentence.
+
+>>> from shiq.explanation.labels import Labels
+>>> plainly(owl.SubClassOf(Class("urn:v#Cat"), Class("urn:v#Pet")), Labels())
+'Every Cat is a Pet.'
 """
 
 from __future__ import annotations
@@ -14,9 +20,52 @@ from typing import Any
 
 from shiq import model as owl
 from shiq.explanation.labels import Labels
-from shiq.explanation.manchester import expression_text, manchester_of
-from shiq.explanation.naming import a, class_name, property_name, some_name
+from shiq.explanation.manchester import expression_text, manchester
+from shiq.model import Assertion
 from shiq.reasoner.structure import with_individuals
+
+# Words of a name, its article, and what properties and classes are called.
+
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+|[^\w\s]+")
+_CAMEL = re.compile(r"[a-z0-9][A-Z]|_")
+
+
+def a(name: str) -> str:
+    """``name`` with its indefinite article."""
+    return f"{'an' if _is_vowel(name) else 'a'} {name}"
+
+
+def _is_vowel(name: str) -> bool:
+    word = name.lstrip("“'\"(")
+    if re.match(r"(?i)(?:uni(?!n|m)|us[eu]|eur|one\b|u[^a-z]|utility)", word):
+        return False
+    if re.match(r"[A-Z]{2,}\b|[A-Z]\b", word):
+        return word[0] in "AEFHILMNORSX"
+    return word[:1].lower() in "aeiou" or word.lower().startswith(("hono", "hour", "heir"))
+
+
+def words(name: str) -> str:
+    """The words of a name in camel case; a label of several words stays as it is."""
+    if " " in name or not _CAMEL.search(name):
+        return name
+    return " ".join(
+        word if len(word) > 1 and word.isupper() else word.lower() for word in _WORD.findall(name)
+    )
+
+
+def property_name(property: Any, labels: Labels) -> str:
+    iri = property.property.iri if isinstance(property, owl.ObjectInverseOf) else property.iri
+    return words(labels.of(iri))
+
+
+def class_name(cls: owl.Class, labels: Labels) -> str:
+    return labels.of(cls.iri)
+
+
+def some_name(property: Any, labels: Labels) -> str:
+    return f"“{property_name(property, labels)}”"
+
 
 _DATATYPES = {
     "string": "a text",
@@ -404,7 +453,7 @@ def axiom(value: owl.Axiom, labels: Labels) -> str:
             )
             names = _list([some_name(property, labels) for property in (*roles, *data)], "and")
             return f"two named {things} with the same {names} are one and the same"
-    return manchester_of(value, labels)
+    return manchester(value, labels)
 
 
 def inclusion(sub: Any, sup: Any, labels: Labels) -> str:
@@ -415,3 +464,11 @@ def inclusion(sub: Any, sup: Any, labels: Labels) -> str:
     if subject.startswith("every ") and said.startswith("is not "):
         return f"no {subject[6:]} is {said[7:]}"
     return f"{subject} {said}"
+
+
+def plainly(value: owl.Axiom | Assertion, labels: Labels) -> str:
+    """What an axiom says; an assertion in Manchester syntax."""
+    if isinstance(value, Assertion):
+        return manchester(value, labels)
+    said = axiom(value, labels)
+    return f"{said[:1].upper()}{said[1:]}."

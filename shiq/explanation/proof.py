@@ -15,9 +15,8 @@ from itertools import combinations
 
 from shiq import model as owl
 from shiq.datatypes import DataTheory
-from shiq.explanation.proving.facts import Facts
-from shiq.explanation.proving.rules import consequences
-from shiq.explanation.proving.steps import Clash, Fact, Proof, Step
+from shiq.explanation.proof_rules import Facts, consequences
+from shiq.explanation.proof_steps import Clash, Fact, Proof, Step
 
 #: More facts than this are not derived, and no deeper cases or witnesses looked at.
 MOST_FACTS = 600
@@ -34,7 +33,7 @@ def prove(
     found here. ``depths``: of witnesses and cases, one after the other; 0 for none of either,
     which is fast with thousands of axioms too.
     """
-    given = tuple(dict.fromkeys(_plain(a) for a in assertions))
+    given = tuple(dict.fromkeys(without_inverse(a) for a in assertions))
     if len(given) > MOST_FACTS // 4:
         return None
     theory = DataTheory(
@@ -51,8 +50,8 @@ def prove(
     return None
 
 
-def _plain(assertion: owl.Assertion) -> owl.Assertion:
-    """``assertion`` without inverses."""
+def without_inverse(assertion: owl.Assertion) -> owl.Assertion:
+    """``assertion`` with an inverse property turned round."""
     match assertion:
         case owl.ObjectPropertyAssertion(owl.ObjectInverseOf(property), subject, other):
             return owl.ObjectPropertyAssertion(property, other, subject)

@@ -11,9 +11,16 @@ from collections.abc import Iterable, Sequence
 
 from shiq import model as owl
 from shiq.explanation.labels import Labels
-from shiq.explanation.naming import some_name
-from shiq.explanation.phrases import Naming, axiom, fact, inclusion, predicate, range_noun
-from shiq.explanation.proving.steps import WITNESS, Clash, Fact, Proof, Step
+from shiq.explanation.phrases import (
+    Naming,
+    axiom,
+    fact,
+    inclusion,
+    predicate,
+    range_noun,
+    some_name,
+)
+from shiq.explanation.proof_steps import WITNESS, Clash, Fact, Proof, Step
 
 #: Where a fact is from, as a sentence begins: of the batch, or of what was there before.
 TONIGHT, KNOWN = "Tonight's data says that", "It is already known that"

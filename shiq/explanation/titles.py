@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from shiq import model as owl
 from shiq.explanation.labels import Labels
-from shiq.explanation.naming import a, property_name
-from shiq.explanation.phrases import range_noun
-from shiq.explanation.proving.steps import Clash, Proof
+from shiq.explanation.phrases import a, property_name, range_noun
+from shiq.explanation.proof_steps import Clash, Proof
 
 if TYPE_CHECKING:
     from shiq.explanation.patterns import Pattern

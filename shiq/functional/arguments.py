@@ -1,6 +1,4 @@
-"""Arguments of the constructs of functional-style syntax: what a place takes, and the model
-value that it becomes.
-"""
+"""Arguments of functional-style constructs: check of an argument, and its model value."""
 
 from __future__ import annotations
 
@@ -11,12 +9,12 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from shiq import model as m
+from shiq.model.signature import is_reserved
 from shiq.rdf.vocabulary import ORDINARY_CLASSES, PLAIN_PROPERTIES, is_unknown_datatype
-from shiq.signature import is_reserved
 
 
 class RefusedConstruct(Exception):
-    """A construct that gives no value; ``kind`` is one of `shiq.verdict.KINDS`."""
+    """A construct that is refused; ``kind`` is one of `shiq.answers.verdict.KINDS`."""
 
     def __init__(self, message: str, kind: str = "malformed", hint: str = "") -> None:
         super().__init__(message)
@@ -27,16 +25,15 @@ class RefusedConstruct(Exception):
 
 @dataclass(frozen=True)
 class DifferentMembers:
-    """A list of distinct individuals that are different from each other: too many for an
-    assertion a pair.
-    """
+    """Individuals that are pairwise different, too many to write one assertion per pair."""
 
     individuals: tuple[str, ...]
 
 
 class Iri(str):
-    """An IRI. ``kind``: what the syntax itself says that it names ("IRI": nothing); "" where
-    only its place says so.
+    """An IRI.
+
+    kind: entity kind that the syntax states ("IRI": none); "" if only its position decides
     """
 
     __slots__ = ()
@@ -44,7 +41,7 @@ class Iri(str):
 
 
 class KindedIri(Iri):
-    """An IRI of which the syntax says what it names, as the elements of OWL/XML do."""
+    """An IRI whose entity kind the syntax states, as OWL/XML elements do."""
 
     def __new__(cls, iri: str, kind: str) -> KindedIri:
         made = super().__new__(cls, iri)
@@ -53,21 +50,21 @@ class KindedIri(Iri):
 
 
 class Blank(str):
-    """An anonymous individual, scoped."""
+    """An anonymous individual with its scope."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Parentheses without a keyword, as in HasKey."""
+    """Arguments in parentheses without a keyword, as in HasKey."""
 
     members: tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """``Class(:A)`` and its like, inside a declaration."""
+    """An entity inside a declaration, such as ``Class(:A)``."""
 
     kind: str
     iri: str
@@ -75,18 +72,24 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
+    """An object property chain."""
+
     properties: tuple[m.ObjectPropertyExpression, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
+    """An annotation; only its property is kept."""
+
     property: str
 
 
 @dataclass(frozen=True, slots=True)
 class AnnotationAxiom:
-    """An axiom about annotations: no logical meaning. ``properties`` are the annotation
-    properties that it is about; ``subject`` and ``value``: of an assertion.
+    """An axiom about annotations, without logical meaning.
+
+    properties: annotation properties in it
+    subject, value: of an annotation assertion
     """
 
     properties: tuple[str, ...]
@@ -96,6 +99,8 @@ class AnnotationAxiom:
 
 @dataclass(frozen=True, slots=True)
 class Import:
+    """An import declaration."""
+
     iri: str
 
 
@@ -141,25 +146,28 @@ _UNREAD_DATATYPES = frozenset(
 )
 
 
-def _shown(value: object) -> str:
+def _describe_argument(value: object) -> str:
     if isinstance(value, Iri):
         return f"the {value.kind} <{value}>" if value.kind not in ("", "IRI") else f"<{value}>"
     return repr(value) if isinstance(value, str | int) else type(value).__name__
 
 
-def _a(kind: str) -> str:
+def _with_article(kind: str) -> str:
     return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
 
 
 def _iri(value: object, kind: str) -> str:
     if not isinstance(value, Iri) or value.kind not in ("", kind):
-        raise RefusedConstruct(f"{_shown(value)} where {_a(kind)} is expected")
+        raise RefusedConstruct(
+            f"{_describe_argument(value)} where {_with_article(kind)} is expected"
+        )
     return str(value)
 
 
-def named(value: object, kind: str) -> str:
-    """The IRI of an entity of ``kind``. Raises: RefusedConstruct, also for a reserved name of no
-    such entity.
+def entity_iri(value: object, kind: str) -> str:
+    """IRI of an entity of ``kind``.
+
+    Raises: RefusedConstruct, also for a reserved name that is no such entity.
     """
     value = _iri(value, kind)
     if kind not in BUILT_IN:
@@ -176,26 +184,32 @@ def named(value: object, kind: str) -> str:
 
 
 def named_class(value: object) -> m.Class:
-    return m.Class(named(value, "class"))
+    """Class named by an IRI. Raises: RefusedConstruct."""
+    return m.Class(entity_iri(value, "class"))
 
 
 def class_expression(value: object) -> Any:
+    """Class expression or named class. Raises: RefusedConstruct."""
     return value if isinstance(value, _EXPRESSIONS) else named_class(value)
 
 
 def object_property(value: object) -> m.ObjectProperty:
-    return m.ObjectProperty(named(value, "object property"))
+    """Object property named by an IRI. Raises: RefusedConstruct."""
+    return m.ObjectProperty(entity_iri(value, "object property"))
 
 
 def role(value: object) -> m.ObjectPropertyExpression:
+    """Object property or its inverse. Raises: RefusedConstruct."""
     return value if isinstance(value, m.ObjectInverseOf) else object_property(value)
 
 
 def data_property(value: object) -> m.DataProperty:
-    return m.DataProperty(named(value, "data property"))
+    """Data property named by an IRI. Raises: RefusedConstruct."""
+    return m.DataProperty(entity_iri(value, "data property"))
 
 
 def datatype(value: object) -> m.Datatype:
+    """Datatype named by an IRI. Raises: RefusedConstruct for a misspelt reserved name."""
     iri = _iri(value, "datatype")
     if not is_unknown_datatype(iri):
         _refuse_misspelt(iri)
@@ -203,41 +217,48 @@ def datatype(value: object) -> m.Datatype:
 
 
 def data_range(value: object) -> Any:
+    """Data range or named datatype. Raises: RefusedConstruct."""
     return value if isinstance(value, _RANGES) else datatype(value)
 
 
 def individual(value: object) -> str:
+    """Named or anonymous individual. Raises: RefusedConstruct."""
     return str(value) if isinstance(value, Blank) else _iri(value, "individual")
 
 
 def annotation_property(value: object) -> str:
+    """IRI of an annotation property. Raises: RefusedConstruct."""
     return _iri(value, "annotation property")
 
 
 def annotation_subject(value: object) -> str:
+    """IRI or anonymous individual. Raises: RefusedConstruct."""
     return str(value) if isinstance(value, Blank) else _iri(value, "IRI")
 
 
 def literal(value: object) -> m.Literal:
+    """Literal with a known or own datatype. Raises: RefusedConstruct."""
     if not isinstance(value, m.Literal):
-        raise RefusedConstruct(f"{_shown(value)} where a literal is expected")
+        raise RefusedConstruct(f"{_describe_argument(value)} where a literal is expected")
     _refuse_misspelt(value.datatype)
     return value
 
 
 def cardinality(value: object) -> int:
+    """Non-negative integer. Raises: RefusedConstruct."""
     if not isinstance(value, int):
-        raise RefusedConstruct(f"{_shown(value)} where a number is expected")
+        raise RefusedConstruct(f"{_describe_argument(value)} where a number is expected")
     return value
 
 
 def plain_iri(value: object) -> str:
+    """IRI of no entity kind. Raises: RefusedConstruct."""
     return _iri(value, "IRI")
 
 
 @lru_cache(maxsize=256)
 def _refuse_misspelt(iri: str) -> None:
-    """Refuses a datatype that its reserved namespace does not have."""
+    """Refuse a datatype in a reserved namespace that does not define it. Raises: RefusedConstruct."""
     if not is_reserved(iri):
         return
     from shiq.datatypes import KNOWN_FACETS, is_known
@@ -252,23 +273,31 @@ def _refuse_misspelt(iri: str) -> None:
 
 
 def annotation_value(value: object) -> object:
+    """IRI, anonymous individual or literal. Raises: RefusedConstruct."""
     if isinstance(value, Blank | m.Literal) or (
         isinstance(value, Iri) and value.kind in ("", "IRI")
     ):
         return value
-    raise RefusedConstruct(f"{_shown(value)} where an annotation value is expected")
+    raise RefusedConstruct(f"{_describe_argument(value)} where an annotation value is expected")
 
 
 def declared_entity(value: object) -> Entity:
+    """Entity inside a declaration. Raises: RefusedConstruct."""
     if not isinstance(value, Entity):
-        raise RefusedConstruct(f"{_shown(value)} where an entity such as Class(...) is expected")
+        raise RefusedConstruct(
+            f"{_describe_argument(value)} where an entity such as Class(...) is expected"
+        )
     return value
 
 
 def group_of(member: Coercion) -> Coercion:
+    """Coercion of an argument list in parentheses, each argument by ``member``."""
+
     def coerce(value: object) -> tuple[Any, ...]:
         if not isinstance(value, Group):
-            raise RefusedConstruct(f"{_shown(value)} where a list in parentheses is expected")
+            raise RefusedConstruct(
+                f"{_describe_argument(value)} where a list in parentheses is expected"
+            )
         return tuple(member(x) for x in value.members)
 
     return coerce

@@ -1,8 +1,6 @@
-"""One ontology document, read: its axioms and assertions with their lines, what it declares,
-annotates and imports.
+"""A parsed ontology document: axioms and assertions with lines, declarations, annotations, imports.
 
-`DocumentBuilder` sorts what a reader makes of the items of a document, in whatever syntax they
-were written.
+`DocumentBuilder` collects the items of a document, whatever its syntax.
 """
 
 from __future__ import annotations
@@ -13,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shiq import model as owl
+from shiq.answers.verdict import Leftover
 from shiq.functional.arguments import (
     Annotation,
     AnnotationAxiom,
@@ -21,9 +20,7 @@ from shiq.functional.arguments import (
     Import,
     RefusedConstruct,
 )
-from shiq.labelling import PROPERTIES
-from shiq.signature import is_reserved, signature_of
-from shiq.verdict import Leftover
+from shiq.model.signature import PROPERTIES, is_reserved, signature_of
 
 #: Deeper nesting is refused: whatever walks expressions by recursion must not overflow later.
 MAX_DEPTH = 200
@@ -40,13 +37,16 @@ _SIGNATURE_FIELDS = {
 
 @dataclass(frozen=True)
 class Document:
-    """One ontology document; axioms and assertions come with the line that they begin on.
-    ``signature`` is what is declared, and what axioms (not assertions) use; ``annotations``:
-    (line, property, subject, value); ``of_annotations``: the other axioms on annotation
-    properties, as (line, keyword, properties); ``properties``: (kind, IRI, line, number) of what
-    is declared to be an "object", "data" or "annotation" property, or stands as such in
-    annotations and assertions: where first, and how often; ``apart``: (line, individuals that
-    are different from each other), which are not among the assertions.
+    """One ontology document. Axioms and assertions come with the line on which they begin.
+
+    left_out: one leftover for each unread item; ``leftovers`` merges equal ones
+    ledger: number of items by destination
+    signature: declared names, and names in axioms (not in assertions)
+    annotations: (line, property, subject, value)
+    annotation_axioms: other axioms on annotation properties: (line, keyword, properties)
+    properties: (kind, IRI, first line, count) of names declared or used as "object", "data" or
+        "annotation" property
+    different_lists: (line, individuals that are pairwise different), not among the assertions
     """
 
     axioms: tuple[tuple[int, owl.Axiom], ...] = ()
@@ -59,22 +59,20 @@ class Document:
     version: str = ""
     imports: tuple[str, ...] = ()
     annotations: tuple[tuple[int, str, str, str | owl.Literal], ...] = ()
-    of_annotations: tuple[tuple[int, str, tuple[str, ...]], ...] = ()
+    annotation_axioms: tuple[tuple[int, str, tuple[str, ...]], ...] = ()
     properties: tuple[tuple[str, str, int, int], ...] = ()
-    apart: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    different_lists: tuple[tuple[int, tuple[str, ...]], ...] = ()
 
     @property
     def labels(self) -> Iterator[tuple[str, str, owl.Literal]]:
-        """(IRI, one of `shiq.labelling.PROPERTIES`, label) as the annotations say."""
+        """Labels in the annotations: (IRI, one of `shiq.model.signature.PROPERTIES`, label)."""
         for _, property, subject, value in self.annotations:
             if property in PROPERTIES and isinstance(value, owl.Literal):
                 yield subject, property, value
 
     @property
     def header(self) -> tuple[str, str]:
-        """The ontology IRI and version IRI, "" for none. What the document imports is no version
-        IRI of its own.
-        """
+        """Ontology IRI and version IRI, "" if missing. An imported IRI is never the version IRI."""
         imported = {iri.removesuffix("#") for iri in self.imports}
         return self.iri, self.version if self.iri and self.version.removesuffix(
             "#"
@@ -82,32 +80,32 @@ class Document:
 
     @property
     def iris(self) -> frozenset[str]:
-        """What an import of this document goes by."""
+        """IRIs under which this document can be imported."""
         return frozenset(filter(None, self.header))
 
 
 class DocumentBuilder:
-    """Sort the items of the document ``source`` into axioms, assertions, declarations,
-    annotations and leftovers, and count each in the ledger.
-    """
+    """Builder of a document: sorts the items of ``source`` by kind and counts each in the ledger."""
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._axioms: list[tuple[int, owl.Axiom]] = []
         self._assertions: list[tuple[int, owl.Assertion]] = []
-        self._apart: list[tuple[int, tuple[str, ...]]] = []
+        self._different_lists: list[tuple[int, tuple[str, ...]]] = []
         self._declared: dict[str, set[str]] = {name: set() for name in _SIGNATURE_FIELDS}
         self._imports: list[str] = []
         self._annotations: list[tuple[int, str, str, str | owl.Literal]] = []
-        self._of_annotations: list[tuple[int, str, tuple[str, ...]]] = []
+        self._annotation_axioms: list[tuple[int, str, tuple[str, ...]]] = []
         self._properties: dict[tuple[str, str], tuple[int, int]] = {}
         self._leftovers: dict[tuple[str, str], Leftover] = {}
         self._left_out: list[Leftover] = []
         self.ledger: Counter[str] = Counter()
 
     def accept(self, value: Any, keyword: str, line: int, text: Callable[[], str]) -> None:
-        """Take in the value of an item that begins with ``keyword`` on ``line``; ``text`` gives
-        how it is written.
+        """Add the value of an item that begins with ``keyword`` on ``line``.
+
+        Args:
+        text: gives the source text of the item
         """
         match value:
             case tuple():
@@ -124,7 +122,7 @@ class DocumentBuilder:
                         self.use_property("data", iri, line)
             case DifferentMembers(individuals):
                 self.ledger["assertion"] += 1
-                self._apart.append((line, individuals))
+                self._different_lists.append((line, individuals))
             case Entity(kind, iri):
                 self.ledger["declaration"] += 1
                 self._declared.get(kind, set()).add(iri)
@@ -136,7 +134,7 @@ class DocumentBuilder:
                     value = annotated if isinstance(annotated, owl.Literal) else str(annotated)
                     self._annotations.append((line, properties[0], subject, value))
                 else:
-                    self._of_annotations.append((line, keyword, properties))
+                    self._annotation_axioms.append((line, keyword, properties))
                 self._declared["annotation property"].update(properties)
                 for iri in properties:
                     self.use_property("annotation", iri, line)
@@ -149,19 +147,21 @@ class DocumentBuilder:
                 refused = RefusedConstruct(
                     f"<{iri}> is imported, but not read", "missing-import", hint
                 )
-                self.leave(refused, line, text())
+                self.add_leftover(refused, line, text())
             case _:
                 self.ledger["axiom"] += 1
                 self._axioms.append((line, value))
 
     def use_property(self, kind: str, iri: str, line: int) -> None:
-        """Note that ``iri`` stands as a property of ``kind`` on ``line``."""
+        """Record that ``iri`` is used as a property of ``kind`` on ``line``."""
         first, count = self._properties.get((kind, iri), (line, 0))
         self._properties[kind, iri] = (first, count + 1)
 
-    def leave(self, refused: RefusedConstruct, line: int, text: str, refused_line: int = 0) -> None:
-        """Count what was not understood; equal ones are one row, so that a prefix missing in a
-        million axioms is told once.
+    def add_leftover(
+        self, refused: RefusedConstruct, line: int, text: str, refused_line: int = 0
+    ) -> None:
+        """Record a refused item. Equal ones share one leftover, so a missing prefix in a million
+        axioms is one row.
         """
         self.ledger[f"leftover:{refused.kind}"] += 1
         key = (refused.kind, refused.message)
@@ -178,7 +178,7 @@ class DocumentBuilder:
         )
 
     def document(self, iri: str, version: str) -> Document:
-        """The document, once all its items are in."""
+        """Finish the document."""
         names = {
             field: frozenset(name for name in self._declared[kind] if not is_reserved(name))
             for kind, field in _SIGNATURE_FIELDS.items()
@@ -195,13 +195,13 @@ class DocumentBuilder:
             version=version,
             imports=tuple(self._imports),
             annotations=tuple(self._annotations),
-            of_annotations=tuple(self._of_annotations),
+            annotation_axioms=tuple(self._annotation_axioms),
             properties=tuple((*key, *place) for key, place in self._properties.items()),
-            apart=tuple(self._apart),
+            different_lists=tuple(self._different_lists),
         )
 
 
 def short_text(text: str) -> str:
-    """``text`` in one line that can be shown."""
+    """Shorten ``text`` to one line for messages."""
     line = " ".join(text[: 2 * _LONGEST_TEXT].split())
     return line if len(line) <= _LONGEST_TEXT else line[: _LONGEST_TEXT - 1] + "…"

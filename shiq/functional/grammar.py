@@ -1,4 +1,4 @@
-"""The constructs of functional-style syntax: how a keyword and its arguments become a model value.
+"""Constructs of functional-style syntax: from a keyword and its arguments to a model value.
 
 Source: OWL 2 structural specification, sections 5 to 10 and appendix "Complete Grammar".
 """
@@ -31,58 +31,60 @@ from shiq.functional.arguments import (
     data_range,
     datatype,
     declared_entity,
+    entity_iri,
     group_of,
     individual,
     literal,
-    named,
     named_class,
     object_property,
     plain_iri,
     role,
 )
-from shiq.signature import MOST_DIFFERENT
+from shiq.model.signature import MOST_DIFFERENT
 
 _FEW = 8
 
 
 @dataclass(frozen=True)
 class ConstructRule:
-    """``make`` gets the ``fixed`` arguments one by one, then either the ``optional`` one if it
-    is there, or, as one tuple, all further ones (``rest``, at least ``least`` of them). Axioms
-    may begin with annotations. ``verbatim`` makes of a text that was written here what it was
-    written of: a document may not say it.
+    """Arguments of a construct, and the function that makes its value.
+
+    make: takes the ``fixed`` arguments, then the ``optional`` one if present, or all further ones
+        as a tuple (``variadic``, at least ``min_variadic`` of them)
+    takes_annotations: whether annotations may come first, as in axioms
+    verbatim: replaces ``make`` for text that shiq wrote itself, and undoes what it wrote
     """
 
     make: Callable[..., Any]
     fixed: tuple[Coercion, ...] = ()
     optional: Coercion | None = None
-    rest: Coercion | None = None
-    least: int = 0
-    annotated: bool = False
+    variadic: Coercion | None = None
+    min_variadic: int = 0
+    takes_annotations: bool = False
     verbatim: Callable[..., Any] | None = None
 
     def build(self, keyword: str, arguments: Sequence[object], *, verbatim: bool = False) -> Any:
-        """The value of ``keyword(arguments)``. Raises `RefusedConstruct`."""
+        """Make the value of ``keyword(arguments)``. Raises: RefusedConstruct."""
         make = self.verbatim if verbatim and self.verbatim else self.make
-        if self.annotated:
+        if self.takes_annotations:
             skipped = 0
             while skipped < len(arguments) and isinstance(arguments[skipped], Annotation):
                 skipped += 1
             arguments = arguments[skipped:]
         count, fixed = len(arguments), len(self.fixed)
         most = fixed + (self.optional is not None)
-        if count < fixed + self.least or (self.rest is None and count > most):
+        if count < fixed + self.min_variadic or (self.variadic is None and count > most):
             least = (
-                f"at least {fixed + self.least}"
-                if self.rest
+                f"at least {fixed + self.min_variadic}"
+                if self.variadic
                 else f"{fixed} or {most}"
                 if most > fixed
                 else f"{fixed}"
             )
             raise RefusedConstruct(f"{keyword} takes {least} arguments, here are {count}")
         values = [coerce(argument) for coerce, argument in zip(self.fixed, arguments)]
-        if self.rest is not None:
-            return make(*values, tuple(map(self.rest, arguments[fixed:])))
+        if self.variadic is not None:
+            return make(*values, tuple(map(self.variadic, arguments[fixed:])))
         if self.optional is not None:
             values += map(self.optional, arguments[fixed:])
         return make(*values)
@@ -91,20 +93,25 @@ class ConstructRule:
 def _axiom(
     make: Callable[..., Any], *fixed: Coercion, rest: Coercion | None = None, least: int = 2
 ) -> ConstructRule:
-    return ConstructRule(make, fixed, rest=rest, least=least if rest else 0, annotated=True)
+    return ConstructRule(
+        make, fixed, variadic=rest, min_variadic=least if rest else 0, takes_annotations=True
+    )
 
 
 def _disjoint(make: Callable[..., Any], *fixed: Coercion, rest: Coercion) -> ConstructRule:
-    """Makes disjointness: duplicates are dropped, as section 2.1 asks; a single member is
-    refused, since it may have been meant to contradict itself. RDF can say that it does, so a
-    text written of RDF is taken as it stands.
+    """Rule of a disjointness axiom: duplicates are dropped, as section 2.1 asks.
+
+    A single remaining member is refused, since a contradiction may have been meant. RDF can state
+    that contradiction, so text written from RDF is taken verbatim.
     """
 
     def build(*arguments: Any) -> Any:
         *first, members = arguments
         return make(*first, _at_least_two(members))
 
-    return ConstructRule(build, fixed, rest=rest, least=2, annotated=True, verbatim=make)
+    return ConstructRule(
+        build, fixed, variadic=rest, min_variadic=2, takes_annotations=True, verbatim=make
+    )
 
 
 def _at_least_two(members: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -114,7 +121,7 @@ def _at_least_two(members: tuple[Any, ...]) -> tuple[Any, ...]:
     return distinct
 
 
-def _same(members: tuple[str, ...]) -> tuple[m.Assertion, ...]:
+def _same_individuals(members: tuple[str, ...]) -> tuple[m.Assertion, ...]:
     # All pairs, though n - 1 say as much: an axiom that is deleted leaves no pair of its own, in
     # whatever order it is written, and one about some of the members leaves all of them the same,
     # as the whole axiom says.
@@ -126,7 +133,7 @@ def _same(members: tuple[str, ...]) -> tuple[m.Assertion, ...]:
     return tuple(m.SameIndividual(*pair) for pair in combinations(members, 2))
 
 
-def _different(members: tuple[str, ...]) -> DifferentMembers | tuple[m.Assertion, ...]:
+def _different_individuals(members: tuple[str, ...]) -> DifferentMembers | tuple[m.Assertion, ...]:
     distinct = _at_least_two(members)
     if len(distinct) > MOST_DIFFERENT:
         raise RefusedConstruct(
@@ -159,7 +166,7 @@ def _data_restriction(make: Callable[..., Any]) -> ConstructRule:
         property, range = arguments[0]
         return make(data_property(property), data_range(range))
 
-    return ConstructRule(build, rest=lambda value: value, least=2)
+    return ConstructRule(build, variadic=lambda value: value, min_variadic=2)
 
 
 def _restriction(base: m.Datatype, rest: tuple[object, ...]) -> m.DatatypeRestriction:
@@ -178,8 +185,8 @@ def _data_assertion(make: Callable[..., Any]) -> ConstructRule:
     return _axiom(lambda *arguments: (make(*arguments),), data_property, individual, literal)
 
 
-def _declared(kind: str) -> ConstructRule:
-    return ConstructRule(lambda name: Entity(kind, name), (lambda value: named(value, kind),))
+def _declaration(kind: str) -> ConstructRule:
+    return ConstructRule(lambda name: Entity(kind, name), (lambda value: entity_iri(value, kind),))
 
 
 def _annotation_axiom(*fixed: Coercion, properties: int = 1) -> ConstructRule:
@@ -187,30 +194,32 @@ def _annotation_axiom(*fixed: Coercion, properties: int = 1) -> ConstructRule:
 
 
 CONSTRUCTS: dict[str, ConstructRule] = {
-    "Class": _declared("class"),
-    "ObjectProperty": _declared("object property"),
-    "DataProperty": _declared("data property"),
-    "AnnotationProperty": _declared("annotation property"),
-    "Datatype": _declared("datatype"),
-    "NamedIndividual": _declared("individual"),
+    "Class": _declaration("class"),
+    "ObjectProperty": _declaration("object property"),
+    "DataProperty": _declaration("data property"),
+    "AnnotationProperty": _declaration("annotation property"),
+    "Datatype": _declaration("datatype"),
+    "NamedIndividual": _declaration("individual"),
     "Annotation": ConstructRule(
         lambda property, _: Annotation(property),
         (annotation_property, annotation_value),
-        annotated=True,
+        takes_annotations=True,
     ),
     "ObjectInverseOf": ConstructRule(m.ObjectInverseOf, (object_property,)),
-    "ObjectPropertyChain": ConstructRule(Chain, rest=role, least=2),
-    "DataIntersectionOf": ConstructRule(m.DataIntersectionOf, rest=data_range, least=1),
-    "DataUnionOf": ConstructRule(m.DataUnionOf, rest=data_range, least=1),
+    "ObjectPropertyChain": ConstructRule(Chain, variadic=role, min_variadic=2),
+    "DataIntersectionOf": ConstructRule(m.DataIntersectionOf, variadic=data_range, min_variadic=1),
+    "DataUnionOf": ConstructRule(m.DataUnionOf, variadic=data_range, min_variadic=1),
     "DataComplementOf": ConstructRule(m.DataComplementOf, (data_range,)),
-    "DataOneOf": ConstructRule(m.DataOneOf, rest=literal, least=1),
+    "DataOneOf": ConstructRule(m.DataOneOf, variadic=literal, min_variadic=1),
     "DatatypeRestriction": ConstructRule(
-        _restriction, (datatype,), rest=lambda value: value, least=2
+        _restriction, (datatype,), variadic=lambda value: value, min_variadic=2
     ),
-    "ObjectIntersectionOf": ConstructRule(m.ObjectIntersectionOf, rest=class_expression, least=1),
-    "ObjectUnionOf": ConstructRule(m.ObjectUnionOf, rest=class_expression, least=1),
+    "ObjectIntersectionOf": ConstructRule(
+        m.ObjectIntersectionOf, variadic=class_expression, min_variadic=1
+    ),
+    "ObjectUnionOf": ConstructRule(m.ObjectUnionOf, variadic=class_expression, min_variadic=1),
     "ObjectComplementOf": ConstructRule(m.ObjectComplementOf, (class_expression,)),
-    "ObjectOneOf": ConstructRule(m.ObjectOneOf, rest=individual, least=1),
+    "ObjectOneOf": ConstructRule(m.ObjectOneOf, variadic=individual, min_variadic=1),
     "ObjectSomeValuesFrom": ConstructRule(m.ObjectSomeValuesFrom, (role, class_expression)),
     "ObjectAllValuesFrom": ConstructRule(m.ObjectAllValuesFrom, (role, class_expression)),
     "ObjectHasValue": ConstructRule(m.ObjectHasValue, (role, individual)),
@@ -267,8 +276,8 @@ AXIOMS: dict[str, ConstructRule] = {
     "InverseFunctionalDataProperty": _axiom(m.InverseFunctionalDataProperty, data_property),
     "DatatypeDefinition": _axiom(m.DatatypeDefinition, datatype, data_range),
     "HasKey": _axiom(m.HasKey, class_expression, group_of(role), group_of(data_property)),
-    "SameIndividual": _axiom(_same, rest=individual),
-    "DifferentIndividuals": _axiom(_different, rest=individual),
+    "SameIndividual": _axiom(_same_individuals, rest=individual),
+    "DifferentIndividuals": _axiom(_different_individuals, rest=individual),
     "ClassAssertion": _axiom(
         lambda *values: (m.ClassAssertion(*values),), class_expression, individual
     ),
@@ -291,17 +300,21 @@ AXIOMS: dict[str, ConstructRule] = {
 
 
 def build(keyword: str, arguments: Sequence[object], *, verbatim: bool = False) -> Any:
-    """The value of ``keyword(arguments)``; "" is a group. ``verbatim``: see `ConstructRule`.
-    Raises `RefusedConstruct`.
+    """Make the value of ``keyword(arguments)``; the keyword "" is a group.
+
+    Args:
+    verbatim: see `ConstructRule`
+
+    Raises: RefusedConstruct.
     """
     if not keyword:
         return Group(tuple(arguments))
     return (CONSTRUCTS.get(keyword) or AXIOMS[keyword]).build(keyword, arguments, verbatim=verbatim)
 
 
-def unknown(keyword: str, place: str) -> RefusedConstruct:
-    """Why ``keyword`` cannot stand here: a near miss is a typing error, anything else (SWRL's
-    DLSafeRule, ...) is foreign.
+def unknown_construct(keyword: str, place: str) -> RefusedConstruct:
+    """Refusal of ``keyword`` at ``place``: a near miss is a typing error, any other keyword (SWRL's
+    DLSafeRule, …) is foreign.
     """
     if keyword in CONSTRUCTS or keyword in AXIOMS:
         return RefusedConstruct(f"{keyword} cannot stand {place}")

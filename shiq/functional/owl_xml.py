@@ -1,4 +1,4 @@
-"""OWL/XML to axioms and assertions: the functional grammar with other brackets.
+"""Parser of OWL/XML: the grammar of functional syntax with XML elements.
 
 The events of an XML parser, which knows lines and fetches nothing, become arguments of
 `shiq.functional.grammar`. What is wrong inside an axiom becomes a leftover, and reading goes on
@@ -14,6 +14,7 @@ over. Source: OWL 2 XML serialization, section 3.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 from xml.parsers import expat
@@ -21,12 +22,124 @@ from xml.parsers import expat
 from shiq.errors import InputError
 from shiq.functional.arguments import Blank, Group, KindedIri, RefusedConstruct, literal
 from shiq.functional.document import MAX_DEPTH, Document, DocumentBuilder, short_text
-from shiq.functional.grammar import AXIOMS, CONSTRUCTS, build, unknown
-from shiq.functional.owl_xml_names import BLANKS, XmlElement, XmlNames, required
-from shiq.functional.tokens import BLANK_LABEL
-from shiq.model import OWL, ObjectInverseOf
-from shiq.rdf.xml_names import SEPARATOR, XML, Name, name_of
-from shiq.rdf.xml_source import Declarations, line_from
+from shiq.functional.grammar import AXIOMS, CONSTRUCTS, build, unknown_construct
+from shiq.functional.tokens import BLANK_LABEL, IRI, LANGUAGE, Prefixes
+from shiq.model import OWL, RDF, XSD, Literal, ObjectInverseOf
+from shiq.rdf.terms import resolve
+from shiq.rdf.xml import Declarations, line_from
+from shiq.rdf.xml_grammar import SEPARATOR, XML, Name, name_of
+
+# Names and literals of OWL/XML: prefixes, references resolved against xml:base, open elements.
+
+
+BLANKS = " \t\r\n"
+_TAGGED = (RDF + "PlainLiteral", RDF + "langString")
+_IRI = re.compile(IRI)
+_LANGUAGE = re.compile(LANGUAGE)
+
+
+@dataclass(slots=True)
+class XmlElement:
+    """An open element.
+
+    values: attributes
+    arguments: values of its children
+    language: xml:lang in scope
+    """
+
+    name: str
+    base: str
+    language: str
+    values: dict[str, str] = field(default_factory=dict)
+    arguments: list[object] = field(default_factory=list)
+    text: list[str] = field(default_factory=list)
+
+
+class XmlNames:
+    """Resolver of IRIs and literals of a document.
+
+    by_owl_api: whether the OWL API wrote the document
+    """
+
+    def __init__(self, by_owl_api: bool) -> None:
+        self._prefixes, self._by_owl_api = Prefixes(), by_owl_api
+
+    def declare(self, frame: XmlElement) -> None:
+        """Declare a prefix. Raises: RefusedConstruct."""
+        self._prefixes.declare(
+            required_attribute(frame, "name") + ":",
+            self.iri(required_attribute(frame, "IRI"), frame.base),
+        )
+
+    def entity(self, frame: XmlElement) -> str:
+        """IRI of an entity element. Raises: RefusedConstruct."""
+        match frame.values:
+            case {"IRI": _, "abbreviatedIRI": _}:
+                raise RefusedConstruct(f"<{frame.name}> has both an IRI and an abbreviatedIRI")
+            case {"IRI": iri}:
+                return self.iri(iri, frame.base)
+            case {"abbreviatedIRI": name}:
+                return self.expand(name)
+        raise RefusedConstruct(f"<{frame.name}> has neither IRI nor abbreviatedIRI")
+
+    def iri(self, reference: str, base: str) -> str:
+        """Resolve ``reference`` against ``base`` to an absolute IRI. Raises: RefusedConstruct.
+
+        The OWL API cuts the base off an IRI that begins with it, and reads what is left behind
+        the base. XML Base resolves it: ``/A`` is ``http://e.org/A`` for the base
+        ``http://e.org/o``, not ``http://e.org/o/A``. The writer's way counts.
+        """
+        text = reference.strip(BLANKS)
+        try:
+            iri = resolve(base, text)
+        except ValueError as error:
+            raise RefusedConstruct(f"{short_text(text)!r} is no IRI: {error}") from error
+        if iri not in (text, base + text):
+            if not self._by_owl_api:
+                message = f"{short_text(text)!r} is <{iri}> by XML Base, and <{base}{text}> to the OWL API"
+                raise RefusedConstruct(message, hint="write the whole IRI")
+            iri = base + text
+        if not _IRI.fullmatch(iri):
+            raise RefusedConstruct(f"{short_text(iri)!r} is no IRI")
+        return iri
+
+    def expand(self, name: str) -> str:
+        """Expand the abbreviated IRI ``name``. Raises: RefusedConstruct."""
+        prefix, colon, local = name.strip(BLANKS).partition(":")
+        if not colon:
+            raise RefusedConstruct(f"{short_text(name)!r} is no abbreviated IRI: it has no colon")
+        return self.iri(self._prefixes.namespace(prefix) + local, "")
+
+    def literal(self, text: str, frame: XmlElement) -> Literal:
+        """Literal of an element, by its datatype and language. Raises: RefusedConstruct."""
+        datatype, own = frame.values.get("datatypeIRI"), frame.values.get("lang")
+        iri = "" if datatype is None else self.iri(datatype, frame.base)
+        if own and iri in ("", *_TAGGED):
+            if not _LANGUAGE.fullmatch(own):
+                raise RefusedConstruct(f"{own!r} is no language tag")
+            return Literal(text, RDF + "langString", own.lower())
+        if own:
+            raise RefusedConstruct(f"a literal of datatype <{iri}> with the language tag {own}")
+        if not iri and frame.language:
+            hint = "write xml:lang, or the datatype, at the literal itself"
+            raise RefusedConstruct(
+                f"a literal inside an element with xml:lang={frame.language!r}: readers differ",
+                hint=hint,
+            )
+        if iri in (RDF + "langString", RDF + "dirLangString"):
+            raise RefusedConstruct("a literal of datatype rdf:langString without a language tag")
+        if iri == RDF + "PlainLiteral" and "@" not in text:  # as the OWL API writes plain text
+            iri = ""
+        return Literal(text, iri or XSD + "string")
+
+
+def required_attribute(frame: XmlElement, attribute: str) -> str:
+    """Value of a required attribute. Raises: RefusedConstruct if it is missing."""
+    value = frame.values.get(attribute)
+    if value is None:
+        raise RefusedConstruct(f"<{frame.name}> has no attribute {attribute}")
+    return value.strip(BLANKS)
+
 
 #: Elements that name something, and what they say that it is.
 _ENTITIES = {
@@ -67,18 +180,22 @@ _NUMBER = re.compile(r"\+?[0-9]{1,18}")
 
 
 def read_owl_xml(data: bytes, source: str, base: str, scope: str) -> Document:
-    """Read the OWL/XML document ``data``, in UTF-8. A blank node ``_:x`` becomes
-    ``_:{scope}.x``; ``base`` is the document's IRI.
+    """Parse the OWL/XML document ``data``, in UTF-8.
 
-    Truncated or broken XML becomes a leftover with its line, after what stands before it.
+    Truncated or broken XML becomes a leftover with its line, after the axioms before it.
+
+    Args:
+    base: IRI of the document
+    scope: a blank node ``_:x`` becomes ``_:{scope}.x``
+
     Raises: InputError for XML that is not OWL/XML, for entities that are no plain abbreviations,
-    and where nothing could be read.
+        and for a document without a readable item.
     """
     return _read(_Reader(data, source, base, scope))
 
 
 def read_owl_xml_header(data: bytes, source: str, base: str) -> Document:
-    """Read what stands before the axioms. Raises: InputError, as `read_owl_xml` does."""
+    """Parse the part of a document before its axioms. Raises: InputError, as `read_owl_xml` does."""
     return _read(_Reader(data, source, base, "", header_only=True))
 
 
@@ -90,13 +207,14 @@ def _read(reader: _Reader) -> Document:
 
 
 class _EndOfHeader(Exception):
-    """The first axiom, where no axiom is asked for."""
+    """Signal: the first axiom was reached and only the header is wanted."""
 
 
 class _Reader:
-    """One document while it is parsed. The first frame is the ontology; ``refused`` tells what
-    is wrong in the open item below it, with its line, and the frames above the first are kept no
-    more.
+    """Parser of one document. The first frame is the ontology.
+
+    refusal: the error in the open item, with its line. While it is set, frames above the first are
+        not kept.
     """
 
     def __init__(
@@ -104,14 +222,14 @@ class _Reader:
     ) -> None:
         self.data, self.source, self.header_only = data, source, header_only
         self.blank_prefix = f"_:{scope}." if scope else "_:"
-        self.names, self.built = (
+        self.names, self.builder = (
             XmlNames(b"Generated by the OWL API" in data[-_COMMENT_BYTES:]),
             DocumentBuilder(source),
         )
         self.frames = [XmlElement("", base, "")]
         self.depth = self.item_line = self.item_start = 0
         self.just_opened = False
-        self.refused: tuple[RefusedConstruct, int] | None = None
+        self.refusal: tuple[RefusedConstruct, int] | None = None
         self.header: list[str] = ["", ""]
         self.parser = parser = expat.ParserCreate(namespace_separator=SEPARATOR)
         parser.namespace_prefixes = True
@@ -122,29 +240,31 @@ class _Reader:
         parser.CharacterDataHandler = self.characters
 
     def read(self) -> Document:
+        """Parse the document. Raises: InputError."""
         try:
             self.parser.Parse(self.data, True)
         except _EndOfHeader:
             pass
         except expat.ExpatError as error:
             message = expat.errors.messages.get(error.code, str(error))
-            if not self.built.ledger:
+            if not self.builder.ledger:
                 raise InputError(
                     f"{self.source}, line {error.lineno}: not well-formed XML, and no axiom before it: {message}",
                     "Check the file; is it cut short, or something else than OWL/XML?",
                 ) from error
             text = line_from(self.data, self.parser.ErrorByteIndex)
-            self.built.leave(
+            self.builder.add_leftover(
                 RefusedConstruct(f"not well-formed XML: {message}"), error.lineno, text
             )
             if self.depth > 1:
                 self.refuse(RefusedConstruct("the document breaks off inside this axiom"))
                 self.finish_item(len(self.data))
-        return self.built.document(*self.header)
+        return self.builder.document(*self.header)
 
     # --- events ---
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
+        """Handle a start tag."""
         name = name_of(tag)
         self.depth += 1
         self.just_opened = True
@@ -162,14 +282,15 @@ class _Reader:
                 self.parser.CurrentLineNumber,
                 self.parser.CurrentByteIndex,
             )
-        if self.refused is None:
+        if self.refusal is None:
             try:
                 self.open(name, attributes)
             except RefusedConstruct as refused:
                 self.refuse(refused)
 
     def end(self, tag: str) -> None:
-        if self.refused is None:
+        """Handle an end tag."""
+        if self.refusal is None:
             try:
                 self.close()
             except RefusedConstruct as refused:
@@ -180,8 +301,9 @@ class _Reader:
         self.just_opened = False
 
     def characters(self, text: str) -> None:
+        """Handle text. Raises nothing: misplaced text is recorded as refused."""
         self.just_opened = False
-        if self.refused is not None or not self.depth:
+        if self.refusal is not None or not self.depth:
             return
         frame = self.frames[-1]
         if frame.name in _OF_TEXT:
@@ -194,15 +316,16 @@ class _Reader:
             if self.depth > 1:
                 self.refuse(refused, line)
             else:
-                self.built.leave(refused, line, text)
+                self.builder.add_leftover(refused, line, text)
 
     def refuse(self, refused: RefusedConstruct, line: int = 0) -> None:
-        if self.refused is None:
-            self.refused = refused, line or self.parser.CurrentLineNumber
+        """Record the first error in the open item."""
+        if self.refusal is None:
+            self.refusal = refused, line or self.parser.CurrentLineNumber
             del self.frames[2:]
 
     def end_of_tag(self) -> int:
-        """Where the element ends whose end is being told; that of an empty one is told behind it."""
+        """Offset behind the current end tag. The parser reports that of an empty element behind it."""
         at = self.parser.CurrentByteIndex
         return (
             at
@@ -213,23 +336,25 @@ class _Reader:
     # --- elements ---
 
     def begin_ontology(self, frame: XmlElement) -> None:
+        """Read ontology IRI and version IRI from the root element."""
         for at, key in enumerate(_ATTRIBUTES["Ontology"]):
             if key in frame.values:
                 try:
                     self.header[at] = self.names.iri(frame.values[key], frame.base)
                 except RefusedConstruct as refused:
-                    self.leave_root(refused)
+                    self.record_root_error(refused)
 
-    def leave_root(self, refused: RefusedConstruct) -> None:
-        """Tell what is wrong with an attribute of the root: its axioms are read all the same."""
+    def record_root_error(self, refused: RefusedConstruct) -> None:
+        """Record an error in an attribute of the root element. Its axioms are read all the same."""
         end = self.data.find(b">", self.item_start) + 1
-        self.built.leave(
+        self.builder.add_leftover(
             refused,
             self.item_line,
             self.data[self.item_start : end].decode("utf-8", "backslashreplace"),
         )
 
     def open(self, name: Name, attributes: dict[str, str]) -> None:
+        """Push a frame for an element. Raises: RefusedConstruct if it may not be here."""
         parent, element = self.frames[-1], name.local
         if name.namespace != OWL:
             raise RefusedConstruct(
@@ -249,7 +374,7 @@ class _Reader:
             except RefusedConstruct as refused:
                 if self.depth > 1:
                     raise
-                self.leave_root(refused)
+                self.record_root_error(refused)
         if self.depth == 1:
             self.begin_ontology(frame)
         if len(self.frames) > MAX_DEPTH + 1:
@@ -257,7 +382,7 @@ class _Reader:
         self.frames.append(frame)
 
     def attribute(self, frame: XmlElement, attribute: Name, value: str) -> None:
-        """Take an attribute of an element. Raises: RefusedConstruct."""
+        """Add an attribute to an element. Raises: RefusedConstruct."""
         if attribute.namespace == XML and attribute.local in _OF_XML:
             if attribute.local == "base":
                 frame.base = self.names.iri(value, frame.base)
@@ -269,6 +394,7 @@ class _Reader:
             raise RefusedConstruct(f"<{frame.name}> has no attribute {attribute.qualified}")
 
     def close(self) -> None:
+        """Pop the frame of an element and pass its value on. Raises: RefusedConstruct."""
         frame = self.frames.pop()
         if self.depth == 1:
             return
@@ -276,10 +402,10 @@ class _Reader:
         if self.depth > 2:
             self.frames[-1].arguments += value if isinstance(value, list) else [value]
             if frame.name == "Annotation":
-                self.built.use_property("annotation", value.property, self.item_line)
+                self.builder.use_property("annotation", value.property, self.item_line)
         elif frame.name != "Prefix":
             end = self.end_of_tag()
-            self.built.accept(
+            self.builder.accept(
                 value,
                 frame.name,
                 self.item_line,
@@ -287,16 +413,14 @@ class _Reader:
             )
 
     def finish_item(self, end: int) -> None:
-        """Leave the item out that ends here, if something in it was refused."""
-        if self.refused is not None:
-            (refused, line), self.refused = self.refused, None
+        """Record the item that ends here as a leftover, if any part of it was refused."""
+        if self.refusal is not None:
+            (refused, line), self.refusal = self.refusal, None
             text = self.data[self.item_start : end].decode("utf-8", "backslashreplace")
-            self.built.leave(refused, self.item_line, text, line)
+            self.builder.add_leftover(refused, self.item_line, text, line)
 
     def value(self, frame: XmlElement) -> Any:
-        """What an element stands for; a facet with its value are two arguments. Raises:
-        RefusedConstruct.
-        """
+        """Value of an element; a facet gives two arguments. Raises: RefusedConstruct."""
         name, text = frame.name, "".join(frame.text)
         match name:
             case "IRI":
@@ -308,7 +432,7 @@ class _Reader:
             case "Prefix":
                 return self.names.declare(frame)
             case "AnonymousIndividual":
-                label = required(frame, "nodeID").removeprefix("_:")
+                label = required_attribute(frame, "nodeID").removeprefix("_:")
                 if not _LABEL.fullmatch(label):
                     raise RefusedConstruct(f"{label!r} is no label of an anonymous individual")
                 return Blank(self.blank_prefix + label)
@@ -320,26 +444,26 @@ class _Reader:
                         f"<FacetRestriction> takes one literal, here are {len(frame.arguments)} elements"
                     )
                 return [
-                    KindedIri(self.names.iri(required(frame, "facet"), frame.base), "IRI"),
+                    KindedIri(
+                        self.names.iri(required_attribute(frame, "facet"), frame.base), "IRI"
+                    ),
                     literal(frame.arguments[0]),
                 ]
             case _ if name in _ENTITIES:
                 iri = KindedIri(self.names.entity(frame), _ENTITIES[name])
                 return build(name, [iri]) if self.frames[-1].name == "Declaration" else iri
             case _ if name in _CARDINALITIES:
-                number = required(frame, "cardinality")
+                number = required_attribute(frame, "cardinality")
                 if not _NUMBER.fullmatch(number):
                     raise RefusedConstruct(f"{number!r} is no cardinality")
                 return build(name, [int(number), *frame.arguments])
             case "HasKey":
-                return build(name, _grouped(frame.arguments))
+                return build(name, _group_key_properties(frame.arguments))
         return build(name, frame.arguments)
 
 
-def _grouped(arguments: list[object]) -> list[object]:
-    """The arguments of HasKey: object and data properties stand in one row here, and in two
-    groups in the grammar.
-    """
+def _group_key_properties(arguments: list[object]) -> list[object]:
+    """Split the arguments of HasKey into object and data properties, as the grammar has them."""
     first = next(
         (
             i
@@ -360,7 +484,7 @@ def _kind(value: object) -> str:
 
 def _refusal(element: str, place: str) -> RefusedConstruct:
     if element in _RULES:
-        return unknown(element, place)
+        return unknown_construct(element, place)
     known = _INSIDE | _AT_TOP | {"Ontology"}
     if element in known:
         return RefusedConstruct(f"<{element}> cannot stand {place}")

@@ -1,8 +1,8 @@
-"""Functional-style syntax to axioms and assertions, every axiom accounted for.
+"""Parser of functional-style syntax; every axiom is accounted for.
 
-A shift-reduce reader without recursion: an opening keyword is shifted, its closing parenthesis
-builds the value. What goes wrong inside an axiom becomes a leftover, and reading goes on at the
-next axiom.
+A shift-reduce parser without recursion: an opening keyword is shifted, its closing parenthesis
+builds the value. An axiom with an error becomes a leftover, and parsing continues at the next
+axiom.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from itertools import chain, combinations
 from typing import Any
 
 from shiq import model as owl
-from shiq.abox import abox_of
 from shiq.errors import InputError
 from shiq.functional.arguments import Annotation, Blank, Iri, RefusedConstruct
 from shiq.functional.document import MAX_DEPTH, Document, DocumentBuilder, short_text
-from shiq.functional.grammar import AXIOMS, CONSTRUCTS, build, unknown
-from shiq.functional.prefixes import Prefixes
-from shiq.functional.tokens import Token, tokens
-from shiq.labelling import labelled
-from shiq.reading import Reading
+from shiq.functional.grammar import AXIOMS, CONSTRUCTS, build, unknown_construct
+from shiq.functional.tokens import Prefixes, Token, tokens
+from shiq.inputs.reading import Reading
+from shiq.model.abox import abox_of
+from shiq.model.signature import choose_labels
 
 _AXIOM_LINE = re.compile(rf"\n[ \t]*((?:{'|'.join(AXIOMS)})[ \t]*\()")
 # Keywords that never stand inside an item of this keyword: where one does, the item's closing
@@ -34,20 +33,22 @@ _STARTS = {
 
 
 def parse_functional(text: str, source: str, scope: str, *, verbatim: bool = False) -> Reading:
-    """The axioms and assertions of an OWL 2 document in functional-style syntax.
+    """Parse the axioms and assertions of an OWL 2 document in functional-style syntax.
 
-    Axioms are handed on as they stand, those outside SHIQ(D) too: `shiq.profile.split_axioms`
-    takes these out once all sources are together (whether a role is simple, or a datatype
-    defined, may depend on another file). The ledger counts axioms, not triples. A blank node
-    ``_:x`` becomes ``_:{scope}.x`` (``_:x`` for an empty scope). ``verbatim``: the text was
-    written here.
+    Axioms outside SHIQ(D) are kept: `shiq.model.profile.split_axioms` removes them once all sources are
+    together. Whether a role is simple, or a datatype defined, may depend on another file. The
+    ledger counts axioms, not triples.
 
-    Raises: InputError, naming ``source``, for a text that is not functional-style syntax at all.
+    Args:
+    scope: a blank node ``_:x`` becomes ``_:{scope}.x`` (``_:x`` for an empty scope)
+    verbatim: whether shiq itself wrote the text
+
+    Raises: InputError, naming ``source``, for text that is not functional-style syntax at all.
     """
     document = read_document(text, source, scope, verbatim=verbatim)
     pairs = (
         owl.DifferentIndividuals(*pair)
-        for _, members in document.apart
+        for _, members in document.different_lists
         for pair in combinations(members, 2)
     )
     return Reading(
@@ -59,12 +60,12 @@ def parse_functional(text: str, source: str, scope: str, *, verbatim: bool = Fal
         left_out=document.left_out,
         ledger=document.ledger,
         sources=(source,),
-        labels=labelled(document.labels, document.signature),
+        labels=choose_labels(document.labels, document.signature),
     )
 
 
 def read_document(text: str, source: str, scope: str, *, verbatim: bool = False) -> Document:
-    """Parses as `parse_functional` does, with the line of each axiom. Raises: InputError."""
+    """Parse as `parse_functional` does, with the line of each axiom. Raises: InputError."""
     reader = _Reader(text, source, scope, verbatim)
     position: int | None = 0
     while position is not None:
@@ -74,18 +75,20 @@ def read_document(text: str, source: str, scope: str, *, verbatim: bool = False)
 
 @dataclass
 class _Item:
-    """The axiom being read. ``stack`` holds keywords with the arguments so far; once refused,
-    only ``depth`` is kept up. ``swallowed`` tells where an axiom seems to begin inside its last
-    string, and where that string ends.
+    """The axiom being parsed.
+
+    stack: open keywords with their arguments so far; after an error only ``depth`` is maintained
+    hidden_axiom: offset where an axiom seems to begin inside the last string, and where that string
+        ends
     """
 
     keyword: str
     start: int
     stack: list[tuple[str, list[object]]] = field(default_factory=list)
     depth: int = 0
-    refused: RefusedConstruct | None = None
-    refused_line: int = 0
-    swallowed: tuple[int, int] = (0, 0)
+    refusal: RefusedConstruct | None = None
+    refusal_line: int = 0
+    hidden_axiom: tuple[int, int] = (0, 0)
 
 
 class _Reader:
@@ -102,13 +105,14 @@ class _Reader:
         self.state = "prologue"  # then "header", "axioms", "closed"
         self.item: _Item | None = None
         self.closed_at = self.resume = 0
-        self.built = DocumentBuilder(source)
+        self.builder = DocumentBuilder(source)
 
     # --- tokens ---
 
     def read_from(self, position: int) -> int | None:
-        """Reads on from ``position``; gives the place to resume at, if a missing quote hid
-        axioms, or None at the end.
+        """Parse from ``position`` on.
+
+        Returns: where to resume if a missing quote hid axioms; None at the end.
         """
         self.resume = 0
         for token in tokens(self.text, position):
@@ -118,6 +122,7 @@ class _Reader:
         return None
 
     def read(self, token: Token) -> None:
+        """Handle one token."""
         if (
             self.item is not None
             and token.kind == "call"
@@ -128,7 +133,7 @@ class _Reader:
             )
             self._end(token.offset)
         if self.item is not None:
-            self._inside(self.item, token)
+            self._continue_item(self.item, token)
         elif self.state == "prologue":
             self._prologue(token)
         elif self.state == "header" and token.kind in ("iri", "name") and len(self.header) < 2:
@@ -153,7 +158,7 @@ class _Reader:
             self.state = "header"
         elif token.kind == "call" and token.text == "Prefix":
             self.item = _Item("Prefix", token.offset, [("Prefix", [])], 1)
-        elif self.prefixes.declared or self.built.ledger:
+        elif self.prefixes.namespaces or self.builder.ledger:
             self._begin(token)
         else:
             raise _not_functional(self.source, self.text, token)
@@ -166,14 +171,14 @@ class _Reader:
             self._leftover(refused, token.offset)
 
     def _begin(self, token: Token) -> None:
-        """A new item; one that is no axiom is read to its end, for a leftover."""
+        """Begin an item. An item that is no axiom is read to its end and becomes a leftover."""
         self.item = _Item(token.text if token.kind == "call" else "", token.offset)
         if token.kind == "call" and (token.text in AXIOMS or token.text == "Annotation"):
             self.item.stack.append((token.text, []))
             self.item.depth = 1
             return
         if token.kind == "call":
-            self._refuse(unknown(token.text, "where an axiom is expected"), token)
+            self._refuse(unknown_construct(token.text, "where an axiom is expected"), token)
         elif token.kind == "error":
             self._refuse(RefusedConstruct(token.text), token)
         else:
@@ -187,14 +192,14 @@ class _Reader:
         if not self.item.depth:
             self._end(token.end)
 
-    def _inside(self, item: _Item, token: Token) -> None:
-        if item.refused is None:
+    def _continue_item(self, item: _Item, token: Token) -> None:
+        if item.refusal is None:
             try:
                 self._shift(item, token)
             except RefusedConstruct as refused:
                 self._refuse(refused, token)
-        hidden, behind = item.swallowed
-        if item.refused is not None and hidden and token.offset == behind and token.kind != "close":
+        hidden, behind = item.hidden_axiom
+        if item.refusal is not None and hidden and token.offset == behind and token.kind != "close":
             # Text right behind a string that holds axioms: its closing quote was missing, and this
             # one opened another string.
             self.resume = hidden
@@ -203,7 +208,7 @@ class _Reader:
         if token.kind == "literal" and (
             match := _AXIOM_LINE.search(self.text, token.offset, token.end)
         ):
-            item.swallowed = (match.start(1), token.end)
+            item.hidden_axiom = (match.start(1), token.end)
         if token.kind in ("call", "open"):
             item.depth += 1
         elif token.kind == "close":
@@ -217,7 +222,7 @@ class _Reader:
             case "call" if token.text in CONSTRUCTS:
                 item.stack.append((token.text, []))
             case "call":
-                raise unknown(token.text, f"inside {item.keyword}")
+                raise unknown_construct(token.text, f"inside {item.keyword}")
             case "open":
                 item.stack.append(("", []))
             case "close":
@@ -228,7 +233,9 @@ class _Reader:
                     made = build(keyword, closed, verbatim=self.verbatim)
                     item.stack[-1][1].append(made)
                     if isinstance(made, Annotation):
-                        self.built.use_property("annotation", made.property, self._line(item.start))
+                        self.builder.use_property(
+                            "annotation", made.property, self._line(item.start)
+                        )
                 else:
                     self._accept(build(keyword, closed, verbatim=self.verbatim), item)
             case "equals" if item.keyword == "Prefix":
@@ -254,17 +261,17 @@ class _Reader:
 
     def _refuse(self, refused: RefusedConstruct, token: Token) -> None:
         item = self.item
-        if item is not None and item.refused is None:
-            item.refused, item.refused_line = refused, self._line(token.offset)
+        if item is not None and item.refusal is None:
+            item.refusal, item.refusal_line = refused, self._line(token.offset)
             item.stack.clear()
 
     def _end(self, offset: int) -> None:
         item, self.item = self.item, None
-        if item is not None and item.refused is not None:
-            self._leftover(item.refused, item.start, offset, item.refused_line)
+        if item is not None and item.refusal is not None:
+            self._leftover(item.refusal, item.start, offset, item.refusal_line)
 
     def _accept(self, value: Any, item: _Item) -> None:
-        self.built.accept(
+        self.builder.accept(
             value, item.keyword, self._line(item.start), lambda: self._rest_of_line(item.start)
         )
 
@@ -279,9 +286,10 @@ class _Reader:
         self, refused: RefusedConstruct, start: int, end: int = 0, refused_line: int = 0
     ) -> None:
         text = self.text[start:end] if end else self._rest_of_line(start)
-        self.built.leave(refused, self._line(start), text, refused_line)
+        self.builder.add_leftover(refused, self._line(start), text, refused_line)
 
     def finish(self) -> Document:
+        """Finish the document. Raises: InputError if it has no ontology."""
         if self.state == "prologue":
             raise _not_functional(self.source, self.text, None)
         end = len(self.text)
@@ -298,7 +306,7 @@ class _Reader:
                 ),
                 end,
             )
-        return self.built.document(
+        return self.builder.document(
             self.header[0] if self.header else "", self.header[1] if len(self.header) > 1 else ""
         )
 

@@ -1,4 +1,4 @@
-"""The terminals of OWL 2 functional-style syntax (structural specification, section 2.2).
+"""Tokens of OWL 2 functional-style syntax (structural specification, section 2.2).
 
 Where the text is no terminal, an `error` token covers what is skipped, so that reading can go on
 behind it.
@@ -14,13 +14,18 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
+from shiq import model as owl
+from shiq.functional.arguments import Iri, RefusedConstruct
+
 
 class Token(NamedTuple):
-    """``kind`` is ``call`` (a keyword with its opening parenthesis), ``open``, ``close``,
-    ``equals``, ``iri``, ``name`` (an abbreviated IRI), ``blank``, ``literal``, ``integer``,
-    ``word`` or ``error``. ``text`` is the content: an IRI without its brackets, a literal's
-    lexical form; for errors, what is wrong. ``suffix`` is a literal's ``@tag``, or ``^^`` and
-    its datatype as written.
+    """A token.
+
+    kind: ``call`` (a keyword with its opening parenthesis), ``open``, ``close``, ``equals``,
+        ``iri``, ``name`` (an abbreviated IRI), ``blank``, ``literal``, ``integer``, ``word`` or
+        ``error``
+    text: an IRI without brackets; the lexical form of a literal; the message of an error
+    suffix: ``@tag`` of a literal, or ``^^`` and its datatype as written
     """
 
     kind: str
@@ -84,8 +89,8 @@ def _suffix_pattern() -> re.Pattern[str]:
 
 
 def tokens(text: str, position: int = 0) -> Iterator[Token]:
-    """The tokens of ``text`` from ``position`` on; white space and comments are passed over.
-    Never fails: see `Token`.
+    """Tokens of ``text`` from ``position`` on, without white space and comments. Never fails: see
+    `Token`.
     """
     position = _SKIP.match(text, position).end()  # type: ignore[union-attr]  # _GAP matches the empty string
     while position < len(text):
@@ -119,7 +124,7 @@ def _token_at(text: str, position: int) -> Token:
 
 
 def _error(text: str, position: int) -> Token:
-    """What is wrong at ``position``, and how much is skipped with it."""
+    """Error token at ``position``, over the text that is skipped."""
     if text[position] == '"':
         if (match := _BROKEN_STRING.match(text, position)) is not None:
             return Token(
@@ -132,3 +137,69 @@ def _error(text: str, position: int) -> Token:
         return Token("error", f"{text[position:end]!r} is not an absolute IRI", position, end)
     end = _BROKEN_WORD.match(text, position).end()  # type: ignore[union-attr]  # any character
     return Token("error", f"{text[position:end]!r} is no terminal of the syntax", position, end)
+
+
+# Prefixes of a document in functional-style syntax, and the IRIs and literals that use them.
+
+
+_PREDEFINED = {"owl:": owl.OWL, "rdf:": owl.RDF, "rdfs:": owl.RDFS, "xsd:": owl.XSD}
+
+
+class Prefixes:
+    """Declared prefixes with their colon; the namespace is "" if two declarations differ."""
+
+    def __init__(self) -> None:
+        self.namespaces: dict[str, str] = {}
+
+    def resolve(self, kind: str, text: str) -> str:
+        """IRI of a token of ``kind`` "iri" or "name". Raises: RefusedConstruct."""
+        if kind == "iri":
+            return text
+        prefix, _, local = text.partition(":")
+        namespace = self.namespace(prefix)
+        if not local or ":" in local:
+            # Other readers take a name with two colons for two names.
+            raise RefusedConstruct(
+                f"{text} is no abbreviated name", hint=f"write <{namespace}{local}>"
+            )
+        return namespace + local
+
+    def namespace(self, prefix: str) -> str:
+        """Namespace of ``prefix``, given without its colon. Raises: RefusedConstruct."""
+        namespace = self.namespaces.get(prefix + ":", _PREDEFINED.get(prefix + ":"))
+        if not namespace:
+            raise RefusedConstruct(
+                f"the prefix {prefix}: {'is not declared' if namespace is None else 'stands for two IRIs'}"
+            )
+        return namespace
+
+    def literal(self, token: Token) -> owl.Literal:
+        """Literal of ``token``. Raises: RefusedConstruct."""
+        if "\0" in token.text:
+            raise RefusedConstruct("a literal with the character U+0000")
+        if not token.suffix:
+            return owl.Literal(token.text)
+        if token.suffix.startswith("@"):
+            return owl.Literal(token.text, owl.RDF + "langString", token.suffix[1:].lower())
+        datatype = token.suffix[2:]
+        full = datatype.startswith("<")
+        iri = self.resolve("iri" if full else "name", datatype[1:-1] if full else datatype)
+        if iri in (owl.RDF + "langString", owl.RDF + "dirLangString"):
+            raise RefusedConstruct("a literal of datatype rdf:langString without a language tag")
+        return owl.Literal(token.text, iri)
+
+    def declare_as_written(self, arguments: list[object]) -> None:
+        """Declare a prefix by the ``arguments`` of Prefix(...). Raises: RefusedConstruct."""
+        match arguments:
+            case [Token(text=name), "=", Iri() as iri] if name.find(":") == len(name) - 1:
+                self.declare(name, str(iri))
+            case _:
+                raise RefusedConstruct("a prefix is declared as Prefix(name:=<IRI>)")
+
+    def declare(self, name: str, iri: str) -> None:
+        """Declare the prefix ``name``, given with its colon. Raises: RefusedConstruct."""
+        known = self.namespaces.get(name, _PREDEFINED.get(name, iri))
+        if known != iri:
+            self.namespaces[name] = ""
+            raise RefusedConstruct(f"the prefix {name} stands for <{known}> already")
+        self.namespaces[name] = iri

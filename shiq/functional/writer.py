@@ -1,4 +1,4 @@
-"""Axioms, assertions and expressions as functional-style syntax, with full IRIs."""
+"""Writer of axioms, assertions and expressions in functional-style syntax, with full IRIs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from functools import lru_cache
 from typing import TypeVar
 
 from shiq import model as owl
-from shiq.ntriples import blank_term
-from shiq.signature import is_reserved, parts
+from shiq.model.ntriples import blank_term
+from shiq.model.signature import is_reserved
+from shiq.model.walk import parts
 
 _ENTITIES = (owl.Class, owl.ObjectProperty, owl.DataProperty, owl.Datatype)
 _CARDINALITIES = (
@@ -25,7 +26,7 @@ _NOT_IN_IRIS = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 
 
 class _Text(str):
-    """Text that is finished, unlike an individual."""
+    """Finished text, to be distinguished from the name of an individual."""
 
     __slots__ = ()
 
@@ -34,11 +35,12 @@ _SPACE, _OPEN, _CLOSE = _Text(" "), _Text("("), _Text(")")
 
 
 def axiom_text(value: owl.Axiom | owl.Assertion | owl.ClassExpression | owl.DataRange) -> str:
-    """``value`` in functional-style syntax; `parse_functional` gives it back.
+    """Write ``value`` in functional-style syntax; `parse_functional` reads it back.
 
-    A blank node keeps its scope in its label (`shiq.ntriples.blank_term`). Iterative, so that
-    deep nesting is fine. Raises: ValueError for an IRI with characters that no IRI has, since
-    the syntax has no escapes for them.
+    A blank node keeps its scope in its label (`shiq.model.ntriples.blank_term`). Iterative, so nesting
+    may be deep.
+
+    Raises: ValueError for an IRI with illegal characters, since the syntax has no escapes for them.
     """
     written: list[str] = []
     stack: list[object] = [value]
@@ -65,12 +67,11 @@ def axiom_text(value: owl.Axiom | owl.Assertion | owl.ClassExpression | owl.Data
 
 
 def ontology_text(axioms: Iterable[owl.Axiom], assertions: Iterable[owl.Assertion]) -> str:
-    """A whole document: declarations of everything that occurs, then ``axioms``, then
-    ``assertions``.
+    """Write a document: declarations of all entities, then ``axioms``, then ``assertions``.
 
-    It says to a reasoner what the values mean. Readers of this syntax hold members of a
-    disjointness as a set, so a member that occurs twice, which contradicts itself, is written as
-    what it means; trivial axioms with a single member are left out.
+    The text has the same meaning for every reasoner. Parsers keep members of a disjointness as a
+    set, so a repeated member, which contradicts itself, is written as its meaning. Trivial axioms
+    with a single member are left out.
     """
     values: list[owl.Axiom | owl.Assertion] = [*axioms, *assertions]
     declarations: dict[str, None] = {}
@@ -79,7 +80,7 @@ def ontology_text(axioms: Iterable[owl.Axiom], assertions: Iterable[owl.Assertio
         for part in parts(value):
             if declared := declared_term(part):
                 declarations[declaration_text(*declared)] = None
-        lines += map(axiom_text, _plain(value))
+        lines += map(axiom_text, _normalise(value))
     return "\n".join(["Ontology(", *declarations, *lines, ")", ""])
 
 
@@ -92,7 +93,7 @@ def _keyword(value: object) -> str:
 
 
 def _arguments(value: object) -> list[object]:
-    """What stands between the parentheses, one entry for each argument."""
+    """Arguments of a construct, in order."""
     if isinstance(value, owl.SubObjectPropertyChain):
         return [_Text(f"ObjectPropertyChain({' '.join(map(_role, value.chain))})"), value.sup]
     if isinstance(value, owl.HasKey):
@@ -104,13 +105,13 @@ def _arguments(value: object) -> list[object]:
     fields: list[object] = [getattr(value, name) for name in type(value).__match_args__]  # type: ignore[attr-defined]
     if isinstance(value, _CARDINALITIES) and fields[-1] in _UNQUALIFIED:
         fields.pop()
-    return list(_flat(fields))
+    return list(_flatten(fields))
 
 
-def _flat(fields: Iterable[object]) -> Iterable[object]:
+def _flatten(fields: Iterable[object]) -> Iterable[object]:
     for entry in fields:
         if isinstance(entry, tuple):
-            yield from _flat(entry)
+            yield from _flatten(entry)
         else:
             yield entry
 
@@ -127,7 +128,7 @@ def _iri(iri: str) -> str:
 
 
 def literal_text(value: owl.Literal) -> str:
-    """A literal in functional-style syntax."""
+    """Write a literal in functional-style syntax."""
     text = '"' + value.lexical.replace("\\", "\\\\").replace('"', '\\"') + '"'
     if value.language and value.datatype == owl.RDF + "langString":
         return f"{text}@{value.language}"
@@ -135,8 +136,10 @@ def literal_text(value: owl.Literal) -> str:
 
 
 def declared_term(part: object) -> tuple[str, str] | None:
-    """The kind and IRI by which ``part`` is declared: an entity, a named individual, the
-    datatype of a literal. None for anything else, and for what is built in.
+    """Kind and IRI of the entity that ``part`` is or uses: a named individual, the datatype of a
+    literal.
+
+    Returns: None for other parts and for built-in entities.
     """
     if isinstance(part, _ENTITIES):
         return None if is_reserved(part.iri) else (type(part).__name__, part.iri)
@@ -148,7 +151,7 @@ def declared_term(part: object) -> tuple[str, str] | None:
 
 
 def declaration_text(kind: str, iri: str) -> str:
-    """The declaration of a term in functional-style syntax."""
+    """Write the declaration of a term in functional-style syntax."""
     return f"Declaration({kind}({_iri(iri)}))"
 
 
@@ -158,8 +161,8 @@ M = TypeVar("M")
 def _disjoint(
     value: owl.Axiom, members: tuple[M, ...], empty: Callable[[M], owl.Axiom]
 ) -> list[owl.Axiom | owl.Assertion]:
-    """``value``, a disjointness of ``members``, with ``empty`` said of each member that stands
-    there twice.
+    """Rewrite a disjointness ``value``: each repeated member is empty, and the set has each member
+    once.
     """
     distinct = tuple(dict.fromkeys(members))
     if len(distinct) == len(members):
@@ -168,8 +171,8 @@ def _disjoint(
     return [*repeated, *([type(value)(distinct)] if len(distinct) > 1 else [])]  # type: ignore[call-arg, arg-type]
 
 
-def _plain(value: owl.Axiom | owl.Assertion) -> list[owl.Axiom | owl.Assertion]:
-    """``value`` as axioms of the same meaning in which no set has a member twice, or a single one."""
+def _normalise(value: owl.Axiom | owl.Assertion) -> list[owl.Axiom | owl.Assertion]:
+    """Rewrite ``value`` to equivalent axioms without repeated or single members."""
     match value:
         case (
             owl.EquivalentClasses(members)
@@ -189,7 +192,7 @@ def _plain(value: owl.Axiom | owl.Assertion) -> list[owl.Axiom | owl.Assertion]:
                 owl.SubClassOf(
                     cls, owl.ObjectUnionOf(expressions) if len(expressions) > 1 else expressions[0]
                 ),
-                *_plain(owl.DisjointClasses(expressions)),
+                *_normalise(owl.DisjointClasses(expressions)),
             ]
         case owl.DisjointClasses(members):
             return _disjoint(value, members, lambda member: owl.SubClassOf(member, owl.NOTHING))

@@ -36,7 +36,7 @@ class Signature:
     declared: frozenset[str] = field(default=frozenset(), compare=False)
 
     @property
-    def named(self) -> frozenset[str]:
+    def all_terms(self) -> frozenset[str]:
         """All classes, properties and datatypes."""
         properties = self.object_properties | self.data_properties | self.annotation_properties
         return self.classes | properties | self.datatypes

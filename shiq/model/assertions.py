@@ -16,12 +16,16 @@ from shiq.model.expressions import (
 
 @dataclass(frozen=True, slots=True)
 class ClassAssertion:
+    """expression(individual)."""
+
     expression: ClassExpression
     individual: Individual
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectPropertyAssertion:
+    """property(subject, object)."""
+
     property: ObjectPropertyExpression
     subject: Individual
     object: Individual
@@ -29,6 +33,8 @@ class ObjectPropertyAssertion:
 
 @dataclass(frozen=True, slots=True)
 class NegativeObjectPropertyAssertion:
+    """¬property(subject, object)."""
+
     property: ObjectPropertyExpression
     subject: Individual
     object: Individual
@@ -36,6 +42,8 @@ class NegativeObjectPropertyAssertion:
 
 @dataclass(frozen=True, slots=True)
 class DataPropertyAssertion:
+    """property(subject, literal)."""
+
     property: DataProperty
     subject: Individual
     literal: Literal
@@ -43,6 +51,8 @@ class DataPropertyAssertion:
 
 @dataclass(frozen=True, slots=True)
 class NegativeDataPropertyAssertion:
+    """¬property(subject, literal)."""
+
     property: DataProperty
     subject: Individual
     literal: Literal
@@ -50,7 +60,7 @@ class NegativeDataPropertyAssertion:
 
 @dataclass(frozen=True, slots=True)
 class SameIndividual:
-    """One pair; longer lists are split by the reader."""
+    """Equality of one pair; readers split longer lists."""
 
     first: Individual
     second: Individual
@@ -58,7 +68,7 @@ class SameIndividual:
 
 @dataclass(frozen=True, slots=True)
 class DifferentIndividuals:
-    """One pair; longer lists are split by the reader."""
+    """Inequality of one pair; readers split longer lists."""
 
     first: Individual
     second: Individual

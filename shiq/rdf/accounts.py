@@ -1,6 +1,4 @@
-"""The ledger of one reading: every triple in one bucket, every leftover told once; and what was
-left out, as it stands.
-"""
+"""Ledger of a reading: every triple is counted in one bucket, and every leftover is recorded once."""
 
 from __future__ import annotations
 
@@ -9,16 +7,18 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from shiq.model import Assertion, Axiom, Signature
-from shiq.rdf.graph import MappedValue, VocabularyGraph
+from shiq.answers.verdict import LEAVING_OUT, LIKE_OTHERS, Leftover
+from shiq.model import OWL, Assertion, Axiom, Signature
+from shiq.rdf.graph import MappedValue, UnmappedError, VocabularyGraph, read_list
 from shiq.rdf.kinds import Problem
 from shiq.rdf.load import StatedValue
-from shiq.rdf.triples import Triples, short
-from shiq.verdict import LEAVING_OUT, LIKE_OTHERS, Leftover
+from shiq.rdf.triples import Triples, shorten
+from shiq.rdf.vocabulary import FIRST, REST, TYPE, is_reserved
 
 if TYPE_CHECKING:
     from shiq.rdf.expression_loop import Key
     from shiq.rdf.expressions import Expressions
+
 
 #: More leftovers of one kind are only counted.
 MOST_SHOWN = 1000
@@ -30,38 +30,39 @@ V = TypeVar("V", bound=Axiom | Assertion)
 
 
 @dataclass
-class Accounts:
-    """``ledger``: buckets of what is not a triple of the graph, which keeps its own; ``parts``:
-    the rows that make up one thing that is left out.
+class ReadingLedger:
+    """Account of all triples and leftovers of one reading.
+
+    buckets: counts of what is not in the graph, which has its own ledger
+    parts: rows of the graph that make up a leftover
     """
 
     triples: Triples
     graph: VocabularyGraph
     expressions: Expressions | None
     leftovers: list[Leftover] = field(default_factory=list)
-    ledger: Counter[str] = field(default_factory=Counter)
+    buckets: Counter[str] = field(default_factory=Counter)
     parts: dict[Leftover, list[int]] = field(default_factory=dict)
     _told: dict[tuple[Axiom | Assertion, str], int] = field(default_factory=dict)
 
-    def settle(
+    def record_values(
         self,
         stated: Iterable[StatedValue[V]],
         mapped: Sequence[MappedValue[V]],
         bucket: str,
         findings: Findings,
     ) -> None:
-        """Puts the triples of each value into ``bucket``, or into that of the first finding
-        about it; tells all findings.
+        """Assign the triples of each value to ``bucket``, or to the bucket of its first finding.
 
-        A triple that several values share goes to one without a finding.
+        All findings are recorded. A triple shared by several values goes to one without a finding.
         """
         placed: set[Axiom | Assertion] = set()
         for item in stated:
             found = findings.get(item.value, ())
-            self.ledger[f"leftover:{found[0][0]}" if found else bucket] += 1
+            self.buckets[f"leftover:{found[0][0]}" if found else bucket] += 1
             if found:
                 placed.add(item.value)
-                self._tell(item.value, found, (item.source, item.line), 1)
+                self._record_findings(item.value, found, (item.source, item.line), 1)
         done: set[Key] = set()
         for made in sorted(mapped, key=lambda one: one.value in findings):
             found = findings.get(made.value, ())
@@ -71,14 +72,16 @@ class Accounts:
                 count += self.graph.assign(self.expressions.triples_of(made.keys, done), where)
             if found:
                 placed.add(made.value)
-                self._tell(made.value, found, self.triples.place(self.graph.rows[made.main]), count)
+                self._record_findings(
+                    made.value, found, self.triples.place(self.graph.rows[made.main]), count
+                )
         for value, found in findings.items():
             if (
                 value not in placed
             ):  # rewritten since: its triples are accounted for under what it was
-                self._tell(value, found, ("", 0), 1)
+                self._record_findings(value, found, ("", 0), 1)
 
-    def _tell(
+    def _record_findings(
         self, value: Axiom | Assertion, found: Sequence[Finding], place: tuple[str, int], count: int
     ) -> None:
         for i, (kind, message, hint) in enumerate(found):
@@ -94,25 +97,29 @@ class Accounts:
                         kind,
                         message,
                         *place,
-                        short(whole_text(value)),
+                        shorten(value_text(value)),
                         hint,
                         of,
-                        said=said,
+                        values=said,
                         items=1,
                     )
                 )
 
-    def fail(self, main: int, finding: Finding) -> Leftover:
-        """A main triple that gives nothing: it and what hangs on it go where the finding says."""
+    def record_failure(self, main: int, finding: Finding) -> Leftover:
+        """Record a main triple without a value. It and its expression go to the bucket of the
+        finding.
+        """
         kind, message, hint = finding
         reached = list(self.graph.reachable(main))
         count = self.graph.assign(reached, f"leftover:{kind}")
-        return self.leave(kind, message, main, hint, max(count, 1), 1, reached)
+        return self.record_leftover(kind, message, main, hint, max(count, 1), 1, reached)
 
-    def tell(self, problem: Problem) -> None:
-        """What is to be known of the kinds of a name."""
+    def record_problem(self, problem: Problem) -> None:
+        """Record a problem with the kinds of a name."""
         if problem.place is None:
-            self.leave(problem.kind, problem.message, problem.index, problem.hint, problem.count)
+            self.record_leftover(
+                problem.kind, problem.message, problem.index, problem.hint, problem.count
+            )
         else:
             self.leftovers.append(
                 Leftover(
@@ -120,12 +127,13 @@ class Accounts:
                 )
             )
 
-    def pass_over(
+    def record_annotation_axioms(
         self, stated: Iterable[tuple[str, int, str, tuple[str, ...]]], known: Signature
     ) -> None:
-        """Axioms on annotation properties, as (source, line, keyword, properties): where these
-        are object or data properties in ``known``, RDF could not tell such an axiom from one on
-        the latter, so it is told.
+        """Record axioms on annotation properties, given as (source, line, keyword, properties).
+
+        An axiom whose properties are also object or data properties is a leftover: in RDF it would
+            be an axiom on the latter.
         """
         logical = known.object_properties | known.data_properties
         for source, line, keyword, properties in stated:
@@ -133,10 +141,10 @@ class Accounts:
                 message = f"{keyword} of <{properties[0]}>, which is an object or data property too: is the latter meant?"
                 hint = "say the axiom on the object or data property, or use two names"
                 self.leftovers.append(Leftover("punning", message, source, line, "", hint))
-                self.ledger["leftover:punning"] += 1
-                self.ledger["annotation"] -= 1
+                self.buckets["leftover:punning"] += 1
+                self.buckets["annotation"] -= 1
 
-    def leave(
+    def record_leftover(
         self,
         kind: str,
         message: str,
@@ -146,8 +154,10 @@ class Accounts:
         items: int = 0,
         parts: Sequence[int] = (),
     ) -> Leftover:
-        """A leftover at triple ``index`` of the graph; ``parts``: all triples that make it up,
-        if it is not this one alone.
+        """Record a leftover at triple ``index`` of the graph.
+
+        Args:
+        parts: all triples that make it up, if there are more
         """
         rows = self.graph.rows
         made = self.triples.leftover(
@@ -158,13 +168,14 @@ class Accounts:
             self.parts[made] = [rows[i] for i in parts]
         return made
 
-    def values(self) -> Iterator[tuple[Leftover, Axiom | Assertion]]:
-        """The leftovers that are about axioms and assertions, with these."""
+    def leftover_values(self) -> Iterator[tuple[Leftover, Axiom | Assertion]]:
+        """Leftovers on axioms and assertions, each with its value."""
         for (value, _), at in self._told.items():
             yield self.leftovers[at], value
 
 
-def whole_text(value: Axiom | Assertion) -> str:
+def value_text(value: Axiom | Assertion) -> str:
+    """Full text of an axiom or assertion in functional syntax."""
     from shiq.functional.writer import axiom_text
 
     try:
@@ -173,8 +184,10 @@ def whole_text(value: Axiom | Assertion) -> str:
         return repr(value)
 
 
-def capped(leftovers: Iterable[Leftover]) -> Iterator[Leftover]:
-    """At most `MOST_SHOWN` of each kind, and one row that counts the rest, with what they say."""
+def cap_leftovers(leftovers: Iterable[Leftover]) -> Iterator[Leftover]:
+    """At most `MOST_SHOWN` leftovers of each kind, and one that counts the others and has their
+    values.
+    """
     shown: Counter[str] = Counter()
     hidden: Counter[str] = Counter()
     said: dict[str, list[Axiom | Assertion]] = defaultdict(list)
@@ -186,47 +199,49 @@ def capped(leftovers: Iterable[Leftover]) -> Iterator[Leftover]:
         else:
             hidden[leftover.kind] += leftover.count
             items[leftover.kind] += leftover.number
-            said[leftover.kind] += leftover.said
+            said[leftover.kind] += leftover.values
     for kind, count in hidden.items():
         message = f"{shown[kind] - MOST_SHOWN} more {LIKE_OTHERS}"
-        yield Leftover(kind, message, count=count, said=tuple(said[kind]), items=items[kind])
+        yield Leftover(kind, message, count=count, values=tuple(said[kind]), items=items[kind])
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOut:
-    """See `Reading.left_out`: ``leftovers`` of reading ``triples``. ``whole``: as
-    `Loaded.whole`; ``of_a``: the ids of those leftovers that are in A all the same.
+class LeftoverRecords:
+    """Unabridged leftovers of a reading, one for each line or triple; see `Reading.left_out`.
+
+    full_leftovers: as `LoadedSources.full_leftovers`
+    asserted_ids: ids of the leftovers whose assertions are in the ABox nevertheless
     """
 
     triples: Triples
     leftovers: Sequence[Leftover]
-    whole: Sequence[tuple[Sequence[Leftover], Iterable[Leftover]]]
-    accounts: Accounts
-    of_a: Collection[int]
+    full_leftovers: Sequence[tuple[Sequence[Leftover], Iterable[Leftover]]]
+    accounts: ReadingLedger
+    asserted_ids: Collection[int]
 
     def __iter__(self) -> Iterator[Leftover]:
-        done = {*self.of_a}
-        for told, all_of_them in self.whole:
+        done = {*self.asserted_ids}
+        for told, all_of_them in self.full_leftovers:
             yield from all_of_them
             done.update(map(id, told))
-        values = {id(leftover): value for leftover, value in self.accounts.values()}
+        values = {id(leftover): value for leftover, value in self.accounts.leftover_values()}
         for leftover in self.leftovers:
             if id(leftover) in done:
                 continue
             if parts := self.accounts.parts.get(leftover):
                 yield replace(leftover, text="\n".join(map(self._text, parts)))
             elif id(leftover) in values:
-                yield replace(leftover, text=whole_text(values[id(leftover)]))
+                yield replace(leftover, text=value_text(values[id(leftover)]))
             else:
-                yield from one_by_one(self.triples, leftover)
+                yield from expand_leftover(self.triples, leftover)
 
     def _text(self, row: int) -> str:
         return _text(self.triples, row)
 
 
-def one_by_one(triples: Triples, leftover: Leftover) -> Iterator[Leftover]:
-    """What ``leftover`` stands for, each of the ``triples`` as it stands, in the order of its rows."""
-    rows = triples.told.get(leftover, ())
+def expand_leftover(triples: Triples, leftover: Leftover) -> Iterator[Leftover]:
+    """Split ``leftover`` into one for each of its triples, unabridged, in the order of rows."""
+    rows = triples.leftover_rows.get(leftover, ())
     if not rows:
         yield leftover
     for row in rows:
@@ -242,4 +257,45 @@ def one_by_one(triples: Triples, leftover: Leftover) -> Iterator[Leftover]:
 
 
 def _text(triples: Triples, row: int) -> str:
-    return triples.whole_text(row, triples.graph_of(row))
+    return triples.full_text(row, triples.graph_of(row))
+
+
+# Vacuous triples: every model satisfies them whatever they mean, and nothing else uses them.
+#
+# They are reported but do not block. Later data may use a name, so this holds only after everything
+# was read.
+
+
+_MONOTONE = frozenset({OWL + "intersectionOf", OWL + "unionOf"})
+_LIST = frozenset({FIRST, REST})
+
+
+def is_vacuous_expression(graph: VocabularyGraph, group: Sequence[int]) -> bool:
+    """Whether ``group``, class expressions that no axiom uses, has a solution in every model.
+
+    Intersections and unions are monotone, so their definitions have a solution by Knaster and
+    Tarski. Each node is defined once: two definitions would be an axiom. The outermost node must be
+    mentioned; otherwise the triple that uses it may be lost.
+    """
+    subjects = {graph.subjects[i] for i in group}
+    objects = {graph.objects[i] for i in group}
+    if not all(subject.startswith("_:") for subject in subjects) or not subjects <= objects:
+        return False
+    listed: set[int] = set()
+    defined: set[str] = set()
+    for i in group:
+        subject, predicate, value = graph.subjects[i], graph.predicates[i], graph.objects[i]
+        if predicate in _MONOTONE:
+            if subject in defined:
+                return False
+            defined.add(subject)
+            try:
+                members, triples = read_list(graph, value)
+            except UnmappedError:
+                return False
+            if not all(isinstance(member, str) and not is_reserved(member) for member in members):
+                return False
+            listed.update(triples)
+        elif predicate not in _LIST and (predicate, value) != (TYPE, OWL + "Class"):
+            return False
+    return all(i in listed for i in group if graph.predicates[i] in _LIST)

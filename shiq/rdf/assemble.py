@@ -1,4 +1,4 @@
-"""The sorted rows of the columns as an ABox."""
+"""ABox assembly from sorted rows of the columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiq import model as owl
-from shiq.abox import ABox, Pairs, columns_of, individuals_of, int_array
+from shiq.model.abox import ABox, Pairs, columns_of, individuals_of, int_array
 from shiq.rdf.bulk import Rows
 from shiq.rdf.triples import Triples, column
 
@@ -25,10 +25,12 @@ def build_abox(
     others: Iterable[owl.Assertion],
     apart: Iterable[Sequence[str]] = (),
 ) -> ABox:
-    """The ABox of the rows (class, object property and data property assertions), of ``others``,
-    which are about sameness, negative or complex, and of the pairs of each list of ``apart``,
-    which are different. Each assertion is there once; names and individuals stand in the order
-    first read.
+    """Build the ABox of all rows and values. Names and individuals are in the order first read.
+
+    Args:
+    classes, roles, data: rows of class, object property and data property assertions
+    others: assertions on sameness, negative and complex ones
+    apart: lists of pairwise different individuals
     """
     same: list[tuple[int, int]] = []
     different: list[Ids] = [np.zeros((2, 0), np.int64)]
@@ -66,11 +68,11 @@ def build_abox(
     class_names, role_names = _Dense(triples, values[classes]), _Dense(triples, predicates[roles])
     data_names, literals = _Dense(triples, predicates[data]), _Dense(triples, values[data])
     columns = (
-        *_distinct(individuals[subjects[classes]], class_names[values[classes]]),
-        *_distinct(
+        *_distinct_rows(individuals[subjects[classes]], class_names[values[classes]]),
+        *_distinct_rows(
             individuals[subjects[roles]], role_names[predicates[roles]], individuals[values[roles]]
         ),
-        *_distinct(
+        *_distinct_rows(
             individuals[subjects[data]], data_names[predicates[data]], literals[values[data]]
         ),
     )
@@ -80,38 +82,44 @@ def build_abox(
         object_properties=role_names.names(),
         data_properties=data_names.names(),
         literals=[
-            value for i in literals.listed if isinstance(value := triples.terms[i], owl.Literal)
+            value
+            for i in literals.occurring_ids
+            if isinstance(value := triples.terms[i], owl.Literal)
         ],
         **columns_of(columns),
-        same=tuple(dict.fromkeys((individuals.one(a), individuals.one(b)) for a, b in same)),
-        different=Pairs(*_distinct(*individuals[unequal])),
+        same=tuple(
+            dict.fromkeys((individuals.dense_id(a), individuals.dense_id(b)) for a, b in same)
+        ),
+        different=Pairs(*_distinct_rows(*individuals[unequal])),
         complex=tuple(dict.fromkeys(complex)),
     )
 
 
 class _Dense:
-    """Dense ids for the terms that occur, in the order of their ids in the columns."""
+    """Dense numbering of the terms that occur, in the order of their ids in the columns."""
 
     def __init__(self, triples: Triples, *occurring: Ids) -> None:
         used = np.zeros(len(triples.terms), dtype=bool)
         for ids in occurring:
             used[ids] = True
-        self.listed: list[int] = used.nonzero()[0].tolist()
+        self.occurring_ids: list[int] = used.nonzero()[0].tolist()
         self._terms = triples.terms
         self._dense = used.cumsum() - 1
 
     def __getitem__(self, ids: Ids) -> Ids:
         return self._dense[ids]
 
-    def one(self, id: int) -> int:
+    def dense_id(self, id: int) -> int:
+        """Dense number of one term."""
         return int(self._dense[id])
 
     def names(self) -> list[str]:
-        return [str(self._terms[i]) for i in self.listed]
+        """Texts of the terms, by dense number."""
+        return [str(self._terms[i]) for i in self.occurring_ids]
 
 
-def _distinct(*columns: Ids) -> list[array[int]]:
-    """The rows of parallel columns without repetitions, in the order first met."""
+def _distinct_rows(*columns: Ids) -> list[array[int]]:
+    """Rows of parallel columns without repetitions, in the order of first occurrence."""
     rows = len(columns[0])
     if rows:
         order = np.lexsort(columns[::-1])

@@ -1,7 +1,7 @@
-"""Assertions on named classes and properties, resolved column by column.
+"""Bulk interpretation of assertions on named classes and properties, column by column.
 
-Each row gets a bucket by what its predicate (or class) and its object are. A row of an
-undeclared name is kept and reported.
+Each row gets a bucket by the kinds of its predicate (or class) and object. A row with an undeclared
+name is kept and reported.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from shiq.answers.verdict import Leftover
 from shiq.model import NOTHING, Literal, Signature
-from shiq.rdf.surroundings import unknown_word
+from shiq.rdf.ontology_header import unknown_word
 from shiq.rdf.triples import IRI, LITERAL, Triples, column
 from shiq.rdf.vocabulary import (
     ANNOTATIONS,
@@ -36,10 +37,10 @@ from shiq.rdf.vocabulary import (
     is_misspelt,
     is_reserved,
 )
-from shiq.verdict import Leftover
 
 if TYPE_CHECKING:
     from shiq.vocabularies import VocabularyChoice
+
 
 #: The kind of a term in the tables of known vocabularies.
 KindOf: TypeAlias = Callable[[str], str]
@@ -79,47 +80,47 @@ _LENGTH = len(_RESERVED)
 
 
 @dataclass
-class Bulk:
-    """Rows by destination, and what could not be interpreted."""
+class ResolvedRows:
+    """Rows of a source by the kind of assertion, with the leftovers."""
 
     classes: Rows
     roles: Rows
     data: Rows
     built_in: Rows  # assertions on top and bottom properties
     annotations: Flags  # rows that say nothing a model could see
-    understood: Flags  # rows whose property or class is known, here or in a language beside OWL
+    known_rows: Flags  # rows whose property or class is known, here or in a language beside OWL
     leftovers: list[Leftover] = field(default_factory=list)
     ledger: Counter[str] = field(default_factory=Counter)
     ill_typed: list[int] = field(
         default_factory=list
-    )  # data assertions that were set aside, see `shiq.rdf.ill_typed`
+    )  # data assertions that were set aside, see `shiq.rdf.bulk`
 
 
-def distinct(ids: npt.NDArray[Any]) -> Rows:
-    """The different ones of ``ids`` of terms, ascending. (numpy's own loads its masked arrays,
-    which takes its time.)
+def distinct_ids(ids: npt.NDArray[Any]) -> Rows:
+    """Distinct term ids, ascending. (numpy's own function would load its masked arrays, which is
+    slow.)
     """
     return np.bincount(ids).nonzero()[0]
 
 
 def graph_rows(triples: Triples) -> Rows:
-    """The rows for `shiq.rdf.graph`: reserved predicates but for annotations, and types that are
-    no plain class names.
+    """Rows for `shiq.rdf.graph`: reserved predicates except annotations, and types that are not
+    class names.
     """
     predicates, values = column(triples.predicate), column(triples.object)
-    structural = flags_of(triples, distinct(predicates), lambda term: is_structural(str(term)))
+    structural = flags_of(triples, distinct_ids(predicates), lambda term: is_structural(str(term)))
     types = predicates == triples.id(TYPE)
-    odd_types = flags_of(triples, distinct(values[types]), _is_odd_type)
+    odd_types = flags_of(triples, distinct_ids(values[types]), _is_odd_type)
     return np.flatnonzero(np.where(types, odd_types[values], structural[predicates]))
 
 
 def is_for_graph(predicate: str, value: object) -> bool:
-    """Whether a triple belongs into the graph."""
+    """Whether a triple belongs to the vocabulary graph."""
     return _is_odd_type(value) if predicate == TYPE else is_structural(predicate)
 
 
 def is_structural(iri: str) -> bool:
-    """Whether triples with this predicate belong into the graph, but for some of rdf:type."""
+    """Whether triples with this predicate belong to the vocabulary graph (of rdf:type only some)."""
     if iri.startswith(SWRL):
         return True
     plain = (
@@ -143,13 +144,15 @@ def _is_odd_type(term: object) -> bool:
 
 
 def flags_of(triples: Triples, ids: Iterable[int], test: Callable[[Any], bool]) -> Flags:
+    """Boolean array by term id: the result of ``test`` for the terms ``ids``, False for all others."""
     flags = np.zeros(len(triples.terms), dtype=bool)
     for i in ids:
         flags[i] = test(triples.terms[i])
     return flags
 
 
-def marked(triples: Triples, names: Iterable[str]) -> Flags:
+def name_flags(triples: Triples, names: Iterable[str]) -> Flags:
+    """Boolean array by term id: True for the terms ``names``."""
     flags = np.zeros(len(triples.terms), dtype=bool)
     for name in names:
         found = triples.ids.get(name)
@@ -159,17 +162,17 @@ def marked(triples: Triples, names: Iterable[str]) -> Flags:
 
 
 def individuals_of(triples: Triples) -> set[str]:
-    """The names that something types as individuals: members of named classes."""
+    """Names that are typed as members of named classes."""
     predicates, values, subjects = (
         column(c) for c in (triples.predicate, triples.object, triples.subject)
     )
     rows = predicates == triples.id(TYPE)
     plain = flags_of(
         triples,
-        distinct(values[rows]),
+        distinct_ids(values[rows]),
         lambda term: isinstance(term, str) and not _is_odd_type(term),
     )
-    return {str(triples.terms[i]) for i in distinct(subjects[rows & plain[values]])}
+    return {str(triples.terms[i]) for i in distinct_ids(subjects[rows & plain[values]])}
 
 
 def resolve(
@@ -182,13 +185,17 @@ def resolve(
     counted: int,
     vocabulary: VocabularyChoice | None = None,
     notes: bool = False,
-) -> Bulk:
-    """Sorts the rows that are not for the graph, given the vocabulary ``known``.
+) -> ResolvedRows:
+    """Sort the rows outside the vocabulary graph by the kinds of their terms.
 
-    ``headers`` are ontologies, ``nodes`` axioms that are nodes; ``individuals`` gives the names
-    that are individuals, whatever else they are. The ledger counts the first ``counted`` rows;
-    those after them were not read. ``vocabulary``: which tables of known vocabularies count,
-    None for all. ``notes``: see `shiq.rdf.undeclared.documentation`.
+    Args:
+    known: signature of the TBox
+    headers: IRIs of ontologies
+    nodes: axioms that are nodes
+    individuals: gives the names that are individuals, whatever else they are
+    counted: number of rows for the ledger; rows after them are implied ones
+    vocabulary: known vocabularies that count; None for all
+    notes: see `shiq.rdf.undeclared.documenting_rows`
     """
     kind_in_table = partial(_kind_in_table, vocabulary)
     subjects, predicates, values = (
@@ -202,10 +209,10 @@ def resolve(
     literal = kinds[values] == LITERAL
     types = predicates == triples.id(TYPE)
     what = np.zeros(len(triples.terms), dtype=np.int8)
-    for i in distinct(predicates):
+    for i in distinct_ids(predicates):
         what[i] = _predicate_kind(str(triples.terms[i]), known, kind_in_table)
     kind = what[predicates]
-    for i in distinct(values[types]):
+    for i in distinct_ids(values[types]):
         what[i] = _class_kind(triples.terms[i], known, kind_in_table)
     kind[types] = what[values[types]]
 
@@ -219,24 +226,28 @@ def resolve(
     )
     names = np.where(types, values, predicates)
     only_in_table = flags_of(
-        triples, distinct(names), lambda term: _is_only_in_table(str(term), known, kind_in_table)
+        triples,
+        distinct_ids(names),
+        lambda term: _is_only_in_table(str(term), known, kind_in_table),
     )
     language = _languages(triples, names, (kind == _UNKNOWN) | only_in_table[names])
-    foreign = _foreign(triples, known, kind == _UNKNOWN, names, vocabulary)
+    foreign = _foreign_rows(triples, known, kind == _UNKNOWN, names, vocabulary)
     beside = (language >= 0) & ((bucket == _ASSERTED) | foreign)
     unknown = ((kind == _UNKNOWN) | only_in_table[predicates]) & ~types & ~beside
     if unknown.any():
         # Loaded where a name is unknown.
-        from shiq.rdf.undeclared import documentation
+        from shiq.rdf.undeclared import documenting_rows
 
         bucket[
             unknown
-            & documentation(triples, known, headers, individuals(), unknown, kind_in_table, notes)
+            & documenting_rows(
+                triples, known, headers, individuals(), unknown, kind_in_table, notes
+            )
         ] = _ANNOTATED
-    on_axiom = marked(triples, nodes)[subjects] & ~types & (bucket != _TO_GRAPH)
+    on_axiom = name_flags(triples, nodes)[subjects] & ~types & (bucket != _TO_GRAPH)
     if on_axiom.any():
         noted = (kind[on_axiom] == _UNKNOWN) | (kind[on_axiom] == _ANNOTATION)
-        noted |= (marked(triples, known.annotation_properties) | only_in_table)[
+        noted |= (name_flags(triples, known.annotation_properties) | only_in_table)[
             predicates[on_axiom]
         ]
         # A value that fits is an assertion about the node too, which has no name.
@@ -244,19 +255,19 @@ def resolve(
         bucket[on_axiom] = np.where(noted, _ANNOTATED, np.where(fits, _ASSERTED, _MALFORMED))
     # Of a document that its header names: a value of the other kind is an annotation, for no axiom
     # sees such a property.
-    bucket[(bucket == _MALFORMED) & ~types & marked(triples, headers)[subjects]] = _ANNOTATED
-    misspelt = _misspelt(triples)
+    bucket[(bucket == _MALFORMED) & ~types & name_flags(triples, headers)[subjects]] = _ANNOTATED
+    misspelt = _misspelt_terms(triples)
     kept = (bucket == _ASSERTED) | (bucket == _UNDECLARED)
     beside &= kept
     bucket[kept & (misspelt[subjects] | (misspelt[values] & (literal | ~beside)))] = _MISSPELT
 
-    built_in = marked(triples, BUILT_IN_OBJECT | BUILT_IN_DATA)[predicates] & kept
+    built_in = name_flags(triples, BUILT_IN_OBJECT | BUILT_IN_DATA)[predicates] & kept
     kept &= ~built_in
     bucket[foreign & (bucket == _UNDECLARED)] = _FOREIGN
     bucket[beside & (bucket != _MISSPELT)] = _BESIDE
     bucket[built_in] = _TO_GRAPH  # counted with the other assertions that are values
     counts = np.bincount(bucket[:counted], minlength=len(_BUCKETS))
-    result = Bulk(
+    result = ResolvedRows(
         (kept & types).nonzero()[0],
         (kept & ~types & ~literal).nonzero()[0],
         (kept & ~types & literal).nonzero()[0],
@@ -265,12 +276,12 @@ def resolve(
         np.isin(bucket, (_ASSERTED, _ANNOTATED, _BESIDE)),
         ledger=Counter({name: int(n) for name, n in zip(_BUCKETS[1:], counts[1:]) if n}),
     )
-    result.leftovers += _undeclared(triples, known, (bucket == _UNDECLARED).nonzero()[0], types)
+    result.leftovers += _undeclared_leftovers(
+        triples, known, (bucket == _UNDECLARED).nonzero()[0], types
+    )
     result.leftovers += _foreign_names(triples, (bucket == _FOREIGN).nonzero()[0], types)
-    result.leftovers += _statements_beside(triples, (bucket == _BESIDE).nonzero()[0], language)
+    result.leftovers += _language_leftovers(triples, (bucket == _BESIDE).nonzero()[0], language)
     if (misfits := (bucket == _MALFORMED).nonzero()[0]).size:
-        from shiq.rdf.misfits import misfit_leftovers
-
         result.leftovers += misfit_leftovers(triples, misfits, types, kind == _OBJECT, on_axiom)
     result.leftovers += _unknown_words(triples, (bucket == _MISSPELT).nonzero()[0], misspelt)
     del subjects, predicates, values  # what is looked at cannot grow
@@ -308,9 +319,7 @@ def _kind_in_table(vocabulary: VocabularyChoice | None, iri: str) -> str:
 
 
 def _is_only_in_table(iri: str, known: Signature, kind_in_table: KindOf) -> bool:
-    """Whether the ontology does not know the property, and the table of a well-known vocabulary
-    does.
-    """
+    """Whether a property is unknown to the ontology and a term of a well-known vocabulary."""
     return not is_reserved(iri) and not _is_in(known, iri) and bool(kind_in_table(iri))
 
 
@@ -337,16 +346,17 @@ def _class_kind(term: object, known: Signature, kind_in_table: KindOf) -> int:
     return {"class": _CLASS, "datatype": _DATATYPE}.get(kind_in_table(term), _UNKNOWN)
 
 
-def _foreign(
+def _foreign_rows(
     triples: Triples,
     known: Signature,
     unknown: Flags,
     names: npt.NDArray[Any],
     vocabulary: VocabularyChoice | None,
 ) -> Flags:
-    """The rows among ``unknown`` whose name lies in a namespace in which the ontology defines
-    nothing; ``names``: of each row, its property, or the class of its subject (THEORY, "Foreign
-    terms").
+    """Rows among ``unknown`` whose name is in a foreign namespace (THEORY, "Foreign terms").
+
+    Args:
+    names: property of each row, or class of its subject
     """
     if not unknown.any():
         return unknown
@@ -359,7 +369,7 @@ def _foreign(
     own = OwnNamespaces(in_axioms | KNOWN, declared, (vocabulary or VocabularyChoice()).kinds_in)
     foreign = flags_of(
         triples,
-        distinct(names[unknown]),
+        distinct_ids(names[unknown]),
         lambda term: is_reserved(str(term)) or own.is_foreign(str(term)),
     )
     found: Flags = unknown & foreign[names]
@@ -367,21 +377,21 @@ def _foreign(
 
 
 def _languages(triples: Triples, names: npt.NDArray[Any], rows: Flags) -> npt.NDArray[np.int8]:
-    """The language beside OWL that the name of each row among ``rows`` belongs to; -1 for none,
-    and for other rows.
-    """
+    """Index of the non-OWL language of each row's name; -1 for none and for rows outside ``rows``."""
     found = np.full(len(triples.terms), -1, np.int8)
     if rows.any():
         # Loaded where the ontology does not know a name.
         from shiq.rdf.languages import language_of
 
-        for i in distinct(names[rows]):
+        for i in distinct_ids(names[rows]):
             found[i] = language_of(str(triples.terms[i]))
     return np.where(rows, found[names], np.int8(-1))
 
 
-def _misspelt(triples: Triples) -> Flags:
-    """Terms in reserved namespaces that do not exist, and literals of such datatypes."""
+def _misspelt_terms(triples: Triples) -> Flags:
+    """Boolean array by term id: undefined terms in reserved namespaces, and literals of such
+    datatypes.
+    """
     flags = np.zeros(len(triples.terms), dtype=bool)
     terms: Sequence[Any] = triples.terms
     reserved = (
@@ -404,7 +414,7 @@ def _misspelt(triples: Triples) -> Flags:
 
 
 def groups_of(rows: Rows, keys: npt.NDArray[Any]) -> Iterable[tuple[int, Rows]]:
-    """The rows of each key, in the order first met."""
+    """Group ``rows`` by key, in the order of first occurrence."""
     if not len(rows):
         return
     order = keys.argsort(kind="stable")
@@ -414,7 +424,9 @@ def groups_of(rows: Rows, keys: npt.NDArray[Any]) -> Iterable[tuple[int, Rows]]:
         yield int(keys[order[starts[j]]]), parts[j]
 
 
-def _undeclared(triples: Triples, known: Signature, rows: Rows, types: Flags) -> Iterable[Leftover]:
+def _undeclared_leftovers(
+    triples: Triples, known: Signature, rows: Rows, types: Flags
+) -> Iterable[Leftover]:
     if not len(rows):
         return
     predicates, values = column(triples.predicate), column(triples.object)
@@ -440,7 +452,7 @@ def _foreign_names(triples: Triples, rows: Rows, types: Flags) -> Iterable[Lefto
             )
 
 
-def _statements_beside(
+def _language_leftovers(
     triples: Triples, rows: Rows, language: npt.NDArray[np.int8]
 ) -> Iterable[Leftover]:
     if not len(rows):
@@ -475,3 +487,33 @@ def _unknown_words(triples: Triples, rows: Rows, misspelt: Flags) -> Iterable[Le
             some.tolist(),
             len(some),
         )
+
+
+# Leftovers on triples whose value does not fit the kind of their property.
+
+
+def misfit_leftovers(
+    triples: Triples, rows: Rows, types: Flags, of_objects: Flags, on_axiom: Flags
+) -> Iterable[Leftover]:
+    """One leftover for each property and datatype among ``rows``.
+
+    Args:
+    of_objects: rows of object properties
+    """
+    predicates, values = column(triples.predicate), column(triples.object)
+    of_class = rows[types[rows]]
+    for term, some in groups_of(of_class, values[of_class]):
+        message = f"the datatype <{triples.terms[term]}> as type of an individual"
+        yield triples.leftover(
+            "malformed", message, int(some[0]), count=len(some), rows=some.tolist()
+        )
+    of_property = rows[~types[rows]]
+    for term, some in groups_of(of_property, predicates[of_property]):
+        iri, row = triples.terms[term], int(some[0])
+        if on_axiom[row]:
+            message = f"<{iri}> is no annotation property, but stands at an axiom"
+        elif of_objects[row]:
+            message = f"a literal as value of the object property <{iri}>"
+        else:
+            message = f"an individual as value of the data property <{iri}>"
+        yield triples.leftover("malformed", message, row, count=len(some), rows=some.tolist())

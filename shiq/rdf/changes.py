@@ -1,9 +1,9 @@
-"""A batch from a Delta table: what its versions from one to another brought and took, net.
+"""Batch from a Delta table: the net insertions and deletions between two of its versions.
 
-The table's change data feed tells rows, and is believed where counts agree: rows before, and
-what came less what went, are the rows after. Where there is none, or it is not whole, the files
-tell that only one of the two versions has. A batch is about triples: a row that came and went
-again says nothing, and a triple that one row lost while another still says it is not deleted.
+The change data feed is used if its counts agree: rows before, plus inserted, minus deleted, are the
+    rows after. Otherwise the files that only one of the versions has are compared. A batch consists
+    of triples: a row that was added and removed again changes nothing, and a triple is deleted only
+    if no other row has it.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from os.path import abspath
 from pathlib import Path
 from typing import Any
 
-from shiq.amounts import count
 from shiq.errors import BUILD_ANEW, InputError
+from shiq.inputs.sources import TableKind, TableSource, path_of, table_kind
 from shiq.rdf.table_terms import COLUMNS
 from shiq.rdf.tables import (
     check_columns,
     delta_log,
     delta_table,
     files_of_delta,
-    opened,
+    open_parquet,
     read_rows,
     rows_of,
 )
-from shiq.rdf.triples import Rejects, Triples, shown
+from shiq.rdf.triples import Rejects, Triples, term_text
 from shiq.remote.place import is_address
-from shiq.sources import TableKind, TableSource, path_of, table_kind
+from shiq.support import pluralize
 
 CAME, WENT = ("insert", "update_postimage"), ("delete", "update_preimage")
 _TYPE = "_change_type"
@@ -42,12 +42,14 @@ _ROW = COLUMNS[:4]
 
 @dataclass(frozen=True)
 class TableChanges:
-    """The batch that takes a table of triples from before version ``first`` to version ``last``:
-    ``insertions`` and ``deletions`` are sources as `check_insertions` takes them. ``rows``: how
-    many rows it was made of; ``by_feed``: of the change data feed, else of the files that only
-    one of the two versions has; ``void``: rows that went and had no s, p or o, so that they
-    never said anything; ``path``, ``ids``: where the table is, and what its log calls it before
-    and after.
+    """Batch that brings a table of triples from before version ``first`` to version ``last``.
+
+    insertions, deletions: sources for `check_insertions`
+    rows: number of changed rows
+    by_feed: whether the change data feed was used; else the files were compared
+    void: deleted rows that lacked s, p or o and so never were a triple
+    path: of the table
+    ids: ids of the table in its log, before and after
     """
 
     insertions: TableSource
@@ -68,7 +70,7 @@ class TableChanges:
         )
         taken = f"{self.insertions.name}: {self.rows:,} rows {told}"
         void = (
-            f"; {count(self.void, 'row')} that went had no s, p or o, and said nothing"
+            f"; {pluralize(self.void, 'row')} that went had no s, p or o, and said nothing"
             if self.void
             else ""
         )
@@ -76,18 +78,19 @@ class TableChanges:
 
     @property
     def feed(self) -> str:
-        """What a store knows the table by (`Session.taken`)."""
+        """Key under which a store records the table (`Session.taken`)."""
         return f"{self.path}#{self.ids[-1]}" if self.ids else ""
 
     @property
     def number(self) -> int:
-        """What a store keeps for ``last``: a number that grows."""
+        """Version that a store records as applied."""
         return self.last
 
-    def refuse_another(self, taken: Mapping[str, int]) -> None:
-        """Raises: InputError if what was ``taken`` of a table at this path, by feed, was of
-        another one: nothing tells what that said and this one does not; or if versions lie
-        between, whose changes would be missing. From version 0 on this one is taken.
+    def refuse_other_table(self, taken: Mapping[str, int]) -> None:
+        """Check that this batch continues what a store has ``taken``, by feed.
+
+        From version 0 on a new table is accepted. Raises: InputError if the table was replaced by
+        another one, or if versions in between are missing.
         """
         before = [feed for feed in taken if self.ids and feed.rpartition("#")[0] == self.path]
         same = [taken[feed] for feed in before if feed.rpartition("#")[2] in self.ids]
@@ -102,11 +105,11 @@ class TableChanges:
                 f"Begin where it stands: --from-version {next_one}.",
             )
         if self.first and before and not same:
-            raise another_table(self.path, max(taken[feed] for feed in before))
+            raise other_table_error(self.path, max(taken[feed] for feed in before))
 
 
-def another_table(path: str, number: int) -> InputError:
-    """What to say of a table at ``path`` that is not the one whose version ``number`` a store took."""
+def other_table_error(path: str, number: int) -> InputError:
+    """Error: the table at ``path`` is not the one whose version ``number`` the store applied."""
     return InputError(
         f"{path} is another table than the one whose version {number} the store took: "
         "that was deleted, and one made anew in its place",
@@ -114,13 +117,17 @@ def another_table(path: str, number: int) -> InputError:
     )
 
 
-def last_taken(
+def last_committed_version(
     taken: Mapping[str, int], path: str, present: str, id_at: Callable[[int], str]
 ) -> int | None:
-    """The last version of the table at ``path`` that a store took, by what was ``taken`` of each
-    feed (`Session.taken`); None where it took nothing of it. ``present``: what the table's log
-    calls it now; ``id_at``: what it called it at a version, or InputError. Raises: InputError
-    where what was taken there was of another table.
+    """Last version of the table at ``path`` that a store applied; None if there is none.
+
+    Args:
+    taken: applied versions by feed (`Session.taken`)
+    present: id of the table in its log now
+    id_at: id of the table at a version; raises InputError if there is none
+
+    Raises: InputError if the store applied versions of another table at that path.
     """
     numbers = {
         feed.rpartition("#")[2]: number
@@ -134,17 +141,15 @@ def last_taken(
             if id_at(number) == name:
                 return number
     if numbers:
-        raise another_table(path, max(numbers.values()))
+        raise other_table_error(path, max(numbers.values()))
     return None
 
 
 def version_after(table: str, taken: Mapping[str, int]) -> int | None:
-    """The version after the last one of the Delta table ``table`` that a store took: see
-    `last_taken`.
-    """
+    """Version of the Delta table ``table`` after the last one that a store applied."""
     path = _delta_path(table)
-    last = last_taken(
-        taken, _at(table, path), _id_at(path, None), lambda version: _id_at(path, version)
+    last = last_committed_version(
+        taken, _table_place(table, path), _id_at(path, None), lambda version: _id_at(path, version)
     )
     return None if last is None else last + 1
 
@@ -154,7 +159,7 @@ def _id_at(path: Path, version: int | None) -> str:
 
 
 def _delta_path(table: str) -> Path:
-    """Raises: InputError where ``table`` is no Delta table."""
+    """Path of a Delta table. Raises: InputError if it is none."""
     if table_kind(table) is not TableKind.DELTA:
         raise InputError(
             f"{table} is not a Delta table, so it tells no changes",
@@ -164,8 +169,8 @@ def _delta_path(table: str) -> Path:
 
 
 def feeds_of(sources: Iterable[object]) -> dict[str, int]:
-    """The newest version of each of ``sources`` that is a Delta table, by its
-    `TableChanges.feed`. Raises: InputError.
+    """Newest version of each Delta table among ``sources``, by `TableChanges.feed`. Raises:
+    InputError.
     """
     found = {}
     for source in sources:
@@ -175,22 +180,24 @@ def feeds_of(sources: Iterable[object]) -> dict[str, int]:
         ):
             path = path_of(name)
             table, _ = delta_log(path)
-            found[f"{_at(name, path)}#{table.metadata().id}"] = int(table.version())
+            found[f"{_table_place(name, path)}#{table.metadata().id}"] = int(table.version())
     return found
 
 
-def _at(name: str, path: Path) -> str:
-    """The place of the table ``name``, of which ``path`` may be a copy."""
+def _table_place(name: str, path: Path) -> str:
+    """Address of the table ``name``, of which ``path`` may be a copy."""
     return name.rstrip("/") if is_address(name) else abspath(path)
 
 
 def table_changes(table: str | Path, first: int, last: int | None = None) -> TableChanges:
-    """The changes that the versions ``first`` to ``last`` (None: the newest) of a Delta table of
-    triples made, both included; none if the table has no version ``first`` yet, but the one
-    before it.
+    """Collect the changes in versions ``first`` to ``last`` (None: the newest) of a Delta table of
+    triples.
 
-    Raises: InputError where ``table`` is no Delta table of triples, has no such versions, or a
-    version's files are gone.
+    Both versions are included. If ``first`` is the version after the newest one, there are no
+    changes.
+
+    Raises: InputError if ``table`` is no Delta table of triples, lacks a version, or lacks the
+        files of one.
     """
     path, name = _delta_path(str(table)), str(table)
     newest = delta_table(path).version()
@@ -211,11 +218,13 @@ def table_changes(table: str | Path, first: int, last: int | None = None) -> Tab
             f"{name}, version {version}",
             [column.name for column in delta_table(path, version).schema().fields],
         )
-    by_feed = (Counter[Row](), dict[Row, Any](), 0) if first > last else _by_feed(path, first, last)
-    net, keys, rows = by_feed or _by_files(path, first, last)
+    by_feed = (
+        (Counter[Row](), dict[Row, Any](), 0) if first > last else _net_by_feed(path, first, last)
+    )
+    net, keys, rows = by_feed or _net_by_files(path, first, last)
     went = [row for row, count in net.items() if count < 0]
     void = {row for row in went if None in row[:3] or "" in row[:3]}
-    gone = _gone(path, last, [row for row in went if row not in void])
+    gone = _deleted_rows(path, last, [row for row in went if row not in void])
     came = [row for row, count in net.items() if count > 0]
     versions = (
         f"{name}, version {first}" if first >= last else f"{name}, versions {first} to {last}"
@@ -232,7 +241,7 @@ def table_changes(table: str | Path, first: int, last: int | None = None) -> Tab
         rows,
         by_feed is not None,
         sum(-net[row] for row in void),
-        _at(name, path),
+        _table_place(name, path),
         tuple(map(str, ids)),
     )
 
@@ -242,8 +251,8 @@ def table_changes(table: str | Path, first: int, last: int | None = None) -> Tab
 Net = tuple[Counter[Row], dict[Row, Any], int]
 
 
-def _by_feed(path: Path, first: int, last: int) -> Net | None:
-    """What the change data feed tells; None where there is none, or it is not whole."""
+def _net_by_feed(path: Path, first: int, last: int) -> Net | None:
+    """Net changes by the change data feed; None if there is none or it is incomplete."""
     import pyarrow as pa  # type: ignore[import-untyped]
     from deltalake.exceptions import DeltaError
 
@@ -275,9 +284,9 @@ def _by_feed(path: Path, first: int, last: int) -> Net | None:
     return (net, keys, came + went) if before + came - went == _rows(path, last) else None
 
 
-def _by_files(path: Path, first: int, last: int) -> Net:
-    """What the files tell that only one of the versions has. Raises: InputError, as where old
-    files were vacuumed.
+def _net_by_files(path: Path, first: int, last: int) -> Net:
+    """Net changes by the files that only one version has. Raises: InputError if files were
+    vacuumed.
     """
     net, keys, rows = Counter[Row](), dict[Row, Any](), 0
     before = {file.path: file for file in files_of_delta(path, first - 1)} if first else {}
@@ -299,7 +308,7 @@ def _by_files(path: Path, first: int, last: int) -> Net:
 
 
 def _rows(path: Path, version: int) -> int:
-    """How many rows a version has, by its log; by its files, where the log does not say."""
+    """Number of rows of a version, by its log or else by its files."""
     import pyarrow as pa
 
     added = pa.table(delta_table(path, version).get_add_actions(flatten=True)).to_pylist()
@@ -307,15 +316,13 @@ def _rows(path: Path, version: int) -> int:
         return sum(int(row["num_records"]) for row in added)
     count = 0
     for file in files_of_delta(path, version):
-        with opened(file) as parquet:
+        with open_parquet(file) as parquet:
             count += parquet.metadata.num_rows
     return count
 
 
-def _gone(path: Path, version: int, rows: list[Row]) -> list[Row]:
-    """The ``rows`` whose triple no row of the version says, in any spelling; those that are no
-    triple, too.
-    """
+def _deleted_rows(path: Path, version: int, rows: list[Row]) -> list[Row]:
+    """Rows whose triple is in no row of the version, in any spelling, and rows that are no triple."""
     triples, rejects = Triples(), Rejects(str(path))
     ids: dict[int, tuple[int, int, int]] = {}
     for number, row in enumerate(rows):
@@ -324,33 +331,32 @@ def _gone(path: Path, version: int, rows: list[Row]) -> list[Row]:
         if len(triples) > begun:
             ids[number] = triples.row(begun)
     left = {*ids.values()} & {
-        *_said(path, version, triples, {*(row[0] for row in rows)}, {*ids.values()})
+        *_version_triples(path, version, triples, {*(row[0] for row in rows)}, {*ids.values()})
     }
     return [row for number, row in enumerate(rows) if ids.get(number) not in left]
 
 
-def _said(
+def _version_triples(
     path: Path,
     version: int,
     triples: Triples,
     spellings: set[Any],
     wanted: set[tuple[int, int, int]],
 ) -> Iterator[tuple[int, int, int]]:
-    """The triples of a version about the subjects of the ``wanted`` ones, by the terms of
-    ``triples``.
-    """
+    """Triples of a version about the subjects of ``wanted``, by term ids of ``triples``."""
     import pyarrow as pa
     import pyarrow.compute as pc  # type: ignore[import-untyped]
 
     if not wanted:
         return
     subjects = pa.array(
-        sorted({*spellings} - {None} | {shown(triples.terms[s]) for s, _, _ in wanted}), pa.string()
+        sorted({*spellings} - {None} | {term_text(triples.terms[s]) for s, _, _ in wanted}),
+        pa.string(),
     )
     for file in files_of_delta(path, version):
         # A column by which the table is cut into folders is not in its files.
         there = [column for column in COLUMNS[:3] if column not in file.values]
-        with opened(file) as parquet:
+        with open_parquet(file) as parquet:
             for batch in parquet.iter_batches(columns=there):
                 part = pa.table(
                     {column: batch.column(column).cast(pa.string()) for column in there}
@@ -367,7 +373,7 @@ def _said(
                 begun, none = len(triples), [None] * size
                 read_rows([*columns, none, none], 0, triples, "b", Rejects(file.path))
                 yield from (triples.row(row) for row in range(begun, len(triples)))
-                triples.cut(begun)
+                triples.truncate(begun)
 
 
 def _source(name: str, rows: Iterable[Row], keys: dict[Row, Any]) -> TableSource:

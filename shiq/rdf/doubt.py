@@ -1,37 +1,60 @@
-"""Axioms in doubt: what only some readings of an ontology have (THEORY, "Axioms in doubt").
+"""Axioms in doubt: axioms that only some readings of an ontology have (THEORY, "Axioms in doubt").
 
->>> [local_name(meant(word)) for word in (RDFS + "subClasssOf", RDFS + "subpropertyOf", OWL + "domain", OWL + "isEquivalentTo")]
+>>> words = (RDFS + "subClasssOf", RDFS + "subpropertyOf", OWL + "domain", OWL + "isEquivalentTo")
+>>> [local_name(intended_word(word)) for word in words]
 ['subClassOf', 'subPropertyOf', 'domain', '']
+
+Assumptions that make an uninterpreted axiom true whatever it means (THEORY, "Axioms that were
+not understood").
+
+>>> A, p = owl.Class("urn:A"), owl.ObjectProperty("urn:p")
+>>> restriction = owl.ObjectExactCardinality(1, p, owl.THING)
+>>> is_simple = simplicity([owl.TransitiveObjectProperty(p)])
+>>> assumption_for(owl.SubClassOf(A, restriction), is_simple)
+(SubClassOf(sub=Class(iri='urn:A'), sup=Class(iri='http://www.w3.org/2002/07/owl#Nothing')),)
+>>> assumption_for(owl.EquivalentClasses((A, restriction)), is_simple)
+()
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shiq import model as owl
+from shiq.answers.verdict import Leftover
 from shiq.model import OWL, RDFS, Assertion, Axiom, Literal, Signature, TBox
-from shiq.rdf.graph import VocabularyGraph
+from shiq.model.profile import roles_required_simple
+from shiq.model.roles import role_box, role_of
+from shiq.model.walk import entities
+from shiq.rdf.expressions import Expressions
+from shiq.rdf.graph import OpenPropertyError, UnmappedError, VocabularyGraph
+from shiq.rdf.kinds import DATA, OBJECT, Kinds
 from shiq.rdf.namespaces import SlipFinder
-from shiq.rdf.surroundings import UNMET
+from shiq.rdf.ontology_header import UNMET
 from shiq.rdf.triples import Term, column
 from shiq.rdf.vocabulary import (
     CHARACTERISTICS,
     DECLARATIONS,
+    FILLERS,
+    FIRST,
     FUNCTIONAL,
+    OPERATORS,
+    REST,
+    SWRL,
     TYPE,
     is_reserved,
     local_name,
 )
-from shiq.signature import entities
-from shiq.verdict import Leftover
 from shiq.vocabularies import kind_of
 
 if TYPE_CHECKING:
+    from shiq.inputs.reading import Reading
     from shiq.rdf.load import LoadedSources
-    from shiq.reading import Reading
+
 
 IN_DOUBT = "in-doubt"
 #: Words of which each triple is an axiom, with whether a class expression may stand behind them.
@@ -52,17 +75,18 @@ _WORDS = {local_name(word): word for word in (*_RELATIONS, *CHARACTERISTICS, FUN
 _FINDER = SlipFinder(_WORDS)
 
 
-def meant(word: str) -> str:
-    """The word of axioms that an unknown word of a reserved namespace is a slip of; "" for any
-    other, and where it is one of several (``owl:SymetricProperty``), or may be of a converse
-    (``rdfs:supClassOf``).
+def intended_word(word: str) -> str:
+    """Word of OWL that a misspelt reserved word was probably meant to be; "" if unknown or
+    ambiguous.
+
+    ``owl:SymetricProperty`` is ambiguous, and ``rdfs:supClassOf`` may be a converse.
     """
     name = local_name(word)
-    near = [] if name.lower().startswith("sup") else _FINDER.near(name)
+    near = [] if name.lower().startswith("sup") else _FINDER.matches(name)
     return _WORDS.get(name) or (_WORDS[near[0]] if len(near) == 1 else "")
 
 
-def meant_triple(
+def intended_triple(
     graph: VocabularyGraph,
     subject: str,
     predicate: str,
@@ -70,9 +94,10 @@ def meant_triple(
     word: str,
     declared: Collection[str],
 ) -> tuple[str, str, Term] | None:
-    """The axiom that a triple with a misspelt word means, where the kinds of all names in it are
-    declared, or the names are in no other axiom: then it settles no kind. None for any other
-    triple.
+    """Axiom that a triple with a misspelt word was probably meant to be; None for any other triple.
+
+    The kinds of all its names must be declared, or no other axiom may use them, so that it decides
+    no kind.
     """
 
     def is_known(name: str) -> bool:
@@ -88,7 +113,7 @@ def meant_triple(
             predicate == word for subject, predicate, value in rows if name in (subject, value)
         )
 
-    found = meant(word)
+    found = intended_word(word)
     if subject.startswith("_:") or not is_known(subject) or isinstance(value, Literal):
         return None
     if predicate == word and found in _RELATIONS:
@@ -101,23 +126,28 @@ def meant_triple(
 
 @dataclass(frozen=True)
 class Candidates:
-    """Files of one ontology that do not hold the same. ``leftover``: tells them; ``common``: the
-    axioms that each has; ``asserted``: assertions that only some have; ``vocabularies``: of each
-    file.
+    """Files of one ontology with different contents.
+
+    leftover: reports them
+    common_axioms: axioms that are in all files
+    partial_assertions: assertions that are not in all files
+    vocabularies: signature of each file
     """
 
     names: tuple[str, ...]
     leftover: Leftover
-    common: frozenset[Axiom]
-    asserted: frozenset[Assertion]
+    common_axioms: frozenset[Axiom]
+    partial_assertions: frozenset[Assertion]
     vocabularies: tuple[Signature, ...]
 
 
 def candidates_of(
     names: Sequence[str], leftover: Leftover, readings: Sequence[Reading]
 ) -> Candidates | None:
-    """The files ``names`` as `Candidates`; None where they were not read, do not import the
-    same, or assert anything of blank nodes, which are others in each reading.
+    """Compare the files ``names`` of an ontology.
+
+    Returns: None if they were not read, differ in imports, or have assertions on blank nodes, which
+        differ in each reading.
     """
     if not readings or len({frozenset(_imports(reading)) for reading in readings}) > 1:
         return None
@@ -133,7 +163,7 @@ def candidates_of(
 
 
 def _imports(reading: Reading) -> Iterator[str]:
-    """What an ontology imports: tables, and what no table answers."""
+    """Imports of an ontology: tables, and imports without a document."""
     for leftover in reading.leftovers:
         if leftover.kind in UNMET or (
             leftover.kind == "vocabulary" and "from shiq's table" in leftover.message
@@ -141,15 +171,15 @@ def _imports(reading: Reading) -> Iterator[str]:
             yield leftover.message
 
 
-def tell_candidates(
+def candidate_leftovers(
     candidates: Collection[Candidates], known: Signature, loaded: LoadedSources
 ) -> Iterator[Leftover]:
-    """What is told of each: information, or that it is in the way, as with one file alone the
-    rest would be read otherwise.
+    """Leftovers on files of one ontology: information, or blocking if a single file alone changes
+    the meaning of others.
     """
     names = {name for found in candidates for name in found.names}
     for found in candidates:
-        if terms := _read_otherwise(found, known, loaded, names):
+        if terms := _ambiguous_names(found, known, loaded, names):
             message = f"{found.leftover.message}; with one of them alone <{min(terms)}> may be of another kind"
             yield replace(found.leftover, message=message)
         else:
@@ -157,13 +187,14 @@ def tell_candidates(
             yield replace(found.leftover, kind=IN_DOUBT, message=message)
 
 
-def _read_otherwise(
+def _ambiguous_names(
     found: Candidates, known: Signature, loaded: LoadedSources, names: Collection[str]
 ) -> set[str]:
-    """The names of which an axiom, or assertion, might be another with one file alone.
+    """Names whose axioms or assertions could mean something else if only one of the files were
+    read.
 
-    Such a name has a kind there that it has not here, or it has not the same kind in all files,
-    and is used outside of them without a declaration there.
+    Such a name has another kind in a file, or different kinds in the files and an undeclared use
+    outside of them.
     """
     kinds = [dict(_kinds(vocabulary)) for vocabulary in found.vocabularies]
     here = dict(_kinds(known))
@@ -206,11 +237,11 @@ def _kinds(known: Signature) -> Iterator[tuple[str, frozenset[str]]]:
         "annotation": known.annotation_properties,
         "datatype": known.datatypes,
     }
-    for iri in known.named:
+    for iri in known.all_terms:
         yield iri, frozenset(kind for kind, names in groups.items() if iri in names)
 
 
-def with_doubt(
+def mark_doubtful(
     tbox: TBox,
     axioms: Collection[Axiom],
     certain: Collection[Axiom],
@@ -218,16 +249,22 @@ def with_doubt(
     candidates: Collection[Candidates],
     loaded: LoadedSources,
 ) -> TBox:
-    """``tbox``, which is made of ``axioms``, with all in doubt that the ``certain`` ones do not
-    give, what only some of the ``candidates`` hold, and what is about names that may be of
-    another kind with one of these alone; ``inside``: those of the certain ones that are inside
-    SHIQ(D).
+    """Mark the axioms of ``tbox`` that are in doubt.
+
+    These are axioms that the ``certain`` ones do not give, axioms of only some ``candidates``, and
+    axioms on names whose kind depends on the candidate.
+
+    Args:
+    axioms: source of ``tbox``
+    inside: certain axioms inside SHIQ(D)
     """
     doubtful = {*tbox.axioms}.difference(inside) | {*axioms}.difference(certain)
-    doubtful.difference_update(*(found.common for found in candidates))
+    doubtful.difference_update(*(found.common_axioms for found in candidates))
     names = {name for found in candidates for name in found.names}
     if other := {
-        iri for found in candidates for iri in _read_otherwise(found, tbox.signature, loaded, names)
+        iri
+        for found in candidates
+        for iri in _ambiguous_names(found, tbox.signature, loaded, names)
     }:
         doubtful.update(
             axiom
@@ -235,5 +272,187 @@ def with_doubt(
             if not other.isdisjoint(entity.iri for entity in entities(axiom))
         )
     return replace(
-        tbox, doubtful=frozenset(doubtful).union(*(found.asserted for found in candidates))
+        tbox,
+        doubtful=frozenset(doubtful).union(*(found.partial_assertions for found in candidates)),
     )
+
+
+#: Words that say what a blank node is; several of one for one node would be an axiom.
+_DEFINING = OPERATORS | FILLERS | {FIRST, REST, owl.OWL + "onDatatype"}
+_ONCE = _DEFINING | {
+    owl.OWL + word for word in ("onProperty", "onProperties", "onClass", "onDataRange")
+}
+_RULE_NAMES = frozenset(SWRL + word for word in ("classPredicate", "propertyPredicate"))
+_PROPERTY_WORDS = (owl.RDFS + "domain", owl.RDFS + "range", owl.RDFS + "subPropertyOf")
+
+
+def empty_property(property: Any, kind: str) -> owl.Axiom:
+    """Axiom that a property has no pair."""
+    if kind == DATA:
+        return owl.DataPropertyDomain(property, owl.NOTHING)
+    return owl.ObjectPropertyDomain(property, owl.NOTHING)
+
+
+def assumption_for_triple(
+    graph: VocabularyGraph, expressions: Expressions, main: int
+) -> tuple[owl.Axiom, ...]:
+    """Find axioms under which the uninterpreted axiom at a main triple is true; empty if there are
+    none.
+    """
+    subject, predicate, value = graph.subjects[main], graph.predicates[main], graph.objects[main]
+    if not (_is_defined_once(graph, subject) and _is_defined_once(graph, value)):
+        return ()
+    if predicate in _PROPERTY_WORDS:
+        try:
+            kind = expressions.property_kind(subject)
+            if kind == DATA:
+                return (empty_property(expressions.data_property(subject), DATA),)
+            if kind == OBJECT:
+                return (empty_property(expressions.object_property(subject, []), OBJECT),)
+        except OpenPropertyError:
+            if isinstance(subject, str) and not subject.startswith("_:"):
+                kinds = ((owl.ObjectProperty(subject), OBJECT), (owl.DataProperty(subject), DATA))
+                return tuple(empty_property(property, kind) for property, kind in kinds)
+        except UnmappedError:
+            pass
+        return ()
+    if predicate not in (owl.RDFS + "subClassOf", owl.OWL + "disjointWith"):
+        return ()
+    if (sub := _class_at(expressions, subject)) is not None:
+        return (owl.SubClassOf(sub, owl.NOTHING),)
+    if (other := _class_at(expressions, value)) is None:
+        return ()
+    if predicate == owl.RDFS + "subClassOf":
+        return (owl.SubClassOf(owl.THING, other),)
+    return (owl.SubClassOf(other, owl.NOTHING),)
+
+
+def _class_at(expressions: Expressions, node: Term) -> owl.ClassExpression | None:
+    try:
+        return expressions.class_expression(node, [])
+    except UnmappedError:
+        return None
+
+
+def _is_defined_once(graph: VocabularyGraph, node: Term) -> bool:
+    """Whether no blank node below ``node`` has two definitions.
+
+    Two definitions would be an axiom by themselves, even if nothing uses the node.
+    """
+    seen, stack = set[str](), [node]
+    while stack:
+        here = stack.pop()
+        if not isinstance(here, str) or not here.startswith("_:") or here in seen:
+            continue
+        seen.add(here)
+        by_predicate = graph.by_subject.get(here, {})
+        rows = {p: found for p, found in by_predicate.items() if p in _ONCE}
+        if any(len(found) > 1 for found in rows.values()):
+            return False
+        if sum(p in _DEFINING for p in rows) > (2 if FIRST in rows else 1):
+            return False
+        stack += (graph.objects[i] for found in by_predicate.values() for i in found)
+    return True
+
+
+def names_in_triples(graph: VocabularyGraph, mains: Iterable[int]) -> set[str]:
+    """Collect the names, except OWL's, in the expressions at the triples ``mains``."""
+    rows = {i for main in mains for i in (main, *graph.reachable(main))}
+    terms = {
+        term
+        for i in rows
+        for term in (graph.subjects[i], graph.predicates[i], graph.objects[i])
+        if isinstance(term, str)
+    }
+    return {term for term in terms if not term.startswith("_:") and not is_reserved(term)}
+
+
+def names_in_rules(graph: VocabularyGraph) -> set[str]:
+    """Collect the classes and properties in the SWRL rules of the graph."""
+    return {
+        value
+        for predicate, value in zip(graph.predicates, graph.objects)
+        if predicate in _RULE_NAMES and isinstance(value, str) and not value.startswith("_:")
+    }
+
+
+def simplicity(axioms: Iterable[owl.Axiom]) -> Callable[[owl.ObjectPropertyExpression], bool]:
+    """Make the test whether a property is simple, given the axioms inside SHIQ(D)."""
+    box = role_box(axioms)
+
+    def is_simple(property: owl.ObjectPropertyExpression) -> bool:
+        return not box.subroles(role_of(property)) & (box.composite | box.transitive)
+
+    return is_simple
+
+
+def assumption_for(
+    axiom: owl.Axiom, is_simple: Callable[[owl.ObjectPropertyExpression], bool]
+) -> tuple[owl.Axiom, ...]:
+    """Find axioms that make an axiom on non-simple roles true; empty if there are none."""
+    match axiom:
+        case owl.SubClassOf(sub, sup):
+            for assumed in (owl.SubClassOf(sub, owl.NOTHING), owl.SubClassOf(owl.THING, sup)):
+                if not any(roles_required_simple(assumed)):
+                    return (assumed,)
+        case owl.ObjectPropertyDomain(property, _) | owl.ObjectPropertyRange(property, _):
+            return (empty_property(property, OBJECT),)
+        case owl.DisjointObjectProperties(members):
+            rest = tuple(p for p in members if is_simple(p))
+            empty = tuple(empty_property(p, OBJECT) for p in members if not is_simple(p))
+            return (*empty, owl.DisjointObjectProperties(rest)) if len(rest) > 1 else empty
+        case (
+            owl.FunctionalObjectProperty(property)
+            | owl.InverseFunctionalObjectProperty(property)
+            | owl.AsymmetricObjectProperty(property)
+            | owl.IrreflexiveObjectProperty(property)
+        ):
+            return (empty_property(property, OBJECT),)
+    return ()
+
+
+def assumptions_for_rules(graph: VocabularyGraph, kinds: Kinds) -> tuple[owl.Axiom, ...]:
+    """Find axioms under which no SWRL rule of the graph fires: one empty class or property per rule
+    body.
+
+    Returns: empty if a rule has no such axiom.
+    """
+    rules = [
+        subject
+        for subject, predicate, value in zip(graph.subjects, graph.predicates, graph.objects)
+        if predicate == TYPE and value == SWRL + "Imp"
+    ]
+    found: dict[owl.Axiom, None] = {}
+    for rule in rules:
+        possible = list(_empty_bodies(graph, kinds, rule))
+        if not possible:
+            return ()
+        if found.keys().isdisjoint(possible):
+            found[possible[-1]] = None
+    return tuple(found)
+
+
+def _empty_bodies(graph: VocabularyGraph, kinds: Kinds, rule: str) -> Iterator[owl.Axiom]:
+    """Axioms that each make one class or property in the body of a rule empty."""
+
+    def value_of(node: Term, word: str) -> Term | None:
+        rows = graph.find(node, word) if isinstance(node, str) else []
+        return graph.objects[rows[0]] if len(rows) == 1 else None
+
+    cell, seen = value_of(rule, SWRL + "body"), set[Term]()
+    while cell is not None and cell not in seen:
+        seen.add(cell)
+        atom = value_of(cell, FIRST)
+        cell = value_of(cell, REST)
+        if atom is None:
+            continue
+        name = value_of(atom, SWRL + "classPredicate")
+        if isinstance(name, str) and not name.startswith("_:") and kinds.is_class(name):
+            yield owl.SubClassOf(owl.Class(name), owl.NOTHING)
+        name = value_of(atom, SWRL + "propertyPredicate")
+        if isinstance(name, str) and not name.startswith("_:"):
+            kind = kinds.property_kind(name)
+            if kind == OBJECT:
+                yield empty_property(owl.ObjectProperty(name), OBJECT)
+            elif kind == DATA:
+                yield empty_property(owl.DataProperty(name), DATA)

@@ -1,6 +1,4 @@
-"""The loop that builds expressions without recursion: a stack of constructs that ask for their
-operands.
-"""
+"""Iterative construction of expressions: a stack of constructs that wait for their operands."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from shiq.rdf.graph import UnmappedError
-from shiq.rdf.triples import Term, shown
+from shiq.rdf.triples import Term, term_text
 
 #: Deeper or larger expressions are refused: what walks them by recursion, or compares them, must
 #: not break down later.
@@ -22,7 +20,7 @@ Build: TypeAlias = Generator[Request, Any, Any]
 
 
 class _TooDeepError(UnmappedError):
-    """An expression over a limit; that says nothing of the expressions inside."""
+    """An expression exceeds a limit; the expressions inside may still be used."""
 
     def __init__(self, what: str) -> None:
         super().__init__(
@@ -31,14 +29,14 @@ class _TooDeepError(UnmappedError):
 
 
 @dataclass
-class _Built:
-    """A finished expression: its value, its own triples, the expressions inside, and its
-    measures as a tree.
+class _BuiltExpression:
+    """A finished expression: its value, its own triples, its operands, its depth and size as a
+    tree.
     """
 
     value: Any
     triples: list[int]
-    inside: list[Key]
+    operands: list[Key]
     depth: int
     size: int
 
@@ -48,52 +46,55 @@ class _Frame:
     key: Key
     triples: list[int]
     steps: Build
-    inside: list[Key] = field(default_factory=list)
+    operands: list[Key] = field(default_factory=list)
     depth: int = 1
     size: int = 1
 
 
 class ExpressionLoop:
-    """Builds the expressions of one graph, each node once. ``leaf`` and ``construct`` say what a
-    node is made of.
+    """Builder of the expressions of one graph, each node once.
+
+    Subclasses define ``leaf`` and ``construct``.
     """
 
     def __init__(self) -> None:
-        self._built: dict[Key, _Built | UnmappedError] = {}
+        self._built_expressions: dict[Key, _BuiltExpression | UnmappedError] = {}
 
     def leaf(self, sort: str, node: Term) -> Any:
-        """The value of a name; None for a blank node. Raises: UnmappedError."""
+        """Value of a name; None for a blank node. Raises: UnmappedError."""
         raise NotImplementedError
 
     def construct(self, sort: str, node: str, triple: int, triples: list[int]) -> Build:
-        """The construct at ``node``, as a generator that asks for its operands and puts its
-        triples into ``triples``.
+        """Generator for the construct at ``node``: asks for operands, and appends its triples to
+        ``triples``.
         """
         raise NotImplementedError
 
     def triples_of(self, keys: Iterable[Key], done: set[Key]) -> Iterator[int]:
-        """The triples of the expressions ``keys`` and of all inside them, but for those in
-        ``done``, which grows.
+        """Triples of the expressions ``keys`` and of all inside them, except those in ``done``,
+        which is extended.
         """
         stack = list(keys)
         while stack:
             key = stack.pop()
-            built = self._built.get(key)
-            if key not in done and isinstance(built, _Built):
+            built = self._built_expressions.get(key)
+            if key not in done and isinstance(built, _BuiltExpression):
                 done.add(key)
                 yield from built.triples
-                stack += built.inside
+                stack += built.operands
 
     def run(self, sort: str, node: Term, used: list[Key]) -> Any:
+        """Build the expression at ``node``; its key is appended to ``used``. Raises: UnmappedError."""
         leaf = self.leaf(sort, node)
         return leaf if leaf is not None else self.drive((sort, str(node), -1), used)
 
     def drive(self, wanted: Key, used: list[Key]) -> Any:
-        """Builds ``wanted`` and what it needs. Stops because every node is built once, and a
-        node inside itself is an error.
+        """Build ``wanted`` and its operands.
+
+        Terminates: every node is built once, and a node inside itself is an error.
         """
         used.append(wanted)
-        if wanted not in self._built:
+        if wanted not in self._built_expressions:
             stack = [self._frame(wanted)]
             open_keys = {wanted}
             answer: Any = None
@@ -117,21 +118,19 @@ class ExpressionLoop:
                 except UnmappedError as error:
                     problem = error
                     if not isinstance(error, _TooDeepError):
-                        self._built[frame.key] = error
+                        self._built_expressions[frame.key] = error
                     open_keys.discard(stack.pop().key)
             if problem is not None:
                 raise problem
-        built = self._built[wanted]
+        built = self._built_expressions[wanted]
         if isinstance(built, UnmappedError):
             raise built
         return built.value
 
     def _ask(self, frame: _Frame, key: Key, stack: list[_Frame], open_keys: set[Key]) -> Any:
-        """The value at ``key`` if it is built; else a frame for it on the stack, and None to
-        begin it with.
-        """
-        known = self._built.get(key)
-        if isinstance(known, _Built):
+        """Value at ``key`` if it is built; else push a frame for it and return None."""
+        known = self._built_expressions.get(key)
+        if isinstance(known, _BuiltExpression):
             if problem := self._absorb(frame, key):
                 raise problem
             return known.value
@@ -139,7 +138,7 @@ class ExpressionLoop:
             raise known
         if key in open_keys:
             raise UnmappedError(
-                "malformed", f"the class expression at {shown(key[1])} contains itself"
+                "malformed", f"the class expression at {term_text(key[1])} contains itself"
             )
         if len(stack) >= MAX_DEPTH:
             raise _TooDeepError(f"nested deeper than {MAX_DEPTH} levels")
@@ -153,10 +152,10 @@ class ExpressionLoop:
         return _Frame(key, triples, self.construct(sort, node, triple, triples))
 
     def _absorb(self, frame: _Frame, key: Key) -> UnmappedError | None:
-        """Puts the finished ``key`` into ``frame``; an error where that grows too large."""
-        built = self._built[key]
-        if isinstance(built, _Built):
-            frame.inside.append(key)
+        """Add the finished ``key`` to ``frame``; an error if the frame grows too large."""
+        built = self._built_expressions[key]
+        if isinstance(built, _BuiltExpression):
+            frame.operands.append(key)
             frame.depth = max(frame.depth, built.depth + 1)
             frame.size += built.size
             if frame.depth > MAX_DEPTH or frame.size > MAX_SIZE:
@@ -169,5 +168,7 @@ class ExpressionLoop:
         return None
 
     def _finish(self, frame: _Frame, value: Any) -> Any:
-        self._built[frame.key] = _Built(value, frame.triples, frame.inside, frame.depth, frame.size)
+        self._built_expressions[frame.key] = _BuiltExpression(
+            value, frame.triples, frame.operands, frame.depth, frame.size
+        )
         return value

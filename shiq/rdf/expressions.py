@@ -1,10 +1,10 @@
 """Class expressions, data ranges and property expressions from triples, without recursion.
 
 Each construct is a generator that asks for its operands by ``yield`` and is resumed with their
-values; a loop drives them, so that depth costs no stack. Every expression remembers its triples.
+values. A loop drives the generators, so nesting uses no stack. Every expression keeps its triples.
 
-Source: OWL 2 Mapping to RDF Graphs, section 3.2.4 (tables 11 to 15), with the forms of OWL 1
-that it keeps.
+Source: OWL 2 Mapping to RDF Graphs, section 3.2.4 (tables 11 to 15), with the forms of OWL 1 that
+    it keeps.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from shiq import model as owl
 from shiq.rdf.expression_loop import Build, ExpressionLoop, Key
 from shiq.rdf.graph import OpenPropertyError, UnmappedError, VocabularyGraph, read_list
 from shiq.rdf.kinds import DATA, OBJECT, Kinds
-from shiq.rdf.triples import Term, shown
+from shiq.rdf.triples import Term, term_text
 from shiq.rdf.vocabulary import (
     CARDINALITIES,
     FACETS,
@@ -65,7 +65,7 @@ _DATA_CARDINALITY = {
 
 
 class Expressions(ExpressionLoop):
-    """Builds expressions of one graph; each node once."""
+    """Builder of the OWL expressions of one graph, each node once."""
 
     def __init__(self, graph: VocabularyGraph, kinds: Kinds) -> None:
         super().__init__()
@@ -78,28 +78,31 @@ class Expressions(ExpressionLoop):
     # --- what callers ask for ---
 
     def class_expression(self, node: Term, used: list[Key]) -> owl.ClassExpression:
-        """The class expression at ``node``; its key is put into ``used``. Raises: UnmappedError."""
+        """Class expression at ``node``; its key is appended to ``used``. Raises: UnmappedError."""
         return self.run(CLASS, node, used)  # type: ignore[no-any-return]
 
     def data_range(self, node: Term, used: list[Key]) -> owl.DataRange:
-        """The data range at ``node``. Raises: UnmappedError."""
+        """Data range at ``node``; its key is appended to ``used``. Raises: UnmappedError."""
         return self.run(RANGE, node, used)  # type: ignore[no-any-return]
 
     def definition(self, triple: int, used: list[Key], *, datatype: bool = False) -> Any:
-        """What ``triple`` says of its subject, a name: OWL 1 lets names carry ``unionOf`` and
-        the like. Raises: UnmappedError.
+        """Expression that ``triple`` defines for a name, in the style of OWL 1 (``unionOf`` on a
+        name).
+
+        Raises: UnmappedError.
         """
         return self.drive(
             (RANGE if datatype else CLASS, self._graph.subjects[triple], triple), used
         )
 
     def object_property(self, node: Term, triples: list[int]) -> owl.ObjectPropertyExpression:
-        """The object property expression at ``node``; its triples are put into ``triples``.
+        """Object property expression at ``node``; its triples are appended to ``triples``.
+
         Raises: UnmappedError.
         """
         if not isinstance(node, str):
             raise UnmappedError(
-                "malformed", f"the literal {shown(node)} where a property is expected"
+                "malformed", f"the literal {term_text(node)} where a property is expected"
             )
         if not node.startswith("_:"):
             self._expect(node, OBJECT)
@@ -107,24 +110,24 @@ class Expressions(ExpressionLoop):
         inverse, named = _inverse(self._graph, node)
         if not isinstance(named, str) or named.startswith("_:"):
             raise UnmappedError(
-                "malformed", f"an inverse of {shown(named)}, which is no named property"
+                "malformed", f"an inverse of {term_text(named)}, which is no named property"
             )
         self._expect(named, OBJECT)
         triples += (inverse, *self._graph.find(node, TYPE))
         return owl.ObjectInverseOf(owl.ObjectProperty(named))
 
     def data_property(self, node: Term) -> owl.DataProperty:
-        """The data property at ``node``. Raises: UnmappedError."""
+        """Data property at ``node``. Raises: UnmappedError."""
         if not isinstance(node, str) or node.startswith("_:"):
-            raise UnmappedError("malformed", f"{shown(node)} where a data property is expected")
+            raise UnmappedError("malformed", f"{term_text(node)} where a data property is expected")
         self._expect(node, DATA)
         return owl.DataProperty(node)
 
     def property_kind(self, node: Term) -> str:
-        """`OBJECT`, `DATA` or `ANNOTATION`. Raises: UnmappedError where that is not known."""
+        """Kind of a property: `OBJECT`, `DATA` or `ANNOTATION`. Raises: UnmappedError if unknown."""
         if not isinstance(node, str):
             raise UnmappedError(
-                "malformed", f"the literal {shown(node)} where a property is expected"
+                "malformed", f"the literal {term_text(node)} where a property is expected"
             )
         if node.startswith("_:"):
             return OBJECT
@@ -138,7 +141,7 @@ class Expressions(ExpressionLoop):
             and not is_member_property(node)
         ):
             raise UnmappedError(
-                "malformed", f"{shown(node)} where a property of the ontology is expected"
+                "malformed", f"{term_text(node)} where a property of the ontology is expected"
             )
         if not kind:
             raise OpenPropertyError(node)
@@ -152,8 +155,8 @@ class Expressions(ExpressionLoop):
                 "malformed", f"the {found} property <{iri}> where {article} property is expected"
             )
 
-    def defining(self, node: str) -> list[int]:
-        """The triples that say what ``node`` is: an operator, or the filler of a restriction."""
+    def defining_triples(self, node: str) -> list[int]:
+        """Triples that define ``node``: an operator, or the filler of a restriction."""
         by_predicate = self._graph.by_subject.get(node, {})
         restricts = _ON_PROPERTY in by_predicate or _ON_PROPERTIES in by_predicate
         found: list[int] = []
@@ -169,13 +172,14 @@ class Expressions(ExpressionLoop):
     # --- what the loop asks for ---
 
     def construct(self, sort: str, node: str, triple: int, triples: list[int]) -> Build:
+        """Generator for the construct at ``node``; see `ExpressionLoop.construct`."""
         return (self._class if sort == CLASS else self._range)(node, triple, triples)
 
     def leaf(self, sort: str, node: Term) -> Any:
-        """The value of a name; None for a blank node. Raises: UnmappedError."""
+        """Value of a name; None for a blank node. Raises: UnmappedError."""
         if not isinstance(node, str):
             raise UnmappedError(
-                "malformed", f"the literal {shown(node)} where a {_called(sort)} is expected"
+                "malformed", f"the literal {term_text(node)} where a {_sort_name(sort)} is expected"
             )
         if node.startswith("_:"):
             return None
@@ -201,21 +205,25 @@ class Expressions(ExpressionLoop):
     def _definition_of(self, node: str, triple: int, sort: str) -> int:
         if triple >= 0:
             return triple
-        found = self.defining(node)
+        found = self.defining_triples(node)
         if len(found) == 1:
             return found[0]
         if found:
             raise UnmappedError(
                 "malformed",
-                f"the blank node {shown(node)} is described as more than one {_called(sort)}",
+                f"the blank node {term_text(node)} is described as more than one {_sort_name(sort)}",
             )
         if self._graph.find(node, _ON_PROPERTY):
             raise UnmappedError(
-                "malformed", f"the restriction {shown(node)} has no filler or cardinality"
+                "malformed", f"the restriction {term_text(node)} has no filler or cardinality"
             )
         if any(self._graph.find(node, predicate) for predicate in FILLERS):
-            raise UnmappedError("malformed", f"the restriction {shown(node)} has no owl:onProperty")
-        raise UnmappedError("malformed", f"the blank node {shown(node)} is no {_called(sort)}")
+            raise UnmappedError(
+                "malformed", f"the restriction {term_text(node)} has no owl:onProperty"
+            )
+        raise UnmappedError(
+            "malformed", f"the blank node {term_text(node)} is no {_sort_name(sort)}"
+        )
 
     def _list(self, head: Term, triples: list[int]) -> list[Term]:
         members, used = read_list(self._graph, head)
@@ -226,7 +234,7 @@ class Expressions(ExpressionLoop):
 
     def _class(self, node: str, triple: int, triples: list[int]) -> Build:
         graph = self._graph
-        described = [triple] if triple >= 0 else self.defining(node)
+        described = [triple] if triple >= 0 else self.defining_triples(node)
         if len(described) > 1:
             classes = []
             for one in described:
@@ -245,7 +253,7 @@ class Expressions(ExpressionLoop):
             if any(isinstance(member, owl.Literal) for member in members):
                 raise UnmappedError(
                     "malformed",
-                    f"an enumeration with literals where a class is expected, at {shown(node)}",
+                    f"an enumeration with literals where a class is expected, at {term_text(node)}",
                 )
             return (
                 owl.ObjectOneOf(tuple(str(member) for member in members))
@@ -254,14 +262,14 @@ class Expressions(ExpressionLoop):
             )
         if predicate not in (owl.OWL + "intersectionOf", owl.OWL + "unionOf"):
             raise UnmappedError(
-                "malformed", f"a data range where a class is expected, at {shown(node)}"
+                "malformed", f"a data range where a class is expected, at {term_text(node)}"
             )
         operands = []
         members = self._list(value, triples)
         for member in (
             members
             if predicate == owl.OWL + "intersectionOf"
-            else _fitting(self._kinds, CLASS, members)
+            else _fitting_members(self._kinds, CLASS, members)
         ):
             operands.append((yield CLASS, member))
         if len(operands) == 1:
@@ -276,7 +284,7 @@ class Expressions(ExpressionLoop):
             raise UnmappedError(
                 "outside-shiq", "a data range over several properties (owl:onProperties)"
             )
-        on = graph.only(node, _ON_PROPERTY, "owl:onProperty")
+        on = graph.single(node, _ON_PROPERTY, "owl:onProperty")
         triples.append(on)
         if self.property_kind(graph.objects[on]) == DATA:
             return (
@@ -294,13 +302,14 @@ class Expressions(ExpressionLoop):
             case "hasValue":
                 if isinstance(value, owl.Literal):
                     raise UnmappedError(
-                        "malformed", f"the literal {shown(value)} as value of an object property"
+                        "malformed",
+                        f"the literal {term_text(value)} as value of an object property",
                     )
                 return owl.ObjectHasValue(role, value)
             case "hasSelf":
                 if not isinstance(value, owl.Literal) or value.lexical not in ("true", "1"):
                     raise UnmappedError(
-                        "malformed", f"owl:hasSelf with {shown(value)} instead of true"
+                        "malformed", f"owl:hasSelf with {term_text(value)} instead of true"
                     )
                 return owl.ObjectHasSelf(role)
         number = _number(value)
@@ -320,7 +329,8 @@ class Expressions(ExpressionLoop):
             case "hasValue":
                 if not isinstance(value, owl.Literal):
                     raise UnmappedError(
-                        "malformed", f"the individual {shown(value)} as value of a data property"
+                        "malformed",
+                        f"the individual {term_text(value)} as value of a data property",
                     )
                 return owl.DataHasValue(property, value)
             case "hasSelf":
@@ -348,7 +358,7 @@ class Expressions(ExpressionLoop):
                 if len(literals) != len(members):
                     raise UnmappedError(
                         "malformed",
-                        f"an enumeration with individuals where a data range is expected, at {shown(node)}",
+                        f"an enumeration with individuals where a data range is expected, at {term_text(node)}",
                     )
                 return (
                     owl.DataOneOf(literals) if literals else owl.DataComplementOf(owl.TOP_DATATYPE)
@@ -361,7 +371,7 @@ class Expressions(ExpressionLoop):
                 for member in (
                     members
                     if predicate == owl.OWL + "intersectionOf"
-                    else _fitting(self._kinds, RANGE, members)
+                    else _fitting_members(self._kinds, RANGE, members)
                 ):
                     operands.append((yield RANGE, member))
                 if len(operands) == 1:
@@ -374,14 +384,16 @@ class Expressions(ExpressionLoop):
                     else owl.DataComplementOf(owl.TOP_DATATYPE)
                 )
         raise UnmappedError(
-            "malformed", f"a class where a data range is expected, at {shown(node)}"
+            "malformed", f"a class where a data range is expected, at {term_text(node)}"
         )
 
     def _facets(self, node: str, base: Term, triples: list[int]) -> owl.DatatypeRestriction:
         datatype = self.leaf(RANGE, base)
         if datatype is None:
-            raise UnmappedError("malformed", f"owl:onDatatype with the blank node {shown(base)}")
-        listed = self._graph.only(node, owl.OWL + "withRestrictions", "owl:withRestrictions")
+            raise UnmappedError(
+                "malformed", f"owl:onDatatype with the blank node {term_text(base)}"
+            )
+        listed = self._graph.single(node, owl.OWL + "withRestrictions", "owl:withRestrictions")
         triples.append(listed)
         facets: list[tuple[str, owl.Literal]] = []
         for member in self._list(self._graph.objects[listed], triples):
@@ -393,23 +405,24 @@ class Expressions(ExpressionLoop):
             ]
             if not found:
                 raise UnmappedError(
-                    "malformed", f"{shown(member)} in owl:withRestrictions is no facet"
+                    "malformed", f"{term_text(member)} in owl:withRestrictions is no facet"
                 )
             for predicate, i in found:
                 value = self._graph.objects[i]
                 if not isinstance(value, owl.Literal):
                     raise UnmappedError(
                         "malformed",
-                        f"the facet {shown(predicate)} with {shown(value)}, which is no literal",
+                        f"the facet {term_text(predicate)} with {term_text(value)}, which is no literal",
                     )
                 facets.append((predicate, value))
                 triples.append(i)
         return owl.DatatypeRestriction(datatype, tuple(facets))
 
 
-def _fitting(kinds: Kinds, sort: str, members: list[Term]) -> list[Term]:
-    """The members of a union that can be of ``sort``, all where none can: no individual is a
-    value, and no value one.
+def _fitting_members(kinds: Kinds, sort: str, members: list[Term]) -> list[Term]:
+    """Members of a union that can be of ``sort``; all members if none can.
+
+    No individual is a value, and no value an individual.
     """
     fitting = [
         member
@@ -423,14 +436,14 @@ def _fitting(kinds: Kinds, sort: str, members: list[Term]) -> list[Term]:
 
 
 def _inverse(graph: VocabularyGraph, node: str) -> tuple[int, Term]:
-    """The triple by which blank ``node`` is the inverse of a property, on whichever side it
-    stands, and that property.
+    """Triple by which the blank ``node`` is the inverse of a property, in either direction, and the
+    property.
 
-    Raises: UnmappedError where there is none, or several.
+    Raises: UnmappedError if there is none or more than one.
     """
     if not graph.find(node, owl.OWL + "inverseOf") and (back := graph.inverse_to(node)) >= 0:
         return back, graph.subjects[back]
-    triple = graph.only(node, owl.OWL + "inverseOf", "owl:inverseOf")
+    triple = graph.single(node, owl.OWL + "inverseOf", "owl:inverseOf")
     return triple, graph.objects[triple]
 
 
@@ -448,21 +461,22 @@ def _qualifier(
     found = graph.find(node, wanted)
     if not found and graph.find(node, other):
         raise UnmappedError(
-            "malformed", f"{shown(other)} does not fit the kind of property at {shown(node)}"
+            "malformed",
+            f"{term_text(other)} does not fit the kind of property at {term_text(node)}",
         )
     if found or "ualified" in predicate:
-        triple = graph.only(node, wanted, shown(wanted))
+        triple = graph.single(node, wanted, term_text(wanted))
         triples.append(triple)
         return graph.objects[triple]
     return None
 
 
-def _called(sort: str) -> str:
+def _sort_name(sort: str) -> str:
     return "class" if sort == CLASS else "data range"
 
 
 def _number(value: Term) -> int:
-    """A cardinality. Raises: UnmappedError."""
+    """Cardinality from a literal. Raises: UnmappedError."""
     text = (
         value.lexical.strip()
         if isinstance(value, owl.Literal) and value.datatype in _INTEGERS
@@ -471,6 +485,6 @@ def _number(value: Term) -> int:
     digits = text.removeprefix("+")
     if not (digits.isascii() and digits.isdecimal() and len(digits) <= 18):
         raise UnmappedError(
-            "malformed", f"{shown(value)} is no cardinality (a non-negative integer)"
+            "malformed", f"{term_text(value)} is no cardinality (a non-negative integer)"
         )
     return int(digits)

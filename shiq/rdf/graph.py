@@ -1,9 +1,7 @@
-"""The triples that say something about the vocabulary: a small graph in memory, each triple with
-the bucket it ends up in.
+"""Vocabulary graph: the triples that form axioms, in memory, each with its bucket of the ledger.
 
-Assertions on named classes and properties stay in columns (`shiq.rdf.bulk`); here are axioms,
-class expressions, lists, declarations, and the rarer assertions. What it maps to
-(`shiq.rdf.mapping`) rests on its triples.
+Assertions on named classes and properties stay in columns (`shiq.rdf.bulk`). Here are axioms, class
+expressions, lists, declarations and the rarer assertions, which `shiq.rdf.mapping` maps to OWL.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from shiq import model as owl
-from shiq.rdf.triples import Term, Triples, shown
+from shiq.rdf.triples import Term, Triples, term_text
 from shiq.rdf.vocabulary import FIRST, NIL, REST, TYPE
 
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ _INVERSE = owl.OWL + "inverseOf"
 
 
 class UnmappedError(Exception):
-    """Triples that do not form an axiom or expression; ``kind`` is one of `shiq.verdict.KINDS`."""
+    """Triples that form no axiom or expression; ``kind`` is one of `shiq.answers.verdict.KINDS`."""
 
     def __init__(self, kind: str, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -35,7 +33,7 @@ class UnmappedError(Exception):
 
 
 class OpenPropertyError(UnmappedError):
-    """A property ``iri`` of which nothing says whether it is an object or a data property."""
+    """A property ``iri`` that may be an object or a data property."""
 
     def __init__(self, iri: str) -> None:
         message = f"nothing says whether <{iri}> is an object property or a data property"
@@ -47,9 +45,11 @@ class OpenPropertyError(UnmappedError):
 
 @dataclass
 class VocabularyGraph:
-    """Distinct triples in the order first read. Triple i was read ``copies[i]`` times, first at
-    row ``rows[i]`` of the columns; ``copies`` is 0 for a triple that a reified axiom implies.
-    ``bucket[i]`` is "" until it is accounted for.
+    """Distinct triples in the order first read.
+
+    rows: row of the columns where triple i was first read
+    copies: how often triple i was read; 0 if a reified axiom implies it
+    bucket: bucket of triple i in the ledger, "" until it is assigned
     """
 
     subjects: list[str] = field(default_factory=list)
@@ -59,20 +59,20 @@ class VocabularyGraph:
     copies: list[int] = field(default_factory=list)
     bucket: list[str] = field(default_factory=list)
     by_subject: dict[str, dict[str, list[int]]] = field(default_factory=dict)
-    _known: dict[tuple[str, str, Term], int] = field(default_factory=dict)
+    _indexes: dict[tuple[str, str, Term], int] = field(default_factory=dict)
     _inverse_to: dict[str, int] | None = None
 
     def __len__(self) -> int:
         return len(self.subjects)
 
     def add(self, subject: str, predicate: str, value: Term, row: int, copies: int = 1) -> int:
-        """The index of the triple, which is added unless it is known."""
+        """Add a triple unless it is known, and return its index."""
         key = (subject, predicate, value)
-        found = self._known.get(key)
+        found = self._indexes.get(key)
         if found is not None:
             self.copies[found] += copies
             return found
-        index = self._known[key] = len(self)
+        index = self._indexes[key] = len(self)
         self.subjects.append(subject)
         self.predicates.append(predicate)
         self.objects.append(value)
@@ -83,17 +83,22 @@ class VocabularyGraph:
         return index
 
     def find(self, subject: str, predicate: str) -> list[int]:
-        """The triples with this subject and predicate."""
+        """Indexes of the triples with this subject and predicate."""
         return self.by_subject.get(subject, {}).get(predicate, [])
 
     def values(self, subject: str, predicate: str) -> list[Term]:
+        """Objects of the triples with this subject and predicate."""
         return [self.objects[i] for i in self.find(subject, predicate)]
 
     def types(self, subject: str) -> list[Term]:
+        """Objects of rdf:type at ``subject``."""
         return self.values(subject, TYPE)
 
     def assign(self, indexes: Iterable[int], bucket: str) -> int:
-        """Accounts for those that are not yet; how often they were read in all."""
+        """Assign a bucket to the triples that have none.
+
+        Returns: how often these triples were read.
+        """
         count = 0
         for i in indexes:
             if not self.bucket[i]:
@@ -101,21 +106,21 @@ class VocabularyGraph:
                 count += self.copies[i]
         return count
 
-    def only(self, subject: str, predicate: str, what: str) -> int:
-        """The one triple with this subject and predicate. Raises: UnmappedError where there are
-        none or several.
+    def single(self, subject: str, predicate: str, what: str) -> int:
+        """Index of the only triple with this subject and predicate. Raises: UnmappedError if not
+        exactly one.
         """
         found = self.find(subject, predicate)
         if len(found) != 1:
             raise UnmappedError(
                 "malformed",
-                f"{what} {'several times' if found else 'is missing'} at {shown(subject)}",
+                f"{what} {'several times' if found else 'is missing'} at {term_text(subject)}",
             )
         return found[0]
 
     def inverse_to(self, node: str) -> int:
-        """The first triple by which a named property is the inverse of blank ``node``; -1 if
-        there is none.
+        """Index of the first triple by which a named property is the inverse of the blank ``node``;
+        else -1.
         """
         if self._inverse_to is None:
             named = [
@@ -127,13 +132,14 @@ class VocabularyGraph:
         return self._inverse_to.get(node, -1)
 
     def ledger(self) -> Counter[str]:
+        """Number of triples read, by bucket."""
         counts: Counter[str] = Counter()
         for bucket, copies in zip(self.bucket, self.copies):
             counts[bucket] += copies
         return counts
 
     def reachable(self, start: int) -> list[int]:
-        """Triple ``start`` and all triples of the blank nodes that hang on it."""
+        """Triple ``start`` and all triples of the blank nodes below it."""
         found = [] if self.subjects[start].startswith("_:") else [start]
         seen: set[str] = set()
         stack: list[Term] = [self.objects[start], self.subjects[start]]
@@ -149,8 +155,9 @@ class VocabularyGraph:
 
 
 def read_list(graph: VocabularyGraph, head: Term) -> tuple[list[Term], list[int]]:
-    """The members of an RDF list, and its triples. Raises: UnmappedError for one that is cyclic,
-    forked or does not end.
+    """Members of an RDF list, and its triples.
+
+    Raises: UnmappedError for a cyclic, forked or unterminated list.
     """
     members: list[Term] = []
     triples: list[int] = []
@@ -159,26 +166,26 @@ def read_list(graph: VocabularyGraph, head: Term) -> tuple[list[Term], list[int]
     while node != NIL:
         if not isinstance(node, str):
             raise UnmappedError(
-                "broken-list", f"the literal {shown(node)} where a list is expected"
+                "broken-list", f"the literal {term_text(node)} where a list is expected"
             )
         if node in seen:
-            raise UnmappedError("broken-list", f"the list at {shown(head)} is cyclic")
+            raise UnmappedError("broken-list", f"the list at {term_text(head)} is cyclic")
         seen.add(node)
         first, rest = graph.find(node, FIRST), graph.find(node, REST)
         if not first and not rest:
             hint = "was the file cut, or did a conversion lose its lists? Take it from where it came from again"
             raise UnmappedError(
-                "broken-list", f"the list at {shown(head)} does not end with rdf:nil", hint
+                "broken-list", f"the list at {term_text(head)} does not end with rdf:nil", hint
             )
         if len(first) > 1 or len(rest) > 1:
             raise UnmappedError(
                 "broken-list",
-                f"the list at {shown(head)} is forked: two members or two rests at one place",
+                f"the list at {term_text(head)} is forked: two members or two rests at one place",
             )
         if not first or not rest:
             raise UnmappedError(
                 "broken-list",
-                f"the list at {shown(head)} lacks rdf:{'rest' if first else 'first'} at one place",
+                f"the list at {term_text(head)} lacks rdf:{'rest' if first else 'first'} at one place",
             )
         members.append(graph.objects[first[0]])
         triples += (*first, *rest, *graph.find(node, TYPE))
@@ -187,7 +194,7 @@ def read_list(graph: VocabularyGraph, head: Term) -> tuple[list[Term], list[int]
 
 
 def build_graph(triples: Triples, rows: Iterable[int]) -> VocabularyGraph:
-    """The graph of the given rows of the columns."""
+    """Build the graph of the given rows of the columns."""
     graph = VocabularyGraph()
     terms, subject, predicate, value = (
         triples.terms,
@@ -205,8 +212,8 @@ V = TypeVar("V", bound=owl.Axiom | owl.Assertion)
 
 @dataclass
 class MappedValue(Generic[V]):
-    """An axiom or assertion, the main triple it came from, its other triples, and the
-    expressions it uses.
+    """An axiom or assertion with its main triple, its other triples, and the keys of its
+    expressions.
     """
 
     value: V
@@ -217,9 +224,7 @@ class MappedValue(Generic[V]):
 
 @dataclass(frozen=True)
 class AllDifferent:
-    """Individuals that are different from each other, in their order; the main triple that says
-    so, and its other triples.
-    """
+    """Pairwise different individuals in their order, with the main triple and the other triples."""
 
     individuals: tuple[str, ...]
     main: int
@@ -228,8 +233,10 @@ class AllDifferent:
 
 @dataclass(frozen=True)
 class Failure:
-    """A main triple that gives nothing. ``assumption``: axioms under which it holds, whatever it
-    says (THEORY, "Axioms that were not understood"); empty if none are known.
+    """A main triple that gives no value.
+
+    assumption: axioms under which it is true whatever it means (THEORY, "Axioms that were not
+        understood"); empty if unknown
     """
 
     main: int
@@ -241,16 +248,18 @@ class Failure:
 
 @dataclass
 class GraphMapping:
-    """What the main triples of a graph give. ``annotations`` say nothing that a model could see;
-    ``suspects`` are assertions that are taken as they stand, but were perhaps meant otherwise:
-    with the kind of leftover, and why. ``in_both_readings``: properties that were read as object
-    and as data property, with the triples that needed it; ``open_fillers``: names that are a
-    datatype in one of these readings, though nothing declares them.
+    """OWL values of the main triples of a graph.
+
+    annotations: triples without logical meaning
+    suspects: assertions that are taken literally but may be mistakes: (value, kind of leftover,
+        reason)
+    in_both_readings: properties read as object and as data property, and the triples that need it
+    open_fillers: names that are a datatype in one of these readings without a declaration
     """
 
     axioms: list[MappedValue[owl.Axiom]] = field(default_factory=list)
     assertions: list[MappedValue[owl.Assertion]] = field(default_factory=list)
-    apart: list[AllDifferent] = field(default_factory=list)
+    different_lists: list[AllDifferent] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     annotations: list[int] = field(default_factory=list)
     suspects: list[tuple[MappedValue[owl.Assertion], str, str]] = field(default_factory=list)
@@ -258,10 +267,8 @@ class GraphMapping:
     open_fillers: set[str] = field(default_factory=set)
 
 
-def unattached(graph: VocabularyGraph) -> Iterator[list[int]]:
-    """The triples that are not accounted for yet, those that hang together as one group,
-    outermost first.
-    """
+def unattached_groups(graph: VocabularyGraph) -> Iterator[list[int]]:
+    """Connected groups of triples that have no bucket yet, outermost triple first."""
     left = [i for i, bucket in enumerate(graph.bucket) if not bucket]
     inner = {
         value for i in left if isinstance(value := graph.objects[i], str) and value.startswith("_:")

@@ -1,6 +1,4 @@
-"""Ontology headers: which ontology a file is, and which version, without reading the rest of
-what it says.
-"""
+"""Fast reading of ontology headers: ontology IRI and version of a file without its axioms."""
 
 from __future__ import annotations
 
@@ -12,14 +10,14 @@ from typing import NamedTuple
 import pyoxigraph as ox
 
 from shiq.errors import InputError
-from shiq.formats import LINE_FORMATS, Format
+from shiq.inputs.formats import LINE_FORMATS, Format
+from shiq.inputs.sources import FileSource
 from shiq.model import OWL, RDF
 from shiq.rdf.lines import read_lines
-from shiq.rdf.surroundings import TO_OTHERS, VERSION_IRI, OntologyHeader, document_headers
+from shiq.rdf.ontology_header import TO_OTHERS, VERSION_IRI, OntologyHeader, document_headers
 from shiq.rdf.terms import RefusedTermError, quad_adder
 from shiq.rdf.triples import Rejects, Triples, written_labels
 from shiq.rdf.vocabulary import DECLARATIONS
-from shiq.sources import FileSource
 
 _SYNTAX = {
     Format.TURTLE: ox.RdfFormat.TURTLE,
@@ -44,8 +42,9 @@ _FUNCTIONAL = re.compile(r"\bOntology\s*\(")
 
 
 class FileHeaders(NamedTuple):
-    """Which ontologies a file is: mostly one; ``problem``: why it could not be read to its end,
-    "" if it could.
+    """Ontologies of a file, mostly one.
+
+    problem: why the file could not be read to its end, "" if it could
     """
 
     ontologies: tuple[OntologyHeader, ...] = ()
@@ -53,31 +52,29 @@ class FileHeaders(NamedTuple):
 
 
 def read_headers(source: FileSource) -> FileHeaders:
-    """The headers of a document; never fails. They are those that `shiq.rdf.load` finds in the
-    whole document.
-    """
+    """Read the ontology headers of a document, the same as `shiq.rdf.load` finds. Never fails."""
     found: Collection[OntologyHeader] = ()
     try:
         if not _has_word(source):
             return FileHeaders()
         if source.format in LINE_FORMATS:
-            found = _of_lines(source)
+            found = _headers_of_lines(source)
         elif source.format in _SYNTAX:
-            found, is_whole = _of_triples(source)
-            found = found if is_whole else _of_whole(source)
+            found, is_whole = _headers_of_triples(source)
+            found = found if is_whole else _headers_of_document(source)
         elif source.format is Format.FUNCTIONAL:
-            found = _of_functional(source)
+            found = _headers_of_functional(source)
         elif source.format is Format.OWLXML:
-            found = _of_owl_xml(source)
+            found = _headers_of_owl_xml(source)
         else:
-            found = _of_whole(source)
+            found = _headers_of_document(source)
     except InputError as error:
         return FileHeaders(tuple(sorted(found)), error.message)
     return FileHeaders(tuple(sorted(found)))
 
 
 def _has_word(source: FileSource) -> bool:
-    """Whether a document may have a header at all."""
+    """Whether a document may contain a header at all."""
     end = b""
     with source.open() as stream:
         while piece := stream.read(_PIECE):
@@ -87,21 +84,21 @@ def _has_word(source: FileSource) -> bool:
     return False
 
 
-def _of_lines(source: FileSource) -> Collection[OntologyHeader]:
-    """The header of a document of which each line stands for itself."""
+def _headers_of_lines(source: FileSource) -> Collection[OntologyHeader]:
+    """Header of an N-Triples or N-Quads document, from the lines that mention it."""
     with source.open() as stream:
         lines = b"".join(line for line in stream if _LINE.search(line))
     triples = Triples()
-    triples.begin(source.name)
+    triples.begin_source(source.name)
     quads = source.format is Format.NQUADS
     read_lines(BytesIO(lines), triples, "h", Rejects(source.name), quads=quads, part=True)
     return document_headers(triples)
 
 
-def _of_triples(source: FileSource) -> tuple[Collection[OntologyHeader], bool]:
-    """The header by those triples that are about it, up to an error; and whether there was none."""
+def _headers_of_triples(source: FileSource) -> tuple[Collection[OntologyHeader], bool]:
+    """Header from the triples before the first error, and whether there was no error."""
     triples = Triples()
-    triples.begin(source.name)
+    triples.begin_source(source.name)
     add_quad = quad_adder(triples, written_labels("h"))
     is_whole = True
     try:
@@ -115,9 +112,9 @@ def _of_triples(source: FileSource) -> tuple[Collection[OntologyHeader], bool]:
     return document_headers(triples), is_whole
 
 
-def _of_functional(source: FileSource) -> Collection[OntologyHeader]:
-    """The header of a document in functional-style syntax, which stands before its axioms; all
-    is read where none is found so.
+def _headers_of_functional(source: FileSource) -> Collection[OntologyHeader]:
+    """Header of a document in functional syntax, from the text before its axioms or else from all
+    of it.
     """
     from shiq.functional.grammar import AXIOMS
     from shiq.functional.reader import read_document
@@ -132,17 +129,17 @@ def _of_functional(source: FileSource) -> Collection[OntologyHeader]:
     return [OntologyHeader(*header) for header in headers if any(header)][:1]
 
 
-def _of_owl_xml(source: FileSource) -> Collection[OntologyHeader]:
-    """The header of a document in OWL/XML."""
+def _headers_of_owl_xml(source: FileSource) -> Collection[OntologyHeader]:
+    """Header of a document in OWL/XML."""
     from shiq.functional.owl_xml import read_owl_xml_header
-    from shiq.rdf.xml_source import utf8_of
+    from shiq.rdf.xml import utf8_of
 
     header = read_owl_xml_header(utf8_of(source), source.name, source.iri).header
     return [OntologyHeader(*header)] if any(header) else []
 
 
-def _of_whole(source: FileSource) -> Collection[OntologyHeader]:
-    """The header of a document that is read as it is for a check."""
+def _headers_of_document(source: FileSource) -> Collection[OntologyHeader]:
+    """Header of a document that is read completely."""
     # This module is below the loader, which asks it for imports.
     from shiq.rdf.load import load
 

@@ -1,4 +1,4 @@
-"""Imports: which are still to be read, and which file or table answers each."""
+"""Resolution of imports: the imports still to be read, and the file or table for each."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shiq.answers.verdict import Leftover, is_blocking
 from shiq.errors import InputError
-from shiq.limits import limits
+from shiq.inputs.limits import limits
+from shiq.inputs.sources import FileSource, source_of
 from shiq.rdf.kinds import DATA, OBJECT
-from shiq.rdf.surroundings import UNMET, UnmetImport, bare
+from shiq.rdf.ontology_header import UNMET, UnmetImport, without_fragment
 from shiq.rdf.triples import Term, column
 from shiq.rdf.vocabulary import IMPORTS, LANGUAGE_DOCUMENTS
 from shiq.remote.place import is_address
-from shiq.sources import FileSource, source_of
-from shiq.verdict import Leftover, blocks
 
 if TYPE_CHECKING:
-    from shiq.catalog import Catalog
+    from shiq.inputs.catalog import Catalog
+    from shiq.inputs.reading import Reading
     from shiq.rdf.load import LoadedSources
-    from shiq.reading import Reading
 
 #: Files that a message names one by one.
 _SHOWN = 3
@@ -32,11 +32,11 @@ MOST_CANDIDATES = 4
 
 
 class ImportQueue:
-    """What of the imports met so far is still to be read; see THEORY, "Which document an import
-    means".
+    """Queue of imports that are still to be read (THEORY, "Which document an import means").
 
-    ``read``: the files that were read; ``given``: IRIs of ontologies that need not be read,
-    beside those of the sources.
+    Args:
+    read: files that were read
+    given: IRIs of ontologies that need not be read, besides those of the sources
     """
 
     def __init__(
@@ -48,28 +48,33 @@ class ImportQueue:
         *,
         doubt: bool = False,
     ) -> None:
-        self._loaded, self._catalog, self._read, self._doubt = loaded, catalog, read, doubt
-        self._given = {*map(bare, given), *map(bare, loaded.ontologies), *LANGUAGE_DOCUMENTS}
-        self._asked: set[str] = set()
-        self._several: dict[str, list[Path]] = {}
-        self._different: set[str] = set()
-        self._last = ("", "")
+        self._loaded, self._catalog, self._read_paths, self._doubt = loaded, catalog, read, doubt
+        self._answered_iris = {
+            *map(without_fragment, given),
+            *map(without_fragment, loaded.ontologies),
+            *LANGUAGE_DOCUMENTS,
+        }
+        self._queried_iris: set[str] = set()
+        self._ambiguous_files: dict[str, list[Path]] = {}
+        self._differing_iris: set[str] = set()
+        self._last_file = ("", "")
 
     def next(self) -> FileSource | None:
-        """The next file that is imported and was not read yet; None where no more is to be read.
-        Tables of known vocabularies are taken in where no file answers.
+        """Next imported file that was not read yet; None if there is none.
+
+        Tables of known vocabularies are added where no file answers.
         """
         self._check_last()
         while True:
-            found = self._single() or self._same() or self._each()
+            found = self._unambiguous_file() or self._identical_file() or self._next_candidate()
             if found is not None:
                 return found
             if not self._take_tables():
                 self._explain()
                 return None
 
-    def _wanted(self) -> dict[str, None]:
-        """All that is imported, in order."""
+    def _imported_iris(self) -> dict[str, None]:
+        """IRIs of all imports, in order."""
         triples = self._loaded.triples
         predicate = triples.ids.get(IMPORTS, -1)
         rows = (
@@ -83,58 +88,57 @@ class ImportQueue:
             *(iri for iri, _ in self._loaded.imports),
         )
         choice = self._loaded.vocabulary
-        return dict.fromkeys(map(bare, (*names, *(choice.imports if choice else ()))))
+        return dict.fromkeys(map(without_fragment, (*names, *(choice.imports if choice else ()))))
 
-    def _open(self) -> list[str]:
-        """What is imported, and no document that was read says that it is it."""
-        answered = self._given | {bare(iri) for iri in self._loaded.ontologies}
-        return [iri for iri in self._wanted() if iri not in answered]
+    def _unanswered_iris(self) -> list[str]:
+        """Imports that are the IRI of no document read so far."""
+        answered = self._answered_iris | {without_fragment(iri) for iri in self._loaded.ontologies}
+        return [iri for iri in self._imported_iris() if iri not in answered]
 
-    def _single(self) -> FileSource | None:
-        """The file that answers an import; where several might, the import is left for later."""
+    def _unambiguous_file(self) -> FileSource | None:
+        """File of an import that only one file answers; others are left for later."""
         if self._catalog is None:
             return None
-        for iri in self._wanted():
-            if iri in self._asked or iri in self._given:
+        for iri in self._imported_iris():
+            if iri in self._queried_iris or iri in self._answered_iris:
                 continue
-            self._asked.add(iri)
+            self._queried_iris.add(iri)
             if path := self._catalog.find(iri):
                 self._loaded.ontologies.add(iri)
-                if path.resolve() not in self._read:
+                if path.resolve() not in self._read_paths:
                     return self._source(iri, path)
                 continue
-            paths = self._catalog.headed(iri)
+            paths = self._catalog.find_by_header(iri)
             if len(paths) > 1:
-                self._several[iri] = paths
-            elif paths and paths[0].resolve() not in self._read:
+                self._ambiguous_files[iri] = paths
+            elif paths and paths[0].resolve() not in self._read_paths:
                 return self._headed(iri, paths[0])
         return None
 
-    def _same(self) -> FileSource | None:
-        """A file of an import that several files answer, where these hold the same and none was
-        read.
-        """
-        for iri in sorted(self._several.keys() - self._different):
-            paths = self._several[iri]
-            if not self._read.isdisjoint(path.resolve() for path in paths):
+    def _identical_file(self) -> FileSource | None:
+        """File of an import that several unread files with the same content answer."""
+        for iri in sorted(self._ambiguous_files.keys() - self._differing_iris):
+            paths = self._ambiguous_files[iri]
+            if not self._read_paths.isdisjoint(path.resolve() for path in paths):
                 continue
             if (kinds := kinds_of_the_same(self._names(paths))) is not None:
                 self._assume(iri, paths, kinds)
                 return self._headed(iri, paths[0])
-            self._different.add(iri)
+            self._differing_iris.add(iri)
         return None
 
-    def _each(self) -> FileSource | None:
-        """The next file of an import that several files answer, where these do not hold the
-        same: what only some hold is in doubt. None where nothing in doubt is read.
+    def _next_candidate(self) -> FileSource | None:
+        """Next file of an import that several files with different contents answer.
+
+        The differences are in doubt. None if axioms in doubt are not wanted.
         """
-        for iri in sorted(self._different) if self._doubt else ():
-            paths = self._several[iri]
+        for iri in sorted(self._differing_iris) if self._doubt else ():
+            paths = self._ambiguous_files[iri]
             if iri not in self._loaded.candidates:
                 # Loaded where something is in doubt.
                 from shiq.rdf.doubt import candidates_of
 
-                shown, hint = self._shown(iri, paths)
+                shown, hint = self._candidate_texts(iri, paths)
                 message = f"<{iri}> is imported, but {len(paths)} files say that they are it, and do not hold the same: {shown}"
                 leftover, names = (
                     Leftover("ambiguous-import", message, hint=hint),
@@ -145,7 +149,9 @@ class ImportQueue:
                     names, leftover, [_read(name) for name in names] if few else ()
                 )
             if self._loaded.candidates[iri] is not None:
-                path = next((path for path in paths if path.resolve() not in self._read), None)
+                path = next(
+                    (path for path in paths if path.resolve() not in self._read_paths), None
+                )
                 if path is not None:
                     return self._source(iri, path)
         return None
@@ -153,95 +159,95 @@ class ImportQueue:
     def _assume(
         self, iri: str, paths: Sequence[Path], kinds: Mapping[str, Collection[str]]
     ) -> None:
-        """Notes the kinds that properties must not exceed, since files of an import would not
-        hold the same then.
-        """
+        """Record the kinds of properties under which the files of an import have the same content."""
         # Here, since loading asks for imports.
         from shiq.rdf.load import AssumedKinds
 
-        shown, hint = self._shown(iri, paths)
+        shown, hint = self._candidate_texts(iri, paths)
         message = f"but {len(paths)} files say that they are <{iri}>, and do not hold the same then: {shown}"
-        self._loaded.assumed.append(
+        self._loaded.assumed_kinds.append(
             AssumedKinds(kinds, Leftover("ambiguous-import", message, hint=hint))
         )
 
-    def _shown(self, iri: str, paths: Sequence[Path]) -> tuple[str, str]:
-        """The files that might be an import, and what to do."""
+    def _candidate_texts(self, iri: str, paths: Sequence[Path]) -> tuple[str, str]:
+        """Text on the candidate files of an import, and the remedy."""
         names = self._names(paths)
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         hint = f'write {{"{iri}": "FILE"}} into a catalog file beside them, and give it by --catalog too'
         return ", ".join(names[:_SHOWN]) + more, hint
 
     def _names(self, paths: Iterable[Path]) -> list[str]:
-        return [self._catalog.shown(path) for path in paths] if self._catalog else []
+        return [self._catalog.display_name(path) for path in paths] if self._catalog else []
 
     def _headed(self, iri: str, path: Path) -> FileSource:
         source = self._source(iri, path)
-        self._last = iri, source.name
+        self._last_file = iri, source.name
         return source
 
     def _source(self, iri: str, path: Path) -> FileSource:
         assert self._catalog is not None
-        name = self._catalog.shown(path)
+        name = self._catalog.display_name(path)
         address = name if is_address(name) else ""
         source = source_of(path if address else name)
         if not isinstance(source, FileSource):
             raise InputError(
                 f"{name}, which the catalog has for <{iri}>, is no ontology", "Correct the catalog."
             )
-        return replace(source, name=name, address=address, most=limits().document)
+        return replace(source, name=name, address=address, max_bytes=limits().document)
 
     def _check_last(self) -> None:
-        """Raises: InputError if the file that was read is not what its header said when the
-        folder was looked at.
+        """Check that the last file has the header found when its folder was scanned. Raises:
+        InputError.
         """
-        iri, name = self._last
-        if iri and iri in self._open():
+        iri, name = self._last_file
+        if iri and iri in self._unanswered_iris():
             raise InputError(
                 f"{name} is no longer <{iri}>, which its header said before: was it changed meanwhile?",
                 "Run the same again; or give the file as a source of its own.",
             )
 
     def _take_tables(self) -> bool:
-        """Takes in the tables of known vocabularies that are imported; whether there were any.
-        Their own imports are met next.
-        """
-        missing = [iri for iri in self._open() if iri not in self._several]
+        """Add the imported tables of known vocabularies. False if there were none."""
+        missing = [iri for iri in self._unanswered_iris() if iri not in self._ambiguous_files]
         if not missing:
             return False
         from shiq.vocabularies import VocabularyChoice
 
         choice = self._loaded.vocabulary or VocabularyChoice()
-        tables = {iri: table for iri in missing if (table := choice.answering(iri)) is not None}
+        tables = {
+            iri: table for iri in missing if (table := choice.table_for_import(iri)) is not None
+        }
         if tables:
-            from shiq.rdf.known_vocabularies import take_table
+            from shiq.rdf.known_vocabularies import add_vocabulary_table
 
             for table in dict.fromkeys(tables.values()):
-                take_table(table, self._loaded)
+                add_vocabulary_table(table, self._loaded)
             self._loaded.ontologies.update(tables)
         return bool(tables)
 
     def _explain(self) -> None:
-        """Notes of imports that nothing answers what the catalog says of them."""
+        """Record for unanswered imports what the catalog knows about them."""
         if self._catalog is None:
             return
-        for iri in self._open():
-            if paths := self._several.get(iri):
-                shown, hint = self._shown(iri, paths)
+        for iri in self._unanswered_iris():
+            if paths := self._ambiguous_files.get(iri):
+                shown, hint = self._candidate_texts(iri, paths)
                 message = (
                     f"{len(paths)} files say that they are it, and do not hold the same: {shown}"
                 )
-                self._loaded.unmet[iri] = UnmetImport("ambiguous-import", message, hint)
+                self._loaded.unmet_imports[iri] = UnmetImport("ambiguous-import", message, hint)
             elif hint := self._catalog.hint(iri):
-                self._loaded.unmet[iri] = UnmetImport(
+                self._loaded.unmet_imports[iri] = UnmetImport(
                     "missing-import", "not read: nothing is fetched", hint
                 )
 
 
 def kinds_of_the_same(names: Sequence[str]) -> dict[str, set[str]] | None:
-    """The names in what only some of the files annotate or declare, each with its kinds of
-    property (object, data, or none). None if the files differ in axioms or assertions, or
-    anything of one is left out; empty if their bytes are the same.
+    """Compare files of one ontology.
+
+    Returns: names that only some files annotate or declare, with the kinds of property (object,
+        data, none); empty for files with equal bytes. None if axioms, assertions or leftovers
+        differ.
     """
     sources = [source_of(name) for name in names]
     if not all(isinstance(source, FileSource) for source in sources):
@@ -255,7 +261,7 @@ def kinds_of_the_same(names: Sequence[str]) -> dict[str, set[str]] | None:
     first = _content(readings[0])
     if first is None or any(_content(reading) != first for reading in readings[1:]):
         return None
-    stated, known = [_stated(name) for name in names], readings[0].tbox.signature
+    stated, known = [_document_triples(name) for name in names], readings[0].tbox.signature
     different = {
         term
         for row in frozenset().union(*stated) - stated[0].intersection(*stated)
@@ -266,8 +272,8 @@ def kinds_of_the_same(names: Sequence[str]) -> dict[str, set[str]] | None:
     return {iri: {kind for kind, properties in logical if iri in properties} for iri in different}
 
 
-def _stated(name: str) -> set[tuple[Term, ...]]:
-    """The triples of a document, and its axioms on annotation properties that are none."""
+def _document_triples(name: str) -> set[tuple[Term, ...]]:
+    """Triples of a document, and its axioms on annotation properties."""
     from shiq.rdf.load import load
 
     loaded = load([name], "o", None, follow=False)
@@ -276,7 +282,7 @@ def _stated(name: str) -> set[tuple[Term, ...]]:
         tuple(terms[i] for i in row)
         for row in zip(triples.subject, triples.predicate, triples.object)
     }
-    return rows | {(keyword, *properties) for _, _, keyword, properties in loaded.of_annotations}
+    return rows | {(keyword, *properties) for _, _, keyword, properties in loaded.annotation_axioms}
 
 
 def _read(name: str) -> Reading:
@@ -287,10 +293,8 @@ def _read(name: str) -> Reading:
 
 
 def _content(reading: Reading) -> tuple[object, ...] | None:
-    """What a document says; None where something of it is left out. Its imports are among the
-    leftovers.
-    """
-    if any(blocks(leftover, UNMET) for leftover in reading.leftovers):
+    """Comparable content of a document, with its imports; None if any of it was left out."""
+    if any(is_blocking(leftover, UNMET) for leftover in reading.leftovers):
         return None
     left = Counter(
         (leftover.kind, leftover.message, leftover.text) for leftover in reading.leftovers

@@ -1,10 +1,11 @@
-"""From triples to the rarer assertions about individuals."""
+"""Mapping of triples to assertions on sameness and difference, and to negative assertions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from shiq import model as owl
+from shiq.model.signature import MOST_DIFFERENT
 from shiq.rdf.expressions import Expressions
 from shiq.rdf.graph import (
     AllDifferent,
@@ -16,13 +17,12 @@ from shiq.rdf.graph import (
 )
 from shiq.rdf.kinds import Kinds
 from shiq.rdf.namespaces import namespace_of
-from shiq.rdf.triples import Term, shown
+from shiq.rdf.triples import Term, term_text
 from shiq.rdf.vocabulary import is_reserved
-from shiq.signature import MOST_DIFFERENT
 
 
 class IndividualMapper:
-    """The rarer assertions: individuals that are the same, or different, and negative assertions."""
+    """Mapper of the rarer assertions: same and different individuals, negative assertions."""
 
     def __init__(
         self,
@@ -36,20 +36,20 @@ class IndividualMapper:
         self.kinds = kinds
         self.expressions = expressions
         self.is_individual = is_individual
-        self.whole = whole
+        self.is_complete = whole
         self.result = GraphMapping()
 
-    def _listed(self, node: str, *names: str) -> tuple[list[Term], list[int]]:
-        """The members of the one list that hangs on ``node`` by one of the properties ``names``,
-        and all triples for it.
+    def _list_members(self, node: str, *names: str) -> tuple[list[Term], list[int]]:
+        """Members of the list at ``node`` under one of the properties ``names``, and all its
+        triples.
         """
         name = next((name for name in names if self.graph.find(node, owl.OWL + name)), names[0])
-        triple = self.graph.only(node, owl.OWL + name, f"owl:{name}")
+        triple = self.graph.single(node, owl.OWL + name, f"owl:{name}")
         members, triples = read_list(self.graph, self.graph.objects[triple])
         return members, [triple, *triples]
 
     def _all_different(self, main: int, subject: str) -> None:
-        members, triples = self._listed(subject, "distinctMembers", "members")
+        members, triples = self._list_members(subject, "distinctMembers", "members")
         individuals = [self._individual(member) for member in members]
         if len(individuals) > MOST_DIFFERENT:
             raise UnmappedError(
@@ -60,17 +60,19 @@ class IndividualMapper:
         if len(individuals) < 2:
             self.result.annotations += (main, *triples)  # says nothing
         else:
-            self.result.apart.append(AllDifferent(tuple(individuals), main, tuple(triples)))
+            self.result.different_lists.append(
+                AllDifferent(tuple(individuals), main, tuple(triples))
+            )
 
     def _negative(self, main: int, subject: str) -> None:
         source, on = (
-            self.graph.only(subject, owl.OWL + n, f"owl:{n}")
+            self.graph.single(subject, owl.OWL + n, f"owl:{n}")
             for n in ("sourceIndividual", "assertionProperty")
         )
         individual = self._individual(self.graph.objects[source])
         target = self.graph.find(subject, owl.OWL + "targetIndividual")
         name = "targetIndividual" if target else "targetValue"
-        filler = self.graph.only(subject, owl.OWL + name, f"owl:{name}")
+        filler = self.graph.single(subject, owl.OWL + name, f"owl:{name}")
         value = self.graph.objects[filler]
         item = MappedValue[owl.Assertion](owl.SameIndividual("", ""), main, [source, on, filler])
         if target:
@@ -84,23 +86,24 @@ class IndividualMapper:
             )
         else:
             raise UnmappedError(
-                "malformed", f"owl:targetValue with {shown(value)}, which is no literal"
+                "malformed", f"owl:targetValue with {term_text(value)}, which is no literal"
             )
         self.result.assertions.append(item)
 
     def source_individual(self, main: int, subject: str, value: Term) -> None:
-        """A negative assertion that does not say that it is one."""
+        """Map a negative assertion without its rdf:type."""
         if owl.OWL + "NegativePropertyAssertion" not in self.graph.types(subject):
             self._negative(main, subject)
 
     def _individual(self, node: Term) -> str:
         if not isinstance(node, str):
             raise UnmappedError(
-                "malformed", f"the literal {shown(node)} where an individual is expected"
+                "malformed", f"the literal {term_text(node)} where an individual is expected"
             )
         return node
 
     def same_as(self, main: int, subject: str, value: Term) -> None:
+        """Map owl:sameAs."""
         item = MappedValue[owl.Assertion](
             owl.SameIndividual(subject, self._individual(value)), main
         )
@@ -108,6 +111,7 @@ class IndividualMapper:
         self._check_pair(item, subject, str(value), "owl:sameAs")
 
     def different_from(self, main: int, subject: str, value: Term) -> None:
+        """Map owl:differentFrom."""
         item = MappedValue[owl.Assertion](
             owl.DifferentIndividuals(subject, self._individual(value)), main
         )
@@ -117,15 +121,15 @@ class IndividualMapper:
     def _check_pair(
         self, item: MappedValue[owl.Assertion], first: str, second: str, name: str
     ) -> None:
-        """A class is an individual too if need be; but where nothing else says so, more was
-        probably meant.
+        """Mark an assertion on a class or property as suspect, unless the name is used as an
+        individual too.
         """
         suspects = [
             node
             for node in (first, second)
             if (self.kinds.is_entity(node) or is_reserved(node)) and not self.is_individual(node)
         ]
-        if len(suspects) == 2 or (suspects and self.whole):
+        if len(suspects) == 2 or (suspects and self.is_complete):
             # Two classes may be individuals too; one that is the same as an individual is more
             # likely a slip, unless that is a name of another vocabulary, of which nothing says what
             # it is.
@@ -137,5 +141,7 @@ class IndividualMapper:
                 for node in others
             )
             kind = "malformed" if is_slip else "individuals-only"
-            message = f"{name} relates individuals, and {shown(suspects[0])} is a class or property"
+            message = (
+                f"{name} relates individuals, and {term_text(suspects[0])} is a class or property"
+            )
             self.result.suspects.append((item, kind, message))

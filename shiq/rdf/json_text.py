@@ -1,10 +1,10 @@
-"""The text of a JSON-LD document made so that no part of it is passed over in silence; see
+"""Rewriting of JSON-LD text so that the parser cannot drop any part of it silently; see
 `shiq.rdf.jsonld`.
 
-Keys that no context defines get an IRI that begins with `UNMAPPED`. A text that could be no IRI
-is replaced by a numbered one (`TEXT`), which is an IRI: where it comes back as a literal it was
-one, elsewhere something was wrong. What neither shows (bad language tags, keywords that do not
-exist, keys that occur twice) is looked for here.
+Keys that no context defines get an IRI that begins with `UNMAPPED`. A text that cannot be an IRI is
+replaced by a numbered IRI (`TEXT`): if it returns as a literal it was one, elsewhere it is an
+error. Errors that neither shows are searched here: bad language tags, unknown keywords, repeated
+keys.
 """
 
 from __future__ import annotations
@@ -18,10 +18,60 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from shiq.catalog import Catalog
 from shiq.errors import InputError
-from shiq.rdf.json_names import JsonNames
-from shiq.rdf.triples import Rejects, Term, short
+from shiq.inputs.catalog import Catalog
+from shiq.rdf.triples import Rejects, Term, shorten
+
+# Terms of a JSON-LD document by what any of its contexts defines them to be.
+
+
+@dataclass
+class JsonNames:
+    """Keywords with their aliases, and terms by their container.
+
+    scoped_terms: terms with a scoped context, which applies if they are a type
+    """
+
+    languages: set[str] = field(default_factory=lambda: {"@language"})
+    types: set[str] = field(default_factory=lambda: {"@type"})
+    graphs: set[str] = field(default_factory=lambda: {"@graph"})
+    sets: set[str] = field(default_factory=lambda: {"@set"})
+    values: set[str] = field(default_factory=lambda: {"@value", "@list"})
+    language_maps: set[str] = field(default_factory=set)
+    index_maps: set[str] = field(default_factory=set)
+    no_maps: set[str] = field(default_factory=set)  # in another context
+    scoped_terms: set[str] = field(default_factory=set)
+
+    def add_context(self, context: Mapping[str, Any]) -> None:
+        """Add the definitions of a context."""
+        terms = {
+            key: value if isinstance(value, dict) else {"@id": value}
+            for key, value in context.items()
+            if key[:1] != "@"
+        }
+        meant = {key: parts.get("@id", parts.get("@reverse")) for key, parts in terms.items()}
+        for names in (self.languages, self.types, self.graphs, self.sets, self.values):
+            # A term may be the other name of one that is defined later.
+            while (
+                new := {
+                    key for key, name in meant.items() if isinstance(name, str) and name in names
+                }
+                - names
+            ):
+                names.update(new)
+        maps = {"@language": self.language_maps, "@index": self.index_maps}
+        for key, parts in terms.items():
+            given = parts.get("@container")
+            for container in given if isinstance(given, list) else [given]:
+                maps.get(str(container), self.no_maps).add(key)
+        self.scoped_terms |= {key for key, parts in terms.items() if "@context" in parts}
+
+    def scoped_types(self, node: Mapping[str, Any]) -> list[str]:
+        """Types of a node that have a scoped context."""
+        said = [node[key] for key in node if key in self.types]
+        names = [name for one in said for name in (one if isinstance(one, list) else [one])]
+        return sorted({name for name in names if isinstance(name, str)} & self.scoped_terms)
+
 
 UNMAPPED = "urn:x-shiq-unmapped:"
 TEXT = "urn:x-shiq-text:"
@@ -43,8 +93,12 @@ _FIRST_SEGMENT = re.compile(r"[^/?#]*")
 
 @dataclass(frozen=True, eq=False)
 class RewrittenJson:
-    """``data``: the document for the parser; ``texts``: by their numbers; ``lines``: where a
-    text first stands; ``terms``: what renamed terms were called.
+    """Rewritten document with the information to undo it.
+
+    data: document for the parser
+    texts: replaced texts, by number
+    lines: first line of each text
+    terms: original name of each renamed term
     """
 
     data: bytes
@@ -53,22 +107,22 @@ class RewrittenJson:
     terms: Mapping[str, str]
 
     def line_of(self, subject: str, predicate: str, value: Term) -> int:
-        """The line where a triple's node begins, as far as its terms stand there in full; else 0."""
+        """First line of a term of the triple that occurs literally in the document; else 0."""
         for text in (subject, value if isinstance(value, str) else value.lexical, predicate):
             if text in self.lines:
                 return self.lines[text]
         return 0
 
     def line_near(self, terms: str) -> int:
-        """The line of the first marked term in ``terms``, 0 if unknown."""
+        """Line of the first replaced term in ``terms``; 0 if unknown."""
         for match in _TEXT.finditer(terms):
             return self.lines.get(self.texts[int(match[1])], 0)
         unmapped = re.search(re.escape(UNMAPPED) + r"([^>]*)", terms)
         return self.lines.get(self.terms.get(unmapped[1], unmapped[1]), 0) if unmapped else 0
 
 
-def restored(text: str, texts: list[str], *, as_json: bool = False) -> str:
-    """``text`` with the marked texts in it put back."""
+def restore_texts(text: str, texts: list[str], *, as_json: bool = False) -> str:
+    """Put the replaced texts in ``text`` back."""
 
     def back(match: re.Match[str]) -> str:
         found = texts[int(match[1])]
@@ -77,8 +131,12 @@ def restored(text: str, texts: list[str], *, as_json: bool = False) -> str:
     return _TEXT.sub(back, text)
 
 
-def prepared(name: str, data: bytes, rejects: Rejects, catalog: Catalog | None) -> RewrittenJson:
-    """The document ``data`` for the parser. Raises: InputError (see `shiq.rdf.jsonld.read_json`)."""
+def rewrite_json(
+    name: str, data: bytes, rejects: Rejects, catalog: Catalog | None
+) -> RewrittenJson:
+    """Rewrite the document ``data`` for the parser. Raises: InputError (see
+    `shiq.rdf.jsonld.read_json`).
+    """
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -89,18 +147,21 @@ def prepared(name: str, data: bytes, rejects: Rejects, catalog: Catalog | None) 
     _check_depth(name, text)
     lines = _lines(text)
     document = _Document(name, rejects, catalog, lines)
-    tree = document.parsed(text)
-    tree = document.with_contexts(tree)
+    tree = document.parse(text)
+    tree = document.expand_contexts(tree)
     if document.rest_is_missing(tree):
         raise InputError(
             f"{name} is JSON, but no JSON-LD: it is neither an object nor a list of objects",
             "Check the file.",
         )
     document.check_nodes(tree)
-    top = [document.node(_begun(item), "") for item in (tree if isinstance(tree, list) else [tree])]
+    top = [
+        document.node(_with_context(item), "")
+        for item in (tree if isinstance(tree, list) else [tree])
+    ]
     out: list[str] = []
     _write(top, out)
-    terms = {name: term for term, name in document.renamed.items()}
+    terms = {name: term for term, name in document.renamed_terms.items()}
     return RewrittenJson(
         "".join(out).encode("utf-8", "surrogatepass"), document.texts, lines, terms
     )
@@ -124,11 +185,11 @@ def _lines(text: str) -> dict[str, int]:
     for match in _STRING.finditer(text):
         line += text.count("\n", at, match.start())
         at = match.start()
-        found.setdefault(match[1] if "\\" not in match[1] else _decoded(match[0]), line)
+        found.setdefault(match[1] if "\\" not in match[1] else _decode(match[0]), line)
     return found
 
 
-def _decoded(token: str) -> str:
+def _decode(token: str) -> str:
     try:
         return str(json.loads(token))
     except ValueError:
@@ -136,11 +197,11 @@ def _decoded(token: str) -> str:
 
 
 class _Number(str):
-    """A number as it is written."""
+    """A number as written."""
 
 
-def _begun(tree: Any) -> Any:
-    """A node with the context first, in which what is not mapped is marked."""
+def _with_context(tree: Any) -> Any:
+    """Document node with a context that marks undefined keys."""
     if not isinstance(tree, dict):
         return tree
     given = tree.get("@context", [])
@@ -155,17 +216,19 @@ class _Document:
     catalog: Catalog | None
     lines: Mapping[str, int]
     texts: list[str] = field(default_factory=list)
-    defined: set[str] = field(default_factory=set)
+    defined_terms: set[str] = field(default_factory=set)
     names: JsonNames = field(default_factory=JsonNames)
-    renamed: dict[str, str] = field(default_factory=dict)
+    renamed_terms: dict[str, str] = field(default_factory=dict)
     contexts: int = 0
 
     def reject(self, message: str, text: str) -> None:
+        """Record a reject at the first line of ``text``."""
         self.rejects.add(message, self.lines.get(text, 0), text)
 
     # --- JSON -------------------------------------------------------------------------------------
 
-    def parsed(self, text: str) -> Any:
+    def parse(self, text: str) -> Any:
+        """Parse JSON and record repeated keys. Raises: InputError."""
         try:
             return json.loads(
                 text,
@@ -190,7 +253,7 @@ class _Document:
             keys = [key for key, _ in pairs]
             for key in sorted({key for key in keys if keys.count(key) > 1}):
                 self.reject(
-                    f"the key {short(key)!r} stands twice in one object, and only one of the values was read",
+                    f"the key {shorten(key)!r} stands twice in one object, and only one of the values was read",
                     key,
                 )
         return found
@@ -204,7 +267,7 @@ class _Document:
             self.rejects.add(
                 "a number that JSON-LD does not keep exactly",
                 0,
-                short(token),
+                shorten(token),
                 'write {"@value": "…", "@type": "xsd:…"} instead',
             )
         return _Number(token)
@@ -216,24 +279,28 @@ class _Document:
         )
 
     def rest_is_missing(self, tree: Any) -> bool:
+        """Whether the document is neither an object nor a list of objects."""
         return not isinstance(tree, dict | list) or (
             isinstance(tree, list) and not all(isinstance(x, dict) for x in tree)
         )
 
     # --- contexts ---------------------------------------------------------------------------------
 
-    def with_contexts(self, value: Any) -> Any:
-        """``value`` with every context in full, and without a way to hide keys."""
+    def expand_contexts(self, value: Any) -> Any:
+        """Replace every context in ``value`` by its full definition, without constructs that hide
+        keys.
+        """
         if isinstance(value, list):
-            return [self.with_contexts(item) for item in value]
+            return [self.expand_contexts(item) for item in value]
         if not isinstance(value, dict):
             return value
         return {
-            key: self.context(item, ()) if key == "@context" else self.with_contexts(item)
+            key: self.context(item, ()) if key == "@context" else self.expand_contexts(item)
             for key, item in value.items()
         }
 
     def context(self, value: Any, within: tuple[str, ...]) -> list[Any]:
+        """Full definition of a context. Raises: InputError."""
         self.contexts += 1
         if self.contexts > _MOST_CONTEXTS:
             raise InputError(
@@ -245,12 +312,12 @@ class _Document:
         if isinstance(value, list):
             return [part for item in value for part in self.context(item, within)]
         if isinstance(value, str) and not isinstance(value, _Number):
-            return self._named(value, within)
+            return self._catalog_context(value, within)
         if not isinstance(value, dict):
             raise InputError(f"{self.name}: {value!r} is no context", "A context is an object.")
         return [self._definitions(value, within)]
 
-    def _named(self, iri: str, within: tuple[str, ...]) -> list[Any]:
+    def _catalog_context(self, iri: str, within: tuple[str, ...]) -> list[Any]:
         line = self.lines.get(iri, 0)
         place = f"{self.name}, line {line}" if line else self.name
         path = None if self.catalog is None else self.catalog.find(iri)
@@ -278,7 +345,7 @@ class _Document:
 
     def _definitions(self, context: dict[str, Any], within: tuple[str, ...]) -> dict[str, Any]:
         found = {}
-        self.names.take(context)
+        self.names.add_context(context)
         for key, value in context.items():
             if key == "@import":
                 raise InputError(
@@ -295,11 +362,11 @@ class _Document:
                 self._check_iri(value)
             elif not key.startswith("@"):
                 value = self._definition(key, value, within)
-            found[self._renamed(key)] = value
+            found[self._rename_term(key)] = value
         return found
 
     def _definition(self, key: str, value: Any, within: tuple[str, ...]) -> Any:
-        self.defined.add(key)
+        self.defined_terms.add(key)
         parts = value if isinstance(value, dict) else {"@id": value}
         for part in ("@id", "@type", "@reverse"):
             if isinstance(parts.get(part), str):
@@ -310,18 +377,18 @@ class _Document:
             return {**value, "@context": self.context(value["@context"], within)}
         return value
 
-    def _renamed(self, key: str) -> str:
-        """A term that could be no IRI gets a name that could, so that it shows where its
-        definition does not hold.
+    def _rename_term(self, key: str) -> str:
+        """Rename a term that cannot be an IRI, so that it shows where its definition does not
+        apply.
         """
         if key.startswith("@") or _is_reference(key):
             return key
-        return self.renamed.setdefault(key, f"x-shiq-term-{len(self.renamed)}")
+        return self.renamed_terms.setdefault(key, f"x-shiq-term-{len(self.renamed_terms)}")
 
     def _check_iri(self, text: str) -> None:
         if text not in _KEYWORDS and (text.startswith("_:") or not _is_reference(text)):
             self.reject(
-                f"{short(text)!r} stands in a context where an IRI is meant, and is none", text
+                f"{shorten(text)!r} stands in a context where an IRI is meant, and is none", text
             )
 
     def _check_tag(self, tag: Any) -> None:
@@ -330,14 +397,12 @@ class _Document:
         try:
             ox.Literal("", language=tag)
         except (ValueError, TypeError):
-            self.reject(f"{short(str(tag))!r} is no language tag", str(tag))
+            self.reject(f"{shorten(str(tag))!r} is no language tag", str(tag))
 
     # --- nodes ------------------------------------------------------------------------------------
 
     def check_nodes(self, value: Any) -> None:
-        """Tells what of ``value``, which stands where nodes do, is a literal or a list: said of
-        nothing, it would be dropped.
-        """
+        """Reject literals and lists in the position of a node; the parser would drop them."""
         if isinstance(value, list):
             for item in value:
                 self.check_nodes(item)
@@ -354,14 +419,14 @@ class _Document:
         out: list[str] = []
         _write(value, out)
         text = value if isinstance(value, str) else "".join(out)
-        self.reject(f"{short(text)!r} stands where a node is meant, and is said of nothing", text)
+        self.reject(f"{shorten(text)!r} stands where a node is meant, and is said of nothing", text)
 
     def node(self, value: Any, key: str) -> Any:
-        """``value``, which stands at ``key``, with texts that are no IRI replaced."""
+        """Replace the texts of ``value``, at ``key``, that cannot be an IRI."""
         if key in self.names.graphs and not isinstance(value, list):
             self.check_nodes(value)
         if isinstance(value, dict):
-            if len(bringing := self.names.bringing(value)) > 1:
+            if len(bringing := self.names.scoped_types(value)) > 1:
                 # The parser applies the last one alone.
                 self.reject(
                     f"the types {' and '.join(bringing)} both bring a context along: not supported",
@@ -369,13 +434,15 @@ class _Document:
                 )
             if key in self.names.language_maps - self.names.no_maps:
                 for tag in value:
-                    if tag not in self.defined:
+                    if tag not in self.defined_terms:
                         self._check_tag(tag)
             elif key not in self.names.index_maps - self.names.no_maps:
                 for name in value:
                     self._check_key(name)
             return {
-                self.renamed.get(name, name): item if name == "@context" else self.node(item, name)
+                self.renamed_terms.get(name, name): item
+                if name == "@context"
+                else self.node(item, name)
                 for name, item in value.items()
             }
         if isinstance(value, list):
@@ -396,13 +463,13 @@ class _Document:
     def _check_key(self, key: str) -> None:
         if key.startswith("@"):
             if key not in _KEYWORDS:
-                self.reject(f"there is no keyword {short(key)}", key)
-        elif key not in self.renamed and (key.startswith("_:") or not _is_reference(key)):
-            self.reject(f"no context says what {short(key)!r} means, and it is no IRI", key)
+                self.reject(f"there is no keyword {shorten(key)}", key)
+        elif key not in self.renamed_terms and (key.startswith("_:") or not _is_reference(key)):
+            self.reject(f"no context says what {shorten(key)!r} means, and it is no IRI", key)
 
 
 def _is_reference(text: str) -> bool:
-    """Whether ``text`` can be an IRI, a relative or compact one, or a blank node."""
+    """Whether ``text`` can be an absolute, relative or compact IRI, or a blank node."""
     if text.startswith("@") or TEXT in text or UNMAPPED in text:
         return False
     if text.startswith("_:"):

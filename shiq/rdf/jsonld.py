@@ -1,10 +1,9 @@
-"""JSON-LD, read by pyoxigraph from a text in which nothing can get lost.
+"""Reader of JSON-LD, by pyoxigraph from a rewritten text in which nothing can get lost.
 
-JSON-LD says that a processor passes over what it cannot make a triple of: keys that no context
-defines, values that are no IRI where one is meant, language tags that are none. For a check that
-would be a false green, so the text is gone over first (`shiq.rdf.json_text`), and what
-pyoxigraph then does not understand comes out as a marked term that is reported here. Contexts
-are never fetched: those that a document names are taken from the catalog, or refused.
+A JSON-LD processor ignores keys that no context defines, values that are no IRI, and bad language
+tags. For a check that would be a false green. So the text is rewritten first
+(`shiq.rdf.json_text`), and what pyoxigraph does not understand comes out as a marked term that is
+reported here. Contexts are never fetched: they come from the catalog or are refused.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ from dataclasses import dataclass
 
 import pyoxigraph as ox
 
-from shiq.catalog import Catalog
 from shiq.errors import InputError
+from shiq.inputs.catalog import Catalog
+from shiq.inputs.sources import FileSource
 from shiq.model import RDF, Literal
-from shiq.rdf.json_text import NOWHERE, TEXT, UNMAPPED, RewrittenJson, prepared, restored
+from shiq.rdf.json_text import NOWHERE, TEXT, UNMAPPED, RewrittenJson, restore_texts, rewrite_json
 from shiq.rdf.lines import message_of
 from shiq.rdf.terms import RefusedTermError, literal_of
 from shiq.rdf.triples import Labels, Rejects, Term, Triples
-from shiq.sources import FileSource
 
 _MOST_ERRORS = 1000
 
@@ -32,12 +31,12 @@ def read_json(
     rejects: Rejects,
     catalog: Catalog | None = None,
 ) -> None:
-    """Reads JSON-LD into ``triples``; what of it has no meaning becomes ``rejects``.
+    """Read JSON-LD into ``triples``; parts without a meaning become ``rejects``.
 
-    Raises: InputError for what is no JSON, is nested too deeply, or takes its context from
-    elsewhere than ``catalog``.
+    Raises: InputError for text that is no JSON or nested too deeply, and for a context that is not
+        in ``catalog``.
     """
-    text = prepared(source.name, source.read(), rejects, catalog)
+    text = rewrite_json(source.name, source.read(), rejects, catalog)
     begun, reader = len(triples), _Quads(triples, label, text)
     parser = ox.parse(text.data, format=ox.RdfFormat.JSON_LD, base_iri=source.iri)
     errors = 0
@@ -65,13 +64,14 @@ def read_json(
 
 @dataclass
 class _Quads:
-    """Terms of pyoxigraph as ours, with the texts that were marked put back."""
+    """Converter of pyoxigraph terms, with replaced texts put back."""
 
     triples: Triples
     label: Labels
     text: RewrittenJson
 
     def add(self, quad: ox.Quad) -> None:
+        """Add a quad. Raises: RefusedTermError."""
         subject, predicate, value = self.terms_of(quad)
         name = quad.graph_name
         graph = "" if isinstance(name, ox.DefaultGraph) else self._resource(name)
@@ -80,7 +80,7 @@ class _Quads:
         )
 
     def terms_of(self, quad: ox.Quad) -> tuple[str, str, Term]:
-        """Raises: RefusedTermError."""
+        """Terms of a quad. Raises: RefusedTermError."""
         value = quad.object
         return (
             self._resource(quad.subject),
@@ -89,8 +89,8 @@ class _Quads:
         )
 
     def text_of(self, quad: ox.Quad) -> str:
-        """``quad`` as text for messages: what stands in for the document's own terms is put back."""
-        return restored(str(quad), self.text.texts).replace(UNMAPPED, "").replace(NOWHERE, "")
+        """Text of a quad for messages, in the terms of the document."""
+        return restore_texts(str(quad), self.text.texts).replace(UNMAPPED, "").replace(NOWHERE, "")
 
     def _resource(self, term: object) -> str:
         if isinstance(term, ox.BlankNode):
@@ -102,7 +102,7 @@ class _Quads:
     def _iri(self, iri: str) -> str:
         if TEXT in iri:
             raise RefusedTermError(
-                f"{restored(iri, self.text.texts)!r} stands where an IRI is meant, and is none"
+                f"{restore_texts(iri, self.text.texts)!r} stands where an IRI is meant, and is none"
             )
         if iri.startswith(NOWHERE):
             raise RefusedTermError(
@@ -121,7 +121,7 @@ class _Quads:
         if TEXT not in found.lexical:
             return found
         as_json = found.datatype == RDF + "JSON"
-        lexical = restored(found.lexical, self.text.texts, as_json=as_json)
+        lexical = restore_texts(found.lexical, self.text.texts, as_json=as_json)
         if "\0" in lexical:
             raise RefusedTermError("a literal with the character U+0000")
         return Literal(lexical, found.datatype, found.language)

@@ -1,9 +1,9 @@
-"""Names by their kind (classes, datatypes, object, data and annotation properties): as declared,
-as older vocabularies say it, then as their use shows.
+"""Kinds of names: classes, datatypes, object, data and annotation properties.
 
-Source: OWL 2 Mapping to RDF Graphs, section 3.1 (declarations, OWL 1 compatibility); Structural
-Specification, section 5.8.1 (a name may be an individual and a class or property at once, but
-not two kinds of property, nor class and datatype).
+Kinds come from declarations, from older vocabularies, then from use. Source: OWL 2 Mapping to RDF
+Graphs, section 3.1 (declarations, OWL 1 compatibility); Structural Specification, section 5.8.1. A
+name may be an individual and a class or property at once, but not two kinds of property, nor class
+and datatype.
 """
 
 from __future__ import annotations
@@ -40,13 +40,17 @@ OBJECT, DATA, ANNOTATION = "object", "data", "annotation"
 
 @dataclass
 class Kinds:
-    """Names by kind, built-in ones left out. A property in ``punned`` is object and data
-    property both, as declared or as its axioms show (THEORY, "Terms that may be object or
-    data"), and in the set of neither. One that is an annotation property beside an object or
-    data property is in both sets, and read as the latter. ``components``: properties of unknown
-    kind that axioms force to be of one kind, for each of them. ``two``: properties of which
-    axioms were read in both readings before, so that only a declaration settles their kind.
-    ``declared``: names that have a declaration.
+    """Names by kind, without built-in ones.
+
+    An annotation property that is also an object or data property is in both sets and read as the
+    latter.
+
+    punned: properties that are object and data property both, as declared or by their axioms
+        (THEORY, "Terms that may be object or data"); in neither of those sets
+    components: for each property of open kind, those that axioms force to have its kind
+    dual_properties: properties whose axioms were read in both readings before; only a declaration
+        decides their kind
+    declared: names with a declaration
     """
 
     classes: set[str] = field(default_factory=set)
@@ -56,55 +60,57 @@ class Kinds:
     annotation_properties: set[str] = field(default_factory=set)
     punned: set[str] = field(default_factory=set)
     components: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    two: frozenset[str] = frozenset()
+    dual_properties: frozenset[str] = frozenset()
     declared: frozenset[str] = frozenset()
 
     def reopen(self) -> None:
-        """Counts those of ``two`` that have no kind as object and as data properties."""
+        """Mark the ``dual_properties`` without a kind as object and data properties."""
         left = [
             iri
-            for iri in self.two
+            for iri in self.dual_properties
             if iri not in self.object_properties and iri not in self.data_properties
         ]
         self.object_properties.update(left)
         self.data_properties.update(left)
 
     def open(self, iri: str) -> None:
-        """Counts the property as object and data property both."""
+        """Mark a property as object and data property both."""
         self.punned.add(iri)
         self.object_properties.discard(iri)
         self.data_properties.discard(iri)
 
     def logical_kinds(self, iri: str) -> set[str]:
-        """`OBJECT`, `DATA`, or both."""
+        """Kinds of a property without annotation: `OBJECT`, `DATA`, both or none."""
         if iri in self.punned:
             return {OBJECT, DATA}
         return kinds_of(self, iri) - {ANNOTATION}
 
     def add_kind(self, iri: str, kind: str) -> None:
-        """Counts the property as one of ``kind`` too."""
+        """Add ``kind`` to the kinds of a property."""
         if self.logical_kinds(iri) - {kind}:
             self.open(iri)
         else:
             (self.object_properties if kind == OBJECT else self.data_properties).add(iri)
 
     def component_of(self, iri: str) -> str:
-        """The first of the properties that are of the same kind as ``iri``, whatever kind that is."""
+        """First property of the component of ``iri``: properties of the same open kind."""
         return self.components.get(iri, (iri,))[0]
 
     def members_of(self, component: str) -> tuple[str, ...]:
-        """The properties of the component that begins with ``component``."""
+        """Properties of the component that begins with ``component``."""
         return self.components.get(component, (component,))
 
     def is_class(self, iri: str) -> bool:
+        """Whether ``iri`` is a class, built-in ones included."""
         return iri in self.classes or iri in BUILT_IN_CLASSES
 
     def is_datatype(self, iri: str) -> bool:
+        """Whether ``iri`` is a datatype, built-in and unknown reserved ones included."""
         return iri in self.datatypes or iri in DATATYPES or is_unknown_datatype(iri)
 
     def property_kind(self, iri: str) -> str:
-        """`OBJECT`, `DATA`, `ANNOTATION`, or "" where nothing tells, or where it is object and
-        data property both.
+        """Kind of a property: `OBJECT`, `DATA` or `ANNOTATION`; "" if unknown or both object and
+        data.
         """
         if iri in self.object_properties or iri in BUILT_IN_OBJECT:
             return OBJECT
@@ -115,6 +121,7 @@ class Kinds:
         return ""
 
     def is_annotation(self, iri: str) -> bool:
+        """Whether ``iri`` is an annotation property, built-in ones included."""
         return iri in self.annotation_properties or iri in ANNOTATIONS
 
     def is_entity(self, iri: str) -> bool:
@@ -129,6 +136,7 @@ class Kinds:
         )
 
     def signature(self) -> Signature:
+        """Signature with these kinds; punned properties are in both sets."""
         return Signature(
             frozenset(self.classes),
             frozenset(self.object_properties | self.punned),
@@ -138,10 +146,11 @@ class Kinds:
             self.declared,
         )
 
-    def of_data(self, tbox: Signature) -> Signature:
-        """The vocabulary that data may use, given that of the TBox: with annotation properties
-        of its own, and with the TBox's annotation properties as what else the data says that
-        they are.
+    def data_signature(self, tbox: Signature) -> Signature:
+        """Signature that data may use, given that of the TBox.
+
+        It has the data's own annotation properties, and gives the TBox's annotation properties the
+        further kinds that the data shows.
         """
         notes = tbox.annotation_properties
         unknown = (
@@ -158,6 +167,7 @@ class Kinds:
 
 
 def properties(kinds: Kinds) -> tuple[tuple[str, set[str]], ...]:
+    """The three kinds of property with their names."""
     return (
         (OBJECT, kinds.object_properties),
         (DATA, kinds.data_properties),
@@ -166,6 +176,7 @@ def properties(kinds: Kinds) -> tuple[tuple[str, set[str]], ...]:
 
 
 def kinds_of(kinds: Kinds, iri: str) -> set[str]:
+    """Kinds of a property, without punned ones."""
     return {kind for kind, names in properties(kinds) if iri in names}
 
 
@@ -174,8 +185,11 @@ def kinds_of(kinds: Kinds, iri: str) -> set[str]:
 
 @dataclass(frozen=True)
 class Problem:
-    """Declarations that cannot be taken, or are to be known: the first triple's index (or, of
-    what did not come as triples, its source and line), how many triples, and the name.
+    """A declaration that is illegal or to be reported.
+
+    index: of the first triple
+    count: number of triples
+    place: source and line, if it did not come as triples
     """
 
     index: int
@@ -189,8 +203,8 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A use of ``iri`` as a property of ``kind`` (`OBJECT`, `DATA`, `ANNOTATION`), or its
-    declaration, in no triples: where first, and how often.
+    """Use or declaration of ``iri`` as a property of ``kind`` (`OBJECT`, `DATA`, `ANNOTATION`)
+    outside of triples: first place and count.
     """
 
     iri: str
@@ -207,11 +221,15 @@ def find_kinds(
     uses: Sequence[Use] = (),
     vocabulary: VocabularyChoice | None = None,
 ) -> tuple[Kinds, list[Problem]]:
-    """The kinds of all names: those of ``base`` first, then the graph's declarations, then what
-    use shows. Declarations are accounted for; illegal ones become problems. What is of open kind
-    in ``base`` has no kind yet. ``fixed``: the vocabulary of a TBox that was read before, if
-    there is one. ``uses``: of names, in inputs that did not come as triples. ``vocabulary``:
-    which tables count, None for all.
+    """Determine the kinds of all names: from ``base``, then from declarations, then from use.
+
+    Declarations are assigned a bucket; illegal ones become problems. Names of open kind in ``base``
+    have no kind yet.
+
+    Args:
+    fixed: signature of a TBox that was read before
+    uses: uses in inputs that are no triples
+    vocabulary: known vocabularies that count; None for all
     """
     declared: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     characterised: set[str] = set()
@@ -234,8 +252,8 @@ def find_kinds(
         set(base.object_properties - base.open_properties),
         set(base.data_properties - base.open_properties),
         set(base.annotation_properties),
-        two=base.open_properties,
-        declared=(base.declared or base.named).union(
+        dual_properties=base.open_properties,
+        declared=(base.declared or base.all_terms).union(
             iri for iri in declared if not is_reserved(iri)
         ),
     )
@@ -245,7 +263,7 @@ def find_kinds(
     shown: dict[str, dict[str, Use]] = defaultdict(dict)
     for use in uses:
         shown[use.iri].setdefault(use.kind, use)
-    declare = _Declaring(graph, kinds, fixed)
+    declare = _DeclarationReader(graph, kinds, fixed)
     problems = [
         problem
         for iri, by_kind in declared.items()
@@ -253,7 +271,7 @@ def find_kinds(
     ]
     problems += [problem for iri, by_use in shown.items() for problem in declare(iri, {}, by_use)]
     if len(graph):
-        from shiq.rdf.kinds_by_use import infer, take_known, used_as_classes
+        from shiq.rdf.kinds_by_use import assign_known_kinds, infer_kinds, used_as_classes
 
         kinds.classes.update(
             iri
@@ -265,9 +283,9 @@ def find_kinds(
             for iri in (*kinds.annotation_properties, *ANNOTATIONS)
             if not kinds.logical_kinds(iri)
         }
-        infer(graph, kinds, mixed=fixed is None)
-        if take_known(graph, kinds, vocabulary):
-            infer(graph, kinds, mixed=fixed is None)
+        infer_kinds(graph, kinds, mixed=fixed is None)
+        if assign_known_kinds(graph, kinds, vocabulary):
+            infer_kinds(graph, kinds, mixed=fixed is None)
         for iri in sorted(iri for iri in notes if kinds.logical_kinds(iri)):
             what = " and ".join(f"{kind} property" for kind in sorted(kinds.logical_kinds(iri)))
             message = f"<{iri}> is an annotation property, and axioms use it as {what}: it is read as the latter"
@@ -292,18 +310,21 @@ def _declared_kind(word: str) -> str | None:
     if word in DECLARATIONS or not is_misspelt(word):
         return DECLARATIONS.get(word)
     # Loaded where a word is unknown.
-    from shiq.rdf.unknown_words import declared_kind
+    from shiq.rdf.undeclared import declared_kind
 
     return declared_kind(word) or None
 
 
 @dataclass(frozen=True)
-class _Declaring:
-    """Takes what is said of a name into ``kinds``; ``fixed``: as for `find_kinds`."""
+class _DeclarationReader:
+    """Adds the declared kinds of a name to ``kinds``.
+
+    base_signature: `fixed` of `find_kinds`
+    """
 
     graph: VocabularyGraph
     kinds: Kinds
-    fixed: Signature | None
+    base_signature: Signature | None
 
     def __call__(
         self, iri: str, by_kind: Mapping[str, list[int]], uses: Mapping[str, Use]
@@ -321,8 +342,8 @@ class _Declaring:
             # depends on it.
             problem = "without-effect"
             if iri in ANNOTATIONS and _is_in_axioms(graph, iri):
-                problem = "punning" if self.fixed is not None else "annotation-punning"
-                for kind in by_kind if self.fixed is None else ():
+                problem = "punning" if self.base_signature is not None else "annotation-punning"
+                for kind in by_kind if self.base_signature is None else ():
                     if kind in (OBJECT, DATA):
                         kinds.add_kind(iri, kind)
             count = graph.assign(bad, f"leftover:{problem}")
@@ -337,7 +358,7 @@ class _Declaring:
             classes = False
         two = []
         before = kinds_of(kinds, iri)
-        if iri in kinds.two and {OBJECT, DATA} <= uses.keys():
+        if iri in kinds.dual_properties and {OBJECT, DATA} <= uses.keys():
             before = {OBJECT, DATA}  # said of it outright, not left open
         held = {kind for kind in (OBJECT, DATA, ANNOTATION) if kind in by_kind} | before
         if held == {ANNOTATION}:
@@ -345,10 +366,14 @@ class _Declaring:
         elif held and ANNOTATION in uses:
             held.add(ANNOTATION)
         logical = held - {ANNOTATION}
-        known = _held_in(self.fixed, iri) if self.fixed is not None else {OBJECT, DATA}
+        known = (
+            _kinds_in(self.base_signature, iri)
+            if self.base_signature is not None
+            else {OBJECT, DATA}
+        )
         if len(logical) > 1:
             two.append(" and ".join(f"{kind} property" for kind in sorted(held)))
-            if not before or self.fixed is None:
+            if not before or self.base_signature is None:
                 kinds.open(iri)
         else:
             for kind, names in properties(kinds):
@@ -374,7 +399,7 @@ class _Declaring:
                 count,
                 iri,
             )
-        elif len(logical) > 1 and uses and (self.fixed is None or problem == "punning"):
+        elif len(logical) > 1 and uses and (self.base_signature is None or problem == "punning"):
             use = next(iter(uses.values()))
             place = (use.source, use.line)
             yield Problem(
@@ -393,11 +418,12 @@ class _Declaring:
     def _note(
         self, iri: str, kind: str, by_kind: Mapping[str, list[int]], uses: Mapping[str, Use]
     ) -> Iterator[Problem]:
-        """Problems of annotation properties that are object or data properties too: read as the
-        latter, so that no axiom is lost. Where a TBox knew it as an annotation property alone,
-        axioms and assertions may have been passed over.
+        """Problems of annotation properties that are also object or data properties.
+
+        They are read as the latter, so that no axiom is lost. If a TBox knew only the annotation
+        property, its axioms and assertions may have been ignored.
         """
-        known = _held_in(self.fixed or Signature(), iri)
+        known = _kinds_in(self.base_signature or Signature(), iri)
         if len(known) > 1:
             return
         what = f"{'an' if kind == OBJECT else 'a'} {kind} property"
@@ -424,7 +450,7 @@ class _Declaring:
                 return
 
 
-def _held_in(known: Signature, iri: str) -> set[str]:
+def _kinds_in(known: Signature, iri: str) -> set[str]:
     pairs = (
         (OBJECT, known.object_properties),
         (DATA, known.data_properties),
@@ -434,7 +460,7 @@ def _held_in(known: Signature, iri: str) -> set[str]:
 
 
 def _is_in_axioms(graph: VocabularyGraph, iri: str) -> bool:
-    """Whether the graph says more of the property than declarations, and what lies below it."""
+    """Whether the graph has more on a property than declarations and subproperties."""
     return any(
         (subject == iri and not (predicate == TYPE and value in DECLARATIONS))
         or (value == iri and predicate != RDFS + "subPropertyOf")
@@ -443,8 +469,8 @@ def _is_in_axioms(graph: VocabularyGraph, iri: str) -> bool:
 
 
 def _is_built_in(iri: str, kind: str) -> bool:
-    """Whether declaring the reserved ``iri`` so changes nothing: it is that already, or no
-    entity of an ontology at all.
+    """Whether a declaration of the reserved ``iri`` changes nothing: it has that kind already, or
+    is no entity.
     """
     if (iri in KNOWN or is_member_property(iri)) and not (
         iri in BUILT_IN_CLASSES or iri in DATATYPES or _is_property(iri)

@@ -1,6 +1,4 @@
-"""Kinds of undeclared properties, as their use shows: what a restriction, a range, an inverse or
-a chain says of a property.
-"""
+"""Kinds of undeclared properties from their use in restrictions, ranges, inverses and chains."""
 
 from __future__ import annotations
 
@@ -33,16 +31,18 @@ _RESTRICTING = (OWL + "someValuesFrom", OWL + "allValuesFrom")
 
 @dataclass(frozen=True)
 class _Links:
-    """Axioms between two properties. ``alike``: those that must be of one kind; ``above``: those
-    that include the property.
+    """Axioms between two properties.
+
+    same_kind: properties that must have the kind of the key
+    superproperties: properties that include the key
     """
 
-    alike: dict[str, set[str]]
-    above: dict[str, set[str]]
+    same_kind: dict[str, set[str]]
+    superproperties: dict[str, set[str]]
 
 
 def used_as_classes(graph: VocabularyGraph) -> Iterator[str]:
-    """Names in places where only a class can stand."""
+    """Names in positions where only a class can be."""
     for subject, predicate, value in zip(graph.subjects, graph.predicates, graph.objects):
         if predicate in _BOTH_CLASSES or predicate == OWL + "disjointUnionOf":
             if not subject.startswith("_:"):
@@ -52,14 +52,15 @@ def used_as_classes(graph: VocabularyGraph) -> Iterator[str]:
                 yield value
 
 
-def infer(graph: VocabularyGraph, kinds: Kinds, *, mixed: bool) -> None:
-    """Gives a kind to undeclared properties whose use leaves one; spreads it along inclusions,
-    equivalences and disjointness.
+def infer_kinds(graph: VocabularyGraph, kinds: Kinds, *, mixed: bool) -> None:
+    """Give undeclared properties the kind that their use shows, also along inclusions, equivalences
+    and disjointness.
 
-    mixed: whether properties count as object and data property both where their axioms show a
-    kind that is not declared.
+    Terminates: each property is visited once.
 
-    Stops because each property is visited once.
+    Args:
+    mixed: whether a property becomes object and data property both if its axioms show an undeclared
+        kind
     """
     evidence: dict[str, set[str]] = defaultdict(set)
     links = _Links(defaultdict(set), defaultdict(set))
@@ -71,31 +72,31 @@ def infer(graph: VocabularyGraph, kinds: Kinds, *, mixed: bool) -> None:
     known += [*BUILT_IN_OBJECT, *BUILT_IN_DATA, *ANNOTATIONS]
     # Sorted, so that a name between two kinds is settled the same way each time.
     for iri in pending:
-        _settle(kinds, iri, evidence[iri])
-    stack = [*sorted(iri for iri in known if iri in links.alike), *pending]
+        _choose_kind(kinds, iri, evidence[iri])
+    stack = [*sorted(iri for iri in known if iri in links.same_kind), *pending]
     while stack:
         iri = stack.pop()
         if iri in kinds.punned:
             continue
         kind = kinds.property_kind(iri)
-        for other in sorted(links.alike[iri]):
+        for other in sorted(links.same_kind[iri]):
             if (
                 kind in (OBJECT, DATA)
                 and not is_reserved(other)
                 and not kinds_of(kinds, other)
                 and other not in kinds.punned
             ):
-                _settle(kinds, other, {kind})
+                _choose_kind(kinds, other, {kind})
                 stack.append(other)
     if mixed:
-        _mix(kinds, evidence, links.above)
-    _group(graph, kinds, links.alike)
+        _mix(kinds, evidence, links.superproperties)
+    _group(graph, kinds, links.same_kind)
 
 
 def _mix(kinds: Kinds, evidence: dict[str, set[str]], above: dict[str, set[str]]) -> None:
-    """Adds the kinds that axioms show to properties of another kind, and to what lies above these.
+    """Add the kinds that axioms show to properties of another kind, and to their superproperties.
 
-    Stops because a property gets each kind once.
+    Terminates: a property gets each kind once.
     """
     for iri, found in evidence.items():
         if kinds_of(kinds, iri):
@@ -128,18 +129,18 @@ def _mix(kinds: Kinds, evidence: dict[str, set[str]], above: dict[str, set[str]]
 
 
 def _group(graph: VocabularyGraph, kinds: Kinds, alike: dict[str, set[str]]) -> None:
-    """Groups the properties of open kind that are of one kind, whichever that is."""
+    """Group the properties of open kind that must have one kind."""
     kinds.components.clear()
     bearing: set[str] | None = None
     for iri in sorted(alike):
         if iri not in kinds.components and _is_open(kinds, iri):
-            members = _linked(kinds, alike, iri)
+            members = _component(kinds, alike, iri)
             if bearing is None:
                 bearing = set(_bearing_axioms(graph))
             beside = {other for member in members for other in alike[member]}
             if (
                 bearing.isdisjoint(members)
-                and kinds.two.isdisjoint(members)
+                and kinds.dual_properties.isdisjoint(members)
                 and any(map(kinds.is_annotation, beside))
             ):
                 kinds.annotation_properties.update(members)
@@ -148,7 +149,7 @@ def _group(graph: VocabularyGraph, kinds: Kinds, alike: dict[str, set[str]]) -> 
 
 
 def _bearing_axioms(graph: VocabularyGraph) -> Iterator[str]:
-    """The subjects and objects of what an annotation property would lose: all but declarations
+    """Subjects and objects of triples that an annotation property would lose: all but declarations
     and plain inclusions.
     """
     for subject, predicate, value in zip(graph.subjects, graph.predicates, graph.objects):
@@ -163,9 +164,10 @@ def _is_open(kinds: Kinds, iri: str) -> bool:
     return not is_reserved(iri) and not kinds_of(kinds, iri) and iri not in kinds.punned
 
 
-def _linked(kinds: Kinds, links: dict[str, set[str]], start: str) -> tuple[str, ...]:
-    """All of open kind that is linked with ``start``, directly or not, in order. Stops because
-    each is visited once.
+def _component(kinds: Kinds, links: dict[str, set[str]], start: str) -> tuple[str, ...]:
+    """Properties of open kind that are linked with ``start``, directly or not, in order.
+
+    Terminates: each property is visited once.
     """
     found, stack = {start}, [start]
     while stack:
@@ -175,14 +177,19 @@ def _linked(kinds: Kinds, links: dict[str, set[str]], start: str) -> tuple[str, 
     return tuple(sorted(found))
 
 
-def take_known(
+def assign_known_kinds(
     graph: VocabularyGraph, kinds: Kinds, vocabulary: VocabularyChoice | None = None
 ) -> bool:
-    """Gives the names of known vocabularies whose kind neither a declaration nor any use shows
-    the kind that their table has; whether there are any. What axioms speak of is no annotation
-    property for that: it stays open.
+    """Give names of known vocabularies the kind in their table, unless a declaration or use shows
+    one.
+
+    A name in axioms does not become an annotation property: it stays open. Returns: False if there
+        were no such names.
     """
-    kind_of, constrained = (vocabulary or VocabularyChoice()).kind_of, set(_constrained(graph))
+    kind_of, constrained = (
+        (vocabulary or VocabularyChoice()).kind_of,
+        set(_constrained_properties(graph)),
+    )
     names = {
         node for nodes in (graph.subjects, graph.objects) for node in nodes if isinstance(node, str)
     }
@@ -207,8 +214,8 @@ def take_known(
     return found
 
 
-def _constrained(graph: VocabularyGraph) -> Iterator[str]:
-    """The properties of which an axiom says more than what they are below."""
+def _constrained_properties(graph: VocabularyGraph) -> Iterator[str]:
+    """Properties in axioms other than their own superproperties."""
     of_subject = (
         RDFS + "domain",
         RDFS + "range",
@@ -225,8 +232,8 @@ def _constrained(graph: VocabularyGraph) -> Iterator[str]:
             yield value
 
 
-def _settle(kinds: Kinds, iri: str, found: set[str]) -> None:
-    if iri in kinds.two:
+def _choose_kind(kinds: Kinds, iri: str, found: set[str]) -> None:
+    if iri in kinds.dual_properties:
         return
     if found == {OBJECT}:
         kinds.object_properties.add(iri)
@@ -239,7 +246,7 @@ def _settle(kinds: Kinds, iri: str, found: set[str]) -> None:
 
 
 def _uses(graph: VocabularyGraph, kinds: Kinds, links: _Links) -> Iterator[tuple[str, str]]:
-    """(property, kind) for every use that shows a kind; ``links`` is filled."""
+    """(property, kind) of every use that shows a kind; ``links`` is filled."""
     for subject, predicate, value in zip(graph.subjects, graph.predicates, graph.objects):
         named = not subject.startswith("_:")
         other = value if isinstance(value, str) and not value.startswith("_:") else ""
@@ -247,12 +254,12 @@ def _uses(graph: VocabularyGraph, kinds: Kinds, links: _Links) -> Iterator[tuple
             yield from ((iri, OBJECT) for iri in (subject if named else "", other) if iri)
         elif predicate in _SAME_KIND:
             if named and other:
-                links.alike[subject].add(other)
-                links.alike[other].add(subject)
+                links.same_kind[subject].add(other)
+                links.same_kind[other].add(subject)
                 if predicate != OWL + "propertyDisjointWith":
-                    links.above[subject].add(other)
+                    links.superproperties[subject].add(other)
                 if predicate == OWL + "equivalentProperty":
-                    links.above[other].add(subject)
+                    links.superproperties[other].add(subject)
             elif (named or other) and not isinstance(value, Literal):
                 yield (subject if named else other), OBJECT
         elif predicate == RDFS + "range" and named:
@@ -281,8 +288,8 @@ def _uses(graph: VocabularyGraph, kinds: Kinds, links: _Links) -> Iterator[tuple
                 if iri.startswith("_:"):
                     yield from ((each, OBJECT) for each in group if not each.startswith("_:"))
                 elif group[0] != iri and not group[0].startswith("_:"):
-                    links.alike[iri].add(group[0])
-                    links.alike[group[0]].add(iri)
+                    links.same_kind[iri].add(group[0])
+                    links.same_kind[group[0]].add(iri)
 
 
 def _restriction_kind(graph: VocabularyGraph, kinds: Kinds, node: str) -> Iterator[str]:
@@ -298,8 +305,9 @@ def _restriction_kind(graph: VocabularyGraph, kinds: Kinds, node: str) -> Iterat
 
 
 def _value_kind(graph: VocabularyGraph, kinds: Kinds, node: Term) -> Iterator[str]:
-    """Whether ``node`` is certainly a class (so that its property is an object property) or a
-    data range; both, where it is a union of both. Stops because no node is looked at twice.
+    """Kind of a property by its filler ``node``: a class, a data range, or a union of both.
+
+    Terminates: each node is visited once.
     """
     seen: set[str] = set()
     stack = [node]

@@ -1,5 +1,5 @@
-"""What an import of a well-known vocabulary brings: the axioms, assertions and kinds of its
-table (`shiq.vocabularies`).
+"""Import of a well-known vocabulary: axioms, assertions and kinds of its table
+(`shiq.vocabularies`).
 """
 
 from __future__ import annotations
@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from shiq.amounts import count
-from shiq.built_in import without_built_in
+from shiq.answers.verdict import Leftover
 from shiq.functional import axiom_text
 from shiq.functional.reader import read_document
 from shiq.model import (
@@ -19,30 +18,28 @@ from shiq.model import (
     ObjectProperty,
     Signature,
 )
+from shiq.model.built_in import remove_built_in
+from shiq.model.walk import entities
 from shiq.rdf.kinds import DATA, OBJECT, Kinds
 from shiq.rdf.load import AssumedKinds, LoadedSources, StatedValue, add_assertions
-from shiq.signature import entities
-from shiq.verdict import Leftover
+from shiq.support import pluralize
 from shiq.vocabularies import VocabularyTable
 
 
-def take_table(table: VocabularyTable, loaded: LoadedSources) -> None:
-    """Adds the axioms and kinds of a known vocabulary, and tells that they come from shiq's own
-    table.
-    """
+def add_vocabulary_table(table: VocabularyTable, loaded: LoadedSources) -> None:
+    """Add the axioms and kinds of a known vocabulary, with a leftover that names shiq's table."""
     name = table.file_name
     document = read_document(f"Ontology({chr(10).join(table.axioms)})", name, f"v{table.name}")
-    for term in sorted(table.beyond.keys() & loaded.triples.ids.keys()):
-        message = (
-            f"{table.label} says of <{term}> what OWL 2 DL cannot say: it is {table.beyond[term]}"
-        )
+    for term in sorted(table.non_dl_terms.keys() & loaded.triples.ids.keys()):
+        message = f"{table.label} says of <{term}> what OWL 2 DL cannot say: it is {table.non_dl_terms[term]}"
         loaded.leftovers.append(Leftover("outside-shiq", message, name))
     loaded.leftovers += (
-        Leftover("outside-shiq", f"{table.label} has {text}", name) for text in table.outside
+        Leftover("outside-shiq", f"{table.label} has {text}", name)
+        for text in table.non_dl_statements
     )
     loaded.sources.append(name)
-    loaded.triples.begin(name)
-    loaded.of_tables += (StatedValue(axiom, name) for _, axiom in document.axioms)
+    loaded.triples.begin_source(name)
+    loaded.table_axioms += (StatedValue(axiom, name) for _, axiom in document.axioms)
     add_assertions((StatedValue(assertion, name) for _, assertion in document.assertions), loaded)
     names = {
         kind: frozenset(iri for iri, of in table.kinds.items() if of == kind)
@@ -58,14 +55,14 @@ def take_table(table: VocabularyTable, loaded: LoadedSources) -> None:
         frozenset(table.kinds),
     )
     before = loaded.signature
-    loaded.signature = _settle(before | brought, before, brought.open_properties)
-    loaded.signature = _settle(
-        loaded.signature, document.signature, before.open_properties & loaded.both, either
+    loaded.signature = _resolve_open_kinds(before | brought, before, brought.open_properties)
+    loaded.signature = _resolve_open_kinds(
+        loaded.signature, document.signature, before.open_properties & loaded.dual_names, either
     )
-    loaded.both |= brought.open_properties | (
+    loaded.dual_names |= brought.open_properties | (
         document.signature.classes & document.signature.datatypes
     )
-    assumed: dict[str, list[str]] = {iri: [] for iri in table.of_annotations}
+    assumed: dict[str, list[str]] = {iri: [] for iri in table.annotation_properties}
     for kind, of_kind in (
         (OBJECT, document.signature.object_properties),
         (DATA, document.signature.data_properties),
@@ -74,7 +71,9 @@ def take_table(table: VocabularyTable, loaded: LoadedSources) -> None:
             assumed.setdefault(iri, []).append(kind)
     message = f"but not in {name}, which lacks what {table.title} says of such a property"
     hint = "give the vocabulary's own file, by --catalog or as a source"
-    loaded.assumed.append(AssumedKinds(assumed, Leftover("punning", message, name, hint=hint)))
+    loaded.assumed_kinds.append(
+        AssumedKinds(assumed, Leftover("punning", message, name, hint=hint))
+    )
     loaded.ontologies.update(
         (*table.ontologies, *(iri + end for iri in table.ontologies for end in "#/"))
     )
@@ -86,11 +85,11 @@ def take_table(table: VocabularyTable, loaded: LoadedSources) -> None:
     )
 
 
-def _settle(
+def _resolve_open_kinds(
     united: Signature, by: Signature, left_open: Collection[str], either: Collection[str] = ()
 ) -> Signature:
-    """``united`` with the kind alone that ``by`` has, of each property that is ``left_open``
-    elsewhere, and not among ``either`` where it is left open as well.
+    """Reduce ``united`` to the kind in ``by`` for each property in ``left_open``, except those in
+    ``either`` that ``by`` leaves open too.
     """
     objects = (by.object_properties - by.data_properties).intersection(left_open).difference(either)
     values = (by.data_properties - by.object_properties).intersection(left_open).difference(either)
@@ -104,14 +103,18 @@ def _settle(
 def differences(
     table: VocabularyTable, source: str, here: Collection[Axiom], kinds: Kinds
 ) -> Iterator[Leftover]:
-    """What a ``source`` that is the vocabulary says otherwise than the table; ``here``: its
-    axioms. What is of open kind is not compared: other sources may have settled it.
+    """Leftovers on differences between a vocabulary's own document and shiq's table of it.
+
+    Names of open kind are not compared, since other sources may decide their kind.
+
+    Args:
+    here: axioms of the ``source``
     """
     document = read_document(f"Ontology({chr(10).join(table.axioms)})", source, "v")
     open_names = {
         iri for iri, kind in table.kinds.items() if kind == "property"
     } | document.signature.open_properties
-    open_names |= table.beyond.keys()
+    open_names |= table.non_dl_terms.keys()
     known = [axiom for _, axiom in document.axioms]
 
     def comparable(axioms: Collection[Axiom], others: Collection[Axiom]) -> list[str]:
@@ -122,7 +125,7 @@ def differences(
         )
 
     # A table has no axioms that the top and bottom properties meet.
-    here = [plain for axiom in here for plain in without_built_in(axiom)]
+    here = [plain for axiom in here for plain in remove_built_in(axiom)]
     new, absent = comparable(here, known), comparable(known, here)
     terms = sorted(iri for iri in table.kinds if not kinds.is_entity(iri) and iri not in open_names)
     counts = (
@@ -132,7 +135,7 @@ def differences(
     )
     if new or absent or terms:
         what = ", ".join(
-            f"{count(len(found), text)} only {where}" for found, text, where in counts if found
+            f"{pluralize(len(found), text)} only {where}" for found, text, where in counts if found
         )
         first = (new or absent or terms)[0]
         message = f"it replaces shiq's table of {table.label}, and differs from it: {what}, first: {first}"
@@ -140,9 +143,7 @@ def differences(
 
 
 def _without_order(axiom: Axiom) -> object:
-    """The axiom, such that two which differ in the order of equivalent, disjoint or inverse
-    members are the same.
-    """
+    """Axiom in a form that is equal for any order of equivalent, disjoint or inverse members."""
     is_symmetric = isinstance(axiom, InverseObjectProperties) or type(axiom).__name__.startswith(
         ("Equivalent", "Disjoint")
     )
@@ -156,14 +157,12 @@ def _without_order(axiom: Axiom) -> object:
 
 
 def drop_other_readings(loaded: LoadedSources, kinds: Kinds) -> Iterator[StatedValue[Axiom]]:
-    """The axioms of tables but for the reading that a declaration of the ontology's own, or a
-    use, rules out.
-    """
+    """Axioms of tables without the reading that a declaration or use of the ontology excludes."""
     dropped: set[object] = set()
-    for iri in loaded.both:
+    for iri in loaded.dual_names:
         found = kinds.logical_kinds(iri)
         if len(found) == 1:
             dropped.add(DataProperty(iri) if found == {OBJECT} else ObjectProperty(iri))
-    for item in loaded.of_tables:
+    for item in loaded.table_axioms:
         if not dropped or dropped.isdisjoint(entities(item.value)):
             yield item

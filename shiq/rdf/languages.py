@@ -1,5 +1,5 @@
-"""Languages beside OWL that documents mix with it: shapes, concept schemes, rules, mappings,
-hints of domain and range.
+"""Languages other than OWL that documents mix in: shapes, concept schemes, rules, mappings, schema
+hints.
 
 To OWL, a statement of one is a plain assertion. No axiom speaks of its terms, so it cannot
 matter (THEORY, "Languages beside OWL").
@@ -28,15 +28,18 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Language:
-    """namespaces: what its terms begin with. words: the local names that belong to it; empty
-    where all do.
+    """A language other than OWL.
+
+    namespaces: beginnings of its terms
+    words: local names that belong to it; empty if all do
     """
 
     name: str
     namespaces: tuple[str, ...]
     words: frozenset[str] = frozenset()
 
-    def has(self, iri: str) -> bool:
+    def has_term(self, iri: str) -> bool:
+        """Whether ``iri`` is a term of the language."""
         space = next((space for space in self.namespaces if iri.startswith(space)), None)
         return space is not None and (not self.words or iri[len(space) :] in self.words)
 
@@ -65,8 +68,8 @@ LANGUAGES: Sequence[Language] = (
 
 
 def language_of(iri: str) -> int:
-    """The index in `LANGUAGES` of the language that ``iri`` is a term of; -1 where there is none."""
-    return next((i for i, language in enumerate(LANGUAGES) if language.has(iri)), -1)
+    """Index in `LANGUAGES` of the language of ``iri``; -1 if there is none."""
+    return next((i for i, language in enumerate(LANGUAGES) if language.has_term(iri)), -1)
 
 
 #: What lists and class expressions consist of.
@@ -88,9 +91,7 @@ _TYPES_OF_PARTS = frozenset(
 
 
 def used_nodes(triples: Triples, graph: VocabularyGraph, rows: Flags) -> set[str]:
-    """What the statements in ``rows`` lead to, and the axioms of ``graph`` that are about
-    annotations.
-    """
+    """Objects of the statements in ``rows``, and of axioms of ``graph`` on annotations."""
     values = column(triples.object)[rows]
     found = {
         str(triples.terms[i])
@@ -105,9 +106,12 @@ def used_nodes(triples: Triples, graph: VocabularyGraph, rows: Flags) -> set[str
 def is_part_of_statement(
     graph: VocabularyGraph, group: Sequence[int], used: Collection[str], named: Collection[str]
 ) -> bool:
-    """Whether ``group``, the triples of a list or class expression that no axiom uses, is a part
-    of a statement that was read; ``used``: the nodes that these lead to. One with a type that
-    axioms speak of, ``named`` in them, is none.
+    """Whether ``group``, a list or class expression that no axiom uses, belongs to an interpreted
+    statement.
+
+    Args:
+    used: nodes that such statements lead to
+    named: names in axioms; a group with such a type does not belong to a statement
     """
     head = graph.subjects[group[0]]
     # The empty list has no members: one that says so is no list.
@@ -125,7 +129,7 @@ def is_part_of_statement(
 
 
 def has_ill_typed(graph: VocabularyGraph, group: Sequence[int]) -> bool:
-    """Whether a literal in ``group`` denotes nothing."""
+    """Whether ``group`` has an ill-typed literal."""
     literals = [value for i in group if isinstance(value := graph.objects[i], Literal)]
     if not literals:
         return False

@@ -1,16 +1,16 @@
-"""N-Triples and N-Quads in bulk: plain lines are split here, everything odd goes to the real
-parser.
+r"""Fast reader of N-Triples and N-Quads: plain lines are split here, all others go to pyoxigraph.
 
-A line is plain if it has single spaces between its terms. The new names of a block are looked at
-together, each other term once; a line whose terms were all met before costs three dictionary
-look-ups. Lines with comments, \\u escapes or other spacing are parsed one by one by pyoxigraph,
-and so are broken ones, for their message.
+A line is plain if single spaces separate its terms. New names of a block are checked together and
+other terms once. A line of known terms costs three dictionary look-ups. Lines with comments, \u
+escapes or other spacing are parsed one by one by pyoxigraph, and so are broken ones, for their
+message.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from io import BytesIO
 from typing import BinaryIO, TypeAlias
 
 import pyoxigraph as ox
@@ -49,7 +49,7 @@ _Tokens: TypeAlias = tuple[Sequence[str], Sequence[str], Sequence[str]]
 
 
 class _OddError(Exception):
-    """Not a plain line."""
+    """Signal: the line is not plain."""
 
 
 def read_lines(
@@ -62,17 +62,18 @@ def read_lines(
     quads: bool = False,
     part: bool = False,
 ) -> None:
-    """Reads N-Triples, or N-Quads (``quads``), into ``triples``; broken lines become
-    ``rejects``, and everything else is still read. ``part``: these are some lines of a source,
-    and whether it is N-Triples at all is for the caller to say.
+    """Read N-Triples, or N-Quads (``quads``), into ``triples``. Broken lines become ``rejects``.
 
-    Raises: InputError where nothing looks like a triple, or a line is longer than `LONGEST_LINE`.
+    Args:
+    part: whether these are only some lines of a source, so that the caller checks the format
+
+    Raises: InputError if no line looks like a triple, or a line is longer than `LONGEST_LINE`.
     """
     terms = _Terms(triples, scope)
-    splits = (terms.of_quads, terms.of_triples) if quads else (terms.of_triples,)
+    splits = (terms.quad_columns, terms.triple_columns) if quads else (terms.triple_columns,)
     begun, number = len(triples), 0
     for block in _blocks(stream, rejects.source):
-        found = _first(splits, block)
+        found = _split_plain_lines(splits, block)
         if found is not None:
             count = len(found[0])
             _add(triples, found, range(number + 1, number + 1 + count))
@@ -80,7 +81,7 @@ def read_lines(
             lines = block.split(b"\n")
             count = len(lines)
             for at, line in enumerate(lines, number + 1):
-                one = _first(splits, line)
+                one = _split_plain_lines(splits, line)
                 if one is not None:
                     _add(triples, one, (at,))
                 else:
@@ -92,8 +93,34 @@ def read_lines(
         refuse_no_line(rejects, quads)
 
 
+def read_texts(texts: Sequence[str], tell: Callable[[int, str], None]) -> Triples:
+    """Read N-Triples statements, each a text of its own; `Triples.line` counts them from 1.
+    ``tell`` hears of those that are none: which, from 0, and why.
+
+    >>> wrong = []
+    >>> read_texts(["<urn:s> <urn:p> <urn:o> .", "no triple", ""], lambda *told: wrong.append(told[0])).line
+    array('I', [1])
+    >>> wrong
+    [1, 2]
+    """
+    triples, broken = Triples(), Rejects("")
+    triples.begin_source("")
+    whole = "\n".join(texts)
+    if whole.count("\n") >= max(len(texts), 1) or "\r" in whole:
+        whole = "\n".join("two lines" if "\n" in x or "\r" in x else x for x in texts)
+    read_lines(BytesIO(whole.encode("utf-8", "surrogatepass")), triples, "e", broken, part=True)
+    known = {*triples.line}
+    for leftover in broken.all_lines:
+        known.add(leftover.line)
+        tell(leftover.line - 1, leftover.message)
+    if len(known) < len(texts):
+        for line in sorted({*range(1, len(texts) + 1)} - known):
+            tell(line - 1, "a triple is expected")
+    return triples
+
+
 def refuse_no_line(rejects: Rejects, quads: bool) -> None:
-    """Raises: InputError for a source without triples, of which no line even looks like one."""
+    """Refuse a source without triples if no line looks like one. Raises: InputError."""
     if rejects.total and rejects.unsure == rejects.total:
         syntax = "N-Quads" if quads else "N-Triples"
         raise InputError(
@@ -102,8 +129,10 @@ def refuse_no_line(rejects: Rejects, quads: bool) -> None:
         )
 
 
-def _first(splits: Sequence[Callable[[_Tokens], _Columns]], block: bytes) -> _Columns | None:
-    """What the first of ``splits`` makes of plain lines; None where a line is not plain."""
+def _split_plain_lines(
+    splits: Sequence[Callable[[_Tokens], _Columns]], block: bytes
+) -> _Columns | None:
+    """Columns of plain lines by the first of ``splits`` that fits; None if a line is not plain."""
     try:
         tokens = _tokens(block.decode())
     except (ValueError, _OddError):
@@ -117,7 +146,7 @@ def _first(splits: Sequence[Callable[[_Tokens], _Columns]], block: bytes) -> _Co
 
 
 def _tokens(text: str) -> _Tokens:
-    """The terms of lines, which are checked later."""
+    """Terms of lines, unchecked."""
     words = text.replace("\n", "\n ").split(" ")
     dots = words[3::4]
     if len(words) == 4 * len(dots) and dots.pop() == "." and dots.count(".\n") == len(dots):
@@ -142,7 +171,7 @@ def _add(triples: Triples, found: _Columns, lines: Sequence[int]) -> None:
 
 
 def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
-    """UnionView lines, a few hundred at a time, without the last newline."""
+    """Complete lines, a few hundred at a time, without the last newline."""
     rest: list[bytes] = []
     length = 0
     while data := stream.read(BLOCK_BYTES):
@@ -162,9 +191,7 @@ def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 class _Terms:
-    """Ids of the terms of plain lines: all lines at once, or ValueError or _OddError where one
-    is not plain.
-    """
+    """Ids of the terms of plain lines. Raises ValueError or _OddError if any line is not plain."""
 
     def __init__(self, triples: Triples, scope: str) -> None:
         self._triples, self._scope = triples, scope
@@ -172,16 +199,24 @@ class _Terms:
         self._datatypes: dict[str, str] = {}
         self._tags: set[str] = set()
 
-    def of_triples(self, tokens: _Tokens) -> _Columns:
+    def triple_columns(self, tokens: _Tokens) -> _Columns:
+        """Columns of N-Triples tokens."""
         first, second, third = tokens
-        return (*self._begun(first, second), self._objects(third), None)
+        return (*self._subject_predicate_ids(first, second), self._objects(third), None)
 
-    def of_quads(self, tokens: _Tokens) -> _Columns:
+    def quad_columns(self, tokens: _Tokens) -> _Columns:
+        """Columns of N-Quads tokens."""
         first, second, rest = tokens
         third, fourth = zip(*[text.rsplit(" ", 1) for text in rest], strict=True)
-        return (*self._begun(first, second), self._objects(third), self._resources(fourth))
+        return (
+            *self._subject_predicate_ids(first, second),
+            self._objects(third),
+            self._resources(fourth),
+        )
 
-    def _begun(self, first: Sequence[str], second: Sequence[str]) -> tuple[list[int], list[int]]:
+    def _subject_predicate_ids(
+        self, first: Sequence[str], second: Sequence[str]
+    ) -> tuple[list[int], list[int]]:
         if not all(token.startswith("<") for token in set(second)):
             raise _OddError
         return self._resources(first), self._resources(second)
@@ -190,13 +225,13 @@ class _Terms:
         if min(tokens) < "<":  # a literal begins with a lesser sign
             raise _OddError
         ids = self._ids
-        self._take_in([token for token in tokens if token not in ids])
+        self._add_terms([token for token in tokens if token not in ids])
         return list(map(ids.__getitem__, tokens))
 
     def _objects(self, tokens: Sequence[str]) -> list[int]:
         ids = self._ids
         new = [token for token in tokens if token not in ids]
-        self._take_in([token for token in new if token[:1] != '"'])
+        self._add_terms([token for token in new if token[:1] != '"'])
         literals = [token for token in new if token[:1] == '"']
         for token in literals:
             ids[token] = self._literal(token)
@@ -206,16 +241,14 @@ class _Terms:
                 ids.pop(token, None)
         return found
 
-    def _take_in(self, tokens: list[str]) -> None:
-        """Gives ids to names and blank nodes that were not met before, which may be there
-        repeatedly.
-        """
+    def _add_terms(self, tokens: list[str]) -> None:
+        """Add new names and blank nodes, with repetitions."""
         if not tokens:
             return
         new = dict.fromkeys(tokens)
         text = "\n".join(new)
         if _PLAIN_NAMES.fullmatch(text):
-            self._ids.update(zip(new, self._triples.new_names(text[1:-1].split(">\n<"))))
+            self._ids.update(zip(new, self._triples.add_names(text[1:-1].split(">\n<"))))
             return
         for token in new:
             if token[:1] == "<":
@@ -226,7 +259,7 @@ class _Terms:
                 raise _OddError
 
     def _name(self, token: str) -> int:
-        """Raises: ValueError for what is no IRI."""
+        """Id of an IRI. Raises: ValueError for an illegal one."""
         match = _NAME.fullmatch(token)
         if match is None:
             raise _OddError
@@ -234,7 +267,7 @@ class _Terms:
         found = self._triples.ids.get(text)
         if found is None:
             ox.NamedNode(text)
-            found = self._triples.new(text, IRI)
+            found = self._triples.add_term(text, IRI)
         return found
 
     def _literal(self, token: str) -> int:
@@ -267,7 +300,7 @@ def _read_odd(
     # A bare \r ends a line, and so a comment, too.
     if not text or (text.startswith(b"#") and b"\r" not in text):
         return
-    if message := not_utf8(line):
+    if message := utf8_error(line):
         rejects.add(message, number, line.decode("utf-8", "backslashreplace"))
         rejects.unsure += not _LOOKS_LIKE_TRIPLE.match(line)
         return
@@ -286,8 +319,8 @@ def _read_odd(
         rejects.unsure += not _LOOKS_LIKE_TRIPLE.match(line)
 
 
-def not_utf8(line: bytes) -> str:
-    """What of ``line`` is not UTF-8; "" if all of it is."""
+def utf8_error(line: bytes) -> str:
+    """Message on the first byte of ``line`` that is not UTF-8; "" if there is none."""
     try:
         line.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -300,7 +333,7 @@ _BARE_NAME = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9+.\-]*:\S+)")
 
 
 def _bare_name(line: str) -> str:
-    """What is wrong with a name that stands by itself; "" where none does."""
+    """Message on a name without angle brackets; "" if there is none."""
     found = _BARE_NAME.search(_WRITTEN_TERM.sub(" ", line))
     return (
         f"{found[1][:80]} is no term of N-Triples: a name stands whole and in angle brackets, as <urn:t#a>"
@@ -313,5 +346,5 @@ _PLACE = re.compile(r"^Parser error (?:at|between) line \d+.*?: ", re.DOTALL)
 
 
 def message_of(error: Exception) -> str:
-    """What a parser complains of, without its own line numbers."""
+    """Message of a parser without its own line numbers."""
     return _PLACE.sub("", error.msg if isinstance(error, SyntaxError) else str(error))

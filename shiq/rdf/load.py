@@ -1,6 +1,4 @@
-"""All sources into one: triples as columns, and what other sources state as axioms and
-assertions already.
-"""
+"""Loading of all sources: triples as columns, axioms and assertions of other sources as values."""
 
 from __future__ import annotations
 
@@ -13,15 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
 
 from shiq import model as owl
-from shiq.abox import ABox
+from shiq.answers.verdict import IN_DATA, Leftover
 from shiq.errors import InputError
-from shiq.formats import AXIOM_FORMATS, LINE_FORMATS, Format
-from shiq.labelling import PROPERTIES
+from shiq.inputs.formats import AXIOM_FORMATS, LINE_FORMATS, Format
+from shiq.inputs.reading import Place, Reading
+from shiq.inputs.sources import FileSource, ObjectKind, ObjectSource, Source, TableSource, source_of
+from shiq.model.abox import ABox
+from shiq.model.signature import PROPERTIES
 from shiq.rdf.bulk import is_structural
 from shiq.rdf.kinds import DATA, OBJECT, Kinds, Use
 from shiq.rdf.lines import read_lines, refuse_no_line
+from shiq.rdf.ontology_header import UNMET, UnmetImport, document_iris, without_fragment
 from shiq.rdf.places import plain_triple
-from shiq.rdf.surroundings import UNMET, UnmetImport, bare, document_iris
 from shiq.rdf.triples import Rejects, Triples, numbered_labels, triple_text, written_labels
 from shiq.rdf.vocabulary import (
     BUILT_IN_DATA,
@@ -30,13 +31,10 @@ from shiq.rdf.vocabulary import (
     LANGUAGE_DOCUMENTS,
     is_reserved,
 )
-from shiq.reading import Place, Reading
-from shiq.sources import FileSource, ObjectKind, ObjectSource, Source, TableSource, source_of
-from shiq.verdict import IN_DATA, Leftover
 
 if TYPE_CHECKING:
-    from shiq.catalog import Catalog
     from shiq.functional.document import Document
+    from shiq.inputs.catalog import Catalog
     from shiq.rdf.doubt import Candidates
     from shiq.rdf.imports import ImportQueue
     from shiq.rdf.objects import RewrittenLiterals
@@ -49,7 +47,7 @@ V = TypeVar("V", bound=owl.Axiom | owl.Assertion)
 
 @dataclass(frozen=True)
 class StatedValue(Generic[V]):
-    """An axiom or assertion that did not come as triples, and where it stands."""
+    """An axiom or assertion that did not come as triples, with its place."""
 
     value: V
     source: str
@@ -58,17 +56,18 @@ class StatedValue(Generic[V]):
 
 @dataclass(frozen=True)
 class AssumedKinds:
-    """What was taken in on the assumption that properties are of no kind beside ``kinds``:
-    object, data, or none of these, as annotation properties are. ``leftover``: what it is where
-    one is of a further kind; its message follows on that.
+    """Assumption that properties have no kind besides ``kinds`` (object, data, or none for
+    annotation properties).
+
+    leftover: reported if a property has a further kind; its message continues the given one
     """
 
     kinds: Mapping[str, Collection[str]]
     leftover: Leftover
 
     def leftovers(self, kinds: Kinds, either: Collection[str]) -> Iterator[Leftover]:
-        """Tells the properties that are of a further kind, or in ``either``, those of open kind,
-        and assumed to be of none.
+        """Leftovers on properties with a further kind, or of open kind (``either``) and assumed to
+        have none.
         """
         for iri in sorted(self.kinds):
             further = kinds.logical_kinds(iri).difference(self.kinds[iri])
@@ -83,17 +82,23 @@ class AssumedKinds:
 
 @dataclass
 class LoadedSources:
-    """Everything that the sources hold. ``signature`` and ``imports``: of what did not come as
-    triples, the latter with the leftover for each if nothing answers it; ``whole``: leftovers of
-    which each line is at hand, and these lines; ``ledger``: what is accounted for already;
-    ``labels``: as `Document.labels`; ``of_annotations``: as `Document.of_annotations`, with the
-    source; ``uses``: of properties, other than by triples; ``apart``: individuals that are
-    different from each other, in long lists; ``assumed``: kinds that properties must not exceed;
-    ``of_tables``: axioms of known vocabularies; ``both``: names that these have as two kinds,
-    since nothing says which; ``vocabulary``: which tables count, None for all; ``documents``:
-    the ontology IRIs of each source; ``candidates``: files of one ontology that do not hold the
-    same, None where they are not read; ``unmet``: what a catalog says of imports that it does
-    not meet, by their IRIs without an empty fragment.
+    """Content of all sources.
+
+    signature: of what did not come as triples
+    imports: likewise, each with the leftover for the case that nothing answers it
+    full_leftovers: leftovers of malformed lines, with all these lines
+    ledger: buckets of what is accounted for already
+    labels: as `Document.labels`
+    annotation_axioms: as `Document.annotation_axioms`, with the source
+    uses: uses of properties outside of triples
+    different_lists: long lists of pairwise different individuals
+    unmet_imports: what a catalog knows of unanswered imports, by IRI without an empty fragment
+    table_axioms: axioms of known vocabularies
+    assumed_kinds: kinds that properties must not exceed
+    dual_names: names that ``table_axioms`` have as two kinds, since their kind is open
+    vocabulary: known vocabularies that count; None for all
+    documents: ontology IRIs of each source
+    candidates: files of one ontology with different contents; None if they are not read
     """
 
     triples: Triples = field(default_factory=Triples)
@@ -103,18 +108,20 @@ class LoadedSources:
     ontologies: set[str] = field(default_factory=set)
     imports: list[tuple[str, Leftover]] = field(default_factory=list)
     leftovers: list[Leftover] = field(default_factory=list)
-    whole: list[tuple[Sequence[Leftover], Iterable[Leftover]]] = field(default_factory=list)
-    rewritten: list[RewrittenLiterals] = field(default_factory=list)
+    full_leftovers: list[tuple[Sequence[Leftover], Iterable[Leftover]]] = field(
+        default_factory=list
+    )
+    rewritten_literals: list[RewrittenLiterals] = field(default_factory=list)
     ledger: Counter[str] = field(default_factory=Counter)
     sources: list[str] = field(default_factory=list)
     labels: list[tuple[str, str, owl.Literal]] = field(default_factory=list)
-    of_annotations: list[tuple[str, int, str, tuple[str, ...]]] = field(default_factory=list)
+    annotation_axioms: list[tuple[str, int, str, tuple[str, ...]]] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)
-    apart: list[tuple[Place, tuple[str, ...]]] = field(default_factory=list)
-    unmet: dict[str, UnmetImport] = field(default_factory=dict)
-    of_tables: list[StatedValue[owl.Axiom]] = field(default_factory=list)
-    assumed: list[AssumedKinds] = field(default_factory=list)
-    both: set[str] = field(default_factory=set)
+    different_lists: list[tuple[Place, tuple[str, ...]]] = field(default_factory=list)
+    unmet_imports: dict[str, UnmetImport] = field(default_factory=dict)
+    table_axioms: list[StatedValue[owl.Axiom]] = field(default_factory=list)
+    assumed_kinds: list[AssumedKinds] = field(default_factory=list)
+    dual_names: set[str] = field(default_factory=set)
     vocabulary: VocabularyChoice | None = None
     documents: dict[str, set[str]] = field(default_factory=dict)
     candidates: dict[str, Candidates | None] = field(default_factory=dict)
@@ -131,11 +138,14 @@ def load(
     vocabulary: VocabularyChoice | None = None,
     doubt: bool = False,
 ) -> LoadedSources:
-    """Reads ``sources``, and what they import as far as the ``catalog`` has it; blank nodes of
-    the i-th become ``_:{scope}{i}.label``. ``given``: IRIs of ontologies that need not be read.
-    Without ``follow`` no import is read. ``vocabulary``: which tables of known vocabularies
-    count, None for all. ``doubt``: whether all files of one ontology are read that do not hold
-    the same.
+    """Read ``sources`` and, as far as the ``catalog`` has them, their imports.
+
+    Args:
+    scope: blank nodes of the i-th source become ``_:{scope}{i}.label``
+    given: IRIs of ontologies that need not be read
+    follow: whether imports are read
+    vocabulary: known vocabularies that count; None for all
+    doubt: whether all files of one ontology are read if their contents differ
 
     Raises: InputError, UsageError.
     """
@@ -147,7 +157,7 @@ def load(
         for name in _scopes(source.value)
     }
     loaded = LoadedSources(vocabulary=vocabulary)
-    named = vocabulary is not None and vocabulary.named
+    named = vocabulary is not None and vocabulary.imported_tables
     read: set[Path] = set()
     imports: ImportQueue | None = None
     for i in count():
@@ -169,7 +179,7 @@ def load(
             own += "x"
         begun = len(loaded.triples)
         loaded.sources.append(source.name)
-        loaded.triples.begin(source.name)
+        loaded.triples.begin_source(source.name)
         if isinstance(source, FileSource):
             read.add(source.path.resolve())
             loaded.ontologies.add(source.iri)
@@ -195,7 +205,7 @@ def load(
 
 
 def _is_rdf(source: Source) -> bool:
-    """Whether ``source`` is an RDF document or graph, and says which ontology it is by triples."""
+    """Whether ``source`` is RDF, so that its ontology header is triples."""
     if isinstance(source, FileSource):
         return source.format not in AXIOM_FORMATS
     return isinstance(source, TableSource) or source.kind in (
@@ -205,7 +215,7 @@ def _is_rdf(source: Source) -> bool:
 
 
 def _scopes(value: object) -> set[str]:
-    """The scopes of the blank nodes in a value that is passed through: no file may get them too."""
+    """Blank node scopes in a value that is passed through; no file may get them too."""
     abox = value.abox if isinstance(value, Reading) else value
     if not isinstance(abox, ABox):
         return set()
@@ -220,7 +230,7 @@ def _file(
     catalog: Catalog | None,
 ) -> None:
     if source.format in AXIOM_FORMATS:
-        _document(_parsed(source, scope), source.name, loaded)
+        _document(_parse_document(source, scope), source.name, loaded)
         return
     rejects = Rejects(source.name)
     _triples(source, loaded.triples, scope, rejects, progress, catalog)
@@ -237,7 +247,7 @@ def _triples(
 ) -> None:
     # What reads the other formats is loaded where a source is in one: most batches are lines.
     if source.parts is not None:
-        from shiq.rdf.parts import read_parts
+        from shiq.rdf.ranges import read_parts
 
         begun = len(triples)
         read_parts(source.parts(), triples, scope, rejects, progress)
@@ -266,15 +276,15 @@ def _account(rejects: Rejects, loaded: LoadedSources) -> None:
     if rejects.total:
         told = rejects.leftovers()
         loaded.leftovers += told
-        loaded.whole.append((told, rejects.whole))
+        loaded.full_leftovers.append((told, rejects.all_lines))
         loaded.ledger["leftover:malformed"] += rejects.total
 
 
-def _parsed(source: FileSource, scope: str) -> Document:
-    """The document in functional-style syntax or OWL/XML that ``source`` is. Raises: InputError."""
+def _parse_document(source: FileSource, scope: str) -> Document:
+    """Parse a source in functional syntax or OWL/XML. Raises: InputError."""
     if source.format is Format.OWLXML:
         from shiq.functional.owl_xml import read_owl_xml
-        from shiq.rdf.xml_source import utf8_of
+        from shiq.rdf.xml import utf8_of
 
         return read_owl_xml(utf8_of(source), source.name, source.iri, scope)
     from shiq.functional.reader import read_document
@@ -299,7 +309,7 @@ def _document(document: Document, name: str, loaded: LoadedSources) -> None:
     add_assertions(
         (StatedValue(assertion, name, line) for line, assertion in document.assertions), loaded
     )
-    loaded.of_annotations += ((name, *found) for found in document.of_annotations)
+    loaded.annotation_axioms += ((name, *found) for found in document.annotation_axioms)
     loaded.uses += (
         Use(iri, kind, name, line, count) for kind, iri, line, count in document.properties
     )
@@ -307,18 +317,21 @@ def _document(document: Document, name: str, loaded: LoadedSources) -> None:
     # ontologies are known.
     counts = Counter(document.ledger)
     counts["assertion"] -= len(document.assertions)  # negative where a list was split into pairs
-    loaded.apart += ((Place(name, line), members) for line, members in document.apart)
+    loaded.different_lists += (
+        (Place(name, line), members) for line, members in document.different_lists
+    )
     counts["annotation"] -= _annotations(document, name, loaded)
     for key in ("axiom", "leftover:missing-import"):
         del counts[key]
     loaded.ledger.update(counts)
     _leftovers(document.leftovers, loaded)
-    loaded.whole.append((document.leftovers, document.left_out))
+    loaded.full_leftovers.append((document.leftovers, document.left_out))
 
 
 def _annotations(document: Document, name: str, loaded: LoadedSources) -> int:
-    """Hands annotations on that may turn out to be assertions, as the triples that they are in
-    RDF; how many.
+    """Add annotations that may turn out to be assertions, as triples.
+
+    Returns: their number.
     """
     handed_on = 0
     for line, property, subject, value in document.annotations:
@@ -339,16 +352,14 @@ def _annotations(document: Document, name: str, loaded: LoadedSources) -> int:
 
 
 def add_assertions(stated: Iterable[StatedValue[owl.Assertion]], loaded: LoadedSources) -> None:
-    """Adds assertions: as triples where one says it."""
+    """Add assertions, as triples where possible."""
     loaded.assertions += (
         item for item in stated if not add_row(loaded.triples, item.value, item.line)
     )
 
 
 def add_row(triples: Triples, assertion: owl.Assertion, line: int = 0) -> bool:
-    """Adds an assertion on a named class or property as the triple that says it; False for any
-    other.
-    """
+    """Add an assertion on a named class or property as a triple; False for any other."""
     triple = plain_triple(assertion)
     if triple is None:
         return False
@@ -363,13 +374,13 @@ def _object(source: ObjectSource, scope: str, loaded: LoadedSources) -> None:
         case ObjectKind.RDFLIB:
             from shiq.rdf.objects import read_rdflib
 
-            loaded.rewritten.append(
+            loaded.rewritten_literals.append(
                 read_rdflib(source.value, name, triples, written_labels(scope), rejects)
             )
         case ObjectKind.PYOXIGRAPH:
             from shiq.rdf.objects import read_oxigraph
 
-            loaded.rewritten.append(
+            loaded.rewritten_literals.append(
                 read_oxigraph(source.value, name, triples, numbered_labels(scope), rejects)
             )
         case ObjectKind.OWLREADY:
@@ -394,7 +405,7 @@ def _object(source: ObjectSource, scope: str, loaded: LoadedSources) -> None:
 def _reread(path: str) -> tuple[Triples, Rejects]:
     source = source_of(path)
     triples, rejects = Triples(), Rejects(path)
-    triples.begin(path)
+    triples.begin_source(path)
     if not isinstance(source, FileSource) or source.format in AXIOM_FORMATS:
         raise InputError(f"{path} holds no triples", "Give the file itself.")
     _triples(source, triples, "f", rejects, None)
@@ -407,8 +418,8 @@ def _tbox(tbox: owl.TBox, name: str, loaded: LoadedSources) -> None:
 
 
 def _add_signature(signature: owl.Signature, loaded: LoadedSources) -> None:
-    """Adds a vocabulary; one without any declaration counts as declared."""
-    loaded.signature |= replace(signature, declared=signature.declared or signature.named)
+    """Add a signature; one without any declaration counts as declared."""
+    loaded.signature |= replace(signature, declared=signature.declared or signature.all_terms)
 
 
 def _abox(abox: ABox, name: str, loaded: LoadedSources) -> None:
@@ -433,7 +444,7 @@ def _reading(reading: Reading, name: str, loaded: LoadedSources) -> None:
         counts.pop(f"leftover:{kind}", None)
     loaded.ledger.update(counts)
     _leftovers((leftover for leftover in reading.leftovers if leftover.kind not in IN_DATA), loaded)
-    loaded.whole.append((reading.leftovers, reading.left_out))
+    loaded.full_leftovers.append((reading.leftovers, reading.left_out))
 
 
 def _leftovers(leftovers: Iterable[Leftover], loaded: LoadedSources) -> None:
@@ -445,14 +456,14 @@ def _leftovers(leftovers: Iterable[Leftover], loaded: LoadedSources) -> None:
             loaded.leftovers.append(leftover)
 
 
-def settle_imports(loaded: LoadedSources, given: Iterable[str]) -> None:
-    """Accounts for the imports of what did not come as triples."""
-    known = LANGUAGE_DOCUMENTS | {bare(iri) for iri in given}
+def account_imports(loaded: LoadedSources, given: Iterable[str]) -> None:
+    """Account for the imports of sources that are no triples."""
+    known = LANGUAGE_DOCUMENTS | {without_fragment(iri) for iri in given}
     for iri, leftover in loaded.imports:
-        if bare(iri) in known:
+        if without_fragment(iri) in known:
             loaded.ledger["annotation"] += leftover.count
         else:
-            if found := loaded.unmet.get(bare(iri)):
+            if found := loaded.unmet_imports.get(without_fragment(iri)):
                 leftover = replace(
                     leftover,
                     kind=found.kind,

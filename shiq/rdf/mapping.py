@@ -1,16 +1,18 @@
-"""From triples to axioms and the rarer assertions: one function for each form of main triple.
+"""Mapping of triples to axioms and the rarer assertions: one function for each form of main triple.
 
-Source: OWL 2 Mapping to RDF Graphs, section 3.2.5 (tables 16 to 18), with OWL 1's descriptions
-of named classes.
+Source: OWL 2 Mapping to RDF Graphs, section 3.2.5 (tables 16 to 18), with OWL 1's descriptions of
+    named classes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from shiq import model as owl
+from shiq.model.walk import parts
 from shiq.rdf.expression_loop import Key
 from shiq.rdf.expressions import Expressions
 from shiq.rdf.graph import (
@@ -24,8 +26,7 @@ from shiq.rdf.graph import (
 )
 from shiq.rdf.individuals import IndividualMapper
 from shiq.rdf.kinds import ANNOTATION, DATA, OBJECT, Kinds
-from shiq.rdf.triples import Term, shown
-from shiq.rdf.two_readings import TwoReadings
+from shiq.rdf.triples import Term, term_text
 from shiq.rdf.vocabulary import (
     CHARACTERISTICS,
     DATATYPES,
@@ -37,7 +38,99 @@ from shiq.rdf.vocabulary import (
     ORDINARY_CLASSES,
     TYPE,
 )
-from shiq.signature import parts
+
+# Axioms on properties that may be object or data properties, in both readings (THEORY, "Terms that
+# may be object or data").
+#
+# Properties of unknown kind that an axiom forces to be of one kind form a *component*. An axiom is
+# mapped once for each choice of a kind for the components that it mentions, as far as the axiom
+# allows the choice.
+
+
+#: An axiom that more choices allow, as of four components that are free, is left over; so is one
+#: for which more have to be tried.
+MOST_ALLOWED, MOST_TRIED = 16, 64
+#: The kind chosen for each component, by the component's first property.
+Choice = Mapping[str, str]
+
+
+class Mapper(Protocol):
+    """Mapper of triples under one choice of kinds."""
+
+    def move_results(self, result: GraphMapping) -> None:
+        """Move the values of this mapper to ``result``."""
+
+
+M = TypeVar("M", bound=Mapper)
+
+
+@dataclass
+class TwoReadings(Generic[M]):
+    """Mapping of the axioms with properties of open kind.
+
+    make: makes a mapper for given kinds
+    properties: properties read in both ways, with the first triple that needed it and the number of
+        such triples
+    """
+
+    graph: VocabularyGraph
+    kinds: Kinds
+    make: Callable[[Kinds, Expressions], M]
+    properties: dict[str, list[int]] = field(default_factory=dict)
+    _mappers: dict[tuple[tuple[str, str], ...], M] = field(default_factory=dict)
+
+    def map(self, main: int, handle: Callable[[M], None], result: GraphMapping) -> None:
+        """Run ``handle`` for triple ``main`` in every reading, and add the values of the allowed
+        readings to ``result``.
+
+        Raises: UnmappedError if no reading is allowed, or if there are too many.
+        """
+        mentioned: set[str] = set()
+        errors: list[UnmappedError] = []
+        allowed: list[M] = []
+        too_many: UnmappedError | None = None
+        pending: list[Choice] = [{}]
+        tried = 0
+        while pending and too_many is None:
+            choice = pending.pop()
+            tried += 1
+            mapper = self._mapper(choice)
+            try:
+                handle(mapper)
+            except OpenPropertyError as error:
+                component = self.kinds.component_of(error.iri)
+                mentioned.update(self.kinds.members_of(component))
+                pending += ({**choice, component: kind} for kind in (DATA, OBJECT))
+                if tried + len(pending) > MOST_TRIED or len(allowed) > MOST_ALLOWED:
+                    too_many = UnmappedError(error.kind, error.message, error.hint)
+            except UnmappedError as error:
+                errors.append(error)
+            else:
+                allowed.append(mapper)
+        for mapper in allowed:
+            mapper.move_results(result if too_many is None else GraphMapping())
+        if too_many is not None or not allowed:
+            raise too_many or errors[0]
+        for iri in mentioned:
+            self.properties.setdefault(iri, []).append(main)
+
+    def _mapper(self, choice: Choice) -> M:
+        key = tuple(sorted(choice.items()))
+        if key not in self._mappers:
+            from shiq.rdf.expressions import Expressions
+
+            members = {
+                kind: {i for c, k in key if k == kind for i in self.kinds.members_of(c)}
+                for kind in (OBJECT, DATA)
+            }
+            kinds = replace(
+                self.kinds,
+                object_properties=self.kinds.object_properties | members[OBJECT],
+                data_properties=self.kinds.data_properties | members[DATA],
+            )
+            self._mappers[key] = self.make(kinds, Expressions(self.graph, kinds))
+        return self._mappers[key]
+
 
 V = TypeVar("V", bound=owl.Axiom | owl.Assertion)
 
@@ -61,11 +154,13 @@ def map_graph(
     *,
     whole: bool,
 ) -> GraphMapping:
-    """Every axiom and assertion in ``graph``, in the order read. Triples already accounted for
-    are passed over.
+    """Map the main triples of ``graph`` to axioms and assertions, in the order read.
 
-    ``is_individual`` says whether a name is used as an individual elsewhere, ``whole`` whether
-    everything there is was looked at.
+    Triples with a bucket are skipped.
+
+    Args:
+    is_individual: whether a name is used as an individual elsewhere
+    whole: whether ``is_individual`` has seen all data
     """
     mapper = _Mapper(graph, kinds, expressions, is_individual, whole)
     both = TwoReadings(
@@ -94,7 +189,7 @@ def _failure(
     graph: VocabularyGraph, expressions: Expressions, main: int, error: UnmappedError
 ) -> Failure:
     # Loaded where something is not understood.
-    from shiq.rdf.assumptions import assumption_for_triple
+    from shiq.rdf.doubt import assumption_for_triple
 
     assumption = assumption_for_triple(graph, expressions, main)
     return Failure(main, error.kind, error.message, error.hint, assumption)
@@ -105,8 +200,8 @@ def _apply(handler: _Handler, main: int, mapper: _Mapper) -> None:
 
 
 class _Mapper(IndividualMapper):
-    def hand_over(self, result: GraphMapping) -> None:
-        """Move what this mapper has made to ``result``, each value with all its triples."""
+    def move_results(self, result: GraphMapping) -> None:
+        """Move the values of this mapper to ``result``, each with all its triples."""
         mine, self.result = self.result, GraphMapping()
         result.axioms += map(self._with_triples, mine.axioms)
         result.assertions += map(self._with_triples, mine.assertions)
@@ -127,8 +222,9 @@ class _Mapper(IndividualMapper):
     # --- rdf:type ---
 
     def type(self, main: int, subject: str, value: Term) -> None:
+        """Map rdf:type with a characteristic, a class expression or a class of n-ary axioms."""
         if not isinstance(value, str):
-            raise UnmappedError("malformed", f"the literal {shown(value)} as a type")
+            raise UnmappedError("malformed", f"the literal {term_text(value)} as a type")
         if value in CHARACTERISTICS or value == FUNCTIONAL:
             self._characteristic(main, subject, value)
         elif value.startswith("_:"):
@@ -138,9 +234,9 @@ class _Mapper(IndividualMapper):
             )
             self.result.assertions.append(item)
         elif value == owl.OWL + "AllDisjointClasses":
-            self._classes(main, owl.DisjointClasses, *self._listed(subject, "members"))
+            self._classes(main, owl.DisjointClasses, *self._list_members(subject, "members"))
         elif value == owl.OWL + "AllDisjointProperties":
-            members, triples = self._listed(subject, "members")
+            members, triples = self._list_members(subject, "members")
             self._properties(
                 main, members, triples, owl.DisjointObjectProperties, owl.DisjointDataProperties
             )
@@ -169,6 +265,7 @@ class _Mapper(IndividualMapper):
     # --- classes ---
 
     def sub_class_of(self, main: int, subject: str, value: Term) -> None:
+        """Map rdfs:subClassOf."""
         if value in (owl.TOP_DATATYPE.iri, owl.RDFS + "Resource") and self._is_datatype(subject):
             self.result.annotations.append(main)  # as all values are
             return
@@ -180,6 +277,7 @@ class _Mapper(IndividualMapper):
         self.result.axioms.append(MappedValue(owl.SubClassOf(sub, sup), main, keys=keys))
 
     def equivalent_class(self, main: int, subject: str, value: Term) -> None:
+        """Map owl:equivalentClass, also of a datatype."""
         if isinstance(value, str) and subject.startswith("_:") and self._is_datatype(value):
             subject, value = value, subject
         if self._is_datatype(subject):
@@ -195,6 +293,7 @@ class _Mapper(IndividualMapper):
         return self.kinds.is_datatype(iri) and not self.kinds.is_class(iri)
 
     def disjoint_with(self, main: int, subject: str, value: Term) -> None:
+        """Map owl:disjointWith."""
         self._classes(main, owl.DisjointClasses, [subject, value], [])
 
     def _classes(
@@ -205,6 +304,7 @@ class _Mapper(IndividualMapper):
         self.result.axioms.append(MappedValue(make(expressions), main, triples, keys))
 
     def disjoint_union_of(self, main: int, subject: str, value: Term) -> None:
+        """Map owl:disjointUnionOf."""
         keys: list[Key] = []
         name = self.expressions.class_expression(subject, keys)
         if not isinstance(name, owl.Class):
@@ -214,6 +314,7 @@ class _Mapper(IndividualMapper):
         self.result.axioms.append(MappedValue(owl.DisjointUnion(name, parts), main, triples, keys))
 
     def has_key(self, main: int, subject: str, value: Term) -> None:
+        """Map owl:hasKey."""
         keys: list[Key] = []
         expression = self.expressions.class_expression(subject, keys)
         members, triples = read_list(self.graph, value)
@@ -223,7 +324,7 @@ class _Mapper(IndividualMapper):
         if ANNOTATION in by_kind:
             raise UnmappedError(
                 "malformed",
-                f"the annotation property {shown(by_kind[ANNOTATION][0])} in owl:hasKey",
+                f"the annotation property {term_text(by_kind[ANNOTATION][0])} in owl:hasKey",
             )
         roles = tuple(
             self.expressions.object_property(member, triples) for member in by_kind[OBJECT]
@@ -234,12 +335,13 @@ class _Mapper(IndividualMapper):
         )
 
     def description(self, main: int, subject: str, value: Term) -> None:
-        """An operator or filler on a name: OWL 1's way to define it. On blank nodes it belongs
-        to an expression.
+        """Map an operator or filler on a named class, which defines it in OWL 1.
+
+        On blank nodes it belongs to an expression.
         """
         if subject.startswith("_:"):
             return
-        if main not in self.expressions.defining(subject):
+        if main not in self.expressions.defining_triples(subject):
             raise UnmappedError("malformed", f"the restriction <{subject}> has no owl:onProperty")
         keys: list[Key] = []
         if self._is_datatype(subject):
@@ -253,7 +355,8 @@ class _Mapper(IndividualMapper):
         self.result.axioms.append(MappedValue(axiom, main, keys=keys))
 
     def on_property(self, main: int, subject: str, value: Term) -> None:
-        if not subject.startswith("_:") and not self.expressions.defining(subject):
+        """Check owl:onProperty on a name. Raises: UnmappedError for a restriction without a filler."""
+        if not subject.startswith("_:") and not self.expressions.defining_triples(subject):
             raise UnmappedError(
                 "malformed", f"the restriction <{subject}> has no filler or cardinality"
             )
@@ -261,6 +364,7 @@ class _Mapper(IndividualMapper):
     # --- properties ---
 
     def sub_property_of(self, main: int, subject: str, value: Term) -> None:
+        """Map rdfs:subPropertyOf."""
         self._two_properties(main, subject, value, owl.SubObjectPropertyOf, owl.SubDataPropertyOf)
 
     def _two_properties(
@@ -291,11 +395,13 @@ class _Mapper(IndividualMapper):
             self.result.axioms.append(item)
 
     def equivalent_property(self, main: int, subject: str, value: Term) -> None:
+        """Map owl:equivalentProperty."""
         self._properties(
             main, [subject, value], [], owl.EquivalentObjectProperties, owl.EquivalentDataProperties
         )
 
     def property_disjoint_with(self, main: int, subject: str, value: Term) -> None:
+        """Map owl:propertyDisjointWith."""
         self._properties(
             main, [subject, value], [], owl.DisjointObjectProperties, owl.DisjointDataProperties
         )
@@ -322,6 +428,7 @@ class _Mapper(IndividualMapper):
         self.result.axioms.append(MappedValue(axiom, main, triples))
 
     def inverse_of(self, main: int, subject: str, value: Term) -> None:
+        """Map owl:inverseOf between named properties."""
         if subject.startswith("_:"):
             return  # an inverse property expression
         triples: list[int] = []
@@ -333,6 +440,7 @@ class _Mapper(IndividualMapper):
         )
 
     def chain(self, main: int, subject: str, value: Term) -> None:
+        """Map owl:propertyChainAxiom."""
         members, triples = read_list(self.graph, value)
         sup = self.expressions.object_property(subject, triples)
         roles = tuple(self.expressions.object_property(member, triples) for member in members)
@@ -343,6 +451,7 @@ class _Mapper(IndividualMapper):
         )
 
     def domain(self, main: int, subject: str, value: Term) -> None:
+        """Map rdfs:domain."""
         kind = self.expressions.property_kind(subject)
         if kind == ANNOTATION or (subject in LANGUAGE_PROPERTIES and value in _WITHOUT_CONSEQUENCE):
             self.result.annotations.append(main)
@@ -358,6 +467,7 @@ class _Mapper(IndividualMapper):
         self.result.axioms.append(item)
 
     def range(self, main: int, subject: str, value: Term) -> None:
+        """Map rdfs:range."""
         kind = self.expressions.property_kind(subject)
         if kind == ANNOTATION or (subject in LANGUAGE_PROPERTIES and value in _WITHOUT_CONSEQUENCE):
             self.result.annotations.append(main)

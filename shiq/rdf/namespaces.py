@@ -1,5 +1,4 @@
-"""Namespaces of terms: which ones an ontology defines terms in, and which look like a
-misspelling of one of these.
+"""Namespaces of an ontology's terms, and the search for misspelt names.
 
 >>> namespace_of("http://xmlns.com/foaf/0.1/Person"), namespace_of("http://purl.obolibrary.org/obo/BFO_0000001")
 ('http://xmlns.com/foaf/0.1/', 'http://purl.obolibrary.org/obo/BFO_')
@@ -61,8 +60,7 @@ def namespace_of(iri: str) -> str:
 
 
 def is_unexpanded(iri: str) -> bool:
-    """Whether ``iri`` has the form of ``prefix:name``, and of no IRI in use: a prefix that was
-    not expanded.
+    """Whether ``iri`` is a prefixed name that was not expanded (``prefix:name``) and no IRI in use.
 
     >>> is_unexpanded("owl:Nothing"), is_unexpanded("urn:isbn:3"), is_unexpanded("http://example.org/Cat")
     (True, False, False)
@@ -71,8 +69,9 @@ def is_unexpanded(iri: str) -> bool:
 
 
 def is_language_word(iri: str) -> bool:
-    """Whether ``iri`` is a word of axioms in a namespace that is none of OWL, RDF and RDFS but
-    looks like one, or behind a prefix of theirs that was not expanded.
+    """Whether ``iri`` is a word of OWL in a namespace that only looks like OWL, RDF or RDFS.
+
+    It may also follow one of their prefixes that was not expanded.
 
     >>> is_language_word("http://www.w3.org/2001/owl#sameAs"), is_language_word("rdfs:domain")
     (True, True)
@@ -89,9 +88,11 @@ def is_language_word(iri: str) -> bool:
 
 
 def is_slip_of(name: str, other: str) -> bool:
-    """Whether a local name is so near to ``other`` that it probably is a slip of it: it differs
-    in case alone, in one letter, in two that are swapped, or, of long names, in two letters that
-    neither has at its end in addition. Numbers tell names apart.
+    """Whether a local name is probably a misspelling of ``other``.
+
+    They differ in case, in one letter, or in two swapped letters. Long names may differ in two
+    letters, unless one name only has them in addition at an end. Different numbers make different
+    names.
 
     >>> is_slip_of("Dogg", "Dog"), is_slip_of("Persno", "Person"), is_slip_of("Cat", "Car"), is_slip_of("Level1", "Level2")
     (True, True, False, False)
@@ -110,9 +111,11 @@ def is_slip_of(name: str, other: str) -> bool:
 
 
 class SlipFinder:
-    """Finds the name that another probably is a slip of (`is_slip_of`), among the local
-    ``names`` of a namespace. At most two letters differ, so that one of the three pieces of a
-    name is whole in its slip: only names that share one are compared.
+    """Search for the names, among the local ``names`` of a namespace, that another is a slip of
+    (`is_slip_of`).
+
+    At most two letters differ, so one of three pieces of a name is intact in its slip; only names
+    with a common piece are compared.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -122,10 +125,10 @@ class SlipFinder:
                 self._names.setdefault((len(name), start, name[start:end].lower()), []).append(name)
 
     def nearest(self, name: str) -> str:
-        """The first name that ``name`` is a slip of; "" if there is none."""
-        return min(self.near(name), default="")
+        """First name that ``name`` is a slip of; "" if there is none."""
+        return min(self.matches(name), default="")
 
-    def near(self, name: str) -> list[str]:
+    def matches(self, name: str) -> list[str]:
         """All names that ``name`` is a slip of."""
         text, found = name.lower(), set[str]()
         for length in range(max(len(text) - 2, 1), len(text) + 3):
@@ -143,14 +146,16 @@ def _thirds(length: int) -> list[tuple[int, int]]:
 
 
 class OwnNamespaces:
-    """The namespaces in which an ontology has names. A term of any other namespace is foreign to
-    it, unless that namespace is nearly one of these: then the term is more likely misspelt. In a
-    namespace in which the ontology declares nothing only that is misspelt which nearly is one of
-    its names.
+    """Namespaces in which an ontology has names; terms of any other namespace are foreign.
 
-    names: the classes, properties and datatypes of the ontology. declared: those that it
-    declares. terms: the terms that a known vocabulary has in a namespace. An ontology that
-    declares less than half of them, and no others, only uses the vocabulary.
+    A term in a namespace that is similar to an own one is probably misspelt, not foreign. In a
+    namespace without declarations, only a term similar to one of its names is.
+
+    Args:
+    names: classes, properties and datatypes of the ontology
+    declared: those that it declares
+    terms: terms of a known vocabulary in a namespace. An ontology that declares less than half of
+        them, and no others, only uses the vocabulary.
     """
 
     def __init__(
@@ -166,24 +171,24 @@ class OwnNamespaces:
         self._slips = cache(self._finder)
 
     @cached_property
-    def _own(self) -> dict[str, str]:
-        """Each namespace by what is left of it without scheme, ``www.``, file ending and separator."""
+    def _own_cores(self) -> dict[str, str]:
+        """Namespace by its core: without scheme, ``www.``, file ending and separator."""
         return {
             _core(namespace): namespace
             for namespace in sorted({namespace_of(name) for name in self._names})
         }
 
     @cached_property
-    def _used(self) -> frozenset[str]:
-        """Namespaces in which the ontology has names and declares none."""
+    def _undeclared_namespaces(self) -> frozenset[str]:
+        """Namespaces in which the ontology uses names but declares none."""
         return frozenset(map(namespace_of, self._names)).difference(
             map(namespace_of, self._declared)
         )
 
     def is_foreign(self, iri: str) -> bool:
-        """Whether ``iri`` lies neither in an own namespace nor in one that nearly is. A file's
-        address is a name that was meant to be relative to another base, or was misspelt so that
-        it has no scheme.
+        """Whether ``iri`` is in no own namespace and in none similar to one.
+
+        A file address is not foreign: it was meant relative to another base, or lost its scheme.
         """
         if (
             not namespace_of(iri)
@@ -197,8 +202,8 @@ class OwnNamespaces:
         return not self.nearest(iri)
 
     def _finder(self, space: str) -> SlipFinder | None:
-        """Finds slips of terms of the known vocabulary whose namespace this is; None where it is
-        none, or the ontology's own.
+        """Finder of slips in the known vocabulary of a namespace; None if there is none or it is an
+        own one.
         """
         terms = {term for term in self._terms(space) if namespace_of(term) == space}
         declared = {name for name in self._declared if namespace_of(name) == space}
@@ -207,77 +212,80 @@ class OwnNamespaces:
         return SlipFinder(term[len(space) :] for term in terms)
 
     def _nearest(self, iri: str) -> str:
-        """The own namespace that ``iri`` lies in, or that its namespace is nearly; "" if there
-        is none.
-        """
+        """Own namespace of ``iri``, or the one similar to its namespace; "" if there is none."""
         space = namespace_of(iri)
         core = _core(space)
-        if core in self._own and (space not in self._used or self._is_near_name(iri, space)):
-            return self._own[core]
+        if core in self._own_cores and (
+            space not in self._undeclared_namespaces or self._is_near_name(iri, space)
+        ):
+            return self._own_cores[core]
         near = next(
             (
                 namespace
-                for own, namespace in self._own.items()
+                for own, namespace in self._own_cores.items()
                 if namespace != space and _is_near(core, own)
             ),
             "",
         )
-        return near or self._misspelt(iri) or self._run_together(iri, core) or self._doubled(iri)
+        return (
+            near
+            or self._misspelt_namespace(iri)
+            or self._unseparated_namespace(iri, core)
+            or self._embedded_namespace(iri)
+        )
 
     def _is_near_name(self, iri: str, space: str) -> bool:
-        """Whether the local name of ``iri`` nearly is one that the ontology has in the namespace."""
+        """Whether the local name of ``iri`` is similar to one of the ontology in the namespace."""
         local = iri[len(space) :].lower()
         others = [name[len(space) :].lower() for name in self._names if name.startswith(space)]
         return bool(get_close_matches(local, others, 1, 0.8)) or any(
             _distance(local, other) <= 2 for other in others
         )
 
-    def _misspelt(self, iri: str) -> str:
-        """The namespace of a name that differs from ``iri`` in one or two letters and in
-        separators, wherever they are.
-        """
+    def _misspelt_namespace(self, iri: str) -> str:
+        """Namespace of a name that differs from ``iri`` in separators and one or two letters."""
         for text in {
-            _squeezed(iri),
-            _squeezed(iri.replace("https:", "http:")),
-            _squeezed(iri.replace("http:", "https:")),
+            _squeeze(iri),
+            _squeeze(iri.replace("https:", "http:")),
+            _squeeze(iri.replace("http:", "https:")),
         }:
             for space, (start, names) in self._squeezed_names.items():
                 for end, distance in _ends(start, text):
                     if text[end:] in names or (
-                        distance < 2 and not names.isdisjoint(_shortened(text[end:]))
+                        distance < 2 and not names.isdisjoint(_deletion_variants(text[end:]))
                     ):
                         return space
         return ""
 
     @cached_property
     def _squeezed_names(self) -> dict[str, tuple[str, frozenset[str]]]:
-        """By namespace what it squeezes to, and its local names, whole and with any one letter
-        left out.
+        """For each namespace its squeezed form, and its local names with all variants of one letter
+        deleted.
         """
         found: dict[str, tuple[str, set[str]]] = {}
         for name in sorted(self._names):
             space = namespace_of(name)
-            names = found.setdefault(space, (_squeezed(space), set()))[1]
-            names.update(_shortened(_squeezed(name[len(space) :])))
+            names = found.setdefault(space, (_squeeze(space), set()))[1]
+            names.update(_deletion_variants(_squeeze(name[len(space) :])))
         return {space: (start, frozenset(names)) for space, (start, names) in found.items()}
 
-    def _doubled(self, iri: str) -> str:
-        """The own namespace that stands inside of ``iri``, as behind a prefix that was expanded
-        twice, or behind a base.
+    def _embedded_namespace(self, iri: str) -> str:
+        """Own namespace inside ``iri``, as behind a prefix that was expanded twice, or behind a
+        base.
         """
         inside = next((space for space in self._squeezed_names if iri.find(space, 1) > 0), "")
         again = iri.rfind("http", 1)
         return inside or (self._nearest(iri[again:]) if again > 0 else "")
 
-    def _run_together(self, iri: str, core: str) -> str:
-        """The own namespace that ``iri`` begins with, the separator behind it left out, as by a
-        prefix that lacks it.
+    def _unseparated_namespace(self, iri: str, core: str) -> str:
+        """Own namespace that ``iri`` begins with except for its separator, as by a prefix that
+        lacks it.
         """
         text = _core(iri)
         return next(
             (
                 space
-                for own, space in self._own.items()
+                for own, space in self._own_cores.items()
                 if len(core) < len(own) and text.startswith(own)
             ),
             "",
@@ -288,22 +296,20 @@ class OwnNamespaces:
 _SEPARATORS = str.maketrans("", "", "/#:_")
 
 
-def _squeezed(iri: str) -> str:
-    """The letters of ``iri``, without what separates them and what tells nothing."""
+def _squeeze(iri: str) -> str:
+    """``iri`` in lower case, without separators and ``www.``."""
     return iri.lower().replace("://www.", "://").translate(_SEPARATORS)
 
 
-def _shortened(text: str) -> set[str]:
-    """``text``, and each text that lacks one of its letters. Two texts are one letter apart only
-    if these meet.
-    """
+def _deletion_variants(text: str) -> set[str]:
+    """``text`` and each variant with one letter deleted. Texts one letter apart share a variant."""
     return {text, *(text[:i] + text[i + 1 :] for i in range(len(text)))}
 
 
 def _ends(start: str, text: str) -> Iterator[tuple[int, int]]:
-    """Where ``text`` can be cut so that at most two letters tell the part before from ``start``,
-    with how many these are; two letters in the wrong order count once (optimal string
-    alignment).
+    """Ends of prefixes of ``text`` within two edits of ``start``, with the number of edits.
+
+    A swap of two letters counts as one edit (optimal string alignment).
     """
     older: dict[int, int] = {}
     row = {j: j for j in range(3)}
@@ -327,8 +333,8 @@ def _core(namespace: str) -> str:
 
 
 def _is_near(first: str, second: str) -> bool:
-    """Whether one or two letters tell two namespaces apart, and these are less than half of the
-    part that they stand in.
+    """Whether two namespaces differ in one or two letters, less than half of the part that has
+    them.
     """
     if abs(len(first) - len(second)) > 2:
         return False
@@ -341,7 +347,7 @@ def _is_near(first: str, second: str) -> bool:
 
 
 def _distance(first: str, second: str) -> int:
-    """The number of letters to insert, delete or exchange (Levenshtein)."""
+    """Levenshtein distance."""
     row = list(range(len(second) + 1))
     for i, a in enumerate(first, 1):
         before, row[0] = row[0], i

@@ -1,5 +1,5 @@
-"""Triples of rdflib graphs and pyoxigraph stores, and what these may have done to literals on
-the way in.
+"""Reading of rdflib graphs and pyoxigraph stores, with leftovers on literals that these may have
+changed.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Any
 
 import pyoxigraph as ox
 
+from shiq.answers.verdict import Leftover
 from shiq.model import OWL, RDF, XSD, Literal
 from shiq.rdf.terms import RefusedTermError, quad_adder
 from shiq.rdf.triples import Labels, Rejects, Triples
 from shiq.rdf.vocabulary import ANNOTATIONS, CARDINALITIES, local_name
-from shiq.verdict import Leftover
 
 
 def _per_name(namespace: str, names: str, reason: str) -> dict[str, str]:
@@ -88,8 +88,10 @@ _NO_VALUES = CARDINALITIES.keys() | ANNOTATIONS | {OWL + "hasSelf"}
 
 @dataclass
 class RewrittenLiterals:
-    """Literals that may not be as they were written: rows by datatype. ``owner`` keeps them,
-    ``reasons`` say what it does.
+    """Literals that a library may have changed, as rows by datatype.
+
+    owner: library object that holds them
+    reasons: change, by datatype
     """
 
     name: str
@@ -98,11 +100,12 @@ class RewrittenLiterals:
     rows: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, datatype: str, predicate: str, row: int) -> None:
+        """Add the literal in ``row``, unless its predicate never matters."""
         if predicate not in _NO_VALUES:
             self.rows.setdefault(datatype, []).append(row)
 
     def leftovers(self, triples: Triples, matters: Callable[[int], bool]) -> Iterator[Leftover]:
-        """One for each datatype with literals in rows that matter."""
+        """One leftover for each datatype with literals in rows that matter."""
         for datatype, candidates in self.rows.items():
             if rows := [row for row in candidates if matters(row)]:
                 yield Leftover(
@@ -126,8 +129,9 @@ def _short_name(iri: str) -> str:
 def read_rdflib(
     graph: Any, name: str, triples: Triples, label: Labels, rejects: Rejects
 ) -> RewrittenLiterals:
-    """Reads an rdflib graph, of a dataset all graphs; says which literals rdflib may have
-    rewritten.
+    """Read an rdflib graph, or all graphs of a dataset.
+
+    Returns: literals that rdflib may have changed.
     """
     rewritten = RewrittenLiterals(name, "an rdflib graph", RDFLIB_REWRITES)
     everything = (
@@ -153,14 +157,14 @@ def read_rdflib(
             and value.datatype in RDFLIB_REWRITES
             and _may_be_rewritten(row[2])
         ):
-            value = _restored(value)
+            value = _restore_literal(value)
             rewritten.add(value.datatype, predicate, len(triples))
         triples.add(subject, predicate, value, 0, graph_name)
     return rewritten
 
 
 def _rdflib_graph(name: Sequence[Any], label: Labels) -> str:
-    """The name of a named graph, "" for the default graph or where rdflib tells none."""
+    """Name of a named graph; "" for the default graph or if rdflib gives none."""
     if not name or name[0] is None or str(name[0]) == _RDFLIB_DEFAULT_GRAPH:
         return ""
     found = _rdflib_term(getattr(name[0], "identifier", name[0]), label)
@@ -170,15 +174,15 @@ def _rdflib_graph(name: Sequence[Any], label: Labels) -> str:
 def _rdflib_term(term: Any, label: Labels) -> str | Literal:
     match type(term).__name__:
         case "URIRef":
-            return checked_iri(str(term))
+            return check_iri(str(term))
         case "BNode":
-            return label(_checked(ox.BlankNode, str(term), "label of a blank node"))
+            return label(_check(ox.BlankNode, str(term), "label of a blank node"))
         case "Literal" if term.language:
-            return checked_literal(Literal(str(term), RDF + "langString", term.language.lower()))
+            return check_literal(Literal(str(term), RDF + "langString", term.language.lower()))
         case "Literal" if str(term.datatype) in _TAGGED:
             raise RefusedTermError("a literal of datatype rdf:langString without a language tag")
         case "Literal":
-            return checked_literal(
+            return check_literal(
                 Literal(
                     str(term), str(term.datatype) if term.datatype is not None else XSD + "string"
                 )
@@ -197,8 +201,8 @@ _OWN_FORMS = {
 }
 
 
-def _restored(literal: Literal) -> Literal:
-    """A literal that rdflib may have written anew, in a form of its datatype for the value."""
+def _restore_literal(literal: Literal) -> Literal:
+    """Literal that rdflib may have rewritten, in a form of its datatype for the value."""
     return replace(
         literal, lexical=_OWN_FORMS.get((literal.datatype, literal.lexical), literal.lexical)
     )
@@ -207,9 +211,8 @@ def _restored(literal: Literal) -> Literal:
 def _may_be_rewritten(literal: Any) -> bool:
     """Whether rdflib may have changed the lexical form of ``literal``.
 
-    Not where it could make no value of it (then the form is kept), where normalising would
-    change the present form (then it was not normalised), nor for a boolean that it marks as
-    well-formed.
+    It keeps forms without a value, and forms that normalising would change. A boolean is unchanged
+    if rdflib marks it as well-formed.
     """
     if literal.value is None:
         return False
@@ -220,23 +223,26 @@ def _may_be_rewritten(literal: Any) -> bool:
     )
 
 
-def checked_literal(literal: Literal) -> Literal:
-    """Raises: RefusedTermError, as all of these: rdflib and owlready2 accept any text as an IRI."""
+def check_literal(literal: Literal) -> Literal:
+    """Check a literal of rdflib or owlready2, which accept any text as an IRI. Raises:
+    RefusedTermError.
+    """
     if "\0" in literal.lexical:
         raise RefusedTermError("a literal with the character U+0000")
     if any("\ud800" <= c <= "\udfff" for c in literal.lexical):
         raise RefusedTermError("a literal with half of a surrogate pair: not Unicode")
     if literal.language:
-        _checked(lambda tag: ox.Literal("", language=tag), literal.language, "language tag")
-    checked_iri(literal.datatype)
+        _check(lambda tag: ox.Literal("", language=tag), literal.language, "language tag")
+    check_iri(literal.datatype)
     return literal
 
 
-def checked_iri(text: str) -> str:
-    return _checked(ox.NamedNode, text, "IRI")
+def check_iri(text: str) -> str:
+    """Check an IRI of rdflib or owlready2. Raises: RefusedTermError."""
+    return _check(ox.NamedNode, text, "IRI")
 
 
-def _checked(make: Callable[[str], object], text: str, what: str) -> str:
+def _check(make: Callable[[str], object], text: str, what: str) -> str:
     try:
         make(text)
     except ValueError as error:
@@ -247,8 +253,9 @@ def _checked(make: Callable[[str], object], text: str, what: str) -> str:
 def read_oxigraph(
     store: Any, name: str, triples: Triples, label: Labels, rejects: Rejects
 ) -> RewrittenLiterals:
-    """Reads a pyoxigraph store or dataset, all of its graphs; a store keeps numbers and dates as
-    values, not as written.
+    """Read all graphs of a pyoxigraph store or dataset.
+
+    Returns: literals that it may have changed: a store keeps numbers and dates as values.
     """
     rewritten = RewrittenLiterals(name, "a pyoxigraph store", OXIGRAPH_REWRITES)
     keeps_values = isinstance(store, ox.Store)

@@ -1,8 +1,9 @@
-"""Triples of owlready2 ontologies and worlds, and what owlready2's loader dropped or changed.
+"""Reading of owlready2 ontologies and worlds, with leftovers on what owlready2's loader dropped or
+changed.
 
-owlready2 0.51 reads no property attributes and no rdf:parseType, cuts a slash off the end of
-IRIs, ignores inherited xml:lang, turns numbers into Python's, and so NaN into nothing. None of
-that can be seen in the object; so an ontology loaded from a file is compared with that file.
+owlready2 0.51 reads no property attributes and no rdf:parseType, cuts a slash off the end of IRIs,
+ignores inherited xml:lang, and turns numbers into Python's, so NaN is lost. The object shows none
+of that, so an ontology loaded from a file is compared with that file.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
+from shiq.answers.verdict import Leftover
 from shiq.errors import InputError
 from shiq.model import OWL, RDF, XSD, Literal
-from shiq.rdf.objects import RDFLIB_REWRITES, checked_iri, checked_literal
+from shiq.rdf.objects import RDFLIB_REWRITES, check_iri, check_literal
 from shiq.rdf.terms import RefusedTermError
 from shiq.rdf.triples import Labels, Rejects, Term, Triples, triple_text
 from shiq.rdf.vocabulary import ANNOTATIONS, IMPORTS, ONTOLOGY, TYPE, local_name
-from shiq.verdict import Leftover
 
 #: Gives the triples of a file, and what of it is no triple.
 Reread: TypeAlias = Callable[[str], tuple[Triples, Rejects]]
@@ -40,15 +41,15 @@ _FLOATING = re.compile(_DECIMAL.pattern + r"(?:[eE][+-]?[0-9]+)?")
 
 
 def ontologies_of(value: Any) -> list[Any]:
-    """The ontologies of a world; an ontology with those that it imports."""
+    """Ontologies of a world, or an ontology with its imports."""
     if type(value).__name__ == "World":
         return list(dict.fromkeys(value.ontologies.values()))
     return list(dict.fromkeys((value, *value.indirectly_imported_ontologies())))
 
 
 def iris_of(value: Any) -> list[str]:
-    """The IRIs of ontologies that were loaded, or made by calls: owlready2 also keeps those that
-    are only named.
+    """IRIs of ontologies that were loaded or made by calls; owlready2 also lists those only
+    mentioned.
     """
     return [
         iri
@@ -61,11 +62,15 @@ def iris_of(value: Any) -> list[str]:
 def read_owlready(
     value: Any, name: str, triples: Triples, label: Labels, rejects: Rejects, reread: Reread
 ) -> list[Leftover]:
-    """Reads an owlready2 ontology (with its imports) or world. ``reread`` gives the triples of a
-    file, for comparison.
+    """Read an owlready2 ontology (with its imports) or world.
+
+    Args:
+    reread: gives the triples of a file, for comparison
+
+    Returns: leftovers on lost triples.
     """
     leftovers: list[Leftover] = []
-    untouched = _made_here(value if type(value).__name__ == "World" else value.world)
+    untouched = _is_made_by_calls(value if type(value).__name__ == "World" else value.world)
     for ontology in ontologies_of(value):
         begun = len(triples)
         for row in ontology.graph._iter_triples():
@@ -74,7 +79,7 @@ def read_owlready(
             except RefusedTermError as error:
                 rejects.add(str(error), text=repr(row))
         if len(triples) > begun and ontology.base_iri != "http://anonymous/":
-            leftovers += _lost(ontology, triples, begun, name, untouched, reread)
+            leftovers += _loss_leftovers(ontology, triples, begun, name, untouched, reread)
     return leftovers
 
 
@@ -84,7 +89,7 @@ def _triple(
     s, p, o, d = row
 
     def resource(storid: int) -> str:
-        return label(str(-storid)) if storid < 0 else checked_iri(unabbreviate(storid))
+        return label(str(-storid)) if storid < 0 else check_iri(unabbreviate(storid))
 
     if d is None:
         return resource(s), resource(p), resource(o)
@@ -92,12 +97,12 @@ def _triple(
         return (
             resource(s),
             resource(p),
-            checked_literal(Literal(str(o), RDF + "langString", d.removeprefix("@").lower())),
+            check_literal(Literal(str(o), RDF + "langString", d.removeprefix("@").lower())),
         )
     datatype = XSD + "string" if d in _PLAIN else unabbreviate(d)
     if datatype.endswith("rdf-schema#Proposition"):
         raise RefusedTermError("a triple inside a triple: RDF 1.2 (RDF-star) is not supported")
-    return resource(s), resource(p), checked_literal(Literal(_lexical(o, datatype), datatype))
+    return resource(s), resource(p), check_literal(Literal(_lexical(o, datatype), datatype))
 
 
 def _lexical(value: Any, datatype: str) -> str:
@@ -110,15 +115,15 @@ def _lexical(value: Any, datatype: str) -> str:
     return repr(value) if datatype in _FLOATS else f"{Decimal(repr(value)):f}"
 
 
-def _made_here(world: Any) -> bool:
-    """Whether everything in ``world`` was added by calls: the loader sets owlready2's count of
-    added triples back to 0.
+def _is_made_by_calls(world: Any) -> bool:
+    """Whether all triples of ``world`` were added by calls: the loader resets owlready2's count of
+    added triples.
     """
     added: int = getattr(world.graph, "nb_added_triples", 0)
     return added >= len(world.graph) - 1  # but for the header of the anonymous ontology
 
 
-def _lost(
+def _loss_leftovers(
     ontology: Any, triples: Triples, begun: int, name: str, untouched: bool, reread: Reread
 ) -> Iterator[Leftover]:
     path = _file_of(ontology)
@@ -145,14 +150,14 @@ def _lost(
         return
     yield from rejects.leftovers()
     notes = ANNOTATIONS | {str(subject) for subject in _declared_annotations(written)}
-    held = Counter(_masked(triples, row) for row in range(begun, len(triples)))
+    held = Counter(_masked_row(triples, row) for row in range(begun, len(triples)))
     lost: list[int] = []
     distinct = {
         triple: row
         for row, triple in enumerate(zip(written.subject, written.predicate, written.object))
     }
     for row in distinct.values():
-        key = _masked(written, row)
+        key = _masked_row(written, row)
         if held[key] > 0:
             held[key] -= 1
         elif not _negligible(key, notes):
@@ -175,7 +180,7 @@ def _lost(
 
 
 def _file_of(ontology: Any) -> str | None:
-    """The file that ``ontology`` was loaded from, where owlready2's own search for it finds one."""
+    """File that ``ontology`` was loaded from, if owlready2's own search finds one."""
     iri: str = ontology._orig_base_iri
     base = iri[:-1] if iri.endswith(("#", "/")) else iri
     if base.startswith("file://"):
@@ -189,7 +194,7 @@ def _file_of(ontology: Any) -> str | None:
     return next((path for path in paths if os.path.isfile(path)), None)
 
 
-def _masked(triples: Triples, row: int) -> tuple[str, str, str | tuple[str, str, str]]:
+def _masked_row(triples: Triples, row: int) -> tuple[str, str, str | tuple[str, str, str]]:
     subject, predicate, value = (
         triples.terms[column[row]]
         for column in (triples.subject, triples.predicate, triples.object)
@@ -206,7 +211,7 @@ def _mask(resource: str) -> str:
 
 
 def _value(literal: Literal) -> tuple[str, str, str]:
-    """A literal, with well-formed numbers by value: owlready2 keeps these as numbers."""
+    """Literal with well-formed numbers by value, as owlready2 keeps them."""
     numeral = (
         _FLOATING
         if literal.datatype in _FLOATS

@@ -1,6 +1,4 @@
-"""Where assertions were read: looked up in the columns when it is asked for, so that reading
-pays nothing for it.
-"""
+"""Places of assertions, looked up in the columns on request, so that reading has no extra cost."""
 
 from __future__ import annotations
 
@@ -13,16 +11,16 @@ from typing import TypeAlias
 import numpy as np
 
 from shiq import model as owl
+from shiq.answers.verdict import Leftover
+from shiq.inputs.reading import Place
 from shiq.rdf.triples import Term, Triples, column
 from shiq.rdf.vocabulary import TYPE
-from shiq.reading import Place
-from shiq.verdict import Leftover
 
 Ids: TypeAlias = tuple[int, int, int]
 
 
 def plain_triple(assertion: owl.Assertion) -> tuple[str, str, Term] | None:
-    """The triple that says an assertion on a named class or property; None for any other."""
+    """Triple of an assertion on a named class or property; None for any other."""
     match assertion:
         case owl.ClassAssertion(owl.Class(iri), individual):
             return individual, TYPE, iri
@@ -38,15 +36,15 @@ def plain_triple(assertion: owl.Assertion) -> tuple[str, str, Term] | None:
 
 
 @dataclass(frozen=True, eq=False)
-class LeftPlaces:
-    """See `shiq.reading.LeftAt`: ``leftovers`` of reading ``triples``."""
+class LeftoverRowPlaces:
+    """Places of the ``leftovers`` of reading ``triples``; see `shiq.inputs.reading.LeftoverPlaces`."""
 
     triples: Triples
     leftovers: Sequence[Leftover]
 
     def __call__(self) -> Iterator[tuple[Leftover, tuple[Place, ...]]]:
         for leftover in self.leftovers:
-            rows = self.triples.told.get(leftover, ())
+            rows = self.triples.leftover_rows.get(leftover, ())
             yield (
                 leftover,
                 tuple(Place(*self.triples.place(row)) for row in rows)
@@ -55,18 +53,20 @@ class LeftPlaces:
 
 
 @dataclass(frozen=True, eq=False)
-class ReadPlaces:
-    """See `shiq.reading.Places`. The first ``count`` rows of ``triples`` were read; ``main``:
-    the row that begins an assertion which RDF maps to several triples, or on sameness;
-    ``stated``: places of those that did not come as triples; ``apart``: lists of individuals
-    that are different from each other, and the row or place that begins each.
+class AssertionPlaces:
+    """Places of assertions; see `shiq.inputs.reading.Places`.
+
+    count: number of rows that were read
+    main: first row of an assertion on sameness or of several triples
+    stated_places: places of assertions that did not come as triples
+    different_lists: first row or place of each list of pairwise different individuals, and the list
     """
 
     triples: Triples
     count: int
     main: Mapping[owl.Assertion, int] = field(default_factory=dict)
-    stated: Mapping[owl.Assertion, tuple[Place, ...]] = field(default_factory=dict)
-    apart: Sequence[tuple[int | Place, Sequence[str]]] = ()
+    stated_places: Mapping[owl.Assertion, tuple[Place, ...]] = field(default_factory=dict)
+    different_lists: Sequence[tuple[int | Place, Sequence[str]]] = ()
 
     def __call__(
         self, assertions: Iterable[owl.Assertion]
@@ -74,7 +74,7 @@ class ReadPlaces:
         wanted: dict[Ids, list[owl.Assertion]] = defaultdict(list)
         found: dict[owl.Assertion, dict[Place, None]] = {}
         for assertion in dict.fromkeys(assertions):
-            found[assertion] = dict.fromkeys(self.stated.get(assertion, ()))
+            found[assertion] = dict.fromkeys(self.stated_places.get(assertion, ()))
             for ids in self._begins(assertion):
                 if isinstance(ids, Place):
                     found[assertion][ids] = None
@@ -103,7 +103,7 @@ class ReadPlaces:
         row = self.main.get(assertion)
         rows: list[int | Place] = [] if row is None else [row]
         if isinstance(assertion, owl.DifferentIndividuals):
-            rows += self._listed(assertion.first, assertion.second)
+            rows += self._list_places(assertion.first, assertion.second)
         for at in rows:
             yield (
                 at
@@ -116,18 +116,18 @@ class ReadPlaces:
             if subject is not None and predicate is not None and value is not None:
                 yield subject, predicate, value
 
-    def _listed(self, first: str, second: str) -> Iterator[int | Place]:
-        """What begins the lists in which ``second`` comes after ``first``."""
+    def _list_places(self, first: str, second: str) -> Iterator[int | Place]:
+        """Places of the lists in which ``second`` comes after ``first``."""
         second_in = dict(self._lists.get(second, ()))
         for i, place in self._lists.get(first, ()):
             if second_in.get(i, -1) > place:
-                yield self.apart[i][0]
+                yield self.different_lists[i][0]
 
     @cached_property
     def _lists(self) -> Mapping[str, Sequence[tuple[int, int]]]:
-        """The lists that each individual is in, and its places there."""
+        """Lists that each individual is in, with its positions there."""
         found: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for i, (_, members) in enumerate(self.apart):
+        for i, (_, members) in enumerate(self.different_lists):
             for place, member in enumerate(members):
                 found[member].append((i, place))
         return found

@@ -1,9 +1,15 @@
-"""Ranges of a source as triples: what one task reads, with the lines counted in it.
+"""Ranges of a source for parallel reading; lines are counted within the range.
 
-A file of lines is cut anywhere: a line belongs to the range that it begins in, and nothing else
-is read for it. A table of files is cut between row groups. How many lines a range has, it tells
-when it was read; so whoever reads all ranges of a source locates what they tell without reading
-anything twice (`shiq.rdf.judging`).
+A file of lines is cut anywhere: a line belongs to the range that it begins in. A table of files is
+    cut between row groups. The number of lines is known once a range is read, so the ranges of a
+    source are located afterwards (`shiq.rdf.range_reports`).
+
+Assembly of parts of a source that other processes parsed; the result is that of reading it in
+one piece.
+
+Parsing dominates the cost of reading lines, and each line is parsed by itself. So tasks parse
+ranges of a source into columns over their own terms. Here the terms are
+renumbered and the lines counted on.
 """
 
 from __future__ import annotations
@@ -11,24 +17,29 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
+import numpy as np
+import numpy.typing as npt
+
+from shiq.answers.verdict import Leftover
 from shiq.errors import InputError
-from shiq.formats import LINE_FORMATS, Format
-from shiq.packed import Packing
+from shiq.inputs.compression import Packing
+from shiq.inputs.formats import LINE_FORMATS, Format
+from shiq.inputs.sources import FileSource, TableKind, TableSource, path_of
+from shiq.model import Literal
 from shiq.rdf.lines import read_lines
 from shiq.rdf.table_terms import COLUMNS
 from shiq.rdf.tables import TableFile, read_rows, row_groups, rows_of, table_files
-from shiq.rdf.triples import Rejects, Triples
+from shiq.rdf.triples import BLANK, IRI, LITERAL, Rejects, Triples, column
 from shiq.remote.place import is_address
-from shiq.sources import FileSource, TableKind, TableSource, path_of
-from shiq.verdict import Leftover
 
 if TYPE_CHECKING:
     from shiq.rml.tables import RowBlock, TableMapping
+
 
 _STEP = 1 << 20
 _MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
@@ -36,8 +47,9 @@ _MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
 
 @dataclass
 class ParsedRange:
-    """The triples of some lines of a source, counted from 1 on, and the ``rejects`` among them;
-    ``lines``: how many these are (of a file, its newlines).
+    """Triples of a range, with lines from 1 on, and its malformed lines.
+
+    lines: number of lines (of a file, its newlines)
     """
 
     triples: Triples
@@ -45,10 +57,10 @@ class ParsedRange:
     lines: int = 0
 
     @classmethod
-    def of(cls, source: str) -> ParsedRange:
-        """Nothing yet of ``source``."""
+    def empty(cls, source: str) -> ParsedRange:
+        """A range of ``source`` without lines."""
         triples = Triples()
-        triples.begin(source)
+        triples.begin_source(source)
         return cls(triples, Rejects(source))
 
 
@@ -57,9 +69,12 @@ class ParsedRange:
 
 @dataclass(frozen=True)
 class ByteRange:
-    """The lines of a file that begin in its bytes ``start`` … ``end`` (all of them if it has a
-    ``packing``). ``scope`` begins the names of blank nodes; ``size`` is what whoever cut it saw
-    of it; ``quads``: N-Quads instead of N-Triples; ``marked``: a byte order mark may come first.
+    """Lines of a file that begin in bytes ``start`` … ``end``; all lines of a packed file.
+
+    scope: begins the names of blank nodes
+    size: bytes of the file when it was cut
+    quads: whether it is N-Quads instead of N-Triples
+    may_have_bom: whether a byte order mark may come first
     """
 
     source: str
@@ -70,11 +85,11 @@ class ByteRange:
     size: int
     packing: Packing | None = None
     quads: bool = False
-    marked: bool = True
+    may_have_bom: bool = True
 
     def parse(self) -> ParsedRange:
-        """Raises: InputError."""
-        parsed = ParsedRange.of(self.source)
+        """Read the range. Raises: InputError."""
+        parsed = ParsedRange.empty(self.source)
         try:
             with self.open() as stream:
                 part = _Part(stream, sys.maxsize if self.packing else self._align(stream))
@@ -91,7 +106,7 @@ class ByteRange:
         return replace(parsed, lines=part.lines)
 
     def open(self) -> BinaryIO:
-        """The file, unpacked. Raises: InputError, OSError."""
+        """Open the file, unpacked. Raises: InputError, OSError."""
         # A worker elsewhere has no copy of what is far away yet.
         path = (
             Path(self.path)
@@ -103,7 +118,7 @@ class ByteRange:
         return FileSource(self.source, path, Format.NTRIPLES, self.packing).open()
 
     def _align(self, file: BinaryIO) -> int:
-        """Goes to the first line that begins in the range; the length of all that do. Raises:
+        """Seek to the first line of the range, and return the length of all its lines. Raises:
         InputError.
         """
         size = file.seek(0, io.SEEK_END)
@@ -114,25 +129,25 @@ class ByteRange:
             )
         end, start = (_line_from(file, at) for at in (self.end, self.start))
         file.seek(start)
-        if start == 0 and self.marked and file.read(len(_MARK)) == _MARK:
+        if start == 0 and self.may_have_bom and file.read(len(_MARK)) == _MARK:
             start = len(_MARK)
         file.seek(start)
         return max(0, end - start)
 
 
 def byte_ranges(source: FileSource, scope: str, width: int) -> list[ByteRange]:
-    """A file of lines in ranges of ``width`` bytes; one range if it is packed."""
+    """Cut a file of lines into ranges of ``width`` bytes; a packed file is one range."""
     size, path = source.path.stat().st_size, str(source.path.absolute())
     whole = ByteRange(
         source.name, scope, path, 0, size, size, source.packing, source.format is Format.NQUADS
     )
-    if source.compressed:
+    if source.is_compressed:
         return [whole]
     return [replace(whole, start=at, end=min(at + width, size)) for at in range(0, size, width)]
 
 
 def _line_from(file: BinaryIO, at: int) -> int:
-    """Where the first line begins that begins at ``at`` or later."""
+    """Offset of the first line that begins at or behind ``at``."""
     if at == 0:
         return 0
     file.seek(at - 1)
@@ -142,14 +157,15 @@ def _line_from(file: BinaryIO, at: int) -> int:
 
 
 class _Part:
-    """The next ``left`` bytes of ``stream``; counts the newlines that pass."""
+    """The next ``left`` bytes of a stream, with a count of newlines."""
 
     def __init__(self, stream: BinaryIO, left: int) -> None:
-        self._stream, self._left, self.lines = stream, left, 0
+        self._stream, self._remaining, self.lines = stream, left, 0
 
     def read(self, size: int) -> bytes:
-        data = self._stream.read(min(size, self._left))
-        self._left -= len(data)
+        """Read as a file does."""
+        data = self._stream.read(min(size, self._remaining))
+        self._remaining -= len(data)
         self.lines += data.count(b"\n")
         return data
 
@@ -159,8 +175,9 @@ class _Part:
 
 @dataclass(frozen=True)
 class TableRange:
-    """Row groups of a table of files, one after the other (file, number in it): its lines are
-    their rows. ``mapping``: what these say, without joins, where they are no triples.
+    """Row groups of a table of files, as (file, number in it); lines are rows.
+
+    mapping: mapping without joins, for a table that is not of triples
     """
 
     source: str
@@ -169,8 +186,8 @@ class TableRange:
     mapping: TableMapping | None = None
 
     def parse(self) -> ParsedRange:
-        """Raises: InputError."""
-        parsed = ParsedRange.of(self.source)
+        """Read the row groups. Raises: InputError."""
+        parsed = ParsedRange.empty(self.source)
         if self.mapping is not None:
             # Loaded where a mapping says what rows mean.
             from shiq.rml.tables import read_blocks
@@ -191,7 +208,7 @@ class TableRange:
         return parsed
 
     def _blocks(self, parsed: ParsedRange) -> Iterator[RowBlock]:
-        """The rows, counted in ``parsed``."""
+        """Blocks of rows; the rows are counted in ``parsed``."""
         from shiq.rml.tables import RowBlock, columns_wanted
 
         assert self.mapping is not None
@@ -206,10 +223,10 @@ class TableRange:
 def table_ranges(
     source: TableSource, scope: str, width: int
 ) -> tuple[list[TableRange], tuple[Leftover, ...]]:
-    """A table that is a path in ranges of about ``width`` rows, and the leftover for the files
-    of its folder that are not read.
+    """Cut a table in files into ranges of about ``width`` rows.
 
-    Raises: InputError for a table without s, p and o, or that cannot be read.
+    Returns: the ranges, and the leftover on files of its folder that are not read.
+    Raises: InputError for a table without s, p and o, or an unreadable one.
     """
     wanted: Sequence[str] = COLUMNS
     mapping = source.mapping
@@ -236,11 +253,115 @@ Range = ByteRange | TableRange
 
 
 def is_cut(source: object) -> bool:
-    """Whether ``source`` can be read in ranges: a file of lines, or a table of files that is
-    read row by row.
+    """Whether ``source`` can be cut into ranges: a file of lines, or a table of files without
+    joins.
     """
     if isinstance(source, TableSource):
         return source.kind in (TableKind.PARQUET, TableKind.DELTA) and source.is_read_row_by_row
     return (
         isinstance(source, FileSource) and source.format in LINE_FORMATS and source.content is None
     )
+
+
+Ids = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class ParsedPart:
+    """A parsed range in a form for transfer.
+
+    iris, blank_labels, literals: terms, numbered in that order; labels have no scope
+    columns: subject, predicate, object, line and graph as bytes
+    rejected_lines: malformed lines, of which ``unsure`` do not even look like a triple
+    marks: see `Triples.column_marks`
+    error: message and remedy if the source cannot be used at all
+    """
+
+    lines: int = 0
+    iris: list[str] = field(default_factory=list)
+    blank_labels: list[str] = field(default_factory=list)
+    literals: list[tuple[str, str, str]] = field(default_factory=list)
+    columns: tuple[bytes, ...] = (b"",) * 5
+    keys: dict[int, str] = field(default_factory=dict)
+    rejected_lines: list[tuple[str, int, str, str]] = field(default_factory=list)
+    unsure: int = 0
+    marks: list[tuple[int, str]] = field(default_factory=list)
+    error: tuple[str, str] | None = None
+
+
+def part_of(parsed: ParsedRange) -> ParsedPart:
+    """Transfer form of a range that was parsed with the scope ""."""
+    triples, rejects = parsed.triples, parsed.rejects
+    kinds = np.frombuffer(bytes(triples.kinds), np.uint8)
+    number = np.empty(len(kinds), np.int32)
+    number[np.argsort(kinds, kind="stable")] = np.arange(len(kinds), dtype=np.int32)
+    terms = triples.terms
+    by_kind = {kind: (kinds == kind).nonzero()[0].tolist() for kind in (IRI, BLANK, LITERAL)}
+    literals = [value for i in by_kind[LITERAL] if isinstance(value := terms[i], Literal)]
+    graph = column(triples.graph)
+    columns = (
+        *(
+            number[column(ids)].tobytes()
+            for ids in (triples.subject, triples.predicate, triples.object)
+        ),
+        triples.line.tobytes(),
+        np.where(graph < 0, np.int32(-1), number[graph]).astype(np.int32).tobytes()
+        if len(graph)
+        else b"",
+    )
+    return ParsedPart(
+        parsed.lines,
+        [str(terms[i]) for i in by_kind[IRI]],
+        [str(terms[i]).removeprefix("_:.") for i in by_kind[BLANK]],
+        [(x.lexical, x.datatype, x.language) for x in literals],
+        columns,
+        triples.keys,
+        [(x.message, x.line, x.text, x.hint) for x in rejects.all_lines] if rejects.total else [],
+        rejects.unsure,
+        triples.column_marks,
+    )
+
+
+def read_parts(
+    parts: Iterable[ParsedPart],
+    triples: Triples,
+    scope: str,
+    rejects: Rejects,
+    progress: Callable[[str, int], None] | None = None,
+) -> None:
+    """Add the ``parts`` of one source, in order, to ``triples``. Malformed lines become
+    ``rejects``.
+
+    Raises: InputError if a part has an ``error``.
+    """
+    before, begun = 0, len(triples)
+    for part in parts:
+        if part.error is not None:
+            raise InputError(*part.error)
+        _add(part, triples, scope, before)
+        for message, line, text, hint in part.rejected_lines:
+            rejects.add(message, line + before if line else 0, text, hint)
+        rejects.unsure += part.unsure
+        before += part.lines
+        if progress is not None:
+            progress(rejects.source, len(triples) - begun)
+
+
+def _add(part: ParsedPart, triples: Triples, scope: str, before: int) -> None:
+    names = triples.add_names(part.iris) if part.iris else []
+    blank = [triples.id(f"_:{scope}.{label}") for label in part.blank_labels]
+    literals = [triples.id(Literal(*parts)) for parts in part.literals]
+    number = np.array([*names, *blank, *literals], np.int32)
+    *terms, lines, graphs = part.columns
+    graph = np.frombuffer(graphs, np.int32)
+    if len(graph):
+        triples.add_graphs(np.where(graph < 0, np.int32(-1), number[graph]).tolist())
+    begun = len(triples)
+    for ids, own in zip((triples.subject, triples.predicate, triples.object), terms):
+        ids.frombytes(number[np.frombuffer(own, np.int32)].tobytes())
+    line = np.frombuffer(lines, np.uint32)
+    triples.line.frombytes(
+        np.where(line > 0, line + np.uint32(before), line).astype(np.uint32).tobytes()
+    )
+    triples.add_column_marks(begun, part.marks)
+    triples.keys.update((begun + row, key) for row, key in part.keys.items())

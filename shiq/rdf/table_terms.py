@@ -1,4 +1,4 @@
-"""Rows of a table of triples as lines of N-Quads."""
+"""Conversion of rows of a table of triples to lines of N-Quads."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from math import isnan
 from typing import Any, Final, TypeAlias
 
 from shiq.model import XSD, Literal
-from shiq.ntriples import literal
-from shiq.rdf.triples import short
+from shiq.model.ntriples import literal
+from shiq.rdf.triples import shorten
 
 COLUMNS: Final = ("s", "p", "o", "graph", "key")
 
@@ -20,7 +20,7 @@ Rows: TypeAlias = Sequence[Sequence[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """Stands for a value that cannot be had."""
+    """Placeholder of a value that Python cannot represent; ``why``: the reason."""
 
     why: str
 
@@ -29,8 +29,8 @@ class Misfit:
 
 
 def values_of(column: Any) -> list[Any]:
-    """The values of a column of Arrow; a misfit for one that Python cannot hold, such as a year
-    above 9999.
+    """Values of an Arrow column; a misfit for a value that Python cannot hold, such as a year above
+    9999.
     """
     try:
         return list(column.to_pylist())
@@ -46,7 +46,7 @@ def _value(value: Any) -> Any:
 
 
 def texts_of(values: Sequence[Any]) -> list[str | None]:
-    """Values of a column as texts; None for nothing."""
+    """Values of a column as texts; None for a missing value."""
     return [value if value is None or isinstance(value, str) else _text(value) for value in values]
 
 
@@ -63,8 +63,8 @@ _LITERAL = re.compile(r'"[^"\\\n\r]*(?:\\.[^"\\\n\r]*)*"(?:\^\^<\S*>|@\S+)?')
 
 
 def line_of(s: str | None, p: str | None, o: str | None, graph: str | None = None) -> str:
-    """A row as a line of N-Quads; one that no parser takes where a term is missing or is not one
-    term alone.
+    """Write a row as a line of N-Quads; the line is malformed if a term is missing or is not
+    exactly one term.
     """
     if (
         s is not None
@@ -86,19 +86,19 @@ _BARE_IRI = re.compile(r'[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]+')
 
 
 def bare_rows(rows: Rows) -> Rows:
-    """``rows`` with what is no N-Triples term as one: an absolute IRI, or in the column o else a
-    plain literal.
+    """Add the syntax of N-Triples to terms without it: an absolute IRI or, in the column o, a plain
+    literal.
     """
     return [
         *(
-            [_marked(text, i == 2) for text in texts_of(column)]
+            [_bracketed(text, i == 2) for text in texts_of(column)]
             for i, column in enumerate(rows[:4])
         ),
         rows[4],
     ]
 
 
-def _marked(text: str | None, is_value: bool) -> str | None:
+def _bracketed(text: str | None, is_value: bool) -> str | None:
     if not text or _MARKED.fullmatch(text):
         return text
     if _BARE_IRI.fullmatch(text):
@@ -107,11 +107,11 @@ def _marked(text: str | None, is_value: bool) -> str | None:
 
 
 def problem_of(terms: Sequence[str | None]) -> str:
-    """Why the terms of a row are no triple; "" where each is a term."""
+    """Reason why the terms of a row are no triple; "" if each is a term."""
     for name, term in zip(COLUMNS, terms):
         if not term and name != "graph":
             return f"a row without {name}"
         pattern = _LITERAL if name == "o" and term and term.startswith('"') else _RESOURCE
         if term and not pattern.fullmatch(term):
-            return f"{name} is not one N-Triples term: {short(term)!r}"
+            return f"{name} is not one N-Triples term: {shorten(term)!r}"
     return ""

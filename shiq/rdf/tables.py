@@ -1,9 +1,9 @@
-"""Tables of triples: Parquet files and folders, Delta tables, and tables in memory (Arrow,
-pandas, Spark, whatever gives an Arrow stream). The columns s, p, o hold N-Triples terms; graph
-(a term too) and key may be there; others are not looked at.
+"""Tables of triples: Parquet files and folders, Delta tables, and tables in memory (Arrow, pandas,
+Spark).
 
-A row is read as the line that it stands for, so a broken one is told by its number and key, and
-the others are read.
+The columns s, p, o hold N-Triples terms; graph (a term) and key are optional; other columns are
+ignored. A row is read as its line of N-Triples, so a malformed one is reported by number and key,
+and the others are read.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from shiq.answers.verdict import Leftover
 from shiq.errors import InputError, OperationalError
-from shiq.folders import DELTA_LOG, files_of, is_parquet
+from shiq.inputs.folders import DELTA_LOG, files_of, is_parquet
+from shiq.inputs.sources import TableKind, TableSource
 from shiq.rdf.lines import read_lines
 from shiq.rdf.table_terms import COLUMNS, Rows, bare_rows, line_of, problem_of, texts_of, values_of
 from shiq.rdf.triples import Rejects, Triples
-from shiq.sources import TableKind, TableSource
-from shiq.verdict import Leftover
 
 #: Rows that are read at a time.
 BATCH_ROWS = 1 << 16
@@ -43,14 +43,14 @@ def read_table(
     rejects: Rejects,
     progress: Callable[[str, int], None] | None = None,
 ) -> tuple[Leftover, ...]:
-    """Reads a table into ``triples``; rows that are no triple become ``rejects`` with their
-    number and key. Gives the leftover for the files of its folder that are not read.
+    """Read a table into ``triples``; malformed rows become ``rejects`` with number and key.
 
-    Raises: InputError for a table without s, p and o, or that cannot be read; OperationalError
-    where Spark fails to.
+    Returns: leftover on the files of its folder that are not read.
+    Raises: InputError for a table without s, p and o, or an unreadable one; OperationalError if
+        Spark fails.
     """
     if source.parts is not None:
-        from shiq.rdf.parts import read_parts
+        from shiq.rdf.ranges import read_parts
 
         read_parts(source.parts(), triples, scope, rejects, progress)
         return table_files(source)[1]
@@ -62,7 +62,9 @@ def read_table(
     begun = len(triples)
     files, passed_over = table_files(source)
     for numbers, rows in table_rows(source, files, COLUMNS, rejects):
-        read_rows(bare_rows(rows) if source.bare else rows, 0, triples, scope, rejects, numbers)
+        read_rows(
+            bare_rows(rows) if source.has_bare_terms else rows, 0, triples, scope, rejects, numbers
+        )
         if progress is not None:
             progress(source.name, len(triples) - begun)
     return passed_over
@@ -76,8 +78,11 @@ def read_rows(
     rejects: Rejects,
     numbers: Sequence[int] | None = None,
 ) -> None:
-    """Reads rows; those that are no triple become ``rejects``. ``before``: how many rows stand
-    before them; ``numbers``: where they stand, if not one after the other.
+    """Read rows into ``triples``; malformed ones become ``rejects``.
+
+    Args:
+    before: number of rows before them
+    numbers: row numbers, if they are not consecutive
     """
     numbers = range(before + 1, before + len(rows[0]) + 1) if numbers is None else numbers
     keys = texts_of(rows[4])
@@ -98,7 +103,7 @@ def read_rows(
         triples.line[row] = numbers[at]
         if keys[at]:
             triples.keys[row] = str(keys[at])
-    for found in bad.whole:
+    for found in bad.all_lines:
         at = found.line - 1
         key = f"row key {keys[at]}" if keys[at] else ""
         rejects.add(problem_of(terms[at]) or found.message, numbers[at], found.text, key)
@@ -110,8 +115,8 @@ def read_rows(
 def table_rows(
     source: TableSource, files: Sequence[TableFile], wanted: Sequence[str], rejects: Rejects
 ) -> Iterator[tuple[Sequence[int], Rows]]:
-    """The ``wanted`` columns of a table, some rows at a time, with the number of each row: in
-    text the line that it begins at.
+    """Read the ``wanted`` columns of a table in blocks, with the number of each row (in text its
+    first line).
     """
     if source.kind in (TableKind.CSV, TableKind.TSV):
         # Loaded where a table is text.
@@ -136,7 +141,7 @@ def _batches(
         case TableKind.ARROW:
             yield from _arrow(source, wanted)
         case TableKind.SPARK:
-            yield from _arrow(replace(source, value=_collected(source)), wanted)
+            yield from _arrow(replace(source, value=_collect(source)), wanted)
         case TableKind.JSON_LINES:
             raise InputError(
                 f"{source.name}: JSON lines are no table of triples",
@@ -146,8 +151,8 @@ def _batches(
             yield from _files(source, files, wanted)
 
 
-def _collected(source: TableSource) -> Any:
-    """All rows of a DataFrame. Raises: OperationalError where Spark fails."""
+def _collect(source: TableSource) -> Any:
+    """Collect all rows of a DataFrame. Raises: OperationalError if Spark fails."""
     try:
         return source.value.toArrow()
     except Exception as error:
@@ -161,7 +166,7 @@ def _collected(source: TableSource) -> Any:
 
 
 def first_line(error: Exception) -> str:
-    """The first line that an error says, or else its name."""
+    """First line of the text of an error, or else its class name."""
     return next(
         (line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__
     )[:300]
@@ -173,10 +178,12 @@ def _pandas(source: TableSource, wanted: Sequence[str]) -> Iterator[Rows]:
     check_columns(source.name, names, wanted=wanted)
     for at in range(0, len(frame), BATCH_ROWS):
         part = frame.iloc[at : at + BATCH_ROWS]
-        yield [_plain(part[name]) if name in names else [None] * len(part) for name in wanted]
+        yield [
+            _python_values(part[name]) if name in names else [None] * len(part) for name in wanted
+        ]
 
 
-def _plain(column: Any) -> list[Any]:
+def _python_values(column: Any) -> list[Any]:
     return [
         None if value is None or str(value) in ("<NA>", "NaT") else value
         for value in column.tolist()
@@ -212,8 +219,9 @@ def _columns(batch: Any, wanted: Sequence[str]) -> Rows:
 
 @dataclass(frozen=True, slots=True)
 class TableFile:
-    """A Parquet file of a table; ``values``: of the columns by which the table is cut into
-    folders, which files lack.
+    """A Parquet file of a table.
+
+    values: of partition columns, which files lack
     """
 
     path: str
@@ -223,7 +231,7 @@ class TableFile:
 def _files(
     source: TableSource, files: Sequence[TableFile], wanted: Sequence[str]
 ) -> Iterator[Rows]:
-    """The files of a table one by one: each has its own schema, since these drift."""
+    """Blocks of the files of a table; each file has its own schema, since schemas drift."""
     row_groups(source.name, files, wanted)
     for file in files:
         yield from rows_of(source.name, file, wanted=wanted)
@@ -232,12 +240,13 @@ def _files(
 def row_groups(
     name: str, files: Sequence[TableFile], wanted: Sequence[str] = COLUMNS
 ) -> list[tuple[TableFile, int, int]]:
-    """The row groups of a table's files, in order: file, number in it, and how many rows.
+    """Row groups of a table's files, in order: file, number in it, number of rows.
 
-    Raises: InputError for files that are no table of triples together."""
+    Raises: InputError for files that are no table of triples together.
+    """
     found, has = [], list[str]()
     for file in files:
-        with opened(file) as parquet:
+        with open_parquet(file) as parquet:
             _check_folder_values(file, parquet)
             metadata = parquet.metadata
             has += (*parquet.schema_arrow.names, *file.values)
@@ -250,9 +259,7 @@ def row_groups(
 
 
 def _check_folder_values(file: TableFile, parquet: Any) -> None:
-    """Raises: InputError for a column of ``file`` that says another value than the folder that
-    stands for it.
-    """
+    """Check that a partition column in ``file`` has the value of its folder. Raises: InputError."""
     for name in (name for name in parquet.schema_arrow.names if name in file.values):
         told = file.values[name]
         for batch in parquet.iter_batches(BATCH_ROWS, columns=[name]):
@@ -267,10 +274,10 @@ def _check_folder_values(file: TableFile, parquet: Any) -> None:
 def rows_of(
     name: str, file: TableFile, groups: Sequence[int] | None = None, wanted: Sequence[str] = COLUMNS
 ) -> Iterator[Rows]:
-    """The ``wanted`` columns of a file of the table ``name``, or of some of its row groups.
-    Raises: InputError.
+    """Read the ``wanted`` columns of a file of the table ``name``, or of some row groups. Raises:
+    InputError.
     """
-    with opened(file) as parquet:
+    with open_parquet(file) as parquet:
         check_columns(name, parquet.schema_arrow.names, any_columns=True, wanted=wanted)
         names = [column for column in wanted if column in parquet.schema_arrow.names]
         for batch in parquet.iter_batches(BATCH_ROWS, row_groups=groups, columns=names):
@@ -280,8 +287,8 @@ def rows_of(
 
 
 @contextmanager
-def opened(file: TableFile) -> Iterator[Any]:
-    """The Parquet file, open. Raises: InputError."""
+def open_parquet(file: TableFile) -> Iterator[Any]:
+    """Open a Parquet file. Raises: InputError."""
     import pyarrow as pa
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
@@ -303,8 +310,9 @@ def check_columns(
     any_columns: bool = False,
     wanted: Sequence[str] = COLUMNS,
 ) -> None:
-    """Raises: InputError unless these are the ``columns`` of a table of triples, or have all
-    that are ``wanted``.
+    """Check that ``columns`` are those of a table of triples, or include all ``wanted`` ones.
+
+    Raises: InputError.
     """
     missing = [
         column for column in (COLUMNS[:3] if wanted is COLUMNS else wanted) if column not in columns
@@ -321,7 +329,7 @@ def check_columns(
 
 
 class EveryColumn(frozenset[str]):
-    """The columns that are wanted where all are: it has every name."""
+    """The set of all column names."""
 
     def __contains__(self, name: object) -> bool:
         return True
@@ -330,8 +338,12 @@ class EveryColumn(frozenset[str]):
 def table_files(
     source: TableSource, wanted: Collection[str] = COLUMNS
 ) -> tuple[list[TableFile], tuple[Leftover, ...]]:
-    """The files of a table that is a path, and the leftover for those of its folder that are not
-    read; nothing for one in memory. ``wanted``: the columns that folders may stand for.
+    """Files of a table in files, and the leftover on files of its folder that are not read.
+
+    A table in memory has no files.
+
+    Args:
+    wanted: partition columns that may occur
 
     Raises: InputError for a folder that cannot be read as one table.
     """
@@ -343,10 +355,10 @@ def table_files(
     files, passed_over = (_delta_files if source.kind is TableKind.DELTA else _parquet_files)(
         path, wanted
     )
-    return files, _passed_over(source, passed_over)
+    return files, _unread_files(source, passed_over)
 
 
-def _passed_over(source: TableSource, names: Sequence[str]) -> tuple[Leftover, ...]:
+def _unread_files(source: TableSource, names: Sequence[str]) -> tuple[Leftover, ...]:
     if not names:
         return ()
     what = (
@@ -363,8 +375,8 @@ def _passed_over(source: TableSource, names: Sequence[str]) -> tuple[Leftover, .
 
 
 def _parquet_files(path: Path, wanted: Collection[str]) -> tuple[list[TableFile], list[str]]:
-    """The Parquet files below ``path``, and the names of those that are no data. Raises:
-    InputError for any other file.
+    """Parquet files below ``path``, and names of files without data. Raises: InputError for any
+    other file.
     """
     found, passed_over, others = [], [], []
     for file, is_data in files_of(path):
@@ -390,8 +402,9 @@ def _parquet_files(path: Path, wanted: Collection[str]) -> tuple[list[TableFile]
 def _folder_values(
     folder: Path, parts: Sequence[str], wanted: Collection[str]
 ) -> dict[str, str | None]:
-    """What the folders ``parts`` say of columns ``wanted``. Raises: InputError where two of them
-    say different things of one.
+    """Values of the partition columns ``wanted`` in the folder names ``parts``.
+
+    Raises: InputError for two different values of one column.
     """
     values: dict[str, str | None] = {}
     for name, sign, text in (part.partition("=") for part in parts):
@@ -412,10 +425,9 @@ def _folder_value(text: str) -> str | None:
 
 
 def _delta_files(path: Path, wanted: Collection[str]) -> tuple[list[TableFile], list[str]]:
-    """The Parquet files of a Delta table's present version, and the names of the files that it
-    does not have.
+    """Parquet files of a Delta table's current version, and names of other files in its folder.
 
-    Raises: InputError for one that its files alone do not show.
+    Raises: InputError for a table that cannot be read by its files alone.
     """
     found = files_of_delta(path, wanted=wanted)
     present = {Path(file.path) for file in found}
@@ -427,7 +439,7 @@ def _delta_files(path: Path, wanted: Collection[str]) -> tuple[list[TableFile], 
 def files_of_delta(
     path: Path, version: int | None = None, wanted: Collection[str] = COLUMNS
 ) -> list[TableFile]:
-    """The Parquet files of a version of a Delta table (None: the present one). Raises: InputError."""
+    """Parquet files of a version of a Delta table (None: the current one). Raises: InputError."""
     import pyarrow as pa
 
     try:
@@ -441,13 +453,14 @@ def files_of_delta(
         values = {
             column: row[f"partition.{column}"] for column in wanted if f"partition.{column}" in row
         }
-        found.append(TableFile(str(_inside(path, unquote(row["path"]))), values))
+        found.append(TableFile(str(_table_file_path(path, unquote(row["path"]))), values))
     return found
 
 
 def delta_table(path: Path, version: int | None = None) -> Any:
-    """A version of the Delta table at ``path``. Raises: InputError where it cannot be read, or
-    its files alone do not show it.
+    """Open a version of the Delta table at ``path``.
+
+    Raises: InputError if it is unreadable, or cannot be read by its files alone.
     """
     table, hidden = delta_log(path, version)
     if hidden:
@@ -459,15 +472,16 @@ def delta_table(path: Path, version: int | None = None) -> Any:
 
 
 def delta_log(path: Path, version: int | None = None) -> tuple[Any, list[str]]:
-    """A version of the Delta table at ``path`` as its log tells it, and what is `hidden_in` it.
-    Raises: InputError for one that cannot be read.
+    """Open a version of the Delta table at ``path`` by its log, with its `hidden_features`.
+
+    Raises: InputError if it is unreadable.
     """
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
 
     try:
         table = DeltaTable(str(path.absolute()), version)
-        return table, hidden_in(table)
+        return table, hidden_features(table)
     except (DeltaError, OSError, ValueError) as error:
         of_version = "" if version is None else f" of version {version}"
         raise InputError(
@@ -475,8 +489,8 @@ def delta_log(path: Path, version: int | None = None) -> tuple[Any, list[str]]:
         ) from error
 
 
-def hidden_in(table: Any) -> list[str]:
-    """What an open Delta table uses that its files alone do not show."""
+def hidden_features(table: Any) -> list[str]:
+    """Features of an open Delta table that its files alone do not show."""
     is_mapped = (table.metadata().configuration or {}).get(_MAPPING, "none") != "none"
     return sorted(
         _REFUSED_FEATURES.intersection(
@@ -485,8 +499,8 @@ def hidden_in(table: Any) -> list[str]:
     )
 
 
-def _inside(root: Path, path: str) -> Path:
-    """A file that a table's log names. Raises: InputError for one outside of the table's folder."""
+def _table_file_path(root: Path, path: str) -> Path:
+    """Path of a file in a table's log. Raises: InputError for one outside of the table's folder."""
     file = root / path
     if not file.resolve().is_relative_to(root.resolve()):
         raise InputError(

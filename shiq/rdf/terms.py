@@ -1,7 +1,11 @@
-"""Terms of pyoxigraph as ours, and what of RDF 1.2 is refused."""
+"""Conversion of pyoxigraph terms; terms of RDF 1.2 are refused.
+
+Resolution of relative IRIs against a base.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pyoxigraph as ox
@@ -13,12 +17,13 @@ _NESTED = "a triple inside a triple: RDF 1.2 (RDF-star) is not supported"
 
 
 class RefusedTermError(Exception):
-    """A term that RDF 1.1 does not have."""
+    """A term that RDF 1.1 does not have, or that is malformed."""
 
 
 def quad_adder(triples: Triples, label: Labels) -> Callable[[ox.Quad, int], None]:
-    """A function that adds a triple that pyoxigraph read, with its graph and line. It raises
-    RefusedTermError, and then adds nothing.
+    """Make a function that adds a pyoxigraph quad with its line.
+
+    It raises RefusedTermError and then adds nothing.
     """
     ids, new, add = triples.ids, triples.id, triples.add_ids
 
@@ -43,7 +48,7 @@ def quad_adder(triples: Triples, label: Labels) -> Callable[[ox.Quad, int], None
 
 
 def refuse_new_terms(quad: ox.Quad) -> None:
-    """Raises RefusedTermError for a term that RDF 1.1 does not have."""
+    """Refuse a quad with a term that RDF 1.1 does not have. Raises: RefusedTermError."""
     if isinstance(quad.object, ox.Literal):
         literal_of(quad.object)
     elif not isinstance(quad.object, ox.NamedNode | ox.BlankNode):
@@ -51,9 +56,74 @@ def refuse_new_terms(quad: ox.Quad) -> None:
 
 
 def literal_of(value: ox.Literal) -> Literal:
-    """The literal with its lexical form as written. Raises: RefusedTermError."""
+    """Literal with its lexical form as written. Raises: RefusedTermError."""
     if value.direction is not None:
         raise RefusedTermError("a literal with a base direction: RDF 1.2 is not supported")
     if "\0" in value.value:
         raise RefusedTermError("a literal with the character U+0000")
     return Literal(value.value, value.datatype.value, (value.language or "").lower())
+
+
+_PARTS = re.compile(r"(?:([^:/?#]+):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*")
+
+
+def resolve(base: str, reference: str) -> str:
+    """Resolve ``reference`` against the absolute IRI ``base`` (RFC 3986, section 5.2).
+
+    An absolute reference is returned unchanged. The result may still be an illegal IRI.
+
+    Raises: ValueError for a relative reference with a colon in its first segment.
+    """
+    scheme, authority, path, query, fragment = _parts(reference)
+    if scheme is not None:
+        if not _SCHEME.fullmatch(scheme):
+            raise ValueError(f"{reference!r} begins with no scheme of IRIs")
+        return reference
+    if authority is None and ":" in path.partition("/")[0]:
+        raise ValueError(f"{reference!r} has a colon in its first segment, and no scheme before it")
+    base_scheme, base_authority, base_path, base_query, _ = _parts(base)
+    if authority is not None:
+        path = _remove_dot_segments(path)
+    else:
+        authority = base_authority
+        if not path:
+            path = base_path
+            query = base_query if query is None else query
+        elif path.startswith("/"):
+            path = _remove_dot_segments(path)
+        elif base_authority is not None and not base_path:
+            path = _remove_dot_segments("/" + path)
+        else:
+            path = _remove_dot_segments(base_path[: base_path.rfind("/") + 1] + path)
+    if authority is None and path.startswith("//"):
+        raise ValueError(f"{reference!r} leads to a path that would read as a host")
+    begin = f"{base_scheme}:" + ("" if authority is None else f"//{authority}")
+    return (
+        begin
+        + path
+        + ("" if query is None else f"?{query}")
+        + ("" if fragment is None else f"#{fragment}")
+    )
+
+
+def _parts(text: str) -> tuple[str | None, str | None, str, str | None, str | None]:
+    match = _PARTS.fullmatch(text)
+    assert match is not None
+    return match[1], match[2], match[3], match[4], match[5]
+
+
+def _remove_dot_segments(path: str) -> str:
+    """Remove the segments "." and ".." from ``path``."""
+    found: list[str] = []
+    segments = path.split("/")
+    for at, segment in enumerate(segments):
+        if segment == "..":
+            if len(found) > 1 or (found and found[0]):
+                found.pop()
+        elif segment != ".":
+            found.append(segment)
+            continue
+        if at == len(segments) - 1:
+            found.append("")
+    return "/".join(found)

@@ -1,8 +1,7 @@
-"""Tables in text: CSV, TSV, and JSON lines, some rows at a time. A row stands at the line of the
-file that it begins at.
+"""Tables in text: CSV, TSV and JSON lines, in blocks. The place of a row is its first line.
 
-What is no row of its table is malformed, and the others are read: too few or too many values,
-quotes that do not end, bytes that are not UTF-8, a line that is no JSON.
+Malformed rows are reported and the others read: wrong number of values, unterminated quotes, bytes
+    that are not UTF-8, lines that are no JSON.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from shiq.errors import InputError
-from shiq.rdf.lines import not_utf8
+from shiq.inputs.sources import TableKind, TableSource
+from shiq.rdf.lines import utf8_error
 from shiq.rdf.table_terms import Rows
 from shiq.rdf.triples import Rejects
-from shiq.sources import TableKind, TableSource
 
 #: Rows of CSV, and records of JSON lines, that are read at a time.
 BATCH_ROWS, BATCH_RECORDS = 1 << 16, 1 << 13
@@ -30,8 +29,9 @@ _BYTE: Final = re.compile("[\udc80-\udcff]")
 
 
 class _TextLines:
-    """The lines of a text; ``is_broken``: some of those that were read since it was last False
-    are not UTF-8.
+    """Lines of a text.
+
+    is_broken: whether a line since it was last reset is not UTF-8
     """
 
     def __init__(self, text: Iterator[str]) -> None:
@@ -45,7 +45,7 @@ class _TextLines:
 
 
 @contextmanager
-def _opened(source: TableSource) -> Iterator[tuple[Any, _TextLines]]:
+def _open_text(source: TableSource) -> Iterator[tuple[Any, _TextLines]]:
     # Python's own limit, of all of its readers, is 131,072; it is never lowered.
     csv.field_size_limit(max(csv.field_size_limit(), LARGEST_VALUE))
     with source.open() as stream:
@@ -73,18 +73,19 @@ def _header(source: TableSource, reader: Iterator[list[str]]) -> list[str]:
 
 
 def read_header(source: TableSource) -> list[str]:
-    """The names of the columns of a table in CSV or TSV. Raises: InputError."""
-    with _opened(source) as (reader, _):
+    """Column names of a table in CSV or TSV. Raises: InputError."""
+    with _open_text(source) as (reader, _):
         return _header(source, reader)
 
 
 def text_rows(
     source: TableSource, wanted: Sequence[str], rejects: Rejects
 ) -> Iterator[tuple[Sequence[int], Rows]]:
-    """The ``wanted`` columns of a table in CSV or TSV, with the line at which each row begins;
-    an empty value is None. Rows that are none become ``rejects``. Raises: InputError.
+    """Read the ``wanted`` columns of a table in CSV or TSV, with the first line of each row.
+
+    An empty value is None. Malformed rows become ``rejects``. Raises: InputError.
     """
-    with _opened(source) as (reader, lines):
+    with _open_text(source) as (reader, lines):
         head = _header(source, reader)
         places = [head.index(name) if name in head else None for name in wanted]
         rows: list[list[str]] = []
@@ -117,10 +118,10 @@ def text_rows(
                 break
             if lines.is_broken:
                 lines.is_broken = False
-                rejects.add(_bytes_in(row, head), at, _shown(row))
+                rejects.add(_bytes_in(row, head), at, _row_text(row))
             elif len(row) != len(head):
                 if row:
-                    rejects.add(f"{len(row)} values for {len(head)} columns", at, _shown(row))
+                    rejects.add(f"{len(row)} values for {len(head)} columns", at, _row_text(row))
             else:
                 rows.append(row)
                 numbers.append(at)
@@ -129,12 +130,12 @@ def text_rows(
         yield taken()
 
 
-def _shown(row: Sequence[str]) -> str:
+def _row_text(row: Sequence[str]) -> str:
     return ",".join(row).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _bytes_in(row: Sequence[str], head: Sequence[str]) -> str:
-    """Where in ``row`` bytes are not UTF-8."""
+    """Message on bytes of ``row`` that are not UTF-8."""
     at = next(i for i, text in enumerate(row) if _BYTE.search(text))
     byte = ord(_BYTE.findall(row[at])[0]) - 0xDC00
     return f"column {head[at] if at < len(head) else at + 1}: not UTF-8: byte 0x{byte:02X}"
@@ -143,8 +144,8 @@ def _bytes_in(row: Sequence[str], head: Sequence[str]) -> str:
 def json_records(
     source: TableSource, parse: Callable[[bytes], Any], rejects: Rejects
 ) -> Iterator[tuple[list[int], list[Any]]]:
-    """The records of JSON lines, with the line of each; lines that are none become ``rejects``.
-    Raises: InputError.
+    """Read JSON lines, with the line of each record. Malformed lines become ``rejects``. Raises:
+    InputError.
     """
     numbers: list[int] = []
     records: list[Any] = []
@@ -161,7 +162,7 @@ def json_records(
                 numbers.append(number)
             except (ValueError, RecursionError) as error:
                 rejects.add(
-                    not_utf8(text) or f"no JSON: {error}",
+                    utf8_error(text) or f"no JSON: {error}",
                     number,
                     text.decode("utf-8", "backslashreplace"),
                 )

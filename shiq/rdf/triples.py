@@ -1,8 +1,8 @@
-"""Triples of several sources as dictionary-encoded columns, with the line that each came from.
+"""Triples of several sources as dictionary-encoded columns, with the line of each.
 
-Reading fills four integer columns without an object per triple; everything later looks at
-distinct terms, or at columns as a whole. Blank nodes are scoped by source: ``_:scope.label``.
-Lines and passages that are no triples are `Rejects`, never dropped.
+Reading fills integer columns without an object per triple; later steps work on distinct terms or
+whole columns. Blank nodes are scoped by source: ``_:scope.label``. Malformed lines and passages are
+`Rejects`, never dropped.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from shiq.left_out import Spool
+from shiq.answers.verdict import CUT, LIKE_OTHERS, Leftover
+from shiq.inputs.reading import Spool
 from shiq.model import Literal
-from shiq.verdict import CUT, LIKE_OTHERS, Leftover
 
 Term: TypeAlias = str | Literal
 IRI, BLANK, LITERAL = 0, 1, 2
@@ -29,13 +29,17 @@ LONGEST_TEXT = 300
 
 @dataclass
 class Triples:
-    """Row i is one triple, as read: ids of its terms, and its line (0 where unknown). Sources
-    own ranges of rows.
+    """Columns of triples. Row i is one triple, as read; each source owns ranges of rows.
 
-    ``kinds[i]`` is the kind of term i; ``datatypes`` are those of all literals. ``graph[i]`` is
-    the id of the named graph of row i, -1 for the default graph, where also those rows are that
-    ``graph`` is too short for. ``keys``: what the caller calls rows. ``told``: the rows that
-    leftovers stand for, where these are several, or more than what is shown.
+    terms: by id; ``ids`` is the inverse
+    kinds: `IRI`, `BLANK` or `LITERAL`, by term id
+    datatypes: of all literals
+    subject, predicate, object: term ids, by row
+    line: line in the source, by row; 0 if unknown
+    graph: term id of the named graph, by row; -1 or missing for the default graph
+    keys: the caller's keys of rows
+    names: of sources
+    leftover_rows: rows of a leftover, if there are several or its text is abridged
     """
 
     terms: list[Term] = field(default_factory=list)
@@ -49,7 +53,7 @@ class Triples:
     graph: array[int] = field(default_factory=lambda: array("i"))
     keys: dict[int, str] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
-    told: dict[Leftover, list[int]] = field(default_factory=dict)
+    leftover_rows: dict[Leftover, list[int]] = field(default_factory=dict)
     _starts: list[int] = field(default_factory=list)
     _owners: list[int] = field(default_factory=list)
     _columns: list[tuple[int, str]] = field(default_factory=list)
@@ -58,23 +62,24 @@ class Triples:
         return len(self.subject)
 
     def id(self, value: Term) -> int:
+        """Id of a term, which is added unless it is known."""
         found = self.ids.get(value)
         if found is not None:
             return found
         if isinstance(value, Literal):
             self.datatypes.add(value.datatype)
-            return self.new(value, LITERAL)
-        return self.new(value, BLANK if value.startswith("_:") else IRI)
+            return self.add_term(value, LITERAL)
+        return self.add_term(value, BLANK if value.startswith("_:") else IRI)
 
-    def new(self, value: Term, kind: int) -> int:
-        """The id of a term that was not met before; a literal's datatype is told by `id`."""
+    def add_term(self, value: Term, kind: int) -> int:
+        """Add a new term and return its id; unlike `id`, this does not record a literal's datatype."""
         found = self.ids[value] = len(self.terms)
         self.terms.append(value)
         self.kinds.append(kind)
         return found
 
-    def new_names(self, names: list[str]) -> list[int]:
-        """The ids of distinct IRIs that mostly were not met before."""
+    def add_names(self, names: list[str]) -> list[int]:
+        """Add distinct IRIs, most of them new, and return their ids."""
         ids, first = self.ids, len(self.terms)
         if ids.keys().isdisjoint(names):
             found = list(range(first, first + len(names)))
@@ -83,38 +88,39 @@ class Triples:
             self.kinds += bytes([IRI]) * len(names)
             return found
         return [
-            self.new(name, IRI) if (known := ids.get(name)) is None else known for name in names
+            self.add_term(name, IRI) if (known := ids.get(name)) is None else known
+            for name in names
         ]
 
-    def begin(self, name: str) -> None:
-        """What follows comes from the source ``name``."""
+    def begin_source(self, name: str) -> None:
+        """Begin the rows of the source ``name``."""
         self._starts.append(len(self))
         self._owners.append(len(self.names))
         self.names.append(name)
 
     def begin_columns(self, names: str) -> None:
-        """What follows was read in the columns ``names`` of a table, "" for anything else."""
+        """Begin the rows read in the columns ``names`` of a table, "" for anything else."""
         if (self._columns[-1][1] if self._columns else "") != names:
             self._columns.append((len(self), names))
 
     @property
     def column_marks(self) -> list[tuple[int, str]]:
-        """Where rows begin that were read in other columns than those before, and these."""
+        """Rows at which the table columns change, with the new columns."""
         return self._columns
 
     def add_column_marks(self, begun: int, marks: Iterable[tuple[int, str]]) -> None:
-        """Note the ``marks`` of rows that stand from ``begun`` on."""
+        """Add the ``marks`` of rows that begin at ``begun``."""
         self._columns += ((begun + row, names) for row, names in marks)
 
     def columns_of(self, row: int) -> str:
-        """The columns of a table that a row was read in; "" for anything else."""
+        """Table columns that a row was read in; "" for anything else."""
         at = bisect_right(self._columns, row, key=lambda begun: begun[0])
         return self._columns[at - 1][1] if at else ""
 
     def add(
         self, subject: str, predicate: str, value: Term, line: int = 0, graph: str = ""
     ) -> None:
-        """Adds a triple of the graph named ``graph`` (an IRI or blank node), or of the default
+        """Add a triple of the graph named ``graph`` (an IRI or blank node), or of the default
         graph.
         """
         self.add_ids(
@@ -126,6 +132,7 @@ class Triples:
         )
 
     def add_ids(self, subject: int, predicate: int, value: int, line: int, graph: int = -1) -> None:
+        """Add a triple by term ids; ``graph`` -1 is the default graph."""
         if graph >= 0:
             self.add_graphs((graph,))
         self.subject.append(subject)
@@ -134,26 +141,26 @@ class Triples:
         self.line.append(line)
 
     def add_graphs(self, graphs: Sequence[int]) -> None:
-        """Says in which graphs the rows are that are added next."""
+        """Set the graphs of the rows that are added next."""
         self.graph.extend(repeat(-1, len(self) - len(self.graph)))
         self.graph.extend(graphs)
 
     def graph_of(self, row: int) -> str:
-        """The name of a row's graph as an N-Triples term, "" for the default graph."""
+        """Name of a row's graph as an N-Triples term, "" for the default graph."""
         graph = self.graph[row] if row < len(self.graph) else -1
-        return shown(self.terms[graph]) if graph >= 0 else ""
+        return term_text(self.terms[graph]) if graph >= 0 else ""
 
     def row(self, row: int) -> tuple[int, int, int]:
-        """The terms of a row, by id."""
+        """Term ids of a row."""
         return self.subject[row], self.predicate[row], self.object[row]
 
-    def cut(self, length: int) -> None:
-        """Takes back the rows from ``length`` on."""
+    def truncate(self, length: int) -> None:
+        """Remove the rows from ``length`` on."""
         for column in (self.subject, self.predicate, self.object, self.line, self.graph):
             del column[length:]
 
     def imply(self, subject: str, predicate: str, value: Term, row: int) -> int:
-        """Adds a triple that ``row`` stands for, with the place of ``row``; the row it gets."""
+        """Add a triple that ``row`` implies, with its place, and return the new row."""
         self._starts.append(len(self))
         self._owners.append(self._owner(row))
         self.add(subject, predicate, value, self.line[row])
@@ -167,13 +174,14 @@ class Triples:
         return self.names[self._owner(row)], self.line[row]
 
     def text(self, row: int) -> str:
-        """The triple as an N-Triples line, shortened where long."""
-        return short(self.whole_text(row))
+        """The triple as an N-Triples line, shortened if long."""
+        return shorten(self.full_text(row))
 
-    def whole_text(self, row: int, graph: str = "") -> str:
-        """The triple as an N-Triples line, or in its ``graph`` as one of N-Quads."""
+    def full_text(self, row: int, graph: str = "") -> str:
+        """The triple as an N-Triples line, or with ``graph`` as one of N-Quads."""
         parts = (
-            shown(self.terms[column[row]]) for column in (self.subject, self.predicate, self.object)
+            term_text(self.terms[column[row]])
+            for column in (self.subject, self.predicate, self.object)
         )
         return " ".join((*parts, graph, ".") if graph else (*parts, "."))
 
@@ -188,29 +196,35 @@ class Triples:
         items: int = 0,
         rows: Sequence[int] = (),
     ) -> Leftover:
-        """A leftover at ``row``; ``rows``: all that it stands for, if not this one alone."""
+        """Make a leftover at ``row``.
+
+        Args:
+        rows: all rows that it stands for, if there are more
+        """
         source, line = self.place(row)
         made = Leftover(kind, message, source, line, self.text(row), hint, count, items=items)
         if len(rows) > 1:
-            self.told.setdefault(made, []).extend(rows)
+            self.leftover_rows.setdefault(made, []).extend(rows)
         elif len(made.text) == LONGEST_TEXT or row in self.keys or self.graph_of(row):
-            self.told[made] = [row]
+            self.leftover_rows[made] = [row]
         return made
 
 
 def triple_text(subject: Term, predicate: Term, value: Term) -> str:
-    return short(" ".join((shown(subject), shown(predicate), shown(value), ".")))
+    """Triple as an N-Triples line, shortened if long."""
+    return shorten(" ".join((term_text(subject), term_text(predicate), term_text(value), ".")))
 
 
-def shown(value: Term) -> str:
-    """A term as in N-Triples."""
+def term_text(value: Term) -> str:
+    """Term in N-Triples syntax."""
     # Loaded where something is shown: most triples are taken without a word.
-    from shiq.ntriples import literal, term
+    from shiq.model.ntriples import literal, term
 
     return literal(value) if isinstance(value, Literal) else term(value)
 
 
-def short(text: str) -> str:
+def shorten(text: str) -> str:
+    """Cut ``text`` to `LONGEST_TEXT` characters."""
     return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + CUT
 
 
@@ -220,22 +234,29 @@ MOST_SHOWN = 1000
 
 @dataclass
 class Rejects:
-    """The malformed lines of one source; ``total`` counts all, ``whole`` has all, as they stand."""
+    """Malformed lines of one source.
+
+    total: number of all
+    shown: at most `MOST_SHOWN` of them, shortened
+    all_lines: all, unabridged
+    """
 
     source: str
     total: int = 0
     shown: list[Leftover] = field(default_factory=list)
-    whole: Spool = field(default_factory=Spool)
+    all_lines: Spool = field(default_factory=Spool)
     unsure: int = 0  # of them, those that do not even look like a triple
 
     def add(self, message: str, line: int = 0, text: str = "", hint: str = "") -> None:
+        """Record a malformed line."""
         self.total += 1
         found = Leftover("malformed", message, self.source, line, text.strip(), hint)
-        self.whole.add(found)
+        self.all_lines.add(found)
         if self.total <= MOST_SHOWN:
-            self.shown.append(replace(found, text=short(found.text)))
+            self.shown.append(replace(found, text=shorten(found.text)))
 
     def leftovers(self) -> list[Leftover]:
+        """Shown lines, and one leftover that counts the others."""
         hidden = self.total - len(self.shown)
         if not hidden:
             return self.shown
@@ -246,6 +267,7 @@ class Rejects:
 
 
 def column(values: array[int]) -> npt.NDArray[Any]:
+    """View a column as numpy, without a copy."""
     return (
         np.frombuffer(values, dtype=np.int32 if values.typecode == "i" else np.uint32)
         if values
@@ -261,14 +283,15 @@ Labels: TypeAlias = Callable[[str], str]
 
 
 def written_labels(scope: str) -> Labels:
-    """Names blank nodes of sources in which each has a label."""
+    """Naming of blank nodes by their own label."""
     return lambda label: f"_:{scope}.{label}"
 
 
 def numbered_labels(scope: str) -> Labels:
-    """Names blank nodes of parsers that give unlabelled ones a random label of 128 bits: in the
-    order met, so that the same file gives the same names. A dot after the scope's dot cannot
-    begin a written label, so the two never meet.
+    """Naming of blank nodes for parsers that give unlabelled ones a random label of 128 bits.
+
+    They are numbered in order, so the same file gives the same names. Two dots behind the scope
+    cannot begin a written label.
     """
     numbers: dict[str, str] = {}
 

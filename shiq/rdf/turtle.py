@@ -1,9 +1,8 @@
-"""Turtle and TriG, read by pyoxigraph, which goes on after a broken statement; lines are known
-because it is fed line by line.
+"""Reader of Turtle and TriG, by pyoxigraph, which continues after a broken statement.
 
-After a broken directive it would go on with what the prefix, or the base, meant before. So a
-document with an error is read once more, each directive by itself: one that is broken leaves its
-prefix without a meaning, and statements that use it are rejected.
+Lines are known because the parser is fed line by line. After a broken directive it would continue
+with the previous prefix or base. So a document with an error is read again, each directive by
+itself: a broken one leaves its prefix undefined, and statements that use it are rejected.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from typing import BinaryIO
 import pyoxigraph as ox
 
 from shiq.errors import InputError
-from shiq.formats import Format
-from shiq.rdf.lines import LONGEST_LINE, message_of, not_utf8
+from shiq.inputs.formats import Format
+from shiq.inputs.sources import FileSource
+from shiq.rdf.lines import LONGEST_LINE, message_of, utf8_error
 from shiq.rdf.terms import RefusedTermError, quad_adder
 from shiq.rdf.triples import Labels, Rejects, Triples
-from shiq.sources import FileSource
 
 _MOST_ERRORS = 1000
 _SYNTAX = {Format.TURTLE: ox.RdfFormat.TURTLE, Format.TRIG: ox.RdfFormat.TRIG}
@@ -66,8 +65,9 @@ _LINE_END = re.compile(rb"[\r\n]|$")
 
 
 class _Feed:
-    """The lines of a stream, one at a time. Bytes that are not UTF-8 become NUL, which no term
-    may contain: the statement they are in is refused, and the others are read.
+    """Lines of a stream, one at a time.
+
+    Bytes that are not UTF-8 become NUL, which no term may contain: only their statement is refused.
     """
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
@@ -77,6 +77,9 @@ class _Feed:
         self.line = 0
 
     def read(self, size: int = -1) -> bytes:
+        """Read as a file does, up to the end of a line. Raises: InputError for a line that is too
+        long.
+        """
         if self._at == len(self._bytes):
             self.text = self._bytes = self._stream.readline(LONGEST_LINE + 1)
             if len(self.text) > LONGEST_LINE:
@@ -105,9 +108,9 @@ def read_turtle(
     rejects: Rejects,
     progress: Callable[[str, int], None] | None = None,
 ) -> None:
-    """Reads Turtle or TriG into ``triples``; each broken statement becomes a reject with its line.
+    """Read Turtle or TriG into ``triples``; each broken statement becomes a reject with its line.
 
-    Raises: InputError where not one triple could be read.
+    Raises: InputError if not one triple could be read.
     """
     begun = len(triples)
     add_quad = quad_adder(triples, label)
@@ -123,7 +126,7 @@ def read_turtle(
             for quad in _quads(feed, source.format, source.iri):
                 add(quad, feed.line)
     except (SyntaxError, RefusedTermError):
-        triples.cut(begun)
+        triples.truncate(begun)
         _read_parts(source, triples, add, rejects)
     if rejects.total and len(triples) == begun:
         first = rejects.shown[0]
@@ -143,23 +146,23 @@ def _quads(feed: _Feed, format: Format, base: str | None) -> ox.QuadParser:
 
 
 @dataclass(frozen=True)
-class _Meaning:
-    """What names mean at some place of a document; ``base`` None where relative ones mean nothing."""
+class _NameContext:
+    """Base and prefixes at a place of a document; ``base`` is None where relative IRIs are
+    undefined.
+    """
 
     base: str | None
     prefixes: tuple[tuple[str, str], ...] = ()
 
     @property
     def header(self) -> bytes:
-        """One line that says so."""
+        """Directives for these prefixes, in one line."""
         return (
             " ".join(f"@prefix {name}: <{iri}> ." for name, iri in self.prefixes).encode() + b"\n"
         )
 
-    def without(self, directive: bytes) -> _Meaning:
-        """Less what ``directive``, which is broken, would have said; where it does not say what,
-        less all of it.
-        """
+    def drop_binding(self, directive: bytes) -> _NameContext:
+        """Remove the binding of the broken ``directive``; remove all prefixes if it shows none."""
         if b"base" in directive[:5].lower():
             return replace(self, base=None)
         match = _BOUND.match(directive)
@@ -171,7 +174,7 @@ class _Meaning:
 
 
 def _parts(data: bytes) -> Iterator[tuple[int, int, bool]]:
-    """Where directives begin and end, and what is between them; (begin, end, whether it is a
+    """Split a document into directives and the text between them: (begin, end, whether a
     directive).
     """
     at = 0
@@ -191,16 +194,16 @@ def _parts(data: bytes) -> Iterator[tuple[int, int, bool]]:
 def _read_parts(
     source: FileSource, triples: Triples, add: Callable[[ox.Quad, int], None], rejects: Rejects
 ) -> None:
-    """Reads what is between directives by what these say."""
+    """Read the text between directives under the bindings in force."""
     data = source.read()
-    meaning = _Meaning(source.iri)
+    meaning = _NameContext(source.iri)
     line = 1
     for begin, end, is_directive in _parts(data):
         part = data[begin:end]
         if is_directive:
-            meaning = _directed(part, meaning, source, line, rejects)
+            meaning = _apply_directive(part, meaning, source, line, rejects)
         elif part.strip():
-            errors, sound = _errors(part, meaning, source, line, triples, add)
+            errors, sound = _read_statements(part, meaning, source, line, triples, add)
             # They may come from a quotation mark that is missing, so that directives were taken for
             # text.
             if errors and (
@@ -211,10 +214,12 @@ def _read_parts(
                     for m in _HIDDEN.finditer(t["long"])
                 ]
             ):
-                triples.cut(sound)
+                triples.truncate(sound)
                 for directive in hidden:
-                    meaning = meaning.without(directive)
-                errors, _ = _errors(part, meaning, source, line, triples, add, behind=errors[0][1])
+                    meaning = meaning.drop_binding(directive)
+                errors, _ = _read_statements(
+                    part, meaning, source, line, triples, add, behind=errors[0][1]
+                )
             for message, number, text in errors:
                 rejects.add(message, number, text)
         if rejects.total >= _MOST_ERRORS:
@@ -225,10 +230,10 @@ def _read_parts(
         line += part.count(b"\n")
 
 
-def _directed(
-    part: bytes, meaning: _Meaning, source: FileSource, line: int, rejects: Rejects
-) -> _Meaning:
-    """What names mean behind the directive ``part``."""
+def _apply_directive(
+    part: bytes, meaning: _NameContext, source: FileSource, line: int, rejects: Rejects
+) -> _NameContext:
+    """Base and prefixes behind the directive ``part``."""
     feed = _Feed(BytesIO(meaning.header + part), source.name)
     parser = _quads(feed, source.format, meaning.base)
     text = part.decode("utf-8", "backslashreplace")
@@ -239,24 +244,24 @@ def _directed(
             raise SyntaxError("this is no directive")
     except SyntaxError as error:
         hint = "what it would have given a meaning has none from here on"
-        rejects.add(not_utf8(part) or message_of(error), line, text, hint)
-        return meaning.without(part)
-    return _Meaning(parser.base_iri, tuple(parser.prefixes.items()))
+        rejects.add(utf8_error(part) or message_of(error), line, text, hint)
+        return meaning.drop_binding(part)
+    return _NameContext(parser.base_iri, tuple(parser.prefixes.items()))
 
 
-def _errors(
+def _read_statements(
     part: bytes,
-    meaning: _Meaning,
+    meaning: _NameContext,
     source: FileSource,
     line: int,
     triples: Triples,
     add: Callable[[ox.Quad, int], None],
     behind: int = 0,
 ) -> tuple[list[tuple[str, int, str]], int]:
-    """Reads the statements of ``part``, which begins in ``line``, and keeps what is found in
-    line ``behind`` or later.
+    """Read the statements of ``part``, which begins in ``line``; keep what is in line ``behind`` or
+    later.
 
-    What is wrong, with line and text, and how many triples there were at the first error.
+    Returns: errors with line and text, and the number of triples at the first error.
     """
     sound = 0
     found: list[tuple[str, int, str]] = []
@@ -272,7 +277,7 @@ def _errors(
         except (SyntaxError, RefusedTermError) as error:
             at = (isinstance(error, SyntaxError) and error.lineno) or feed.line
             # One broken statement makes a parser complain at each of its remaining tokens.
-            message = (at == feed.line and not_utf8(feed.text)) or message_of(error)
+            message = (at == feed.line and utf8_error(feed.text)) or message_of(error)
             sound = sound if found else len(triples)
             if (at, message) != last and at + shift >= behind:
                 found.append((message, at + shift, feed.text.decode("utf-8", "backslashreplace")))

@@ -1,21 +1,29 @@
-"""Names in axioms that nothing declares and that look like a slip (THEORY, "Foreign terms").
+"""Undeclared names in axioms that look misspelt (THEORY, "Foreign terms").
 
 >>> from shiq.model import Signature
 >>> declared = frozenset(["urn:x:Cat", "urn:x:Person"])
 >>> known = Signature(classes=declared | {"owl:Nothing", "urn:x:Persn"}, declared=declared)
->>> [(iri, near) for iri, _, near in slips(known)]
+>>> [(iri, near) for iri, _, near in find_slips(known)]
 [('owl:Nothing', 'http://www.w3.org/2002/07/owl#Nothing'), ('urn:x:Persn', 'urn:x:Person')]
+
+Undefined words in reserved namespaces that can be in no axiom.
+
+>>> is_vacuous("urn:Cat", RDFS + "description", Literal("purrs"), RDFS + "description")
+True
+>>> is_vacuous("urn:Cat", RDFS + "subclassOf", "urn:Animal", RDFS + "subclassOf")
+False
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from difflib import SequenceMatcher
 from functools import cache
 
 import numpy as np
 
-from shiq.model import Literal, Signature
-from shiq.rdf.bulk import Flags, KindOf, distinct, flags_of, is_structural, marked
+from shiq.model import OWL, RDFS, Literal, Signature
+from shiq.rdf.bulk import Flags, KindOf, distinct_ids, flags_of, is_structural, name_flags
 from shiq.rdf.graph import VocabularyGraph
 from shiq.rdf.kinds import Problem
 from shiq.rdf.namespaces import (
@@ -25,19 +33,35 @@ from shiq.rdf.namespaces import (
     is_unexpanded,
     namespace_of,
 )
-from shiq.rdf.triples import IRI, LITERAL, Triples, column
-from shiq.rdf.vocabulary import ANNOTATIONS, KNOWN, NearMisses, is_reserved, known_word, local_name
+from shiq.rdf.triples import IRI, LITERAL, Term, Triples, column
+from shiq.rdf.vocabulary import (
+    ANNOTATIONS,
+    CARDINALITIES,
+    DATATYPES,
+    FACETS,
+    FIRST,
+    KNOWN,
+    PLAIN_PROPERTIES,
+    TYPE,
+    NearMisses,
+    is_reserved,
+    known_word,
+    local_name,
+)
 from shiq.vocabularies import VocabularyChoice
 
 
-def slips(
+def find_slips(
     known: Signature, vocabulary: VocabularyChoice | None = None
 ) -> Iterator[tuple[str, str, str]]:
-    """(name, what it is, the name that was probably meant) for each undeclared name of an axiom
-    in ``known`` that is a prefix which was not expanded, a word of OWL in a namespace that only
-    looks like its own, nearly a declared name or a term of a known vocabulary, of the same kind
-    and namespace, or has the local name of a declared one in a namespace that is nearly that
-    one's. ``vocabulary``: which tables count, None for all.
+    """Undeclared names that are probably misspelt: (name, kind, name that was probably meant).
+
+    Such a name is a prefixed name that was not expanded, or a word of OWL in a similar namespace.
+    Or it is similar to a declared name or known term of its kind and namespace, or has the local
+    name of a declared one in a similar namespace.
+
+    Args:
+    vocabulary: known vocabularies that count; None for all
     """
     spaces = set(map(namespace_of, known.declared))
     tables = (vocabulary or VocabularyChoice()).kinds_in
@@ -95,15 +119,18 @@ def slip_problems(
     known: Signature,
     vocabulary: VocabularyChoice | None = None,
 ) -> Iterator[Problem]:
-    """What is to be told of `slips`, at the first triple of ``graph`` that has the name. A name
-    that only is near another is no slip where ``triples`` say of it what no axiom does, as by a
-    label, or where both names stand beside each other.
+    """Problems on `find_slips`, each at the first triple of ``graph`` with the name.
+
+    A name that is only similar to another is no slip if it has a label or other description in
+    ``triples``, or if both names occur side by side.
     """
-    for iri, what, nearest in slips(known, vocabulary):
+    for iri, what, nearest in find_slips(known, vocabulary):
         is_other_word = is_language_word(iri) or (
             is_unexpanded(iri) and namespace_of(nearest) != namespace_of(iri)
         )
-        if not is_other_word and (_is_described(triples, iri) or _are_beside(graph, iri, nearest)):
+        if not is_other_word and (
+            _is_described(triples, iri) or _are_siblings(graph, iri, nearest)
+        ):
             continue
         index = next(
             (i for i, pair in enumerate(zip(graph.subjects, graph.objects)) if iri in pair), -1
@@ -126,16 +153,14 @@ def slip_problems(
 
 
 def _is_described(triples: Triples, iri: str) -> bool:
-    """Whether a triple says something of ``iri`` that is no axiom: by a property that is no word
-    of axioms.
-    """
+    """Whether a triple other than an axiom describes ``iri``."""
     rows = np.flatnonzero(column(triples.subject) == triples.ids.get(iri, -1)).tolist()
     return any(not is_structural(str(triples.terms[triples.predicate[row]])) for row in rows)
 
 
-def _are_beside(graph: VocabularyGraph, first: str, second: str) -> bool:
-    """Whether one subject has both names as values of one property, or one as a value of the
-    other: their author tells them apart.
+def _are_siblings(graph: VocabularyGraph, first: str, second: str) -> bool:
+    """Whether both names are values of one property at one subject, or one is a value of the other:
+    the author distinguishes them.
     """
     pair = {first, second}
     return any(
@@ -147,14 +172,14 @@ def _are_beside(graph: VocabularyGraph, first: str, second: str) -> bool:
 
 @cache
 def _finder(space: str) -> SlipFinder:
-    """Finds slips of the terms of the known vocabulary that has this namespace."""
+    """Finder of slips in the known vocabulary of a namespace."""
     return SlipFinder(
         term[len(space) :] for term in VocabularyChoice().kinds_in(space) if term.startswith(space)
     )
 
 
 def unknown_name(what: str, iri: str, near: NearMisses) -> tuple[str, str]:
-    """Message and hint for a class or property that the TBox does not know."""
+    """Message and hint for a class or property that the TBox lacks."""
     space = namespace_of(iri)
     meant = _finder(space).nearest(iri[len(space) :])
     nearest = (meant and space + meant) or near.nearest(iri) or known_word(iri)
@@ -162,7 +187,7 @@ def unknown_name(what: str, iri: str, near: NearMisses) -> tuple[str, str]:
     return f"the TBox does not know the {what} <{iri}>", hint
 
 
-def documentation(
+def documenting_rows(
     triples: Triples,
     known: Signature,
     headers: Collection[str],
@@ -171,11 +196,12 @@ def documentation(
     kind_of: KindOf,
     notes: bool,
 ) -> Flags:
-    """Which rows document an ontology, class or property by a property that nobody declared.
+    """Boolean array of the rows that document an ontology, class or property by an undeclared
+    property.
 
-    All about a header; about a class or property that is no individual: literals, well-known
-    vocabularies, and names elsewhere (``notes``). A name of the ontology as object could be a
-    slip for owl:disjointWith and the like.
+    At a header these are all rows. At a class or property that is no individual these are literals,
+    well-known vocabularies, and names in other namespaces (``notes``). An own name as object could
+    be a slip for owl:disjointWith and the like.
     """
     subjects, predicates, values = (
         column(c) for c in (triples.subject, triples.predicate, triples.object)
@@ -187,11 +213,13 @@ def documentation(
         | known.annotation_properties
         | known.datatypes
     )
-    entity = marked(triples, entities.difference(individuals))
-    usual = flags_of(triples, distinct(predicates[rows]), lambda term: bool(kind_of(str(term))))
+    entity = name_flags(triples, entities.difference(individuals))
+    usual = flags_of(triples, distinct_ids(predicates[rows]), lambda term: bool(kind_of(str(term))))
     literal = np.frombuffer(bytes(triples.kinds), dtype=np.uint8)[values] == LITERAL
-    word = flags_of(triples, distinct(predicates[rows]), lambda term: is_language_word(str(term)))
-    found: Flags = marked(triples, headers)[subjects] | (
+    word = flags_of(
+        triples, distinct_ids(predicates[rows]), lambda term: is_language_word(str(term))
+    )
+    found: Flags = name_flags(triples, headers)[subjects] | (
         entity[subjects] & (literal | usual[predicates])
     )
     if notes:
@@ -201,16 +229,18 @@ def documentation(
 
 
 def _notes_elsewhere(triples: Triples, known: Signature, rows: Flags, entity: Flags) -> Flags:
-    """Which ``rows`` document something by a name that ``known`` has not, in a namespace in
-    which it has none: those of a property that so documents a class or property, and is no slip
-    of an own property, a known term or a word of axioms.
+    """Boolean array of the rows that document by a name of another namespace.
 
-    entity: the classes and properties that are no individuals, by number of the term.
+    The property must document a class or property this way, and be no slip of an own property,
+    known term or word of axioms.
+
+    Args:
+    entity: classes and properties that are no individuals, by term id
     """
     subjects, predicates, values = (
         column(c) for c in (triples.subject, triples.predicate, triples.object)
     )
-    spaces = {*map(namespace_of, known.named)}
+    spaces = {*map(namespace_of, known.all_terms)}
     found = np.zeros(len(triples), bool)
     for predicate in np.unique(predicates[rows & entity[subjects]]).tolist():
         if _is_plain(str(triples.terms[predicate]), known):
@@ -235,3 +265,83 @@ def _is_plain(iri: str, known: Signature) -> bool:
 
 _AXIOM_WORDS = {local_name(word).lower() for word in KNOWN - ANNOTATIONS}
 _WORDS = SlipFinder(local_name(word) for word in KNOWN - ANNOTATIONS)
+
+
+#: Words of which axioms are made, that a literal may follow.
+_BEFORE_LITERALS = (
+    FACETS | CARDINALITIES.keys() | {OWL + "hasValue", OWL + "hasSelf", OWL + "targetValue", FIRST}
+)
+#: Words of which axioms are made, that a name or node may follow; predicates begin with a small
+#: letter.
+_BEFORE_NODES = {
+    word
+    for word in KNOWN - ANNOTATIONS - DATATYPES - FACETS - PLAIN_PROPERTIES
+    if local_name(word)[0].islower()
+}
+#: Annotation properties that only document, and other words for such.
+_DOCUMENTING = ("label", "comment", "seealso", "isdefinedby", "versioninfo")
+_DOCUMENTING_LITERALS = frozenset(
+    (
+        "about",
+        "abstract",
+        "definition",
+        "description",
+        "example",
+        "name",
+        "note",
+        "remark",
+        "summary",
+        "title",
+        "version",
+    )
+)
+_DECLARING = {
+    "class": "class",
+    **dict.fromkeys(("property", "objectproperty", "datatypeproperty", "dataproperty"), "property"),
+}
+_ABOVE = (RDFS + "domain", RDFS + "range", RDFS + "subClassOf")
+
+
+def is_vacuous(subject: str, predicate: str, value: Term, word: str) -> bool:
+    """Whether a triple with the unknown ``word`` is in no axiom, whatever the word was meant to be
+    (THEORY, "Unknown words").
+    """
+    name = local_name(word).lower()
+    if predicate in _ABOVE and value == word:
+        return name == "resource"
+    if predicate == TYPE and value == word:
+        return name in ("resource", "description") or bool(declared_kind(word))
+    if predicate == RDFS + "subPropertyOf" and value == word:
+        return name in {local_name(iri).lower() for iri in ANNOTATIONS}
+    if predicate != word or subject.startswith("_:"):
+        return False
+    documents = max(SequenceMatcher(None, name, word).ratio() for word in _DOCUMENTING) >= 0.75
+    if isinstance(value, Literal):
+        if name in _DOCUMENTING_LITERALS:
+            return True
+        return (
+            documents
+            and not _is_near(name, _BEFORE_LITERALS, 0.6)
+            and not _is_near(name, _BEFORE_NODES, 0.75)
+        )
+    return documents and not _is_near(name, _BEFORE_NODES | _BEFORE_LITERALS, 0.6)
+
+
+def declared_kind(word: str) -> str:
+    """Kind that ``x rdf:type word`` declares by another spelling: "class", "property" (open), or ""
+    for other words.
+    """
+    return _DECLARING.get(local_name(word).lower(), "")
+
+
+def _is_near(name: str, words: Iterable[str], share: float) -> bool:
+    """Whether one of ``words`` begins like ``name``, or shares that ``share`` of letters (Ratcliff
+    and Obershelp).
+    """
+    others = [local_name(word).lower() for word in words]
+    return any(
+        other.startswith(name)
+        or name.startswith(other)
+        or SequenceMatcher(None, name, other).ratio() >= share
+        for other in others
+    )

@@ -1,5 +1,5 @@
-"""Inverse functional data properties, by roles from individuals to nodes that stand for values
-(THEORY, "Inverse functional data properties").
+"""Inverse functional data properties as roles from individuals to nodes for values (THEORY,
+"Inverse functional data properties").
 
 Each assertion p(a, v) of a property p below an inverse functional P comes with p°(a, n), n a
 node for the literal v, and P° is inverse functional. Nodes of literals that have one value are
@@ -19,15 +19,15 @@ from urllib.parse import quote, unquote
 import numpy as np
 
 from shiq import model as owl
-from shiq.abox import ABox, abox_of
 from shiq.datatypes.datatype_map import value_of
 from shiq.datatypes.values import DataValue
+from shiq.model.abox import ABox, abox_of
+from shiq.model.walk import parts
 from shiq.rdf.triples import Triples, column
 from shiq.rdf.vocabulary import VALUE_LINK, VALUE_ROLE
-from shiq.signature import parts
 
 if TYPE_CHECKING:
-    from shiq.rdf.bulk import Bulk
+    from shiq.rdf.bulk import ResolvedRows
 
 _NODE = "urn:shiq:literal:"
 _VALUE = "urn:shiq:value:"
@@ -39,14 +39,12 @@ V = TypeVar("V")
 
 
 def role_of_values(property: owl.DataProperty) -> owl.ObjectProperty:
-    """The role p° of ``property``."""
+    """Role p° of a data property p."""
     return owl.ObjectProperty(VALUE_ROLE + property.iri)
 
 
-def watched(axioms: Iterable[owl.Axiom]) -> set[str]:
-    """The inverse functional data properties, as declared or as `value_axioms` has written them
-    before.
-    """
+def inverse_functional_properties(axioms: Iterable[owl.Axiom]) -> set[str]:
+    """Inverse functional data properties, as declared or as `value_axioms` has rewritten them."""
     found = set()
     for axiom in axioms:
         match axiom:
@@ -60,11 +58,9 @@ def watched(axioms: Iterable[owl.Axiom]) -> set[str]:
 
 
 def value_axioms(axioms: Sequence[owl.Axiom]) -> list[owl.Axiom]:
-    """The axioms on roles of values that stand for inverse functional data properties among
-    ``axioms``.
-    """
-    tops = watched(axioms)
-    below = _below(axioms, tops)
+    """Axioms on roles of values for the inverse functional data properties among ``axioms``."""
+    tops = inverse_functional_properties(axioms)
+    below = _subproperties(axioms, tops)
     found: list[owl.Axiom] = [
         owl.InverseFunctionalObjectProperty(role_of_values(owl.DataProperty(iri)))
         for iri in sorted(tops)
@@ -80,8 +76,8 @@ def value_axioms(axioms: Sequence[owl.Axiom]) -> list[owl.Axiom]:
     return [*dict.fromkeys(found), owl.InverseFunctionalObjectProperty(_LINK)]
 
 
-def _below(axioms: Sequence[owl.Axiom], tops: Iterable[str]) -> set[str]:
-    """The properties below one of ``tops``, these included. Stops because each is added once."""
+def _subproperties(axioms: Sequence[owl.Axiom], tops: Iterable[str]) -> set[str]:
+    """Properties below one of ``tops``, these included. Terminates: each is added once."""
     found = {*tops}
     grown = True
     while grown:
@@ -99,7 +95,7 @@ def _below(axioms: Sequence[owl.Axiom], tops: Iterable[str]) -> set[str]:
 
 
 def signature_of_values(axioms: Iterable[owl.Axiom]) -> owl.Signature:
-    """The roles of values in ``axioms``."""
+    """Roles of values in ``axioms``."""
     names = {
         part.iri
         for axiom in axioms
@@ -111,13 +107,13 @@ def signature_of_values(axioms: Iterable[owl.Axiom]) -> owl.Signature:
     )
 
 
-def asked_for(
+def properties_needing_values(
     axioms: Sequence[owl.Axiom], expressions: Iterable[owl.ClassExpression] = ()
 ) -> set[str]:
-    """The properties below inverse functional ones of which ``axioms``, or members of
-    ``expressions``, may need values that are not asserted.
+    """Properties below inverse functional ones that may need unasserted values by ``axioms`` or for
+    members of ``expressions``.
     """
-    below = _below(axioms, watched(axioms))
+    below = _subproperties(axioms, inverse_functional_properties(axioms))
     asked = {iri for expression in expressions for iri in _demands(expression, True)}
     for axiom in axioms:
         match axiom:
@@ -156,8 +152,8 @@ def asked_for(
 
 
 def _demands(expression: Any, positive: bool) -> Iterator[str]:
-    """The data properties of which a member of ``expression`` (not ``positive``: a non-member)
-    may need a value.
+    """Data properties that may need a value at a member (``positive``) or non-member of
+    ``expression``.
     """
     match expression:
         case owl.ObjectIntersectionOf(operands) | owl.ObjectUnionOf(operands):
@@ -194,21 +190,21 @@ def _demands(expression: Any, positive: bool) -> Iterator[str]:
 
 
 def node_of(literal: owl.Literal) -> str:
-    """The node that stands for ``literal``."""
+    """Node for ``literal``."""
     return _NODE + ":".join(
         quote(part, safe="") for part in (literal.lexical, literal.datatype, literal.language)
     )
 
 
 def literal_of(node: str) -> owl.Literal:
-    """The literal that ``node`` stands for."""
+    """Literal of ``node``."""
     lexical, datatype, language = (unquote(part) for part in node.removeprefix(_NODE).split(":"))
     return owl.Literal(lexical, datatype, language)
 
 
-def add_nodes(triples: Triples, bulk: Bulk, known: owl.Signature) -> None:
-    """Adds the triples on nodes that come with the data assertions of ``bulk`` to its role
-    assertions; tells of values that are not known.
+def add_nodes(triples: Triples, bulk: ResolvedRows, known: owl.Signature) -> None:
+    """Add role assertions on nodes for the data assertions of ``bulk``, and leftovers on unknown
+    values.
     """
     rows = bulk.data
     # Copies: what is looked at cannot grow.
@@ -248,15 +244,15 @@ def add_nodes(triples: Triples, bulk: Bulk, known: owl.Signature) -> None:
     bulk.roles = np.concatenate([bulk.roles, np.array(made, np.int64)])
 
 
-def without_nodes(abox: ABox) -> ABox:
-    """``abox`` without assertions on nodes, which come with others."""
+def drop_value_nodes(abox: ABox) -> ABox:
+    """ABox without the derived assertions on nodes."""
     if not any(iri == VALUE_LINK or iri.startswith(VALUE_ROLE) for iri in abox.object_properties):
         return abox
-    return abox_of([a for a in abox if not is_on_nodes(a)])
+    return abox_of([a for a in abox if not is_on_value_nodes(a)])
 
 
-def without_links(abox: ABox) -> ABox:
-    """``abox`` without what ties nodes to their values."""
+def drop_value_links(abox: ABox) -> ABox:
+    """ABox without the links between nodes and values."""
     if VALUE_LINK not in abox.object_properties:
         return abox
     return abox_of(
@@ -268,8 +264,8 @@ def without_links(abox: ABox) -> ABox:
     )
 
 
-def is_on_nodes(assertion: object) -> bool:
-    """Whether an assertion is one on nodes that stand for values."""
+def is_on_value_nodes(assertion: object) -> bool:
+    """Whether an assertion is on nodes for values."""
     if not isinstance(assertion, owl.ObjectPropertyAssertion) or not isinstance(
         assertion.property, owl.ObjectProperty
     ):
@@ -281,16 +277,16 @@ def is_on_nodes(assertion: object) -> bool:
 # --- what people see ------------------------------------------------------------------------------
 
 
-def as_written(values: Iterable[V]) -> tuple[V, ...]:
-    """Axioms and assertions with data properties for the roles of values; each once, and without
-    what ties nodes to values.
-    """
+def restore_data_properties(values: Iterable[V]) -> tuple[V, ...]:
+    """Replace roles of values by their data properties, each value once, without links of nodes."""
     return tuple(
-        dict.fromkeys(shown for value in values if (shown := _as_written(value)) is not None)
+        dict.fromkeys(
+            shown for value in values if (shown := _restore_data_properties(value)) is not None
+        )
     )
 
 
-def _as_written(value: Any) -> Any:
+def _restore_data_properties(value: Any) -> Any:
     match value:
         case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, node) if iri.startswith(
             VALUE_ROLE

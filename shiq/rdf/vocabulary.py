@@ -1,7 +1,7 @@
-"""The reserved vocabulary of OWL 2, RDF, RDFS and XML Schema, sorted by what a reader does with it.
+"""Reserved vocabulary of OWL 2, RDF, RDFS and XML Schema, by its role for a reader.
 
-Source: OWL 2 Structural Specification, section 2.4 and 4; OWL 2 Mapping to RDF Graphs, sections
-3.1 to 3.3; the terms of OWL 1 that are still met (section 3.1.1 and 3.2.1 there).
+Source: OWL 2 Structural Specification, section 2.4 and 4; OWL 2 Mapping to RDF Graphs, sections 3.1
+    to 3.3; terms of OWL 1 that are still in use (section 3.1.1 and 3.2.1 there).
 """
 
 from __future__ import annotations
@@ -162,6 +162,7 @@ LANGUAGE_DOCUMENTS = frozenset(namespace.rstrip("#") for namespace in NAMESPACES
 
 
 def local_name(iri: str) -> str:
+    """IRI behind its last ``#``, ``/`` or ``:``."""
     return iri[max(iri.rfind("#"), iri.rfind("/"), iri.rfind(":")) + 1 :]
 
 
@@ -169,11 +170,12 @@ _DATATYPE_WORDS = frozenset(map(str.lower, map(local_name, DATATYPES)))
 
 
 def is_reserved(iri: str) -> bool:
+    """Whether ``iri`` is in a reserved namespace."""
     return iri.startswith(NAMESPACES)
 
 
 def is_misspelt(iri: str) -> bool:
-    """Whether ``iri`` lies in a reserved namespace without being a term of it."""
+    """Whether ``iri`` is in a reserved namespace that does not define it."""
     return (
         iri.startswith(NAMESPACES)
         and iri not in KNOWN
@@ -183,9 +185,10 @@ def is_misspelt(iri: str) -> bool:
 
 
 def is_unknown_datatype(iri: str) -> bool:
-    """Whether ``iri`` can only be a datatype, though none has that name: ``xsd:Double``,
-    ``rdfs:string``, ``xsd:numeric``. What nearly is one, and not for its case alone, is
-    misspelt.
+    """Whether ``iri`` is an undefined name that can only be a datatype: ``xsd:Double``,
+    ``rdfs:string``, ``xsd:numeric``.
+
+    A name similar to a datatype in more than its case is misspelt.
     """
     if not is_misspelt(iri):
         return False
@@ -200,8 +203,8 @@ def is_member_property(iri: str) -> bool:
 
 
 def nearest_known(iri: str) -> str:
-    """The reserved term that ``iri`` was probably meant to be, as ``owl:name``, in its own
-    namespace if possible; "" if none.
+    """Reserved term that ``iri`` was probably meant to be, as ``owl:name``; "" if none. Its own
+    namespace comes first.
     """
     name = local_name(iri).lower()
     own = next(namespace for namespace in NAMESPACES if iri.startswith(namespace))
@@ -219,8 +222,8 @@ def nearest_known(iri: str) -> str:
 
 
 def known_word(iri: str) -> str:
-    """The reserved term with the local name of ``iri``, such as ``owl:AllDisjointClasses``
-    behind another prefix; "" if none.
+    """Reserved term with the local name of ``iri``, such as ``owl:AllDisjointClasses`` behind
+    another prefix; "" if none.
     """
     return next((term for term in sorted(KNOWN) if local_name(term) == local_name(iri)), "")
 
@@ -233,7 +236,7 @@ def _prefixed(iri: str) -> str:
 
 
 class NearMisses:
-    """Finds known names that look like an unknown one: the same local name elsewhere first, then
+    """Search for known names similar to an unknown one: first the same local name elsewhere, then
     close spellings.
     """
 

@@ -1,23 +1,135 @@
-"""RDF/XML: the XML around the grammar, and reading on after an error.
+"""Reader of RDF/XML: XML parsing and recovery after errors, around the grammar.
 
-expat says what the document is: whether it is well-formed, with lines, texts and values
-normalised as XML has it. Entities that could fetch or grow are refused (`shiq.rdf.xml_source`).
-An error of RDF (such as an IRI with a space) costs the top-level element it is in; the others
-are still read.
+expat decides well-formedness and normalises texts and values. Entities that could fetch or grow are
+refused. An RDF error (such as an IRI with a space) costs the top-level
+element that it is in; the others are read.
+
+XML documents as UTF-8 bytes, and the check of their declarations: no entity may fetch or grow.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from contextlib import suppress
 from xml.parsers import expat
 
 from shiq.errors import InputError
+from shiq.inputs.sources import FileSource
 from shiq.model import RDF
 from shiq.rdf.triples import Labels, Rejects, Triples
-from shiq.rdf.xml_grammar import Grammar
-from shiq.rdf.xml_names import SEPARATOR, RefusedXmlError, name_of
-from shiq.rdf.xml_source import Declarations, line_from, utf8_of
-from shiq.sources import FileSource
+from shiq.rdf.xml_grammar import SEPARATOR, Grammar, RefusedXmlError, name_of
+
+#: Namespace abbreviations are far below; what is larger could be made to grow.
+LONGEST_ENTITY = 512
+MOST_ENTITIES = 1000
+_REFERENCE = re.compile(r"&|%[A-Za-z_:]")
+_DECLARATION = re.compile(rb"\s*<\?xml\b[^>]*\?>")
+_MARK = b"\xef\xbb\xbf"
+_FEED_BYTES = 1 << 16
+
+
+class Declarations:
+    """Check of the declarations of the document ``name`` while ``parser`` reads it."""
+
+    def __init__(self, parser: expat.XMLParserType, name: str) -> None:
+        self._name, self._entities, self._refers_outside = name, 0, False
+        parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+        parser.StartDoctypeDeclHandler = self._doctype
+        parser.EntityDeclHandler = self._entity
+        parser.NotStandaloneHandler = self._not_standalone
+
+    def check(self) -> None:
+        """Refuse, at the root, a document that needs external declarations. Raises: InputError."""
+        if self._refers_outside:
+            raise InputError(
+                f"{self._name} takes declarations from outside by its DOCTYPE, and nothing is fetched",
+                "Declare what it needs in the document itself: an entity that is not known would be passed over.",
+            )
+
+    def _doctype(self, root: str, system: str | None, public: str | None, internal: int) -> None:
+        if system is not None or public is not None:
+            raise InputError(
+                f"{self._name} refers to an external document type ({system or public}), and nothing is fetched",
+                "Remove the SYSTEM or PUBLIC identifier from its DOCTYPE.",
+            )
+
+    def _entity(
+        self,
+        key: str,
+        parameter: int,
+        value: str | None,
+        base: str | None,
+        system: str | None,
+        public: str | None,
+        notation: str | None,
+    ) -> None:
+        self._entities += 1
+        remedy = 'Only short internal entities such as <!ENTITY owl "http://www.w3.org/2002/07/owl#"> are accepted.'
+        if system is not None or public is not None or value is None:
+            raise InputError(
+                f"{self._name} declares the external entity {key}, and nothing is fetched", remedy
+            )
+        if parameter or _REFERENCE.search(value):
+            raise InputError(f"{self._name} declares the entity {key} by other entities", remedy)
+        if len(value) > LONGEST_ENTITY or self._entities > MOST_ENTITIES:
+            raise InputError(
+                f"{self._name} declares an entity that is too long, or too many ({key})", remedy
+            )
+
+    def _not_standalone(self) -> int:
+        self._refers_outside = True  # said where its DOCTYPE has been read
+        return 1
+
+
+def root_of(head: bytes) -> tuple[str, list[str]]:
+    """Root element of a document that begins with ``head``, and its attributes; "" if there is
+    none.
+
+    Names have namespace and local name in one.
+    """
+    found: list[tuple[str, list[str]]] = []
+    parser = expat.ParserCreate(namespace_separator="")
+    Declarations(parser, "")
+    parser.StartElementHandler = lambda tag, attributes: (
+        None if found else found.append((tag, list(attributes)))
+    )
+    with suppress(
+        expat.ExpatError, InputError, LookupError, ValueError
+    ):  # said by whoever reads it
+        parser.Parse(head, False)
+    return found[0] if found else ("", [])
+
+
+def line_from(data: bytes, at: int) -> str:
+    """Text from the line around byte ``at`` to the end."""
+    return data[data.rfind(b"\n", 0, at) + 1 :].decode("utf-8", "backslashreplace")
+
+
+def utf8_of(source: FileSource) -> bytes:
+    """Read a document as UTF-8. Raises: InputError."""
+    data = source.read()
+    encodings: list[str | None] = []
+    parser = expat.ParserCreate()
+    parser.XmlDeclHandler = lambda version, encoding, standalone: encodings.append(encoding)
+    with suppress(expat.ExpatError, LookupError, ValueError):  # said later, with its place
+        parser.Parse(data[:_FEED_BYTES], False)
+    encoding = (encodings[0] if encodings and encodings[0] else "utf-8").lower()
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encoding = "utf-16"
+    elif data.startswith(_MARK):
+        data, encoding = data.removeprefix(_MARK), "ascii"  # it is UTF-8, whatever it declares
+    if encoding not in ("utf-8", "utf8", "us-ascii", "ascii"):
+        try:
+            data = _DECLARATION.sub(b"", data.decode(encoding).encode("utf-8"), 1)
+        except (UnicodeError, LookupError) as error:
+            raise InputError(
+                f"{source.name} is not in the encoding it declares: {error}", "Convert it to UTF-8."
+            ) from error
+    elif encoding not in ("utf-8", "utf8"):
+        data = _DECLARATION.sub(b"", data, 1)
+    return data
+
 
 _SHOWN_BYTES = 400
 
@@ -29,11 +141,11 @@ def read_xml(
     rejects: Rejects,
     progress: Callable[[str, int], None] | None = None,
 ) -> None:
-    """Reads RDF/XML into ``triples``. Truncated or broken XML becomes a reject with its line,
-    after what stands before it.
+    """Read RDF/XML into ``triples``. Truncated or broken XML becomes a reject, after the triples
+    before it.
 
     Raises: InputError for XML that is not RDF/XML, for entities that are no plain abbreviations,
-    and where nothing could be read.
+        and if nothing could be read.
     """
     data, begun = utf8_of(source), len(triples)
     document = _Document(source, data, triples, label, rejects, progress)
@@ -57,8 +169,8 @@ def read_xml(
 
 
 class _Document:
-    """One document while it is parsed: which elements are open, and whether the one at the top
-    is given up.
+    """State of a document during parsing: open elements, and whether the top-level one was given
+    up.
     """
 
     def __init__(
@@ -77,7 +189,7 @@ class _Document:
             rejects,
             progress,
         )
-        self._begun = self._told = len(triples)
+        self._opened_elements = self._reported = len(triples)
         self._depth = 0
         self._knows_rdf = self._given_up = False
         self.parser = parser = expat.ParserCreate(namespace_separator=SEPARATOR)
@@ -115,10 +227,10 @@ class _Document:
         if (
             self._depth == 1
             and self._progress is not None
-            and len(self._triples) - self._told >= 65536
+            and len(self._triples) - self._reported >= 65536
         ):
-            self._told = len(self._triples)
-            self._progress(self._name, self._told - self._begun)
+            self._reported = len(self._triples)
+            self._progress(self._name, self._reported - self._opened_elements)
 
     def _characters(self, text: str) -> None:
         if not self._given_up:
@@ -128,11 +240,9 @@ class _Document:
                 self._refuse(error, text.lstrip())
 
     def _refuse(self, error: RefusedXmlError, text: str = "") -> None:
-        """Tells an error, and gives up the element at the top that it is in; it began with
-        ``text``, which is parsed by now.
-        """
+        """Record an error and give up its top-level element, which began with the parsed ``text``."""
         self._given_up = self._depth >= self._grammar.top
-        self._grammar.leave()
+        self._grammar.abandon_element()
         hint = "the rest of this element was not read" if self._given_up else ""
         line, at = self.parser.CurrentLineNumber, self.parser.CurrentByteIndex
         line, at = line - text.count("\n"), max(0, at - len(text.encode()))
@@ -145,7 +255,7 @@ class _Document:
 
 
 def _line_at(data: bytes, at: int) -> str:
-    """The line around byte ``at``, or where it is long what stands close by."""
+    """Line around byte ``at``; of a long line the part nearby."""
     start = max(data.rfind(b"\n", 0, at) + 1, at - _SHOWN_BYTES)
     end = data.find(b"\n", at, at + _SHOWN_BYTES)
     return data[start : end if end >= 0 else at + _SHOWN_BYTES].decode("utf-8", "backslashreplace")

@@ -1,15 +1,14 @@
-"""RDF/XML as a grammar over the events of an XML parser.
+"""Grammar of RDF/XML over the events of an XML parser.
 
-Each element that is open is a frame; what an element may be, and what may stand in it, follows
-from the frame around it. A triple is made where the element that says it ends, so that an error
-inside it leaves nothing half said.
+Each open element is a frame; what may be inside follows from the frame around it. A triple is added
+where its element ends, so an error inside leaves nothing half done.
 
-Source: RDF 1.1 XML Syntax, section 7.2. What that grammar does not have is refused, never passed
-over.
+Source: RDF 1.1 XML Syntax, section 7.2. Constructs outside that grammar are refused, never ignored.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -17,19 +16,191 @@ from enum import Enum
 import pyoxigraph as ox
 
 from shiq.model import RDF, XSD, Literal
-from shiq.rdf.iris import resolve
+from shiq.rdf.terms import resolve
 from shiq.rdf.triples import Labels, Term, Triples
 from shiq.rdf.vocabulary import FIRST, NIL, REST, TYPE
-from shiq.rdf.xml_literal import XmlLiteral
-from shiq.rdf.xml_names import (
-    XML,
-    RefusedXmlError,
-    attribute_of,
-    is_ncname,
-    name_of,
-    node_type,
-    property_of,
+
+# XML literals: markup inside RDF/XML, in exclusive canonical XML with comments.
+
+
+_TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#xD;"})
+_VALUE = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", '"': "&quot;", "\t": "&#x9;", "\n": "&#xA;", "\r": "&#xD;"}
 )
+
+
+class XmlLiteral:
+    """Writer of the markup of one literal."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._open: list[
+            tuple[str, dict[str, str]]
+        ] = []  # name, and the namespaces declared up to there
+
+    @property
+    def depth(self) -> int:
+        """Number of open elements."""
+        return len(self._open)
+
+    @property
+    def text(self) -> str:
+        """Markup written so far."""
+        return "".join(self._parts)
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Write a start tag with the namespaces that it needs."""
+        name = name_of(tag)
+        named = sorted(
+            ((key := name_of(text)).namespace, key.local, key, value)
+            for text, value in attributes.items()
+        )
+        known = self._open[-1][1] if self._open else {"": ""}
+        used = {name.prefix: name.namespace} | {
+            key.prefix: key.namespace for _, _, key, _ in named if key.prefix
+        }
+        new = {
+            prefix: uri for prefix, uri in used.items() if known.get(prefix) != uri and uri != XML
+        }
+        self._open.append((name.qualified, {**known, **new}))
+        self._parts.append(f"<{name.qualified}")
+        self._parts += (
+            f' xmlns{":" * bool(p)}{p}="{new[p].translate(_VALUE)}"' for p in sorted(new)
+        )
+        self._parts += (
+            f' {key.qualified}="{value.translate(_VALUE)}"' for _, _, key, value in named
+        )
+        self._parts.append(">")
+
+    def end(self) -> None:
+        """Write an end tag."""
+        self._parts.append(f"</{self._open.pop()[0]}>")
+
+    def characters(self, text: str) -> None:
+        """Write text."""
+        self._parts.append(text.translate(_TEXT))
+
+    def comment(self, text: str) -> None:
+        """Write a comment."""
+        self._parts.append(f"<!--{text}-->")
+
+    def instruction(self, target: str, text: str) -> None:
+        """Write a processing instruction."""
+        self._parts.append(f"<?{target}{' ' * bool(text)}{text}?>")
+
+
+# Names of elements and attributes in RDF/XML, by their role in the grammar.
+#
+# Source: RDF 1.1 XML Syntax, sections 6.1.2, 6.1.4 and 7.2.2 to 7.2.7.
+
+
+#: Between namespace, local name and prefix, as expat hands them on; no XML holds it.
+SEPARATOR = "\x01"
+XML = "http://www.w3.org/XML/1998/namespace"
+
+_START = (
+    r"A-Z_a-z\u00C0-\u00D6\u00D8-\u00F6\u00F8-\u02FF\u0370-\u037D\u037F-\u1FFF\u200C-\u200D\u2070-\u218F\u2C00-\u2FEF"
+    r"\u3001-\uD7FF\uF900-\uFDCF\uFDF0-\uFFFD\U00010000-\U000EFFFF"
+)
+_NCNAME = re.compile(rf"[{_START}][{_START}\-.0-9\u00B7\u0300-\u036F\u203F-\u2040]*")
+
+_SYNTAX = frozenset({"RDF", "ID", "about", "parseType", "resource", "nodeID", "datatype"})
+_REMOVED = frozenset({"aboutEach", "aboutEachPrefix", "bagID"})
+_RDF_1_2 = frozenset({"annotation", "annotationNodeID", "version"})
+_UNQUALIFIED = frozenset({"ID", "about", "resource", "parseType", "type"})
+
+
+class RefusedXmlError(Exception):
+    """A construct outside the grammar of RDF/XML."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A qualified name of XML."""
+
+    namespace: str
+    local: str
+    prefix: str
+
+    @property
+    def iri(self) -> str:
+        """IRI of the name in RDF."""
+        return self.namespace + self.local
+
+    @property
+    def qualified(self) -> str:
+        """Name with its prefix, as written."""
+        return f"{self.prefix}:{self.local}" if self.prefix else self.local
+
+
+def name_of(text: str) -> Name:
+    """Name in expat's notation ``text``."""
+    parts = text.split(SEPARATOR)
+    return (
+        Name("", text, "")
+        if len(parts) == 1
+        else Name(parts[0], parts[1], parts[2] if len(parts) > 2 else "")
+    )
+
+
+def is_ncname(text: str) -> bool:
+    """Whether ``text`` is an NCName of XML."""
+    return _NCNAME.fullmatch(text) is not None
+
+
+def node_type(text: str) -> str:
+    """IRI of a node element. Raises: RefusedXmlError."""
+    name = name_of(text)
+    if name.namespace == RDF and name.local in _SYNTAX | _REMOVED | {"li"}:
+        raise RefusedXmlError(f"rdf:{name.local} is no name of a node")
+    return _iri(name, "element")
+
+
+def property_of(text: str) -> str:
+    """IRI of a property element; rdf:li is unchanged. Raises: RefusedXmlError."""
+    name = name_of(text)
+    if name.namespace == RDF and name.local in _SYNTAX | _REMOVED | {"Description"}:
+        raise RefusedXmlError(f"rdf:{name.local} is no name of a property")
+    return _iri(name, "element")
+
+
+def attribute_of(text: str) -> tuple[str, str]:
+    """Role of an attribute: ("xml", local name), ("rdf", local name), or ("", IRI) of a property.
+
+    Raises: RefusedXmlError.
+    """
+    name = name_of(text)
+    if name.namespace == XML:
+        return "xml", name.local
+    if name.qualified.lower().startswith("xml"):
+        raise RefusedXmlError(
+            f"the attribute {name.qualified} says nothing: names that begin with xml are reserved"
+        )
+    if not name.namespace:
+        if name.local not in _UNQUALIFIED:
+            raise RefusedXmlError(f"the attribute {name.local} has no namespace")
+        name = Name(RDF, name.local, "")
+    if name.namespace == RDF:
+        if name.local in _SYNTAX - {"RDF"}:
+            return "rdf", name.local
+        if name.local in _REMOVED:
+            raise RefusedXmlError(f"rdf:{name.local} is no part of RDF any more")
+        if name.local in _RDF_1_2:
+            raise RefusedXmlError(f"rdf:{name.local}: RDF 1.2 is not supported")
+        if name.local in ("RDF", "Description", "li"):
+            raise RefusedXmlError(f"rdf:{name.local} is no attribute")
+    return "", _iri(name, "attribute")
+
+
+def _iri(name: Name, what: str) -> str:
+    if not name.namespace:
+        raise RefusedXmlError(f"the {what} {name.local} has no namespace")
+    try:
+        ox.NamedNode(name.iri)
+    except ValueError as error:
+        raise RefusedXmlError(f"the {what} {name.qualified} stands for no IRI: {error}") from error
+    return name.iri
+
 
 _BLANKS = " \t\r\n"
 _DESCRIPTION = RDF + "Description"
@@ -38,7 +209,7 @@ _TAGGED = {RDF + "langString", RDF + "dirLangString"}
 
 
 class _Kind(Enum):
-    """What an open element is, and so what may stand in it."""
+    """Kind of an open element, which decides its allowed content."""
 
     DOCUMENT = "a document"  # rdf:RDF or one node
     NODES = "rdf:RDF"  # nodes
@@ -51,9 +222,12 @@ class _Kind(Enum):
 
 @dataclass(slots=True)
 class _Frame:
-    """``node``: what properties in it are said of. Of a property, ``subject``, ``predicate`` and
-    ``value`` (a resource, once it is known) are its triple, and ``statement`` the node that
-    stands for it, "" for none; ``last``: a collection's last cell.
+    """An open element.
+
+    node: subject of the properties inside
+    subject, predicate, value: triple of a property; ``value`` is a resource once known
+    statement: node of the reified triple, "" for none
+    last: last cell of a collection
     """
 
     kind: _Kind
@@ -73,8 +247,10 @@ class _Frame:
 
 @dataclass(slots=True)
 class _Attributes:
-    """The attributes of an element: ``syntax`` by local name of rdf:, ``properties`` in the
-    order written.
+    """Attributes of an element.
+
+    syntax: attributes in the rdf: namespace, by local name
+    properties: (IRI, value) in the order written
     """
 
     base: str
@@ -84,8 +260,10 @@ class _Attributes:
 
 
 class Grammar:
-    """Takes the events of one document and adds its triples. Every method raises RefusedXmlError
-    for what is no RDF/XML, after which `leave` goes on behind the element at the top.
+    """Handler of XML events that adds the triples of one document.
+
+    Every method raises RefusedXmlError for events outside of RDF/XML; `abandon_element` then
+    recovers.
     """
 
     def __init__(self, triples: Triples, label: Labels, base: str, line: Callable[[], int]) -> None:
@@ -100,19 +278,20 @@ class Grammar:
         self._languages: set[str] = {""}
         self._labels: dict[str, str] = {}
 
-    def leave(self) -> None:
-        """Gives up the elements that are open, but for rdf:RDF."""
+    def abandon_element(self) -> None:
+        """Give up the open elements, except rdf:RDF."""
         del self._stack[self.top :]
         self._literal = None
 
     @property
     def top(self) -> int:
-        """How many frames hold the elements at the top of the document."""
+        """Number of frames around the top-level elements."""
         return 2 if len(self._stack) > 1 and self._stack[1].kind is _Kind.NODES else 1
 
     # --- events ---
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Handle a start tag. Raises: RefusedXmlError."""
         if self._literal is not None:
             self._literal.start(tag, attributes)
             return
@@ -130,7 +309,7 @@ class Grammar:
                     for text, value in attributes.items()
                     if name_of(text).namespace == XML
                 }
-                found = self._sorted(of_xml, parent)
+                found = self._sort_attributes(of_xml, parent)
                 self._stack.append(_Frame(_Kind.NODES, found.base, found.language))
                 if len(of_xml) < len(attributes):
                     raise RefusedXmlError(
@@ -140,6 +319,7 @@ class Grammar:
                 self._node(tag, attributes, parent)
 
     def end(self) -> None:
+        """Handle an end tag, and add the triple of the element. Raises: RefusedXmlError."""
         if self._literal is not None and self._literal.depth:
             self._literal.end()
             return
@@ -151,7 +331,7 @@ class Grammar:
                 value = (
                     Literal(text, frame.datatype)
                     if frame.datatype
-                    else self._plain(text, frame.language)
+                    else self._plain_literal(text, frame.language)
                 )
             case _Kind.PROPERTY | _Kind.EMPTY:
                 value = frame.value
@@ -178,6 +358,7 @@ class Grammar:
                 self._triples.add(frame.statement, RDF + part, term, frame.line)
 
     def characters(self, text: str) -> None:
+        """Handle text. Raises: RefusedXmlError."""
         if self._literal is not None:
             self._literal.characters(text)
             return
@@ -190,10 +371,12 @@ class Grammar:
             )
 
     def comment(self, text: str) -> None:
+        """Handle a comment, which only an XML literal keeps."""
         if self._literal is not None:
             self._literal.comment(text)
 
     def instruction(self, target: str, text: str) -> None:
+        """Handle a processing instruction, which only an XML literal keeps."""
         if self._literal is not None:
             self._literal.instruction(target, text)
 
@@ -206,17 +389,17 @@ class Grammar:
             if parent.datatype or "".join(parent.text).strip(_BLANKS):
                 raise RefusedXmlError("a node and text, or a datatype, in one property")
         iri = self._nodes.get(tag) or self._nodes.setdefault(tag, node_type(tag))
-        found = self._sorted(attributes, parent)
+        found = self._sort_attributes(attributes, parent)
         line = self._line()
         names = found.syntax.keys() & {"ID", "about", "nodeID"}
         if len(names) > 1 or len(names) < len(found.syntax):
             raise RefusedXmlError(
-                f"{_listed(found.syntax)} on one node: it is named by one of rdf:ID, rdf:about and rdf:nodeID"
+                f"{_attribute_list(found.syntax)} on one node: it is named by one of rdf:ID, rdf:about and rdf:nodeID"
             )
         subject = self._reference(found) if names else self._fresh()
         if iri != _DESCRIPTION:
-            self._triples.add(subject, TYPE, self._known(iri), line)
-        self._described(subject, found, line)
+            self._triples.add(subject, TYPE, self._check_iri(iri), line)
+        self._property_attributes(subject, found, line)
         if parent.kind is _Kind.PROPERTY:
             parent.value = subject
         elif parent.kind is _Kind.COLLECTION:
@@ -238,13 +421,13 @@ class Grammar:
             parent.language,
             "",
             parent.node,
-            self._known(iri),
+            self._check_iri(iri),
             self._line(),
         )
         self._stack.append(frame)
         if not attributes:
             return
-        found = self._sorted(attributes, parent)
+        found = self._sort_attributes(attributes, parent)
         frame.base, frame.language = found.base, found.language
         syntax = found.syntax
         if "about" in syntax:
@@ -253,14 +436,14 @@ class Grammar:
         if len(told) > 1 or (found.properties and told and told[0] in ("parseType", "datatype")):
             others = ", ".join(name for name, _ in found.properties)
             raise RefusedXmlError(
-                f"{_listed(syntax)}{' and ' * bool(others)}{others} on one property: they exclude each other"
+                f"{_attribute_list(syntax)}{' and ' * bool(others)}{others} on one property: they exclude each other"
             )
         if "ID" in syntax:
-            frame.statement = self._identified(syntax["ID"], found.base)
+            frame.statement = self._resolve_id(syntax["ID"], found.base)
         if "parseType" in syntax:
-            self._parsed(syntax["parseType"], frame)
+            self._parse_type(syntax["parseType"], frame)
         elif "datatype" in syntax:
-            frame.datatype = self._resolved(syntax["datatype"], found.base)
+            frame.datatype = self._resolve(syntax["datatype"], found.base)
             if frame.datatype in _TAGGED:
                 raise RefusedXmlError(
                     "rdf:datatype may not be rdf:langString: give the language by xml:lang"
@@ -268,9 +451,9 @@ class Grammar:
         elif told or found.properties:
             frame.kind = _Kind.EMPTY
             frame.value = self._reference(found) if told else self._fresh()
-            self._described(frame.value, found, frame.line)
+            self._property_attributes(frame.value, found, frame.line)
 
-    def _parsed(self, kind: str, frame: _Frame) -> None:
+    def _parse_type(self, kind: str, frame: _Frame) -> None:
         if kind == "Resource":
             frame.kind, frame.node = _Kind.NODE, self._fresh()
         elif kind == "Collection":
@@ -280,19 +463,19 @@ class Grammar:
         else:
             frame.kind, self._literal = _Kind.LITERAL, XmlLiteral()
 
-    def _described(self, subject: str, found: _Attributes, line: int) -> None:
-        """The property attributes of an element."""
+    def _property_attributes(self, subject: str, found: _Attributes, line: int) -> None:
+        """Add the triples of an element's property attributes."""
         for iri, text in found.properties:
             value = (
-                self._resolved(text, found.base)
+                self._resolve(text, found.base)
                 if iri == TYPE
-                else self._plain(text, found.language)
+                else self._plain_literal(text, found.language)
             )
-            self._triples.add(subject, self._known(iri), value, line)
+            self._triples.add(subject, self._check_iri(iri), value, line)
 
     # --- attributes and terms ---
 
-    def _sorted(self, attributes: Mapping[str, str], parent: _Frame) -> _Attributes:
+    def _sort_attributes(self, attributes: Mapping[str, str], parent: _Frame) -> _Attributes:
         found = _Attributes(parent.base, parent.language)
         for text, value in attributes.items():
             known = self._attribute_names.get(text)
@@ -308,7 +491,7 @@ class Grammar:
             elif name == "lang":
                 found.language = self._language(value)
             elif name == "base":
-                found.base = self._resolved(value, parent.base).partition("#")[0]
+                found.base = self._resolve(value, parent.base).partition("#")[0]
         return found
 
     def _language(self, tag: str) -> str:
@@ -320,7 +503,7 @@ class Grammar:
             self._languages.add(tag)
         return tag.lower()
 
-    def _plain(self, text: str, language: str) -> Literal:
+    def _plain_literal(self, text: str, language: str) -> Literal:
         return (
             Literal(text, RDF + "langString", language)
             if language
@@ -328,21 +511,21 @@ class Grammar:
         )
 
     def _reference(self, found: _Attributes) -> str:
-        """What the one of rdf:ID, rdf:about, rdf:resource and rdf:nodeID means that is there."""
+        """Resource named by rdf:ID, rdf:about, rdf:resource or rdf:nodeID."""
         syntax = found.syntax
         if "nodeID" in syntax:
-            return self._named(syntax["nodeID"])
+            return self._blank_node(syntax["nodeID"])
         reference = syntax.get("about", syntax.get("resource"))
         return (
-            self._identified(syntax["ID"], found.base)
+            self._resolve_id(syntax["ID"], found.base)
             if reference is None
-            else self._resolved(reference, found.base)
+            else self._resolve(reference, found.base)
         )
 
-    def _identified(self, name: str, base: str) -> str:
+    def _resolve_id(self, name: str, base: str) -> str:
         if not is_ncname(name):
             raise RefusedXmlError(f"rdf:ID={name!r} is no name of XML without a colon")
-        iri = self._resolved("#" + name, base)
+        iri = self._resolve("#" + name, base)
         if iri in self._taken:
             raise RefusedXmlError(
                 f"rdf:ID={name!r} is there twice: of one base it stands for one element"
@@ -350,7 +533,7 @@ class Grammar:
         self._taken.add(iri)
         return iri
 
-    def _named(self, name: str) -> str:
+    def _blank_node(self, name: str) -> str:
         if not is_ncname(name):
             raise RefusedXmlError(f"rdf:nodeID={name!r} is no name of XML without a colon")
         if not name.endswith("."):
@@ -363,21 +546,21 @@ class Grammar:
         self._made += 1
         return self._label(f"{self._made:032x}")
 
-    def _resolved(self, reference: str, base: str) -> str:
+    def _resolve(self, reference: str, base: str) -> str:
         known = self._triples.ids.get(reference)
         if known is not None and not reference.startswith("_:"):
             return reference
         try:
-            return self._known(resolve(base, reference))
+            return self._check_iri(resolve(base, reference))
         except ValueError as error:
             raise RefusedXmlError(f"{reference!r} is no IRI: {error}") from error
 
-    def _known(self, iri: str) -> str:
-        """``iri``. Raises: ValueError where it is none."""
+    def _check_iri(self, iri: str) -> str:
+        """Check an IRI and return it. Raises: ValueError."""
         if iri not in self._triples.ids:
             ox.NamedNode(iri)
         return iri
 
 
-def _listed(syntax: Mapping[str, str]) -> str:
+def _attribute_list(syntax: Mapping[str, str]) -> str:
     return ", ".join(f"rdf:{name}" for name in syntax)

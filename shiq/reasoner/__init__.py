@@ -29,11 +29,11 @@ def _own(heap: str, timeout: float | None) -> Reasoner:
 
 def _hermit(heap: str, timeout: float | None) -> Reasoner:
     from shiq.reasoner.hermit import HermitReasoner
-    from shiq.reasoner.jvm import find_jars, find_java
+    from shiq.reasoner.jvm import find_hermit, find_java
 
     # The JVM starts with the first question; that there is none to start is said before.
     find_java()
-    find_jars()
+    find_hermit()
     return HermitReasoner(heap) if timeout is None else HermitReasoner(heap, timeout)
 
 

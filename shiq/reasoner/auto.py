@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from shiq.clause import ClausalTBox
+from shiq.answers.verdict import Verdict
+from shiq.deadline import enter_stage
 from shiq.errors import ReasonerError
-from shiq.offers import offers
+from shiq.model.clause import ClausalTBox
 from shiq.reasoner.protocol import (
     LARGE_NUMBER,
     OPAQUE,
@@ -19,8 +20,7 @@ from shiq.reasoner.protocol import (
     SentQuestions,
     Tracing,
 )
-from shiq.stages import enter_stage
-from shiq.verdict import Verdict
+from shiq.support import supports
 
 
 class AutoReasoner:
@@ -78,7 +78,7 @@ class AutoReasoner:
         """What the second one was sent."""
         return (
             self._hermit.sent
-            if self._hermit is not None and offers(self._hermit, Sending)
+            if self._hermit is not None and supports(self._hermit, Sending)
             else SentQuestions()
         )
 

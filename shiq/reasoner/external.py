@@ -1,23 +1,30 @@
-"""Pellet, Openllet and Konclude as backends: programs that a user has installed, one process for
-each question.
+"""Pellet, Openllet and Konclude as backends, which a user has installed.
 
 None of them says `consistent` on positive evidence by itself: a file that is missing, unreadable
-or half read is consistent too. So an answer counts only with a probe. The question goes in as
-one document, whose last line says that two individuals of its own differ. For `consistent`, it
-goes in again with a line more against that one, which must make it inconsistent; for
-`inconsistent`, the last line alone goes in, which must be consistent. The drivers of Pellet and
-Openllet also say how many logical axioms they hold, which must be what was sent. Konclude says
-no number: that it read all that stands before the probe rests on its reporting an error or a
-warning for what it cannot read; no answer that comes with one counts.
+or half read is consistent too. So an answer counts only with a probe. The question goes in with
+one line more, which says that two individuals of its own differ. For `consistent`, it goes in
+again with a line against that one, which must make it inconsistent; for `inconsistent`, the
+probe alone goes in, which must be consistent. Pellet and Openllet run in a JVM as HermiT does,
+where axioms and names are counted. Konclude is a process for each question, and says no number:
+that it read all that stands before the probe rests on its reporting an error or a warning for
+what it cannot read; no answer that comes with one counts.
 
 What they are sent is what HermiT is sent: clauses written back, data as proxies
 (`shiq.reasoner.hermit`).
+
+Reasoners that a user has installed beside shiq: which there are, and where they are found.
+
+Pellet and Openllet (AGPL), a newer HermiT and Konclude (LGPL). None of them comes with shiq:
+``python -m shiq.jobs.evaluation.peers.install`` fetches the Java ones on request, into a directory of
+the user's; Konclude is a program of its own. Each runs in a process of its own; none is loaded
+here.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -29,42 +36,158 @@ from pathlib import Path
 from shiq.deadline import seconds_left
 from shiq.errors import ReasonerError
 from shiq.reasoner.hermit import Budget, HermitReasoner
-from shiq.reasoner.installed import Absent, InstalledPeer, find
-from shiq.reasoner.jvm import find_java
+from shiq.reasoner.jvm import JavaReasoner, JvmFailure, find_java
 from shiq.reasoner.protocol import Answer
 from shiq.reasoner.sending import OntologyText
-from shiq.verdict import Verdict
+
+#: What a peer does with a batch: takes it in, or starts over with base and batch.
+INCREMENTAL, SCRATCH = "incremental", "from scratch"
+
+#: Settings: the directory that the Java peers are installed in; the path of Konclude.
+HOME_SETTING, KONCLUDE_SETTING = "SHIQ_PEERS_HOME", "SHIQ_KONCLUDE"
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A reasoner. ``factory``: the class that makes it behind the OWL API; ``options``: that of
+    its incremental options.
+    """
+
+    name: str
+    title: str
+    licence: str
+    engine: str
+    factory: str = ""
+    options: str = "-"
+
+    @property
+    def is_agpl(self) -> bool:
+        return self.licence.startswith("AGPL")
+
+    @property
+    def is_java(self) -> bool:
+        return bool(self.factory)
+
+
+PEERS: dict[str, Peer] = {
+    peer.name: peer
+    for peer in (
+        Peer(
+            "pellet",
+            "Pellet 2.3.6",
+            "AGPL-3.0",
+            INCREMENTAL,
+            "com.clarkparsia.pellet.owlapiv3.PelletReasonerFactory",
+            "org.mindswap.pellet.PelletOptions",
+        ),
+        Peer(
+            "openllet",
+            "Openllet 2.6.5",
+            "AGPL-3.0",
+            INCREMENTAL,
+            "openllet.owlapi.OpenlletReasonerFactory",
+            "openllet.core.OpenlletOptions",
+        ),
+        Peer(
+            "hermit", "HermiT 1.4.5", "LGPL-3.0", SCRATCH, "org.semanticweb.HermiT.ReasonerFactory"
+        ),
+        Peer("konclude", "Konclude", "LGPL-3.0", SCRATCH),
+    )
+}
+
+#: Reasoners for less than OWL 2 DL, whose silence says nothing: for benchmarks alone.
+INCOMPLETE = {
+    "elk": Peer(
+        "elk", "ELK 0.6.0", "Apache-2.0", SCRATCH, "org.semanticweb.elk.owlapi.ElkReasonerFactory"
+    )
+}
+
+
+@dataclass(frozen=True)
+class InstalledPeer:
+    """A peer that is there: the program to start, and for Java the jars."""
+
+    peer: Peer
+    program: str
+    jars: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A peer that is not there, and why."""
+
+    peer: Peer
+    reason: str
+
+
+def home() -> Path:
+    """Where the Java peers are installed: $SHIQ_PEERS_HOME, else shiq/peers in the user's data
+    directory.
+    """
+    setting = os.environ.get(HOME_SETTING)
+    if setting:
+        return Path(setting)
+    data = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    return Path(data) / "shiq" / "peers"
+
+
+def find(name: str, folder: Path | None = None) -> InstalledPeer | Absent:
+    """The peer called ``name``, one of `PEERS` or `INCOMPLETE`, installed in ``folder``
+    (default: `home`).
+    """
+    peer = (PEERS | INCOMPLETE)[name]
+    return _find_java(peer, folder or home()) if peer.is_java else _find_konclude(peer)
+
+
+def _find_java(peer: Peer, folder: Path) -> InstalledPeer | Absent:
+    jars = sorted((folder / peer.name / "jars").glob("*.jar"))
+    if not jars:
+        agpl = " --accept-agpl" if peer.is_agpl else ""
+        how = f"python -m shiq.jobs.evaluation.peers.install {peer.name}{agpl}"
+        shown = (
+            f"~/{folder.relative_to(Path.home())}" if folder.is_relative_to(Path.home()) else folder
+        )
+        return Absent(
+            peer,
+            f"not installed in {shown}; `{how}` does that"
+            + (f" ({peer.licence})" if peer.is_agpl else ""),
+        )
+    java = shutil.which("java")
+    if java is None:
+        return Absent(peer, "no java on the PATH")
+    return InstalledPeer(peer, java, tuple(map(str, jars)))
+
+
+def _find_konclude(peer: Peer) -> InstalledPeer | Absent:
+    setting = os.environ.get(KONCLUDE_SETTING)
+    program = shutil.which(setting or "Konclude")
+    if program is None:
+        where = (
+            f"{KONCLUDE_SETTING}={setting} cannot be run"
+            if setting
+            else f"no Konclude on the PATH; {KONCLUDE_SETTING} can name one"
+        )
+        return Absent(peer, f"{where} (Debian's package konclude has it)")
+    return InstalledPeer(peer, program)
+
 
 _PROBE = "DifferentIndividuals(<urn:shiq:probe:a> <urn:shiq:probe:b>)"
 _AGAINST = "SameIndividual(<urn:shiq:probe:a> <urn:shiq:probe:b>)"
+_NAMES = frozenset(("individual", f"urn:shiq:probe:{name}") for name in "ab")
+_HEAD, _END = "Ontology(\n", ")\n"
+_EMPTY = OntologyText(_HEAD + _END, 0, frozenset())
 
-_HELD = re.compile(
-    r"^peer stage=load \S+ \S+ tbox=(\d+) assertions=(\d+) unread=(\d+)$", re.MULTILINE
-)
-_CHECKED = re.compile(r"^peer stage=check \S+ \S+ consistent=(true|false)$", re.MULTILINE)
-_ENDED = re.compile(r"^peer stage=end ", re.MULTILINE)
-_KONCLUDE_VERDICT = re.compile(r">> Ontology '.*' is (consistent|inconsistent)\.")
-_KONCLUDE_PARSED = re.compile(r">> Ontology parsed in \d+ ms")
-_KONCLUDE_TROUBLE = re.compile(r"^\{(?:error|warning)\} \S+ >> (.*)$", re.MULTILINE)
+_VERDICT = re.compile(r">> Ontology '.*' is (consistent|inconsistent)\.")
+_PARSED = re.compile(r">> Ontology parsed in \d+ ms")
+_TROUBLE = re.compile(r"^\{(?:error|warning)\} \S+ >> (.*)$", re.MULTILINE)
 
 
-class _Unanswered(Exception):
+class _Unanswered(JvmFailure):
     """A run without an answer that counts; ``str`` is the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """What one run says; ``held``: how many logical axioms it was seen to hold, None where it
-    does not say.
-    """
-
-    consistent: bool
-    held: int | None
-
-
 class ExternalReasoner(HermitReasoner):
-    """A reasoner of `shiq.reasoner.installed`, by its name, under its own process for each
-    question.
+    """A reasoner of `shiq.reasoner.external`, by its name.
 
     Raises ReasonerError where it is not installed, UsageError for a malformed ``heap`` or
     ``timeout``.
@@ -79,79 +202,57 @@ class ExternalReasoner(HermitReasoner):
                 f"{found.peer.title} cannot be used: {found.reason}",
                 "`shiq doctor` says what is there.",
             )
-        self._found: InstalledPeer = found
-        self._java = find_java() if found.peer.is_java else ""
+        self._program = found.program
+        if found.peer.is_java:
+            find_java()
+            self._java = JavaReasoner(found.peer.factory, found.jars)
 
     def _ask(self, bases: Sequence[OntologyText], question: OntologyText, budget: Budget) -> Answer:
         """One question, with its probe. Never raises."""
-        lines = [
-            line
-            for document in (*bases, question)
-            for line in document.text.splitlines()[1:-1]
-            if line
-        ]
-        axioms = sum(document.axioms for document in (*bases, question))
         try:
-            limit = budget.next()
-            deadline = None if limit is None else time.monotonic() + limit
-            said = self._run([*lines, _PROBE], axioms + 1, deadline)
-            if said.consistent:
-                probe = self._run([*lines, _PROBE, _AGAINST], axioms + 2, deadline)
-                if probe.consistent:
-                    raise _Unanswered(
-                        "it calls the same with a contradiction added consistent: it has not read everything"
-                    )
-            elif not self._run([_PROBE], 1, deadline).consistent:
-                raise _Unanswered("it calls a line that contradicts nothing inconsistent")
+            return super()._ask(bases, question, budget)
         except Exception as obstacle:
             return self._undetermined(obstacle if str(obstacle) else type(obstacle).__name__)
-        self.sent.add(axioms + 1, said.held if said.held is not None else 0)
-        return Answer(Verdict.CONSISTENT if said.consistent else Verdict.INCONSISTENT)
 
-    def close(self) -> None:
-        """Forgets what was prepared; there is no process between questions."""
-        self._prepared.clear()
+    def _consistent(
+        self, bases: Sequence[OntologyText], question: OntologyText, budget: Budget
+    ) -> bool:
+        limit = budget.next()
+        both = Budget(None, None if limit is None else time.monotonic() + limit)
+        consistent = self._run(bases, _with(question, _PROBE), both)
+        if consistent and self._run(bases, _with(question, _PROBE, _AGAINST), both):
+            raise _Unanswered(
+                "it calls the same with a contradiction added consistent: it has not read everything"
+            )
+        if not consistent and not self._run((), _with(_EMPTY, _PROBE), both):
+            raise _Unanswered("it calls a line that contradicts nothing inconsistent")
+        axioms = sum(document.axioms for document in (*bases, question)) + 1
+        self.sent.add(axioms, 0 if self._java is None else axioms)
+        return consistent
 
-    # --- one run ----------------------------------------------------------------------------------
-
-    def _run(self, lines: Sequence[str], axioms: int, deadline: float | None) -> _Said:
-        """What the program says of an ontology of these lines. Raises _Unanswered, OSError."""
+    def _run(self, bases: Sequence[OntologyText], question: OntologyText, budget: Budget) -> bool:
+        """What the reasoner says of one ontology. Raises JvmFailure, ReasonerError, OSError."""
+        if self._java is not None:
+            return super()._run(bases, question, budget)
+        lines = "".join(document.text[len(_HEAD) : -len(_END)] for document in (*bases, question))
         with tempfile.TemporaryDirectory(prefix="shiq-peer-") as folder:
-            document = Path(folder) / "question.ofn"
-            document.write_text("\n".join(["Ontology(", *lines, ")", ""]), encoding="utf-8")
-            (Path(folder) / "nothing.nt").touch()
-            code, text = _output(self._command(Path(folder)), Path(folder), deadline)
-        said = _java(text) if self._found.peer.is_java else _konclude(text)
+            file = Path(folder) / "question.ofn"
+            file.write_text(f"{_HEAD}{lines}{_END}", encoding="utf-8")
+            # With one thread, its default, it can wait for itself for ever.
+            command = [self._program, "consistency", "-w", "2", "-v", "-i", str(file)]
+            code, text = _output(command, Path(folder), budget.deadline)
+        verdict = _VERDICT.search(text)
         if code:
             raise _Unanswered(f"exit code {code}: {_last(text)}")
-        if said is None:
+        if verdict is None or _PARSED.search(text) is None or _TROUBLE.search(text):
             raise _Unanswered(f"no verdict that counts: {_last(text)}")
-        if said.held is not None and said.held != axioms:
-            raise _Unanswered(f"it holds {said.held} axioms where {axioms} were sent")
-        return said
+        return verdict[1] == "consistent"
 
-    def _command(self, folder: Path) -> list[str]:
-        peer = self._found.peer
-        document = str(folder / "question.ofn")
-        if not peer.is_java:
-            # With one thread, its default, it can wait for itself for ever.
-            return [self._found.program, "consistency", "-w", "2", "-v", "-i", document]
-        options = [
-            f"-Xmx{self._heap}",
-            "-Xss16m",
-            "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
-            f"-Djava.io.tmpdir={folder}",
-        ]
-        driver = [
-            "PeerDriver",
-            peer.factory,
-            peer.options,
-            "scratch",
-            document,
-            str(folder / "nothing.nt"),
-            "-",
-        ]
-        return [self._java, *options, "-cp", self._found.class_path, *driver]
+
+def _with(question: OntologyText, *lines: str) -> OntologyText:
+    """``question`` with lines about the probe's two individuals."""
+    text = "".join((question.text[: -len(_END)], *(f"{line}\n" for line in lines), _END))
+    return OntologyText(text, question.axioms + len(lines), question.entities | _NAMES)
 
 
 def _output(command: Sequence[str], folder: Path, deadline: float | None) -> tuple[int, str]:
@@ -178,20 +279,6 @@ def _output(command: Sequence[str], folder: Path, deadline: float | None) -> tup
                 process.wait()
         output.seek(0)
         return code, output.read().decode("utf-8", "replace")
-
-
-def _java(text: str) -> _Said | None:
-    held, checked = _HELD.search(text), _CHECKED.search(text)
-    if held is None or checked is None or _ENDED.search(text) is None or int(held[3]):
-        return None
-    return _Said(checked[1] == "true", int(held[1]) + int(held[2]))
-
-
-def _konclude(text: str) -> _Said | None:
-    verdict = _KONCLUDE_VERDICT.search(text)
-    if verdict is None or _KONCLUDE_PARSED.search(text) is None or _KONCLUDE_TROUBLE.search(text):
-        return None
-    return _Said(verdict[1] == "consistent", None)
 
 
 def _last(text: str) -> str:

@@ -11,19 +11,30 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
-from shiq.clause import ClausalTBox
-from shiq.clause_axioms import clause_axioms, module_assertions, numbered_names
+from shiq import model as owl
+from shiq.answers.verdict import Verdict
 from shiq.datatypes import DataTheory
+from shiq.deadline import enter_stage
 from shiq.model import Assertion, Axiom, DatatypeDefinition
 from shiq.model.axioms import READ_BY_FORM
+from shiq.model.clause import ClausalTBox
+from shiq.model.clause_axioms import clause_axioms, module_assertions, numbered_names
+from shiq.model.roles import role_box
+from shiq.model.signature import is_reserved
+from shiq.model.walk import parts
 from shiq.reasoner import check_heap, check_timeout
-from shiq.reasoner.jvm import JvmDied, JvmFailure, release_jvm
-from shiq.reasoner.meanings import speaks_for_all
-from shiq.reasoner.owlapi import shared_session
+from shiq.reasoner.jvm import (
+    JavaReasoner,
+    JvmDied,
+    JvmFailure,
+    find_hermit,
+    release_jvm,
+    shared_jvm,
+)
 from shiq.reasoner.protocol import Answer, Module, SentQuestions
 from shiq.reasoner.proxied import (
     Bound,
@@ -31,14 +42,105 @@ from shiq.reasoner.proxied import (
     bounded,
     ill_typed_refuted,
     is_large,
+    is_opaque,
     opaque_in,
     proxied,
 )
 from shiq.reasoner.sending import OntologyText, Unsendable, document, sendable
-from shiq.reasoner.structure import data_of, parts, structural_key
-from shiq.roles import role_box
-from shiq.stages import enter_stage
-from shiq.verdict import Verdict
+from shiq.reasoner.structure import data_of, structural_key
+
+# Where one meaning of the opaque datatypes speaks for all of them.
+#
+# Read by form, each opaque datatype is a value space of its own, with one value for each lexical
+# form. What is consistent then need not be so for every meaning. It is where the properties that
+# opaque data is on, with all above and below them, have literals of one opaque D only, and nothing
+# is asked of them but ≥1 f.D, ≥1 f, ≤n f.¬D and ≤n f: each value may be replaced by what D means
+# by it, or by any value of D, since values that become one do no harm here.
+
+
+#: What is asked of a property where that is nothing about a range, and where it is no opaque
+#: datatype by itself.
+_NO_RANGE, _ELSE = "", "else"
+
+
+def speaks_for_all(
+    theory: DataTheory, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion]
+) -> bool:
+    """Whether a model in which opaque datatypes are read by form makes one for every meaning of
+    them. ``theory`` has them opaque; axioms and assertions are as
+    `shiq.reasoner.proxied.bounded` takes them.
+    """
+    above: dict[str, str] = {}
+
+    def root(iri: str) -> str:
+        while (next_ := above.setdefault(iri, iri)) != iri:
+            iri = next_
+        return iri
+
+    asked: list[tuple[str, str, bool]] = []
+    present: set[str] = set()
+    for value in (*axioms, *assertions):
+        match value:
+            case owl.SubDataPropertyOf(owl.DataProperty(sub), owl.DataProperty(sup)):
+                above[root(sub)] = root(sup)
+                asked += [(sub, _NO_RANGE, False), (sup, _NO_RANGE, False)]
+            case owl.DataPropertyAssertion(owl.DataProperty(iri), _, literal):
+                asked.append(
+                    (iri, _name(theory, owl.Datatype(literal.datatype)), is_opaque(theory, literal))
+                )
+                present.add(literal.datatype)
+            case owl.SubClassOf(_, expression) | owl.ClassAssertion(expression, _):
+                for operand in (
+                    expression.operands
+                    if isinstance(expression, owl.ObjectUnionOf)
+                    else (expression,)
+                ):
+                    asked += _asked(theory, operand)
+            case _:
+                asked += _anything(theory, value)
+    if any(is_reserved(iri) for iri, _, _ in asked):
+        return False
+    names: dict[str, set[str]] = defaultdict(set)
+    for iri, name, _ in asked:
+        names[root(iri)].add(name)
+    doubtful = [
+        names[group] - {_NO_RANGE} for group in {root(iri) for iri, _, opaque in asked if opaque}
+    ]
+    return all(len(found) == 1 and found <= present for found in doubtful)
+
+
+def _asked(theory: DataTheory, expression: owl.ClassExpression) -> Iterator[tuple[str, str, bool]]:
+    """Each data property that ``expression`` speaks of, what is asked of it, and whether that is
+    opaque.
+    """
+    match expression:
+        case owl.DataMaxCardinality(_, owl.DataProperty(iri), range) | owl.DataMinCardinality(
+            0 | 1, owl.DataProperty(iri), range
+        ) if range == owl.TOP_DATATYPE:
+            yield iri, _NO_RANGE, False
+        case owl.DataMaxCardinality(
+            _, owl.DataProperty(iri), owl.DataComplementOf(range)
+        ) | owl.DataMinCardinality(1, owl.DataProperty(iri), range):
+            yield iri, _name(theory, range), is_opaque(theory, range)
+        case _:
+            yield from _anything(theory, expression)
+
+
+def _anything(theory: DataTheory, value: object) -> Iterator[tuple[str, str, bool]]:
+    opaque = any(is_opaque(theory, data) for found in data_of((value,)) for data in found)
+    yield from (
+        (part.iri, _ELSE, opaque) for part in parts(value) if isinstance(part, owl.DataProperty)
+    )
+
+
+def _name(theory: DataTheory, range: owl.DataRange) -> str:
+    """The IRI of an opaque datatype, `_ELSE` for any other range."""
+    return (
+        range.iri
+        if isinstance(range, owl.Datatype) and theory.unknown_datatypes(range) == {range.iri}
+        else _ELSE
+    )
+
 
 #: Modules are asked about together up to this many assertions, and this many modules.
 LOT_ASSERTIONS = 5_000
@@ -130,6 +232,7 @@ class HermitReasoner:
         self.name = "hermit"
         self._heap = heap
         self._timeout = timeout
+        self._java: JavaReasoner | None = None
         self._prepared: dict[int, tuple[weakref.ref[ClausalTBox], _Prepared]] = {}
         self.sent = SentQuestions()
 
@@ -347,24 +450,34 @@ class HermitReasoner:
         )
 
     def _ask(self, bases: Sequence[OntologyText], question: OntologyText, budget: Budget) -> Answer:
-        """One question to HermiT; after a JVM that died by itself another attempt, if there are
-        any left.
-        """
+        """One question; after a JVM that died by itself another attempt, if there are any left."""
         reason = ""
         for _ in range(budget.attempts):
             try:
-                session = shared_session(self, self._heap, budget.next())
-                consistent = session.jvm.call(
-                    partial(session.consistent, bases, question), budget.next()
-                )
+                consistent = self._consistent(bases, question, budget)
             except JvmDied as failure:
                 reason = str(failure)
             except JvmFailure as failure:
                 return self._undetermined(failure)
             else:
-                self.sent.add(sum(d.axioms for d in (*bases, question)), session.parsed)
                 return _CONSISTENT if consistent else _INCONSISTENT
         return self._undetermined(reason)
+
+    def _consistent(
+        self, bases: Sequence[OntologyText], question: OntologyText, budget: Budget
+    ) -> bool:
+        """What the reasoner answers to one question. Raises JvmFailure, ReasonerError."""
+        consistent = self._run(bases, question, budget)
+        axioms = sum(document.axioms for document in (*bases, question))
+        self.sent.add(axioms, axioms)  # there is no answer unless as many are held as were sent
+        return consistent
+
+    def _run(self, bases: Sequence[OntologyText], question: OntologyText, budget: Budget) -> bool:
+        if self._java is None:
+            self._java = find_hermit()
+        budget.next()  # no JVM is started where the time is over
+        jvm = shared_jvm(self, self._heap, self._java)
+        return jvm.consistent(bases, question, budget.next())
 
     # --- TBoxes -----------------------------------------------------------------------------------
 

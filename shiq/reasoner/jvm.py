@@ -1,42 +1,61 @@
-"""A warm Java virtual machine behind py4j: it cannot outlive this process, and its failures
-cannot look like answers.
+"""A Java process that decides whether ontologies are consistent: `java/ReasonerDriver.java`, spoken
+to over its standard input and output.
 
-What goes wrong during a question is a `JvmFailure`; that there is no usable Java at all is a
-`ReasonerError`.
+It cannot outlive this process, and its failures cannot look like answers: what goes wrong during
+a question is a `JvmFailure`; that there is no usable Java at all is a `ReasonerError`.
 """
 
 from __future__ import annotations
 
 import atexit
-import importlib.metadata
+import importlib.resources
 import importlib.util
 import os
+import re
 import select
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, TypeVar
-
-from py4j import protocol  # type: ignore[import-untyped]
-from py4j.java_gateway import GatewayParameters, JVMView  # type: ignore[import-untyped]
-from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError  # type: ignore[import-untyped]
+from typing import IO, NoReturn
 
 from shiq.errors import ReasonerError
 from shiq.reasoner import check_heap
-from shiq.reasoner.gateway import Client
-
-T = TypeVar("T")
+from shiq.reasoner.sending import OntologyText
 
 START_SECONDS = 60.0
+#: How many parsed axiom sets a process keeps.
+KEPT_BASES = 12
+#: Class files of the driver, beside their source.
+DRIVER = Path(__file__).parent / "java"
+#: The driver's word for HermiT, in place of a factory's name.
+HERMIT = "org.semanticweb.HermiT.Reasoner"
+
 _REMEDY_JAVA = "Install a Java runtime (11 or later; Debian: default-jre-headless), or set JAVA_HOME; or use --reasoner own."
 _REMEDY_START = "Try another --heap, and `java -version` in a shell; or use --reasoner own."
-_REMEDY_JAR = "Install owlready2 and py4j in this Python environment (pip install shiq brings both); or use --reasoner own."
+_REMEDY_JAR = "Install owlready2 in this Python environment (pip install shiq brings it); or use --reasoner own."
+
+_OPTIONS = (
+    "-Xss16m",  # deep class expressions are parsed and normalised by recursion
+    "-XX:+UseSerialGC",  # starts faster, and leaves the other cores alone
+    "-XX:+ExitOnOutOfMemoryError",  # a JVM that lost a thread to it is in an unknown state
+    "-XX:+DisplayVMOutputToStderr",
+    "-XX:-CreateCoredumpOnCrash",
+    "-Djava.awt.headless=true",
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
+)
+_ANSWERS = {
+    "base": re.compile(r"(\d+) (\d+) (kept|misread)"),
+    "ask": re.compile(r"(\d+) (\d+) (true|false|misread)"),
+}
 
 
 class JvmFailure(Exception):
@@ -48,11 +67,25 @@ class JvmExpired(JvmFailure):
 
 
 class JvmDied(JvmFailure):
-    """The JVM ended by itself, or somebody killed it."""
+    """The JVM ended by itself, was killed, or wrote what is no answer."""
 
 
 class JavaException(JvmFailure):
     """Java threw; the JVM lives."""
+
+
+class Misread(JvmFailure):
+    """The OWL API read something else than what was sent."""
+
+
+@dataclass(frozen=True)
+class JavaReasoner:
+    """A reasoner behind the OWL API: the class that makes it (`HERMIT`, or a factory's name), and
+    its jars.
+    """
+
+    factory: str
+    jars: tuple[str, ...]
 
 
 def find_java() -> str:
@@ -67,66 +100,50 @@ def find_java() -> str:
     return found
 
 
-def find_jars() -> tuple[Path, Path]:
-    """py4j's jar, and HermiT's in the wheel of owlready2 (whose Python is not imported). Raises
-    ReasonerError.
-    """
-    py4j_jar = _py4j_jar()
+def find_hermit() -> JavaReasoner:
+    """HermiT in the wheel of owlready2, whose Python is not imported. Raises ReasonerError."""
     try:
         spec = importlib.util.find_spec("owlready2")
     except (ImportError, ValueError):
         spec = None
     if spec is None or spec.origin is None:
         raise ReasonerError("owlready2, whose wheel holds HermiT, is not installed", _REMEDY_JAR)
-    hermit_jar = Path(spec.origin).parent / "hermit" / "HermiT.jar"
-    if not hermit_jar.is_file():
-        raise ReasonerError(f"HermiT's jar is missing: {hermit_jar}", _REMEDY_JAR)
-    return py4j_jar, hermit_jar
-
-
-def _py4j_jar() -> Path:
-    """The jar that the installer recorded, else one beside the package. (py4j's own search
-    starts in the current directory.)
-    """
-    try:
-        recorded = importlib.metadata.files("py4j") or []
-    except importlib.metadata.PackageNotFoundError:
-        recorded = []
-    candidates = [
-        Path(str(file.locate())).resolve() for file in recorded if file.name.endswith(".jar")
-    ]
-    spec = importlib.util.find_spec("py4j")
-    if spec is not None and spec.origin is not None:
-        for parent in Path(spec.origin).resolve().parents[:5]:
-            candidates += sorted(parent.glob("share/py4j/py4j*.jar"), reverse=True)
-    for candidate in candidates:
-        if candidate.is_file():
-            return candidate
-    raise ReasonerError("py4j's jar is missing", _REMEDY_JAR)
+    jar = Path(spec.origin).parent / "hermit" / "HermiT.jar"
+    if not jar.is_file():
+        raise ReasonerError(f"HermiT's jar is missing: {jar}", _REMEDY_JAR)
+    return JavaReasoner(HERMIT, (str(jar),))
 
 
 class Jvm:
-    """A Java process of our own, with HermiT on its class path.
+    """A Java process of our own, with one reasoner.
 
-    It reads its end from its standard input: when this process ends, however it ends, the pipe
-    breaks and the JVM exits. It is in a process group of its own, so that Ctrl-C does not reach
-    it and one signal kills all of it. Its port needs a secret.
+    It ends with its standard input: when this process ends, however it ends, the pipe breaks. It
+    is in a process group of its own, so that Ctrl-C does not reach it and one signal kills all
+    of it.
     """
 
-    def __init__(self, heap: str = "1g") -> None:
-        """Starts it. Raises UsageError for a heap size that is none, ReasonerError where it does
-        not start.
+    def __init__(self, heap: str = "1g", reasoner: JavaReasoner | None = None) -> None:
+        """Starts it; ``reasoner`` is HermiT by default. Raises UsageError for a heap size that is
+        none, ReasonerError where it does not start.
         """
         check_heap(heap)
         self.heap = heap
-        java, jars = find_java(), find_jars()
+        java, self.reasoner = find_java(), reasoner or find_hermit()
         self._owner = os.getpid()
         self._lock = threading.RLock()
+        self._requests = 0
+        self._slots: OrderedDict[str, int] = OrderedDict()
         self._noise: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (it lives as long as the JVM)
-        self._process = _launch(java, jars, heap, self._noise)
-        port, token = self._read_port_and_token(java)
-        self._client = Client(GatewayParameters(port=port, auth_token=token))
-        self.view: Any = JVMView(self._client, protocol.DEFAULT_JVM_NAME, protocol.DEFAULT_JVM_ID)
+        self._unpacked = None if DRIVER.is_dir() else _unpack_driver()
+        options = [f"-Xmx{heap}", *_OPTIONS]
+        path = os.pathsep.join([str(self._unpacked or DRIVER), *self.reasoner.jars])
+        command = [java, *options, "-cp", path, "ReasonerDriver", self.reasoner.factory]
+        try:
+            self._process = _launch(command, self._noise)
+        except OSError as error:
+            self._remove_unpacked()
+            raise ReasonerError(f"{java} cannot be run: {error.strerror}", _REMEDY_JAVA) from error
+        self._await_start(java)
 
     @property
     def pid(self) -> int:
@@ -136,75 +153,139 @@ class Jvm:
     def alive(self) -> bool:
         return self._owner == os.getpid() and self._process.poll() is None
 
-    def call(self, question: Callable[[], T], timeout: float | None = None) -> T:
-        """What ``question``, a series of Java calls, returns; one at a time. After ``timeout``
-        seconds the JVM is killed.
+    def consistent(
+        self,
+        bases: Sequence[OntologyText],
+        question: OntologyText,
+        timeout: float | None = None,
+    ) -> bool:
+        """Whether the ontology that consists of ``bases`` (parsed once and kept) and
+        ``question`` is consistent.
 
-        Raises JvmExpired, JvmDied or JavaException. Whatever else interrupts it (Ctrl-C) kills
-        the JVM too, since nobody knows what it would answer next.
+        No axiom may be in two of them. After ``timeout`` seconds the JVM is killed. Raises
+        JvmExpired, JvmDied, JavaException; Misread where the OWL API holds other counts of
+        axioms or names than were sent. Whatever else interrupts it (Ctrl-C) kills the JVM too,
+        since nobody knows what it would answer next.
         """
         with self._lock:
-            expired = threading.Event()
-            watchdog = self._watchdog(timeout, expired)
+            deadline = None if timeout is None else time.monotonic() + timeout
+            most = max(KEPT_BASES, len(bases))
             try:
-                return question()
-            except Py4JJavaError as error:
-                reason = self._describe(error, expired)
-                if reason is not None:
-                    raise JavaException(reason) from None
-                raise self._failure(timeout, expired) from None
-            except Py4JError as error:
-                if isinstance(error, Py4JNetworkError) or not self.alive or expired.is_set():
-                    raise self._failure(timeout, expired) from None
-                raise JavaException(f"py4j: {_one_line(str(error))}") from None
+                slots = [self._slot(base, most, deadline) for base in bases]
+                place = ",".join(map(str, slots)) or "-"
+                verdict = self._request("ask", place, question, (*bases, question), deadline)
+            except JvmExpired:
+                self._kill()
+                raise JvmExpired(f"no answer within {timeout:g} s; the JVM was killed") from None
             except JvmFailure:
                 raise
             except BaseException:
                 self.close()
                 raise
-            finally:
-                if watchdog is not None:
-                    watchdog.cancel()
-
-    def forget(self, java_object: Any) -> None:
-        """Lets the JVM have ``java_object`` back now. (py4j's proxies are in reference cycles:
-        Python may notice much later.)
-        """
-        java_object._detach()
+        return verdict == "true"
 
     def close(self) -> None:
         """Kills the JVM and waits for it; may be called twice. In a forked child it only lets go."""
         if self._owner != os.getpid():
             return
-        if hasattr(self, "_client"):
-            self._client.is_connected = False
         self._kill()
-        self._process.wait()
         for stream in (self._process.stdin, self._process.stdout, self._noise):
             if stream is not None:
                 stream.close()
-        if hasattr(self, "_client"):
-            self._client.close()
+        self._remove_unpacked()
 
     def let_go(self) -> None:
         """Forgets the JVM in a forked child: it is its parent's."""
-        self._client.let_go()
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                stream.close()
         self._process.returncode = 0  # else Popen would wait for a process that is not its child
 
-    def _watchdog(self, timeout: float | None, expired: threading.Event) -> threading.Timer | None:
-        if timeout is None:
-            return None
+    def _slot(self, base: OntologyText, most: int, deadline: float | None) -> int:
+        """The slot, of ``most``, that holds the axioms of ``base``; a new base takes that of the
+        one unused for longest.
+        """
+        if base.text not in self._slots:
+            if len(self._slots) >= most:
+                self._slots.popitem(last=False)
+            slot = min({*range(most)} - {*self._slots.values()})
+            self._request("base", str(slot), base, (base,), deadline)
+            self._slots[base.text] = slot
+        self._slots.move_to_end(base.text)
+        return self._slots[base.text]
 
-        def expire() -> None:
-            expired.set()
-            self._kill()
+    def _request(
+        self,
+        verb: str,
+        place: str,
+        sent: OntologyText,
+        documents: Sequence[OntologyText],
+        deadline: float | None,
+    ) -> str:
+        """The last word of the answer to a request; ``documents`` are what the ontology must
+        consist of.
+        """
+        self._requests += 1
+        axioms = sum(document.axioms for document in documents)
+        names = len(frozenset().union(*(document.entities for document in documents)))
+        words = f"{self._requests} {verb} {place} {axioms} {names}"
+        try:
+            request = f"{words}\n{sent.text}".encode()
+            length = struct.pack(">i", len(request))
+        except (UnicodeEncodeError, struct.error) as error:
+            raise JvmFailure(f"the ontology cannot be sent: {error}") from None
+        line = self._exchange(length + request, deadline)
+        number, _, answer = line.partition(" ")
+        if number != str(self._requests):
+            self._fail(line)
+        if answer.startswith("error "):
+            raise JavaException(_one_line(answer.removeprefix("error ")))
+        found = _ANSWERS[verb].fullmatch(answer)
+        if found is None:
+            self._fail(line)
+        if found[3] == "misread" or (int(found[1]), int(found[2])) != (axioms, names):
+            raise Misread(
+                f"the OWL API read {found[1]} axioms about {found[2]} names"
+                f" where {axioms} axioms about {names} names were sent"
+            )
+        return found[3]
 
-        timer = threading.Timer(max(timeout, 0.0), expire)
-        timer.daemon = True
-        timer.start()
-        return timer
+    def _exchange(self, request: bytes, deadline: float | None) -> str:
+        """Writes ``request`` and reads the one line that the JVM writes then. Raises JvmExpired
+        at the ``deadline``, JvmDied.
+        """
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None and stdout is not None
+        unsent, line = memoryview(request), b""
+        ready = select.poll()
+        try:
+            ready.register(stdout, select.POLLIN)
+            if unsent:
+                ready.register(stdin, select.POLLOUT)
+            while not line.endswith(b"\n"):
+                left = None if deadline is None else max(0.0, deadline - time.monotonic())
+                events = ready.poll(None if left is None else left * 1000)
+                if not events:
+                    raise JvmExpired
+                if any(descriptor == stdout.fileno() for descriptor, _ in events):
+                    chunk = os.read(stdout.fileno(), 1 << 16)
+                    if not chunk:
+                        self._fail()
+                    line += chunk
+                else:
+                    unsent = unsent[os.write(stdin.fileno(), unsent) :]
+                    if not unsent:
+                        ready.unregister(stdin)
+        except (OSError, ValueError):  # a broken pipe, or one that `close` has closed
+            self._fail()
+        text = line[:-1].decode("utf-8", "replace")
+        if unsent or "\n" in text:
+            self._fail(text)
+        return text
+
+    def _remove_unpacked(self) -> None:
+        if self._unpacked is not None:
+            shutil.rmtree(self._unpacked, ignore_errors=True)
 
     def _kill(self) -> None:
         if self._process.poll() is None:
@@ -212,42 +293,30 @@ class Jvm:
                 os.killpg(self._process.pid, signal.SIGKILL)
             except (ProcessLookupError, PermissionError):
                 self._process.kill()
+        self._process.wait()
 
-    def _describe(self, error: Any, expired: threading.Event) -> str | None:
-        """Java's exception in one line; None where the JVM cannot say it any more."""
-        try:
-            thrown = error.java_exception
-            name = thrown.getClass().getName()
-            message = thrown.getMessage()
-        except Py4JError:
-            return None
-        if expired.is_set():
-            return None
-        return _one_line(f"{name}: {message}" if message else str(name))
-
-    def _failure(self, timeout: float | None, expired: threading.Event) -> JvmFailure:
-        """Why the connection broke; leaves no half-dead JVM behind."""
-        self._client.is_connected = False
-        if expired.is_set():
+    def _fail(self, line: str | None = None) -> NoReturn:
+        """Raises JvmDied with why there is no answer, or none but ``line``; leaves no half-dead
+        JVM behind.
+        """
+        if line is not None:
             self._kill()
-            self._process.wait()
-            return JvmExpired(f"no answer within {timeout:g} s; the JVM was killed")
+            raise JvmDied(f"the JVM wrote what is no answer: {_one_line(line)!r}; it was killed")
         try:
             code = self._process.wait(2.0)
         except subprocess.TimeoutExpired:
             self._kill()
-            self._process.wait()
-            return JvmDied("the JVM broke the connection; it was killed")
-        noise = self._heard()
+            raise JvmDied("the JVM broke the connection; it was killed") from None
+        noise = self._error_output()
         if "OutOfMemoryError" in noise:
-            return JvmDied(f"the JVM ran out of memory (heap {self.heap}); --heap allows more")
+            raise JvmDied(f"the JVM ran out of memory (heap {self.heap}); --heap allows more")
         if code < 0:
-            return JvmDied(f"the JVM was killed by {_signal_name(-code)}")
-        return JvmDied(
+            raise JvmDied(f"the JVM was killed by {_signal_name(-code)}")
+        raise JvmDied(
             f"the JVM ended with exit code {code}" + (f": {_one_line(noise)}" if noise else "")
         )
 
-    def _heard(self) -> str:
+    def _error_output(self) -> str:
         """The end of what the JVM wrote on its standard error."""
         try:
             size = self._noise.seek(0, os.SEEK_END)
@@ -256,73 +325,45 @@ class Jvm:
         except (OSError, ValueError):
             return ""
 
-    def _read_port_and_token(self, java: str) -> tuple[int, str]:
-        stdout = self._process.stdout
-        assert stdout is not None
-        lines = _first_lines(stdout, 2, START_SECONDS)
+    def _await_start(self, java: str) -> None:
+        """Waits for the line that the driver begins with. Raises ReasonerError."""
         try:
-            port, token = int(lines[0]), lines[1]
-        except (IndexError, ValueError):
-            self._kill()
-            self._process.wait()
-            noise = (
-                _one_line(self._heard() or " ".join(lines))
-                or f"exit code {self._process.returncode}"
-            )
-            self.close()
-            raise ReasonerError(
-                f"{java} did not start (heap {self.heap}): {noise}", _REMEDY_START
-            ) from None
-        stdout.close()
-        return port, token
+            line = self._exchange(b"", time.monotonic() + START_SECONDS)
+        except JvmFailure:
+            line = ""
+        if line == "ready":
+            return
+        self._kill()
+        noise = _one_line(self._error_output() or line) or f"exit code {self._process.returncode}"
+        self.close()
+        raise ReasonerError(f"{java} did not start (heap {self.heap}): {noise}", _REMEDY_START)
 
 
-def _launch(
-    java: str, jars: Sequence[Path], heap: str, noise: IO[bytes]
-) -> subprocess.Popen[bytes]:
-    options = [
-        f"-Xmx{heap}",
-        "-Xss16m",  # deep class expressions are parsed and normalised by recursion
-        "-XX:+UseSerialGC",  # starts faster, and leaves the other cores alone
-        "-XX:+ExitOnOutOfMemoryError",  # a JVM that lost a thread to it is in an unknown state
-        "-XX:+DisplayVMOutputToStderr",
-        "-XX:-CreateCoredumpOnCrash",
-        "-Djava.awt.headless=true",
-    ]
-    command = [
-        java,
-        *options,
-        "-cp",
-        os.pathsep.join(map(str, jars)),
-        "py4j.GatewayServer",
-        "--die-on-broken-pipe",
-        "--enable-auth",
-        "0",
-    ]
-    try:
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=noise,
-            cwd=tempfile.gettempdir(),
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise ReasonerError(f"{java} cannot be run: {error.strerror}", _REMEDY_JAVA) from error
+def _launch(command: Sequence[str], noise: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Starts ``command``; its pipes are not buffered, and writing to it does not block."""
+    process = subprocess.Popen(
+        command,
+        bufsize=0,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=noise,
+        cwd=tempfile.gettempdir(),
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    os.set_blocking(process.stdin.fileno(), False)
+    return process
 
 
-def _first_lines(stream: IO[bytes], count: int, seconds: float) -> list[str]:
-    """The first ``count`` lines of a pipe; fewer where it ends or ``seconds`` pass before."""
-    deadline = time.monotonic() + seconds
-    text = b""
-    while text.count(b"\n") < count:
-        ready, _, _ = select.select([stream], [], [], max(0.0, deadline - time.monotonic()))
-        chunk = os.read(stream.fileno(), 4096) if ready else b""
-        if not chunk:
-            break
-        text += chunk
-    return text.decode("utf-8", "replace").split("\n")[:count]
+def _unpack_driver() -> Path:
+    """A folder with the driver's class files: Java does not find them in the zip file that this
+    package is imported from.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="shiq-java-"))
+    for file in importlib.resources.files(__package__).joinpath("java").iterdir():
+        if file.name.endswith(".class"):
+            (folder / file.name).write_bytes(file.read_bytes())
+    return folder
 
 
 def _one_line(text: str, limit: int = 300) -> str:
@@ -337,57 +378,54 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-# --- the JVM of this process ----------------------------------------------------------------------
+# --- the JVMs of this process ---------------------------------------------------------------------
 
-_shared: Jvm | None = None
+_shared: dict[JavaReasoner, Jvm] = {}
 _shared_lock = threading.RLock()
 _users: weakref.WeakSet[object] = weakref.WeakSet()
 
 
-def shared_jvm(user: object, heap: str) -> Jvm:
-    """The one JVM of this process, started where there is none that lives. Another heap size
-    than its own restarts it.
+def shared_jvm(user: object, heap: str, reasoner: JavaReasoner | None = None) -> Jvm:
+    """The one JVM of this process for ``reasoner`` (default: HermiT), started where there is
+    none that lives. Another heap size than its own restarts it.
 
-    It lives until every ``user`` has let go of it (`release_jvm`) or was collected, or this
-    process ends. Raises UsageError, ReasonerError.
+    It lives until every ``user`` has let go (`release_jvm`) or was collected, or this process
+    ends. Raises UsageError, ReasonerError.
     """
-    global _shared  # noqa: PLW0603
+    reasoner = reasoner or find_hermit()
     with _shared_lock:
-        if _shared is not None and (not _shared.alive or _shared.heap != heap):
-            _shared.close()
-            _shared = None
-        if _shared is None:
-            _shared = Jvm(heap)
+        jvm = _shared.get(reasoner)
+        if jvm is not None and (not jvm.alive or jvm.heap != heap):
+            _shared.pop(reasoner).close()
+            jvm = None
+        if jvm is None:
+            jvm = _shared[reasoner] = Jvm(heap, reasoner)
         _users.add(user)
-        return _shared
+        return jvm
 
 
 def release_jvm(user: object) -> None:
-    """Says that ``user`` needs the JVM no longer; the last one closes it. May be called twice."""
+    """Ends the use of JVMs by ``user``; the last one closes them. May be called twice."""
     with _shared_lock:
         _users.discard(user)
         if not _users:
-            close_shared_jvm()
+            close_shared_jvms()
 
 
-def close_shared_jvm() -> None:
-    global _shared  # noqa: PLW0603
+def close_shared_jvms() -> None:
     with _shared_lock:
-        if _shared is not None:
-            _shared.close()
-            _shared = None
+        while _shared:
+            _shared.popitem()[1].close()
 
 
 def _after_fork_in_child() -> None:
-    global _shared, _shared_lock, _inherited  # noqa: PLW0603
+    global _shared_lock  # noqa: PLW0603
     _shared_lock = threading.RLock()
-    if _shared is not None:
-        _shared.let_go()
-        _inherited = _shared  # kept, so that nothing of it is finalised here
-        _shared = None
+    for jvm in _shared.values():
+        jvm.let_go()
+    _shared.clear()
     _users.clear()
 
 
-_inherited: Jvm | None = None
-atexit.register(close_shared_jvm)
+atexit.register(close_shared_jvms)
 os.register_at_fork(after_in_child=_after_fork_in_child)

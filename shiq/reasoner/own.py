@@ -7,13 +7,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from functools import cached_property
 
-from shiq.clause import ClausalTBox
-from shiq.reasoner.protocol import Answer, Module
-
-if TYPE_CHECKING:
-    from shiq.reasoner.compiled import CompiledTBox
+from shiq.answers.verdict import Verdict
+from shiq.model.clause import ClausalTBox
+from shiq.reasoner.hypertableau.numbers import (
+    AS_MANY_AS_POSSIBLE,
+    FIRST,
+    MORE_TRIES,
+    MOST_BUILT,
+    Building,
+)
+from shiq.reasoner.hypertableau.search import core_of, decide, refuted
+from shiq.reasoner.hypertableau.tables import Tables
+from shiq.reasoner.protocol import LARGE_NUMBER, Answer, Module
+from shiq.reasoner.unfolding import AssertedAtom, Unfolding, unfolding
 
 #: CompiledTBox TBoxes kept.
 KEPT_TBOXES = 4
@@ -76,8 +84,109 @@ class OwnReasoner:
             if compiled.tables.tbox is tbox:
                 self._compiled.append(self._compiled.pop(i))
                 return compiled
-        from shiq.reasoner.compiled import CompiledTBox
 
         compiled = CompiledTBox(tbox)
         self._compiled = [*self._compiled[1 - KEPT_TBOXES :], compiled]
         return compiled
+
+
+# A TBox compiled for the hypertableau, and how the steps for a module are spent on it.
+
+
+#: Of the steps that do not depend on the module: the part, as a divisor, that is tried before
+#: definitions are unfolded lazily.
+_BEFORE_UNFOLDING = 32
+
+#: Steps for showing that a fact follows from others of its node.
+_STEPS_FOR_A_FACT = 1_000
+
+
+class CompiledTBox:
+    """A TBox as the calculus reads it; also unfolded, from when that is first asked for."""
+
+    def __init__(self, tbox: ClausalTBox) -> None:
+        self.tables = Tables(tbox)
+
+    @cached_property
+    def _unfolded(self) -> tuple[Unfolding, Tables] | None:
+        found = unfolding(self.tables.tbox)
+        return None if found is None else (found, Tables(found.tbox))
+
+    @cached_property
+    def _buildings(self) -> tuple[Building, ...]:
+        """What to try where numbers leave a module open."""
+        counted = any(FIRST.large < need.n <= MOST_BUILT for need in self.tables.needs.values())
+        return (*MORE_TRIES, AS_MANY_AS_POSSIBLE) if counted else MORE_TRIES
+
+    def decide(
+        self, module: Module, steps: int, steps_per_node: int, deadline: float | None
+    ) -> Answer:
+        """The answer within ``steps``, and ``steps_per_node`` more for each individual. Where a
+        few of ``steps`` are not enough, half of all are spent on the unfolded TBox before all
+        are on the TBox itself.
+        """
+        more = steps_per_node * len(module.positive)
+        outcome = decide(self.tables, module, steps // _BEFORE_UNFOLDING + more, deadline)
+        for building in self._buildings:
+            if not outcome.answer.reason.startswith(LARGE_NUMBER):
+                break
+            try_ = decide(self.tables, module, steps + more, deadline, building)
+            outcome = outcome if try_.stopped else try_
+        if not outcome.stopped:
+            return outcome.answer
+        answer = self.decide_unfolded(module, (steps + more) // 2, deadline)
+        return (
+            decide(self.tables, module, steps + more, deadline).answer if answer is None else answer
+        )
+
+    def attempt(self, module: Module, limit: int, deadline: float | None) -> Answer:
+        """The answer within ``limit`` steps, and as many on the unfolded TBox where these are
+        not enough.
+        """
+        outcome = decide(self.tables, module, limit, deadline)
+        return (
+            self.decide_unfolded(module, limit, deadline) if outcome.stopped else None
+        ) or outcome.answer
+
+    def core(self, module: Module, steps: int, deadline: float | None) -> Module | None:
+        """See `shiq.reasoner.protocol.Tracing`."""
+        return core_of(self.tables, module, steps, deadline)
+
+    def decide_unfolded(self, module: Module, limit: int, deadline: float | None) -> Answer | None:
+        """The answer by lazy unfolding; None if there is nothing to unfold, or it does not
+        decide ``module``.
+        """
+        if self._unfolded is None:
+            return None
+        rewriting, tables = self._unfolded
+        rewritten, lacking = rewriting.module(module)
+        answer = decide(tables, rewritten, limit, deadline).answer
+        if answer.verdict is Verdict.INCONSISTENT and answer.used is not None:
+            return Answer(
+                answer.verdict,
+                used=frozenset(i for i in answer.used if i < len(self.tables.tbox.clauses)),
+                near=answer.near,
+            )
+        if answer.verdict is Verdict.CONSISTENT and self._all_follow(module, lacking):
+            return answer
+        return None
+
+    def _all_follow(self, module: Module, facts: Sequence[AssertedAtom]) -> bool:
+        """Whether each of ``facts`` of ``module`` follows from what it asserts of other atoms at
+        the same node.
+        """
+        left_out: dict[int, int] = {}
+        for fact in facts:
+            left_out[fact.node] = left_out.get(fact.node, 0) | 1 << fact.atom
+        opposites = set()
+        for x, atom, holds in facts:
+            positive, negative = (
+                module.positive[x] & ~left_out[x],
+                module.negative[x] & ~left_out[x],
+            )
+            opposites.add(
+                (positive, negative | 1 << atom) if holds else (positive | 1 << atom, negative)
+            )
+        return all(
+            refuted(self.tables, Module((p,), (n,)), _STEPS_FOR_A_FACT) for p, n in opposites
+        )

@@ -1,8 +1,8 @@
-"""What a reasoner is asked and what it answers.
+"""Questions to a reasoner, its answers, and the protocols of reasoners.
 
 A reasoner decides whether modules (small ABoxes over the atoms of a clausal TBox) are consistent
-with that TBox. It never raises for what it cannot do: a time-out, a crash, an exhausted budget
-or an opaque datatype is an `Answer` UNDETERMINED with its reason.
+with that TBox. It never raises for what it cannot decide. A time-out, a crash, an exhausted budget
+or an opaque datatype gives an `Answer` UNDETERMINED with the reason.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from shiq.clause import ClausalTBox
+from shiq.answers.verdict import Verdict
 from shiq.model import Literal
-from shiq.roles import Role
-from shiq.verdict import Verdict
+from shiq.model.clause import ClausalTBox
+from shiq.model.roles import Role
 
 #: How a reason begins that rests on a datatype whose values nobody knows.
 OPAQUE = "opaque datatype"
@@ -25,14 +25,17 @@ LARGE_NUMBER = "large number"
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A part of A_add whose consistency is decided by itself (THEORY, "Modules"). Nodes are 0 …
-    n-1, without names.
+    """A part of A_add whose consistency is decided separately (THEORY, "Modules").
 
-    ``positive[i]``/``negative[i]``: bitmasks over `ClausalTBox.atoms` of the atoms (names,
-    ≥-atoms, data restrictions) that are asserted, or asserted to be false, at node i. ``edges``:
-    (i, role, j) asserted; ``negative_edges``: asserted not to hold (simple roles only);
-    ``different``: i ≠ j; ``data``/``negative_data``: (i, data property, literal). Equal
-    individuals are one node already.
+    Nodes are 0 … n-1, without names. Equal individuals are already one node.
+
+    positive, negative: by node, bit masks over `ClausalTBox.atoms` of the atoms asserted to hold,
+        or
+        not to hold.
+    edges: (i, role, j) asserted.
+    negative_edges: asserted not to hold; simple roles only.
+    different: pairs i ≠ j.
+    data, negative_data: (i, data property, literal).
     """
 
     positive: tuple[int, ...]
@@ -46,10 +49,13 @@ class Module:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``reason``: why undetermined. ``used``: for INCONSISTENT, indexes of clauses that suffice
-    for the refutation together with the role box (a superset of what is needed), or None if the
-    reasoner does not say. ``near``: nodes of the module where the last contradiction showed, if
-    the reasoner says; a place to begin to look, no more.
+    """The answer of a reasoner for one module.
+
+    reason: why it is undetermined.
+    used: for INCONSISTENT, indexes of clauses that refute it together with the role box (not
+        minimal);
+        None if unknown.
+    near: nodes near the last contradiction, as a hint where to look.
     """
 
     verdict: Verdict
@@ -60,9 +66,11 @@ class Answer:
 
 @dataclass(slots=True)
 class SentQuestions:
-    """What a reasoner outside this code was asked: ``questions`` put to it, axioms and
-    assertions ``sent`` with them, and how many it was seen to hold (``parsed``). No answer
-    counts where these differ.
+    """Counters of an external reasoner. No answer counts unless ``sent`` equals ``parsed``.
+
+    questions: number of questions.
+    sent: axioms and assertions sent with them.
+    parsed: axioms and assertions that the reasoner was seen to hold.
     """
 
     questions: int = 0
@@ -70,51 +78,55 @@ class SentQuestions:
     parsed: int = 0
 
     def add(self, sent: int, parsed: int) -> None:
-        """Books one question."""
+        """Count one question."""
         self.questions += 1
         self.sent += sent
         self.parsed += parsed
 
     def to_dict(self) -> dict[str, int]:
+        """Return the JSON form."""
         return {"questions": self.questions, "axioms_sent": self.sent, "axioms_parsed": self.parsed}
 
 
 @runtime_checkable
 class Sending(Protocol):
-    """A reasoner that tells what it sent; ``sent`` grows with every question."""
+    """A reasoner that counts what it sends."""
 
     sent: SentQuestions
 
 
 @runtime_checkable
 class Deciding(Protocol):
-    """A reasoner made of several; ``by`` names who gave each answer of the last call."""
+    """A reasoner composed of several; ``by`` names the one behind each answer of the last call."""
 
     by: Sequence[str]
 
 
 @runtime_checkable
 class Tracing(Protocol):
-    """A reasoner that tells what a refutation rests on."""
+    """A reasoner that can reduce a refuted module."""
 
     def core(
         self, tbox: ClausalTBox, module: Module, timeout: float | None = None
     ) -> Module | None:
-        """A part of ``module``, over the same nodes, that is inconsistent by itself, as a rule
-        much smaller; None where none was found, which says nothing of ``module``.
+        """Return an inconsistent part of `module` over the same nodes, usually much smaller.
+
+        None if none was found, which says nothing about `module`.
         """
 
 
 class Reasoner(Protocol):
-    """A backend. ``decide`` answers in the order of ``modules``; ``timeout`` is seconds for the
-    whole call, None for no limit.
-    """
+    """A backend that decides modules."""
 
     name: str
 
     def decide(
         self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
-    ) -> list[Answer]: ...
+    ) -> list[Answer]:
+        """Decide each module, in order.
+
+        timeout: seconds for the whole call; None for no limit.
+        """
 
     def close(self) -> None:
-        """Frees what the backend holds (a JVM); it may be called twice."""
+        """Release resources such as a JVM. May be called twice."""

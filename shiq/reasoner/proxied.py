@@ -18,8 +18,9 @@ from typing import TypeVar
 
 from shiq import model as owl
 from shiq.datatypes import DataTheory, IllTyped
+from shiq.model.walk import parts
 from shiq.reasoner.protocol import LARGE_NUMBER, OPAQUE
-from shiq.reasoner.structure import data_of, entities, parts, with_data
+from shiq.reasoner.structure import data_of, entity_kinds, with_data
 
 S = TypeVar("S", owl.Axiom, owl.Assertion)
 
@@ -119,7 +120,7 @@ def values_needed(values: Sequence[object], together: bool, apart: bool = False)
     ]
     of_one = sum(counts) + _single_values(values) if together else max(counts, default=1)
     if apart:
-        individuals = sum(1 for kind, _ in entities(values) if kind == "individual")
+        individuals = sum(1 for kind, _ in entity_kinds(values) if kind == "individual")
         return (individuals + 1) * of_one
     return of_one
 

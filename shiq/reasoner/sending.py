@@ -14,9 +14,14 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from shiq import model as owl
+from shiq.datatypes import DataTheory
 from shiq.functional.writer import axiom_text
-from shiq.ntriples import blank_term
-from shiq.reasoner.structure import entities, rewritten, structural_key, with_individuals
+from shiq.model import Assertion, Axiom, DatatypeDefinition
+from shiq.model.ntriples import blank_term
+from shiq.model.roles import role_box
+from shiq.model.walk import rewritten
+from shiq.reasoner.proxied import OpaqueData, ill_typed_refuted, opaque_in, proxied
+from shiq.reasoner.structure import data_of, entity_kinds, structural_key, with_individuals
 
 V = TypeVar("V")
 
@@ -50,7 +55,7 @@ def document(values: Sequence[owl.Axiom | owl.Assertion]) -> OntologyText:
     Raises Unsendable for an IRI that the syntax cannot write, or that HermiT reserves for its
     own names (``internal:…``).
     """
-    used = entities(values)
+    used = entity_kinds(values)
     for kind, iri in sorted(used):
         if iri.startswith("internal:"):
             raise Unsendable(f"the {kind} <{iri}> has an IRI that HermiT reserves for itself")
@@ -249,3 +254,47 @@ def _assertion(assertion: owl.Assertion) -> owl.Assertion:
         case owl.DifferentIndividuals(first, second) if first == second:
             return owl.ClassAssertion(owl.NOTHING, first)
     return assertion
+
+
+# Ontologies that HermiT is asked about one after the other: what they have in common is sent
+# and parsed once.
+
+
+class CommonOntology:
+    """The part that the ontologies have had in common so far, as one text. It is written anew
+    where one lacks some of it: the first may have had what was its own.
+    """
+
+    def __init__(self) -> None:
+        self._values: frozenset[Axiom | Assertion] = frozenset()
+        self._text: OntologyText | None = None
+
+    def texts(
+        self, axioms: Sequence[Axiom], assertions: Sequence[Assertion]
+    ) -> tuple[OntologyText, ...]:
+        """``axioms``, inclusions as `clause_axioms` makes them, and ``assertions``: what is in
+        common, and the rest. Raises: Unsendable; OpaqueData, where it takes more than one
+        question to deal with data.
+        """
+        values = dict.fromkeys(_sent(axioms, assertions))
+        if self._text is None or not self._values <= values.keys():
+            common = self._values & values.keys()
+            # Of another ontology altogether nothing is to be kept.
+            self._values = common if 2 * len(common) > len(values) else frozenset(values)
+            self._text = document([value for value in values if value in self._values])
+        rest = [value for value in values if value not in self._values]
+        return (self._text, document(rest)) if rest else (self._text,)
+
+
+def _sent(axioms: Sequence[Axiom], assertions: Sequence[Assertion]) -> list[Axiom | Assertion]:
+    """What is sent of an ontology, data by proxies."""
+    sent, said = sendable(axioms, assertions)
+    if any(data_of([*sent, *said])):
+        definitions = {a.datatype.iri: a.range for a in sent if isinstance(a, DatatypeDefinition)}
+        sent = [a for a in sent if not isinstance(a, DatatypeDefinition)]
+        theory = DataTheory(definitions, role_box(sent))
+        said = ill_typed_refuted(theory, said)
+        if (opaque := opaque_in(theory, [*sent, *said])) is not None:
+            raise OpaqueData(opaque)
+        sent, said = sendable(*proxied(theory, sent, said))
+    return [*sent, *said]

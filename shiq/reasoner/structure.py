@@ -4,12 +4,11 @@ with parts replaced.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
-from operator import is_not
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from shiq import model as owl
+from shiq.model.walk import field_names, parts, rewritten
 
 V = TypeVar("V")
 
@@ -22,7 +21,8 @@ _DATA_RANGES = (
     owl.DataOneOf,
     owl.DatatypeRestriction,
 )
-_INDIVIDUALS: Mapping[type, frozenset[str]] = {
+#: The fields of a part that have individuals.
+INDIVIDUAL_FIELDS: Mapping[type, frozenset[str]] = {
     owl.ClassAssertion: frozenset(("individual",)),
     owl.ObjectHasValue: frozenset(("individual",)),
     owl.ObjectOneOf: frozenset(("individuals",)),
@@ -52,36 +52,7 @@ _UNORDERED = (
 )
 
 
-_FIELDS: dict[type, tuple[str, ...]] = {}
-
-
-def _field_names(kind: type) -> tuple[str, ...]:
-    """The fields of a model type; none for anything else."""
-    known = _FIELDS.get(kind)
-    if known is None:
-        known = _FIELDS[kind] = (
-            tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
-        )
-    return known
-
-
-def parts(value: object) -> Iterator[object]:
-    """``value`` and everything inside it, outermost first; individuals and other plain fields
-    are left out.
-    """
-    stack: list[object] = [value]
-    while stack:
-        item = stack.pop()
-        if type(item) is str:
-            continue
-        if isinstance(item, tuple):
-            stack.extend(item)
-        elif names := _field_names(type(item)):
-            yield item
-            stack.extend(getattr(item, name) for name in names)
-
-
-def entities(values: Iterable[object]) -> set[tuple[str, str]]:
+def entity_kinds(values: Iterable[object]) -> set[tuple[str, str]]:
     """The (kind, IRI) of every class, property, individual and datatype in ``values``, those of
     literals included.
 
@@ -102,7 +73,7 @@ def entities(values: Iterable[object]) -> set[tuple[str, str]]:
                 case owl.Literal(_, iri):
                     found.add(("datatype", owl.RDF + "PlainLiteral" if iri in _PLAIN else iri))
                 case _:
-                    for name in _INDIVIDUALS.get(type(part), ()):
+                    for name in INDIVIDUAL_FIELDS.get(type(part), ()):
                         inside = getattr(part, name)
                         found |= {
                             ("individual", i)
@@ -152,11 +123,11 @@ def with_individuals(value: V, rename: Callable[[str], str]) -> V:
     """``value`` with every individual renamed."""
 
     def change(part: object) -> object | None:
-        names = _INDIVIDUALS.get(type(part))
+        names = INDIVIDUAL_FIELDS.get(type(part))
         if names is None:
             return None
         arguments: dict[str, object] = {}
-        for name in _field_names(type(part)):
+        for name in field_names(type(part)):
             inside = getattr(part, name)
             if name in names:
                 arguments[name] = (
@@ -170,36 +141,13 @@ def with_individuals(value: V, rename: Callable[[str], str]) -> V:
     return rewritten(value, change)
 
 
-def rewritten(value: V, change: Callable[[object], object | None]) -> V:
-    """``value`` with the outermost parts for which ``change`` gives something replaced by that."""
-    result: Any = value
-    kind = type(value)
-    # Most parts are texts, and most values have thousands.
-    if kind is str:
-        return result  # type: ignore[no-any-return]
-    if isinstance(value, tuple):
-        items = [rewritten(item, change) for item in value]
-        if any(map(is_not, items, value)):
-            result = tuple(items)
-    elif names := _field_names(kind):
-        replacement = change(value)
-        if replacement is not None:
-            result = replacement
-        else:
-            old_fields = [getattr(value, name) for name in names]
-            new_fields = [old if type(old) is str else rewritten(old, change) for old in old_fields]
-            if any(map(is_not, new_fields, old_fields)):
-                result = kind(*new_fields)
-    return result  # type: ignore[no-any-return]
-
-
 def structural_key(value: object) -> object:
     """Equal for what the OWL 2 structural specification calls structurally equivalent: the order
     and repetition of operands does not count where the specification has a set.
     """
     if isinstance(value, tuple):
         return tuple(map(structural_key, value))
-    names = _field_names(type(value))
+    names = field_names(type(value))
     if not names:
         return value
     inside = [getattr(value, name) for name in names]

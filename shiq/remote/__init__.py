@@ -1,1 +1,1 @@
-"""Places that are no folder of this machine: object stores, and Hadoop's file system."""
+"""Storage outside this machine's folders: object stores and HDFS."""

@@ -1,9 +1,7 @@
-"""A store in an object store: S3 and what speaks its protocol, and by the same library Google's
-and Azure's.
+"""Stores and files in object stores: S3 and compatible, Google Cloud Storage, Azure.
 
-Where it is and who may reach it is told by the usual variables (AWS_ENDPOINT_URL, AWS_REGION,
-AWS_ACCESS_KEY_ID, …). A manifest is exchanged by the object store's own conditions (If-Match,
-If-None-Match).
+The usual variables (AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, …) set endpoint and access. A
+manifest is replaced under the object store's own conditions (If-Match, If-None-Match).
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ _REACH = (
 
 
 class Bucket(Remote):
-    """The part of an object store at an ``address``, as s3://BUCKET/NAME."""
+    """A prefix in an object store, by its ``address`` as s3://BUCKET/NAME."""
 
     @cached_property
     def _library(self) -> ModuleType:
@@ -57,7 +55,7 @@ class Bucket(Remote):
     @cached_property
     def _objects(self) -> ObjectStore:
         from_url = self._library.store.from_url
-        with self._reached():
+        with self._translate_errors():
             # Options that are given take the place of all that variables say.
             client: Any = {
                 **_TIMES,
@@ -71,13 +69,13 @@ class Bucket(Remote):
 
     def names(self) -> Iterator[tuple[str, float]]:
         """See `Remote.names`."""
-        with self._reached():
+        with self._translate_errors():
             for some in self._library.list(self._objects):
                 yield from ((entry["path"], entry["last_modified"].timestamp()) for entry in some)
 
     def top(self) -> list[str]:
         """See `Remote.top`."""
-        with self._reached():
+        with self._translate_errors():
             found = self._library.list_with_delimiter(self._objects)
             return sorted(
                 [*found["common_prefixes"], *(entry["path"] for entry in found["objects"])]
@@ -86,14 +84,14 @@ class Bucket(Remote):
     def version(self, name: str) -> FileVersion | None:
         """See `Remote.version`."""
         try:
-            with self._reached(name):
+            with self._translate_errors(name):
                 return _version(self._library.head(self._objects, name))
         except FileNotFoundError:
             return None
 
     def files(self) -> dict[str, FileVersion]:
-        """See `Remote.files`. An object whose name ends with a slash stands for a folder."""
-        with self._reached():
+        """See `Remote.files`. An empty object whose name ends with a slash is a folder."""
+        with self._translate_errors():
             found = [entry for some in self._library.list(self._objects) for entry in some]
         folders = {entry["path"].rpartition("/")[0] for entry in found}
         files = (
@@ -105,35 +103,35 @@ class Bucket(Remote):
 
     def read(self, name: str) -> tuple[str, str]:
         """See `Remote.read`."""
-        with self._reached(name):
+        with self._translate_errors(name):
             found = self._library.get(self._objects, name)
             return bytes(found.bytes()).decode(), _stamp(found.meta)
 
     def stamp(self, name: str) -> str:
         """See `Remote.stamp`."""
         try:
-            with self._reached(name):
+            with self._translate_errors(name):
                 return _stamp(self._library.head(self._objects, name))
         except FileNotFoundError:
             return ""
 
-    def tried(self, name: str) -> None:
-        """See `Remote.tried`: whether the object store heeds conditions."""
-        with self._reached(name):
+    def check_conditional_writes(self, name: str) -> None:
+        """See `Remote.check_conditional_writes`: tests that the object store honours conditions."""
+        with self._translate_errors(name):
             self._library.put(self._objects, name, b"")
         for stamp in ("", _stamp({"e_tag": '"another"', "version": "1"})):
-            if self._exchanged(name, "", stamp):
+            if self._swap_if_unchanged(name, "", stamp):
                 raise StoreError(
                     f"{self}: the object store ignores conditions (If-Match, If-None-Match), so that writers could undo one "
                     "another",
                     "Use one that heeds them, or a folder.",
                 )
 
-    def _exchanged(self, name: str, text: str, stamp: str) -> bool:
+    def _swap_if_unchanged(self, name: str, text: str, stamp: str) -> bool:
         refused = self._library.exceptions
         try:
-            with self._reached(name):
-                self._library.put(self._objects, name, text.encode(), mode=_as_it_was(stamp))
+            with self._translate_errors(name):
+                self._library.put(self._objects, name, text.encode(), mode=_write_condition(stamp))
         except (refused.AlreadyExistsError, refused.PreconditionError):
             return False
         return True
@@ -155,18 +153,18 @@ class Bucket(Remote):
             self._library.delete(self._objects, [entry["path"] for entry in some])
 
     @contextmanager
-    def _reached(self, name: str = "") -> Iterator[None]:
+    def _translate_errors(self, name: str = "") -> Iterator[None]:
         refused = self._library.exceptions
         where = self / name if name else str(self)
         try:
             yield
         except FileNotFoundError as error:
-            self._missing(error)
+            self._refuse_missing_bucket(error)
             raise FileNotFoundError(errno.ENOENT, "it is not there", where) from error
         except (refused.AlreadyExistsError, refused.PreconditionError):
             raise
         except refused.BaseError as error:
-            self._missing(error)
+            self._refuse_missing_bucket(error)
             what = str(error).partition("\n")[0]
             raise StoreError(f"{where}: cannot be reached: {what}", _REACH) from error
         except BaseException as error:
@@ -175,8 +173,8 @@ class Bucket(Remote):
                 raise
             raise StoreError(f"{where}: cannot be reached: {error}", _REACH) from error
 
-    def _missing(self, error: Exception) -> None:
-        """Raises: StoreError if ``error`` says that there is no such bucket."""
+    def _refuse_missing_bucket(self, error: Exception) -> None:
+        """Refuse an ``error`` that is due to a missing bucket. Raises: StoreError."""
         if any(code in str(error) for code in _NO_BUCKET):
             raise StoreError(
                 f"{self}: there is no bucket {self.address.split('/')[2]}",
@@ -194,6 +192,6 @@ def _version(told: Mapping[str, Any]) -> FileVersion:
     )
 
 
-def _as_it_was(stamp: str) -> Any:
-    """The condition to write under."""
+def _write_condition(stamp: str) -> Any:
+    """Condition of a write: the object still has ``stamp``."""
     return json.loads(stamp) if stamp else "create"

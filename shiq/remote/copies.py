@@ -1,9 +1,7 @@
-"""Copies of files of object stores on this machine: a folder of bounded size, out of which what
-was used least recently goes.
+"""Local cache of remote files: a folder of bounded size with least-recently-used eviction.
 
-Names within a store are never used twice, so that a copy never grows old. What is read of one is
-held against digests as in any store; one that was damaged goes, so that the next process fetches
-it again.
+A store never uses a file name twice, so a cached file never becomes stale. Readers check its
+digests; a damaged file is dropped, and the next process fetches it again.
 """
 
 from __future__ import annotations
@@ -30,17 +28,19 @@ _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 @dataclass(eq=False)
 class Copies:
-    """The ``folder`` of copies, of ``limit`` bytes. ``come``: bytes that came since it was last
-    measured, None if it never was; ``used``: the copies that this process has opened.
+    """A cache ``folder`` of at most ``limit`` bytes.
+
+    bytes_added: bytes added since the folder was last measured; None before the first measurement
+    opened_paths: cached files that this process has opened
     """
 
     folder: Path
     limit: int
-    come: int | None = None
-    used: set[Path] = field(default_factory=set)
+    bytes_added: int | None = None
+    opened_paths: set[Path] = field(default_factory=set)
 
     def find(self, store: str, name: str, size: int | None) -> Path | None:
-        """The copy of the file ``name`` of a ``store``, where there is one of that size."""
+        """Path of the cached file ``name`` of ``store``; None if it is missing or its size differs."""
         path = self.folder / store / name
         try:
             if size is not None and path.stat().st_size != size:
@@ -48,13 +48,15 @@ class Copies:
             os.utime(path)
         except FileNotFoundError:
             return None
-        self.used.add(path)
+        self.opened_paths.add(path)
         return path
 
     @contextmanager
-    def making(self, store: str, name: str) -> Iterator[Path]:
-        """A path to write to; what is there at the end is the copy of the file ``name``. Raises:
-        OperationalError where there is no room for it.
+    def create(self, store: str, name: str) -> Iterator[Path]:
+        """Context for writing the cached file ``name``: yields a temporary path that replaces it at
+        the end.
+
+        Raises: OperationalError if there is no room for it.
         """
         path = self.folder / store / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -72,22 +74,23 @@ class Copies:
             ) from error
         finally:
             temporary.unlink(missing_ok=True)
-        self.used.add(path)
-        self.come = None if self.come is None else self.come + size
-        if self.come is None or self.come > self.limit // 16:
+        self.opened_paths.add(path)
+        self.bytes_added = None if self.bytes_added is None else self.bytes_added + size
+        if self.bytes_added is None or self.bytes_added > self.limit // 16:
             self._shrink()
 
     def drop(self, store: str, name: str) -> None:
-        """Lets the copy of the file ``name`` go."""
+        """Remove the cached file ``name``."""
         (self.folder / store / name).unlink(missing_ok=True)
 
     def drop_all(self, store: str, folder: str) -> None:
-        """Lets the copies of all files below ``folder`` go."""
+        """Remove all cached files below ``folder``."""
         shutil.rmtree(self.folder / store / folder, ignore_errors=True)
 
     def _shrink(self) -> None:
-        """Removes what was used least recently, down to the limit. What is mapped stays readable
-        for who has it mapped.
+        """Remove the least recently used files until the folder is within its limit.
+
+        A process that has mapped a removed file can still read it.
         """
         found = []
         for path in self.folder.rglob("*"):
@@ -95,24 +98,25 @@ class Copies:
                 told = path.stat()
                 if path.is_file():
                     found.append((told.st_mtime, told.st_size, path))
-        self.come, total = 0, sum(size for _, size, _ in found)
+        self.bytes_added, total = 0, sum(size for _, size, _ in found)
         before = time.time() - _GRACE
         for modified, size, path in sorted(found):
             if total <= self.limit or modified > before:
                 break
             path.unlink(missing_ok=True)
-            self.used.discard(path)
+            self.opened_paths.discard(path)
             total -= size
 
 
 def copies() -> Copies:
-    """The copies of this process and of others of the same user: in SHIQ_CACHE, else where
-    Spark's executor has its files, else among temporary files. Raises: UsageError,
-    OperationalError.
+    """Open the cache that all processes of the user share.
+
+    It is in SHIQ_CACHE, else in the local folder of Spark's executor, else in the folder for
+    temporary files. Raises: UsageError, OperationalError.
     """
     spark = os.environ.get("SPARK_LOCAL_DIRS", "").partition(",")[0]
     own = Path(spark or tempfile.gettempdir()) / f"shiq-cache-{os.getuid()}"
-    return _opened(
+    return _open_copies(
         Path(os.environ.get("SHIQ_CACHE") or own),
         _size(os.environ.get("SHIQ_CACHE_SIZE") or str(_LIMIT)),
     )
@@ -121,7 +125,7 @@ def copies() -> Copies:
 _open: dict[tuple[Path, int], Copies] = {}
 
 
-def _opened(folder: Path, limit: int) -> Copies:
+def _open_copies(folder: Path, limit: int) -> Copies:
     if (folder, limit) in _open:
         return _open[folder, limit]
     try:
@@ -146,5 +150,5 @@ def _size(text: str) -> int:
 
 
 def is_copy(path: Path) -> bool:
-    """Whether ``path`` is a copy that this process has opened."""
-    return any(path in held.used for held in _open.values())
+    """Whether ``path`` is a cached file that this process has opened."""
+    return any(path in held.opened_paths for held in _open.values())

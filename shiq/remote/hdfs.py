@@ -1,9 +1,11 @@
-"""A store in Hadoop's file system.
+"""Stores and files in Hadoop's file system.
 
-Which name node an address means, and who asks, is told by Hadoop's own settings
-(HADOOP_CONF_DIR, HADOOP_USER_NAME, Kerberos' tickets). HDFS replaces nothing on condition, but
-never renames onto a file that is there: so what is exchanged is a folder of numbered files, the
-highest of which counts, and of two writers that saw the same number one gets the next.
+Hadoop's own settings (HADOOP_CONF_DIR, HADOOP_USER_NAME, Kerberos tickets) select name node and
+user.
+
+HDFS has no conditional replace, but a rename onto an existing file fails. So a replaceable file is
+a folder of numbered files, of which the highest number is current. Of two writers that read the
+same number, only one can create the next.
 """
 
 from __future__ import annotations
@@ -39,9 +41,7 @@ _REACH = (
 
 
 class Hdfs(Remote):
-    """The folder of Hadoop's file system at an ``address``, as hdfs://HOST:PORT/NAME or
-    hdfs://NAMESERVICE/NAME.
-    """
+    """A folder in HDFS, by its ``address`` as hdfs://HOST:PORT/NAME or hdfs://NAMESERVICE/NAME."""
 
     @cached_property
     def _root(self) -> str:
@@ -56,23 +56,23 @@ class Hdfs(Remote):
                 f"{self}: the library for HDFS is missing",
                 "Install it: pip install 'shiq[cloud]', or hdfs-native.",
             ) from error
-        with self._reached():
+        with self._translate_errors():
             return Client("/".join(self.address.split("/", 3)[:3]), _ATTEMPTS)
 
     def names(self) -> Iterator[tuple[str, float]]:
         """See `Remote.names`."""
-        for name, modified, is_folder in self._listed("", recursive=True):
+        for name, modified, is_folder in self._list_folder("", recursive=True):
             if not is_folder and f"{_NUMBERED}/" not in name:
                 yield name, modified
 
     def top(self) -> list[str]:
         """See `Remote.top`."""
-        return sorted(name.removesuffix(_NUMBERED) for name, _, _ in self._listed(""))
+        return sorted(name.removesuffix(_NUMBERED) for name, _, _ in self._list_folder(""))
 
     def version(self, name: str) -> FileVersion | None:
         """See `Remote.version`."""
         try:
-            with self._reached(name):
+            with self._translate_errors(name):
                 found = self._client.get_file_info(self._path(name))
         except FileNotFoundError:
             return None
@@ -80,7 +80,7 @@ class Hdfs(Remote):
 
     def files(self) -> dict[str, FileVersion]:
         """See `Remote.files`."""
-        with self._reached():
+        with self._translate_errors():
             found = {
                 entry.path[len(self._root) + 1 :]: entry
                 for entry in self._client.list_status(self._root, True)
@@ -95,58 +95,61 @@ class Hdfs(Remote):
     def read(self, name: str) -> tuple[str, str]:
         """See `Remote.read`."""
         stamp = self.stamp(name)
-        with self._reached(name):
+        with self._translate_errors(name):
             if not stamp:
                 raise FileNotFoundError(name)
-            return self._client.read(self._path(_numbered(name, stamp))).read().decode(), stamp
+            return self._client.read(self._path(_numbered_path(name, stamp))).read().decode(), stamp
 
     def stamp(self, name: str) -> str:
-        """See `Remote.stamp`: the highest number."""
+        """See `Remote.stamp`: the highest number of the file."""
         numbers = [
             int(last)
-            for file, _, _ in self._listed(name + _NUMBERED)
+            for file, _, _ in self._list_folder(name + _NUMBERED)
             if (last := file.rpartition("/")[2]).isdecimal()
         ]
         return str(max(numbers)) if numbers else ""
 
-    def tried(self, name: str) -> None:
-        """See `Remote.tried`: HDFS keeps them apart, where it can be written at all."""
-        with self._reached(name):
+    def check_conditional_writes(self, name: str) -> None:
+        """See `Remote.check_conditional_writes`: HDFS always separates writers; this tests that the folder is
+        writable.
+        """
+        with self._translate_errors(name):
             self._write(self._path(name), [b""])
 
-    def _exchanged(self, name: str, text: str, stamp: str) -> bool:
+    def _swap_if_unchanged(self, name: str, text: str, stamp: str) -> bool:
         if self.stamp(name) != stamp:
             return False
         temporary = self._path(f"{name}{_NUMBERED}/{uuid.uuid4().hex}.tmp")
-        with self._reached(name):
+        with self._translate_errors(name):
             self._write(temporary, [text.encode()])
             try:
                 self._client.rename(
                     temporary,
-                    self._path(_numbered(name, str(int(stamp or 0) + 1))),
+                    self._path(_numbered_path(name, str(int(stamp or 0) + 1))),
                     overwrite=False,
                 )
             except FileExistsError:
                 self._client.delete(temporary)
                 return False
-            self._cleared(name, int(stamp or 0))
+            self._remove_old_numbers(name, int(stamp or 0))
         return True
 
-    def _cleared(self, name: str, below: int) -> None:
-        """Removes numbers of ``name`` less than ``below``, and what writers left that were cut
-        off, once they are old.
-        """
-        for file, modified, _ in self._listed(name + _NUMBERED):
+    def _remove_old_numbers(self, name: str, below: int) -> None:
+        """Remove numbers of ``name`` below ``below``, and old leftovers of interrupted writers."""
+        for file, modified, _ in self._list_folder(name + _NUMBERED):
             last = file.rpartition("/")[2]
             if time.time() - modified > _KEPT and not (last.isdecimal() and int(last) >= below):
                 self._client.delete(self._path(file))
 
-    def _listed(self, folder: str, *, recursive: bool = False) -> list[tuple[str, float, bool]]:
-        """Name, time in seconds and whether it is a folder, of what lies in a ``folder``;
-        nothing where there is none.
+    def _list_folder(
+        self, folder: str, *, recursive: bool = False
+    ) -> list[tuple[str, float, bool]]:
+        """List the entries of ``folder`` as (name, modification time in seconds, whether a folder).
+
+        A missing folder has no entries.
         """
         try:
-            with self._reached(folder):
+            with self._translate_errors(folder):
                 found = list(self._client.list_status(self._path(folder), recursive))
         except FileNotFoundError:
             return []
@@ -185,7 +188,7 @@ class Hdfs(Remote):
         self._client.delete(self._path(folder), recursive=True)
 
     @contextmanager
-    def _reached(self, name: str = "") -> Iterator[None]:
+    def _translate_errors(self, name: str = "") -> Iterator[None]:
         where = self / name if name else str(self)
         try:
             yield
@@ -202,5 +205,5 @@ class Hdfs(Remote):
             raise StoreError(f"{where}: cannot be reached: {what}", _REACH) from error
 
 
-def _numbered(name: str, number: str) -> str:
+def _numbered_path(name: str, number: str) -> str:
     return f"{name}{_NUMBERED}/{number}"

@@ -1,9 +1,9 @@
-"""Inputs in object stores and in Hadoop's file system: each is copied to this machine as it was
-at one moment, and read there.
+"""Inputs in object stores and HDFS: each is copied to this machine as of one moment, and read
+there.
 
-A copy goes by what tells the content from another one (ETag, time, size), so the same content is
-fetched once. Whoever reads an input twice does so inside `at_one_moment`: there a name stands
-for one content, and one that was changed is refused.
+The content of a copy is identified by ETag, time or size, so equal content is fetched once. Code
+that reads an input twice does so inside `pin_inputs`; there, an address whose content changed is
+refused.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from shiq.errors import InputError, StoreError
-from shiq.folders import DELTA_LOG, is_apart
+from shiq.inputs.folders import DELTA_LOG, is_outside_table
 from shiq.remote.place import place_of
 from shiq.remote.remote import STAYS
 
@@ -30,8 +30,8 @@ _moment: dict[str, str] | None = None
 
 
 @contextmanager
-def at_one_moment() -> Iterator[None]:
-    """Lets an address stand for one content inside: reading another one raises InputError."""
+def pin_inputs() -> Iterator[None]:
+    """Context in which each address has one content. Reading a changed file raises InputError."""
     global _moment  # noqa: PLW0603 - threads that read the same input share the moment
     before = _moment
     _moment = {} if before is None else before
@@ -42,67 +42,70 @@ def at_one_moment() -> Iterator[None]:
 
 
 def local_copy(address: str) -> Path:
-    """A copy of the file at ``address`` as it is now; of a prefix that is one table, a folder of
-    copies of its files.
+    """Copy the file at ``address`` as it is now; for a prefix that is a table, a folder of its
+    files.
 
-    Raises: InputError if there is none, it cannot be reached, or is changed while it is read.
+    Raises: InputError if it is missing, unreachable, or changed while it is read.
     """
-    with _as_input(address):
-        place, name = _inside(address)
+    with _as_input_errors(address):
+        place, name = _split_address(address)
         found = None if address.endswith("/") else place.version(name)
         if found is not None:
             _keep_moment(address, found.stamp)
-            return _copied(place, name, found, _digest(found.stamp))
-        below, files = _below(address)
+            return _copy_file(place, name, found, _digest(found.stamp))
+        below, files = _files_below(address)
         if not _is_table(files):
             raise InputError(
                 f"{address} is a prefix with {len(files):,} files", "Give the address of one file."
             )
         digest = _digest("\n".join(f"{name} {found.stamp}" for name, found in files.items()))
         _keep_moment(address, digest)
-        copies = [_copied(below, name, found, digest) for name, found in files.items()]
+        copies = [_copy_file(below, name, found, digest) for name, found in files.items()]
         if below.files() != files:
-            raise _changed(address)
+            raise _changed_error(address)
         return _root_of(copies[0], next(iter(files)))
 
 
 def folder_copy(address: str) -> Path:
-    """A folder of copies of all files below ``address``. Raises: InputError."""
-    with _as_input(address):
-        place, files = _below(address)
+    """Copy all files below ``address`` to a folder. Raises: InputError."""
+    with _as_input_errors(address):
+        place, files = _files_below(address)
         digest = _digest("\n".join(f"{name} {found.stamp}" for name, found in files.items()))
         _keep_moment(address.rstrip("/"), digest)
-        copies = [_copied(place, name, found, digest) for name, found in files.items()]
+        copies = [_copy_file(place, name, found, digest) for name, found in files.items()]
         return _root_of(copies[0], next(iter(files)))
 
 
 def inputs_at(address: str) -> list[str]:
-    """The addresses of all inputs that ``address`` stands for: of itself, if it is a file or a
-    table, else of each file below, hidden ones and those that their names set apart
-    (``_SUCCESS``) left out. Raises: InputError.
+    """Addresses of the inputs at ``address``: itself if it is a file or table, else the files
+    below.
+
+    Hidden files and marker files (``_SUCCESS``) are left out. Raises: InputError.
     """
-    with _as_input(address):
-        place, name = _inside(address)
+    with _as_input_errors(address):
+        place, name = _split_address(address)
         if not address.endswith("/") and place.version(name) is not None:
             return [address]
-        _, files = _below(address)
+        _, files = _files_below(address)
         if _is_table(files):
             return [address.rstrip("/")]
-        names = [name for name in files if not any(map(is_apart, PurePosixPath(name).parts))]
+        names = [
+            name for name in files if not any(map(is_outside_table, PurePosixPath(name).parts))
+        ]
         if not names:
             raise InputError(f"{address} has no file but hidden ones", _CHECK)
         return [f"{address.rstrip('/')}/{name}" for name in names]
 
 
 def is_prefix(address: str) -> bool:
-    """Whether ``address`` is no file. Raises: InputError."""
-    with _as_input(address):
-        place, name = _inside(address)
+    """Whether ``address`` is a prefix and not a file. Raises: InputError."""
+    with _as_input_errors(address):
+        place, name = _split_address(address)
         return address.endswith("/") or place.version(name) is None
 
 
-def _inside(address: str) -> tuple[Remote, str]:
-    """The place around what is at ``address``, and its name there."""
+def _split_address(address: str) -> tuple[Remote, str]:
+    """Split ``address`` into its place and the name there."""
     parent, _, name = address.rstrip("/").rpartition("/")
     return _remote(parent), name
 
@@ -114,7 +117,7 @@ def _remote(address: str) -> Remote:
     return place
 
 
-def _below(address: str) -> tuple[Remote, dict[str, FileVersion]]:
+def _files_below(address: str) -> tuple[Remote, dict[str, FileVersion]]:
     place = _remote(address.rstrip("/"))
     files = place.files()
     if not files:
@@ -127,15 +130,18 @@ def _below(address: str) -> tuple[Remote, dict[str, FileVersion]]:
 def _is_table(files: dict[str, FileVersion]) -> bool:
     return any(
         name.startswith(f"{DELTA_LOG}/")
-        or (name.lower().endswith(".parquet") and not any(map(is_apart, PurePosixPath(name).parts)))
+        or (
+            name.lower().endswith(".parquet")
+            and not any(map(is_outside_table, PurePosixPath(name).parts))
+        )
         for name in files
     )
 
 
-def _copied(place: Remote, name: str, found: FileVersion, digest: str) -> Path:
-    copy = place.copied(name, found, digest)
+def _copy_file(place: Remote, name: str, found: FileVersion, digest: str) -> Path:
+    copy = place.copy_version(name, found, digest)
     if copy is None:
-        raise _changed(place / name)
+        raise _changed_error(place / name)
     return copy
 
 
@@ -149,18 +155,18 @@ def _digest(text: str) -> str:
 
 def _keep_moment(address: str, stamp: str) -> None:
     if _moment is not None and _moment.setdefault(address, stamp) != stamp:
-        raise _changed(address)
+        raise _changed_error(address)
 
 
-def _changed(address: str) -> InputError:
+def _changed_error(address: str) -> InputError:
     return InputError(
         f"{address} was changed while it was read", "Run the same again, when nobody writes to it."
     )
 
 
 @contextmanager
-def _as_input(address: str) -> Iterator[None]:
-    """Says of what goes wrong inside that it is an input. Raises: InputError."""
+def _as_input_errors(address: str) -> Iterator[None]:
+    """Context that turns errors of storage into errors of an input. Raises: InputError."""
     try:
         yield
     except FileNotFoundError as error:

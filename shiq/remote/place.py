@@ -1,9 +1,8 @@
-"""Where a store lies: a folder, or a part of an object store or of Hadoop's file system.
+"""Location of a store: a folder, an object store or HDFS.
 
-Files of a store never change once they are written, under names that are never used twice; only
-its manifest is replaced. So those of other places than folders are read from copies on this
-machine (`shiq.remote.copies`), and of two writers one wins where the manifest is put in place
-(`shiq.remote.remote`).
+Files of a store never change and never reuse a name; only the manifest is replaced. Remote files
+are therefore read from cached copies (`shiq.remote.copies`), and conditional replacement of the
+manifest decides between two writers (`shiq.remote.remote`).
 """
 
 from __future__ import annotations
@@ -46,8 +45,8 @@ def is_address(name: str) -> bool:
 
 
 def place_of(named: str | Place) -> Place:
-    """The place that is ``named``, which need not be there: a path, file://PATH, or the address
-    of an object store.
+    """Parse a path, a file://PATH or the address of an object store into a place, which need not
+    exist.
 
     Raises: UsageError for any other address.
     """
@@ -87,17 +86,18 @@ def place_of(named: str | Place) -> Place:
 
 
 def file_at(place: Place, name: str, size: int | None = None) -> Path:
-    """The file ``name`` of ``place``, to be read: itself, or a copy. ``size``: its bytes, where
-    they are known.
+    """Path of the file ``name`` of ``place`` for reading: the file itself or a cached copy.
 
-    Raises: OSError if there is none, or it has another size; StoreError if the place cannot be
-    reached.
+    Args:
+    size: its bytes, if known
+
+    Raises: OSError if it is missing or has another size; StoreError if the place is unreachable.
     """
-    return place / name if isinstance(place, Path) else place.fetched(name, size)
+    return place / name if isinstance(place, Path) else place.fetch(name, size)
 
 
 def remove(place: Place, name: str) -> None:
-    """Removes the file ``name`` of ``place``, if it is there."""
+    """Remove the file ``name`` of ``place``, if it exists."""
     if isinstance(place, Path):
         (place / name).unlink(missing_ok=True)
     else:

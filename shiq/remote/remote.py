@@ -1,8 +1,7 @@
-"""A store that lies in no folder of this machine: what all kinds of such places have in common.
+"""Base of all remote storage: reads through the local cache, writes by conditional replacement.
 
-Files are read from copies on this machine (`shiq.remote.copies`). There is no lock: a manifest
-is put in place on condition that what it replaces is still what the writer read, so that of two
-writers one wins and the other is told.
+There is no lock. A manifest is replaced on condition that it is still the one that the writer read,
+so of two writers one succeeds and the other gets an error.
 """
 
 from __future__ import annotations
@@ -44,9 +43,7 @@ def _bytes_at(path: Path, start: int, end: int) -> bytes:
 
 
 def _few_spans(numbers: Sequence[int]) -> list[tuple[int, int]]:
-    """Spans (a first number, and the one after the last) that hold all of the ascending
-    ``numbers``, the widest gaps left out.
-    """
+    """Cover the ascending ``numbers`` by few half-open spans, splitting at the widest gaps."""
     gaps = sorted(
         ((b - a, i + 1) for i, (a, b) in enumerate(pairwise(numbers)) if b - a > _NEAR),
         reverse=True,
@@ -58,14 +55,18 @@ def _few_spans(numbers: Sequence[int]) -> list[tuple[int, int]]:
 
 
 class FileVersion(NamedTuple):
-    """A file as it is at some time: its bytes, and what tells its content from another one."""
+    """A version of a file.
+
+    size: in bytes
+    stamp: identifies the content (ETag, modification time)
+    """
 
     size: int
     stamp: str
 
 
 class Remote(ABC):
-    """A place of files at an ``address``, as s3://BUCKET/NAME."""
+    """Remote storage of files at an ``address`` such as s3://BUCKET/NAME."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -90,13 +91,13 @@ class Remote(ABC):
         return type(self), (self.address,)
 
     def absolute(self: R) -> R:
-        """Itself, as of a path."""
+        """This place itself; `pathlib.Path` has the same method."""
         return self
 
     # --- files that never change ------------------------------------------------------------------
 
-    def fetched(self, name: str, size: int | None = None) -> Path:
-        """A copy of the file ``name``, of ``size`` bytes where that is known. Raises: OSError,
+    def fetch(self, name: str, size: int | None = None) -> Path:
+        """Fetch a copy of the file ``name``, of ``size`` bytes if known. Raises: OSError,
         StoreError.
         """
         held = copies()
@@ -104,8 +105,8 @@ class Remote(ABC):
         if found is not None:
             return found
         with (
-            self._reached(name),
-            held.making(self._name, name) as temporary,
+            self._translate_errors(name),
+            held.create(self._name, name) as temporary,
             temporary.open("wb") as file,
         ):
             present = self._size(name)
@@ -117,12 +118,18 @@ class Remote(ABC):
                 )
             for part in self._parts(name, present):
                 file.write(part)
-        return self.fetched(name, size)
+        return self.fetch(name, size)
 
     def blocks(self, name: str, wanted: Sequence[int], size: int) -> dict[int, Path]:
-        """Copies of the blocks ``wanted`` (ascending numbers) of the file ``name``, of ``size``
-        bytes, which never changes. Those that are not at hand come in at most `_MOST_REQUESTS`
-        requests, with what lies between. Raises: OSError, StoreError.
+        """Fetch copies of the blocks ``wanted`` (ascending numbers) of the immutable file ``name``.
+
+        Missing blocks are fetched in at most `_MOST_REQUESTS` requests, with the blocks between
+        them.
+
+        Args:
+        size: bytes of the whole file
+
+        Raises: OSError, StoreError.
         """
         held, found, missing = copies(), dict[int, Path](), list[int]()
         for i in wanted:
@@ -132,77 +139,76 @@ class Remote(ABC):
         whole = held.find(self._name, name, size) if missing else None
         for first, last in _few_spans(missing):
             start, end = first * BLOCK, min(size, last * BLOCK)
-            with self._reached(name):
+            with self._translate_errors(name):
                 content = memoryview(
                     _bytes_at(whole, start, end) if whole else self._range(name, start, end)
                 )
             if len(content) != end - start:
                 raise OSError(errno.EIO, f"it has other than {size:,} bytes", self / name)
             for i in range(first, last):
-                with held.making(self._name, _block_name(name, i)) as temporary:
+                with held.create(self._name, _block_name(name, i)) as temporary:
                     temporary.write_bytes(content[(i - first) * BLOCK : (i - first + 1) * BLOCK])
                 found[i] = held.folder / self._name / _block_name(name, i)
         return found
 
     @contextmanager
-    def placed(self, name: str) -> Iterator[Path]:
-        """A path to write to; what is there at the end is the file ``name``, in one step, and
-        its copy.
+    def replace_file(self, name: str) -> Iterator[Path]:
+        """Context for writing the file ``name``: yields a path whose content is put in place in one
+        step.
 
-        Blocks of a file that had the name before go: a build writes the elements again once they
-        are certified.
+        The content is cached as well. Cached blocks of an earlier file of that name are dropped: a
+        build rewrites the elements once they are certified.
         """
         copies().drop_all(self._name, name + _BLOCKS)
-        with copies().making(self._name, name) as temporary:
+        with copies().create(self._name, name) as temporary:
             yield temporary
-            with self._reached(name):
+            with self._translate_errors(name):
                 self._put(name, temporary)
 
     def forget(self, name: str) -> None:
-        """Lets the copy of the file ``name``, and those of its blocks, go, so that it is fetched
-        anew.
-        """
+        """Drop the cached copies of the file ``name`` and of its blocks."""
         copies().drop(self._name, name)
         copies().drop_all(self._name, name + _BLOCKS)
 
     def remove(self, name: str) -> None:
-        """Removes the file ``name``, if it is there, and its copy."""
+        """Remove the file ``name``, if it exists, and its cached copy."""
         self.forget(name)
-        with self._reached(name):
+        with self._translate_errors(name):
             self._delete(name)
 
     def clear(self, folder: str) -> None:
-        """Removes every file below ``folder``, and their copies."""
+        """Remove every file below ``folder``, and the cached copies."""
         copies().drop_all(self._name, folder)
-        with self._reached():
+        with self._translate_errors():
             self._delete_all(folder)
 
     @abstractmethod
     def names(self) -> Iterator[tuple[str, float]]:
-        """Every file that is there, and when it was put there, in seconds."""
+        """Iterate over all files as (name, modification time in seconds)."""
 
     @abstractmethod
     def top(self) -> list[str]:
-        """The names of what is there, as of a folder's entries."""
+        """Names of the files and folders at the top level."""
 
     # --- files that may change --------------------------------------------------------------------
 
     @abstractmethod
     def version(self, name: str) -> FileVersion | None:
-        """The file ``name`` as it is now; None if there is none. Raises: StoreError."""
+        """Current version of the file ``name``; None if there is none. Raises: StoreError."""
 
     @abstractmethod
     def files(self) -> dict[str, FileVersion]:
-        """Every file that is there, by name, in order. Raises: StoreError."""
+        """All files by name, in order, with their versions. Raises: StoreError."""
 
-    def copied(self, name: str, wanted: FileVersion, folder: str) -> Path | None:
-        """A copy of the file ``name``, which was ``wanted`` when it was asked for, in a
-        ``folder`` of copies; None if it is another one by now. Raises: StoreError, OSError.
+    def copy_version(self, name: str, wanted: FileVersion, folder: str) -> Path | None:
+        """Copy the version ``wanted`` of the file ``name`` into the cache ``folder``.
+
+        Returns: None if the file has changed since. Raises: StoreError, OSError.
         """
         held, path = copies(), f"{folder}/{name}"
         if found := held.find(self._name, path, wanted.size):
             return found
-        with self._reached(name), held.making(self._name, path) as temporary:
+        with self._translate_errors(name), held.create(self._name, path) as temporary:
             with temporary.open("wb") as file:
                 for part in self._parts(name, wanted.size):
                     file.write(part)
@@ -214,32 +220,32 @@ class Remote(ABC):
 
     @abstractmethod
     def read(self, name: str) -> tuple[str, str]:
-        """The text of ``name`` now, and what tells it from the next one. Raises: OSError,
-        StoreError.
-        """
+        """Current text of the file ``name``, and its version stamp. Raises: OSError, StoreError."""
 
     @abstractmethod
     def stamp(self, name: str) -> str:
-        """What tells ``name`` as it is now from the next one; "" if there is none. Raises:
-        StoreError.
-        """
+        """Current version stamp of the file ``name``; "" if there is none. Raises: StoreError."""
 
     @abstractmethod
-    def tried(self, name: str) -> None:
-        """Finds out, by an empty file ``name``, whether writers can be kept apart here. Raises:
-        StoreError if they cannot.
+    def check_conditional_writes(self, name: str) -> None:
+        """Test with an empty file ``name`` that the place supports conditional writes.
+
+        Raises: StoreError if it does not.
         """
 
-    def exchange(self, name: str, text: str, stamp: str) -> None:
-        """Puts ``text`` in the place of the ``name`` that has the ``stamp``; "" stands for none.
+    def compare_and_swap(self, name: str, text: str, stamp: str) -> None:
+        """Replace the file ``name`` by ``text``, on condition that its version stamp is ``stamp``.
 
-        Raises: StoreError if another is there by now.
+        Args:
+        stamp: "" for a file that must not exist yet
+
+        Raises: StoreError if another writer was first.
         """
         try:
             # Asked again after an answer was lost, the place refuses what it has taken.
-            if not self._exchanged(name, text, stamp) and self.read(name)[0] != text:
-                raise self.overtaken()
-        except OvertakenError:
+            if not self._swap_if_unchanged(name, text, stamp) and self.read(name)[0] != text:
+                raise self.conflict_error()
+        except WriteConflictError:
             raise
         except StoreError as error:
             raise StoreError(
@@ -248,9 +254,9 @@ class Remote(ABC):
                 self,
             ) from error
 
-    def overtaken(self) -> OvertakenError:
-        """What the writer is told that came second."""
-        return OvertakenError(
+    def conflict_error(self) -> WriteConflictError:
+        """Error for the second of two writers."""
+        return WriteConflictError(
             f"{self}: another writer has put a snapshot in place meanwhile",
             "Nothing of this one is in the store: run the same again.",
         )
@@ -258,40 +264,41 @@ class Remote(ABC):
     # --- how it is done ---------------------------------------------------------------------------
 
     @abstractmethod
-    def _reached(self, name: str = "") -> AbstractContextManager[None]:
-        """What goes wrong in between, said of the file ``name``. Raises: FileNotFoundError,
-        StoreError.
+    def _translate_errors(self, name: str = "") -> AbstractContextManager[None]:
+        """Context that turns errors of the client into errors on the file ``name``.
+
+        Raises: FileNotFoundError, StoreError.
         """
 
     @abstractmethod
     def _size(self, name: str) -> int:
-        """The bytes of the file ``name``."""
+        """Size of the file ``name`` in bytes."""
 
     def _parts(self, name: str, size: int) -> Iterator[bytes]:
-        """The content of the file ``name``, which has ``size`` bytes."""
+        """Content of the file ``name``, of ``size`` bytes, in parts."""
         for start in range(0, size, _PART):
             yield self._range(name, start, min(start + _PART, size))
 
     @abstractmethod
     def _range(self, name: str, start: int, end: int) -> bytes:
-        """The bytes of the file ``name`` from ``start`` on, before ``end``."""
+        """Bytes ``start`` … ``end`` - 1 of the file ``name``."""
 
     @abstractmethod
     def _put(self, name: str, file: Path) -> None:
-        """Makes the content of ``file`` that of the file ``name``, in one step."""
+        """Upload ``file`` as the file ``name``, in one step."""
 
     @abstractmethod
     def _delete(self, name: str) -> None:
-        """Removes the file ``name``, if it is there."""
+        """Delete the file ``name``, if it exists."""
 
     @abstractmethod
     def _delete_all(self, folder: str) -> None:
-        """Removes every file below ``folder``."""
+        """Delete every file below ``folder``."""
 
     @abstractmethod
-    def _exchanged(self, name: str, text: str, stamp: str) -> bool:
-        """Whether ``text`` has come in the place of the ``name`` that has the ``stamp``."""
+    def _swap_if_unchanged(self, name: str, text: str, stamp: str) -> bool:
+        """Replace ``name`` by ``text`` if its version stamp is ``stamp``; False if it is not."""
 
 
-class OvertakenError(StoreError):
-    """Another writer came first."""
+class WriteConflictError(StoreError):
+    """Conflict of writers: another one has replaced the file."""

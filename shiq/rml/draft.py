@@ -1,8 +1,8 @@
-"""A first mapping of tables, from the names of their columns and the names and labels of an
+"""First draft of a mapping, from the column names of tables and the names and labels of an
 ontology.
 
-It is YARRRML, since people edit it: one line a column, prefixes once, and room for comments.
-What could not be placed is a comment where it belongs.
+The draft is YARRRML, since people edit it: one line per column, prefixes once, and room for
+    comments. Columns without a match become comments in their place.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shiq import model as owl
-from shiq.reading import Reading
+from shiq.inputs.reading import Reading
 
 #: Begins the names of individuals, until somebody writes another.
 DATA = "http://example.org/data/"
@@ -24,8 +24,11 @@ _KEYS = ("id", "iri", "uri", "key")
 
 @dataclass(frozen=True)
 class TableHead:
-    """A table to be mapped: its ``file`` as the mapping names it, its columns, and whether it is
-    JSON lines.
+    """A table to be mapped.
+
+    file: its name in the mapping
+    columns: its column names
+    is_json: whether it is JSON lines
     """
 
     file: str
@@ -34,22 +37,24 @@ class TableHead:
 
     @property
     def name(self) -> str:
-        """What a row is called: the name of the file, in the singular."""
+        """Name of a row: the file name in the singular."""
         words = _words(Path(self.file).name.partition(".")[0])
         return " ".join([*words[:-1], _singular(words[-1])]) if words else "row"
 
     @property
     def key(self) -> str:
-        """The column that names a row; the first where none says that it does."""
+        """Column that identifies a row; the first column if none is named like an identifier."""
         wanted = [*_KEYS, *(f"{self.name} {key}" for key in _KEYS), self.name]
         return min(
             self.columns,
-            key=lambda x: wanted.index(_plain(x)) if _plain(x) in wanted else len(wanted),
+            key=lambda x: (
+                wanted.index(_normalise_name(x)) if _normalise_name(x) in wanted else len(wanted)
+            ),
         )
 
 
 def draft_mapping(tables: Sequence[TableHead], ontology: Reading) -> str:
-    """The text of a mapping of ``tables`` to the terms of ``ontology``."""
+    """Write a mapping of ``tables`` to the terms of ``ontology``, as YARRRML text."""
     return "\n".join(_Draft(tables, ontology).lines()) + "\n"
 
 
@@ -71,7 +76,7 @@ class _Draft:
         self.prefixes: dict[str, str] = {}
 
     def lines(self) -> list[str]:
-        """The whole mapping."""
+        """Lines of the mapping."""
         body = [line for table in self.tables for line in self._table(table)]
         return [
             "# A first mapping, to be looked through: 'd' begins the names of individuals; write your own namespace there.",
@@ -84,13 +89,13 @@ class _Draft:
 
     def _table(self, table: TableHead) -> list[str]:
         source = f"['{table.file}~jsonpath', '$']" if table.is_json else f"'{table.file}~csv'"
-        subject = _quoted(self._individual(table.name, table.key))
+        subject = _quote(self._individual(table.name, table.key))
         lines = [f"  {_slug(table.name)}:", f"    sources: [{source}]", f"    s: {subject}"]
         cls, pairs = self.classes.get(table.name), []
         if cls is None:
             pairs.append(self._comment("file", table.file, "class", table.name, self.classes))
         else:
-            pairs.append(f"- [a, {self._short(cls)}]")
+            pairs.append(f"- [a, {self._prefixed_name(cls)}]")
         pairs += [self._column(column) for column in table.columns if column != table.key]
         return [
             *lines,
@@ -99,24 +104,24 @@ class _Draft:
         ]
 
     def _column(self, column: str) -> str:
-        name = _plain(column)
+        name = _normalise_name(column)
         for wanted in (name, *(name.removesuffix(f" {key}") for key in _KEYS)):
             if (iri := self.data.get(wanted)) is not None:
                 datatype = self.datatypes.get(iri, "")
                 more = (
-                    f", {self._short(datatype)}"
+                    f", {self._prefixed_name(datatype)}"
                     if datatype and datatype != owl.XSD + "string"
                     else ""
                 )
-                return f"- [{self._short(iri)}, {_quoted(_reference(column))}{more}]"
+                return f"- [{self._prefixed_name(iri)}, {_quote(_reference(column))}{more}]"
             if (iri := self.objects.get(wanted)) is not None or (
-                iri := self._leading_to(wanted)
+                iri := self._property_to(wanted)
             ) is not None:
-                return f"- [{self._short(iri)}, {_quoted(self._individual(self._target(wanted, iri), column) + '~iri')}]"
+                return f"- [{self._prefixed_name(iri)}, {_quote(self._individual(self._target(wanted, iri), column) + '~iri')}]"
         return self._comment("column", column, "property", name, {**self.objects, **self.data})
 
-    def _leading_to(self, name: str) -> str | None:
-        """The only property to members of the class that a column is named after."""
+    def _property_to(self, name: str) -> str | None:
+        """The only property whose range is the class that a column is named after."""
         cls = self.classes.get(name)
         found = [
             iri for iri, of_range in self.ranges.items() if cls is not None and of_range == cls
@@ -124,8 +129,8 @@ class _Draft:
         return found[0] if len(found) == 1 else None
 
     def _target(self, name: str, iri: str) -> str:
-        """What individuals are called to which a property leads: as in their own table, if it is
-        one of these.
+        """Name of the individuals in the range of a property: as in their own table, if there is
+        one.
         """
         wanted = self.ranges.get(iri)
         named = [
@@ -140,11 +145,11 @@ class _Draft:
 
     def _comment(self, what: str, text: str, kind: str, name: str, known: Mapping[str, str]) -> str:
         near = difflib.get_close_matches(name, known, 1)
-        hint = f"; the nearest is {self._short(known[near[0]])}" if near else ""
+        hint = f"; the nearest is {self._prefixed_name(known[near[0]])}" if near else ""
         return f"# {what} {' '.join(text.split())!r}: no {kind} of the ontology has this name or label{hint}"
 
-    def _short(self, iri: str) -> str:
-        """``iri`` by a prefix, which becomes one of the mapping's."""
+    def _prefixed_name(self, iri: str) -> str:
+        """Abbreviate ``iri`` with a prefix, which is added to those of the mapping."""
         at = max(iri.rfind("#"), iri.rfind("/"), iri.rfind(":")) + 1
         if iri[:at] == owl.XSD:
             return f"xsd:{iri[at:]}"
@@ -166,11 +171,11 @@ def _datatypes(axioms: Iterable[owl.Axiom]) -> dict[str, str]:
 
 
 def _by_name(iris: Iterable[str], labels: Mapping[str, str]) -> dict[str, str]:
-    """The terms by what they are called; a name of several is none."""
+    """Terms by local name and label; ambiguous names are left out."""
     found: dict[str, set[str]] = {}
     for iri in sorted(iris):
         local = iri[max(iri.rfind("#"), iri.rfind("/"), iri.rfind(":")) + 1 :]
-        for text in {_plain(local), _plain(labels.get(iri, local))}:
+        for text in {_normalise_name(local), _normalise_name(labels.get(iri, local))}:
             found.setdefault(text, set()).add(iri)
             if text.startswith("has "):
                 found.setdefault(text.removeprefix("has "), set()).add(iri)
@@ -181,8 +186,8 @@ def _words(text: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(text)]
 
 
-def _plain(text: str) -> str:
-    """A name by its words: ``maxTemp``, ``max_temp`` and ``Max temp`` are one."""
+def _normalise_name(text: str) -> str:
+    """Normalise a name to its words: ``maxTemp``, ``max_temp`` and ``Max temp`` are equal."""
     return " ".join(_words(text))
 
 
@@ -200,6 +205,6 @@ def _reference(column: str) -> str:
     return "$(" + re.sub(r"([\\)])", r"\\\1", column) + ")"
 
 
-def _quoted(text: str) -> str:
-    """As YAML: in quotes where it has more than plain characters."""
+def _quote(text: str) -> str:
+    """Write a YAML scalar, quoted if it has special characters."""
     return text if re.fullmatch(r"[\w$():/~.-]+", text) else "'" + text.replace("'", "''") + "'"

@@ -1,6 +1,4 @@
-"""Which table a mapping is about: inputs that are tables are told what their rows say, before
-any row is read.
-"""
+"""Assignment of tables to the logical sources of a mapping, before any row is read."""
 
 from __future__ import annotations
 
@@ -13,34 +11,44 @@ from typing import Any
 import pyoxigraph as ox
 
 from shiq.errors import UsageError
+from shiq.inputs.sources import (
+    TABLE,
+    TableKind,
+    TableSource,
+    source_of,
+    table_kind,
+    text_table_kind,
+)
 from shiq.rdf.table_terms import COLUMNS
 from shiq.rdf.tables import EveryColumn, table_files
 from shiq.rdf.text_tables import json_records, read_header
 from shiq.rdf.triples import Rejects
-from shiq.rml.compiled import parse_record
 from shiq.rml.draft import TableHead
 from shiq.rml.model import LogicalSource, MappingJoin, TermMap, TriplesMap
+from shiq.rml.program import parse_record
 from shiq.rml.reader import path_of, read_mapping
 from shiq.rml.tables import TableMapping, references_of
-from shiq.sources import TABLE, TableKind, TableSource, source_of, table_kind, text_table_kind
 
 
 def mapped_sources(
     sources: Sequence[object], mapping: str | Path | None, *, bare: bool = False
 ) -> list[object]:
-    """``sources``, in which every table has the ``mapping`` that says what its rows mean, but
-    for tables of triples. ``bare``: see `TableSource`.
+    """Attach the ``mapping`` to every source that is a table, except to tables of triples.
 
-    A table is the logical source of its own name or file name; else the only one of the mapping,
-    or the only one all of whose columns it has. Raises: InputError; UsageError for a mapping
-    that is broken or names a column that its table lacks.
+    A table matches the logical source with its name or file name; else the only one of the mapping;
+    else the only one all of whose columns it has.
+
+    Args:
+    bare: see `TableSource`
+
+    Raises: InputError; UsageError for a broken mapping, or one with a column that its table lacks.
     """
     found = [_table(source) or source for source in sources]
     tables = [
         source for source in found if isinstance(source, TableSource) and source.mapping is None
     ]
     if mapping is None or not tables:
-        return [replace(x, bare=bare) if isinstance(x, TableSource) else x for x in found]
+        return [replace(x, has_bare_terms=bare) if isinstance(x, TableSource) else x for x in found]
     every = read_mapping(mapping)
     _check_terms(mapping, every)
     feeds = {id(table): _logical_source(table, mapping, every) for table in tables}
@@ -58,7 +66,9 @@ def mapped_sources(
     for source in found:
         name = feeds.get(id(source))
         if not isinstance(source, TableSource) or name is None:
-            result.append(replace(source, bare=bare) if isinstance(source, TableSource) else source)
+            result.append(
+                replace(source, has_bare_terms=bare) if isinstance(source, TableSource) else source
+            )
             continue
         maps = tuple(m for m in every.values() if m.source.name == name)
         for triples_map in maps:
@@ -69,20 +79,21 @@ def mapped_sources(
             if Path(name).name == Path(source.name).name
             else f"{source.name} was read as {name} of {mapping}"
         )
-        taken = "; ".join(x for x in (source.taken, noted) if x)
+        taken = "; ".join(x for x in (source.version, noted) if x)
         result.append(
             replace(
                 source,
                 mapping=TableMapping(str(mapping), maps, every, made, frozenset(given)),
-                taken=taken,
+                version=taken,
             )
         )
     return result
 
 
 def table_heads(names: Sequence[str], folder: Path) -> list[TableHead]:
-    """The files of a mapping that will lie in ``folder``, with their columns. Raises:
-    InputError; UsageError for no table.
+    """Names and columns of the tables in a mapping that will be saved in ``folder``.
+
+    Raises: InputError; UsageError for a file that is no table.
     """
     found = []
     for name in names:
@@ -118,20 +129,18 @@ def _table(source: object) -> TableSource | None:
 
 
 def columns_of(table: TableSource) -> list[str] | None:
-    """The names of the columns of a table; None for JSON lines, whose records differ. Raises:
-    InputError.
-    """
+    """Column names of a table; None for JSON lines, whose records differ. Raises: InputError."""
     match table.kind:
         case TableKind.CSV | TableKind.TSV:
             return read_header(table)
         case TableKind.JSON_LINES:
             return None
         case TableKind.PARQUET:
-            from shiq.rdf.tables import opened
+            from shiq.rdf.tables import open_parquet
 
             names: list[str] = []
             for file in table_files(table, EveryColumn())[0]:
-                with opened(file) as parquet:
+                with open_parquet(file) as parquet:
                     names += (*parquet.schema_arrow.names, *file.values)
             return list(dict.fromkeys(names))
         case TableKind.DELTA:
@@ -152,11 +161,12 @@ def columns_of(table: TableSource) -> list[str] | None:
 def _logical_source(
     table: TableSource, mapping: str | Path, every: Mapping[str, TriplesMap]
 ) -> str | None:
-    """The name of the logical source that ``table`` stands for; None for a table of triples.
+    """Name of the logical source that matches ``table``; None for a table of triples.
+
     Raises: UsageError.
     """
     sources = {m.source.name: m.source for m in every.values() if m.source.form != "sql"}
-    exact = [name for name, source in sources.items() if _is_same(table, source)]
+    exact = [name for name, source in sources.items() if _has_name(table, source)]
     if exact:
         return exact[0]
     base = [name for name in sources if Path(name).name == Path(table.name).name]
@@ -170,7 +180,7 @@ def _logical_source(
     if columns is None:
         fits = [name for name, source in sources.items() if source.form == "json"]
     else:
-        fits = [name for name in sources if _needs(every, name) <= {*columns}]
+        fits = [name for name in sources if _needed_columns(every, name) <= {*columns}]
     if len(fits) == 1:
         return fits[0]
     raise UsageError(
@@ -179,7 +189,7 @@ def _logical_source(
     )
 
 
-def _is_same(table: TableSource, source: LogicalSource) -> bool:
+def _has_name(table: TableSource, source: LogicalSource) -> bool:
     if table.name in (source.name, source.place):
         return True
     if isinstance(source.folder, str):
@@ -187,7 +197,7 @@ def _is_same(table: TableSource, source: LogicalSource) -> bool:
     return isinstance(table.value, Path) and table.value.absolute() == source.path.absolute()
 
 
-def _needs(every: Mapping[str, TriplesMap], name: str) -> set[str]:
+def _needed_columns(every: Mapping[str, TriplesMap], name: str) -> set[str]:
     return {
         str(path[0])
         for m in every.values()
@@ -197,7 +207,7 @@ def _needs(every: Mapping[str, TriplesMap], name: str) -> set[str]:
 
 
 def _joins(triples_map: TriplesMap) -> Iterable[MappingJoin]:
-    return (value for _, value in triples_map.said if isinstance(value, MappingJoin))
+    return (value for _, value in triples_map.predicate_objects if isinstance(value, MappingJoin))
 
 
 def _is_joined(name: str, every: Mapping[str, TriplesMap]) -> bool:
@@ -206,7 +216,7 @@ def _is_joined(name: str, every: Mapping[str, TriplesMap]) -> bool:
 
 
 def _joined_tables(mapping: str | Path, every: Mapping[str, TriplesMap]) -> dict[str, TableSource]:
-    """The files beside the mapping that joins need, unless an input stands for them."""
+    """Tables in the folder of the mapping that joins need and no input replaces."""
     found = {}
     for name, source in {m.source.name: m.source for m in every.values()}.items():
         if source.form == "sql" or not _is_joined(name, every):
@@ -221,11 +231,16 @@ def _joined_tables(mapping: str | Path, every: Mapping[str, TriplesMap]) -> dict
 
 
 def _check_terms(mapping: str | Path, every: Mapping[str, TriplesMap]) -> None:
-    """Raises: UsageError for constants, classes, datatypes and language tags that are none."""
+    """Check constants, classes, datatypes and language tags of a mapping. Raises: UsageError."""
     for m in every.values():
         values = (
             m.subject,
-            *(value for pair in m.said for value in pair if isinstance(value, TermMap)),
+            *(
+                value
+                for pair in m.predicate_objects
+                for value in pair
+                if isinstance(value, TermMap)
+            ),
         )
         for value in values:
             names = [
@@ -248,7 +263,7 @@ def _check_terms(mapping: str | Path, every: Mapping[str, TriplesMap]) -> None:
 
 
 def _check_columns(table: TableSource, triples_map: TriplesMap, mapping: str | Path) -> None:
-    """Raises: UsageError for a column that the mapping refers to and ``table`` lacks."""
+    """Check that ``table`` has the columns that the mapping refers to. Raises: UsageError."""
     form = triples_map.source.form
     if (form == "json") != (table.kind is TableKind.JSON_LINES) and form != "json":
         raise UsageError(
@@ -258,10 +273,12 @@ def _check_columns(table: TableSource, triples_map: TriplesMap, mapping: str | P
     columns = columns_of(table)
     for path, line in references_of(triples_map):
         if columns is not None and path[0] not in columns:
-            raise _missing(f"{mapping}, line {line}", table, path[0], columns)
+            raise _missing_column(f"{mapping}, line {line}", table, path[0], columns)
 
 
-def _missing(where: str, table: TableSource, column: Any, columns: Sequence[str]) -> UsageError:
+def _missing_column(
+    where: str, table: TableSource, column: Any, columns: Sequence[str]
+) -> UsageError:
     from difflib import get_close_matches
 
     near = get_close_matches(str(column), columns, 1)
@@ -279,7 +296,7 @@ def _check_joins(
     tables: Mapping[str, TableSource],
     mapping: str | Path,
 ) -> None:
-    """Raises: UsageError for a join that cannot be made."""
+    """Check that the joins of a triples map can be made. Raises: UsageError."""
     for join in _joins(triples_map):
         where = f"{mapping}, line {join.line}"
         parent = every.get(join.parent)
@@ -311,4 +328,4 @@ def _check_joins(
             ]
             for path in (*references, *parent.subject.references):
                 if columns is not None and path[0] not in columns:
-                    raise _missing(where, table, path[0], columns)
+                    raise _missing_column(where, table, path[0], columns)

@@ -1,12 +1,15 @@
-"""What a mapping is made of: sources, maps of terms, joins and triples maps."""
+"""Elements of an RML mapping: logical sources, term maps, joins and triples maps."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Final, TypeAlias
 
+from shiq import model as owl
+from shiq.inputs.sources import path_of
 from shiq.remote.place import is_address
-from shiq.sources import path_of
 
 #: A path into a record: names, places, and None for all members.
 Path_ = tuple[str | int | None, ...]
@@ -14,8 +17,13 @@ Path_ = tuple[str | int | None, ...]
 
 @dataclass(frozen=True)
 class LogicalSource:
-    """``name``: a path, or the name of the stream; ``query``: of a database; ``folder``: in
-    which relative paths begin, a path or the address of a place far away.
+    """A source of rows.
+
+    name: path of a file, or name of a stream
+    form: csv, json or sql
+    iterator: path of the rows in a JSON document
+    query: SQL query of a database
+    folder: base of relative paths: a folder or the address of a remote one
     """
 
     name: str
@@ -26,7 +34,7 @@ class LogicalSource:
 
     @property
     def place(self) -> str:
-        """The path or address of the file, unless an input stands for it."""
+        """Path or address of the file, unless an input replaces it."""
         return (
             f"{self.folder}/{self.name}"
             if isinstance(self.folder, str)
@@ -35,20 +43,24 @@ class LogicalSource:
 
     @property
     def path(self) -> Path:
-        """Where the file lies; of one far away, a copy. Raises: InputError."""
+        """Local path of the file; a copy of a remote one. Raises: InputError."""
         return path_of(self.place) if isinstance(self.folder, str) else self.folder / self.name
 
 
 def folder_of(mapping: str) -> Path | str:
-    """The folder in which relative paths of the file ``mapping`` begin."""
+    """Folder of the mapping file, the base of its relative paths."""
     return mapping.rpartition("/")[0] if is_address(mapping) else Path(mapping).absolute().parent
 
 
 @dataclass(frozen=True)
 class TermMap:
-    """``parts``: texts and references in turn, beginning with a text; a reference is a path.
-    ``constant``: a token, "" where the term is made of ``parts``. ``is_natural``: a value
-    without a datatype has that of its JSON. ``line``: in the mapping.
+    """Rule that makes an RDF term of a row.
+
+    kind: IRI, BlankNode or Literal
+    parts: texts and references in turn, beginning with a text; a reference is a path
+    constant: N-Triples token, "" if the term is made of ``parts``
+    has_natural_datatype: whether a value without a datatype gets that of its JSON value
+    line: in the mapping file
     """
 
     kind: str
@@ -56,19 +68,22 @@ class TermMap:
     constant: str = ""
     datatype: str = ""
     language: str = ""
-    is_natural: bool = False
+    has_natural_datatype: bool = False
     line: int = field(default=0, compare=False)
 
     @property
     def references(self) -> tuple[Path_, ...]:
-        """The paths that it refers to."""
+        """Paths that the term map refers to."""
         return tuple(part for part in self.parts if not isinstance(part, str))
 
 
 @dataclass(frozen=True)
 class MappingJoin:
-    """The subjects that the triples map ``parent`` makes of rows that agree on ``conditions``: a
-    path of the child, a reference of the parent. ``line``: in the mapping.
+    """Join of a row with the rows of another triples map; its terms are their subjects.
+
+    parent: name of the other triples map
+    conditions: pairs of a path of the child and a column of the parent, to be equal
+    line: in the mapping file
     """
 
     parent: str
@@ -78,8 +93,46 @@ class MappingJoin:
 
 @dataclass(frozen=True)
 class TriplesMap:
+    """Rule that makes triples of the rows of a source.
+
+    classes: IRIs of the types of the subject
+    predicate_objects: pairs of predicate and object
+    """
+
     name: str
     source: LogicalSource
     subject: TermMap
     classes: tuple[str, ...]
-    said: tuple[tuple[TermMap, TermMap | MappingJoin], ...]
+    predicate_objects: tuple[tuple[TermMap, TermMap | MappingJoin], ...]
+
+
+# N-Triples tokens that a mapping makes of a record.
+
+
+#: Subject, predicate and object, as N-Triples has them.
+Statement: TypeAlias = tuple[str, str, str]
+
+TYPE: Final = f"<{owl.RDF}type>"
+
+_RESOURCE = re.compile(
+    r"<[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]*>|_:[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?"
+)
+
+
+def is_resource(token: str) -> bool:
+    """Whether ``token`` is a well-formed absolute IRI or blank node."""
+    return _RESOURCE.fullmatch(token) is not None
+
+
+class RepeatedMemberError(ValueError):
+    """A JSON object has the same member twice."""
+
+
+def members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """JSON object from its members. Raises: RepeatedMemberError."""
+    if len(found := dict(pairs)) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise RepeatedMemberError(
+            f'the member "{next(name for name in names if names.count(name) > 1)}" is there twice'
+        )
+    return found

@@ -1,9 +1,8 @@
-"""RML in Turtle, in the old vocabulary and the new, as values; what of RML is not known here is
-refused by name.
+"""Parser of RML in Turtle, old and new vocabulary. Unsupported constructs are refused by name.
 
-Known are logical sources in JSON (JSONPath of names, places and [*]), CSV and SQLite, subject,
-predicate and object maps by template, reference and constant, classes, term types, datatypes,
-language tags, and joins.
+Supported: logical sources in JSON (JSONPath with names, places and [*]), CSV and SQLite; subject,
+    predicate and object maps by template, reference and constant; classes; term types; datatypes;
+    language tags; joins.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any, Final
 
 from shiq import model as owl
 from shiq.errors import UsageError
-from shiq.ntriples import literal as literal_text
+from shiq.model.ntriples import literal as literal_text
 from shiq.rdf.load import load
 from shiq.rml.model import LogicalSource, MappingJoin, Path_, TermMap, TriplesMap, folder_of
 
@@ -59,8 +58,9 @@ _STEP: Final = re.compile(
 
 
 def read_mapping(path: str | Path) -> dict[str, TriplesMap]:
-    """The triples maps of a file, by name. Raises: InputError; UsageError for what is not known
-    here, or says too little.
+    """Parse the triples maps of a file, by name.
+
+    Raises: InputError; UsageError for unsupported or incomplete constructs.
     """
     if Path(path).suffix.lower() in YAML:
         # Loaded where a mapping is YARRRML.
@@ -86,18 +86,18 @@ def read_mapping(path: str | Path) -> dict[str, TriplesMap]:
             f"{path} has no triples map", "A mapping has rml:logicalSource and rr:subjectMap."
         )
     found = {name: reader.triples_map(name) for name in sorted(names)}
-    reader.check_reached()
+    reader.check_unvisited_nodes()
     return found
 
 
 def _is_triples_map(said: Mapping[str, list[Any]]) -> bool:
-    """Whether a node is a triples map by its class, or by a word that such alone has."""
-    kinds = (_local(str(value)) for value in said.get(owl.RDF + "type", ()))
-    return "TriplesMap" in kinds or not _TRIPLES_MAP.isdisjoint(map(_local, said))
+    """Whether a node is a triples map: by its class, or by a property that only triples maps have."""
+    kinds = (_local_name(str(value)) for value in said.get(owl.RDF + "type", ()))
+    return "TriplesMap" in kinds or not _TRIPLES_MAP.isdisjoint(map(_local_name, said))
 
 
-def _local(iri: str) -> str:
-    """The name of a term of RML; others stay as they are."""
+def _local_name(iri: str) -> str:
+    """Local name of an RML term; other IRIs are unchanged."""
     for space in (*_SPACES, _D2RQ):
         if iri.startswith(space):
             return iri[len(space) :]
@@ -105,29 +105,40 @@ def _local(iri: str) -> str:
 
 
 class _Reader:
-    """Reads the nodes of a mapping. ``lines``: at which line each node begins; ``at``: the line
-    of the node that is read.
+    """Parser of the nodes of a mapping.
+
+    lines: line at which each node begins
+    current_line: line of the current node, for messages
     """
 
     def __init__(
         self, graph: Mapping[str, Mapping[str, list[Any]]], path: str, lines: Mapping[str, int]
     ) -> None:
-        self.graph, self.path, self.form, self.lines, self.at = graph, path, "json", lines, 0
-        self.reached: set[str] = set()
+        self.graph, self.path, self.form, self.lines, self.current_line = (
+            graph,
+            path,
+            "json",
+            lines,
+            0,
+        )
+        self.visited_nodes: set[str] = set()
 
     def _refuse(self, what: str) -> UsageError:
         return UsageError(
-            f"{self.path}, line {self.at}: {what}", "docs/ENRICHMENT.md lists what of RML is known."
+            f"{self.path}, line {self.current_line}: {what}",
+            "docs/ENRICHMENT.md lists what of RML is known.",
         )
 
     def _node(self, node: Any, *kinds: str) -> dict[str, list[Any]]:
-        """What is said of ``node``, by local names; only what its kinds may say."""
-        self.at = self.lines.get(str(node), self.at)
-        self.reached.add(str(node))
+        """Properties of ``node`` by local name. Raises: UsageError for one that its kinds do not
+        have.
+        """
+        self.current_line = self.lines.get(str(node), self.current_line)
+        self.visited_nodes.add(str(node))
         known = frozenset(name for kind in kinds for name in _KNOWN[kind])
         found: dict[str, list[Any]] = {}
         for iri, values in self.graph.get(str(node), {}).items():
-            name = _local(iri)
+            name = _local_name(iri)
             if iri == owl.RDF + "type" or (name == "label" and iri.startswith(owl.RDFS)):
                 continue
             if name not in known:
@@ -135,26 +146,27 @@ class _Reader:
             found.setdefault(name, []).extend(values)
         return found
 
-    def _one(self, said: Mapping[str, list[Any]], name: str, what: str) -> Any:
+    def _single_value(self, said: Mapping[str, list[Any]], name: str, what: str) -> Any:
         values = said.get(name, [])
         if len(values) > 1:
             raise self._refuse(f"{what} has {len(values)} values for {name}")
         return values[0] if values else None
 
     def triples_map(self, name: str) -> TriplesMap:
+        """Parse the triples map at the node ``name``. Raises: UsageError."""
         said = self._node(name, "triples map")
         if "logicalSource" not in said:
             raise self._refuse(f"the triples map {name} has no rml:logicalSource")
-        source = self._source(self._one(said, "logicalSource", name))
+        source = self._source(self._single_value(said, "logicalSource", name))
         self.form = source.form
-        node = self._one(said, "subjectMap", name)
-        constant = self._one(said, "subject", name)
+        node = self._single_value(said, "subjectMap", name)
+        constant = self._single_value(said, "subject", name)
         if (node is None) == (constant is None):
             raise self._refuse(f"{name} needs one subject map")
         subject = (
             self._constant(constant)
             if node is None
-            else self._term(node, "IRI", self._is_new(name))
+            else self._term(node, "IRI", self._is_new_vocabulary(name))
         )
         if subject.kind == "Literal":
             raise self._refuse(f"{name} makes literals of subjects")
@@ -162,35 +174,41 @@ class _Reader:
         pairs = tuple(
             pair
             for node in said.get("predicateObjectMap", [])
-            for pair in self._pairs(node, self._is_new(name))
+            for pair in self._pairs(node, self._is_new_vocabulary(name))
         )
         return TriplesMap(name, source, subject, tuple(sorted(map(str, classes))), pairs)
 
-    def check_reached(self) -> None:
-        """Raises: UsageError for a node with words of RML that no triples map leads to."""
+    def check_unvisited_nodes(self) -> None:
+        """Refuse nodes with RML properties that no triples map leads to. Raises: UsageError."""
         for node, said in self.graph.items():
-            if node not in self.reached and (
+            if node not in self.visited_nodes and (
                 word := next((iri for iri in said if iri.startswith(_SPACES)), None)
             ):
-                self.at = self.lines[node]
+                self.current_line = self.lines[node]
                 raise self._refuse(f"no triples map leads to {node}, which has <{word}>")
 
-    def _is_new(self, name: str) -> bool:
+    def _is_new_vocabulary(self, name: str) -> bool:
         return any(iri.startswith(_NEW) for iri in self.graph[name])
 
     def _source(self, node: Any) -> LogicalSource:
         said = self._node(node, "logical source")
-        source, folder = self._one(said, "source", "a logical source"), folder_of(self.path)
-        given = str(self._one(said, "referenceFormulation", "a logical source") or "")
-        form = _FORMULATIONS.get(_local(given))
-        query = self._one(said, "query", "a logical source")
+        source, folder = (
+            self._single_value(said, "source", "a logical source"),
+            folder_of(self.path),
+        )
+        given = str(self._single_value(said, "referenceFormulation", "a logical source") or "")
+        form = _FORMULATIONS.get(_local_name(given))
+        query = self._single_value(said, "query", "a logical source")
         if not isinstance(source, owl.Literal):
             inner = self._node(source, "source")
             database, file = (
-                self._one(inner, "jdbcDSN", "a source"),
-                self._one(inner, "path", "a source"),
+                self._single_value(inner, "jdbcDSN", "a source"),
+                self._single_value(inner, "path", "a source"),
             )
-            if _local(str(self._one(inner, "root", "a source") or "")) == "CurrentWorkingDirectory":
+            if (
+                _local_name(str(self._single_value(inner, "root", "a source") or ""))
+                == "CurrentWorkingDirectory"
+            ):
                 folder = Path.cwd()
             if database is not None:
                 if not database.lexical.startswith("jdbc:sqlite:"):
@@ -208,7 +226,7 @@ class _Reader:
                 if form is None
                 else "a database needs a query"
             )
-        iterator = self._one(said, "iterator", "a logical source")
+        iterator = self._single_value(said, "iterator", "a logical source")
         self.form = form
         steps = self._path(iterator.lexical) if iterator is not None and form == "json" else ()
         return LogicalSource(
@@ -229,19 +247,19 @@ class _Reader:
             yield from ((predicate, value) for value in objects)
 
     def _object(self, node: Any, is_new: bool) -> TermMap | MappingJoin:
-        if not any(_local(iri) == "parentTriplesMap" for iri in self.graph.get(str(node), {})):
+        if not any(_local_name(iri) == "parentTriplesMap" for iri in self.graph.get(str(node), {})):
             return self._term(node, "", is_new)
         said = self._node(node, "reference to a triples map")
         conditions = []
         for condition in said.get("joinCondition", []):
             ends = self._node(condition, "join condition")
             child, parent = (
-                self._one(ends, name, "a join condition") for name in ("child", "parent")
+                self._single_value(ends, name, "a join condition") for name in ("child", "parent")
             )
             if child is None or parent is None:
                 raise self._refuse("a join condition needs a child and a parent")
             conditions.append((self._path(child.lexical), parent.lexical))
-        parent = str(self._one(said, "parentTriplesMap", "an object map"))
+        parent = str(self._single_value(said, "parentTriplesMap", "an object map"))
         return MappingJoin(parent, tuple(conditions), self.lines.get(str(node), 0))
 
     def _constant(self, value: Any) -> TermMap:
@@ -258,18 +276,21 @@ class _Reader:
             raise self._refuse(
                 f"a term map needs one of template, reference and constant, not {ways or 'none'}"
             )
-        value = self._one(said, ways[0], "a term map")
+        value = self._single_value(said, ways[0], "a term map")
         if ways[0] == "constant":
             return self._constant(value)
         datatype, language = (
-            self._one(said, "datatype", "a term map"),
-            self._one(said, "language", "a term map"),
+            self._single_value(said, "datatype", "a term map"),
+            self._single_value(said, "language", "a term map"),
         )
         is_literal = (
             datatype is not None or language is not None or (ways[0] != "template" and not usual)
         )
-        kind = _local(
-            str(self._one(said, "termType", "a term map") or ("Literal" if is_literal else "IRI"))
+        kind = _local_name(
+            str(
+                self._single_value(said, "termType", "a term map")
+                or ("Literal" if is_literal else "IRI")
+            )
         )
         if kind not in ("IRI", "BlankNode", "Literal"):
             raise self._refuse(f"the term type {kind} is not known here")
@@ -279,10 +300,12 @@ class _Reader:
             else ("", self._path(value.lexical))
         )
         tag = language.lexical.lower() if language else ""
-        return TermMap(kind, parts, "", str(datatype or ""), tag, is_new, self.at)
+        return TermMap(kind, parts, "", str(datatype or ""), tag, is_new, self.current_line)
 
     def _template(self, text: str) -> tuple[str | Path_, ...]:
-        """ "a{x}b" as a text, a reference, a text; braces that are meant come behind a backslash."""
+        """Split the template "a{x}b" into text, reference, text. Literal braces are escaped by a
+        backslash.
+        """
         found: list[str | Path_] = []
         for i, piece in enumerate(re.split(r"(?<!\\)\{((?:\\.|[^{}\\])*)\}", text)):
             plain = re.sub(r"\\([{}\\])", r"\1", piece)
@@ -297,7 +320,7 @@ class _Reader:
 
 
 def path_of(text: str, form: str = "json") -> Path_:
-    """A reference as a path; of CSV and databases it is a column. Raises: ValueError."""
+    """Parse a reference into a path; for CSV and databases it is a column. Raises: ValueError."""
     if form != "json":
         return (text,)
     rest, found = text.strip().removeprefix("$"), list[str | int | None]()

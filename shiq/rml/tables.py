@@ -1,9 +1,7 @@
-"""Tables read by a mapping: the rows of a source become triples, some rows at a time, each with
-its row and column.
+"""Bulk reading of tables by a mapping: blocks of rows become triples with their row and column.
 
-The terms of a column are made at once, a value that was met before by a look-up. What follows
-the rows alone (`MappingProgram`) says the same one by one, and is compared with this in the
-tests.
+Terms are made column by column, and repeated values are looked up. `MappingProgram` makes the same
+triples row by row; tests compare the two.
 """
 
 from __future__ import annotations
@@ -17,26 +15,26 @@ from typing import Any, Final, TypeAlias
 import pyoxigraph as ox
 
 from shiq import model as owl
+from shiq.answers.verdict import Leftover
 from shiq.datatypes import DataTheory
+from shiq.inputs.sources import TableKind, TableSource
 from shiq.rdf.table_terms import Misfit
 from shiq.rdf.tables import table_files, table_rows
 from shiq.rdf.text_tables import json_records
 from shiq.rdf.triples import Rejects, Triples
 from shiq.rdf.vocabulary import TYPE
-from shiq.rml.compiled import (
+from shiq.rml.model import MappingJoin, Path_, TermMap, TriplesMap
+from shiq.rml.program import (
     MissingValueError,
-    natural,
+    natural_datatype,
     parse_record,
+    path_text,
     rows_of,
-    shown,
     text_of,
     value_of,
     values_at,
 )
-from shiq.rml.model import MappingJoin, Path_, TermMap, TriplesMap
 from shiq.rml.reader import path_of
-from shiq.sources import TableKind, TableSource
-from shiq.verdict import Leftover
 
 #: Values of a column whose terms are remembered.
 _REMEMBERED: Final = 1 << 17
@@ -48,44 +46,49 @@ Ids: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True)
 class TableMapping:
-    """What a mapping makes of a table. ``file``: of the mapping; ``maps``: those that the table
-    feeds; ``every``: all triples maps by name; ``tables``: what stands for each logical source;
-    ``inputs``: those of them that are read by themselves.
+    """The mapping of a table.
+
+    file: of the mapping
+    maps: triples maps that the table feeds
+    all_maps: all triples maps by name
+    tables: table of each logical source
+    inputs: logical sources that are inputs of their own
     """
 
     file: str
     maps: tuple[TriplesMap, ...]
-    every: Mapping[str, TriplesMap]
+    all_maps: Mapping[str, TriplesMap]
     tables: Mapping[str, TableSource]
     inputs: frozenset[str] = frozenset()
 
     @property
     def is_without_joins(self) -> bool:
-        """Whether no row is joined with rows of a table."""
+        """Whether no triples map joins with another table."""
         return not any(
             isinstance(value, MappingJoin) and value.conditions
             for m in self.maps
-            for _, value in m.said
+            for _, value in m.predicate_objects
         )
 
     def without_tables(self) -> TableMapping:
-        """The same, of a mapping without joins, without the tables that stand for sources."""
+        """This mapping without its table of sources, for one without joins."""
         return replace(self, tables={})
 
 
 @dataclass(frozen=True)
 class RowBlock:
-    """Some rows of a table: the line of each, and its columns by name, or of JSON lines its
-    records.
+    """A block of rows of a table: columns by name or, for JSON lines, records.
+
+    lines: line of each row
     """
 
     lines: Sequence[int]
     columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     records: Sequence[Any] | None = None
 
-    def along(self, iterator: Path_, rejects: Rejects) -> RowBlock:
-        """The rows that ``iterator`` goes over in each record; where it goes into a value that
-        has no parts, ``rejects``.
+    def expand_records(self, iterator: Path_, rejects: Rejects) -> RowBlock:
+        """Expand each record to the rows at ``iterator``. A value that has no such parts is
+        rejected.
         """
         if self.records is None:
             return self
@@ -94,21 +97,21 @@ class RowBlock:
         for line, record in zip(self.lines, self.records):
             for row in _values_at(record, steps):
                 if isinstance(row, Misfit):
-                    rejects.add(f"no rows at {shown(iterator)}: {row.why}", line)
+                    rejects.add(f"no rows at {path_text(iterator)}: {row.why}", line)
                 else:
                     lines.append(line)
                     rows.append(row)
         return RowBlock(lines, records=rows)
 
     def texts(self, paths: Sequence[Path_]) -> Sequence[str | None] | None:
-        """The one column of ``paths`` where it has texts alone; else None."""
+        """The single column of ``paths`` if it has only texts; else None."""
         if self.records is not None or len(paths) != 1 or len(paths[0]) != 1:
             return None
         column = self.columns[str(paths[0][0])]
         return column if {*map(type, column)} <= {str, type(None)} else None
 
     def cells(self, path: Path_) -> list[tuple[Cell, ...]]:
-        """The values of each row at ``path``; none for a value that is empty."""
+        """Values of each row at ``path``; an empty value gives none."""
         if self.records is not None:
             return [
                 tuple(_cell(v, path) for v in _values_at(row, path) if v != "")
@@ -128,8 +131,8 @@ class RowBlock:
 
 
 def _values_at(record: Any, path: Path_) -> list[Any]:
-    """The values at ``path``, as `values_at` has them, and a misfit for each value that has no
-    parts of the kind that is next.
+    """Values at ``path`` as of `values_at`, and a misfit for each value without parts of the next
+    kind.
     """
     if len(path) == 1 and isinstance(record, dict) and isinstance(path[0], str):
         return [] if (value := record.get(path[0])) is None else [value]
@@ -146,7 +149,7 @@ def _values_at(record: Any, path: Path_) -> list[Any]:
         misfits = (
             []
             if all(isinstance(v, kinds) for v in found)
-            else [Misfit(f"{shown(path[:at])} is no {what}")]
+            else [Misfit(f"{path_text(path[:at])} is no {what}")]
         )
         found = [
             x
@@ -166,13 +169,13 @@ def _cell(value: Any, path: Path_) -> Cell:
     if isinstance(value, Misfit):
         return None, value.why
     try:
-        return text_of(value, path), natural(value)
+        return text_of(value, path), natural_datatype(value)
     except MissingValueError as error:
         return None, str(error)
 
 
 def row_blocks(source: TableSource, wanted: Sequence[str], rejects: Rejects) -> Iterator[RowBlock]:
-    """The rows of a table, with the columns ``wanted``. Raises: InputError."""
+    """Read a table in blocks, with the columns ``wanted``. Raises: InputError."""
     if source.kind is TableKind.JSON_LINES:
         yield from (
             RowBlock(lines, records=found)
@@ -184,13 +187,13 @@ def row_blocks(source: TableSource, wanted: Sequence[str], rejects: Rejects) -> 
 
 
 def columns_wanted(maps: Sequence[TriplesMap]) -> list[str]:
-    """The columns that triples maps of one table refer to."""
+    """Columns that triples maps of one table refer to."""
     return list(dict.fromkeys(str(path[0]) for m in maps for path, _ in references_of(m)))
 
 
 def references_of(triples_map: TriplesMap) -> Iterator[tuple[Path_, int]]:
-    """What a triples map refers to, and at which line of the mapping; in joins, of the child."""
-    for value in (triples_map.subject, *chain.from_iterable(triples_map.said)):
+    """References of a triples map with their line in the mapping; of a join, those of the child."""
+    for value in (triples_map.subject, *chain.from_iterable(triples_map.predicate_objects)):
         paths = (
             value.references
             if isinstance(value, TermMap)
@@ -206,8 +209,9 @@ def read_mapped(
     rejects: Rejects,
     progress: Callable[[str, int], None] | None = None,
 ) -> tuple[Leftover, ...]:
-    """Reads a table into ``triples`` by its mapping; rows and values that are malformed become
-    ``rejects``. Gives the other leftovers. Raises: InputError.
+    """Read a table into ``triples`` by its mapping. Malformed rows and values become ``rejects``.
+
+    Returns: the other leftovers. Raises: InputError.
     """
     assert source.mapping is not None
     begun, reader = len(triples), _MappedReader(source, source.mapping, triples, scope, rejects)
@@ -227,7 +231,7 @@ def read_blocks(
     scope: str,
     rejects: Rejects,
 ) -> None:
-    """Reads some rows of the table ``name`` into ``triples`` by a mapping without joins."""
+    """Read blocks of the table ``name`` into ``triples`` by a mapping without joins."""
     reader = _MappedReader(
         TableSource(name, TableKind.ARROW, None), mapping, triples, scope, rejects
     )
@@ -237,7 +241,7 @@ def read_blocks(
 
 
 class _MappedReader:
-    """Makes the triples of one table."""
+    """Converter of the rows of one table into triples."""
 
     def __init__(
         self,
@@ -254,14 +258,14 @@ class _MappedReader:
             scope,
             rejects,
         )
-        self._others: list[Rejects] = []  # of tables that are read for joins alone
-        self._known: dict[TermMap, dict[tuple[tuple[Cell, ...], ...], Ids]] = {}
-        self._wrong: dict[TermMap, dict[tuple[tuple[Cell, ...], ...], str]] = {}
-        self._of_texts: dict[TermMap, tuple[dict[str | None, Ids], dict[str | None, str]]] = {}
+        self._side_rejects: list[Rejects] = []  # of tables that are read for joins alone
+        self._ids_by_cells: dict[TermMap, dict[tuple[tuple[Cell, ...], ...], Ids]] = {}
+        self._problems: dict[TermMap, dict[tuple[tuple[Cell, ...], ...], str]] = {}
+        self._ids_by_text: dict[TermMap, tuple[dict[str | None, Ids], dict[str | None, str]]] = {}
         self._partners: dict[MappingJoin, dict[tuple[str, ...], Ids]] = {}
-        self._alone: dict[MappingJoin, tuple[int, int]] = {}
+        self._unmatched_joins: dict[MappingJoin, tuple[int, int]] = {}
         self._records = 0
-        self._seen: set[Path_] = set()
+        self._paths_with_values: set[Path_] = set()
         self._type = triples.id(TYPE)
 
     @cached_property
@@ -269,10 +273,10 @@ class _MappedReader:
         return DataTheory().is_ill_typed
 
     def read(self, block: RowBlock) -> None:
-        """Reads some rows."""
+        """Add the triples of a block of rows."""
         self._records += len(block.lines)
         for triples_map in self.mapping.maps:
-            rows = block.along(triples_map.source.iterator, self.rejects)
+            rows = block.expand_records(triples_map.source.iterator, self.rejects)
             if block.records is not None:
                 self._note_values(triples_map, rows)
             subjects = self._terms(triples_map.subject, rows, self.rejects)
@@ -280,7 +284,7 @@ class _MappedReader:
             for iri in triples_map.classes:
                 every = [(self.triples.id(iri),)] * len(subjects)
                 self._add(rows.lines, subjects, [(self._type,)] * len(subjects), every, own)
-            for predicate, value in triples_map.said:
+            for predicate, value in triples_map.predicate_objects:
                 names = self._terms(predicate, rows, self.rejects)
                 self._add(
                     rows.lines,
@@ -317,10 +321,13 @@ class _MappedReader:
     # --- terms ------------------------------------------------------------------------------------
 
     def _terms(self, terms: TermMap, rows: RowBlock, rejects: Rejects) -> list[Ids]:
-        """What ``terms`` make of each row; values of which they make nothing become ``rejects``."""
+        """Term ids that a term map makes of each row. Values without a term become ``rejects``."""
         if terms.constant:
             return [(self._constant(terms.constant),)] * len(rows.lines)
-        known, wrong = self._known.setdefault(terms, {}), self._wrong.setdefault(terms, {})
+        known, wrong = (
+            self._ids_by_cells.setdefault(terms, {}),
+            self._problems.setdefault(terms, {}),
+        )
         if len(known) > _REMEMBERED:
             known.clear()
             wrong.clear()
@@ -342,8 +349,8 @@ class _MappedReader:
     def _terms_of_texts(
         self, terms: TermMap, column: Sequence[str | None], rows: RowBlock, rejects: Rejects
     ) -> list[Ids]:
-        """What ``terms`` make of one column of texts: each text once."""
-        known, wrong = self._of_texts.setdefault(terms, ({}, {}))
+        """Term ids that a term map makes of one column of texts, each distinct text once."""
+        known, wrong = self._ids_by_text.setdefault(terms, ({}, {}))
         if len(known) > _REMEMBERED:
             known.clear()
             wrong.clear()
@@ -368,7 +375,10 @@ class _MappedReader:
         wrong: dict[tuple[tuple[Cell, ...], ...], str],
     ) -> Ids:
         by_itself = (
-            terms.is_natural and len(cells) == 1 and not terms.datatype and not terms.language
+            terms.has_natural_datatype
+            and len(cells) == 1
+            and not terms.datatype
+            and not terms.language
         )
         found = []
         for values in product(*cells):
@@ -380,7 +390,7 @@ class _MappedReader:
         return tuple(found)
 
     def _id(self, value: str | owl.Literal) -> int:
-        """Raises: ValueError for what no data may hold."""
+        """Id of a term. Raises: ValueError for one that data may not contain."""
         if isinstance(value, owl.Literal):
             if (
                 value.datatype != owl.XSD + "string"
@@ -418,7 +428,7 @@ class _MappedReader:
         if not value.conditions:
             # Values that make no subject are told where the parent itself is read.
             return self._terms(
-                self.mapping.every[value.parent].subject, rows, Rejects(self.source.name)
+                self.mapping.all_maps[value.parent].subject, rows, Rejects(self.source.name)
             )
         partners = self._partners_by(value)
         keys = [rows.cells(child) for child, _ in value.conditions]
@@ -429,17 +439,15 @@ class _MappedReader:
                 tuple(dict.fromkeys(chain.from_iterable(partners.get(key, ()) for key in wanted)))
             )
             if wanted and not found[-1] and subjects[row]:
-                first, count = self._alone.get(value, (rows.lines[row], 0))
-                self._alone[value] = first, count + 1
+                first, count = self._unmatched_joins.get(value, (rows.lines[row], 0))
+                self._unmatched_joins[value] = first, count + 1
         return found
 
     @staticmethod
     def _keys(
         cells: Sequence[tuple[Cell, ...]], columns: str, line: int, rejects: Rejects
     ) -> list[tuple[str, ...]]:
-        """The texts of each choice of values that a row is joined by; a value that is no text
-        joins nothing.
-        """
+        """Join keys of a row: each combination of its values. A value without a text joins nothing."""
         for why in dict.fromkeys(why for values in cells for text, why in values if text is None):
             rejects.add(f"column {columns}: no row is joined by it: {why}", line)
         return list(
@@ -447,15 +455,15 @@ class _MappedReader:
         )
 
     def _partners_by(self, join: MappingJoin) -> Mapping[tuple[str, ...], Ids]:
-        """The subjects of the parent by the values that it is joined by."""
+        """Subjects of the parent of a join, by the values of its join columns."""
         if join not in self._partners:
-            parent = self.mapping.every[join.parent]
+            parent = self.mapping.all_maps[join.parent]
             table = self.mapping.tables.get(parent.source.name)
             name = table.name if table else str(parent.source.path)
             rejects = Rejects(name)
             # Of an input they are told where it is read.
             if parent.source.name not in self.mapping.inputs:
-                self._others.append(rejects)
+                self._side_rejects.append(rejects)
             paths = [path_of(reference, parent.source.form) for _, reference in join.conditions]
             wanted = list(
                 dict.fromkeys(str(path[0]) for path in (*parent.subject.references, *paths))
@@ -464,9 +472,9 @@ class _MappedReader:
             found: dict[tuple[str, ...], Ids] = {}
             # Where an input is read by itself, nobody looks at these.
             wrong, columns = Rejects(name), ", ".join(map(_label, paths))
-            self._others.append(wrong)
+            self._side_rejects.append(wrong)
             for block in blocks:
-                rows = block.along(parent.source.iterator, rejects)
+                rows = block.expand_records(parent.source.iterator, rejects)
                 ids = self._terms(parent.subject, rows, rejects)
                 for line, ids_of_row, cells in zip(rows.lines, ids, zip(*map(rows.cells, paths))):
                     for key in self._keys(cells, columns, line, wrong) if ids_of_row else ():
@@ -477,31 +485,32 @@ class _MappedReader:
     # --- what is told at the end ------------------------------------------------------------------
 
     def _note_values(self, triples_map: TriplesMap, rows: RowBlock) -> None:
-        unseen = {path for path, _ in references_of(triples_map)} - self._seen
-        self._seen |= {path for path in unseen if any(rows.cells(path))}
+        unseen = {path for path, _ in references_of(triples_map)} - self._paths_with_values
+        self._paths_with_values |= {path for path in unseen if any(rows.cells(path))}
 
     def leftovers(self) -> Iterator[Leftover]:
-        """What no triple was made of though nothing here is malformed."""
+        """Leftovers of rows that are well-formed but give no triple."""
         name = self.source.name
-        yield from chain.from_iterable(rejects.leftovers() for rejects in self._others)
-        for join, (line, count) in self._alone.items():
+        yield from chain.from_iterable(rejects.leftovers() for rejects in self._side_rejects)
+        for join, (line, count) in self._unmatched_joins.items():
             keys = ", ".join(f"{_label(child)} = {parent}" for child, parent in join.conditions)
-            message = f"a row without a partner in {self.mapping.every[join.parent].source.name} ({keys}): no triple of the join"
+            table = self.mapping.all_maps[join.parent].source.name
+            message = f"a row without a partner in {table} ({keys}): no triple of the join"
             yield Leftover("no-partner", message, name, line, count=count)
         if self.source.kind is TableKind.JSON_LINES and self._records:
             lines = {
                 path: line
                 for m in self.mapping.maps
                 for path, line in references_of(m)
-                if path not in self._seen
+                if path not in self._paths_with_values
             }
             for path, line in lines.items():
-                message = f"no record has a value at {shown(path)}, to which {self.mapping.file}, line {line}, refers"
+                message = f"no record has a value at {path_text(path)}, to which {self.mapping.file}, line {line}, refers"
                 yield Leftover("no-value", message, name)
 
 
 def _text(cell: Cell) -> str:
-    """Raises: ValueError for what is no text of RDF."""
+    """Text of a cell. Raises: ValueError for a value that RDF cannot express."""
     text, why = cell
     if text is None:
         raise ValueError(why)
@@ -527,5 +536,5 @@ def _columns_of(value: TermMap | MappingJoin) -> str:
 
 
 def _label(path: Path_) -> str:
-    """A path as a message names it: a column by its name."""
-    return str(path[0]) if len(path) == 1 else shown(path)
+    """Name of a path in messages: a column by its name."""
+    return str(path[0]) if len(path) == 1 else path_text(path)

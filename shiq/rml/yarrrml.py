@@ -1,8 +1,7 @@
-"""YARRRML, mappings in YAML, as values; what of it is not known here is refused by name, with
-its line.
+"""Parser of YARRRML, mappings in YAML. Unsupported constructs are refused by name and line.
 
-Known are prefixes, base, sources (CSV, JSONPath), subjects, predicates and objects by templates
-and references, datatypes, language tags, ``~iri``, and joins by equality.
+Supported: prefixes; base; sources (CSV, JSONPath); subjects, predicates and objects by template and
+    reference; datatypes; language tags; ``~iri``; joins by equality.
 """
 
 from __future__ import annotations
@@ -14,39 +13,45 @@ from itertools import product
 from typing import Any, Final
 
 from shiq import model as owl
-from shiq.errors import InputError, UsageError
-from shiq.extras import missing_package
-from shiq.ntriples import literal as literal_text
-from shiq.rml.model import LogicalSource, MappingJoin, Path_, TermMap, TriplesMap, folder_of
+from shiq.errors import InputError, UsageError, missing_package
+from shiq.inputs.sources import path_of as file_of
+from shiq.model.ntriples import literal as literal_text
+from shiq.rml.model import (
+    LogicalSource,
+    MappingJoin,
+    Path_,
+    TermMap,
+    TriplesMap,
+    folder_of,
+    is_resource,
+)
 from shiq.rml.reader import path_of
-from shiq.rml.tokens import is_resource
-from shiq.sources import path_of as file_of
 
 #: Long and short names of what each kind of node may say.
 
 
-def _known(**names: str) -> dict[str, str]:
-    """The long name of each of the ``names`` that stand for it."""
+def _aliases(**names: str) -> dict[str, str]:
+    """Long name of each of the abbreviations in ``names``."""
     return {name: long for long, of_it in names.items() for name in of_it.split()}
 
 
-_TOP: Final = _known(
+_TOP: Final = _aliases(
     prefixes="prefixes",
     base="base",
     sources="sources",
     mappings="mappings mapping m",
     authors="authors",
 )
-_MAPPING: Final = _known(
+_MAPPING: Final = _aliases(
     subjects="subjects subject s",
     sources="sources source",
     pairs="predicateobjects predicateobject po",
 )
-_SOURCE: Final = _known(
+_SOURCE: Final = _aliases(
     access="access", form="referenceFormulation", iterator="iterator", type="type"
 )
-_PAIR: Final = _known(predicates="predicates predicate p", objects="objects object o")
-_OBJECT: Final = _known(
+_PAIR: Final = _aliases(predicates="predicates predicate p", objects="objects object o")
+_OBJECT: Final = _aliases(
     value="value v",
     datatype="datatype",
     language="language",
@@ -54,7 +59,7 @@ _OBJECT: Final = _known(
     mapping="mapping m",
     conditions="condition conditions",
 )
-_CONDITION: Final = _known(function="function f", parameters="parameters pms")
+_CONDITION: Final = _aliases(function="function f", parameters="parameters pms")
 _FORMS: Final = {"csv": "csv", "jsonpath": "json"}
 _KINDS: Final = {"iri": "IRI", "literal": "Literal", "blank": "BlankNode"}
 _PREFIXES: Final = {"rdf": owl.RDF, "rdfs": owl.RDFS, "xsd": owl.XSD, "owl": owl.OWL}
@@ -67,8 +72,10 @@ _EQUAL: Final = re.compile(r"equal\(\s*str1\s*=\s*(\$\(.*?\))\s*,\s*str2\s*=\s*(
 
 
 def read_yarrrml(path: str) -> dict[str, TriplesMap]:
-    """The triples maps of a file, by name. Raises: InputError; UsageError for what is not known
-    here, or says too little; OperationalError where no parser of YAML is installed.
+    """Parse the triples maps of a file, by name.
+
+    Raises: InputError; UsageError for unsupported or incomplete constructs; OperationalError if no
+        YAML parser is installed.
     """
     try:
         import yaml  # type: ignore[import-untyped, unused-ignore]
@@ -90,7 +97,7 @@ def read_yarrrml(path: str) -> dict[str, TriplesMap]:
 
 
 class _Reader:
-    """Reads the nodes of a mapping; a node is what the parser of YAML makes."""
+    """Parser of the nodes of a mapping. A node is one of the YAML parser."""
 
     def __init__(self, path: str, root: Any) -> None:
         self.path, self.form = path, "csv"
@@ -119,7 +126,7 @@ class _Reader:
         return str(node.value)
 
     def _items(self, node: Any) -> list[Any]:
-        """The members of a list, or the one thing that stands for such."""
+        """Members of a list; a node that is no list is its own only member."""
         if node.id == "sequence" and not node.value:
             raise self._refuse(node, "a list with nothing in it")
         return list(node.value) if node.id == "sequence" else [node]
@@ -136,7 +143,7 @@ class _Reader:
         return [(key, value) for key, value in node.value]
 
     def _members(self, node: Any, known: Mapping[str, str], what: str) -> dict[str, Any]:
-        """The members of a node by long names."""
+        """Members of a mapping node, by long names."""
         found: dict[str, Any] = {}
         for key, value in self._pairs(node, what) if node is not None else ():
             name = known.get(self._text(key))
@@ -295,7 +302,7 @@ class _Reader:
         return kind
 
     def _condition(self, node: Any) -> tuple[Path_, str]:
-        """The path of the child, and the reference of the parent, that are to be equal."""
+        """Path of the child and reference of the parent in an equality condition."""
         if node.id == "scalar":
             match = _EQUAL.fullmatch(node.value)
             ends = list(match.groups()) if match else []
@@ -321,7 +328,7 @@ class _Reader:
         return self._path(references[0], node), references[1]
 
     def _parameter(self, node: Any) -> tuple[str, str]:
-        """The name and the value of a parameter, of str1 here and str2 there."""
+        """Name and value of a parameter: str1 belongs to the child, str2 to the parent."""
         name, text, *side = (
             [self._text(x) for x in node.value]
             if node.id == "sequence" and len(node.value) > 1

@@ -6,7 +6,7 @@ them from the files, and compares.
 
 >>> kind_of("http://www.w3.org/2004/02/skos/core#Concept"), kind_of("http://xmlns.com/foaf/0.1/name"), kind_of("urn:other")
 ('class', 'data', '')
->>> table = answering("http://www.w3.org/2004/02/skos/core")
+>>> table = table_for_import("http://www.w3.org/2004/02/skos/core")
 >>> table.name, "skos" in NAMES
 ('skos', True)
 """
@@ -18,15 +18,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache, cached_property
-from pathlib import Path
+from pkgutil import get_data
 from types import MappingProxyType
 from typing import Any
 
 from shiq.errors import UsageError
 
-_FOLDER = Path(__file__).parent
 _INDEX: Mapping[str, Mapping[str, Sequence[str]]] = MappingProxyType(
-    json.loads((_FOLDER / "index.json").read_text("utf-8"))
+    json.loads(get_data(__name__, "index.json") or b"")
 )
 #: In the place of names: no table counts.
 NONE = "none"
@@ -43,16 +42,18 @@ _ONTOLOGIES: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, eq=False)
 class VocabularyTable:
-    """One vocabulary.
+    """Terms and axioms of one well-known vocabulary.
 
-    version: what its authors call the version, or its date. source: the file that the table is
-    made from. ontologies: IRIs by which it is imported. imports: what it imports itself. kinds:
-    the kind of each term: class, datatype, object, data, annotation, or property where it may be
-    object or data. axioms: in functional syntax, with whole IRIs; of a property that may be
-    object or data, in both readings. Assertions too. of_annotations: annotation properties of
-    which its axioms speak. They are not among ``axioms``. beyond: terms of which the vocabulary
-    says what OWL 2 DL cannot say, and what that is. They have no kind. outside: what else the
-    vocabulary says that no axiom can, as messages.
+    version: version or date by its authors
+    source: file that the table was made from
+    ontologies: IRIs under which it is imported
+    imports: IRIs that it imports itself
+    kinds: kind of each term (class, datatype, object, data, annotation, or property if open)
+    axioms: axioms and assertions in functional syntax with full IRIs. Axioms on open properties are
+        there in both readings.
+    annotation_properties: annotation properties of its axioms that are not among ``axioms``
+    non_dl_terms: terms with a meaning outside OWL 2 DL, and that meaning. They have no kind.
+    non_dl_statements: messages on other statements that no axiom can express
     """
 
     name: str
@@ -63,24 +64,25 @@ class VocabularyTable:
     imports: tuple[str, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
     axioms: tuple[str, ...] = ()
-    of_annotations: tuple[str, ...] = ()
-    beyond: Mapping[str, str] = field(default_factory=dict)
-    outside: tuple[str, ...] = ()
+    annotation_properties: tuple[str, ...] = ()
+    non_dl_terms: Mapping[str, str] = field(default_factory=dict)
+    non_dl_statements: tuple[str, ...] = ()
 
     @cached_property
     def label(self) -> str:
+        """Title and version, for messages."""
         return f"{self.title} {self.version}".strip()
 
     @property
     def file_name(self) -> str:
-        """What stands in the place of a file's name in messages."""
+        """Source name of the table in messages."""
         return f"shiq's table of {self.label}"
 
 
 @cache
 def table(name: str) -> VocabularyTable:
-    """The table of that name, one of `NAMES`."""
-    raw: dict[str, Any] = json.loads((_FOLDER / f"{name}.json").read_text("utf-8"))
+    """Load the table ``name``, one of `NAMES`."""
+    raw: dict[str, Any] = json.loads(get_data(__name__, f"{name}.json") or b"")
     first = _INDEX[name]["namespaces"][0]
     kinds = {
         first + term if ":" not in term else term: kind
@@ -103,14 +105,14 @@ def table(name: str) -> VocabularyTable:
 
 
 def kind_of(iri: str) -> str:
-    """The kind of a term of a known vocabulary; "" for any other."""
+    """Kind of a term of a known vocabulary; "" for any other term."""
     name = _NAMESPACES.get(iri[: max(iri.rfind("#"), iri.rfind("/")) + 1])
     return table(name).kinds.get(iri, "") if name else ""
 
 
-def answering(imported: str) -> VocabularyTable | None:
-    """The table of the vocabulary that is imported by this IRI; None where there is none, or it
-    is of another version.
+def table_for_import(imported: str) -> VocabularyTable | None:
+    """Find the table of the vocabulary imported as ``imported``; None if there is none or the
+    version differs.
 
     W3C serves each of its documents by https too.
     """
@@ -122,32 +124,36 @@ def answering(imported: str) -> VocabularyTable | None:
 
 @dataclass(frozen=True)
 class VocabularyChoice:
-    """Which tables count: all of them, or none. ``named``: those whose axioms count as if imported."""
+    """Selection of the vocabulary tables that count.
 
-    named: tuple[str, ...] = ()
-    is_any: bool = True
+    imported_tables: tables whose axioms count as if imported
+    is_enabled: whether tables count at all
+    """
+
+    imported_tables: tuple[str, ...] = ()
+    is_enabled: bool = True
 
     def kind_of(self, iri: str) -> str:
-        """As the function of that name; "" where no table counts."""
-        return kind_of(iri) if self.is_any else ""
+        """Kind of a term in a known vocabulary; "" if no table counts."""
+        return kind_of(iri) if self.is_enabled else ""
 
     def kinds_in(self, namespace: str) -> Mapping[str, str]:
-        """The kinds of the terms that a table has in a namespace; none where no table counts."""
-        name = _NAMESPACES.get(namespace) if self.is_any else None
+        """Kinds of the known terms in a namespace; empty if no table counts."""
+        name = _NAMESPACES.get(namespace) if self.is_enabled else None
         return table(name).kinds if name else {}
 
-    def answering(self, imported: str) -> VocabularyTable | None:
-        """As the function of that name; None where no table counts."""
-        return answering(imported) if self.is_any else None
+    def table_for_import(self, imported: str) -> VocabularyTable | None:
+        """Find the table of the vocabulary imported as ``imported``; None if no table counts."""
+        return table_for_import(imported) if self.is_enabled else None
 
     @property
     def imports(self) -> tuple[str, ...]:
-        """The ontology IRIs of the vocabularies that are named."""
-        return tuple(table(name).ontologies[0] for name in self.named)
+        """Ontology IRIs of the tables in ``named``."""
+        return tuple(table(name).ontologies[0] for name in self.imported_tables)
 
 
 def choose(names: Sequence[str]) -> VocabularyChoice:
-    """The choice that names of tables state, or "none" alone. Raises: UsageError.
+    """Parse the names of tables, or "none" alone, into a choice. Raises: UsageError.
 
     >>> choose(["skos"]).imports, choose(["none"]).kind_of("http://xmlns.com/foaf/0.1/name")
     (('http://www.w3.org/2004/02/skos/core',), '')
@@ -162,7 +168,7 @@ def choose(names: Sequence[str]) -> VocabularyChoice:
     if NONE in names and len(set(names)) > 1:
         raise UsageError("--vocabulary none goes with no other name", "Leave one of the two out.")
     return (
-        VocabularyChoice(is_any=False)
+        VocabularyChoice(is_enabled=False)
         if NONE in names
         else VocabularyChoice(tuple(dict.fromkeys(names)))
     )

@@ -3,8 +3,8 @@
 `plan` says how; `check_stream` does it in this process. The mathematics: docs/STREAMS.md.
 """
 
-from streams.consistency.embedded import check_stream
-from streams.consistency.plan import StreamPlan, plan
-from streams.consistency.verdicts import StreamResult
+from shiq.streams.consistency.embedded import check_stream
+from shiq.streams.consistency.plan import StreamPlan, plan
+from shiq.streams.consistency.verdicts import StreamResult
 
 __all__ = ["StreamPlan", "StreamResult", "check_stream", "plan"]

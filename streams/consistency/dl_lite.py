@@ -5,22 +5,63 @@ Read off the DL-clauses. One body label and one head is a positive inclusion, an
 negative one, a longer body a Horn rule. ∃R.B on the right is ∃W for a role W of its own, ∃W ⊑
 ∃R, ∃W⁻ ⊑ ∃R⁻, ∃W⁻ ⊑ B. Roles are labels too, of the pair of two individuals: role inclusions and
 role disjointness are inclusions over them.
+
+How basic concepts and roles are written: a label is a name, ∃P, ∃P⁻, ∃U, or a role P, P⁻
+between the two of a pair.
+
+An IRI begins with a letter, so that none looks like a label of another kind. Some labels stand
+in for others and are shown as these: →P is P between the two of a pair, ↺P what P(a,a) has, !U
+what a value outside the range of U has; and ∃R.B belongs to witnesses alone.
+
+>>> existential(Role("urn:p", True)), shown(loop("urn:p")), shown(misfit("urn:u"))
+('∃urn:p⁻', 'urn:p', '∃urn:u')
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import TypeAlias
 
-from shiq.clause import DataAtMost
 from shiq.datatypes import DataTheory
-from shiq.model import Axiom, Signature
-from shiq.roles import reachable
-from streams.consistency.labels import EXISTS, INVERSE
+from shiq.model import NOTHING, TOP_DATATYPE, Axiom, Signature, TBox
+from shiq.model.clause import AtLeast, Clause, DataAtLeast, DataAtMost
+from shiq.model.roles import Role, reachable, role_box
+from shiq.simplify import simplify
+from shiq.simplify.inclusion import role_origins
+
+EXISTS, INVERSE, PAIR, LOOP, MISFIT = "∃", "⁻", "→", "↺", "!"
+
+
+def role_label(role: Role) -> str:
+    return PAIR + role.iri + INVERSE * role.inverted
+
+
+def existential(role: Role) -> str:
+    return EXISTS + role.iri + INVERSE * role.inverted
+
+
+def loop(iri: str) -> str:
+    return LOOP + iri
+
+
+def misfit(iri: str) -> str:
+    return MISFIT + iri
+
+
+def shown(label: str) -> str:
+    """As rows show it: what was asserted."""
+    return (
+        EXISTS + label[1:]
+        if label[0] == MISFIT
+        else label[1:]
+        if label[0] in (PAIR, LOOP)
+        else label
+    )
+
 
 #: Origins are indexes into the axioms.
 Origins: TypeAlias = frozenset[int]
@@ -135,3 +176,183 @@ def siblings_disjoint(seen: DLLiteView) -> DLLiteView:
         and seen.descendants(first).isdisjoint(seen.descendants(second))
     }
     return replace(seen, negative=assumed | dict(seen.negative))
+
+
+# The DL-Lite view of a TBox, read off its DL-clauses and role axioms: each is taken in, or left
+# out with a word on why.
+
+
+def view(tbox: TBox) -> DLLiteView:
+    """The DL-Lite view of ``tbox``. Raises: UsageError as `simplify` does."""
+    clauses = simplify(tbox).clauses
+    reading = _Reading(
+        DataTheory(clauses.definitions, clauses.roles), dict(_ranges(clauses.clauses))
+    )
+    for clause in clauses.clauses:
+        reading.take(clause)
+    for index, axiom in enumerate(tbox.axioms):
+        reading.take_roles(index, axiom)
+    for role, steps in role_origins(tbox.axioms).steps.items():
+        for above, index in steps:
+            reading.include(existential(role), existential(above), {index})
+    signature = tbox.signature
+    for iri in sorted(signature.data_properties):
+        reading.look_at_values(iri)
+    pairs = any(label[0] in (PAIR, LOOP) for negative in reading.negative for label in negative)
+    if pairs:
+        reading.include_pairs(tbox, signature)
+    roles, loops = (
+        _roles(signature) if pairs else [],
+        sorted(signature.object_properties) if pairs else [],
+    )
+    concepts = {
+        *signature.classes,
+        *map(existential, _roles(signature)),
+        *(EXISTS + iri for iri in signature.data_properties),
+    }
+    return DLLiteView(
+        tbox.axioms,
+        signature,
+        reading.positive,
+        reading.negative,
+        reading.horn,
+        dict(sorted(reading.left_out.items())),
+        frozenset({*concepts, *map(role_label, roles)}),
+        frozenset({NOTHING.iri, *map(misfit, signature.data_properties), *map(loop, loops)}),
+        reading.misfits,
+        reading.theory,
+        pairs,
+    )
+
+
+def _roles(signature: Signature) -> list[Role]:
+    return [
+        Role(iri, inverted)
+        for iri in sorted(signature.object_properties)
+        for inverted in (False, True)
+    ]
+
+
+def _ranges(clauses: tuple[Clause, ...]) -> Iterator[tuple[DataAtMost, Origins]]:
+    """⊤ ⊑ ≤0 U.D: the value of U is outside D."""
+    for clause in clauses:
+        match clause:
+            case Clause(body=(), head=(DataAtMost(n=0) as limit,), role=None):
+                yield limit, clause.origins
+
+
+class _Reading:
+    """What was read so far."""
+
+    def __init__(self, theory: DataTheory, misfits: dict[DataAtMost, Origins]) -> None:
+        self.theory, self.misfits = theory, misfits
+        self.positive: dict[tuple[str, str], Origins] = {}
+        self.negative: dict[Negative, Origins] = {}
+        self.horn: dict[tuple[Negative, str], Origins] = {}
+        self.left_out: dict[int, str] = {}
+
+    def include(self, sub: str, sup: str, origins: Origins | set[int] | tuple[()]) -> None:
+        if sub != sup:
+            self.positive.setdefault((sub, sup), frozenset(origins))
+
+    def exclude(self, labels: set[str], origins: Origins | set[int]) -> None:
+        self.negative.setdefault(frozenset(labels), frozenset(origins))
+
+    def leave_out(self, origins: Origins | set[int], reason: str) -> None:
+        for index in origins:
+            self.left_out.setdefault(index, reason)
+
+    def take(self, clause: Clause) -> None:
+        """One clause, or a word on why it is none of ours."""
+        if clause.at_most:
+            return self.leave_out(clause.origins, "it bounds a number of successors")
+        body, heads = set(clause.body), list(clause.head)
+        if clause.role is not None:
+            if clause.branch_head or clause.branch_body:
+                if body or heads:
+                    return self.leave_out(
+                        clause.origins, "it speaks of an individual and of its neighbours at once"
+                    )
+                body, heads = (
+                    {existential(clause.role.inverse), *clause.branch_body},
+                    list(clause.branch_head),
+                )
+            else:
+                body.add(existential(clause.role))
+        for atom in [head for head in heads if isinstance(head, DataAtMost)]:
+            if not body and len(heads) == 1 and not atom.n:
+                return None  # a range: see `look_at_values`
+            if atom.n or atom.range != TOP_DATATYPE:
+                return self.leave_out(
+                    clause.origins, "it bounds the values of a data property beyond its range"
+                )
+            body.add(EXISTS + atom.property)
+            heads.remove(atom)
+        if not body:
+            return self.leave_out(clause.origins, "it speaks of every individual")
+        if len(heads) > 1:
+            return self.leave_out(clause.origins, "it leaves a choice (a disjunction on the right)")
+        return (
+            self.imply(body, heads[0], clause.origins)
+            if heads
+            else self.exclude(body, clause.origins)
+        )
+
+    def imply(self, body: set[str], head: object, origins: Origins) -> None:
+        match head:
+            case str():
+                sup = head
+            case AtLeast(1, role, None):
+                sup = existential(role)
+            case AtLeast(1, role, filler):
+                witness = Role(f"{role_label(role)}.{filler}")
+                sup = existential(witness)
+                self.include(sup, existential(role), ())
+                self.include(existential(witness.inverse), existential(role.inverse), ())
+                self.include(existential(witness.inverse), str(filler), ())
+            case DataAtLeast(1, property):
+                limits = limits_of(property, self.misfits, self.theory)
+                possible = self.theory.satisfiable([head], limits, ())
+                if possible is None:
+                    self.leave_out(origins, "whether there is such a value is not decided")
+                elif not possible:
+                    return self.exclude(body, origins.union(*limits.values()))
+                sup = EXISTS + property
+            case _:
+                return self.leave_out(origins, "it demands several successors")
+        if len(body) == 1:
+            self.include(body.pop(), sup, origins)
+        elif sup not in body:
+            self.horn.setdefault((frozenset(body), sup), origins)
+        return None
+
+    def look_at_values(self, property: str) -> None:
+        """What becomes of values of ``property`` outside its ranges; that there are none inside."""
+        self.include(misfit(property), NOTHING.iri, ())
+        limits = limits_of(property, self.misfits, self.theory)
+        if self.theory.satisfiable([DataAtLeast(1, property, TOP_DATATYPE)], limits, ()) is False:
+            self.exclude({EXISTS + property}, frozenset[int]().union(*limits.values()))
+
+    def take_roles(self, index: int, axiom: Axiom) -> None:
+        box = role_box((axiom,))
+        for first, second in box.disjoint:
+            self.exclude({role_label(first), role_label(second)}, {index})
+            self.exclude({role_label(first.inverse), role_label(second.inverse)}, {index})
+        for role in box.asymmetric:
+            self.exclude({role_label(role), role_label(role.inverse)}, {index})
+        for role in box.irreflexive:
+            self.exclude({loop(role.iri)}, {index})
+        for sub, sup in box.data_inclusions:
+            self.include(EXISTS + sub, EXISTS + sup, {index})
+        if box.disjoint_data:
+            self.leave_out({index}, "it compares values of two data properties")
+
+    def include_pairs(self, tbox: TBox, signature: Signature) -> None:
+        """The role inclusions over labels of pairs; R(a,a) holds in both directions."""
+        for role, steps in role_origins(tbox.axioms).steps.items():
+            for above, index in steps:
+                self.include(role_label(role), role_label(above), {index})
+                self.include(loop(role.iri), loop(above.iri), {index})
+        for iri in sorted(signature.object_properties):
+            self.include(loop(iri), role_label(Role(iri)), ())
+            self.include(loop(iri), role_label(Role(iri, True)), ())

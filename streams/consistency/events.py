@@ -6,25 +6,34 @@ both names, the smaller first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import itertools
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from io import BytesIO
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from shiq import model as owl
-from shiq.clause import DataAtMost
 from shiq.columns.arrays import Ints
-from shiq.errors import InputError
-from shiq.rdf.lines import read_lines
+from shiq.errors import UsageError
+from shiq.model import RDF, Signature
+from shiq.model.clause import DataAtMost
+from shiq.model.roles import Role
+from shiq.rdf.lines import read_texts
 from shiq.rdf.triples import IRI, LITERAL, Triples
-from shiq.rdf.triples import Rejects as BrokenLines
-from shiq.roles import Role
-from streams.consistency.dl_lite import DLLiteView, limits_of
-from streams.consistency.labels import existential, loop, misfit, role_label
-from streams.consistency.masks import Masks
+from shiq.streams.consistency.dl_lite import (
+    DLLiteView,
+    existential,
+    limits_of,
+    loop,
+    misfit,
+    role_label,
+)
+from shiq.streams.consistency.masks import Masks
+from shiq.streams.front.event import Event, Record
 
 _TYPE, _SAME, _DIFFERENT = owl.RDF + "type", owl.OWL + "sameAs", owl.OWL + "differentFrom"
 _ANNOTATIONS = {owl.RDFS + name for name in ("label", "comment", "seeAlso", "isDefinedBy")}
@@ -105,26 +114,8 @@ class TripleEncoder:
 
     def read(self, texts: Sequence[str], times: Ints, tell: Tell) -> EventColumns:
         """The columns of N-Triples statements, each with its time."""
-        triples, broken = Triples(), BrokenLines("")
-        triples.begin("")
-        whole = "\n".join(texts)
-        if whole.count("\n") >= max(len(texts), 1) or "\r" in whole:
-            whole = "\n".join(
-                "several lines" if "\n" in text or "\r" in text else text for text in texts
-            )
-        try:
-            read_lines(BytesIO(whole.encode("utf-8", "surrogatepass")), triples, "e", broken)
-        except InputError as error:
-            if not broken.total:
-                raise error
+        triples = read_texts(texts, lambda at, why: tell(at, "malformed", why, texts[at]))
         rows = _ints(triples.line) - 1
-        known = set()
-        for leftover in broken.whole:
-            known.add(leftover.line - 1)
-            tell(leftover.line - 1, "malformed", leftover.message, texts[leftover.line - 1])
-        if len(rows) + len(known) < len(texts):
-            for row in sorted(set(range(len(texts))) - set(rows.tolist()) - known):
-                tell(row, "malformed", "a triple is expected", texts[row])
         parts: list[EventColumns] = []
         subject, predicate, value = (
             _ints(column) for column in (triples.subject, triples.predicate, triples.object)
@@ -298,3 +289,114 @@ class _Said:
         return parts + self.intake.column(
             misfit(iri), self._numbers(self.subject[bad]), self.time[bad]
         )
+
+
+# ``rate://N``: events drawn over a TBox's vocabulary, to try things out; the same ones for the
+# same TBox.
+
+
+#: Points of time that are drawn where the stream is not followed.
+POINTS = 100
+#: Individuals, for each event of a point.
+_SPREAD = 10
+
+
+@dataclass
+class Rate:
+    """``number`` events at each point of time: a class or a role of individuals. Followed, a
+    point is a second and there is no end; else all `POINTS` come at once. Position: events.
+    """
+
+    name: str
+    number: int
+    classes: Sequence[str]
+    roles: Sequence[str]
+    position: int = 0
+
+    def read(self, follow: bool) -> Iterator[Record]:
+        first, done = divmod(self.position, self.number)
+        begun = time.monotonic() - first
+        for t in itertools.count(first) if follow else range(first, POINTS):
+            if follow:
+                time.sleep(max(0.0, begun + t - time.monotonic()))
+            draw = random.Random(f"0 {t}")
+            triples = [self._triple(draw) for _ in range(self.number)]
+            for triple in triples[done if t == first else 0 :]:
+                self.position += 1
+                yield Record(self.name, self.position, triple.encode(), Event(t, (triple,)))
+
+    def _triple(self, draw: random.Random) -> str:
+        who = f"<urn:shiq:rate#{draw.randrange(self.number * _SPREAD)}>"
+        number = draw.randrange(len(self.classes) + len(self.roles))
+        if number < len(self.classes):
+            return f"{who} <{RDF}type> <{self.classes[number]}> ."
+        return f"{who} <{self.roles[number - len(self.classes)]}> <urn:shiq:rate#{draw.randrange(self.number * _SPREAD)}> ."
+
+
+def rate_source(target: str, signature: Signature) -> Rate:
+    """The source that ``rate://N`` names. Raises: UsageError."""
+    number = target.removeprefix("rate://")
+    classes, roles = sorted(signature.classes), sorted(signature.object_properties)
+    if not number.isdigit() or not int(number):
+        raise UsageError(f"{target}: not a rate", "Write rate://N, N events a second.")
+    if not classes and not roles:
+        raise UsageError(
+            f"{target}: the ontology has no classes and roles to draw from", "Give another source."
+        )
+    return Rate(target, int(number), classes, roles)
+
+
+# What holds at all times: assertions as columns, and one name for individuals that have several.
+
+
+def static_columns(
+    intake: TripleEncoder,
+    assertions: Iterable[owl.Assertion],
+    refuse: Callable[[owl.Assertion], None],
+) -> EventColumns:
+    """The columns of assertions that hold at all times; the time in them means nothing."""
+    parts: list[EventColumns] = []
+    zero = np.zeros(1, np.int64)
+
+    def one(name: str) -> Ints:
+        return np.array([intake.number(name)], np.int64)
+
+    for assertion in assertions:
+        match assertion:
+            case owl.ClassAssertion(owl.Class(iri), individual):
+                parts += intake.column(iri, one(individual), zero)
+            case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, object):
+                parts += intake.roles(iri, one(subject), one(object), zero)
+            case owl.DataPropertyAssertion(owl.DataProperty(iri), subject, literal):
+                fits = intake.fits(iri, literal)
+                if fits is None:
+                    refuse(assertion)
+                parts += intake.column(
+                    misfit(iri) if fits is False else "∃" + iri, one(subject), zero
+                )
+            case owl.SameIndividual():
+                pass  # `TripleEncoder.same` has it
+            case owl.DifferentIndividuals(first, second) if intake.number(first) != intake.number(
+                second
+            ):
+                pass
+            case _:
+                refuse(assertion)
+    return together(parts)
+
+
+def one_name(assertions: Iterable[owl.Assertion]) -> dict[str, str]:
+    """The smallest name of each individual that sameAs gives several."""
+    same: dict[str, str] = {}
+
+    def name(of: str) -> str:
+        while of in same:
+            of = same[of]
+        return of
+
+    for assertion in assertions:
+        if isinstance(assertion, owl.SameIndividual):
+            first, second = sorted((name(assertion.first), name(assertion.second)))
+            if first != second:
+                same[second] = first
+    return {of: name(of) for of in same}

@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shiq.columns.arrays import Ints
-from streams.consistency.dl_lite import DLLiteView, Negative
-from streams.consistency.negative_inclusions import ABSURD
-from streams.consistency.spans import Flags
+from shiq.streams.consistency.dl_lite import DLLiteView, Negative
+from shiq.streams.consistency.negative_inclusions import ABSURD
+from shiq.streams.consistency.spans import Flags
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 

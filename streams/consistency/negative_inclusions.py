@@ -15,9 +15,8 @@ from itertools import product
 from typing import TypeAlias
 
 from shiq.model import NOTHING
-from shiq.roles import components
-from streams.consistency.dl_lite import DLLiteView, Negative, Origins
-from streams.consistency.labels import PAIR
+from shiq.model.roles import components
+from shiq.streams.consistency.dl_lite import PAIR, DLLiteView, Negative, Origins
 
 #: Those of one step, in order.
 Group: TypeAlias = tuple[Negative, ...]

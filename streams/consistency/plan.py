@@ -15,19 +15,25 @@ from functools import cached_property
 from os import PathLike
 from typing import Any, NamedTuple, TypeAlias
 
-from shiq.abox import ABox
-from shiq.amounts import count
-from shiq.catalog import Catalogs, read_catalog
+from shiq.answers.verdict import Leftover, is_blocking
 from shiq.errors import UsageError
 from shiq.functional.writer import axiom_text
+from shiq.inputs.catalog import Catalogs, read_catalog
 from shiq.model import TBox
+from shiq.model.abox import ABox
 from shiq.rdf import read_ontology
-from shiq.verdict import Leftover, blocks
-from streams.consistency.cost import cheapest, costed, label_rates
-from streams.consistency.dl_lite import DLLiteView, Negative, Origins, limits_of, siblings_disjoint
-from streams.consistency.labels import MISFIT, shown
-from streams.consistency.masks import Masks, masks
-from streams.consistency.negative_inclusions import (
+from shiq.streams.consistency.dl_lite import (
+    MISFIT,
+    DLLiteView,
+    Negative,
+    Origins,
+    limits_of,
+    shown,
+    siblings_disjoint,
+    view,
+)
+from shiq.streams.consistency.masks import Masks, masks
+from shiq.streams.consistency.negative_inclusions import (
     GROUPINGS,
     MOST_UNFOLDED,
     Group,
@@ -38,9 +44,17 @@ from streams.consistency.negative_inclusions import (
     refuting,
     roots,
 )
-from streams.consistency.told import view
-from streams.consistency.topology import Bolt, Cut, bolts, counted
-from streams.front.checkpoint import fingerprint
+from shiq.streams.consistency.topology import (
+    Bolt,
+    Cut,
+    bolts,
+    cheapest,
+    costed,
+    counted,
+    label_rates,
+)
+from shiq.streams.front.checkpoint import fingerprint
+from shiq.support import pluralize
 
 STRATEGIES = ("mask", "ntm", "ltm")
 ASSUMPTIONS = ("siblings-disjoint",)
@@ -197,7 +211,7 @@ def plan(
 
     ``cut``: after which groups bolts end, () for one bolt, or ``auto``; it matters for ``ltm``
     alone. ``rates``: events a unit by IRI; ``most_cached``: a bound for what ``auto`` may cache
-    of a unit. ``allow``: kinds of leftovers that are agreed on. ``catalog``: see `shiq.catalog`.
+    of a unit. ``allow``: kinds of leftovers that are agreed on. ``catalog``: see `shiq.inputs.catalog`.
     Raises: UsageError; InputError where ``tbox`` cannot be read.
     """
     _check(window, strategy, grouping, assume)
@@ -207,7 +221,7 @@ def plan(
     )
     seen, negatives, leftovers = _closed(view(reading.tbox), assume)
     kept = tuple(
-        leftover for leftover in (*reading.leftovers, *leftovers) if blocks(leftover, allow)
+        leftover for leftover in (*reading.leftovers, *leftovers) if is_blocking(leftover, allow)
     )
     groups = GROUPINGS[grouping](seen, roots(seen, negatives))
     by_label = label_rates(seen, rates)
@@ -245,7 +259,7 @@ def _closed(
     try:
         negatives = closed(seen)
     except UnfoldingError:
-        reason = f"it unfolds, with others, into over {count(MOST_UNFOLDED, 'set')} of labels"
+        reason = f"it unfolds, with others, into over {pluralize(MOST_UNFOLDED, 'set')} of labels"
         more = {index: reason for origins in seen.horn.values() for index in origins}
         seen = replace(seen, horn={}, left_out={**seen.left_out, **more})
         negatives = closed(seen)
@@ -254,7 +268,7 @@ def _closed(
             "outside-dl-lite",
             reason,
             text=axiom_text(seen.axioms[index]),
-            said=(seen.axioms[index],),
+            values=(seen.axioms[index],),
         )
         for index, reason in seen.left_out.items()
     ]
@@ -284,7 +298,7 @@ def _checked(cut: Cut | str, groups: int) -> Cut:
     ):
         said = cut if isinstance(cut, str) else ",".join(map(str, cut))
         raise UsageError(
-            f"{said} is no cut of {count(groups, 'group')}",
+            f"{said} is no cut of {pluralize(groups, 'group')}",
             f"Give ascending numbers from 0 to {groups}, or auto.",
         )
     return tuple(places)

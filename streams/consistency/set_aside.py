@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from shiq.columns.arrays import Ints
-from streams.consistency.beside import Taken
-from streams.consistency.masks import Masks, Words
-from streams.consistency.spans import Spans, joined, live, no_spans
-from streams.consistency.verdicts import Row
+from shiq.streams.consistency.masks import Masks, Words
+from shiq.streams.consistency.spans import Spans, joined, live, no_spans
+from shiq.streams.consistency.verdicts import Row, Taken
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from shiq.columns.arrays import Ints, ranges
-from streams.consistency.dl_lite import Negative
-from streams.consistency.masks import Masks
-from streams.consistency.negative_inclusions import conflicts
-from streams.consistency.spans import Flags, Spans, runs
+from shiq.streams.consistency.dl_lite import Negative, shown
+from shiq.streams.consistency.events import Numbering
+from shiq.streams.consistency.masks import Masks
+from shiq.streams.consistency.negative_inclusions import conflicts
+from shiq.streams.consistency.plan import StreamPlan
+from shiq.streams.consistency.spans import Flags, Spans, runs
+from shiq.streams.consistency.verdicts import Row
 
 #: How many pairs of spans are looked at at once.
 _AT_ONCE = 1 << 20
@@ -150,3 +153,89 @@ class Finder:
         """Whether two labels of it contradict by a root of two."""
         label = np.array([self.masks.numbers[name] for name in sorted(conflict)], np.int64)
         return bool(self.masks.pairs.hits(label, np.zeros(1, np.int64)).any())
+
+
+# Violations as rows: final ones once each, and, where a stream is followed, a row when a
+# conflict opens.
+
+
+@dataclass
+class Rows:
+    """Makes rows of violations. ``end``: where the stream ends, if that is known.
+    What is open and was told is kept in ``told``: by whom and which labels, where it begins.
+    """
+
+    plan: StreamPlan
+    finder: Finder
+    names: Numbering
+    end: int | None
+    told: dict[str, list[int]] = field(default_factory=dict)
+    _conflicts: dict[int, tuple[list[str], list[str]]] = field(default_factory=dict)
+
+    def final(self, found: Violations) -> list[Row]:
+        """Tells violations that nothing can change any more."""
+        rows = self._rows(found, True)
+        for row in rows if self.told else ():
+            who = _who(row)
+            left = [
+                start for start in self.told.pop(who, ()) if not row["from"] <= start <= row["to"]
+            ]
+            if left:
+                self.told[who] = left
+        return rows
+
+    def opened(self, found: Violations, first: int, newest: int) -> list[Row]:
+        """Tells those of violations that were not told yet; ``first``, ``newest``: the times of
+        the stream so far.
+        """
+        static = found._replace(start=np.maximum(found.start, first))
+        rows = []
+        for row in self._rows(static, False):
+            told = self.told.setdefault(_who(row), [])
+            if not any(row["from"] <= start <= row["to"] for start in told):
+                told.append(row["from"])
+                rows.append(row | {"to": min(row["to"], newest + self.plan.window)})
+        return rows
+
+    def _rows(self, found: Violations, final: bool) -> list[Row]:
+        if self.end is not None:
+            found = found._replace(end=np.minimum(found.end, self.end))
+        return sorted(
+            (
+                self._row(*values, final=final)
+                for values in zip(*(column.tolist() for column in found))
+            ),
+            key=order,
+        )
+
+    def _row(self, key: int, number: int, start: int, end: int, *, final: bool) -> Row:
+        if number not in self._conflicts:
+            conflict = self.finder.conflict(number)
+            self._conflicts[number] = (
+                sorted(set(map(shown, conflict))),
+                list(self.plan.axioms_of(conflict)),
+            )
+        labels, axioms = self._conflicts[number]
+        individual, other = self.names.pair(key)
+        who = (
+            {"individual": individual}
+            if other is None
+            else {"individual": individual, "other": other}
+        )
+        return {
+            **who,
+            "from": start,
+            "to": end,
+            "conflict": labels,
+            "axioms": axioms,
+            "final": final,
+        }
+
+
+def _who(row: Row) -> str:
+    return "\0".join((row["individual"], row.get("other", ""), *row["conflict"]))
+
+
+def order(row: Row) -> tuple[Any, ...]:
+    """By time, then by name."""
+    return row["from"], row["to"], row["individual"], row.get("other", ""), row["conflict"]

@@ -11,7 +11,7 @@ atomsets that differ in names and order alone are one value.
 >>> tree_of(atoms_of(body)) == body
 True
 
-Source: SPEC 3, "The mined language".
+Source: docs/DISCOVERY.md.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ def bindings(
     atoms: Sequence[Atom], facts: AtomIndex, binding: Mapping[str, str] | None = None
 ) -> Iterator[Binding]:
     """Each way to bind the variables of ``atoms`` jointly, so that all are among ``facts``; the
-    obvious way (SPEC 1).
+    obvious way (docs/DISCOVERY.md).
     """
     binding = dict(binding or {})
     if not atoms:

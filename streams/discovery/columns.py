@@ -3,7 +3,7 @@
 The atoms that T ∪ A alone entails hold in every snapshot that is consistent; they are said once
 (`begin`). Whoever keeps counts of some words asks which have changed since (`stale`).
 
-Source: SPEC 6, "One bit per snapshot"; THEORY, "Rules discovered in a stream".
+Source: docs/DISCOVERY.md; THEORY, "Rules discovered in a stream".
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiq.columns.arrays import Ints
-from streams.discovery.atomsets import Atom
+from shiq.streams.discovery.atomsets import Atom
 
 Bits: TypeAlias = npt.NDArray[np.uint64]
 #: Atoms are forgotten that no snapshot has any more, once there are so many of them, and as many as

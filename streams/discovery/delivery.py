@@ -7,22 +7,20 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from jobs.files import write_whole
-from streams.discovery.atomsets import Atom, text_of
-from streams.discovery.export import exported_text
-from streams.discovery.report import WindowReport, rules_table
-from streams.discovery.sentences import page
-from streams.front.rejects import leftover_rows
+from shiq.files import write_whole
+from shiq.streams.discovery.atomsets import Atom, text_of
+from shiq.streams.discovery.export import exported_text
+from shiq.streams.discovery.report import WindowReport, rules_table
+from shiq.streams.discovery.sentences import page
+from shiq.streams.front.rejects import leftover_rows
 
 if TYPE_CHECKING:
-    from streams.discovery.miner import RuleMiner
-    from streams.discovery.stream import Mining
+    from shiq.streams.discovery.miner import RuleMiner
+    from shiq.streams.discovery.stream import Mining
 
 SCHEMA_VERSION = 1
-#: The share of its cases in which a rule must have held to be exported.
-EXPORT_SHARE: Final = 0.9
 
 
 class Delivery:
@@ -37,15 +35,8 @@ class Delivery:
         entailments: str | None = None,
         exported: str | None = None,
         folder: str | None = None,
-        share: float = EXPORT_SHARE,
     ) -> None:
-        self.miner, self.rows, self.exported, self.folder, self.share = (
-            miner,
-            rows,
-            exported,
-            folder,
-            share,
-        )
+        self.miner, self.rows, self.exported, self.folder = miner, rows, exported, folder
         self.entailments = entailments
         self.last: WindowReport | None = None
         self._entailed: dict[int, list[str]] = {}
@@ -61,8 +52,8 @@ class Delivery:
                 self._entailed[index] = sorted(text_of([atom]) for atom in found)
 
     def finish(self, result: Mining) -> list[str]:
-        """Writes the files; the rules that were not exported: weak ones, and those that
-        contradict something together.
+        """Writes the files; lines that say what was exported and what was not, which the
+        statistics count.
         """
         if self.entailments is not None:
             self._write_entailments(self.entailments)
@@ -70,11 +61,10 @@ class Delivery:
             self._write_folder(Path(self.folder), result)
         if self.exported is None:
             return []
-        text, left_out = exported_text(
-            self.miner, self.last, self.share, self.exported.endswith(".lp")
-        )
+        text, export = exported_text(self.miner, self.last, self.exported.endswith(".lp"))
         write_whole(Path(self.exported), text)
-        return left_out
+        result.statistics["export"] = export.counts()
+        return export.lines(self.miner.settings.min_share)
 
     def document(self, result: Mining) -> dict[str, Any]:
         """As ``--json`` writes it."""

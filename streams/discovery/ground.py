@@ -1,5 +1,5 @@
 """Ground rules, which itemset miners know: at most L assertions C(a) ⇒ C'(b); support is the AND
-of bit columns (SPEC 3).
+of bit columns (docs/DISCOVERY.md).
 
 What T ∪ A alone entails is in no rule: it would be in all of them. Sets of assertions are rows
 of columns, a table for each size, and all of one size are counted together. T speaks of each
@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from shiq.columns.arrays import Ints
-from streams.discovery.atomsets import Atom, Tree, text_of
-from streams.discovery.columns import Bits, SnapshotColumns, row_counts
-from streams.discovery.counting import MiningLimits
-from streams.discovery.theory import Theory
+from shiq.streams.discovery.atomsets import Atom, Tree, text_of
+from shiq.streams.discovery.columns import Bits, SnapshotColumns, row_counts
+from shiq.streams.discovery.counting import MiningLimits
+from shiq.streams.discovery.ontology import Theory
 
 #: So many sets are counted at once.
 _AT_ONCE = 1 << 15
@@ -56,7 +56,7 @@ class Sets(NamedTuple):
 
 @dataclass(frozen=True)
 class GroundMined:
-    """See `streams.discovery.mining.MinedRules`. ``table``: a row for each rule, best first:
+    """See `shiq.streams.discovery.mining.MinedRules`. ``table``: a row for each rule, best first:
     support, that of the body, head, body; the last two by places in ``atoms``, whose columns are
     ``bits``; -1 is none.
     """

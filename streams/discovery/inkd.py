@@ -1,8 +1,9 @@
-"""The approximating method of the source: A1, A2 and A3 as SPEC 2 corrects them, behind the gate.
+"""The approximating method of the source: A1, A2 and A3 corrected (docs/papers/CORRECTIONS.md),
+behind the gate.
 
 It carries rules from window to window. A rule that begins to hold is found if it holds of what
-arrives alone, or if its head or body was not there before; all others are missed (SPEC 2, "What
-A3 cannot find").
+arrives alone, or if its head or body was not there before; all others are missed
+(docs/DISCOVERY.md).
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from streams.discovery.atomsets import Tree
-from streams.discovery.columns import Bits, popcount
-from streams.discovery.counting import BodyCounter, MinedRule, MiningLimits
-from streams.discovery.mining import MinedRules, best, bodies, mine
-from streams.discovery.theory import Theory
+from shiq.streams.discovery.atomsets import Tree
+from shiq.streams.discovery.columns import Bits, popcount
+from shiq.streams.discovery.counting import BodyCounter, MinedRule, MiningLimits
+from shiq.streams.discovery.mining import MinedRules, best, bodies, mine
+from shiq.streams.discovery.ontology import Theory
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Rules learnt from an ontology stream, window after window.
 
 >>> from shiq.model import Class, ClassAssertion, SubClassOf, TBox
->>> from shiq.abox import abox_of
+>>> from shiq.model.abox import abox_of
 >>> jam, slow, late = Class("urn:Jam"), Class("urn:Slow"), Class("urn:Late")
 >>> miner = RuleMiner(TBox((SubClassOf(jam, slow), SubClassOf(late, slow))), window=2, max_atoms=1)
 >>> both = abox_of([ClassAssertion(jam, "urn:a"), ClassAssertion(late, "urn:a")])
@@ -22,17 +22,17 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from shiq import model as owl
+from shiq.answers.verdict import Leftover
 from shiq.errors import UsageError
 from shiq.rdf import read_assertions
-from shiq.verdict import Leftover
-from streams.discovery.ontology import Ontology, open_ontology
-from streams.discovery.report import WindowReport
-from streams.discovery.settings import MinerSettings
-from streams.discovery.windows import Windows
+from shiq.streams.discovery.ontology import Ontology, open_ontology
+from shiq.streams.discovery.report import WindowReport
+from shiq.streams.discovery.settings import MinerSettings
+from shiq.streams.discovery.windows import Windows
 
 if TYPE_CHECKING:
-    from shiq.catalog import Catalogs
-    from streams.discovery.stream import Discovery
+    from shiq.inputs.catalog import Catalogs
+    from shiq.streams.discovery.stream import Discovery
 
 
 class RuleMiner:
@@ -64,8 +64,9 @@ class RuleMiner:
 
     def run(self, sources: Sequence[Any]) -> Iterator[WindowReport]:
         """The report of each full window, first to last over all of ``sources`` (as `--source`)."""
-        from streams.front.run import started
-        from streams.front.sources import open_source
+        from shiq.streams.front.local import LocalRunner
+        from shiq.streams.front.run import started
+        from shiq.streams.front.sources import open_source
 
         opened = [
             open_source(str(source))
@@ -74,19 +75,19 @@ class RuleMiner:
         with started(opened, {}) as run:
             found: list[WindowReport] = []
             system = self.system(heard=found.append, kept=False)
-            time = system.ordered(opened)
+            time, runner = system.ordered(opened), LocalRunner(system)
             for record in run.input.read(False, time):
                 if record is not None:
-                    system.take(record)
+                    runner.take(record)
                     yield from found
                     found.clear()
-            system.finish()
+            runner.finish()
             yield from found
         self.leftovers += system.leftovers()
 
     def system(self, **more: Any) -> Discovery:
         """What takes the records of a stream for this miner."""
-        from streams.discovery.stream import Discovery
+        from shiq.streams.discovery.stream import Discovery
 
         return Discovery(self.windows, self.ontology, step=self.step, allow=self.allow, **more)
 
@@ -144,14 +145,14 @@ class RuleMiner:
 
     def save(self, directory: str | PathLike[str]) -> None:
         """Writes all that it knows to a directory."""
-        from streams.discovery.saved import save
+        from shiq.streams.discovery.saved import save
 
         save(self, directory)
 
     @classmethod
     def load(cls, directory: str | PathLike[str]) -> RuleMiner:
         """The miner that `save` wrote. Raises: OperationalError."""
-        from streams.discovery.saved import load
+        from shiq.streams.discovery.saved import load
 
         return load(directory)
 
@@ -174,12 +175,14 @@ class RuleMiner:
 def _settings(
     window: int, rules: Any, eps: Any, ontology: Ontology, options: dict[str, Any]
 ) -> MinerSettings:
-    from streams.discovery.settings import eps_of, tracked_of
+    from shiq.streams.discovery.settings import eps_of, heads_of, tracked_of
 
     if isinstance(eps, str):
         eps = eps_of(eps)
+    head = options.pop("head", ())
+    heads = heads_of([head] if isinstance(head, str) else head, ontology.spellings)
     tracked = tracked_of(rules, ontology.spellings, ontology.roles) if rules is not None else ()
     try:
-        return MinerSettings(window, rules=tracked, eps=frozenset(eps or ()), **options)
+        return MinerSettings(window, rules=tracked, eps=frozenset(eps or ()), head=heads, **options)
     except TypeError as error:
         raise UsageError(f"RuleMiner: {error}", "See `shiq stream discover --help`.") from None

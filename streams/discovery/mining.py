@@ -1,7 +1,7 @@
 """Exact rules of a window, by levels: a body is looked at if all that lack one of its atoms are
 frequent.
 
-Source: SPEC 3 and 6.
+Source: docs/DISCOVERY.md.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from streams.discovery.atomsets import (
+from shiq.streams.discovery.atomsets import (
     Tree,
     atoms_of,
     parts,
@@ -21,8 +21,8 @@ from streams.discovery.atomsets import (
     with_branch,
     with_class,
 )
-from streams.discovery.counting import BodyCounter, BodyCounts, MinedRule, MiningLimits
-from streams.discovery.theory import Theory
+from shiq.streams.discovery.counting import BodyCounter, BodyCounts, MinedRule, MiningLimits
+from shiq.streams.discovery.ontology import Theory
 
 #: Bodies with their counts, and heads.
 FrequentBodies: TypeAlias = dict[Tree, tuple[BodyCounts, frozenset[str]]]

@@ -1,8 +1,17 @@
-"""T, A and the vocabulary of a miner, read and opened once."""
+"""T, A and the vocabulary of a miner, read and opened once.
+
+What T says of bodies: which are one, and which heads they have by T alone.
+
+A body entails another under T if the other binds, root to root, in what its own atoms entail,
+taken as assertions about fresh individuals. Equivalent bodies have the same bindings in every
+consistent snapshot, so these questions are asked once and hold for all windows.
+
+Source: docs/DISCOVERY.md.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from os import PathLike
@@ -10,14 +19,27 @@ from pathlib import Path
 from typing import Any
 
 from shiq import model as owl
-from shiq.catalog import Catalogs, read_catalog
+from shiq.answers.verdict import Leftover
 from shiq.errors import InputError, UsageError
 from shiq.functional import axiom_text, parse_functional
+from shiq.inputs.catalog import Catalogs, read_catalog
+from shiq.model.signature import signature_of
 from shiq.rdf import read_assertions, read_ontology
-from shiq.signature import signature_of
-from shiq.verdict import Leftover
-from streams.discovery.entailing import MinerKnowledge
-from streams.front.checkpoint import fingerprint
+from shiq.rdf.lines import read_texts
+from shiq.rdf.triples import IRI, LITERAL, Triples
+from shiq.streams.discovery.atomsets import (
+    ROOT,
+    Atom,
+    AtomIndex,
+    Atoms,
+    Tree,
+    atoms_of,
+    binds,
+    order_of,
+    variable,
+)
+from shiq.streams.discovery.entailing import MinerKnowledge
+from shiq.streams.front.checkpoint import fingerprint
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,3 +180,194 @@ def expression_of(text: str, place: str) -> owl.ClassExpression:
             "Write it in functional syntax, with full IRIs.",
         )
     return axioms[0].sub
+
+
+#: What some atoms entail by T alone, their variables taken as individuals.
+Closure = Callable[[Atoms], Iterable[Atom]]
+
+
+@dataclass
+class Theory:
+    """T, asked by ``closure``. ``classes``: V, each of equivalent ones by the least text."""
+
+    closure: Closure
+    vocabulary: tuple[str, ...]
+    _facts: dict[Atoms, AtomIndex] = field(default_factory=dict)
+    _least: dict[Atoms, Atoms] = field(default_factory=dict)
+    _classes: tuple[str, ...] | None = None
+    _at: dict[tuple[Tree, int], frozenset[str]] = field(default_factory=dict)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """V, of equivalent classes the one with the least text."""
+        if self._classes is None:
+            kept: list[str] = []
+            for name in sorted(self.vocabulary):
+                if not any(
+                    self.entails(((name, ROOT),), ((k, ROOT),))
+                    and self.entails(((k, ROOT),), ((name, ROOT),))
+                    for k in kept
+                ):
+                    kept.append(name)
+            self._classes = tuple(kept)
+        return self._classes
+
+    def facts(self, atoms: Atoms) -> AtomIndex:
+        """What ``atoms`` entail."""
+        found = self._facts.get(atoms)
+        if found is None:
+            found = self._facts[atoms] = AtomIndex((*self.closure(atoms), *atoms))
+        return found
+
+    def entails(self, body: Atoms, other: Atoms) -> bool:
+        """Whether whatever is bound to ?x0 by ``body`` is by ``other``."""
+        return binds(other, self.facts(body), {ROOT: ROOT})
+
+    def heads(self, tree: Tree) -> frozenset[str]:
+        """The classes that the root of a body has by T."""
+        return self.classes_at(tree, 0)
+
+    def classes_at(self, tree: Tree, place: int) -> frozenset[str]:
+        """The classes that the variable of number ``place`` has by T."""
+        found = self._at.get((tree, place))
+        if found is None:
+            own, facts = variable(place), self.facts(atoms_of(tree))
+            found = self._at[tree, place] = frozenset(
+                atom[0] for atom in facts.atoms if atom[1:] == (own,)
+            )
+        return found
+
+    def one_each(self, trees: Iterable[Tree], extension: Callable[[Tree], object]) -> list[Tree]:
+        """Of equivalent bodies the minimal spelling. Each comes with all its smaller spellings;
+        those with different extensions are known not to be equivalent, which is looked up where
+        a body is new.
+        """
+        trees, groups = list(trees), dict[frozenset[str], list[Tree]]()
+        for tree in trees:
+            groups.setdefault(self.heads(tree), []).append(tree)
+        for group in groups.values():
+            if any(atoms_of(tree) not in self._least for tree in group):
+                self._settle(group, extension)
+        return [tree for tree in trees if self._least[atoms_of(tree)] == atoms_of(tree)]
+
+    def _settle(self, group: Iterable[Tree], extension: Callable[[Tree], object]) -> None:
+        """Finds the least spelling of each."""
+        firsts: dict[object, list[Atoms]] = {}
+        for tree in sorted(group, key=lambda t: order_of(atoms_of(t))):
+            atoms, known = atoms_of(tree), firsts.setdefault(extension(tree), [])
+            if atoms not in self._least:
+                equal = (
+                    first
+                    for first in known
+                    if self.entails(atoms, first) and self.entails(first, atoms)
+                )
+                self._least[atoms] = next(equal, atoms)
+            if self._least[atoms] == atoms:
+                known.append(atoms)
+
+
+# From the triples of events to assertions: each text is read once for as long as some snapshot
+# has it.
+
+
+_TYPE, _SAME, _DIFFERENT = owl.RDF + "type", owl.OWL + "sameAs", owl.OWL + "differentFrom"
+_ANNOTATIONS = {owl.RDFS + name for name in ("label", "comment", "seeAlso", "isDefinedBy")}
+#: Texts are forgotten when there are so many.
+_MANY = 2_000_000
+
+
+class Refusal(str):
+    """Why a triple was not used; ``kind`` is one of `shiq.answers.verdict.KINDS`."""
+
+    kind = "malformed"
+
+
+@dataclass
+class AssertionIntake:
+    """Assertions over a ``signature``, by text; None: an annotation, which says nothing here."""
+
+    signature: owl.Signature
+    known: dict[str, owl.Assertion | Refusal | None] = field(default_factory=dict)
+
+    def assertions(
+        self, texts: Sequence[str], tell: Callable[[str, str, str], None]
+    ) -> list[owl.Assertion]:
+        """What N-Triples statements assert; ``tell`` hears of those that are not used: the kind,
+        why, the text.
+        """
+        known = self.known
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        if new:
+            if len(known) > _MANY:
+                known.clear()
+                new = list(dict.fromkeys(texts))
+            self._read(new)
+        found = []
+        for text in texts:
+            value = known[text]
+            if isinstance(value, Refusal):
+                tell(value.kind, str(value), text)
+            elif value is not None:
+                found.append(value)
+        return found
+
+    def _read(self, texts: Sequence[str]) -> None:
+        def refuse(at: int, reason: str) -> None:
+            self.known[texts[at]] = Refusal(reason)
+
+        triples = read_texts(texts, refuse)
+        for row, line in enumerate(triples.line):
+            self.known[texts[line - 1]] = self._assertion(triples, row)
+
+    def _assertion(self, triples: Triples, row: int) -> owl.Assertion | Refusal | None:
+        subject, predicate = (
+            str(triples.terms[triples.subject[row]]),
+            str(triples.terms[triples.predicate[row]]),
+        )
+        value, kind = triples.terms[triples.object[row]], triples.kinds[triples.object[row]]
+        signature = self.signature
+        if predicate in signature.data_properties:
+            if isinstance(value, owl.Literal):
+                return owl.DataPropertyAssertion(owl.DataProperty(predicate), subject, value)
+            return _refused(f"<{predicate}> is a data property: its value is a literal")
+        if predicate in signature.annotation_properties or predicate in _ANNOTATIONS:
+            return None
+        if kind == LITERAL and (
+            predicate in (_TYPE, _SAME, _DIFFERENT) or predicate in signature.object_properties
+        ):
+            return _refused(f"<{predicate}> has no literals as values")
+        if predicate in signature.object_properties:
+            return owl.ObjectPropertyAssertion(owl.ObjectProperty(predicate), subject, str(value))
+        if predicate == _TYPE:
+            return self._class(str(value), kind, subject)
+        if predicate == _SAME:
+            return owl.SameIndividual(subject, str(value))
+        if predicate == _DIFFERENT:
+            return owl.DifferentIndividuals(subject, str(value))
+        if predicate.startswith((owl.RDFS, owl.OWL)):
+            return _refused("an axiom among events: the TBox stands", "tbox-axiom")
+        return _refused(f"the TBox does not know the property <{predicate}>", "undeclared")
+
+    def _class(self, name: str, kind: int, subject: str) -> owl.Assertion | Refusal | None:
+        if kind == IRI and (name in self.signature.classes or name == owl.NOTHING.iri):
+            return owl.ClassAssertion(owl.Class(name), subject)
+        if name in (owl.THING.iri, owl.OWL + "NamedIndividual"):
+            return None
+        if kind != IRI:
+            return _refused("a class of an event is a name", "outside-shiq")
+        if name.startswith((owl.RDFS, owl.OWL)):
+            return _refused("an axiom among events: the TBox stands", "tbox-axiom")
+        return _refused(f"the TBox does not know the class <{name}>", "undeclared")
+
+
+def _refused(reason: str, kind: str = "malformed") -> Refusal:
+    found = Refusal(reason)
+    found.kind = kind
+    return found
+
+
+def texts_of(assertions: Iterable[owl.Assertion]) -> list[str]:
+    """``assertions`` as statements that `AssertionIntake` reads: what saved snapshots consist of."""
+    from shiq.model.ntriples import assertion_lines
+
+    return [line for assertion in assertions for line in assertion_lines(assertion)]

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from streams.discovery.atomsets import ROOT, atoms_of
-from streams.discovery.counting import MinedRule
-from streams.discovery.ground import GroundRule
-from streams.discovery.measures import Changes
+from shiq.streams.discovery.atomsets import ROOT, atoms_of
+from shiq.streams.discovery.counting import MinedRule
+from shiq.streams.discovery.ground import GroundRule
+from shiq.streams.discovery.snapshots import Changes
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -26,6 +26,16 @@ class RuleFinding:
     lift: float
     refuted: int | None
     instances: Sequence[tuple[int, Mapping[str, str]]]
+
+    @property
+    def head(self) -> str:
+        """Its class."""
+        return self.rule.head
+
+    @property
+    def surprise(self) -> tuple[float, float]:
+        """Lift, then the share of its cases in which it held."""
+        return self.lift, self.rule.binding_support / self.rule.binding_body
 
     def to_dict(self) -> dict[str, Any]:
         """As the JSON has it."""
@@ -54,6 +64,17 @@ class GroundFound:
     held: Sequence[int]
     window: int
 
+    @property
+    def head(self) -> str:
+        """Its class."""
+        return self.rule.head[0]
+
+    @property
+    def surprise(self) -> tuple[float, float]:
+        """Lift, then the share of its cases in which it held."""
+        n, d = self.rule.support, self.rule.body_support
+        return n * self.window / (d * self.rule.head_support), n / d
+
     def to_dict(self) -> dict[str, Any]:
         """As the JSON has it."""
         rule, n, d = self.rule, self.rule.support, self.rule.body_support
@@ -67,7 +88,7 @@ class GroundFound:
                 "binding_support": n,
                 "binding_body": d,
             },
-            "lift": n * self.window / (d * rule.head_support),
+            "lift": self.surprise[0],
             "refuted": None,
             "instances": [{"snapshot": index} for index in self.held],
         }
@@ -78,7 +99,8 @@ class WindowReport:
     """A window, [first, last]. ``changes`` against the window before, ``basis``: of what they
     are; ``by_count``: how many assertions are entailed in exactly so many snapshots;
     ``stopped``: there are more rules than the limit allows; ``undecided``: snapshots that are
-    left out since nothing decides what they entail.
+    left out since nothing decides what they entail; ``untold``: how many rules were found besides,
+    which are not asked for.
     """
 
     window: tuple[int, int]
@@ -94,11 +116,13 @@ class WindowReport:
     stopped: bool = False
     seconds: Mapping[str, float] = field(default_factory=dict)
     undecided: tuple[int, ...] = ()
+    untold: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """As the JSON has it."""
         changes = None if self.changes is None else {**self.changes._asdict(), "basis": self.basis}
         stopped = {"stopped": True} if self.stopped else {}
+        untold = {"untold": self.untold} if self.untold else {}
         undecided = {"undecided": list(self.undecided)} if self.undecided else {}
         return {
             "window": list(self.window),
@@ -112,10 +136,14 @@ class WindowReport:
                 "by_count": {str(e): n for e, n in self.by_count.items()},
             },
             "gate": None if self.gate is None else dict(self.gate),
-            "tracked": [{"support": n, "body_support": d} for n, d in self.tracked],
+            "tracked": [
+                {"support": n, "body_support": d, "confidence": n / d if d else None}
+                for n, d in self.tracked
+            ],
             "seconds": {name: round(spent, 3) for name, spent in self.seconds.items()},
             "entailed_by_tbox": self.entailed_by_tbox,
             **stopped,
+            **untold,
             "rules": [each.to_dict() for each in self.found],
         }
 

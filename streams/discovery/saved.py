@@ -13,23 +13,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jobs.files import naming, replace_file
 from shiq import model as owl
 from shiq.errors import OperationalError
+from shiq.files import replace_file, report_write_errors
 from shiq.functional import ontology_text, parse_functional
-from streams.discovery.atomsets import Tree
-from streams.discovery.counting import MinedRule
-from streams.discovery.inkd import CarriedRules
-from streams.discovery.intake import AssertionIntake, texts_of
-from streams.discovery.mining import MinedRules
-from streams.discovery.ontology import Ontology, expression_of
-from streams.discovery.report import RuleFinding
-from streams.discovery.settings import MinerSettings, TrackedRule
-from streams.discovery.windows import Windows
-from streams.front.checkpoint import packed, unpacked
+from shiq.streams.discovery.atomsets import Tree
+from shiq.streams.discovery.counting import MinedRule
+from shiq.streams.discovery.inkd import CarriedRules
+from shiq.streams.discovery.mining import MinedRules
+from shiq.streams.discovery.ontology import AssertionIntake, Ontology, expression_of, texts_of
+from shiq.streams.discovery.report import RuleFinding
+from shiq.streams.discovery.settings import MinerSettings, TrackedRule
+from shiq.streams.discovery.windows import Windows
+from shiq.streams.front.checkpoint import packed, unpacked
 
 if TYPE_CHECKING:
-    from streams.discovery.miner import RuleMiner
+    from shiq.streams.discovery.miner import RuleMiner
 
 _NAME = "miner.npz"
 
@@ -87,14 +86,14 @@ def save(miner: RuleMiner, directory: str | PathLike[str]) -> None:
         "allow": list(miner.allow),
         "fingerprint": ontology.fingerprint,
     }
-    with naming(folder, "Make room there, or name another directory."):
+    with report_write_errors(folder, "Make room there, or name another directory."):
         folder.mkdir(parents=True, exist_ok=True)
         replace_file(folder / _NAME, packed({**document, **more}, columns))
 
 
 def load(directory: str | PathLike[str]) -> RuleMiner:
     """See `RuleMiner.load`."""
-    from streams.discovery.miner import RuleMiner
+    from shiq.streams.discovery.miner import RuleMiner
 
     file = Path(directory) / _NAME
     try:
@@ -117,7 +116,8 @@ def load(directory: str | PathLike[str]) -> RuleMiner:
     )
     found = object.__new__(RuleMiner)
     found.ontology, found.step, found.allow = ontology, document["step"], tuple(document["allow"])
-    found.settings = MinerSettings(**{**given, "eps": frozenset(given["eps"]), "rules": rules})
+    sets = {"eps": frozenset(given["eps"]), "head": tuple(given.get("head", ())), "rules": rules}
+    found.settings = MinerSettings(**{**given, **sets})
     found.windows, found.leftovers = Windows(ontology, found.settings), []
     restored(found.windows, AssertionIntake(ontology.signature), document, columns)
     return found

@@ -3,7 +3,7 @@ definitions, nothing kept.
 
 A snapshot is a bit of an integer. No body is left out for what T says before it was counted.
 
-Source: SPEC 1 and 3.
+Source: docs/DISCOVERY.md.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from streams.discovery.atomsets import (
+from shiq.streams.discovery.atomsets import (
     ROOT,
     Atom,
     AtomIndex,
@@ -23,9 +23,9 @@ from streams.discovery.atomsets import (
     with_branch,
     with_class,
 )
-from streams.discovery.counting import MinedRule, MiningLimits
-from streams.discovery.mining import MinedRules, best
-from streams.discovery.theory import Theory
+from shiq.streams.discovery.counting import MinedRule, MiningLimits
+from shiq.streams.discovery.mining import MinedRules, best
+from shiq.streams.discovery.ontology import Theory
 
 #: What each snapshot of a window entails, None where it is inconsistent.
 Window: TypeAlias = Sequence[AtomIndex | None]
@@ -39,7 +39,7 @@ def support(atoms: Sequence[Atom], window: Window) -> int:
 
 
 def mine_window(window: Window, theory: Theory, limits: MiningLimits) -> MinedRules:
-    """The rules of a window (`streams.discovery.mining.mine`)."""
+    """The rules of a window (`shiq.streams.discovery.mining.mine`)."""
     classes, roles = _columns(window, frozenset(theory.vocabulary))
     least = limits.least(len(window))
     extents: dict[Tree, Extent] = {}

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from streams.discovery.atomsets import Tree, smaller, tree_of
+from shiq.streams.discovery.atomsets import Tree, smaller, tree_of
 
 if TYPE_CHECKING:
-    from streams.discovery.settings import MinerSettings
-    from streams.discovery.stream import Mining
+    from shiq.streams.discovery.settings import MinerSettings
+    from shiq.streams.discovery.stream import Mining
 
 _IRI = re.compile(r"<([^<>]+)>")
 _SOME = re.compile(r"ObjectSomeValuesFrom\((\S+) (.*)\)")
@@ -68,7 +68,7 @@ def sentence(rule: Mapping[str, Any], labels: Mapping[str, str]) -> str:
         subject = _described(tree, labels)
         body = f"{subject[0].upper()}{subject[1:]} {_predicate(rule['head'][0][0], labels)}"
     share = f"{100 * rule['binding_support'] / rule['binding_body']:.0f} % of {rule['binding_body']:,} cases"
-    more = f"in {rule['support']:,} of {rule['body_support']:,} snapshots"
+    more = f"in {rule['support']:,} of {rule['body_support']:,} snapshots, lift {rule['lift']:.3g}"
     refuted = f", refuted in {rule['refuted']:,}" if rule["refuted"] else ""
     return f"{body}: {share}, {more}{refuted}{_instance(rule, labels)}."
 
@@ -137,17 +137,18 @@ def _instance(rule: Mapping[str, Any], labels: Mapping[str, str]) -> str:
 
 
 def page(result: Mining, labels: Mapping[str, str], settings: MinerSettings) -> str:
-    """rules.md: the rules of the last window, best first, and how the windows changed."""
+    """rules.md: the rules of the last window, what surprises first, and how the windows changed."""
     lines = ["# Rules", ""]
     if not result.windows:
         return "\n".join([*lines, f"No window of {settings.window:,} snapshots is full.", ""])
     last = result.windows[-1]
+    rules = f"{len(last['rules']):,} rules{' that were asked for' if 'untold' in last else ''}"
     support, confidence = 100 * settings.min_support, 100 * settings.min_confidence
     lines += [
-        f"Snapshots {last['window'][0]} to {last['window'][1]}: {len(last['rules']):,} rules hold in at least {support:g} % of "
+        f"Snapshots {last['window'][0]} to {last['window'][1]}: {rules} hold in at least {support:g} % of "
         f"the snapshots, and in more than {confidence:g} % of those that have their conditions; rules.parquet has them all. Here "
-        f"are the best {_SHOWN} for each conclusion, by the share of cases; a case is a snapshot and an individual. Rules that "
-        "only add a condition to a better one, or suppose what they conclude of another, are left out.",
+        f"are the first {_SHOWN} for each conclusion, by lift, then share of cases; a case is a snapshot and an individual. "
+        "Rules that only add a condition to a better one, or suppose what they conclude of another, are left out.",
         "",
         *_by_conclusion(last["rules"], labels),
         "## Windows",
@@ -168,14 +169,14 @@ def page(result: Mining, labels: Mapping[str, str], settings: MinerSettings) -> 
 
 
 def _by_conclusion(rules: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> Iterator[str]:
-    """The rules that tell most, under what they conclude."""
+    """The rules that tell most, under what they conclude, in the order of ``rules``."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for rule in rules:
         # A variable that need not differ from x would make it one of these for nothing.
         if rule["head"][0][0] in (atom[0] for atom in rule["body"]):
             continue
         groups.setdefault(_conclusion(rule, labels), []).append(rule)
-    for conclusion, group in sorted(groups.items()):
+    for conclusion, group in groups.items():
         yield from (f"## {_safe(conclusion)}", "")
         shown: dict[object, float] = {}
         for rule in sorted(group, key=lambda rule: len(rule["body"])):

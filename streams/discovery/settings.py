@@ -1,15 +1,17 @@
-"""What is mined, and how: the options of `streams.discovery.RuleMiner`."""
+"""What is mined, and how: the options of `shiq.streams.discovery.RuleMiner`."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from shiq.errors import UsageError
-from streams.discovery.atomsets import Atom
-from streams.discovery.counting import MiningLimits
+from shiq.jobs.option_fields import Takes, option
+from shiq.streams.discovery.atomsets import Atom
+from shiq.streams.discovery.counting import MiningLimits
 
 METHODS = ("exact", "inkd", "scratch")
 LANGUAGES = ("variables", "ground")
@@ -29,29 +31,49 @@ class MinerSettings:
     """See `shiq stream discover --help`. ``eps``: E of A2, empty for 1 to |w|."""
 
     window: int
-    slide: int = 1
-    method: str = "exact"
-    min_support: float = 0.4
-    min_confidence: float = 0.8
-    max_atoms: int = 3
-    max_variables: int = 3
-    language: str = "variables"
-    instances: int = 5
-    refute: bool = False
+    slide: int = option(1, "By how many the next begins later.", least=1)
+    method: str = option("exact", "", choices=METHODS)
+    min_support: float = option(0.4, "The share of the window.", takes=Takes.FRACTION)
+    min_confidence: float = option(0.8, "More than this.", takes=Takes.FRACTION)
+    max_atoms: int = option(3, "Of a body.", least=1)
+    max_variables: int = option(3, "Of a body.", least=1)
+    language: str = option("variables", "", choices=LANGUAGES)
+    instances: int = option(5, "How many of a rule are shown.", least=0)
+    refute: bool = option(False, "Count the snapshots that contradict a rule.")
     eps: frozenset[int] = frozenset()
-    gate: str = "printed"
-    min_rarity: float = 0.0
-    max_similarity: float = 0.6
-    max_rules: int = 100_000
+    gate: str = option(
+        "printed", "For inkd: at which slides it looks for rules; off: at each.", choices=GATES
+    )
+    min_rarity: float = option(0.0, "For the gate.", takes=Takes.FRACTION)
+    max_similarity: float = option(0.6, "For the gate.", takes=Takes.FRACTION)
+    max_rules: int = option(100_000, "", least=1)
+    min_lift: float = option(0.0, "Tell rules of this lift or more.", takes=Takes.AMOUNT)
+    head: tuple[str, ...] = option(
+        (), "Tell rules with this head: a class; repeatable.", many=True, metavar="CLASS"
+    )
+    min_share: float = option(
+        0.95,
+        "For --export: the share of its cases in which a rule held, at least.",
+        flags=("--min-share", "--export-share"),
+        takes=Takes.FRACTION,
+    )
     rules: tuple[TrackedRule, ...] = field(default=())
 
     def __post_init__(self) -> None:
         for name in ("window", "slide", "max_atoms", "max_variables", "max_rules"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} is {getattr(self, name)}", "It is at least 1.")
-        for name in ("min_support", "min_confidence", "min_rarity", "max_similarity"):
+        for name in (
+            "min_support",
+            "min_confidence",
+            "min_rarity",
+            "max_similarity",
+            "min_share",
+        ):
             if not 0 <= getattr(self, name) <= 1:
                 raise UsageError(f"{name} is {getattr(self, name)}", "It is a share, from 0 to 1.")
+        if not self.min_lift >= 0:
+            raise UsageError(f"min_lift is {self.min_lift}", "It is 0 or more.")
         if self.slide > self.window:
             raise UsageError(
                 f"a slide of {self.slide} over windows of {self.window} leaves snapshots out",
@@ -109,6 +131,26 @@ def eps_of(text: str) -> frozenset[int]:
     if not found or min(found) < 1:
         raise UsageError(f"{text!r} has no numbers from 1 on", "Write it as 1,2,4-9.")
     return frozenset(found)
+
+
+def heads_of(given: Sequence[str], classes: Mapping[str, str]) -> tuple[str, ...]:
+    """``--head``: classes of the vocabulary, as rules have them. ``classes``: see `tracked_of`.
+    Raises: UsageError for one that is not known, with those whose last parts are nearest.
+    """
+    from difflib import get_close_matches
+
+    def last_part(text: str) -> str:
+        return re.split("[#/:]", text)[-1].rstrip(">)")
+
+    for name in given:
+        if name not in classes:
+            ends = {last_part(known): text for known, text in sorted(classes.items())}
+            near = [ends[end] for end in get_close_matches(last_part(name), ends, 3, 0.5)]
+            raise UsageError(
+                f"{name} is no class of the vocabulary",
+                f"Did you mean {' or '.join(near)}?" if near else "Say a class that rules end in.",
+            )
+    return tuple(classes[name] for name in given)
 
 
 def tracked_of(

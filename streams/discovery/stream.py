@@ -9,26 +9,26 @@ windows to come.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from math import inf
 from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
-from shiq.verdict import Leftover, blocks
-from streams.discovery.intake import AssertionIntake
-from streams.discovery.ontology import Ontology
-from streams.discovery.report import WindowReport
-from streams.discovery.saved import restored, stored
-from streams.discovery.windows import Windows
-from streams.front.arrivals import Arrivals
-from streams.front.checkpoint import packed, unpacked
-from streams.front.event import Event, EventError, parse_event
-from streams.front.lateness import EventClock
-from streams.front.record import Record
-from streams.front.rejects import RejectLog
-from streams.front.result import StreamAnswer, verdict_of
-from streams.front.sources import Folder, LinesFile, Source, open_source
+from shiq.answers.verdict import Leftover, is_blocking
+from shiq.bits import bits
+from shiq.streams.discovery.ontology import AssertionIntake, Ontology
+from shiq.streams.discovery.operator import BUCKETS, WORD, SnapshotOperator
+from shiq.streams.discovery.report import WindowReport
+from shiq.streams.discovery.saved import restored, stored
+from shiq.streams.discovery.windows import Windows
+from shiq.streams.front.arrivals import Arrivals, EventClock
+from shiq.streams.front.checkpoint import packed, unpacked
+from shiq.streams.front.event import EventError, Record, parse_event
+from shiq.streams.front.operator import BatchReport, Row, StreamAnswer, verdict_of
+from shiq.streams.front.rejects import RejectLog
+from shiq.streams.front.sources import Folder, LinesFile, Source, open_source
 
 #: So many inconsistent snapshots are named.
 _NAMED = 20
@@ -49,11 +49,15 @@ class Mining(StreamAnswer):
 
 @dataclass
 class Discovery:
-    """Mines as `streams.front.run.StreamRun` drives it. ``heard``: takes reports as they are
+    """Mines windows (`shiq.streams.front.operator.Collector`). ``heard``: takes reports as they are
     made; ``wait``: how many snapshots behind the newest one may still come, None for any number;
     ``kept``: whether the result has all reports, not just the last.
     """
 
+    name: ClassVar[str] = "discover"
+    batch: ClassVar[int] = 1_000
+    by_point: ClassVar[bool] = True
+    patience: ClassVar[float] = inf
     windows: Windows
     ontology: Ontology
     step: int = 1
@@ -65,13 +69,13 @@ class Discovery:
 
     def __post_init__(self) -> None:
         self.intake = AssertionIntake(self.ontology.signature)
-        self.arrivals.parse = self._parse
+        self.arrivals.step = self.step
         self.arrivals.window = self.windows.settings.window
         self.reported: int | None = None
         self.told: list[dict[str, Any]] = []
         self.inconsistent, self.stopped = list[int](), False
         self.counts = dict.fromkeys(("events", "triples", "windows", "rules"), 0)
-        self.seconds = dict.fromkeys(self.windows.seconds, 0.0)
+        self.seconds = dict.fromkeys((*self.windows.seconds, "deciding"), 0.0)
 
     def ordered(
         self, sources: Sequence[Source], unit: str = "sec", format: str = "auto"
@@ -104,36 +108,42 @@ class Discovery:
                 newest, most = max(newest, t), max(most, newest - t)
         return most
 
-    def _parse(self, data: bytes, unit: str) -> Event:
-        event = parse_event(data, unit)
-        return event._replace(t=event.t // self.step)
+    def operator(self, *, in_tasks: bool = False) -> SnapshotOperator:
+        """What is done with events; for tasks all is worked out that is done once."""
+        knowledge, limits = self.windows.knowledge, self.arrivals.limits()
+        if not in_tasks:
+            return SnapshotOperator(self.ontology.signature, limits)
+        knowledge.entailed(())
+        return SnapshotOperator(self.ontology.signature, limits, knowledge, BUCKETS)
 
-    # --- records in -------------------------------------------------------------------------------
-
-    def take(self, record: Record) -> bool:
-        """Puts what a record says into its snapshot, behind the reports of the windows to which
-        nothing can come any more; whether time went on by it.
+    def collect(self, report: BatchReport, rows: Iterable[Row]) -> None:
+        """Put what came into snapshots, and report on the windows to which nothing can come any
+        more.
         """
+        report.settle(self.arrivals, self.counts)
+        for row in sorted(rows, key=lambda row: row["told"][0][0] if row["told"] else -1):
+            self._put(row)
+        newest = report.moment.newest
+        if self.wait is not None and newest is not None:
+            self.report_until(newest - self.wait - 1)
+
+    def _put(self, row: Row) -> None:
+        """Put triples into snapshots, with what these entail where that was worked out."""
         begun = perf_counter()
-        points = self.arrivals.points
-        if record.event is not None and self.step > 1:
-            record = record._replace(event=record.event._replace(t=record.event.t // self.step))
-        event = self.arrivals.accept(record)
-        if event is None:
-            return False
-
-        def tell(kind: str, reason: str, text: str) -> None:
-            self.arrivals.rejects.add(kind, record.source, record.line, reason, text)
-
-        self.counts["events"] += 1
-        self.counts["triples"] += len(event.triples)
-        assertions = self.intake.assertions(event.triples, tell)
+        snapshots = self.windows.snapshots
+        for t, texts in row["told"]:
+            assertions = self.intake.assertions(texts, lambda *refused: None)
+            self.windows.put(t, assertions)
+        if "columns" in row:
+            undecided = dict(row["out"])
+            entailed: dict[int, list[Any]] = {t: [] for t, _ in row["told"]}
+            first = row["told"][0][0] // WORD * WORD
+            for atom, mask in row["columns"]:
+                for place in bits(mask):
+                    entailed[first + place].append(tuple(atom))
+            for t, found in entailed.items():
+                snapshots.learn(t, None if t in undecided else found, undecided.get(t))
         self.windows.seconds["reading"] += perf_counter() - begun
-        went = self.arrivals.points > points
-        if went and self.wait is not None:
-            self.report_until(event.t - self.wait - 1)
-        self.windows.put(event.t, assertions)
-        return went
 
     def report_until(self, last: int) -> None:
         """Tells the reports of the windows that end with ``last`` or before, each once."""
@@ -155,34 +165,31 @@ class Discovery:
             self.stopped |= report.stopped
             self.counts["windows"] += 1
             self.counts["rules"] = len(report.found)
-            self.seconds = {
-                name: spent + report.seconds[name] for name, spent in self.seconds.items()
-            }
+            for name, spent in report.seconds.items():
+                self.seconds[name] += spent
             if not self.kept:
                 self.told.clear()
             self.told.append(report.to_dict())
             self.heard(report)
 
-    # --- as a system of `streams.front.run` -------------------------------------------------------
-
     def flush(self) -> None:
         """Nothing waits: a window is reported as time goes on."""
 
-    def finish(self) -> Mining:
+    def finish(self, rows: Iterable[Row] = ()) -> Mining:
         """Tells the rest; what came of it. Raises: InputError where no line was an event."""
         newest, rejects = self.windows.newest, self.arrivals.rejects
         rejects.refuse_if_all(newest is None)
         if newest is not None:
             self.report_until(newest)
         leftovers = self.leftovers()
-        is_open = self.stopped or any(blocks(leftover, self.allow) for leftover in leftovers)
+        is_open = self.stopped or any(is_blocking(leftover, self.allow) for leftover in leftovers)
         contradicted = self.inconsistent or self.windows.knowledge.base is None
         verdict = verdict_of(bool(contradicted), bool(is_open))
         statistics = {
             **self.counts,
             "duplicates": self.arrivals.duplicates,
             "rejected": dict(rejects.counts),
-            "seconds": {name: round(spent, 3) for name, spent in self.seconds.items()},
+            "seconds": {name: round(self.seconds[name], 3) for name in self.windows.seconds},
         }
         return Mining(
             verdict, tuple(leftovers), statistics, self.told, self.inconsistent, self.stopped
@@ -214,5 +221,10 @@ class Discovery:
         restored(self.windows, self.intake, document, columns)
         self.arrivals.restore(document["arrivals"])
         self.reported, self.told = document["reported"], document["told"]
-        self.inconsistent, self.stopped, self.counts, self.seconds = document["found"]
+        self.inconsistent, self.stopped, self.counts, seconds = document["found"]
+        self.seconds |= seconds
         self.windows.knowledge.undecided |= document["undecided"]
+
+    def bucket_states(self, state: bytes) -> list[bytes]:
+        """Versions that kept all in one had nothing else."""
+        return [b""]

@@ -2,8 +2,7 @@
 structure (docs/ENRICHMENT.md).
 """
 
-from streams.enrichment.answers import EnrichedEvent
-from streams.enrichment.enricher import Enricher
-from streams.enrichment.opening import open_enricher
+from shiq.streams.enrichment.answers import EnrichedEvent
+from shiq.streams.enrichment.enricher import Enricher, open_enricher
 
 __all__ = ["EnrichedEvent", "Enricher", "open_enricher"]

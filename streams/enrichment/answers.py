@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from json.encoder import encode_basestring as _quoted
 from typing import Any, NamedTuple
 
-from abox_ops.entailment import Entailment
-from shiq.rml.tokens import TYPE
-from shiq.verdict import Verdict
-from streams.enrichment.cache import Entry
-from streams.enrichment.positions import EventKey
-from streams.enrichment.reading import shown
-from streams.enrichment.statements import individual, token
+from shiq.abox_ops.entailment import Entailment
+from shiq.answers.verdict import Verdict
+from shiq.rml.model import TYPE
+from shiq.streams.enrichment.cache import Entry
+from shiq.streams.enrichment.key import EventKey
+from shiq.streams.enrichment.reading import shown
+from shiq.streams.enrichment.statements import individual, token
 
 
 class EnrichedEvent(NamedTuple):
@@ -98,3 +100,54 @@ def entry_of(found: Entailment, keyed: EventKey) -> Entry:
         for some in (found.touches, found.changes)
     )
     return Entry(found.verdict, tuple(at), named, dict(found.static_types), touches, changes)
+
+
+# Rows of answers: one JSON object an event.
+
+
+#: Lists of types as JSON; there are few, however many events.
+_LISTS: dict[frozenset[str], str] = {}
+_MOST_LISTS = 100_000
+
+
+def row_text(found: EnrichedEvent, line: int, t: int | None, identifier: str | None) -> str:
+    """The row of an event."""
+    return whole_row(line, found.hit, *row_halves(found, t, identifier))
+
+
+def row_halves(found: EnrichedEvent, t: int | None, identifier: str | None) -> tuple[str, str]:
+    """What `whole_row` takes: a row but for its line, and whether it was a hit."""
+    entry = found.entry
+    name = "null" if identifier is None else _quoted(identifier)
+    first = f'"t": {"null" if t is None else t}, "id": {name}, "verdict": "{entry.verdict.value}"'
+    return first, f'{types_text(found)}, "reason": {_quoted(entry.reason)}}}'
+
+
+def whole_row(line: int, hit: bool, first: str, second: str) -> str:
+    return f'{{"line": {line}, {first}, "hit": {"true" if hit else "false"}, {second}'
+
+
+def types_text(found: EnrichedEvent) -> str:
+    """The types of a row, sorted by whose they are."""
+    return f'"types": {_object(found.types)}, "static_types": {_object(found.entry.static)}'
+
+
+def has_type(found: EnrichedEvent, only: Collection[str]) -> bool:
+    """Whether somebody is of one of the classes ``only``."""
+    types = (*found.types.values(), *found.entry.static.values())
+    return any(not names.isdisjoint(only) for names in types)
+
+
+def _object(types: Mapping[str, frozenset[str]]) -> str:
+    if not types:
+        return "{}"
+    return "{" + ", ".join([f"{_quoted(one)}: {_list(types[one])}" for one in sorted(types)]) + "}"
+
+
+def _list(types: frozenset[str]) -> str:
+    found = _LISTS.get(types)
+    if found is None:
+        if len(_LISTS) >= _MOST_LISTS:
+            _LISTS.clear()
+        found = _LISTS[types] = json.dumps(sorted(types), ensure_ascii=False)
+    return found

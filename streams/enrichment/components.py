@@ -7,20 +7,21 @@ somebody whom others change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import count
-from typing import Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from abox_ops.elements.quotient import Partition
-from shiq.lazily import Lazily
-from shiq.rml.tokens import TYPE, is_resource
-from shiq.verdict import Verdict
-from streams.enrichment.answers import EnrichedEvent
-from streams.enrichment.cache import Entry
-from streams.enrichment.questions import EventQuestion, EventReader
-from streams.enrichment.reading import apart, labels_of, relabelled, together
-from streams.enrichment.statements import OddError, split
+from shiq.abox_ops.elements.quotient import Partition
+from shiq.answers.verdict import Verdict
+from shiq.rml.model import TYPE, is_resource
+from shiq.streams.enrichment.answers import EnrichedEvent
+from shiq.streams.enrichment.cache import Entry
+from shiq.streams.enrichment.questions import EventQuestion, EventReader
+from shiq.streams.enrichment.reading import apart, labels_of, relabelled, together
+from shiq.streams.enrichment.statements import OddError, split
+from shiq.streams.front.event import Event
+from shiq.support import LazySequence
 
 _NUMBERS: Final = count(1)
 #: The numbers of the events of a component.
@@ -159,7 +160,7 @@ def _whole(
     types = {names.get(one, one): classes for each in found for one, classes in each.types.items()}
     static = {one: classes for each in found for one, classes in each.static_types.items()}
     first = found[0].entry if found else Entry(Verdict.CONSISTENT)
-    lines = Lazily(
+    lines = LazySequence(
         sum(len(event.given) for event in events),
         lambda: [
             relabelled(line, new) for event, new in zip(events, named) for line in event.given
@@ -167,3 +168,64 @@ def _whole(
     )
     entry = Entry(first.verdict, (), types, static, reason=first.reason)
     return EnrichedEvent(entry, (), all(each.hit for each in asked), lines)
+
+
+# Windows of events: what follows of all that they hold together, one answer a window
+# (docs/ENRICHMENT.md).
+
+
+class HeldEvent(NamedTuple):
+    """An event in a window: its time, its line in the source."""
+
+    t: int
+    line: int
+    event: WindowEvent
+
+
+@dataclass
+class EventWindows:
+    """The events of windows that are open. A window holds t from c - ``width`` to c, at c =
+    first t + width + j * ``slide``; it is decided when nothing that belongs to it can come any
+    more. ``last``: the c of the last that was.
+    """
+
+    width: int
+    slide: int = 1
+    held: list[HeldEvent] = field(default_factory=list)
+    next: int | None = None
+    is_any_decided: bool = False
+
+    def add(self, event: Event, line: int) -> None:
+        """Take an event."""
+        self.held.append(HeldEvent(event.t, line, WindowEvent.of(event.triples)))
+        c = event.t + self.width
+        if self.next is None or (c < self.next and not self.is_any_decided):
+            self.next = c
+
+    def before(self, watermark: int) -> Iterator[tuple[int, list[HeldEvent]]]:
+        """The windows that end before a time, by their c, with their events by line."""
+        while self.next is not None and self.next < watermark:
+            yield self._next()
+
+    def rest(self, newest: int) -> Iterator[tuple[int, list[HeldEvent]]]:
+        """The windows up to the one that holds the last event."""
+        while self.next is not None and (
+            self.next - self.slide < newest or not self.is_any_decided
+        ):
+            yield self._next()
+
+    def _next(self) -> tuple[int, list[HeldEvent]]:
+        assert self.next is not None
+        c, self.next, self.is_any_decided = self.next, self.next + self.slide, True
+        self.held = [held for held in self.held if held.t >= c - self.width]
+        return c, sorted((held for held in self.held if held.t <= c), key=lambda held: held.line)
+
+    def state(self) -> dict[str, Any]:
+        """What `restore` takes, as JSON."""
+        held = [(held.t, held.line, held.event.given) for held in self.held]
+        return {"held": held, "next": self.next}
+
+    def restore(self, state: Mapping[str, Any], is_any_decided: bool) -> None:
+        """Go on from the `state` of another run."""
+        self.held = [HeldEvent(t, line, WindowEvent.of(given)) for t, line, given in state["held"]]
+        self.next, self.is_any_decided = state["next"], is_any_decided

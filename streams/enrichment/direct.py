@@ -1,4 +1,4 @@
-"""Direct keys: from a raw record to the key of its event without triples (SPEC 001, section 7).
+"""Direct keys: from a raw record to the key of its event without triples (docs/ENRICHMENT.md).
 
 Of records of one mapping the names of K, the regions, and which new names and counted values are
 equal, determine the key.
@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from shiq import model as owl
-from shiq.rml.compiled import MappingProgram, Number, natural, term_of, text_of
-from shiq.rml.model import MappingJoin, Path_, TermMap, TriplesMap
-from shiq.rml.tokens import TYPE, Statement
-from streams.enrichment.key import CountedValue, Keys
-from streams.enrichment.positions import EventKey
+from shiq.rml.model import TYPE, MappingJoin, Path_, Statement, TermMap, TriplesMap
+from shiq.rml.program import MappingProgram, Number, natural_datatype, term_of, text_of
+from shiq.streams.enrichment.key import CountedValue, EventKey, Keys
 
 #: Literals of one term, and combinations of what a key rests on, that are remembered.
 _KEPT: Final = 200_000
@@ -55,7 +53,7 @@ class Direct:
             return False
         subject = self._place(triples_map.subject, program, "")
         self._pattern += [(subject, TYPE, f"<{iri}>") for iri in triples_map.classes]
-        for predicate, value in triples_map.said:
+        for predicate, value in triples_map.predicate_objects:
             term = (
                 program.parents[value.parent].subject
                 if isinstance(value, MappingJoin) and not value.conditions
@@ -137,7 +135,7 @@ def _at(place: int | str, tokens: Sequence[str]) -> str:
 def _maker(term: TermMap | MappingJoin, program: MappingProgram) -> Callable[[Any], str]:
     """What makes the token of one row; raises LookupError where there is not one value of each."""
     if isinstance(term, MappingJoin):
-        index, paths = program.joined(term), [child for child, _ in term.conditions]
+        index, paths = program.parent_subjects(term), [child for child, _ in term.conditions]
 
         def joined(row: Any) -> str:
             found = index[tuple([_scalar(row, path) for path in paths])]
@@ -177,11 +175,13 @@ def _maker(term: TermMap | MappingJoin, program: MappingProgram) -> Callable[[An
             if term.datatype != owl.XSD + "string"
             else lambda row: term_of(term, [_scalar(row, path)])
         )
-    by_itself = term.is_natural and len(paths) == 1 and not term.datatype and not term.language
+    by_itself = (
+        term.has_natural_datatype and len(paths) == 1 and not term.datatype and not term.language
+    )
     return lambda row: term_of(
         term,
         [_scalar(row, path) for path in paths],
-        natural(_value(row, paths[0])) if by_itself else "",
+        natural_datatype(_value(row, paths[0])) if by_itself else "",
     )
 
 

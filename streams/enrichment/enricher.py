@@ -1,32 +1,101 @@
 """Events enriched one by one: every type that (T, B ∪ E) entails of the individuals of E,
 exactly, reasoned once a structure.
+
+An ontology and static data opened for events to be enriched.
+
+>>> from shiq import model as owl
+>>> tbox = owl.TBox((owl.SubClassOf(owl.Class("urn:Cat"), owl.Class("urn:Animal")),), owl.Signature(frozenset(["urn:Cat"])))
+>>> with open_enricher(tbox, None, reasoner="own") as enricher:
+...     events = ([f"<urn:{name}> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:Cat> ."] for name in ("tom", "kit"))
+...     [(found.hit, sorted(found.types["urn:" + name])) for name, found in zip(("tom", "kit"), map(enricher.enrich, events))]
+[(False, ['urn:Animal', 'urn:Cat']), (True, ['urn:Animal', 'urn:Cat'])]
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from time import perf_counter
 from types import TracebackType
-from typing import Any
+from typing import Any, Final
 
-from shiq.amounts import count
+from shiq.answers.verdict import Verdict
 from shiq.errors import UsageError
-from shiq.rml.compiled import MappingProgram
-from shiq.rml.tokens import Statement
-from shiq.verdict import Verdict
-from streams.enrichment.answers import EnrichedEvent, EnrichmentCounts, entry_of
-from streams.enrichment.cache import Entries, Entry
-from streams.enrichment.components import Components, WindowEvent
-from streams.enrichment.entries import EntriesFile
-from streams.enrichment.key import IllTypedError, Keys
-from streams.enrichment.knowledge import StaticKnowledge
-from streams.enrichment.prefill import Combinations, PrefillCounts
-from streams.enrichment.questions import EventQuestion, EventReader, undecided
-from streams.enrichment.reading import together
-from streams.enrichment.realize import Realizer
-from streams.enrichment.statements import OddError, assertions_of
+from shiq.inputs.catalog import Catalogs
+from shiq.rml.model import Statement
+from shiq.rml.program import MappingProgram, compile_mapping
+from shiq.streams.enrichment.answers import EnrichedEvent, EnrichmentCounts, entry_of
+from shiq.streams.enrichment.cache import Entries, Entry, capacity_of, policy_named
+from shiq.streams.enrichment.components import Components, WindowEvent
+from shiq.streams.enrichment.entries import EntriesFile
+from shiq.streams.enrichment.key import IllTypedError, Keys
+from shiq.streams.enrichment.knowledge import StaticKnowledge, knowledge_of
+from shiq.streams.enrichment.prefill import Combinations, PrefillCounts
+from shiq.streams.enrichment.questions import EventQuestion, EventReader, undecided
+from shiq.streams.enrichment.reading import together
+from shiq.streams.enrichment.realize import Realizer
+from shiq.streams.enrichment.statements import OddError, assertions_of
+from shiq.support import pluralize
+
+# Signs of life while an event is decided that was not met before.
+
+
+#: Seconds after which a line is written where none was.
+SILENT: Final = 8.0
+
+
+class SilenceNotice:
+    """Entered for each event that is decided: has ``tell`` write a line where that, or many of
+    them, take ``silent`` seconds; ``before`` is called first, so that rows that are ready do not
+    wait.
+    """
+
+    def __init__(
+        self,
+        tell: Callable[[str], None],
+        before: Callable[[], None] = lambda: None,
+        silent: float = SILENT,
+    ) -> None:
+        self._tell, self.before, self._silent = tell, before, silent
+        self._begun: float | None = None
+        self._number = 0
+        self._told = self._opened = time.monotonic()
+        self._closed = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> None:
+        self.before()
+        self._number += 1
+        self._begun = time.monotonic()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._live, daemon=True)
+            self._thread.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._begun = None
+
+    def _live(self) -> None:
+        while not self._closed.wait(self._silent / 8):
+            begun, now = self._begun, time.monotonic()
+            if begun is not None and now - self._told >= self._silent:
+                self._told = now
+                self._tell(
+                    f"{now - self._opened:6.1f} s  reasoning about structure {self._number:,}, for {now - begun:,.1f} s"
+                )
+
+    def close(self) -> None:
+        """Ends it; it may be called twice."""
+        self._closed.set()
+        if self._thread is not None:
+            self._thread.join()
 
 
 class Enricher:
@@ -80,6 +149,13 @@ class Enricher:
         self.counts.seconds["keys"] += perf_counter() - begun
         return self.told(found)
 
+    def answer(self, asked: EventQuestion | EnrichedEvent, reader: EventReader) -> EnrichedEvent:
+        """The enrichment that a question of ``reader`` asks for."""
+        begun = perf_counter()
+        found = self._answer(asked, reader)
+        self.counts.seconds["keys"] += perf_counter() - begun
+        return self.told(found)
+
     def _answer(self, asked: EventQuestion | EnrichedEvent, reader: EventReader) -> EnrichedEvent:
         """The entry of a question that ``reader`` made; it is reasoned about where none is known."""
         if type(asked) is EnrichedEvent:
@@ -118,27 +194,27 @@ class Enricher:
 
     def told(self, found: EnrichedEvent) -> EnrichedEvent:
         """Counts an answer."""
-        counts = self.counts
+        counts, verdict = self.counts, found.entry.verdict
         counts.events += 1
-        if found.hit:
-            counts.hits += 1
-        else:
-            counts.misses += 1
-        counts.undetermined += found.verdict is Verdict.UNDETERMINED
-        counts.inconsistent += found.verdict is Verdict.INCONSISTENT
+        counts.hits += found.hit
+        counts.misses += not found.hit
+        counts.undetermined += verdict is Verdict.UNDETERMINED
+        counts.inconsistent += verdict is Verdict.INCONSISTENT
         return found
 
     def _decided(self, asked: EventQuestion, reader: EventReader) -> Entry:
         """The entry of an event not met before; kept, unless B has changed since its key was made."""
-        with self.waiting:
-            entry = entry_of(self.realizer.types(asked.assertions()), asked.keyed)
+        entry = asked.entry
+        if entry is None:
+            with self.waiting:
+                entry = entry_of(self.realizer.types(asked.assertions()), asked.keyed)
         with self._lock:
             if asked.keyed.key is not None and reader is self.reader:
                 self.entries.keep(asked.keyed.key, entry)
         return entry
 
     def prefill(self, limit: int | None = None) -> PrefillCounts:
-        """Reasons ahead about all that the mapping can make (SPEC 001, section 7), up to
+        """Reasons ahead about all that the mapping can make (docs/ENRICHMENT.md), up to
         ``limit`` entries, and no more than there is room for. Raises: UsageError without a
         mapping.
         """
@@ -191,7 +267,7 @@ class Enricher:
             found.append(str(self.prefilled))
         if skipped := self.entries.sampler.skipped:
             found.append(
-                f"few events were in the cache, which was full: not kept {count(skipped, 'structure')}"
+                f"few events were in the cache, which was full: not kept {pluralize(skipped, 'structure')}"
             )
         return found
 
@@ -220,3 +296,57 @@ class Enricher:
         self.realizer.close()
         if self.file is not None:
             self.file.save(self.entries)
+
+
+def open_enricher(
+    tbox: object,
+    static: object = None,
+    *,
+    policy: str = "lru",
+    capacity: int | str | None = 100_000,
+    most_bytes: int | None = None,
+    mapping: str | Path | None = None,
+    stream: str | None = None,
+    entries: str | Path | None = None,
+    static_types: bool = False,
+    reasoner: str = "auto",
+    allow: Iterable[str] = (),
+    timeout: float | None = 60.0,
+    heap: str = "1g",
+    catalog: Catalogs | None = None,
+) -> Enricher:
+    """Opens (``tbox``, ``static``), each as `shiq.check_insertions` takes it, for events to be
+    enriched.
+
+    ``policy``: which entry goes where ``capacity`` are kept, or ``most_bytes`` (None: no bound);
+    ``entries``: a file of them (a Delta table where it ends in ``.delta``), which the next run
+    over the same T and B finds. ``static_types``: what an event makes of static individuals that
+    it does not mention, too. ``mapping``: RML for raw records, of whose sources ``stream`` is
+    the stream's, and the others are read once, into B. ``timeout``: seconds for an event not met
+    before. ``allow``: kinds of leftovers that do not matter. Raises: InputError where T and B
+    contradict each other, UsageError.
+    """
+    kept = Entries(capacity_of(capacity), policy_named(policy), most_bytes)
+    knowledge = knowledge_of(tbox, static, allow, catalog)
+    program = None
+    if mapping is not None:
+        program, lines = compile_mapping(
+            mapping, stream, lenient="missing-value" in knowledge.allow
+        )
+        knowledge = knowledge.with_lines(lines)
+    realizer = Realizer(knowledge, reasoner, timeout, heap, static_types)
+    try:
+        realizer.refuse_contradiction()
+        file = None if entries is None else _file(Path(entries), realizer.made_by)
+        return Enricher(knowledge, realizer, kept, file, program)
+    except BaseException:
+        realizer.close()
+        raise
+
+
+def _file(path: Path, digest: str) -> EntriesFile:
+    if path.suffix != ".delta":
+        return EntriesFile(path, digest)
+    from shiq.streams.enrichment.entries_table import EntriesTable
+
+    return EntriesTable(path, digest)

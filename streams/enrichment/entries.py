@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import shiq
-from jobs.files import naming
+from shiq.answers.verdict import Verdict
 from shiq.errors import UsageError
-from shiq.verdict import Verdict
-from streams.enrichment.cache import Entry
-from streams.enrichment.positions import Key
+from shiq.files import report_write_errors
+from shiq.streams.enrichment.cache import Entry
+from shiq.streams.enrichment.key import Key
 
 #: Of what is in the file, and of how keys are made.
 SCHEMA: Final = 3
@@ -123,7 +123,7 @@ class EntriesFile:
                 self.note = f"{self.path} is damaged ({error}): it is begun anew"
             if self.note:
                 found = []
-                with naming(self.path):
+                with report_write_errors(self.path):
                     self.remove()
         self._known = {key for key, _ in found}
         return iter(found)
@@ -156,7 +156,7 @@ class EntriesFile:
         """Adds what is new of ``entries``, in one step. Raises: OperationalError."""
         new = {key: entry for key, entry in entries if key not in self._known}
         texts = ((key_text(key), entry_text(entry)) for key, entry in new.items())
-        with naming(self.path):
+        with report_write_errors(self.path):
             self.append([(key, entry, self._hash(key, entry)) for key, entry in texts])
         self._known.update(new)
 

@@ -19,7 +19,7 @@ from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import DeltaError
 
 from shiq.errors import UsageError
-from streams.enrichment.entries import EntriesFile, EntryRow
+from shiq.streams.enrichment.entries import EntriesFile, EntryRow
 
 _COLUMNS: Final = pa.schema(
     {"made_by": pa.string(), "key": pa.string(), "entry": pa.string(), "hash": pa.string()}

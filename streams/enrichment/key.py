@@ -1,28 +1,123 @@
 """Keys of events: equal where two events are one but for the names of their own individuals, and
-for values that T cannot tell apart; then they have the same enrichment (SPEC 001, section 3;
+for values that T cannot tell apart; then they have the same enrichment (docs/ENRICHMENT.md;
 THEORY, "One enrichment for many events").
 
 A key is the event written down: each individual of its own as what is said of it alone, with
 links to K by name and values by region; the links between them by position; and what is said of
 K. Values that may be counted are nodes like individuals. The positions are canonical: by what is
-said of each alone where that tells them apart, else as `shiq.canonical` has it.
+said of each alone where that tells them apart, else as `shiq.model.canonical` has it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from shiq import model as owl
 from shiq.datatypes.values import DataValue
-from shiq.ntriples import literal as literal_text
-from shiq.rml.tokens import Statement, is_resource
-from streams.enrichment.expressions import named_in, statement
-from streams.enrichment.knowledge import StaticKnowledge, is_simple
-from streams.enrichment.positions import EventKey, Key, ordered
-from streams.enrichment.regions import Regions
-from streams.enrichment.statements import Kind, OddError, Vocabulary, class_atom, literal_of, token
+from shiq.functional.writer import axiom_text
+from shiq.model.canonical import canonical_order, node_positions, renumber_arcs
+from shiq.model.ntriples import literal as literal_text
+from shiq.model.walk import parts, rebuilt
+from shiq.rml.model import TYPE, Statement, is_resource
+from shiq.streams.enrichment.knowledge import StaticKnowledge, is_simple
+from shiq.streams.enrichment.regions import Regions
+from shiq.streams.enrichment.statements import (
+    Kind,
+    OddError,
+    Vocabulary,
+    class_atom,
+    literal_of,
+    plain_statement,
+    token,
+)
+
+# Assertions as tokens for keys: negative ones, and class expressions in a normal form.
+
+
+def statement(assertion: owl.Assertion) -> Statement:
+    """An assertion as tokens, those of complex ones made for keys alone."""
+    match assertion:
+        case owl.ClassAssertion(expression, one) if not isinstance(expression, owl.Class):
+            return token(one), TYPE, f"({normal_text(expression)})"
+        case owl.ObjectPropertyAssertion(owl.ObjectInverseOf(property), one, other):
+            return token(other), f"<{property.iri}>", token(one)
+        case owl.NegativeObjectPropertyAssertion(owl.ObjectInverseOf(property), one, other):
+            return token(other), f"¬<{property.iri}>", token(one)
+        case owl.NegativeObjectPropertyAssertion(owl.ObjectProperty(iri), one, other):
+            return token(one), f"¬<{iri}>", token(other)
+        case owl.NegativeDataPropertyAssertion(property, one, value):
+            return token(one), f"¬<{property.iri}>", literal_text(value)
+    found = plain_statement(assertion)
+    assert found is not None
+    return found
+
+
+def named_in(assertion: owl.Assertion) -> list[str]:
+    """Whom the class expression of an assertion names."""
+    if not isinstance(assertion, owl.ClassAssertion):
+        return []
+    return [part for part in parts(assertion.expression) if isinstance(part, str)]
+
+
+def normal_text(expression: owl.ClassExpression) -> str:
+    """A class expression with the operands of sets in order, each once."""
+    return axiom_text(rebuilt(expression, _sorted))
+
+
+def _sorted(part: Any) -> Any:
+    match part:
+        case owl.ObjectIntersectionOf(operands) | owl.ObjectUnionOf(operands):
+            members = {axiom_text(member): member for member in operands}
+            return type(part)(tuple(members[text] for text in sorted(members)))
+        case owl.ObjectOneOf(individuals):
+            return owl.ObjectOneOf(tuple(sorted(set(individuals))))
+    return part
+
+
+# The nodes of an event in canonical order: a key, and whose types are at each of its positions.
+
+
+#: What is said of each node by position, the links between positions, what is said of K.
+Key: TypeAlias = tuple[tuple[tuple[str, ...], ...], tuple[Any, ...], tuple[str, ...]]
+
+#: Nodes that nothing but their links tells apart, and nodes altogether: with more of them no key is
+#: sought.
+MOST_TIED: Final = 100
+MOST_NODES: Final = 2_000
+
+
+class EventKey(NamedTuple):
+    """``key``: None for an event that is too symmetric to have one; ``order``: whose types are
+    at each position: a token, or a value, which has none.
+    """
+
+    key: Key | None
+    order: Sequence[Any]
+
+
+def ordered(
+    nodes: dict[Any, list[str]], edges: list[tuple[str, Any, Any]], of_fixed: tuple[str, ...]
+) -> EventKey:
+    """The nodes in canonical order, and the key by it."""
+    names = list(nodes)
+    colours = [tuple(sorted(set(said).difference(("",)))) for said in nodes.values()]
+    if len(names) < 2:
+        loops = tuple(sorted({(label, 0, 0) for label, _, _ in edges})) if edges else ()
+        return EventKey((tuple(colours), loops, of_fixed), names)
+    number = {name: i for i, name in enumerate(names)}
+    arcs = sorted({(label, number[a], number[b]) for label, a, b in edges})
+    tied = len(names) - len(set(colours))
+    if not tied:
+        order = sorted(range(len(names)), key=colours.__getitem__)
+    elif tied > MOST_TIED or len(names) > MOST_NODES:
+        return EventKey(None, names)
+    else:
+        order = canonical_order(colours, arcs)
+    key = tuple(colours[i] for i in order), renumber_arcs(arcs, node_positions(order)), of_fixed
+    return EventKey(key, [names[i] for i in order])
+
 
 #: Pairs of predicate and object that are remembered.
 _KEPT: Final = 200_000

@@ -13,25 +13,25 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from jobs.checking.inputs import (
+from shiq import model as owl
+from shiq.answers.verdict import Leftover, is_blocking
+from shiq.errors import InputError
+from shiq.functional.writer import axiom_text
+from shiq.inputs.catalog import Catalogs
+from shiq.inputs.reading import Reading
+from shiq.jobs.checking.inputs import (
     assertions_of,
     ontology_of,
     read_by_form,
     sources_of,
     without_ill_typed,
 )
-from jobs.checking.options import Options
-from jobs.checking.session import Session
-from shiq import model as owl
-from shiq.abox import ABox, abox_of, individuals_of
-from shiq.catalog import Catalogs
-from shiq.errors import InputError
-from shiq.functional.writer import axiom_text
-from shiq.ntriples import assertion_lines
-from shiq.reading import Reading
-from shiq.signature import parts
-from shiq.verdict import Leftover, blocks
-from simplify.locality import names_of
+from shiq.jobs.checking.options import Options
+from shiq.jobs.checking.session import Session
+from shiq.model.abox import ABox, abox_of, individuals_of
+from shiq.model.ntriples import assertion_lines
+from shiq.model.walk import parts
+from shiq.simplify.locality import names_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class StaticKnowledge:
     @cached_property
     def obstacle(self) -> str:
         """Why no event can be decided; "" if one can."""
-        open_ = [x for x in self.leftovers if blocks(x, self.allow)]
+        open_ = [x for x in self.leftovers if is_blocking(x, self.allow)]
         if not open_:
             return ""
         more = f", and {len(open_) - 1:,} more" if len(open_) > 1 else ""
@@ -71,7 +71,7 @@ class StaticKnowledge:
 
     @cached_property
     def fixed(self) -> frozenset[str]:
-        """K: the individuals of B and of T, which keep their names (SPEC 001, section 3)."""
+        """K: the individuals of B and of T, which keep their names (docs/ENRICHMENT.md)."""
         named = {i for assertion in self.static for i in individuals_of(assertion)}
         named.update(
             part
@@ -140,7 +140,7 @@ class StaticKnowledge:
                 *_outside(added),
             )
         )
-        told = tuple(x for x in (*added.leftovers, *removed.leftovers) if not x.said)
+        told = tuple(x for x in (*added.leftovers, *removed.leftovers) if not x.values)
         return replace(self, static=tuple(static), leftovers=(*self.leftovers, *told))
 
 
@@ -190,7 +190,7 @@ def knowledge_of(
         )
         given = assertions_of(sources_of(static), ontology, options, "a")
     leftovers = (*ontology.leftovers, *given.leftovers)
-    said = dict.fromkeys(value for x in leftovers if x.kind == "outside-shiq" for value in x.said)
+    said = dict.fromkeys(value for x in leftovers if x.kind == "outside-shiq" for value in x.values)
     # What is allowed is left out, as it is by `shiq check`.
     outside = (
         ()
@@ -201,7 +201,7 @@ def knowledge_of(
         *_typed(given.abox, allowed),
         *(value for value in said if not isinstance(value, owl.Axiom)),
     )
-    told = tuple(x for x in leftovers if x.kind != "outside-shiq" or not x.said)
+    told = tuple(x for x in leftovers if x.kind != "outside-shiq" or not x.values)
     return StaticKnowledge(
         read_by_form(ontology.tbox, allowed),
         outside,
@@ -219,5 +219,5 @@ def _typed(abox: ABox, allow: frozenset[str]) -> Iterable[owl.Assertion]:
 
 def _outside(reading: Reading) -> list[owl.Assertion]:
     return [
-        value for x in reading.leftovers for value in x.said if not isinstance(value, owl.Axiom)
+        value for x in reading.leftovers for value in x.values if not isinstance(value, owl.Axiom)
     ]

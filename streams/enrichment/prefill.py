@@ -1,5 +1,5 @@
 """Records that stand for all that a mapping can make of one (T, B): one for each key, or more
-(SPEC 001, section 7).
+(docs/ENRICHMENT.md).
 
 Each reference of the mapping is given what tells keys apart: the names of K that it may fill and
 names of nobody, each as often as there are names; of a value one of each region (as many as are
@@ -10,24 +10,132 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from decimal import Decimal, InvalidOperation, localcontext
 from functools import cached_property
-from itertools import product
-from math import prod
+from itertools import pairwise, product
+from math import floor, prod
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 from shiq import model as owl
-from shiq.rml.compiled import MappingProgram, MissingValueError, Number, natural, term_of, text_of
-from shiq.rml.model import MappingJoin, Path_, TermMap
-from shiq.rml.tokens import TYPE, Statement
-from shiq.signature import parts
-from shiq.verdict import Verdict
-from streams.enrichment.key import CountedValue, IllTypedError, Keys
-from streams.enrichment.knowledge import StaticKnowledge
-from streams.enrichment.samples import samples
-from streams.enrichment.statements import OddError
+from shiq.answers.verdict import Verdict
+from shiq.model.walk import parts
+from shiq.rml.model import TYPE, MappingJoin, Path_, Statement, TermMap
+from shiq.rml.program import (
+    MappingProgram,
+    MissingValueError,
+    Number,
+    natural_datatype,
+    term_of,
+    text_of,
+)
+from shiq.streams.enrichment.key import CountedValue, IllTypedError, Keys
+from shiq.streams.enrichment.knowledge import StaticKnowledge
+from shiq.streams.enrichment.statements import OddError
+
+# Texts of literals to stand for all: those that T and B name, and between, beside and beyond them.
+#
+# Of numbers, truth values and times there is one in each interval that T's constants and the
+# bounds of the datatypes make, and in each a whole number, where one lies there; of other texts
+# the constants, and of each length that T names.
+
+
+#: Bounds of the built-in datatypes of whole numbers.
+_BOUNDS: Final = [
+    0,
+    *(
+        sign * 2**n - shift
+        for n in (7, 8, 15, 16, 31, 32, 63, 64)
+        for sign in (1, -1)
+        for shift in (0, 1)
+    ),
+]
+_FIXED: Final = ("", "true", "false", "NaN", "INF", "-INF", "-0.0", "text")
+#: Numbers of more digits, and texts that are longer, are left out.
+_MOST_DIGITS: Final = 400
+_MOST_LETTERS: Final = 1_000
+
+
+def samples(constants: Collection[str]) -> Iterator[str]:
+    """Texts in all intervals and of all lengths that ``constants`` make, each once; the
+    constants too.
+    """
+    return iter(
+        dict.fromkeys(
+            (
+                *sorted(constants),
+                *_numbers(constants),
+                *_times(constants),
+                *_lengths(constants),
+                *_FIXED,
+            )
+        )
+    )
+
+
+def _numbers(constants: Iterable[str]) -> Iterator[str]:
+    with localcontext() as context:
+        context.prec = 4 * _MOST_DIGITS
+        known = {Decimal(n) for n in _BOUNDS} | {
+            found for text in constants if (found := _number(text)) is not None
+        }
+        points = sorted(known)
+        wide = [points[0] - 2, *points, points[-1] + 2]
+        for low, high in pairwise(wide):
+            step = min(Decimal(1), high - low)
+            whole = Decimal(floor(low) + 1)
+            inside = [
+                low,
+                *(n for n in (whole, whole + 1) if n < high),
+                low + step / 4,
+                low + step / 8,
+                low + step / 2,
+            ]
+            yield from (format(value, "f") for value in inside)
+
+
+def _number(text: str) -> Decimal | None:
+    try:
+        found = Decimal(text)
+    except InvalidOperation:
+        return None
+    return (
+        found
+        if found.is_finite() and abs(found.adjusted()) < _MOST_DIGITS and len(text) < _MOST_DIGITS
+        else None
+    )
+
+
+def _times(constants: Iterable[str]) -> Iterator[str]:
+    found = dict.fromkeys(time for text in constants if (time := _time(text)) is not None)
+    seconds, day = timedelta(seconds=1), timedelta(days=1)
+    for time in found:
+        for moved in (time - day, time - seconds, time + seconds, time + day):
+            yield moved.isoformat()
+            yield moved.date().isoformat()
+    for with_zone in (True, False):
+        of_kind = sorted(time for time in found if (time.tzinfo is not None) is with_zone)
+        yield from ((low + (high - low) / 2).isoformat() for low, high in pairwise(of_kind))
+
+
+def _time(text: str) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    # Years at the edge of what can be moved are left out.
+    return found if "-" in text and date(2, 1, 1) < found.date() < date(9998, 1, 1) else None
+
+
+def _lengths(constants: Iterable[str]) -> Iterator[str]:
+    for text in constants:
+        yield text + "x"
+        if text.isdecimal() and int(text) < _MOST_LETTERS:
+            yield from ("x" * n for n in range(max(0, int(text) - 1), int(text) + 2))
+
 
 #: In place of a value that a record lacks.
 _ABSENT: Final = object()
@@ -89,7 +197,7 @@ class Combinations:
         for base, join in self._joins():
             for place, (path, _) in enumerate(join.conditions):
                 choices = self._choices.setdefault((*base, *path), {})
-                choices.update((texts[place], None) for texts in self.program.joined(join))
+                choices.update((texts[place], None) for texts in self.program.parent_subjects(join))
                 choices["new-1"] = None
         for choices in self._choices.values():
             choices.update({} if choices else {"new-1": None})
@@ -150,7 +258,7 @@ class Combinations:
             iterator = triples_map.source.iterator
             base = iterator[1:] if iterator[:1] == (None,) else iterator
             yield base, triples_map.subject, ""
-            for predicate, value in triples_map.said:
+            for predicate, value in triples_map.predicate_objects:
                 yield base, predicate, "predicate"
                 if isinstance(value, MappingJoin) and not value.conditions:
                     yield base, self.program.parents[value.parent].subject, predicate.constant
@@ -163,7 +271,7 @@ class Combinations:
             base = iterator[1:] if iterator[:1] == (None,) else iterator
             yield from (
                 (base, value)
-                for _, value in triples_map.said
+                for _, value in triples_map.predicate_objects
                 if isinstance(value, MappingJoin) and value.conditions
             )
 
@@ -186,7 +294,7 @@ class Combinations:
         if len(_references((), term)) != 1:
             yield from _texts(term, self._constants, [""])
             return
-        by_itself = term.is_natural and not term.datatype and not term.language
+        by_itself = term.has_natural_datatype and not term.datatype and not term.language
         met: dict[str, set[Any]] = {}
         for text in samples(self._constants):
             for value in (
@@ -195,7 +303,9 @@ class Combinations:
                 else (text,)
             ):
                 try:
-                    token = term_of(term, [text_of(value, ())], natural(value) if by_itself else "")
+                    token = term_of(
+                        term, [text_of(value, ())], natural_datatype(value) if by_itself else ""
+                    )
                     said = self.keys.said(predicate, token)
                 except (OddError, IllTypedError):
                     continue

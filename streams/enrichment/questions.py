@@ -4,34 +4,39 @@ where nothing has to be asked.
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from shiq import model as owl
-from shiq.catalog import Catalog, read_catalog
-from shiq.lazily import Lazily
-from shiq.rml.compiled import MappingProgram, MissingValueError
-from shiq.rml.tokens import Statement
-from shiq.verdict import Verdict
-from streams.enrichment.answers import EnrichedEvent
-from streams.enrichment.cache import Entry
-from streams.enrichment.direct import Direct
-from streams.enrichment.jsonld import JsonRecord, record_of
-from streams.enrichment.key import IllTypedError, Keys
-from streams.enrichment.knowledge import StaticKnowledge
-from streams.enrichment.positions import EventKey
-from streams.enrichment.reading import lines_of, read
-from streams.enrichment.statements import OddError, assertions_of, split
+from shiq.answers.verdict import Verdict
+from shiq.inputs.catalog import Catalog, read_catalog
+from shiq.rml.model import Statement
+from shiq.rml.program import MappingProgram, MissingValueError, Number, parse_record
+from shiq.streams.enrichment.answers import EnrichedEvent
+from shiq.streams.enrichment.cache import Entry
+from shiq.streams.enrichment.direct import Direct
+from shiq.streams.enrichment.jsonld import JsonRecord, record_of
+from shiq.streams.enrichment.key import EventKey, IllTypedError, Keys
+from shiq.streams.enrichment.knowledge import StaticKnowledge
+from shiq.streams.enrichment.reading import lines_of, read
+from shiq.streams.enrichment.statements import OddError, assertions_of, split
+from shiq.streams.front.event import Event, EventError, Record, event_of, time_of
+from shiq.support import LazySequence
 
 
 class EventQuestion(NamedTuple):
-    """An event by its key; ``assertions`` are made where they are needed."""
+    """An event by its key; ``assertions`` are made where they are needed; ``entry``: the answer,
+    where it was found elsewhere.
+    """
 
     keyed: EventKey
-    lines: Sequence[str]
-    assertions: Callable[[], Sequence[owl.Assertion]]
+    lines: Sequence[str] = ()
+    assertions: Callable[[], Sequence[owl.Assertion]] = tuple
+    entry: Entry | None = None
 
 
 class EventReader:
@@ -88,7 +93,7 @@ class EventReader:
             found = direct.keyed(record) if direct.is_possible else None
             if found is not None:
                 keyed, tokens = found
-                lines = Lazily(direct.size, lambda: _lines(direct.statements(tokens)))
+                lines = LazySequence(direct.size, lambda: _lines(direct.statements(tokens)))
                 return EventQuestion(
                     keyed,
                     lines,
@@ -122,8 +127,8 @@ class EventReader:
         """
         if "ill-typed" not in self.knowledge.allow:
             return EnrichedEvent(Entry(Verdict.INCONSISTENT, reason=reason), (), False, lines)
-        from jobs.checking.inputs import without_ill_typed
-        from shiq.abox import abox_of
+        from shiq.jobs.checking.inputs import without_ill_typed
+        from shiq.model.abox import abox_of
 
         given = read(lines, self.knowledge).assertions if assertions is None else assertions
         kept = tuple(without_ill_typed(abox_of(given))[0])
@@ -137,3 +142,112 @@ def undecided(reason: str, lines: Sequence[str] = ()) -> EnrichedEvent:
 
 def _lines(statements: Iterable[Statement]) -> list[str]:
     return [f"{subject} {predicate} {object} ." for subject, predicate, object in statements]
+
+
+# Records of a source as events to be enriched: JSON lines of triples, or raw records of a mapping.
+
+
+class RecordEvent(NamedTuple):
+    """What a record gives: its time and name, if it has any, and what `EventReader.question`
+    takes; or the ``problem`` why it is no event, and its ``text``.
+    """
+
+    t: int | None
+    id: str | None
+    event: Any = None
+    problem: str = ""
+    text: str = ""
+
+
+@dataclass
+class RecordReader:
+    """``unit``: what date-times are floored to; ``form``: triples, jsonld, or of a mapping json
+    or csv; ``head``: the names of the columns, once they were met.
+    """
+
+    unit: str = "sec"
+    form: str = "triples"
+    head: list[str] | None = None
+
+    @classmethod
+    def of(cls, reader: EventReader, unit: str, *, jsonld: bool = False) -> RecordReader:
+        """For what ``reader`` takes; ``jsonld``: records are such objects."""
+        return cls(
+            unit,
+            "jsonld"
+            if jsonld
+            else "triples"
+            if reader.program is None
+            else reader.program.maps[0].source.form,
+        )
+
+    def takes_head(self, record: Record) -> bool:
+        """Whether the record names the columns of a table, and is no event."""
+        if self.form != "csv" or self.head is not None:
+            return False
+        self.head = next(csv.reader([record.data.decode("utf-8-sig", "backslashreplace")]))
+        return True
+
+    def event(self, record: Record, unit: str = "", reader: EventReader | None = None) -> Event:
+        """A record as an event whose time does not matter, whatever it holds; ``reader``: of
+        JSON-LD.
+        """
+        try:
+            found = self.given(record, reader)
+        except EventError as error:
+            found = RecordEvent(error.t, error.id, None, str(error), record.text)
+        return Event(0, (), (), None, found)
+
+    def given(self, record: Record, reader: EventReader | None) -> RecordEvent:
+        """Raises: EventError."""
+        if record.problem or record.event is not None or self.form == "triples":
+            event = event_of(record, self.unit)
+            return RecordEvent(event.t, event.id, [*event.triples])
+        if self.form == "jsonld":
+            assert reader is not None
+            return RecordEvent(*reader.object(record.data, self.unit))
+        raw = self._raw(record.data)
+        return RecordEvent(_time(raw, self.unit), _name(raw), raw)
+
+    def timed(self, record: Record, reader: EventReader) -> Event:
+        """A record that has a time, as an event. Raises: EventError."""
+        if self.form == "triples":
+            return event_of(record, self.unit)
+        t, name, event, *_ = self.given(record, reader)
+        if t is None:
+            raise EventError('in a window an event has a time: "t"')
+        try:
+            return Event(t, tuple(reader.lines_of(event)), id=name)
+        except ValueError as error:
+            raise EventError(str(error)) from None
+
+    def _raw(self, data: bytes) -> dict[str, Any]:
+        try:
+            found: Any = (
+                parse_record(data)
+                if self.head is None
+                else next(csv.reader([data.decode("utf-8-sig")], strict=True))
+            )
+        except (ValueError, RecursionError, csv.Error) as error:
+            raise EventError(f"no record: {error}") from None
+        if self.head is None:
+            if not isinstance(found, dict):
+                raise EventError("a JSON object is needed")
+            return found
+        if len(found) != len(self.head):
+            raise EventError(f"{len(found)} values for {len(self.head)} columns")
+        return {name: value for name, value in zip(self.head, found) if value != ""}
+
+
+def _time(raw: dict[str, Any], unit: str) -> int | None:
+    """The time of a raw record, if it has one."""
+    t = raw.get("t")
+    try:
+        return None if t is None else time_of({"t": int(t) if isinstance(t, Number) else t}, unit)
+    except ValueError:
+        return None
+
+
+def _name(raw: dict[str, Any]) -> str | None:
+    found = raw.get("id")
+    return str(found) if isinstance(found, str) else None

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from shiq import model as owl
-from shiq.abox import ABox
+from shiq.answers.verdict import is_blocking
 from shiq.errors import InputError, UsageError
-from shiq.ntriples import assertion_lines
+from shiq.model.abox import ABox
+from shiq.model.ntriples import assertion_lines
 from shiq.rdf import read_assertions
-from shiq.verdict import blocks
-from streams.enrichment.knowledge import StaticKnowledge, way_out
+from shiq.streams.enrichment.knowledge import StaticKnowledge, way_out
 
 #: Blank nodes of events are named after this, those of B after another.
 _SCOPE: Final = "e"
@@ -68,12 +68,17 @@ def read(lines: Sequence[str], knowledge: StaticKnowledge) -> EventReading:
             return EventReading((), error.message.replace(str(file), "the event"))
     assertions = [
         *reading.abox,
-        *(value for x in reading.leftovers for value in x.said if not isinstance(value, owl.Axiom)),
+        *(
+            value
+            for x in reading.leftovers
+            for value in x.values
+            if not isinstance(value, owl.Axiom)
+        ),
     ]
     open_ = [
         x
         for x in reading.leftovers
-        if blocks(x, knowledge.allow) and x.kind != "undeclared" and not x.said
+        if is_blocking(x, knowledge.allow) and x.kind != "undeclared" and not x.values
     ]
     reason = ""
     if open_:

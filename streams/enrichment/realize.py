@@ -1,5 +1,5 @@
 """What is entailed of an event that was not met before: its individuals' types, by
-`abox_ops.entailment`, this event alone.
+`shiq.abox_ops.entailment`, this event alone.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from abox_ops.entailment import Entailer, Entailment, Premises, union_of
-from abox_ops.entailment.reasoners import Reasoners
 from shiq import model as owl
+from shiq.abox_ops.entailment import Entailer, Entailment, Premises, union_of
+from shiq.abox_ops.entailment.reasoners import Reasoners
+from shiq.answers.verdict import Verdict
 from shiq.errors import InputError, UsageError
-from shiq.verdict import Verdict
-from streams.enrichment.knowledge import StaticKnowledge
+from shiq.streams.enrichment.knowledge import StaticKnowledge
 
 #: Who may be asked.
 REASONERS: Final = ("auto", "own", "hermit")

@@ -3,7 +3,7 @@ from each other at all.
 
 Two literals of one region are interchangeable on a property that does not count values. On one
 that does, it matters besides which literals of the event denote one value, and whether that is a
-value that T or B names (SPEC 001, section 3).
+value that T or B names (docs/ENRICHMENT.md).
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from shiq import model as owl
-from shiq.built_in import TOP
 from shiq.datatypes import DataTheory
 from shiq.datatypes.ranges import Formula, holds
 from shiq.datatypes.values import DataValue, IllTyped
 from shiq.functional.writer import axiom_text
-from shiq.ntriples import literal as literal_text
-from shiq.roles import RoleBox, role_box
-from shiq.signature import parts
+from shiq.model.built_in import TOP
+from shiq.model.ntriples import literal as literal_text
+from shiq.model.roles import RoleBox, role_box
+from shiq.model.walk import parts
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,12 +13,12 @@ from enum import IntEnum
 from typing import Final
 
 from shiq import model as owl
-from shiq.built_in import TOP
-from shiq.ntriples import literal as literal_text
-from shiq.rml.tokens import TYPE, Statement, is_resource
-from shiq.signature import is_reserved
-from streams.enrichment.knowledge import StaticKnowledge
-from streams.enrichment.regions import Regions
+from shiq.model.built_in import TOP
+from shiq.model.ntriples import literal as literal_text
+from shiq.model.signature import is_reserved
+from shiq.rml.model import TYPE, Statement, is_resource
+from shiq.streams.enrichment.knowledge import StaticKnowledge
+from shiq.streams.enrichment.regions import Regions
 
 SAME, DIFFERENT = f"<{owl.OWL}sameAs>", f"<{owl.OWL}differentFrom>"
 _ANNOTATIONS: Final = frozenset(

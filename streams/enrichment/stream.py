@@ -1,31 +1,71 @@
-"""A stream enriched event by event: one row a line, in order."""
+"""A stream enriched event by event, or window by window: one row a line of the source, in order;
+or one a window.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import Any, ClassVar
 
-from shiq.verdict import blocks
-from streams.enrichment.answers import EnrichmentCounts
-from streams.enrichment.enricher import Enricher
-from streams.enrichment.entries import entry_of, entry_text, key_of, key_text
-from streams.enrichment.records import RecordReader
-from streams.enrichment.rows import has_type, row_text
-from streams.front.event import EventError
-from streams.front.record import Record
-from streams.front.rejects import MALFORMED, RejectLog
-from streams.front.result import StreamAnswer, verdict_of
+from shiq.answers.verdict import is_blocking
+from shiq.errors import UsageError
+from shiq.streams.enrichment.answers import (
+    EnrichedEvent,
+    EnrichmentCounts,
+    has_type,
+    row_text,
+    types_text,
+)
+from shiq.streams.enrichment.cache import Entry
+from shiq.streams.enrichment.components import EventWindows, HeldEvent
+from shiq.streams.enrichment.enricher import Enricher
+from shiq.streams.enrichment.entries import entry_of, entry_text, key_of, key_text
+from shiq.streams.enrichment.key import EventKey, Key
+from shiq.streams.enrichment.operator import ANSWER, Asked, KeyOperator, LiveOperator, is_kept
+from shiq.streams.enrichment.questions import EventQuestion, RecordEvent, RecordReader
+from shiq.streams.front.arrivals import Arrivals, EventClock, EventLimits
+from shiq.streams.front.event import Event, Record
+from shiq.streams.front.operator import BatchReport, Operator, Row, StreamAnswer, verdict_of
+from shiq.streams.front.rejects import MALFORMED, RejectLog
+
+
+@dataclass
+class RecordIntake(Arrivals):
+    """The intake of records: those of a table have a head, which is no event. ``timed``: whether
+    their times and ids count.
+    """
+
+    reader: RecordReader = field(default_factory=RecordReader)
+    spent: dict[str, float] = field(default_factory=dict)
+    timed: bool = False
+
+    def events(self, record: Record) -> tuple[Event | None, ...]:
+        """What is accepted of a record. Each is a point of time, after which it may be saved."""
+        if self.reader.takes_head(record):
+            return ()
+        begun = perf_counter()
+        found = self.accept(record) if self.timed else self.parse(record, self.unit)
+        self.spent["reading"] += perf_counter() - begun
+        self.points += 1
+        return (found,)
 
 
 @dataclass
 class EnrichedStream:
-    """Records in, rows out (`streams.front.run.StreamSystem`). ``only``: keeps rows with one of
-    these types; ``push`` makes those that were written readable at once; ``jsonld``: records are
-    such objects.
+    """Writes the rows of events (`shiq.streams.front.operator.Collector`). ``only``: keeps rows
+    with one of these types; ``push`` makes those that were written readable at once; ``jsonld``:
+    records are such objects; ``windows``: has one row a window, ``clock``: which events are in
+    time for that.
     """
 
+    name: ClassVar[str] = "enrich"
+    #: So few that what waits stays in a processor's cache.
+    batch: ClassVar[int] = 64
+    by_point: ClassVar[bool] = False
+    patience: ClassVar[float] = 1.0
     enricher: Enricher
     write: Callable[[Sequence[str]], None]
     rejects: RejectLog
@@ -33,40 +73,125 @@ class EnrichedStream:
     only: Collection[str] = ()
     push: Callable[[], None] = lambda: None
     jsonld: bool = False
+    windows: EventWindows | None = None
+    clock: EventClock = field(default_factory=lambda: EventClock(None))
+    seconds: dict[str, float] = field(default_factory=lambda: {"deciding": 0.0})
     _shown: float = 0.0
     _rows: list[str] = field(default_factory=list)
+    _made: list[tuple[Key, Entry]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.records = RecordReader.of(self.enricher.reader, self.unit, jsonld=self.jsonld)
+        read = self.records.event if self.windows is None else self.records.timed
+        self.arrivals = RecordIntake(
+            self.clock,
+            self.rejects,
+            self.unit,
+            0 if self.windows is None else self.windows.width,
+            lambda record, unit: read(record, reader=self.enricher.reader),
+            reader=self.records,
+            spent=self.enricher.counts.seconds,
+            timed=self.windows is not None,
+        )
 
-    def take(self, record: Record) -> bool:
-        """Enriches the event of a record."""
-        if self.records.takes_head(record):
-            return False
-        begun = perf_counter()
-        seconds = self.enricher.counts.seconds
-        t = identifier = None
-        try:
-            t, identifier, event = self.records.given(record, self.enricher.reader)
-            seconds["reading"] += perf_counter() - begun
-            found = self.enricher.enrich(event)
-        except EventError as error:
-            self.rejects.add(MALFORMED, record.source, record.line, str(error), record.text)
-            t, identifier = error.t, error.id
-            found = self.enricher.undecided(f"line {record.line}: {error}")
-        begun = perf_counter()
-        if not self.only or has_type(found, self.only):
-            self.put([row_text(found, record.line, t, identifier)])
-        if begun - self._shown >= 1.0:
+    def operator(self, *, in_tasks: bool = False) -> Operator:
+        """What is done with events; what tasks need of the enricher is handed over."""
+        if not in_tasks:
+            return LiveOperator(self.enricher, self.arrivals.limits())
+        if self.records.form in ("csv", "jsonld"):
+            raise UsageError(
+                "rows of a table with a mapping, and JSON-LD, are read in one process",
+                "Leave out --engine spark.",
+            )
+        enricher, realizer = self.enricher, self.enricher.realizer
+        program = None if enricher.program is None else enricher.program.load_joins()
+        asking = realizer.reasoner, realizer.timeout, realizer.heap, realizer.static
+        known = {key_text(key): entry_text(entry) for key, entry in enricher.entries}
+        limits = EventLimits(self.unit, None, parse=self.records.event)
+        return KeyOperator(
+            enricher.knowledge, program, asking, limits, known, enricher.entries.capacity
+        )
+
+    def refuse(self, text: str) -> None:
+        """Nothing: what is no event, or late, is in no window."""
+
+    def collect(self, report: BatchReport, rows: Iterable[Row]) -> None:
+        """Write the rows of events, in order, or of the windows that are over. ``rows``: the
+        entries of keys, where tasks found them.
+        """
+        report.settle(self.arrivals, {})
+        self._store()
+        counts, begun = self.enricher.counts, perf_counter()
+        entries, hits, spent = self._entries(rows), counts.hits, sum(counts.seconds.values())
+        shown = report.shown
+        if self.windows is not None:
+            for event, line in zip(shown["event"], shown["line"]):
+                self.windows.add(event, line)
+        elif "asked" in shown:
+            for line, event, asked, reader in zip(
+                shown["line"], shown["event"], shown["asked"], shown["reader"]
+            ):
+                self._answer(line, event.raw, asked, reader)
+        elif shown:
+            for line, given, key in zip(shown["line"], shown["given"], shown["key"]):
+                self._answer(line, *_of_task(given, key, entries), self.enricher.reader)
+        if self.windows is not None and report.moment.watermark is not None:
+            self._decide(self.windows.before(report.moment.watermark))
+        report.counts["hits"] = counts.hits - hits
+        if begun - self._shown >= self.patience:
             self.show()
             self._shown = begun
-        seconds["writing"] += perf_counter() - begun
-        return True
+        answering = sum(counts.seconds.values()) - spent
+        counts.seconds["writing"] += perf_counter() - begun - answering
 
-    def put(self, rows: Iterable[str]) -> None:
-        """Takes rows to be written."""
-        self._rows += rows
-        if len(self._rows) >= 500:
+    def _entries(self, rows: Iterable[Row]) -> dict[str, Entry]:
+        """The entries of a batch by their keys as texts; those that are new are put aside for
+        the file of entries.
+        """
+        found = dict[str, Entry]()
+        for row in rows:
+            found[row["key"]] = entry_of(row["entry"])
+            if row["calls"] is not None:
+                self.enricher.realizer.before += row["calls"]
+                if is_kept(row):
+                    self._made.append((key_of(row["key"]), found[row["key"]]))
+        return found
+
+    def _store(self) -> None:
+        """Put what tasks made of the batch before into the file of entries: the checkpoint has
+        that batch now, so that one that is done again does not find its own.
+        """
+        made, self._made = self._made, []
+        if made and self.enricher.file is not None:
+            self.enricher.file.save(made)
+
+    def _answer(self, line: int, raw: RecordEvent, asked: Asked, reader: Any) -> None:
+        """Write the row of an event."""
+        found = (
+            self.enricher.undecided(f"line {line}: {raw.problem}")
+            if asked is None
+            else self.enricher.answer(asked, reader)
+        )
+        if not self.only or has_type(found, self.only):
+            self.put(row_text(found, line, raw.t, raw.id))
+
+    def _decide(self, windows: Iterable[tuple[int, list[HeldEvent]]]) -> None:
+        """Write the rows of windows."""
+        assert self.windows is not None
+        for c, inside in windows:
+            found = self.enricher.window([held.event for held in inside])
+            if not self.only or has_type(found, self.only):
+                lines = json.dumps([held.line for held in inside])
+                reason = json.dumps(found.reason, ensure_ascii=False)
+                hit = "true" if found.hit else "false"
+                told = f'"verdict": "{found.verdict.value}", "hit": {hit}, {types_text(found)}, "reason": {reason}'
+                span = f"[{c - self.windows.width}, {c}]"
+                self.put(f'{{"window": {span}, "lines": {lines}, {told}}}')
+
+    def put(self, row: str) -> None:
+        """Take a row to be written."""
+        self._rows.append(row)
+        if len(self._rows) >= self.batch:
             self.flush()
 
     def flush(self) -> None:
@@ -83,38 +208,74 @@ class EnrichedStream:
     def state(self) -> bytes:
         """What was counted and what is known, so that rows say the same of hits after a restart."""
         enricher = self.enricher
-        counts = vars(enricher.counts)
+        self.flush()
         known = [[key_text(key), entry_text(entry)] for key, entry in enricher.entries]
-        return json.dumps(
-            {
-                "counts": counts,
-                "rejects": self.rejects.state(),
-                "entries": known,
-                "head": self.records.head,
-                "calls": enricher.realizer.calls,
-                "cache": enricher.entries.state(),
-            }
-        ).encode()
+        found = {
+            "counts": vars(enricher.counts),
+            "arrivals": self.arrivals.state(),
+            "entries": known,
+            "head": self.records.head,
+            "calls": enricher.realizer.calls,
+            "cache": enricher.entries.state(),
+        }
+        windows = {} if self.windows is None else self.windows.state()
+        return json.dumps({**found, **windows}).encode()
 
     def restore(self, state: bytes) -> None:
         """Goes on from the `state` of another run."""
-        held = json.loads(state)
-        self.enricher.counts = EnrichmentCounts(**held["counts"])
-        self.rejects.restore(held["rejects"])
-        self.records.head = held["head"]
-        self.enricher.realizer.before += held["calls"]
-        known = [(key_of(key), entry_of(entry)) for key, entry in held["entries"]]
-        self.enricher.entries.restore(held["cache"], known)
+        found = json.loads(state)
+        # Versions with a state for each runner had what is now one within it.
+        found = {**found, **found.get("stream", {}), **found.get("own", {})}
+        counts = self.enricher.counts = EnrichmentCounts(**found["counts"])
+        counts.undetermined -= found.get("broken", 0)
+        self.arrivals.spent = counts.seconds
+        if "arrivals" in found:
+            self.arrivals.restore(found["arrivals"])
+        else:
+            self.rejects.restore(found["rejects"])
+        self.records.head = found["head"]
+        self.enricher.realizer.before += found["calls"]
+        known = [(key_of(key), entry_of(entry)) for key, entry in found["entries"]]
+        self.enricher.entries.restore(found["cache"], known)
+        if self.windows is not None:
+            self.windows.restore(found, counts.events > 0)
 
-    def finish(self) -> StreamAnswer:
+    def bucket_states(self, state: bytes) -> list[bytes]:
+        """Versions that kept all in one had nothing else."""
+        return [b""]
+
+    def lines_before(self, state: bytes) -> dict[str, int]:
+        """How many lines each file had, in a checkpoint on Spark of versions without an order."""
+        found: dict[str, int] = json.loads(state)["lines"]
+        return found
+
+    def finish(self, rows: Iterable[Row]) -> StreamAnswer:
         """What came of it all. Raises: InputError where no line could be read."""
-        self.flush()
+        self._store()
         counts, enricher = self.enricher.counts, self.enricher
         broken = self.rejects.counts[MALFORMED]
-        self.rejects.refuse_if_all(broken == counts.events)
+        if self.windows is None:
+            self.rejects.refuse_if_all(broken == counts.events)
+        else:
+            counts.undetermined += broken
+            if self.arrivals.moment.newest is not None:
+                self._decide(self.windows.rest(self.arrivals.moment.newest))
+        self.flush()
         leftovers = (
-            *(x for x in enricher.knowledge.leftovers if blocks(x, enricher.knowledge.allow)),
+            *(x for x in enricher.knowledge.leftovers if is_blocking(x, enricher.knowledge.allow)),
             *self.rejects.leftovers(),
         )
         verdict = verdict_of(bool(counts.inconsistent), bool(counts.undetermined))
         return StreamAnswer(verdict, leftovers, enricher.statistics)
+
+
+def _of_task(given: str, text: str, entries: Mapping[str, Entry]) -> tuple[RecordEvent, Asked]:
+    """What a task says of an event, with the entry of its key."""
+    t, name, problem, names = json.loads(given)
+    raw = RecordEvent(t, name, None, problem)
+    if not text:
+        return raw, None
+    if text.startswith(ANSWER):
+        return raw, EnrichedEvent(entry_of(text[len(ANSWER) :]), (), False, ())
+    key = key_of(text) if text.startswith("[") else None
+    return raw, EventQuestion(EventKey(key, names), entry=entries[text])

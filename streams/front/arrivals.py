@@ -4,15 +4,140 @@ others are rejected, aloud.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final, NamedTuple
 
-from streams.front.event import Event, EventError, parse_event
-from streams.front.lateness import EventClock
-from streams.front.recent_ids import RecentIds
-from streams.front.record import Record
-from streams.front.rejects import MALFORMED, RejectLog
+from shiq.streams.front.event import Event, EventError, Record, event_of
+from shiq.streams.front.rejects import AHEAD, LATE, MALFORMED, RejectLog
+
+# Ids of events, known for as long as a second event of one can come and is dropped.
+
+
+#: Ids are looked through for those that cannot matter any more when so many are known.
+_MANY: Final = 10_000
+
+
+@dataclass
+class RecentIds:
+    """The newest time of each id. ``span``, in each call: for how long an id is known, a window
+    and the lateness.
+
+    >>> ids = RecentIds()
+    >>> ids.add("a", 5)
+    >>> ids.has("a", 8, span=3), ids.has("a", 9, span=3), ids.has("b", 5, span=3), ids.has(None, 5, span=3)
+    (True, False, False, False)
+    """
+
+    times: dict[str, int] = field(default_factory=dict)
+
+    def has(self, name: str | None, t: int, span: int) -> bool:
+        """Whether an event of this id came before, and can still matter at ``t``."""
+        before = None if name is None else self.times.get(name)
+        return before is not None and t - before <= span
+
+    def add(self, name: str | None, t: int) -> None:
+        """Note an event that was accepted."""
+        if name is not None:
+            self.times[name] = t
+
+    def forget(self, watermark: int | None, span: int) -> None:
+        """Let ids go that no event from ``watermark`` on can be the second of."""
+        if len(self.times) >= _MANY and watermark is not None:
+            kept = {name: t for name, t in self.times.items() if t >= watermark - span}
+            if len(kept) < len(self.times) / 2:
+                self.times = kept
+
+
+# Which events come too late, or are too far ahead to be believed; judged event by event, in
+# order of source and line.
+
+
+class Moment(NamedTuple):
+    """How far the stream is: the first and newest times accepted, and before what none is
+    accepted any more.
+    """
+
+    first: int | None = None
+    newest: int | None = None
+    watermark: int | None = None
+
+
+@dataclass
+class EventClock:
+    """The newest time that was accepted, and what it lets in: t from newest - ``lateness`` to
+    newest + ``max_ahead``. Where the lateness is None nothing is late: a finite source may be
+    read in any order. Up to ``closed`` all is over, wherever the watermark is.
+
+    >>> clock = EventClock(lateness=2, max_ahead=100)
+    >>> [clock.judge(t) for t in (10, 8, 7, 200, 11)], clock.newest, clock.watermark
+    (['', '', 'late', 'ahead', ''], 11, 9)
+    """
+
+    lateness: int | None = 0
+    max_ahead: int = 100_000
+    newest: int | None = None
+    closed: int | None = None
+
+    def judge(self, t: int) -> str:
+        """The kind of reject that an event at ``t`` is now, "" if it is accepted, and time goes
+        on to it. The first always is.
+        """
+        if self.closed is not None and t <= self.closed:
+            return LATE
+        if self.newest is None:
+            self.newest = t
+        elif self.lateness is not None and t < self.newest - self.lateness:
+            return LATE
+        elif t > self.newest + self.max_ahead:
+            return AHEAD
+        else:
+            self.newest = max(self.newest, t)
+        return ""
+
+    @property
+    def watermark(self) -> int | None:
+        """Nothing before this time is accepted any more; None while that may be anything."""
+        return None if self.newest is None or self.lateness is None else self.newest - self.lateness
+
+    def said(self, t: int, kind: str) -> str:
+        """Why an event at ``t`` was not accepted, as a sentence."""
+        if kind == LATE and self.closed is not None and t <= self.closed:
+            return f"t = {t} is not behind {self.closed}, a closed point"
+        if kind == LATE:
+            return (
+                f"t = {t} is before {self.watermark}: the newest was {self.newest}, "
+                f"and the lateness allowed is {self.lateness}"
+            )
+        return (
+            f"t = {t} is more than {self.max_ahead:,} after the newest, {self.newest} (--max-ahead)"
+        )
+
+
+@dataclass(frozen=True)
+class EventLimits:
+    """Which events are used: ``unit``, ``lateness``, ``max_ahead``, ``window`` and ``parse`` as
+    `Arrivals` has them; those outside [``start``, ``end``] are counted, and not used. Times are
+    divided by ``step``.
+    """
+
+    unit: str = "sec"
+    lateness: int | None = 0
+    max_ahead: int = 100_000
+    window: int = 0
+    start: int | None = None
+    end: int | None = None
+    parse: Callable[[Record, str], Event] = event_of
+    step: int = 1
+
+    def event(self, record: Record) -> Event:
+        """The event of a record, its time in steps. Raises: EventError."""
+        found = self.parse(record, self.unit)
+        return found if self.step == 1 else found._replace(t=found.t // self.step)
+
+    def has(self, t: int) -> bool:
+        """Whether ``t`` lies between ``start`` and ``end``."""
+        return (self.start is None or self.start <= t) and (self.end is None or t <= self.end)
 
 
 @dataclass
@@ -20,31 +145,42 @@ class Arrivals:
     """What becomes of records, one by one, in order of source and line.
 
     ``window``: for how long (and the lateness) an id is known, so that a second event of it is
-    dropped and counted in ``duplicates``; ``parse``: what a record's bytes say, if not an event
-    in JSON; ``unused``: hears the kind and time of what is rejected. ``first``: the least time
-    accepted; ``points``: how often time went on.
+    dropped and counted in ``duplicates``; ``parse``: the event of a record, if it is not
+    in JSON; ``unused``: hears the kind and time of what is rejected; ``before_reject``: is called
+    before that. ``first``: the least time accepted; ``step``: times are divided by it;
+    ``points``: how often time went on.
     """
 
     clock: EventClock
     rejects: RejectLog
     unit: str = "sec"
     window: int = 0
-    parse: Callable[[bytes, str], Event] = parse_event
+    parse: Callable[[Record, str], Event] = event_of
     unused: Callable[[str, int | None], None] = lambda kind, t: None
+    before_reject: Callable[[], None] = lambda: None
     first: int | None = None
+    step: int = 1
     points: int = 0
     duplicates: int = 0
     _ids: RecentIds = field(default_factory=RecentIds)
 
+    def events(self, record: Record) -> Iterable[Event | None]:
+        """What is accepted of a record; None for what is not."""
+        return (self.accept(record),)
+
     def accept(self, record: Record) -> Event | None:
         """The event of a record, if it is one that is used."""
         try:
-            if record.problem:
-                raise EventError(record.problem)
-            event = record.event or self.parse(record.data, self.unit)
+            event = self.parse(record, self.unit)
         except EventError as error:
             self.reject(MALFORMED, record, str(error), None)
             return None
+        if self.step > 1:
+            event = event._replace(t=event.t // self.step)
+        return self.admit(event, record)
+
+    def admit(self, event: Event, record: Record) -> Event | None:
+        """The ``event`` that ``record`` holds, unless it came before, late, or too far ahead."""
         if self._ids.has(event.id, event.t, self._span):
             self.duplicates += 1
             return None
@@ -62,8 +198,19 @@ class Arrivals:
 
     def reject(self, kind: str, record: Record, reason: str, t: int | None) -> None:
         """Takes down what is not used."""
+        self.before_reject()
         self.rejects.add(kind, record.source, record.line, reason, record.text)
         self.unused(kind, t)
+
+    def limits(self, start: int | None = None, end: int | None = None) -> EventLimits:
+        """What is accepted, for records that are read elsewhere."""
+        lateness, ahead = self.clock.lateness, self.clock.max_ahead
+        return EventLimits(self.unit, lateness, ahead, self.window, start, end, step=self.step)
+
+    @property
+    def moment(self) -> Moment:
+        """How far the stream is."""
+        return Moment(self.first, self.clock.newest, self.clock.watermark)
 
     @property
     def _span(self) -> int:
@@ -74,6 +221,7 @@ class Arrivals:
         """What `restore` takes, as JSON."""
         return {
             "newest": self.clock.newest,
+            "closed": self.clock.closed,
             "first": self.first,
             "points": self.points,
             "duplicates": self.duplicates,
@@ -84,6 +232,7 @@ class Arrivals:
     def restore(self, state: Any) -> None:
         """Goes on where another run was."""
         self.clock.newest, self.first = state["newest"], state["first"]
+        self.clock.closed = state.get("closed")  # which older checkpoints do not have
         self.points, self.duplicates, self._ids = (
             state["points"],
             state["duplicates"],

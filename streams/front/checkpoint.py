@@ -21,9 +21,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from jobs.files import naming, replace_file
-from jobs.store.lock import writing
 from shiq.errors import OperationalError
+from shiq.files import replace_file, report_write_errors
+from shiq.jobs.store.files import hold_write_lock
 
 _NAME: Final = "checkpoint.json"
 _BEGUN: Final = "begun.json"
@@ -132,7 +132,7 @@ class Checkpoint:
         """Keeps the ``lengths`` with which outputs begin, before a row is sent. Raises:
         OperationalError.
         """
-        with naming(self.path):
+        with report_write_errors(self.path):
             replace_file(self.path / _BEGUN, json.dumps(dict(lengths)).encode())
 
     def begun(self) -> dict[str, Any]:
@@ -170,7 +170,9 @@ class Checkpoint:
             "state": name,
             "crc": zlib.crc32(saved.state),
         }
-        with naming(self.path, "Make room, then start again: it goes on from the last checkpoint."):
+        with report_write_errors(
+            self.path, "Make room, then start again: it goes on from the last checkpoint."
+        ):
             replace_file(self.path / name, saved.state)
             replace_file(self.path / _NAME, json.dumps(document).encode())
             for old in self.path.glob("state-*"):
@@ -183,7 +185,7 @@ class Checkpoint:
 @contextmanager
 def checkpointing(path: Path, settings: Mapping[str, str]) -> Iterator[Checkpoint]:
     """Opens a checkpoint directory for one run, as its only writer. Raises: OperationalError."""
-    with naming(path):
+    with report_write_errors(path):
         path.mkdir(parents=True, exist_ok=True)
-    with writing(path):
+    with hold_write_lock(path):
         yield Checkpoint(path, settings)

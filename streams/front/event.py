@@ -5,7 +5,7 @@ rules ``atoms`` stands beside or instead of ``triples``. Other members are not r
 integer, or an ISO date-time, floored to the unit.
 
 >>> parse_event('{"t": 5, "triples": ["<urn:s> <urn:p> <urn:o> ."]}')
-Event(t=5, triples=('<urn:s> <urn:p> <urn:o> .',), atoms=(), id=None)
+Event(t=5, triples=('<urn:s> <urn:p> <urn:o> .',), atoms=(), id=None, raw=None)
 >>> parse_event('{"t": "1970-01-01T00:01:00Z", "triples": []}', unit="min").t
 1
 """
@@ -17,7 +17,34 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any, Final, NamedTuple
 
-from shiq.rml.tokens import RepeatedMemberError, members_once
+from shiq.rml.model import RepeatedMemberError, members_once
+
+# One record of a source, as it came.
+
+
+class Record(NamedTuple):
+    """``data``: the bytes of a line or message, without its end; ``line``: 1-based, of a topic
+    the offset. ``event``: where the source is a table, what the row says; ``problem``: why the
+    bytes cannot be a whole record.
+    """
+
+    source: str
+    line: int
+    data: bytes
+    event: Event | None = None
+    problem: str = ""
+
+    @property
+    def text(self) -> str:
+        return self.data.decode("utf-8", "backslashreplace")
+
+    @property
+    def whole(self) -> str:
+        """It as it stood; a row of a table as an event."""
+        if self.event is None:
+            return self.text
+        return json.dumps({"t": self.event.t, "triples": self.event.triples}, ensure_ascii=False)
+
 
 #: Microseconds of each unit of time.
 UNITS: Final[Mapping[str, int]] = {
@@ -41,13 +68,21 @@ class EventError(ValueError):
 
 class Event(NamedTuple):
     """What holds at the time ``t``: N-Triples statements, or atoms of a rule program. ``id``:
-    the sender's name for it.
+    the sender's name for it; ``raw``: what a system's own reader made of its record.
     """
 
     t: int
     triples: tuple[str, ...] = ()
     atoms: tuple[str, ...] = ()
     id: str | None = None
+    raw: Any = None
+
+
+def event_of(record: Record, unit: str = "sec") -> Event:
+    """The event that a record holds. Raises: EventError."""
+    if record.problem:
+        raise EventError(record.problem)
+    return record.event or parse_event(record.data, unit)
 
 
 def parse_event(text: str | bytes, unit: str = "sec") -> Event:

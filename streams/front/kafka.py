@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from shiq.errors import OperationalError, UsageError
-from streams.front.kafka_options import EARLIEST, LATEST, NO_OPTIONS, KafkaOptions
-from streams.front.record import Record
+from shiq.streams.front.event import Record
+from shiq.streams.front.kafka_options import EARLIEST, LATEST, NO_OPTIONS, KafkaOptions
 
 #: Seconds that a broker is waited for.
 _PATIENCE = 30.0

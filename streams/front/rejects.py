@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from shiq.answers.verdict import Leftover
 from shiq.errors import InputError
-from shiq.verdict import Leftover
 
-#: Kinds (`shiq.verdict.KINDS`): what could not be read as an event, came behind the watermark, or
+#: Kinds (`shiq.answers.verdict.KINDS`): what could not be read as an event, came behind the watermark, or
 #: is too far ahead.
 MALFORMED, LATE, AHEAD = "malformed", "late", "ahead"
 #: What was derived, and cannot be written.

@@ -10,6 +10,7 @@ input is behind the last checkpoint too, so that a run may go on where a source 
 from __future__ import annotations
 
 import gc
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -17,15 +18,102 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
-from jobs.outputs import InputPlace, OutputPlace, keep_apart, kind_of_rows, share_no_stdout
 from shiq.errors import UsageError
-from streams.front.checkpoint import Checkpoint, CheckpointContent, Pace, checkpointing
-from streams.front.input import Input
-from streams.front.kafka import KafkaSink
-from streams.front.record import Record
-from streams.front.sinks import LinesFile, Sink, open_sink, row_text
-from streams.front.sources import Source
-from streams.front.status import Status
+from shiq.jobs.outputs import InputPlace, OutputPlace, keep_apart, kind_of_rows, share_no_stdout
+from shiq.streams.front.arrivals import EventClock
+from shiq.streams.front.checkpoint import Checkpoint, CheckpointContent, Pace, checkpointing
+from shiq.streams.front.event import UNITS, Record
+from shiq.streams.front.kafka import KafkaSink
+from shiq.streams.front.rejects import RejectLog
+from shiq.streams.front.sinks import LinesFile, Sink, open_sink, row_text
+from shiq.streams.front.sources import Input, Source
+
+# What a followed run says of itself while it goes on: one moving line on a terminal, plain
+# lines elsewhere.
+
+
+#: Seconds between redraws of a moving line, and between plain lines.
+MOVING: Final = 0.5
+PLAIN: Final = 10.0
+#: Times this far from the clock's, in seconds, are none of it: points that are only counted.
+_YEAR: Final = 366 * 24 * 3600
+_CLEAR: Final = "\r\x1b[2K"
+
+
+@dataclass
+class Status:
+    """``write``: takes text, None where nobody is told; ``is_moving``: on a terminal;
+    ``figures``: what is told beside the rate, by name (None: nothing yet); ``records``: how many
+    were read.
+    """
+
+    write: Callable[[str], object] | None = None
+    is_moving: bool = False
+    figures: dict[str, Callable[[], int | None]] = field(default_factory=dict)
+    clock: Callable[[], float] = time.monotonic
+    records: int = 0
+    _last: tuple[float, int] = (0.0, 0)
+    _is_shown: bool = False
+
+    def __post_init__(self) -> None:
+        self._last = self.clock(), 0
+
+    def look(self, records: int = 0) -> None:
+        """Counts ``records`` more, and tells how things are if that is due."""
+        self.records += records
+        if self.write is None:
+            return
+        (then, before), now = self._last, self.clock()
+        if now - then < (MOVING if self.is_moving else PLAIN):
+            return
+        self._last = now, self.records
+        told = {name: figure() for name, figure in self.figures.items()}
+        text = status_text((self.records - before) / (now - then), told)
+        self.write(f"{_CLEAR}{text}" if self.is_moving else f"{text}\n")
+        self._is_shown = self.is_moving
+
+    def end(self) -> None:
+        """Clears a moving line, so that something else can be printed."""
+        if self.write is not None and self._is_shown:
+            self.write(_CLEAR)
+            self._is_shown = False
+
+    def tell_time(self, clock: EventClock, unit: str, now: Callable[[], float] = time.time) -> None:
+        """Tells how far ``clock`` is, and, where its times are those of the day, how far behind
+        ``now``.
+        """
+
+        def lag() -> int | None:
+            if clock.newest is None:
+                return None
+            seconds = now() - clock.newest * UNITS[unit] / 1_000_000
+            return round(seconds) if abs(seconds) < _YEAR else None
+
+        self.figures |= {
+            "newest": lambda: clock.newest,
+            "lag in seconds": lag,
+            "watermark": lambda: clock.watermark,
+        }
+
+    def tell_rejects(self, rejects: RejectLog) -> None:
+        """Tells how many records were not used."""
+        self.figures["rejects"] = lambda: sum(rejects.counts.values())
+
+
+def status_text(rate: float, figures: Mapping[str, int | None]) -> str:
+    """How a run goes, in a line.
+
+    >>> status_text(1234.4, {"newest": 17, "lag in seconds": None, "rejects": 1000})
+    '1,234 records/s, newest 17, rejects 1,000'
+    """
+    times = ("newest", "watermark")
+    told = [
+        f"{name} {figure if name in times else f'{figure:,}'}"
+        for name, figure in figures.items()
+        if figure is not None
+    ]
+    return ", ".join([f"{rate:,.0f} records/s", *told])
+
 
 #: Records that wait are many and hold no cycles: the collector would look at them again and again.
 COLLECTING: Final = 50_000
@@ -46,7 +134,7 @@ class StreamSystem(Protocol[R_co]):
 
     def state(self) -> bytes:
         """All that is needed to go on from here, after `flush`; no pickle
-        (`streams.front.checkpoint.packed`).
+        (`shiq.streams.front.checkpoint.packed`).
         """
 
     def restore(self, state: bytes) -> None:

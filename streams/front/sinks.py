@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from jobs.files import is_device
 from shiq.errors import NO_ROOM, OperationalError, UsageError
-from streams.front.kafka import KafkaSink, kafka_address
+from shiq.files import is_device
+from shiq.streams.front.kafka import KafkaSink, kafka_address
 
 
 class Sink(Protocol):
@@ -53,7 +53,7 @@ def open_sink(target: str, length: Any = None) -> Sink:
             "Name a file, -, a .parquet or .delta table, or kafka://HOST:PORT/TOPIC.",
         )
     if target.endswith((".parquet", ".delta")):
-        from streams.front.table_sinks import DeltaSink, ParquetSink
+        from shiq.streams.front.tables import DeltaSink, ParquetSink
 
         return (ParquetSink if target.endswith(".parquet") else DeltaSink)(Path(target), length)
     return LinesFile(Path(target), length)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
-from shiq.errors import InputError
+from shiq.errors import InputError, OperationalError
+from shiq.files import report_write_errors
+from shiq.inputs.sources import TableSource
 from shiq.rdf.table_terms import line_of
-from shiq.rdf.tables import BATCH_ROWS, TableFile, opened, table_files
-from shiq.sources import TableSource
-from streams.front.event import Event
+from shiq.rdf.tables import BATCH_ROWS, TableFile, open_parquet, table_files
+from shiq.streams.front.event import Event
 
 _TRIPLES, _ATOMS = ("s", "p", "o", "t"), ("atom", "t")
 
@@ -26,7 +29,7 @@ def event_rows(source: TableSource) -> Iterator[dict[str, Any]]:
 
 def file_rows(file: TableFile, low: int = 0, high: int | None = None) -> Iterator[dict[str, Any]]:
     """The rows of a table's file from number ``low`` to before ``high``. Raises: InputError."""
-    with opened(file) as parquet:
+    with open_parquet(file) as parquet:
         has = [*parquet.schema_arrow.names, *file.values]
         wanted = _ATOMS if "atom" in has else _TRIPLES
         missing = [name for name in wanted if name not in has]
@@ -63,3 +66,83 @@ def event_of(values: dict[str, Any], t: int) -> Event:
     if "atom" in values:
         return Event(t, atoms=(str(values["atom"]),), id=identifier)
     return Event(t, (line_of(values["s"], values["p"], values["o"]),), id=identifier)
+
+
+# Rows as tables: one Parquet file, or a Delta table to which each flush adds a commit.
+
+
+def _table(rows: Sequence[str]) -> Any:
+    """Rows as an Arrow table: texts, integers, booleans and lists of texts as they are; other
+    objects as JSON texts.
+    """
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+    return pa.Table.from_pylist(
+        [{name: _plain(value) for name, value in json.loads(row).items()} for row in rows]
+    )
+
+
+def _plain(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
+
+
+class ParquetSink:
+    """One Parquet file, written whole when the sink is closed; it cannot go on from a checkpoint."""
+
+    def __init__(self, path: Path, length: int | None = None) -> None:
+        if length:
+            raise OperationalError(
+                f"{path}: a Parquet file cannot be gone on with",
+                "Write JSON lines or a .delta table with --checkpoint.",
+            )
+        self.path, self.rows = path, list[str]()
+
+    def write(self, rows: Sequence[str]) -> None:
+        self.rows += rows
+
+    def flush(self) -> int:
+        return 0
+
+    def close(self) -> None:
+        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+        with report_write_errors(self.path):
+            pq.write_table(_table(self.rows), self.path)
+
+
+class DeltaSink:
+    """A Delta table. ``length`` counts its commits: those behind a checkpoint are taken back by
+    restoring that version.
+    """
+
+    def __init__(self, path: Path, length: int | None = None) -> None:
+        from deltalake import DeltaTable
+
+        self.path, self.rows, self.begun = path, list[str](), bool(length)
+        if length:
+            DeltaTable(str(path.absolute())).restore(length - 1)
+        elif DeltaTable.is_deltatable(str(path.absolute())):
+            DeltaTable(
+                str(path.absolute())
+            ).delete()  # rows of another run, or behind the checkpoint
+
+    def write(self, rows: Sequence[str]) -> None:
+        self.rows += rows
+
+    def flush(self) -> int:
+        from deltalake import DeltaTable, write_deltalake
+
+        place = str(self.path.absolute())
+        if self.rows:
+            with report_write_errors(self.path):
+                write_deltalake(
+                    place,
+                    _table(self.rows),
+                    mode="append" if self.begun else "overwrite",
+                    schema_mode="merge" if self.begun else "overwrite",
+                )
+            self.rows, self.begun = [], True
+        return DeltaTable(place).version() + 1 if self.begun else 0
+
+    def close(self) -> None:
+        self.flush()

@@ -5,8 +5,8 @@
 [[], [], ['alarm(a)']]
 """
 
-from streams.rules.problems import EvaluationError, ProgramError, ProgramProblem
-from streams.rules.program import Program
-from streams.rules.session import RuleSession
+from shiq.streams.rules.program import Program
+from shiq.streams.rules.session import RuleSession
+from shiq.streams.rules.syntax import EvaluationError, ProgramError, ProgramProblem
 
 __all__ = ["EvaluationError", "Program", "ProgramError", "ProgramProblem", "RuleSession"]

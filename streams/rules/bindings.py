@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiq.columns.arrays import Ints, distinct, row_codes
-from streams.rules.relations import NONE, Flags, one_of_each
-from streams.rules.steps import COUNTED, SIGN, TRACE, Source, StreamingPattern
+from shiq.streams.rules.plan import COUNTED, SIGN, TRACE, Source, StreamingPattern
+from shiq.streams.rules.relations import NONE, Flags, one_of_each
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 once nothing holds it.
 
 An integer between -`FIRST` and `FIRST` - 1 is its own code, so columns of numbers cost nothing;
-texts and larger integers have codes from `FIRST` on. Source: SPEC 004, section 6.
+texts and larger integers have codes from `FIRST` on. Source: docs/RULES.md.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiq.columns.arrays import Ints, distinct, numpy_ints, unique
-from streams.rules.values import LIMIT, IntegerOverflow, Value, order
+from shiq.streams.rules.syntax import LIMIT, IntegerOverflow, Value, order
 
 Flags = npt.NDArray[np.bool_]
 FIRST: Final = 1 << 61

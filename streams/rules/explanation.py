@@ -10,24 +10,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from streams.rules.model import Evaluator
-from streams.rules.problems import Position
-from streams.rules.program import Program
-from streams.rules.reference import Binding, Model, Reference, _Step
-from streams.rules.safety import global_names
-from streams.rules.syntax import (
+from shiq.streams.rules.model import Evaluator
+from shiq.streams.rules.naive_evaluation import Binding, Model, Reference, _Step
+from shiq.streams.rules.program import Program
+from shiq.streams.rules.safety import global_names
+from shiq.streams.rules.syntax import (
     Aggregate,
     Atom,
     ComparisonLiteral,
     Constant,
     External,
     Literal,
+    Position,
+    Row,
     StreamRule,
     Term,
     is_own,
     written_literals,
 )
-from streams.rules.values import Row
 
 
 @dataclass(frozen=True)

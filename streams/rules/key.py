@@ -1,5 +1,4 @@
-"""By key: whether a program's model is the union of those of its keys (SPEC 004, section 6, "By
-key").
+"""By key: whether a program's model is the union of those of its keys (docs/RULES.md).
 
 A key is an argument position for each predicate, such that in every rule the head and all
 streaming literals hold one variable there. Predicates of facts alone are apart: every shard has
@@ -13,17 +12,17 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from streams.rules.safety import global_names
-from streams.rules.syntax import (
+from shiq.streams.rules.safety import global_names
+from shiq.streams.rules.syntax import (
     AT_MOST,
     Aggregate,
     Atom,
     StreamRule,
+    Value,
     Variable,
     WindowedLiteral,
     windowed,
 )
-from streams.rules.values import Value
 
 #: The position of the key by predicate, from 0.
 Key = Mapping[str, int]

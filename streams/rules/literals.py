@@ -1,27 +1,265 @@
-"""Atoms and literals, read from tokens (SPEC 004, section 1)."""
+"""Atoms and literals, read from tokens (docs/RULES.md)."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from streams.rules.syntax import (
+from shiq.streams.front.event import UNITS
+from shiq.streams.rules.syntax import (
     ALWAYS,
     AT_LEAST,
     AT_MOST,
     COUNT,
+    FLIPPED,
+    LIMIT,
+    NOW_PARTS,
     Aggregate,
     AggregateElement,
+    Arithmetic,
     Atom,
     ComparisonLiteral,
     Constant,
     External,
+    IntegerOverflow,
     Literal,
+    Now,
     Term,
+    Variable,
+    Window,
     WindowedLiteral,
+    arithmetic,
+    window,
 )
-from streams.rules.terms import read_term, read_term_or_interval, read_terms, read_window
-from streams.rules.tokens import HASH, INTEGER, NAME, Cursor, RuleToken, TokenFault
-from streams.rules.values import FLIPPED
+from shiq.streams.rules.tokens import (
+    AT,
+    HASH,
+    INTEGER,
+    IRI,
+    NAME,
+    PUNCTUATION,
+    STRING,
+    VARIABLE,
+    Cursor,
+    RuleToken,
+    TokenFault,
+)
+
+# Terms and windows, read from tokens (docs/RULES.md).
+
+
+#: Terms have no more operators and parentheses.
+_MOST_OPERATORS: Final = 100
+#: Windows reach no farther back, in timeline units.
+_FARTHEST: Final = 1 << 40
+#: Intervals have no more numbers.
+MOST_IN_INTERVAL: Final = 1_000_000
+
+
+def read_term(tokens: Cursor) -> Term:
+    tokens.operators = 0
+    return _read_sum(tokens)
+
+
+def _count_operator(tokens: Cursor, token: RuleToken) -> None:
+    tokens.operators += 1
+    if tokens.operators > _MOST_OPERATORS:
+        raise TokenFault(
+            token,
+            f"a term has no more than {_MOST_OPERATORS} operators and parentheses; split it by X = …",
+        )
+
+
+def _read_sum(tokens: Cursor) -> Term:
+    found = _read_product(tokens)
+    while tokens.sees("+") or tokens.sees("-"):
+        found = _combine(tokens, tokens.take(), found, _read_product(tokens))
+    return found
+
+
+def _read_product(tokens: Cursor) -> Term:
+    found = _read_factor(tokens)
+    while tokens.sees("*") or tokens.sees("/") or tokens.sees("\\"):
+        found = _combine(tokens, tokens.take(), found, _read_factor(tokens))
+    return found
+
+
+def _combine(tokens: Cursor, operator: RuleToken, left: Term, right: Term) -> Term:
+    _count_operator(tokens, operator)
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        try:
+            value = arithmetic(operator.text, left.value, right.value)
+        except IntegerOverflow as error:
+            raise TokenFault(operator, f"{error}; integers have 64 bits") from None
+        if value is not None:
+            return Constant(value, left.position)
+    return Arithmetic(operator.text, left, right, left.position)
+
+
+def _read_factor(tokens: Cursor) -> Term:
+    token = tokens.take()
+    place = tokens.text.place(token.offset)
+    if token.kind == INTEGER:
+        return Constant(_integer(token), place)
+    if token.kind == VARIABLE:
+        return Variable(_fresh_name(tokens) if token.text == "_" else token.text, place)
+    if token.kind == NAME:
+        if tokens.sees("("):
+            raise TokenFault(
+                token, f"function symbols are not supported: {token}; use more arguments"
+            )
+        return Constant(tokens.constants.get(token.text, token.text), place)
+    if token.kind in (STRING, IRI):
+        return Constant(token.text, place)
+    if token.kind == AT:
+        word, _, part = token.text.partition(".")
+        if word != "@now":
+            raise TokenFault(
+                token, f"{token} is no term; those of its kind are @now, {', '.join(NOW_PARTS)}"
+            )
+        return Now(part, UNITS[tokens.unit], place)
+    if token.text in ("(", "-") and token.kind == PUNCTUATION:
+        _count_operator(tokens, token)
+        if token.text == "-":
+            if tokens.peek().kind == INTEGER:
+                return Constant(_integer(tokens.take(), -1), place)
+            return _combine(tokens, token, Constant(0, place), _read_factor(tokens))
+        found = _read_sum(tokens)
+        if tokens.sees(","):
+            raise TokenFault(tokens.peek(), "tuples are not supported; use more arguments")
+        tokens.expect(")", "')'")
+        return found
+    if token.text in ("#inf", "#sup"):
+        raise TokenFault(
+            token,
+            f"{token} is not supported; constants are integers, symbols, strings and IRIs",
+        )
+    raise TokenFault(token, f"expected a term, found {token}")
+
+
+def _fresh_name(tokens: Cursor) -> str:
+    tokens.anonymous += 1
+    return f"_{tokens.anonymous}"
+
+
+def read_term_or_interval(tokens: Cursor) -> Term:
+    """A term, or low..high: then a variable, which `intervals` has too."""
+    token = tokens.peek()
+    low = read_term(tokens)
+    if not tokens.accept(".."):
+        return low
+    high = read_term(tokens)
+    bounds = [
+        end.value
+        for end in (low, high)
+        if isinstance(end, Constant) and not isinstance(end.value, str)
+    ]
+    if len(bounds) < 2:
+        raise TokenFault(
+            token,
+            "the bounds of an interval are integers or names of #const; compare a variable with <= and >=",
+        )
+    if bounds[1] - bounds[0] >= MOST_IN_INTERVAL:
+        raise TokenFault(token, f"an interval has no more than {MOST_IN_INTERVAL:,} numbers")
+    interval = Variable(
+        f"{bounds[0]}..{bounds[1]}#{len(tokens.intervals)}", tokens.text.place(token.offset)
+    )
+    tokens.intervals.append(interval)
+    return interval
+
+
+def read_terms(tokens: Cursor, *ends: str) -> tuple[Term, ...]:
+    """Terms with commas between, up to one of ``ends``, which stays."""
+    found: list[Term] = []
+    if any(map(tokens.sees, ends)):
+        return ()
+    while True:
+        found.append(read_term_or_interval(tokens))
+        if any(map(tokens.sees, ends)):
+            return tuple(found)
+        if tokens.sees(";"):
+            raise TokenFault(tokens.peek(), "pooling is not supported; write a rule for each")
+        tokens.expect(",", f"',' or '{ends[0]}'")
+
+
+def read_window(tokens: Cursor) -> Window:
+    begun = tokens.take()
+    if begun.text == "{" and begun.kind == PUNCTUATION:
+        if tokens.sees("}"):
+            raise TokenFault(
+                begun, "an empty window holds for nothing; name at least one offset, as in {0}"
+            )
+        offsets = [_read_offset(tokens)]
+        while tokens.accept(","):
+            offsets.append(_read_offset(tokens))
+        tokens.expect("}", "',' or '}'")
+        return window(offsets)
+    if begun.text != "[" or begun.kind != PUNCTUATION:
+        raise TokenFault(begun, f"expected a window, as in [5], [5 sec] or {{0,2}}, found {begun}")
+    length, text = read_duration(tokens, "]")
+    tokens.take()
+    if length == 0:
+        raise TokenFault(
+            begun, "[0] is refused; write [w] with w of at least 1, or {0} for this point"
+        )
+    return Window(((0, length),), f"[{text}]")
+
+
+def _read_offset(tokens: Cursor) -> int:
+    token = tokens.take()
+    return _check_bound(tokens, token, _read_natural(tokens, token, "an offset, a natural number"))
+
+
+def _read_natural(tokens: Cursor, token: RuleToken, what: str) -> int:
+    """The number that a token is or is the name of."""
+    named = tokens.constants.get(token.text) if token.kind == NAME else None
+    if isinstance(named, int) and named >= 0:
+        return named
+    if token.kind != INTEGER:
+        raise TokenFault(token, f"expected {what}, found {token}")
+    return _integer(token)
+
+
+def _check_bound(tokens: Cursor, token: RuleToken, number: int) -> int:
+    if number > _FARTHEST:
+        raise TokenFault(
+            token, f"{number} timeline units are too many; no window reaches beyond {_FARTHEST}"
+        )
+    return number
+
+
+def read_duration(tokens: Cursor, end: str) -> tuple[int, str]:
+    """An integer with or without a unit, up to ``end``, which stays: in timeline units, and
+    as written.
+    """
+    token = tokens.take()
+    number = _read_natural(tokens, token, "a natural number")
+    if tokens.sees(end):
+        return _check_bound(tokens, token, number), str(number)
+    unit = tokens.take()
+    if unit.kind != NAME or unit.text not in UNITS:
+        raise TokenFault(unit, f"unknown unit {unit}; the units are {', '.join(UNITS)}")
+    if not tokens.sees(end):
+        raise TokenFault(tokens.peek(), f"expected '{end}', found {tokens.peek()}")
+    parts = number * UNITS[unit.text]
+    if parts % UNITS[tokens.unit] or not parts:
+        said = f"{number} {unit.text} is no multiple of the timeline unit, {tokens.unit}"
+        raise TokenFault(
+            token, f"{said}; choose another --unit, or a whole number of at least 1 of them"
+        )
+    return _check_bound(tokens, token, parts // UNITS[tokens.unit]), f"{number} {unit.text}"
+
+
+def _integer(token: RuleToken, sign: int = 1) -> int:
+    number = int(token.text) if len(token.text) <= 20 else LIMIT * 2
+    if not -LIMIT <= sign * number < LIMIT:
+        shown = (
+            token.text
+            if len(token.text) <= 40
+            else f"{token.text[:20]}… of {len(token.text)} digits"
+        )
+        raise TokenFault(token, f"{shown} is beyond 64 bits; write it as a string")
+    return sign * number
+
 
 RELATIONS: Final = {"=": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 #: Signs behind a name that is a term of a comparison, and no atom.

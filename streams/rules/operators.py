@@ -1,25 +1,27 @@
 """The steps of plans over columns: joins, tests, comparisons, functions, aggregates.
 
-Source: SPEC 004, section 2 ("Built-ins", "v2").
+Source: docs/RULES.md.
+
+Python functions that rules call: constants in, constants out.
+
+Integers come in as int, all others as str without quotes; an int comes back as an integer, a str
+as a string, a tuple or list as several outputs. Source: docs/RULES.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from shiq.columns.arrays import Ints, distinct, row_codes
-from streams.rules.aggregates import aggregated
-from streams.rules.bindings import Bindings, both, grouped
-from streams.rules.budget import PointBudget
-from streams.rules.dictionary import ConstantDictionary, Flags, calculate
-from streams.rules.functions import Functions, call
-from streams.rules.problems import EvaluationError
-from streams.rules.relations import NONE, TooMany
-from streams.rules.steps import (
+from shiq.errors import InputError
+from shiq.streams.rules.bindings import Bindings, both, grouped
+from shiq.streams.rules.dictionary import ConstantDictionary, Flags, calculate
+from shiq.streams.rules.plan import (
     COUNTED,
     GROUP,
     AggregateStep,
@@ -30,8 +32,213 @@ from streams.rules.steps import (
     Step,
     Threshold,
 )
-from streams.rules.syntax import AT_LEAST, AT_MOST, Constant, Now, StreamRule, Term, Variable
-from streams.rules.values import IntegerOverflow, Row
+from shiq.streams.rules.relations import NONE, TooMany
+from shiq.streams.rules.syntax import (
+    AT_LEAST,
+    AT_MOST,
+    LIMIT,
+    Constant,
+    EvaluationError,
+    External,
+    IntegerOverflow,
+    Now,
+    Row,
+    StreamRule,
+    Term,
+    Value,
+    Variable,
+    content,
+    string,
+    too_many_derived,
+)
+from shiq.streams.rules.tokens import SURROGATE
+
+Functions: TypeAlias = Mapping[str, Callable[..., Any]]
+
+
+def read_functions(path: str | Path) -> Functions:
+    """The functions that a Python file defines or imports. Raises: InputError."""
+    try:
+        return functions_of(Path(path).read_text(encoding="utf-8-sig"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise InputError(
+            f"{path}, the file of functions, cannot be read: {why}",
+            "Check the name after --python.",
+        ) from error
+
+
+def functions_of(text: str, file: str = "functions") -> Functions:
+    """The functions of a Python text. Raises: InputError."""
+    found: dict[str, Any] = {"__name__": "functions", "__file__": file}
+    try:
+        exec(compile(text, file, "exec"), found)
+    except (Exception, SystemExit) as error:
+        raise InputError(
+            f"{file}: {type(error).__name__}: {error}", "Mend the file with the functions."
+        ) from error
+    return {
+        name: value for name, value in found.items() if callable(value) and not name.startswith("_")
+    }
+
+
+def call(functions: Functions, rule: StreamRule, literal: External, inputs: Row) -> Row | None:
+    """The outputs for ``inputs``; of a literal without outputs, () where it is true and None
+    where not.
+
+    Raises: EvaluationError with rule, function and arguments, where the function fails or gives
+    what is no constant.
+    """
+    given = [value if isinstance(value, int) else content(value) for value in inputs]
+    said = f"&{literal.function}({', '.join(map(repr, given))})"
+    try:
+        found = functions[literal.function](*given)
+    except (Exception, SystemExit) as error:
+        raise EvaluationError(
+            rule, f"{said} failed: {type(error).__name__}: {error}", "Mend the function."
+        ) from error
+    if not literal.outputs:
+        return () if _truth(found, rule, said) else None
+    outputs = tuple(found) if isinstance(found, tuple | list) else (found,)
+    if len(outputs) != len(literal.outputs):
+        wanted = len(literal.outputs)
+        raise EvaluationError(
+            rule,
+            f"{said} gave {len(outputs)} values, {wanted} are wanted",
+            "Return a tuple of as many.",
+        )
+    return tuple(_constant(value, rule, said) for value in outputs)
+
+
+def _truth(found: Any, rule: StreamRule, said: str) -> bool:
+    if isinstance(found, int):
+        return bool(found)
+    raise EvaluationError(
+        rule, f"{said} gave {found!r}, which is no truth value", "Return True or False."
+    )
+
+
+def _constant(found: Any, rule: StreamRule, said: str) -> Value:
+    if isinstance(found, str):
+        if SURROGATE.search(found):
+            raise EvaluationError(
+                rule, f"{said} gave {found!r}, half a character", "Return whole characters."
+            )
+        return string(found)
+    if isinstance(found, int):
+        if -LIMIT <= found < LIMIT:
+            return int(found)
+        raise EvaluationError(
+            rule, f"{said} gave {found}, which is beyond 64 bits", "Return a string."
+        )
+    raise EvaluationError(
+        rule,
+        f"{said} gave {found!r}, which is no constant",
+        "Return an int, a str, or a tuple of them.",
+    )
+
+
+# What a point may still cost: the atoms that it derives, and the rows that its joins have on
+# their way.
+
+
+#: The rows that joins of a point may have, for each atom that it may derive; never fewer than the
+#: second.
+_JOINED: Final = 10
+_LEAST_JOINED: Final = 10_000_000
+
+
+@dataclass
+class PointBudget:
+    """Count what a point costs.
+
+    most: the atoms that a point may derive.
+    now: its time.
+    derived: how many it has derived; of the stratum that is being evaluated, what is known so far.
+    left: the rows that its joins may still have.
+    """
+
+    most: int
+    now: int = 0
+    derived: int = 0
+    left: int = 0
+
+    def begin(self, now: int) -> None:
+        """Begin a point."""
+        self.now, self.derived, self.left = now, 0, self._joined
+
+    @property
+    def _joined(self) -> int:
+        return max(_JOINED * self.most, _LEAST_JOINED)
+
+    def spend(self, rows: int, rule: StreamRule) -> None:
+        """Count rows against what may be joined at a point. Raises: EvaluationError."""
+        self.left -= rows
+        if self.left < 0:
+            raise self.too_many_joined(rule)
+
+    def derive(self, atoms: int, rule: StreamRule) -> None:
+        """Count atoms that a point derives. Raises: EvaluationError where they are too many."""
+        self.derived += atoms
+        if self.derived > self.most:
+            self.check(self.derived, rule)
+
+    def check(self, atoms: int, rule: StreamRule) -> None:
+        """Raises: EvaluationError where the ``atoms`` that a point derives are too many."""
+        if atoms > self.most:
+            raise too_many_derived(rule, self.now, self.most)
+
+    def too_many_joined(self, rule: StreamRule) -> EvaluationError:
+        """The error of joins that explode."""
+        return EvaluationError(
+            rule,
+            f"more than {self._joined:,} rows are joined at t = {self.now} (--max-atoms {self.most})",
+            "Add a literal that narrows it; or raise --max-atoms: joins may have ten times as many rows.",
+        )
+
+
+# Aggregates over columns: the value of each group of distinct tuples (docs/RULES.md,
+# "Built-ins").
+
+
+def aggregated(
+    dictionary: ConstantDictionary, function: str, group: Ints, first: Ints, count: int
+) -> tuple[Ints, Flags]:
+    """The value of each of ``count`` groups of distinct tuples, by their first components; and
+    which groups have one.
+    """
+    size = np.bincount(group, minlength=count)
+    if function == "count":
+        return size, np.ones(count, np.bool_)
+    if function == "sum":
+        numbers, are = dictionary.numbers(first)
+        if are is not None:
+            group, numbers = group[are], numbers[are]
+        return dictionary.of_numbers(_sums(group, numbers, count)), np.ones(count, np.bool_)
+    (rank,) = dictionary.ranks(first)
+    order = np.lexsort((rank if function == "min" else -rank, group))
+    found = np.zeros(count, np.int64)
+    begins = np.cumsum(size) - size
+    found[size > 0] = first[order[begins[size > 0]]]
+    return found, size > 0
+
+
+def _sums(group: Ints, numbers: Ints, count: int) -> Ints:
+    found = np.zeros(count, np.int64)
+    if not len(numbers):
+        return found
+    largest = max(abs(int(numbers.min())), abs(int(numbers.max())))
+    if largest * len(numbers) < LIMIT:
+        np.add.at(found, group, numbers)
+        return found
+    exact = [0] * count
+    for i, number in zip(group.tolist(), numbers.tolist()):
+        exact[i] += number
+    for total in exact:
+        if not -LIMIT <= total < LIMIT:
+            raise IntegerOverflow(f"the sum {total} is beyond 64 bits")
+    return np.array(exact, np.int64)
+
 
 #: Where more rows than these are joined, equal ones are dropped before what follows.
 _MANY: Final = 4096

@@ -11,13 +11,11 @@ from functools import cached_property
 import numpy as np
 
 from shiq.columns.arrays import Ints
-from streams.rules.held import HeldRows
-from streams.rules.plan import Planner
-from streams.rules.relations import NONE, Flags, Relation, nothing
-from streams.rules.steps import Conjunct, JoinPlan, StreamingPattern
-from streams.rules.syntax import ComparisonLiteral, StreamRule
-from streams.rules.values import Row
-from streams.rules.windows import History, WindowCounter, WindowView
+from shiq.streams.rules.model import HeldRows
+from shiq.streams.rules.plan import Conjunct, JoinPlan, Planner, StreamingPattern
+from shiq.streams.rules.relations import NONE, Flags, Relation, nothing
+from shiq.streams.rules.syntax import ComparisonLiteral, Row, StreamRule
+from shiq.streams.rules.windows import History, WindowCounter, WindowView
 
 
 @dataclass(eq=False)

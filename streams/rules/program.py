@@ -16,29 +16,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shiq.errors import InputError, UsageError
-from streams.front.event import UNITS
-from streams.rules.functions import Functions, read_functions
-from streams.rules.key import ProgramKey, find_key
-from streams.rules.model import Model
-from streams.rules.problems import Position, ProgramError, ProgramProblem
-from streams.rules.reader import ParsedProgram as Read
-from streams.rules.reader import read_programs
-from streams.rules.rewriting import project, separate
-from streams.rules.safety import ordered
-from streams.rules.splitting import Splitting, split
-from streams.rules.stratification import strata
-from streams.rules.syntax import (
+from shiq.streams.front.event import UNITS
+from shiq.streams.rules.key import ProgramKey, find_key
+from shiq.streams.rules.model import Model
+from shiq.streams.rules.operators import Functions, read_functions
+from shiq.streams.rules.reader import ParsedProgram as Read
+from shiq.streams.rules.reader import read_programs
+from shiq.streams.rules.rewriting import project, separate
+from shiq.streams.rules.safety import ordered
+from shiq.streams.rules.splitting import Splitting, split, strata
+from shiq.streams.rules.syntax import (
     Aggregate,
     CheckedProgram,
     External,
     Literal,
+    Position,
+    ProgramError,
+    ProgramProblem,
     WindowedLiteral,
     is_own,
     windowed,
 )
 
 if TYPE_CHECKING:
-    from streams.rules.session import RuleSession
+    from shiq.streams.rules.session import RuleSession
 
 
 @dataclass(frozen=True)
@@ -143,9 +144,9 @@ class Program:
 
     def session(self, **options: Any) -> RuleSession:
         """A run that rows are pushed into; options as those of
-        `streams.rules.session.EvaluationOptions`. Raises: UsageError.
+        `shiq.streams.rules.session.EvaluationOptions`. Raises: UsageError.
         """
-        from streams.rules.session import EvaluationOptions, RuleSession
+        from shiq.streams.rules.session import EvaluationOptions, RuleSession
 
         known = [one.name for one in fields(EvaluationOptions)]
         if unknown := sorted(options.keys() - {*known}):
@@ -167,7 +168,7 @@ class Program:
         """A session as `RuleSession.save` wrote it. Raises: OperationalError for one of another
         program, or damage.
         """
-        from streams.rules.session import restored
+        from shiq.streams.rules.session import restored
 
         return restored(self, Path(path))
 

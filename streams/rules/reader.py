@@ -1,4 +1,4 @@
-"""Programs, read from texts: every fault in one pass, each with its place (SPEC 004, section 1).
+"""Programs, read from texts: every fault in one pass, each with its place (docs/RULES.md).
 
 >>> read = read_programs([("a(X) :- b(X) always in [2].  b(1).", "program")], "sec")
 >>> str(read.rules[0]), list(read.facts["b/1"])
@@ -8,24 +8,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 from typing import Final
 
-from streams.rules.constants import constant_definition, read_constants
-from streams.rules.literals import (
+from shiq.streams.rules.literals import (
+    MOST_IN_INTERVAL,
     RELATIONS,
     interval_literals,
     is_between_statements,
     read_atom,
     read_body,
+    read_duration,
+    read_term,
 )
-from streams.rules.problems import Position, ProgramProblem
-from streams.rules.syntax import Atom, Constant, Literal, PredicateMapping, StreamRule, windowed
-from streams.rules.terms import MOST_IN_INTERVAL, read_duration
-from streams.rules.tokens import (
+from shiq.streams.rules.syntax import (
+    Atom,
+    Constant,
+    Literal,
+    Position,
+    PredicateMapping,
+    ProgramProblem,
+    Row,
+    StreamRule,
+    Term,
+    Value,
+    windowed,
+)
+from shiq.streams.rules.tokens import (
     END,
     HASH,
     INTEGER,
@@ -34,12 +46,62 @@ from streams.rules.tokens import (
     PUNCTUATION,
     WRONG,
     Cursor,
+    ProgramText,
     RuleToken,
-    Text,
     TokenFault,
     numbered,
 )
-from streams.rules.values import Row, Value
+
+# Names for constants: ``#const n = 10.``, wherever it stands in the program.
+
+
+def constant_definition(tokens: Cursor) -> tuple[RuleToken, Term]:
+    """The name and the value of a ``#const``, which comes next. Raises: TokenFault."""
+    tokens.take()
+    name = tokens.take()
+    if name.kind != NAME:
+        raise TokenFault(name, f"expected a name, found {name}; write #const name = value.")
+    tokens.expect("=", "'='")
+    return name, read_term(tokens)
+
+
+def read_constants(texts: Iterable[ProgramText], unit: str) -> dict[str, tuple[Value, Position]]:
+    """The values of all names that ``texts`` define, with their places; a value may use names
+    that are defined later.
+
+    A definition with a fault is left out: who reads the statements tells it. Each round settles
+    a name at least, or is the last.
+    """
+    some = [text for text in texts if "#const" in text.text]
+    found: dict[str, tuple[Value, Position]] = {}
+    while some:
+        known = {name: value for name, (value, _) in found.items()}
+        definitions = [one for text in some for one in _definitions(text, unit, known)]
+        names = {name for name, _, _ in definitions}
+        before = len(found)
+        for name, term, place in definitions:
+            if isinstance(term, Constant) and term.value not in names - {*found}:
+                found.setdefault(name, (term.value, place))
+        if len(found) == before:
+            break
+    return found
+
+
+def _definitions(
+    text: ProgramText, unit: str, known: Mapping[str, Value]
+) -> list[tuple[str, Term, Position]]:
+    tokens, found = Cursor(text, [], unit, known), []
+    while tokens.peek().kind != END:
+        if not tokens.sees("#const"):
+            tokens.take()
+            continue
+        try:
+            name, term = constant_definition(tokens)
+        except TokenFault:
+            continue
+        found.append((name.text, term, text.place(name.offset)))
+    return found
+
 
 _CONSTANT: Final = r"(?:-?[0-9]{1,18}|[a-z][A-Za-z0-9_]*)"
 #: A fact of integers and symbols; programs have many.
@@ -57,7 +119,7 @@ class ParsedProgram:
     """
 
     rules: list[StreamRule] = field(default_factory=list)
-    facts: dict[str, dict[Row, tuple[Text, int]]] = field(default_factory=dict)
+    facts: dict[str, dict[Row, tuple[ProgramText, int]]] = field(default_factory=dict)
     shown: set[str] | None = None
     mapped: dict[str, tuple[PredicateMapping, Position]] = field(default_factory=dict)
     constants: dict[str, tuple[Value, Position]] = field(default_factory=dict)
@@ -78,7 +140,7 @@ def read_programs(texts: Iterable[tuple[str, str]], unit: str) -> ParsedProgram:
 class _Reader:
     """Reads statements."""
 
-    def __init__(self, text: Text, unit: str, program: ParsedProgram) -> None:
+    def __init__(self, text: ProgramText, unit: str, program: ParsedProgram) -> None:
         values = {name: value for name, (value, _) in program.constants.items()}
         self.tokens = Cursor(text, program.problems, unit, values)
         self.program = program

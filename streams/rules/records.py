@@ -2,55 +2,249 @@
 
 A row of verdicts or conflicts of `shiq stream consistency` holds at each t from its ``from`` to
 its ``to``; a row of `shiq stream enrich` says of which classes the individuals of an event are.
+
+RDF as atoms and back: what ``#rdf`` maps (docs/RULES.md, "RDF").
+
+An IRI is the constant <IRI>. Integers stay; decimals and floats are scaled, and refused where
+that is not exact; date-times become units of the timeline; other literals, and blank nodes,
+strings.
+
+>>> mapping = TripleMapping([PredicateMapping("temp/2", "urn:temp", 10), PredicateMapping("room/1", "urn:Room")], "sec")
+>>> mapping.atom('<urn:r1> <urn:temp> "21.5"^^<http://www.w3.org/2001/XMLSchema#decimal> .')
+'temp(<urn:r1>,215)'
+>>> mapping.quad("temp/2", ("<urn:r1>", 215), 7)
+'<urn:r1> <urn:temp> "21.5"^^<http://www.w3.org/2001/XMLSchema#decimal> <urn:shiq:point:7> .'
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal, DecimalException, Inexact, localcontext
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final
 
-from shiq.model import RDF
-from shiq.rml.tokens import members_once
-from streams.front.event import Event, EventError, parse_event, time_of
-from streams.front.record import Record
-from streams.front.sources import LinesFile, Source
-from streams.rules.atoms import AtomError, read_line
-from streams.rules.triples import Mapping as Triples
-from streams.rules.values import string
+from shiq.datatypes.datatype_map import ill_typed_reason
+from shiq.model import RDF, XSD, Literal
+from shiq.rml.model import members_once
+from shiq.streams.front.event import Event, EventError, Record, event_of, parse_event, time_of
+from shiq.streams.front.sources import LinesFile, Source
+from shiq.streams.rules.model import Model
+from shiq.streams.rules.syntax import (
+    LIMIT,
+    PredicateMapping,
+    Row,
+    Value,
+    atom_text,
+    content,
+    kind,
+    string,
+)
+from shiq.streams.rules.tokens import AtomError, read_line
+
+_IRI: Final = r"""<[^\x00-\x20<>"{}|^`\\]*>"""
+_NODE: Final = rf"{_IRI}|_:[^\s<>\"]+"
+_TRIPLE: Final = re.compile(
+    rf"\s*({_NODE})\s*({_IRI})\s*(?:({_NODE})|\"((?:[^\"\\\r\n]|\\.)*)\"(?:\^\^({_IRI})|@[A-Za-z0-9-]+)?)\s*\.\s*(?:#.*)?"
+)
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
+_ESCAPED: Final = {
+    "t": "\t",
+    "b": "\b",
+    "n": "\n",
+    "r": "\r",
+    "f": "\f",
+    '"': '"',
+    "'": "'",
+    "\\": "\\",
+}
+_KINDS_OF_INTEGER: Final = """integer int long short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger
+    unsignedLong unsignedInt unsignedShort unsignedByte"""
+_INTEGERS: Final = frozenset(XSD + name for name in _KINDS_OF_INTEGER.split())
+_FRACTIONS: Final = frozenset({XSD + "decimal", XSD + "double", XSD + "float"})
+_BLANKS: Final = " \t\r\n"
+_TIMES: Final = frozenset({XSD + "dateTime", XSD + "dateTimeStamp"})
+#: The graph of a point, and its time.
+GRAPH: Final = "<urn:shiq:point:{t}>"
+
+
+class TripleMapping:
+    """Classes and properties as predicates, both ways. ``unmapped``: how many triples were of
+    others.
+    """
+
+    def __init__(self, mapped: Iterable[PredicateMapping], unit: str) -> None:
+        self.unit, self.unmapped = unit, 0
+        self.by_predicate = {one.predicate: one for one in mapped}
+        self.classes = {
+            one.iri: one for one in self.by_predicate.values() if one.predicate.endswith("/1")
+        }
+        self.properties = {
+            one.iri: one for one in self.by_predicate.values() if one.predicate.endswith("/2")
+        }
+
+    def atom(self, triple: str) -> str | None:
+        """The atom of an N-Triples statement; None for one that is not mapped. Raises: AtomError
+        for what is no statement, and for a number that is not exact.
+        """
+        found = _TRIPLE.fullmatch(triple)
+        if found is None:
+            raise AtomError(f"{triple.strip()[:80]!r} is no N-Triples statement")
+        subject, predicate, node, literal, datatype = found.groups()
+        if predicate[1:-1] == RDF + "type" and node is not None:
+            return self.member(node[1:-1], subject)
+        mapped = self.properties.get(predicate[1:-1])
+        if mapped is None:
+            self.unmapped += 1
+            return None
+        value = (
+            _term(node)
+            if node is not None
+            else self._value(literal, (datatype or "")[1:-1], mapped)
+        )
+        return f"{mapped.predicate[:-2]}({_term(subject)},{value})"
+
+    def member(self, iri: str, node: str) -> str | None:
+        """The atom that says of ``node`` (an <IRI> or _:label) that it is a member of a class."""
+        mapped = self.classes.get(iri)
+        if mapped is None:
+            self.unmapped += 1
+            return None
+        return f"{mapped.predicate[:-2]}({_term(node)})"
+
+    def _value(self, literal: str, datatype: str, mapped: PredicateMapping) -> Value:
+        text = _ESCAPE.sub(_unescaped, literal) if "\\" in literal else literal
+        if datatype in _INTEGERS | _FRACTIONS:
+            if (wrong := ill_typed_reason(Literal(text, datatype))) is not None:
+                raise AtomError(wrong)
+            number = text.strip(_BLANKS)
+            return _bounded(number if datatype in _INTEGERS else _scaled(number, mapped.scale))
+        if datatype in _TIMES:
+            try:
+                return time_of({"t": text}, self.unit)
+            except EventError:
+                raise AtomError(f"{text[:80]!r} is not of type {datatype}") from None
+        return string(text)
+
+    def quad(self, predicate: str, row: Row, t: int) -> str | None:
+        """The N-Quads statement of an atom of a mapped predicate; None where its first argument
+        is no node.
+        """
+        mapped, subject = self.by_predicate[predicate], _as_node(row[0])
+        if subject is None:
+            return None
+        graph = GRAPH.format(t=t)
+        if len(row) == 1:
+            return f"{subject} <{RDF}type> <{mapped.iri}> {graph} ."
+        return f"{subject} <{mapped.iri}> {_object(row[1], mapped.scale)} {graph} ."
+
+    def quads(self, model: Model, derived: bool) -> tuple[list[str], list[str]]:
+        """The statements of a model's mapped atoms, sorted; and the atoms that are none, as texts."""
+        quads: list[str] = []
+        none: list[str] = []
+        for predicate in (
+            self.by_predicate if model.shown is None else self.by_predicate.keys() & model.shown
+        ):
+            for row in model.point.rows(predicate, derived):
+                quad = self.quad(predicate, row, model.t)
+                if quad is None:
+                    none.append(atom_text(predicate[:-2], row))
+                else:
+                    quads.append(quad)
+        return sorted(quads), sorted(none)
+
+
+def _term(node: str) -> str:
+    return node if node.startswith("<") else string(node)
+
+
+def _as_node(value: Value) -> str | None:
+    if not isinstance(value, str):
+        return None
+    if kind(value) == 3:
+        return value
+    return content(value) if kind(value) == 2 and content(value).startswith("_:") else None
+
+
+def _object(value: Value, scale: int | None) -> str:
+    if isinstance(value, str):
+        node = _as_node(value)
+        return (
+            node
+            or '"'
+            + content(value)
+            .replace("\\", "\\\\")
+            .replace('"', '\\"')
+            .replace("\n", "\\n")
+            .replace("\r", "\\r")
+            + '"'
+        )
+    if scale is None:
+        return f'"{value}"^^<{XSD}integer>'
+    with localcontext() as exact:
+        exact.prec = 60
+        return f'"{format(Decimal(value) / scale, "f")}"^^<{XSD}decimal>'
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    code = int(found[1] or found[2] or "0", 16)
+    if code > 0x10FFFF or 0xD800 <= code < 0xE000:
+        raise AtomError(f"{found[0]} is no character")
+    if found[3] and found[3] not in _ESCAPED:
+        raise AtomError(f"{found[0]} is no escape")
+    return _ESCAPED[found[3]] if found[3] else chr(code)
+
+
+def _scaled(number: str, scale: int | None) -> str:
+    """``number`` times ``scale``, as an integer. Raises: AtomError where it is none."""
+    with localcontext() as exact:
+        exact.prec = 200
+        exact.traps[Inexact] = True
+        try:
+            found = Decimal(number) * (scale or 1)
+            if found.is_finite() and found == found.to_integral_value():
+                if found.adjusted() > 20:
+                    raise AtomError(f"the integer {number[:40]} is beyond 64 bits")
+                return f"{found:.0f}"
+        except DecimalException:
+            pass
+    raise AtomError(
+        f"{number[:80]} is no whole number{f' when scaled by {scale}' if scale else ''}"
+    )
+
+
+def _bounded(number: str) -> int:
+    found = int(number) if len(number) <= 40 else LIMIT
+    if not -LIMIT <= found < LIMIT:
+        raise AtomError(f"the integer {number[:40]} is beyond 64 bits")
+    return found
+
 
 #: Rows that span more points than this are no rows of ours.
 LONGEST_SPAN = 10_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """A text among atoms that is none, and why."""
-
-    text: str
-    reason: str
-
-
-#: What holds at a time, and the id of the event that says it.
-Said: TypeAlias = tuple[int, list[str | Unreadable], str | None]
 
 
 @dataclass
 class Reader:
     """Reads records. ``format``: log, jsonl, or auto: a line that begins with { is JSON."""
 
-    triples: Triples
+    triples: TripleMapping
     unit: str = "sec"
     format: str = "auto"
 
-    def said(self, record: Record) -> Iterator[Said]:
+    @staticmethod
+    def of_texts(unit: str = "sec") -> Reader:
+        """A reader for programs that map no triples."""
+        return Reader(TripleMapping((), unit), unit)
+
+    def events(self, record: Record) -> Iterator[Event]:
         """What a record says, point by point. Raises: EventError."""
         if record.problem:
             raise EventError(record.problem)
         if record.event is not None:
-            yield self._event(record.event)
+            yield record.event
             return
         try:
             text = record.data.decode("utf-8-sig")
@@ -58,13 +252,13 @@ class Reader:
             raise EventError(f"no UTF-8: {error.reason} at byte {error.start}") from None
         if self.format == "log" or (self.format != "jsonl" and not text.lstrip().startswith("{")):
             t, atoms = read_line(text, self.unit)
-            yield t, list(atoms), None
+            yield Event(t, atoms=tuple(atoms))
             return
         row = _row(text)
         if row is None:
-            yield self._event(parse_event(text, self.unit))
+            yield parse_event(text, self.unit)
         elif "types" in row:
-            yield time_of(row, self.unit), self._types(row["types"]), None
+            yield Event(time_of(row, self.unit), atoms=self._types(row["types"]))
         else:
             start, end = (
                 time_of({"t": row["from"]}, self.unit),
@@ -74,31 +268,18 @@ class Reader:
                 raise EventError(f"a row from {start} to {end} ends before it begins")
             if end - start > LONGEST_SPAN:
                 raise EventError(f"from {start} to {end} are more than {LONGEST_SPAN:,} points")
-            atoms = _span(row)
+            span = _span(row)
             for t in range(start, end + 1):
-                yield t, list(atoms), None
+                yield Event(t, atoms=span)
 
     def time(self, record: Record) -> int | None:
         """The (first) time of a record, by which sources are merged; None where it has none."""
         try:
-            return next(self.said(record))[0]
+            return next(self.events(record)).t
         except (EventError, StopIteration):
             return None
 
-    def _event(self, event: Event) -> Said:
-        return event.t, [*event.atoms, *self._mapped(event.triples)], event.id
-
-    def _mapped(self, triples: tuple[str, ...]) -> Iterator[str | Unreadable]:
-        for triple in triples:
-            try:
-                atom = self.triples.atom(triple)
-            except AtomError as error:
-                yield Unreadable(triple.encode("utf-8", "backslashreplace").decode(), str(error))
-            else:
-                if atom is not None:
-                    yield atom
-
-    def _types(self, types: Any) -> list[str | Unreadable]:
+    def _types(self, types: Any) -> tuple[str, ...]:
         if not isinstance(types, dict) or not all(
             isinstance(classes, list) for classes in types.values()
         ):
@@ -108,16 +289,16 @@ class Reader:
             for name, classes in types.items()
             for iri in classes
         )
-        return [atom for atom in found if atom is not None]
+        return tuple(atom for atom in found if atom is not None)
 
 
-def parse_record(data: bytes, unit: str = "sec") -> Event:
+def parse_record(record: Record, unit: str = "sec") -> Event:
     """The one event of a record, its types as triples. Raises: EventError for what is none, and
     for a row that spans points.
     """
-    reader = Reader(Triples((), unit), unit)
-    text = data.decode("utf-8-sig", "backslashreplace")
-    row = _row(text) if text.lstrip().startswith("{") else None
+    text = record.data.decode("utf-8-sig", "backslashreplace")
+    is_json = record.event is None and not record.problem and text.lstrip().startswith("{")
+    row = _row(text) if is_json else None
     if row is not None and "types" in row:
         types = row["types"] if isinstance(row["types"], dict) else {}
         triples = tuple(
@@ -128,10 +309,7 @@ def parse_record(data: bytes, unit: str = "sec") -> Event:
         return Event(time_of(row, unit), triples)
     if row is not None:
         raise EventError("a row that spans points is read in one process alone (--engine local)")
-    if text.lstrip().startswith("{"):
-        return parse_event(data, unit)
-    ((t, atoms, _),) = reader.said(Record("", 0, data))
-    return Event(t, atoms=tuple(str(atom) for atom in atoms))
+    return event_of(record, unit) if is_json else next(Reader.of_texts(unit).events(record))
 
 
 def _row(text: str) -> dict[str, Any] | None:
@@ -146,17 +324,17 @@ def _row(text: str) -> dict[str, Any] | None:
     return row if is_row else None
 
 
-def _span(row: Mapping[str, Any]) -> list[str]:
+def _span(row: Mapping[str, Any]) -> tuple[str, ...]:
     """The atoms of a run of verdicts, or of a final conflict."""
     if "verdict" in row:
-        return [f"verdict({row['verdict']})"]
+        return (f"verdict({row['verdict']})",)
     if not row.get("final", True):
-        return []
+        return ()
     members = row.get("conflict")
     if not isinstance(row.get("individual"), str) or not isinstance(members, list):
         raise EventError("this is no event, no run of verdicts and no conflict")
     who = _constant(row["individual"])
-    return [f"conflict({who},{_constant(str(member))})" for member in members]
+    return tuple(f"conflict({who},{_constant(str(member))})" for member in members)
 
 
 def _node(name: str) -> str:
@@ -185,7 +363,7 @@ class SortedSource:
         found: list[tuple[int, int, Record]] = []
         for record in self.source.read(False):
             try:
-                parts = list(self.reader.said(record))
+                parts = list(self.reader.events(record))
             except EventError as error:
                 found.append(
                     (
@@ -195,18 +373,10 @@ class SortedSource:
                     )
                 )
                 continue
-            for t, atoms, name in parts:
-                event = Event(
-                    t, atoms=tuple(atom for atom in atoms if isinstance(atom, str)), id=name
-                )
+            for event in parts:
                 found.append(
-                    (t, len(found), Record(record.source, record.line, record.data, event))
+                    (event.t, len(found), Record(record.source, record.line, record.data, event))
                 )
-                for wrong in (atom for atom in atoms if isinstance(atom, Unreadable)):
-                    record_of_it = Record(
-                        record.source, record.line, wrong.text.encode(), problem=wrong.reason
-                    )
-                    found.append((t, len(found), record_of_it))
         found.sort(key=lambda one: one[:2])
         for number, (_, _, record) in enumerate(found, 1):
             if number > self.position:

@@ -4,7 +4,7 @@ them that grow with them.
 A row keeps its number until `Relation.compact`; whether it holds now is one of the arrays of
 `Relation.of_row`. So windows, supports and masks are arrays over row numbers, indexes never
 shrink in between, and what held before a point and after it are two masks over the same rows.
-Predicates without arguments have one column of zeros. Source: SPEC 004, section 6.
+Predicates without arguments have one column of zeros. Source: docs/RULES.md.
 """
 
 from __future__ import annotations

@@ -11,22 +11,24 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from streams.rules.problems import ProgramProblem
-from streams.rules.stratification import arcs, components
-from streams.rules.syntax import (
+from shiq.streams.rules.splitting import arcs, components
+from shiq.streams.rules.syntax import (
     AT_MOST,
     COUNT,
+    FLIPPED,
     Aggregate,
     Atom,
     ComparisonLiteral,
     Constant,
     Literal,
+    ProgramProblem,
     StreamRule,
     Term,
+    Value,
     Variable,
     WindowedLiteral,
+    compare,
 )
-from streams.rules.values import FLIPPED, Value, compare
 
 #: Programs are given no more predicates that divide others.
 _MOST_PARTS = 256

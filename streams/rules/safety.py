@@ -1,5 +1,4 @@
-"""Safety: every variable that must be bound is, and in which order of the body (SPEC 004,
-section 1, "Safety").
+"""Safety: every variable that must be bound is, and in which order of the body (docs/RULES.md).
 
 `ordered` gives the body in an order in which, from left to right, each literal has what it
 needs. The engine and the reference take it as it is.
@@ -10,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 
-from streams.rules.problems import ProgramProblem
-from streams.rules.syntax import (
+from shiq.streams.rules.syntax import (
     AT_MOST,
     COUNT,
     Aggregate,
@@ -19,6 +17,7 @@ from streams.rules.syntax import (
     ComparisonLiteral,
     External,
     Literal,
+    ProgramProblem,
     StreamRule,
     Term,
     Variable,

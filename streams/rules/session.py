@@ -1,50 +1,144 @@
 """Runs of a program: rows in, points closed as time goes on, models out.
 
-Timelines, lateness and the closing of points: SPEC 004, section 2 ("Timeline").
+Timelines, lateness and the closing of points: docs/RULES.md.
 """
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from jobs.files import naming, replace_file
 from shiq.errors import OperationalError, UsageError
-from streams.front.lateness import EventClock
-from streams.front.rejects import LATE, MALFORMED, RejectLog
-from streams.rules.atoms import END_OF_POINT, AtomError, read_atom
-from streams.rules.evaluation import Engine
-from streams.rules.input_columns import columns_of, rows_of
-from streams.rules.model import Evaluator, Model
-from streams.rules.problems import MOST_DERIVED
-from streams.rules.records import Unreadable
-from streams.rules.shards import ShardedEvaluator, parts_of
-from streams.rules.syntax import CheckedProgram
-from streams.rules.values import Row
+from shiq.files import replace_file, report_write_errors
+from shiq.jobs.option_fields import option
+from shiq.streams.front.arrivals import EventClock
+from shiq.streams.front.rejects import MALFORMED, RejectLog
+from shiq.streams.rules.evaluation import Engine
+from shiq.streams.rules.key import Key, shard_of
+from shiq.streams.rules.model import Evaluator, Model, PointModel
+from shiq.streams.rules.syntax import MOST_DERIVED, CheckedProgram, Row
+from shiq.streams.rules.tokens import (
+    END_OF_POINT,
+    AtomError,
+    columns_from,
+    columns_of,
+    read_atom,
+    rows_of,
+)
 
 if TYPE_CHECKING:
-    from streams.rules.program import Program
+    from shiq.streams.rules.program import Program
+
+
+# A keyed program by shards: an evaluator for some of the keys each, their models together
+# (docs/RULES.md).
+
+
+def parts_of(program: CheckedProgram, key: Key, shards: int) -> list[CheckedProgram]:
+    """The program for each shard: with the facts of its keys, and all those that have none."""
+    facts = [split_rows(program.facts, key, shard, shards) for shard in range(shards)]
+    return [replace(program, facts=own) for own in facts]
+
+
+def split_rows(rows: Mapping[str, Any], key: Key, shard: int, shards: int) -> dict[str, list[Row]]:
+    """The rows that a shard needs: those of its keys, and those of predicates without key."""
+    found = {}
+    for predicate, given in rows.items():
+        at, every = key.get(predicate), rows_of(given)
+        found[predicate] = (
+            every if at is None else [row for row in every if shard_of(row[at], shards) == shard]
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Union:
+    """The models of one point in all shards as one."""
+
+    parts: Sequence[PointModel]
+
+    @property
+    def t(self) -> int:
+        return self.parts[0].t
+
+    def predicates(self) -> Iterable[str]:
+        return list(
+            dict.fromkeys(predicate for part in self.parts for predicate in part.predicates())
+        )
+
+    def rows(self, predicate: str, derived: bool = False) -> Sequence[Row]:
+        return list(
+            dict.fromkeys(row for part in self.parts for row in part.rows(predicate, derived))
+        )
+
+    def texts(self, predicate: str, derived: bool = False) -> Sequence[str]:
+        return list(
+            dict.fromkeys(text for part in self.parts for text in part.texts(predicate, derived))
+        )
+
+    def columns(self, predicate: str, derived: bool = False) -> tuple[Any, ...]:
+        return columns_from(self.rows(predicate, derived), predicate)
+
+
+@dataclass
+class ShardedEvaluator:
+    """An evaluator of several."""
+
+    key: Key
+    shards: Sequence[Evaluator]
+
+    def step(self, t: int, rows: Mapping[str, Any]) -> Union:
+        size = len(self.shards)
+        return Union(
+            [
+                one.step(t, split_rows(rows, self.key, shard, size))
+                for shard, one in enumerate(self.shards)
+            ]
+        )
+
+    def state(self) -> bytes:
+        return json.dumps([b64encode(one.state()).decode() for one in self.shards]).encode()
+
+    def restore(self, state: bytes) -> None:
+        try:
+            states = [b64decode(one) for one in json.loads(state)]
+        except (ValueError, TypeError) as error:
+            raise OperationalError(
+                f"this is no state of shards ({error})", "Start anew."
+            ) from error
+        if len(states) != len(self.shards):
+            raise OperationalError(
+                f"saved with {len(states)} shards, not {len(self.shards)}", "Go on with as many."
+            )
+        for one, its in zip(self.shards, states):
+            one.restore(its)
+
 
 TIMELINES: Final = ("dense", "on-input")
 _SCHEMA: Final = 1
 #: Texts of atoms, or columns by predicate.
-Atoms: TypeAlias = Iterable[str | Unreadable] | Mapping[str, Any]
+Atoms: TypeAlias = Iterable[str] | Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class EvaluationOptions:
     """What changes models, beside the program."""
 
-    timeline: str = "dense"
-    complete_windows: bool = False
+    timeline: str = option("dense", "Which times are points.", choices=TIMELINES)
+    complete_windows: bool = option(False, "always holds in whole windows only.")
     lateness: int = 0
     max_ahead: int = 100_000
-    max_atoms: int = MOST_DERIVED
+    max_atoms: int = option(
+        MOST_DERIVED,
+        "Atoms that a point may derive, input and facts apart; more end the run (4).",
+        least=1,
+    )
 
     def __post_init__(self) -> None:
         if self.timeline not in TIMELINES:
@@ -57,17 +151,19 @@ class EvaluationOptions:
                 "lateness is at least 0, max_ahead and max_atoms at least 1", "Say so."
             )
 
+    def settings(self, program: Program) -> dict[str, str]:
+        """What a checkpoint of ``program`` holds for, as texts."""
+        options = {name: str(value) for name, value in asdict(self).items()}
+        return {"program": program.digest, **options}
+
 
 @dataclass
 class RuleSession:
-    """One run. ``closed``: the last point that was evaluated, or passed; ``points``, ``atoms``:
-    how many were.
-    """
+    """One run. ``points``, ``atoms``: how many were."""
 
     program: Program
     options: EvaluationOptions = field(default_factory=EvaluationOptions)
     rejects: RejectLog = field(default_factory=RejectLog)
-    closed: int | None = None
     #: The predicates that input has had atoms of.
     brought: set[str] = field(default_factory=set)
     points: int = 0
@@ -78,6 +174,11 @@ class RuleSession:
         self.evaluator = evaluator_of(self.program, self.options)
         #: Rows of open points by predicate: lists of rows, or one tuple of columns.
         self._open: dict[int, dict[str, Any]] = {}
+
+    @property
+    def closed(self) -> int | None:
+        """The last point that was evaluated, or passed."""
+        return self.clock.closed
 
     def push(self, t: int, atoms: Atoms = (), source: str = "push", line: int = 0) -> list[Model]:
         """Takes rows of the point ``t``: texts of atoms, or columns by predicate. Gives the
@@ -97,15 +198,10 @@ class RuleSession:
             atoms = dict(columns_of(atoms))
         else:
             atoms = list(atoms)
-            if not set(map(type, atoms)) <= {str, Unreadable}:
+            if not set(map(type, atoms)) <= {str}:
                 raise UsageError(f"atoms {atoms!r:.80}", "Atoms are texts.")
-        is_closed = self.closed is not None and t <= self.closed
-        if kind := LATE if is_closed else self.clock.judge(t):
-            reason = (
-                f"t = {t} is not behind {self.closed}, a closed point"
-                if is_closed
-                else self.clock.said(t, kind)
-            )
+        if kind := self.clock.judge(t):
+            reason = self.clock.said(t, kind)
             self.rejects.add(kind, source, line, reason, text or _shown(t, atoms))
             return
         ended = self._take(self._open.setdefault(t, {}), atoms, source, line)
@@ -131,22 +227,18 @@ class RuleSession:
         self.atoms += len(read)
         return END_OF_POINT in atoms
 
-    def _read(
-        self, atoms: Iterable[str | Unreadable], source: str, line: int
-    ) -> list[tuple[str, Row]]:
+    def _read(self, atoms: Iterable[str], source: str, line: int) -> list[tuple[str, Row]]:
         """Predicates and rows; what is none goes to ``rejects``."""
         try:
             return list(map(read_atom, atoms))
         except (AtomError, TypeError):
             found = []
         for text in atoms:
-            if isinstance(text, Unreadable):
-                self.rejects.add(MALFORMED, source, line, text.reason, text.text)
-            elif text != END_OF_POINT:
+            if text != END_OF_POINT:
                 try:
                     found.append(read_atom(text))
                 except AtomError as error:
-                    self.rejects.add(MALFORMED, source, line, str(error), _whole(text))
+                    self.rejects.add(MALFORMED, source, line, str(error), file_text(text))
         return found
 
     def finish(self) -> list[Model]:
@@ -158,9 +250,12 @@ class RuleSession:
         if self.clock.newest is not None:
             yield from self.close(self.clock.newest + 1)
 
-    def add(self, t: int, atoms: Atoms) -> None:
-        """Takes rows of a point that is open, whatever time it is."""
-        self._take(self._open.setdefault(t, {}), atoms, "add", 0)
+    def add(self, t: int, atom: str | tuple[str, Row]) -> None:
+        """Takes an atom, its text or its predicate and row, of a point that is open; "" for none."""
+        point = self._open.setdefault(t, {})
+        if atom:
+            predicate, row = read_atom(atom) if isinstance(atom, str) else atom
+            point.setdefault(predicate, []).append(row)
 
     def close(self, before: int, first: int | None = None) -> Iterator[Model]:
         """Evaluates the points before ``before``; the stream begins with ``first``, if not with
@@ -175,7 +270,7 @@ class RuleSession:
             rows = self._open.pop(t, {})
             self.brought.update(rows)
             point = self.evaluator.step(t, rows)
-            self.closed = t
+            self.clock.closed = t
             self.points += 1
             yield Model(point, self.program.checked.shown)
 
@@ -205,7 +300,7 @@ class RuleSession:
         told, _, rest = state.partition(b"\n")
         try:
             found = json.loads(told)
-            self.clock.newest, self.closed = found["newest"], found["closed"]
+            self.clock.newest, self.clock.closed = found["newest"], found["closed"]
             self.points, self.atoms = found["points"], found["atoms"]
             # Checkpoints of versions that did not note them have none.
             self.brought = set(found.get("brought", ()))
@@ -220,13 +315,6 @@ class RuleSession:
             ) from error
         self.evaluator.restore(rest)
 
-    def settings(self) -> dict[str, str]:
-        """What a checkpoint holds for, as texts."""
-        return {
-            "program": self.program.digest,
-            **{name: str(value) for name, value in asdict(self.options).items()},
-        }
-
     def save(self, path: str | Path) -> None:
         """Writes the session to a file, in one step. Raises: OperationalError."""
         state = self.state()
@@ -236,7 +324,7 @@ class RuleSession:
             "options": asdict(self.options),
             "crc": zlib.crc32(state),
         }
-        with naming(Path(path)):
+        with report_write_errors(Path(path)):
             replace_file(Path(path), json.dumps(head).encode() + b"\n" + state)
 
 
@@ -247,13 +335,13 @@ def _time(t: Any) -> int:
         raise UsageError(f"the time {t!r}", "Give an integer, in units of the timeline.") from None
 
 
-def _whole(text: str) -> str:
+def file_text(text: str) -> str:
     """A text as a file can hold it."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _shown(t: int, atoms: Atoms) -> str:
-    return _whole(
+    return file_text(
         f"{t} {', '.join(atoms) if isinstance(atoms, Mapping) else '; '.join(map(str, atoms))}"
     )
 

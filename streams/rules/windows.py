@@ -6,7 +6,7 @@ D, d ≥ 1, that contain it. When n grows, rows of the points that enter one of 
 added and rows of those that leave are taken away, so the cost follows arrivals and departures
 and not the length of D. A `WindowView` is what a streaming literal asks: the rows with m ≥ c, m
 = N, m = c. It keeps them as a mask and tells which became true and false with this point.
-Source: SPEC 004, sections 2 and 6.
+Source: docs/RULES.md.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Final
 import numpy as np
 
 from shiq.columns.arrays import Ints
-from streams.rules.relations import NONE, Flags, Relation, nothing
-from streams.rules.syntax import ALWAYS, AT_LEAST, COUNT, Window
+from shiq.streams.rules.relations import NONE, Flags, Relation, nothing
+from shiq.streams.rules.syntax import ALWAYS, AT_LEAST, COUNT, Window
 
 NOW: Final = Window(((0, 0),), "now")
 

@@ -17,15 +17,24 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from shiq.columns.arrays import Ints
-from streams.rules.dictionary import ConstantDictionary
-from streams.rules.operators import StepContext
-from streams.rules.predicates import MaintainedRule, Predicate
-from streams.rules.problems import EvaluationError
-from streams.rules.relations import Relation
-from streams.rules.steps import Check, Compare, JoinStep, Source, Step, StreamingPattern
-from streams.rules.syntax import Arithmetic, Constant, Term, Variable
-from streams.rules.values import IntegerOverflow, Row, Value, arithmetic, compare
-from streams.rules.windows import WindowView
+from shiq.streams.rules.dictionary import ConstantDictionary
+from shiq.streams.rules.operators import StepContext
+from shiq.streams.rules.plan import Check, Compare, JoinStep, Source, Step, StreamingPattern
+from shiq.streams.rules.predicates import MaintainedRule, Predicate
+from shiq.streams.rules.relations import Relation
+from shiq.streams.rules.syntax import (
+    Arithmetic,
+    Constant,
+    EvaluationError,
+    IntegerOverflow,
+    Row,
+    Term,
+    Value,
+    Variable,
+    arithmetic,
+    compare,
+)
+from shiq.streams.rules.windows import WindowView
 
 #: A round with no more rows than these is narrow, and one with more than the second, or with so
 #: many rows joined, is wide.

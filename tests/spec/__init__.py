@@ -6,12 +6,12 @@ it as the engine ``spec``, in calls and in commands that run in their process.
 
 from typing import Any
 
-import shiq.check
-from jobs.checking import options
-from jobs.commands.options import Nearest
+import shiq.api
+from shiq.jobs.checking import options
+from shiq.jobs.commands.options import Nearest
 
 # Whatever copies the names of the engines has them by now: to users `spec` is none.
-assert shiq.check
+assert shiq.api
 options.ENGINES = (*options.ENGINES, "spec")
 options._FAR = {**options._FAR, "spec": "tests.spec.knowledge_base:SpecKnowledgeBase"}
 

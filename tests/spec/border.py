@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from abox_ops.elements.reference import ElementGraph
-from abox_ops.labels.calculus import CompiledClause, Label, LabelSpace
-from abox_ops.labels.needs import Needs, is_served
-from shiq.clause import AtLeast
-from shiq.roles import Role
+from shiq.abox_ops.elements.element_graph import ElementGraph
+from shiq.abox_ops.labels.calculus import CompiledClause, Label, LabelSpace
+from shiq.abox_ops.labels.irrelevance import Needs, is_served
+from shiq.model.clause import AtLeast
+from shiq.model.roles import Role
 from tests.spec.counting import Counting, Counts
 from tests.spec.outside import OutsideCompletion
 
@@ -55,7 +55,7 @@ class Border:
     _within: dict[tuple[str, int], bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._counting = Counting(self.space, self.whole, self.label, self.needs, fine=True)
+        self._counting = Counting(self.space, self.whole, self.label, self.needs)
 
     def needs_at(self, role: Role, a: str, b: str) -> Iterator[UnmetClause]:
         """The clauses of role(a, b), a inside and b outside, that only a residual at a can meet."""

@@ -4,8 +4,8 @@ completion").
 
 from __future__ import annotations
 
-from abox_ops.engine import Inquiry
-from abox_ops.patch.widening import patched
+from shiq.abox_ops.engine import Inquiry
+from shiq.abox_ops.patch.widening import patched
 from tests.spec.outside import OutsideCompletion
 from tests.spec.patch import Patch
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from abox_ops.elements.quotient import Partition
-from abox_ops.elements.reference import ElementGraph
-from abox_ops.labels.calculus import CompiledClause, Label, LabelSpace
-from abox_ops.labels.needs import Needs
-from shiq.clause import AtLeast
-from shiq.roles import Role
+from shiq.abox_ops.elements.element_graph import ElementGraph
+from shiq.abox_ops.elements.quotient import Partition
+from shiq.abox_ops.labels.calculus import CompiledClause, Label, LabelSpace
+from shiq.abox_ops.labels.irrelevance import Needs
+from shiq.model.clause import AtLeast
+from shiq.model.roles import Role
 
 
 @dataclass
@@ -38,7 +38,6 @@ class _Count:
     near: set[str]
     is_active: bool
     members: list[str]
-    fine: bool = False
     is_full: bool = False
 
     def absorb(self, other: _Count) -> None:
@@ -54,51 +53,37 @@ class _Count:
         self.members += other.members
 
     @property
-    def generates(self) -> bool:
-        """Whether max G > 0."""
-        return bool(
-            self.own
-            or (self.takers and (self.children or any(self.asking.get(a) for a in self.takers)))
-        )
-
-    @property
     def joined(self) -> set[str]:
         """What else has to be of the class with E, where the bound can be broken: who may be a
         generated S-neighbour.
         """
-        if self.fine and not self.own:
-            return set().union(*(self.asking.get(atom, set()) for atom in self.takers))
-        return self.near if self.generates else set()
+        if self.own:
+            return self.near
+        return set().union(*(self.asking.get(atom, set()) for atom in self.takers))
 
     def keep_representatives(self, among: frozenset[str]) -> None:
         """Drops all but one element of each set that `joined` is the union of: they were put
         into one merge class, since the bound is broken, so that one stands for all when the
         class is counted again.
         """
-        if self.fine:
-            for atom in self.takers & self.asking.keys() if not self.own else ():
-                self.asking[atom] = set(list(self.asking[atom] & among)[:1])
-        if self.generates and (self.own or not self.fine):
+        if self.own:
             self.near = set(list(self.near & among)[:1])
+            return
+        for atom in self.takers & self.asking.keys():
+            self.asking[atom] = set(list(self.asking[atom] & among)[:1])
 
     def breaks(self, n: int) -> bool:
         """Whether |∪E| + max G > n, where any member is active."""
         known = len(self.everyone) + self.own
         if not self.is_active or known > n or not self.takers:
             return self.is_active and known > n
-        known += self.children
-        asking = [self.asking.get(atom, set()) for atom in self.takers]
-        if self.fine:
-            return known + len(set().union(*asking) - self.everyone) > n
-        return known + max(map(len, asking)) > n or known + len(set().union(*asking)) > n
+        asking = set().union(*(self.asking.get(atom, set()) for atom in self.takers))
+        return known + self.children + len(asking - self.everyone) > n
 
 
 class Counting:
     """E and G of single elements, or of given groups, of one element graph under one assignment
     of labels.
-
-    ``fine``: G as in THEORY, "Border rules": a met need of one witness makes no further
-    S-neighbour, and E is not counted again.
     """
 
     def __init__(
@@ -107,9 +92,8 @@ class Counting:
         graph: ElementGraph,
         label: Callable[[str], Label],
         needs: Needs,
-        fine: bool = False,
     ) -> None:
-        self.space, self.graph, self.label, self.needs, self.fine = space, graph, label, needs, fine
+        self.space, self.graph, self.label, self.needs = space, graph, label, needs
         self._unmet: dict[str, tuple[AtLeast, ...]] = {}
         self._below = {c.index: space.below(c) for c in space.m_type}
         self._looped = {c.index for c in space.m_type if space.may_loop(c)}
@@ -155,28 +139,21 @@ class Counting:
             }
         return _Count(
             everyone=everyone,
-            own=sum(
-                need.n
-                for need in needed
-                if need.role in below and not (need.n == 1 and self._is_met(need, neighbours))
-            ),
+            own=sum(need.n for need in needed if need.role in below),
             asking=asking,
             takers=takers,
             children=sum(need.n for need in needed),
             near=near if is_active else set(),
             is_active=is_active,
             members=[element],
-            fine=self.fine,
         )
 
     def _may_generate(self, element: str) -> tuple[AtLeast, ...]:
         """The needs of ``element`` that may take a witness beyond its told ones."""
-        needed = self.needs.needed(self.label(element))
-        if not needed or not self.fine:
-            return needed
         found = self._unmet.get(element)
         if found is None:
-            neighbours = self.graph.neighbours(element)
+            needed = self.needs.needed(self.label(element))
+            neighbours = self.graph.neighbours(element) if needed else set()
             found = tuple(
                 need for need in needed if need.n > 1 or not self._is_met(need, neighbours)
             )
@@ -208,9 +185,8 @@ class Counts(Counting):
         label: Callable[[str], Label],
         needs: Needs,
         among: Iterable[str] | None = None,
-        fine: bool = False,
     ) -> None:
-        super().__init__(space, graph, label, needs, fine)
+        super().__init__(space, graph, label, needs)
         self.classes: Partition[str] = Partition()
         self._among = frozenset(graph.names() if among is None else among)
         self._counts: dict[str, list[_Count]] = {}
@@ -225,8 +201,8 @@ class Counts(Counting):
         return not counts[self.space.m_type.index(clause)].is_full
 
     def _merge(self) -> None:
-        """The least equivalence such that an overfull class makes its E, and where G > 0 all its
-        neighbours, one class.
+        """The least equivalence such that an overfull class makes its E, and what may be
+        generated there, one class.
 
         Stops because classes only grow together; counts only grow with them, so a class once
         overfull stays so.

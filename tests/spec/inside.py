@@ -7,19 +7,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from abox_ops.elements.reference import ElementGraph
-from abox_ops.labels.calculus import Label, LabelSpace, clashes, join
-from abox_ops.labels.completion import Completions
-from abox_ops.labels.data import DataView
-from abox_ops.labels.irrelevance import Irrelevance
-from abox_ops.labels.needs import Needs
-from abox_ops.labels.residuals import Residuals
-from abox_ops.labels.seen import below, is_violated, seen_roles
-from abox_ops.patch.asking import asking_clause
-from abox_ops.patch.effort import CLOSED, NO_EFFORT, Effort
 from shiq import model as owl
-from shiq.abox import individuals_of
-from shiq.roles import Role
+from shiq.abox_ops.elements.element_graph import ElementGraph
+from shiq.abox_ops.labels.calculus import Label, LabelSpace, clashes, join
+from shiq.abox_ops.labels.completion import Completions
+from shiq.abox_ops.labels.data import DataView
+from shiq.abox_ops.labels.irrelevance import (
+    Irrelevance,
+    Needs,
+    Residuals,
+    below,
+    is_violated,
+    seen_roles,
+)
+from shiq.abox_ops.patch.effort import NO_EFFORT, Effort
+from shiq.abox_ops.patch.told_turns import asking_clause
+from shiq.model.abox import individuals_of
+from shiq.model.roles import Role
 from tests.spec.counting import Counting, Counts
 from tests.spec.outside import OutsideCompletion
 from tests.spec.told_plus import ToldPlus
@@ -114,12 +118,12 @@ class PatchState:
         farther is plain.
         """
         self.effort[element] = effort = self.effort.get(element, NO_EFFORT).joined(effort)
-        if effort.reach:
+        if effort.is_closed:
             self._plain.add(element)
 
     def closed(self) -> int:
-        """See `abox_ops.patch.widening.Patch`."""
-        return sum(1 for e in self.inside if self.effort.get(e, NO_EFFORT).reach == CLOSED)
+        """See `shiq.abox_ops.patch.widening.Patch`."""
+        return sum(1 for e in self.inside if self.effort.get(e, NO_EFFORT).is_closed)
 
     def _was_asserted(self, role: Role, a: str, b: str) -> bool:
         """Whether role(a, b), a in I, is an assertion of A between elements as they are now."""
@@ -197,7 +201,7 @@ class PatchState:
         """
         names = sum(1 << i for i, a in enumerate(self.space.tbox.atoms) if isinstance(a, str))
         bounded = [c for c in self.space.m_type if c.head & names]
-        counting = Counting(self.space, self.whole, self.label, self.means.needs, fine=True)
+        counting = Counting(self.space, self.whole, self.label, self.means.needs)
         found: dict[str, int] = {}
         for e in elements:
             label = self._assumed[e]

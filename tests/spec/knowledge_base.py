@@ -8,28 +8,29 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from abox_ops.elements.base import StoredSnapshot
-from abox_ops.elements.normal import name_of, normalise, vocabulary
-from abox_ops.elements.quotient import Partition
-from abox_ops.elements.reference import ElementGraph, SettledGraph
-from abox_ops.engine import CRITERIA, NO_WIDENING, Inquiry, NamedModule, WideningFigures
-from abox_ops.labels.calculus import EMPTY, Label, LabelSpace, clashes
-from abox_ops.labels.data import DataView
-from abox_ops.labels.needs import Needs
-from abox_ops.modules.closure import Closure, kept_assertions
-from abox_ops.modules.components import modules
-from abox_ops.modules.from_scratch import closure_of_all
-from abox_ops.patch.widening import patched
-from shiq.abox import ABox, abox_of, individuals_of
-from shiq.clause import ClausalTBox
+from shiq.abox_ops.elements.base import StoredSnapshot
+from shiq.abox_ops.elements.element_graph import ElementGraph
+from shiq.abox_ops.elements.normal import name_of, normalise, vocabulary
+from shiq.abox_ops.elements.quotient import Partition
+from shiq.abox_ops.engine import CRITERIA, NO_WIDENING, Inquiry, NamedModule, WideningFigures
+from shiq.abox_ops.labels.calculus import EMPTY, Label, LabelSpace, clashes
+from shiq.abox_ops.labels.data import DataView
+from shiq.abox_ops.labels.irrelevance import Needs
+from shiq.abox_ops.modules.closure import Closure, kept_assertions
+from shiq.abox_ops.modules.components import modules
+from shiq.abox_ops.modules.from_scratch import closure_of_all
+from shiq.abox_ops.patch.widening import patched
 from shiq.datatypes import DataTheory
 from shiq.errors import UsageError
 from shiq.model import Assertion, Class, SubClassOf, TBox
+from shiq.model.abox import ABox, abox_of, individuals_of
+from shiq.model.clause import ClausalTBox
+from shiq.model.roles import RoleBox, role_box
 from shiq.reasoner.protocol import Answer
-from shiq.roles import RoleBox, role_box
-from simplify import SimplifiedTBox, simplify
+from shiq.simplify import SimplifiedTBox, simplify
 from tests.spec.certificate import certified_completion
 from tests.spec.counting import Counts
+from tests.spec.graphs import SettledGraph, extended
 from tests.spec.inside import Patching
 from tests.spec.outside import OutsideCompletion, lifted
 from tests.spec.patch import Patch
@@ -39,7 +40,7 @@ from tests.spec.told import told_labels
 
 @dataclass(frozen=True, eq=False)
 class SpecAddSet:
-    """See `abox_ops.engine.AddSet`."""
+    """See `shiq.abox_ops.engine.AddSet`."""
 
     tbox: ClausalTBox
     base: SpecKnowledgeBase
@@ -90,7 +91,7 @@ class SpecAddSet:
         return {individual: self.about(individual) for individual in individuals}
 
     def merged(self) -> Sequence[tuple[tuple[str, ...], ...]]:
-        """See `abox_ops.conflicts.identities.Merging`."""
+        """See `shiq.abox_ops.conflicts.identities.Merging`."""
         found, before = [], self.base.graph.elements
         for _, members in self.whole.elements.classes():
             parts: dict[str, list[str]] = {}
@@ -110,7 +111,7 @@ class SpecAddSet:
         )
 
     def labels(self, individuals: Sequence[str]) -> list[Label]:
-        """See `abox_ops.engine.AddSet.labels`."""
+        """See `shiq.abox_ops.engine.AddSet.labels`."""
         return [self.label(individual) for individual in individuals]
 
     def is_inserted(self, assertion: Assertion) -> bool:
@@ -119,7 +120,7 @@ class SpecAddSet:
 
 @dataclass(frozen=True, eq=False)
 class SpecKnowledgeBase:
-    """(T, A) on dictionaries. See `abox_ops.engine.KnowledgeBase`."""
+    """(T, A) on dictionaries. See `shiq.abox_ops.engine.KnowledgeBase`."""
 
     source: TBox
     assertions: frozenset[Assertion]
@@ -157,7 +158,7 @@ class SpecKnowledgeBase:
 
     @cached_property
     def _told(self) -> tuple[ElementGraph, dict[str, Label]]:
-        graph = self._asserted.extended(self.simplified.clauses, ())
+        graph = extended(self._asserted, self.simplified.clauses, ())
         space = LabelSpace(self.simplified.clauses)
         return graph, told_labels(space, DataView(space), graph)
 
@@ -168,10 +169,11 @@ class SpecKnowledgeBase:
 
     @cached_property
     def merged(self) -> Partition[str]:
-        """The merge classes of A under told."""
-        space = LabelSpace(self.simplified.clauses)
+        """The merge classes of A under told; contradictory elements are in none."""
+        space, labels = LabelSpace(self.simplified.clauses), self.labels
+        sound = [element for element, label in labels.items() if not clashes(label)]
         return Counts(
-            space, SettledGraph(self.graph), self.labels.__getitem__, Needs(space)
+            space, SettledGraph(self.graph), labels.__getitem__, Needs(space), sound
         ).classes
 
     def _merged(self, less: SpecKnowledgeBase) -> Partition[str]:
@@ -201,7 +203,7 @@ class SpecKnowledgeBase:
         return graph
 
     def add_set(self, insertions: ABox, deletions: ABox, criterion: str = "clausal") -> SpecAddSet:
-        """See `abox_ops.engine.KnowledgeBase.add_set`."""
+        """See `shiq.abox_ops.engine.KnowledgeBase.add_set`."""
         if criterion not in CRITERIA:
             raise UsageError(
                 f"unknown criterion {criterion!r}", f"the criteria are {', '.join(CRITERIA)}"
@@ -214,19 +216,19 @@ class SpecKnowledgeBase:
         )
 
     def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
-        """See `abox_ops.engine.KnowledgeBase.absent`."""
+        """See `shiq.abox_ops.engine.KnowledgeBase.absent`."""
         found = [a for a in dict.fromkeys(deletions) if a not in self.assertions]
         return len(found), found[:most]
 
     @property
     def is_completed(self) -> bool:
-        """See `abox_ops.engine.ModelKnowledgeBase`."""
+        """See `shiq.abox_ops.engine.ModelKnowledgeBase`."""
         return bool(self._completions)
 
     def patched(
         self, insertions: ABox, deletions: ABox, inquiry: Inquiry
     ) -> tuple[SpecAddSet, Sequence[Answer]]:
-        """See `abox_ops.engine.ModelKnowledgeBase.patched`."""
+        """See `shiq.abox_ops.engine.ModelKnowledgeBase.patched`."""
         base, inserted = self._less(insertions, deletions)
         return self._as_certified(base)._patch(inserted, inquiry)
 
@@ -278,7 +280,7 @@ class SpecKnowledgeBase:
             for a in sorted(self.assertions, key=repr)
             for p in normalise(a, self.roles).assertions
         ]
-        patch = Patch(means, nothing, self.graph.extended(space.tbox, ()), plain)
+        patch = Patch(means, nothing, extended(self.graph, space.tbox, ()), plain)
         found = (means, certified_completion(told, patch, inquiry.of_a_base))
         if not inquiry.is_over():
             self._completions.append(found)
@@ -329,7 +331,7 @@ class SpecKnowledgeBase:
             }
             outside = outside.grown(space, sum(1 << space.tbox.atom_ids[name] for name in absent))
         plain = [p for a in batch for p in normalise(a, self.roles).assertions]
-        whole = self.graph.extended(simplified.clauses, plain)
+        whole = extended(self.graph, simplified.clauses, plain)
         whole.individuals |= {i for a in batch for i in individuals_of(a)}
         return Patch(means, outside, whole, plain, all_plain=all_plain)
 
@@ -339,12 +341,13 @@ class SpecKnowledgeBase:
         plain = [p for a in batch for p in normalise(a, self.roles).assertions]
         tbox = simplified.definition4_clauses if criterion == "definition7" else simplified.clauses
         old = self._graph(tbox)
-        whole = old.extended(tbox, plain)
+        whole = extended(old, tbox, plain)
         whole.individuals |= {i for a in batch for i in individuals_of(a)}
         if criterion == "definition7":
             closure = definition7(simplified, _theory(tbox), old, whole, plain)
         else:
-            closure = closure_of_all(tbox, _theory(tbox), whole, plain)
+            touched = frozenset(whole.elements.find(i) for p in plain for i in individuals_of(p))
+            closure = replace(closure_of_all(tbox, _theory(tbox), whole), touched=touched)
         return SpecAddSet(tbox, self, inserted, whole, closure)
 
 

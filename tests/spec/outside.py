@@ -13,11 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from abox_ops.elements.quotient import Partition
-from abox_ops.elements.reference import ElementGraph, SettledGraph
-from abox_ops.labels.calculus import EMPTY, Label, LabelSpace, clashes, join
-from abox_ops.labels.needs import Needs
+from shiq.abox_ops.elements.element_graph import ElementGraph
+from shiq.abox_ops.elements.quotient import Partition
+from shiq.abox_ops.labels.calculus import EMPTY, Label, LabelSpace, clashes, join
+from shiq.abox_ops.labels.irrelevance import Needs
 from tests.spec.counting import Counts
+from tests.spec.graphs import SettledGraph
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,7 @@ class OutsideCompletion:
         """The merge classes of A under told_N."""
         if self.inherited is not None:
             return self.inherited
-        return Counts(self.space, self.graph, self.label, Needs(self.space), fine=True).classes
+        return Counts(self.space, self.graph, self.label, Needs(self.space)).classes
 
     def are_different(self, first: str, second: str) -> bool:
         """Whether two elements of A are different in the certified model."""

@@ -3,28 +3,27 @@
 
 An element of I is *assumed*: its label is told⁺ with a guess at the rest, which its module has
 to bear; or *plain*: its label is told⁺ alone. All rules read these labels. `Patch.close` brings
-in what the border rules ask for; `abox_ops.patch.widening` asks for the modules and, where one
+in what the border rules ask for; `shiq.abox_ops.patch.widening` asks for the modules and, where one
 fails, takes assumptions back and pulls in the elements that residuals kept out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from abox_ops.elements.reference import SettledGraph
-from abox_ops.engine import Certain, NamedModule, unheard
-from abox_ops.labels.calculus import EMPTY, clashes, join
-from abox_ops.modules.closure import Closure
-from abox_ops.modules.components import KeptAssertions, modules
-from abox_ops.patch.effort import CLOSED, NO_EFFORT, Effort, turn
-from abox_ops.patch.stride import strides, surroundings
 from shiq import model as owl
-from shiq.abox import individuals_of
-from shiq.clause import ClausalTBox
-from shiq.roles import Role, role_of
+from shiq.abox_ops.engine import Certain, NamedModule, unheard
+from shiq.abox_ops.labels.calculus import EMPTY, clashes, join
+from shiq.abox_ops.modules.closure import Closure
+from shiq.abox_ops.modules.components import KeptAssertions, modules
+from shiq.abox_ops.patch.effort import NO_EFFORT, Effort, turn
+from shiq.abox_ops.patch.stride import strides, surroundings
+from shiq.model.abox import individuals_of
+from shiq.model.clause import ClausalTBox
+from shiq.model.roles import Role, role_of
 from tests.spec.border import Border
 from tests.spec.counting import Counts
+from tests.spec.graphs import SettledGraph
 from tests.spec.inside import PatchState
 
 
@@ -35,7 +34,7 @@ class Patch(PatchState):
 
     def close(self, *, to_clash: bool = False, certain: Certain = unheard) -> bool:
         """told⁺, the labels, the counts and the border rules afresh, until nothing more has to
-        be pulled in. See `abox_ops.patch.widening.Patch`.
+        be pulled in. See `shiq.abox_ops.patch.widening.Patch`.
 
         Stops because I and the plain elements grow, and elements merge, within finite sets.
         """
@@ -47,7 +46,7 @@ class Patch(PatchState):
             inside = frozenset(self.inside)
             self.clash = frozenset(self.contradictory())
             self.counts = Counts(
-                self.space, self.whole, self.label, self.means.needs, inside - self.clash, fine=True
+                self.space, self.whole, self.label, self.means.needs, inside - self.clash
             )
             self.border = Border(
                 self.space,
@@ -69,10 +68,10 @@ class Patch(PatchState):
                 if not grown:
                     self._kept = self._both()
                     return False
-            further = strides(pulled, self._onward)
-            self.inside |= grown | further.keys()
+            further = [(e, effort) for e, effort, _ in strides(pulled, self._onward)]
+            self.inside |= grown | {e for e, _ in further}
             self._plain |= unassumed
-            for e, effort in (*pulled.items(), *further.items()):
+            for e, effort in (*pulled.items(), *further):
                 self._raise(e, effort)
 
     def _settle(self, to_clash: bool, certain: Certain) -> bool:
@@ -178,7 +177,7 @@ class Patch(PatchState):
             pulled[b] = pulled.get(b, NO_EFFORT).joined(self.effort.get(a, NO_EFFORT).deeper)
 
         for a in self.inside - self.contradictory():
-            is_far = self.all_plain or self.effort.get(a, NO_EFFORT).reach > 0
+            is_far = self.all_plain or self.effort.get(a, NO_EFFORT).is_closed
             for role, b in self.whole.neighbours(a):
                 if b in self.inside:
                     continue
@@ -203,7 +202,7 @@ class Patch(PatchState):
         return pulled, unassumed
 
     def _onward(self, a: str, is_plain: bool) -> set[str]:
-        """See `abox_ops.patch.stride.Onward`."""
+        """See `shiq.abox_ops.patch.stride.Onward`."""
         undecided, label = (
             self._irrelevance.undecided,
             self._told_plus(a) if is_plain else self.outside.label(a),
@@ -221,14 +220,14 @@ class Patch(PatchState):
     # --- after a failure --------------------------------------------------------------------------
 
     def can_widen(self, modules: Sequence[Sequence[str]]) -> list[bool]:
-        """See `abox_ops.patch.widening.Patch`."""
+        """See `shiq.abox_ops.patch.widening.Patch`."""
         return [
             bool(self._guessed(elements) or self._kept_out_of(elements))
             for elements in map(self._elements, modules)
         ]
 
     def widen(self, modules: Sequence[Sequence[str]]) -> None:
-        """See `abox_ops.patch.widening.Patch`."""
+        """See `shiq.abox_ops.patch.widening.Patch`."""
         pulled: dict[str, Effort] = {}
         failed = [self._elements(module) for module in modules]
         efforts = [
@@ -236,17 +235,16 @@ class Patch(PatchState):
             for elements in failed
         ]
         for elements, effort in zip(failed, efforts):
-            is_closed = effort.reach == CLOSED
             guessed = self._guessed(elements)
             for e in elements:
-                self._raise(e, effort if is_closed else replace(effort, reach=0))
+                self._raise(e, effort)
             self._plain |= guessed
-            if is_closed or not guessed:
+            if effort.is_closed or not guessed:
                 for b in self._kept_out_of(elements):
                     pulled[b] = pulled.get(b, NO_EFFORT).joined(effort)
         for elements, effort in zip(failed, efforts):
             around = surroundings(elements, effort, self._inner)
-            self._plain.update(around.plain if effort.reach else ())
+            self._plain.update(around.plain if effort.is_closed else ())
             for e in (*around.plain, *around.rim):
                 self._raise(e, around.effort)
         self.inside |= pulled.keys()
@@ -268,15 +266,15 @@ class Patch(PatchState):
 
     @property
     def tbox(self) -> ClausalTBox:
-        """See `abox_ops.patch.widening.Patch`."""
+        """See `shiq.abox_ops.patch.widening.Patch`."""
         return self.means.residuals.tbox
 
     def asked(self) -> list[NamedModule]:
-        """See `abox_ops.patch.widening.Patch`."""
+        """See `shiq.abox_ops.patch.widening.Patch`."""
         return self._modules(self._kept[0])
 
     def bare(self) -> list[NamedModule]:
-        """See `abox_ops.patch.widening.Patch`."""
+        """See `shiq.abox_ops.patch.widening.Patch`."""
         return self._modules(self._kept[1])
 
     def _modules(self, kept: KeptAssertions) -> list[NamedModule]:

@@ -12,18 +12,21 @@ Put right beyond the print, each with a test:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
-from abox_ops.elements.reference import ElementGraph
-from abox_ops.labels.calculus import Label
-from abox_ops.modules.closure import Closure
-from abox_ops.modules.from_scratch import RoleAssertion, asserted_closure
-from abox_ops.published.definitions import Definition7
-from shiq.abox import individuals_of
+from shiq.abox_ops.elements.element_graph import ElementGraph
+from shiq.abox_ops.labels.calculus import Label, clashes, contradiction, join
+from shiq.abox_ops.modules.closure import Closure
+from shiq.abox_ops.modules.components import KeptAssertions
+from shiq.abox_ops.published.definitions import Definition7
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.model import Assertion, DataPropertyAssertion, ObjectPropertyAssertion
-from shiq.roles import role_of
-from simplify import SimplifiedTBox
+from shiq.model.abox import individuals_of
+from shiq.model.roles import Role, role_of
+from shiq.simplify import SimplifiedTBox
+
+#: A role assertion between individuals or elements, as seen from the first.
+RoleAssertion = tuple[Role, str, str]
 
 
 def definition7(
@@ -105,3 +108,42 @@ def _is_told(assertion: Assertion, rules: Definition7, theory: DataTheory) -> bo
             theory.value(assertion.literal), IllTyped
         )
     return not isinstance(assertion, ObjectPropertyAssertion)
+
+
+def asserted_closure(
+    theory: DataTheory,
+    whole: ElementGraph,
+    inserted: Iterable[Assertion],
+    seen: Set[str],
+    edges: Iterable[RoleAssertion],
+    features: Set[str],
+    remedies: Set[tuple[str, str, bool]],
+) -> Closure:
+    """The elements ``seen`` with what is asserted of them, and ``remedies``; role assertions
+    ``edges`` between them, and data on ``features``.
+    """
+    labels = {e: whole.asserted(e) for e in seen}
+    for element, name, positive in remedies:
+        bit = 1 << whole.tbox.atom_ids[name]
+        if element in labels:
+            labels[element] = join(labels[element], (bit, 0) if positive else (0, bit))
+    for element in seen:
+        if any(isinstance(theory.value(v), IllTyped) for _, v in whole.values(element)):
+            labels[element] = contradiction(whole.tbox)
+    contradictory = {e for e in seen if clashes(labels[e])}
+    rest = seen - contradictory
+    kept = KeptAssertions({e: labels[e] for e in rest})
+    inside = [(role, a, b) for role, a, b in edges if a in rest and b in rest]
+    kept.edges = {(b, role.inverse, a) if role.inverted else (a, role, b) for role, a, b in inside}
+    for a in rest:
+        kept.keep_negative(whole, a)
+        kept.data |= {(a, p, v) for p, v in whole.values(a) if p in features}
+    touched = {whole.elements.find(i) for x in inserted for i in individuals_of(x)}
+    return Closure(
+        frozenset(seen),
+        labels,
+        frozenset(touched),
+        frozenset(contradictory),
+        kept,
+        frozenset(remedies),
+    )

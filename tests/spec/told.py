@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from abox_ops.elements.reference import ElementGraph
-from abox_ops.labels.calculus import EMPTY, CompiledClause, Label, LabelSpace, join
-from abox_ops.labels.data import DataView
-from shiq.roles import Role
+from shiq.abox_ops.elements.element_graph import ElementGraph
+from shiq.abox_ops.labels.calculus import EMPTY, CompiledClause, Label, LabelSpace, join
+from shiq.abox_ops.labels.data import DataView
+from shiq.model.roles import Role
 
 
 def told_labels(space: LabelSpace, data: DataView, graph: ElementGraph) -> dict[str, Label]:

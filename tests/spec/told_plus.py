@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from abox_ops.elements.reference import ElementGraph
-from abox_ops.labels.calculus import EMPTY, Label, LabelSpace, join
-from abox_ops.labels.data import DataView
+from shiq.abox_ops.elements.element_graph import ElementGraph
+from shiq.abox_ops.labels.calculus import EMPTY, Label, LabelSpace, join
+from shiq.abox_ops.labels.data import DataView
 from tests.spec.told import saturate
 
 

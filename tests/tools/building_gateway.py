@@ -18,11 +18,11 @@ from typing import Any, Final
 
 import click
 
-from jobs.evaluation.streams.building import BUILDING, MINUTE, functions, readings, write
+from shiq.jobs.evaluation.streams.building import BUILDING, MINUTE, functions, readings, write
 from shiq.model import RDF
-from shiq.rml.compiled import parse_record
-from streams.enrichment import EnrichedEvent, Enricher, open_enricher
-from streams.front.sources import open_source
+from shiq.rml.program import parse_record
+from shiq.streams.enrichment import EnrichedEvent, Enricher, open_enricher
+from shiq.streams.front.sources import open_source
 
 ROOMS: Final = 20
 #: The room that changes, and what it is used for then.

@@ -15,58 +15,56 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
-from abox_ops.elements.partition import StoredPartition
-from abox_ops.engine import never_over
-from abox_ops.local import LocalKnowledgeBase
-from abox_ops.modules.decide import Decider
-from jobs.spark import worker
-from jobs.spark.building import build, completion, components
-from jobs.spark.building.completion import CompletionFigures
-from jobs.spark.building.completion_tasks import linked_modules
-from jobs.spark.building.merging import IndexedStore
-from jobs.spark.building.tables import Ranges
-from jobs.spark.reasoners import Asking
-from jobs.store.upkeep.build import certified_by_model
-from shiq.abox import ABox
+from shiq.abox_ops.elements.partition import StoredPartition
+from shiq.abox_ops.engine import never_over
+from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.modules.decide import Decider
+from shiq.jobs.building import build, completion, worker
+from shiq.jobs.building.completion import CompletionFigures
+from shiq.jobs.building.completion_tasks import linked_modules
+from shiq.jobs.building.exchange import Executor
+from shiq.jobs.building.executor import ProcessExecutor
+from shiq.jobs.building.merging import IndexedStore
+from shiq.jobs.building.tables import Ranges
+from shiq.jobs.building.worker import Asking
+from shiq.jobs.store.upkeep.build import certify_by_model
+from shiq.model.abox import ABox
 from shiq.rdf import read_ontology
 from shiq.reasoner import create
-from tests.test_spark_building import HERE, BuildSettings, built
+from tests.jobs.test_spark_building import HERE, BuildSettings, built
 
-_COMPLETE = completion.complete
+_COMPLETE = completion.certify_by_model
 #: By what was run, CPU seconds by range, or by task where tasks are none of a range.
 _spent: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
 
 
-def _run(
-    session: SparkSession, task: Callable[[Any], Any], parts: Sequence[Any], what: str
-) -> list[Any]:
-    found = []
-    for place, part in enumerate(parts):
-        begun = time.process_time()
-        found.append(task(part))
-        _spent[what][part if isinstance(part, int) else getattr(part, "i", place)] += (
-            time.process_time() - begun
-        )
-    return found
+class _Timed(ProcessExecutor):
+    """Books the CPU seconds of each task."""
+
+    def run(self, task: Callable[[Any], Any], parts: Sequence[Any], what: str) -> list[Any]:
+        found = []
+        for place, part in enumerate(parts):
+            begun = time.process_time()
+            found.append(task(part))
+            _spent[what][part if isinstance(part, int) else getattr(part, "i", place)] += (
+                time.process_time() - begun
+            )
+        return found
 
 
 def _beside(
-    session: SparkSession, ranges: Ranges, indexed: IndexedStore, asking: Asking
+    executor: Executor, ranges: Ranges, indexed: IndexedStore, asking: Asking
 ) -> CompletionFigures | None:
     """What ranges find, which is what one task finds."""
     worker._kept.clear()
     begun = time.process_time()
     base, index, roles = indexed.opened()
     knowledge_base = LocalKnowledgeBase(indexed.rules.tbox, base, roles, index)
-    theirs = certified_by_model(knowledge_base, Decider(create("own")).decide, never_over)
+    theirs = certify_by_model(knowledge_base, Decider(create("own")).decide, never_over)
     print(f"{len(ranges)} ranges; one task: {time.process_time() - begun:.2f}")
     worker._kept.clear()
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (completion, components):
-            patch.setattr(module, "run", _run)
-        ours = _COMPLETE(session, ranges, indexed, asking)
+    ours = _COMPLETE(_Timed(), ranges, indexed, asking)
     assert (ours is None) == (theirs is None), "one of the two has no model"
     if ours is not None and theirs is not None:
         assert set(_rows(theirs[0].modules)) == set(_linked(ours, ranges))
@@ -100,7 +98,7 @@ def main() -> None:
     tbox, width, *files = sys.argv[1:]
     ontology = replace(read_ontology([tbox]), abox=ABox())
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(build, "complete", _beside)
+        patch.setattr(build, "certify_by_model", _beside)
         settings = BuildSettings(width=int(width), chunk_bytes=1 << 23, reasoner="own")
         built(HERE, Path(folder) / "kg", ontology, [Path(file) for file in files], settings)
 

@@ -30,15 +30,15 @@ from pathlib import Path
 import click
 
 import tests.spec  # noqa: F401 -- the engine `spec`
-from abox_ops.outside_question import question
-from shiq.abox import abox_of
-from shiq.check import check_insertions
+from shiq.abox_ops.outside_question import question
+from shiq.answers.result import Result
+from shiq.answers.verdict import Verdict
+from shiq.api import check_insertions
 from shiq.functional import ontology_text
 from shiq.model import Assertion
-from shiq.ntriples import assertion_lines
+from shiq.model.abox import abox_of
+from shiq.model.ntriples import assertion_lines
 from shiq.reasoner.hermit import HermitReasoner
-from shiq.result import Result
-from shiq.verdict import Verdict
 from tests.tools.hermit_faults import HERMIT_FAULTS
 from tests.tools.random_ontologies.chains import KINDS, random_chain_kb
 from tests.tools.random_ontologies.clashes import random_clash_kb
@@ -151,7 +151,7 @@ class Oracle:
         ).verdict
 
     def without_chains(self, kb: RandomKB, assertions: Iterable[Assertion]) -> Verdict:
-        """The same, of axioms that HermiT does not err on (`abox_ops.outside_question`)."""
+        """The same, of axioms that HermiT does not err on (`shiq.abox_ops.outside_question`)."""
         put = question(kb.tbox.axioms, list(assertions))
         return self._reasoner.consistent(put.axioms, put.assertions, is_normal=True).verdict
 

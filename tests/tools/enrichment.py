@@ -22,25 +22,24 @@ from typing import Any
 
 import click
 
-from abox_ops.entailment import Premises
-from abox_ops.entailment.premises import denial
-from abox_ops.entailment.reasoners import Reasoners
-from abox_ops.entailment.uncached import asked_classes, entailed_uncached
 from shiq import model as owl
-from shiq.abox import abox_of, individuals_of
+from shiq.abox_ops.entailment import Premises
+from shiq.abox_ops.entailment.premises import asked_classes, denial
+from shiq.abox_ops.entailment.reasoners import Reasoners
+from shiq.answers.verdict import Verdict
 from shiq.errors import InputError
-from shiq.ntriples import assertion_lines
-from shiq.reasoner.structure import rewritten
-from shiq.signature import parts, signature_of
-from shiq.verdict import Verdict
-from streams.enrichment.cache import Entries
-from streams.enrichment.components import WindowEvent
-from streams.enrichment.enricher import Enricher
-from streams.enrichment.knowledge import StaticKnowledge
-from streams.enrichment.policies import POLICIES, capacity_of
-from streams.enrichment.reading import read, shown, together
-from streams.enrichment.realize import Realizer
+from shiq.model.abox import abox_of, individuals_of
+from shiq.model.ntriples import assertion_lines
+from shiq.model.signature import signature_of
+from shiq.model.walk import parts, rewritten
+from shiq.streams.enrichment.cache import POLICIES, Entries, capacity_of
+from shiq.streams.enrichment.components import WindowEvent
+from shiq.streams.enrichment.enricher import Enricher
+from shiq.streams.enrichment.knowledge import StaticKnowledge
+from shiq.streams.enrichment.reading import read, shown, together
+from shiq.streams.enrichment.realize import Realizer
 from tests.outside_random import random_owl
+from tests.spec.entailment import entailed_uncached
 from tests.tools.random_ontologies.dice import Dice
 from tests.tools.random_ontologies.kb import random_kb
 from tests.tools.random_ontologies.values import data_range

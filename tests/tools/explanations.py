@@ -17,13 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shiq.check import open_store
-from shiq.conflict import Conflict
-from shiq.explanation.parsed import axiom_of, line_of
-from shiq.explanation.structures import assertions_of
-from shiq.ntriples import assertion_lines
+from shiq.answers.result import Conflict
+from shiq.answers.verdict import Verdict
+from shiq.api import open_store
+from shiq.jobs.reports.stated import line_of
+from shiq.model.ntriples import assertion_lines
 from shiq.reasoner.hermit import HermitReasoner
-from shiq.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +41,9 @@ class Verified:
 
 
 def verified(conflict: Conflict, hermit: HermitReasoner) -> Verified:
-    """What HermiT says of ``conflict``. Raises: ValueError for one whose texts cannot be read back."""
-    texts = [*conflict.insertions, *conflict.base]
-    assertions = [assertion for _, assertion in assertions_of(texts)]
-    axioms: list[Any] = [axiom_of(text) for text in conflict.axioms]
-    if None in axioms or sum(len(assertion_lines(a)) for a in assertions) != len(texts):
-        raise ValueError(f"not to be read back: {conflict}")
+    """What HermiT says of ``conflict``."""
+    assertions = [*conflict.insertion_values, *conflict.base_values]
+    axioms = [*conflict.axiom_values]
     whole = hermit.consistent(axioms, assertions)
     undecided = [whole.reason] if whole.verdict is Verdict.UNDETERMINED else []
     superfluous: list[str] = []

@@ -32,15 +32,15 @@ from unittest.mock import patch
 import click
 import numpy as np
 
-from abox_ops.patch import columns as patch_columns
-from shiq.abox import abox_of, individuals_of
-from shiq.check import check_insertions
+from shiq.abox_ops.patch import saturation
+from shiq.answers.verdict import Verdict
+from shiq.api import check_insertions
 from shiq.functional import ontology_text
 from shiq.model import NOTHING, Assertion
+from shiq.model.abox import abox_of, individuals_of
 from shiq.reasoner.hermit import HermitReasoner
 from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
-from shiq.verdict import Verdict
 from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.differential import _seeds as read_seeds
 from tests.tools.random_ontologies.recurring import RecurringWorld, random_world
@@ -95,9 +95,9 @@ class Meter:
             patch.object(OwnReasoner, "attempt", self._counting_questions(OwnReasoner.attempt)),
             patch.object(HermitReasoner, "decide", self._decline),
             patch.object(
-                patch_columns.Patch,
-                "_saturate",
-                self._counting_rounds(patch_columns.Patch._saturate),
+                saturation,
+                "saturate_region",
+                self._counting_rounds(saturation.saturate_region),
             ),
         ):
             sys.setprofile(self._count)

@@ -17,14 +17,14 @@ from collections.abc import Iterable
 
 import click
 
-from abox_ops.local import LocalKnowledgeBase
-from jobs.checking.deciding import BASE_INCONSISTENT
-from jobs.checking.options import Options
-from shiq.abox import abox_of
-from shiq.check import check_insertions
+from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.answers.verdict import Verdict
+from shiq.api import check_insertions
+from shiq.jobs.checking.deciding import BASE_INCONSISTENT
+from shiq.jobs.checking.options import Options
 from shiq.model import THING, ClassAssertion
+from shiq.model.abox import abox_of
 from shiq.reasoner import create
-from shiq.verdict import Verdict
 from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.random_ontologies.kb import RandomKB, random_kb
 from tests.tools.random_ontologies.side_by_side import parts_of, same_add_set, side_by_side
@@ -52,7 +52,7 @@ def has_model(kb: RandomKB) -> bool:
 
 def compare(seeds: list[int]) -> list[str]:
     """What differs between the engines, and from each seed's own verdict."""
-    from jobs.graphframes.engine import GraphFramesKnowledgeBase, answers_of
+    from shiq.jobs.graphframes.engine import GraphFramesKnowledgeBase, answers_of
 
     # A TBox that nothing can be in contradicts whatever stands beside it.
     seeds = [seed for seed in seeds if has_model(random_kb(seed))]
@@ -79,7 +79,7 @@ def compare(seeds: list[int]) -> list[str]:
 
     answers = answers_of(found, Options(reasoner="own"), None).filter("verdict = 'inconsistent'")
     shapes = [row.shape for row in answers.collect()]
-    there = found.elements_of(found.members_of(*shapes)).values()
+    there = found.elements_of(found.module_tables.members_of(*shapes)).values()
     bad = seeds_in([*wanted.contradictory, *those(Verdict.INCONSISTENT)])
     open_ = seeds_in(those(Verdict.UNDETERMINED)) - bad
     wrong = []
@@ -110,7 +110,7 @@ def compare(seeds: list[int]) -> list[str]:
 @click.option("--at-once", default=250, show_default=True, help="How many are one knowledge base.")
 def main(seeds: str, at_once: int) -> None:
     """Compare the engines on random batches; end with 1 where they differ."""
-    from jobs.graphframes.core import running, session
+    from shiq.jobs.graphframes.core import running, session
 
     first, end = map(int, seeds.split(":"))
     wrong: list[str] = []

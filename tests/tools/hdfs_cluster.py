@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from jobs.evaluation.peers.install import listed_jars
 from shiq.errors import OperationalError
-from shiq.reasoner.installed import home
+from shiq.jobs.evaluation.peers.install import listed_jars
+from shiq.reasoner.external import home
 from tests.tools.jars import fetched
 
 SETTING = "SHIQ_HDFS_CLUSTER"

@@ -28,15 +28,15 @@ from unittest.mock import patch
 
 import click
 
-from jobs.checking import above, session
-from jobs.gate import gate
-from shiq.abox import individuals_of
-from shiq.check import Session, index, open_store
+from shiq.answers.result import Result
+from shiq.answers.verdict import Verdict
+from shiq.api import Session, index, open_store
 from shiq.functional import ontology_text
+from shiq.jobs.checking import session
+from shiq.jobs.gate import gate
 from shiq.model import Assertion, ObjectPropertyAssertion
-from shiq.ntriples import assertion_lines
-from shiq.result import Result
-from shiq.verdict import Verdict
+from shiq.model.abox import individuals_of
+from shiq.model.ntriples import assertion_lines
 from tests.tools.differential import _seeds as read_seeds
 from tests.tools.floods import MOST_WORK, Costs, Exploded, Meter
 from tests.tools.random_ontologies.gadgets import renamed
@@ -62,7 +62,7 @@ class GateMeter(Meter):
         counted = self._counting_checks(session.check_batch)
         with (
             patch.object(session, "check_batch", counted),
-            patch.object(above, "check_batch", counted),
+            patch.object(session, "check_batch", counted),
             super().running(),
         ):
             yield self

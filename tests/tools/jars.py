@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from jobs.evaluation.peers.install import Jar, fetch_jars, repository
 from shiq.errors import OperationalError
+from shiq.jobs.evaluation.peers.install import Jar, fetch_jars, repository
 
 
 def fetched(jars: Sequence[Jar], folder: Path, title: str) -> int:

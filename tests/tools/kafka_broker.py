@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from jobs.evaluation.peers.install import listed_jars
 from shiq.errors import OperationalError
-from shiq.reasoner.installed import home
+from shiq.jobs.evaluation.peers.install import listed_jars
+from shiq.reasoner.external import home
 from tests.tools.jars import fetched
 
 SETTING = "SHIQ_KAFKA_BROKER"

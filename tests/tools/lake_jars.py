@@ -11,8 +11,8 @@ import os
 import sys
 from pathlib import Path
 
-from jobs.evaluation.peers.install import listed_jars
-from shiq.reasoner.installed import home
+from shiq.jobs.evaluation.peers.install import listed_jars
+from shiq.reasoner.external import home
 from tests.tools.jars import fetched
 
 SETTING = "SHIQ_LAKE_JARS"

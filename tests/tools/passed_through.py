@@ -1,14 +1,16 @@
 """The files that a consistent check of one triple passes through: ``python -m
 tests.tools.passed_through [--store S --insert B]``.
 
-A file counts if any code of it runs between the call of the command line and its end, other than
-the module's own: class bodies do, and what is only imported does not. Without a store, one is
+A file counts if a function of it runs between the call of the command line and its end. What runs
+when it is imported, its class bodies too, does not count: a process that has imported more before
+gives the same. Without a store, one is
 made: a department of LUBM's data, and a course more for a student.
 """
 
 from __future__ import annotations
 
 import argparse
+import inspect
 import subprocess
 import sys
 import tempfile
@@ -24,13 +26,11 @@ PACKAGES = ("shiq", "simplify", "abox_ops", "jobs")
 
 
 def passed_through(call: Callable[[], object]) -> Counter[str]:
-    """The files of ours with code that ``call`` runs, and how many pieces of code (functions,
-    class bodies) of each.
-    """
+    """The files of ours with functions that ``call`` runs, and how many of each."""
     met = set()
 
     def note(frame: FrameType, event: str, _: Any) -> None:
-        if event == "call" and frame.f_code.co_name != "<module>":
+        if event == "call" and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
             met.add(frame.f_code)
 
     threading.setprofile(note)
@@ -47,7 +47,7 @@ def passed_through(call: Callable[[], object]) -> Counter[str]:
 
 def checked(store: Path, insertions: Path) -> tuple[Counter[str], int]:
     """What ``shiq check`` of a batch passes through in this process, and its exit code."""
-    from jobs.cli import main
+    from shiq.jobs.cli import main
 
     code = 0
 
@@ -63,10 +63,10 @@ def checked(store: Path, insertions: Path) -> tuple[Counter[str], int]:
 
 def made(folder: Path) -> tuple[Path, Path]:
     """A store and a batch of one triple that contradicts nothing, below ``folder``."""
-    from jobs.checking.calls import index
-    from jobs.evaluation.lubm.generate import ONTOLOGY, departments
-    from jobs.evaluation.lubm.tbox import lubm_tbox
-    from jobs.evaluation.rdfxml import tbox_as_rdfxml
+    from shiq.jobs.checking.calls import index
+    from shiq.jobs.evaluation.lubm.generate import ONTOLOGY, departments
+    from shiq.jobs.evaluation.lubm.tbox import lubm_tbox
+    from shiq.jobs.evaluation.rdfxml import tbox_as_rdfxml
 
     lines = next(iter(departments(1, 1))).lines
     taken = [line.split() for line in lines if "takesCourse" in line]

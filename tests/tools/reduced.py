@@ -15,22 +15,20 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
-from jobs.checking.deciding import BASE_INCONSISTENT
-from jobs.reduced import write_reduced
-from shiq.abox import abox_of
-from shiq.check import check_insertions
+from shiq.answers.result import Result
+from shiq.answers.verdict import Verdict
+from shiq.api import check_insertions
+from shiq.jobs.checking.deciding import BASE_INCONSISTENT
+from shiq.jobs.reduced import write_reduced
 from shiq.model import Literal
+from shiq.model.abox import abox_of
+from shiq.model.walk import parts
 from shiq.reasoner.hermit import HermitReasoner
-from shiq.reasoner.jvm import JvmFailure
-from shiq.reasoner.owlapi import shared_session
-from shiq.result import Result
-from shiq.signature import parts
-from shiq.verdict import Verdict
 from tests.tools.hermit_faults import HERMIT_FAULTS
+from tests.tools.owl_api import NoAnswer, OwlApi
 from tests.tools.random_ontologies.kb import RandomKB, random_kb
 
 _SECONDS = 20.0
@@ -41,24 +39,21 @@ class FileReasoner:
 
     def __init__(self) -> None:
         self.hermit = HermitReasoner(timeout=_SECONDS)
+        self.jvm = OwlApi()
 
     def is_consistent(self, path: Path) -> bool | None:
         """Whether the ontology in the file ``path`` (.ofn, .nt) is consistent; None where HermiT
         has no answer.
         """
-        session = shared_session(self.hermit, "1g", _SECONDS)
-        java: Any = session.jvm.view
+        java, api = self.jvm.view, self.jvm.api
 
         def ask() -> bool:
-            manager = java.org.semanticweb.owlapi.apibinding.OWLManager.createOWLOntologyManager()
-            ontology = manager.createOntology()
+            ontology = self.jvm.manager().createOntology()
             if path.suffix == ".ofn":
-                parser = java.org.coode.owlapi.functionalparser.OWLFunctionalSyntaxOWLParser()
+                parser = self.jvm.parser()
             else:
                 parser = java.uk.ac.manchester.cs.owl.owlapi.turtle.parser.TurtleOntologyParser()
-            parser.parse(
-                java.org.semanticweb.owlapi.io.StringDocumentSource(path.read_text()), ontology
-            )
+            parser.parse(api.io.StringDocumentSource(path.read_text()), ontology)
             reasoner = java.org.semanticweb.HermiT.Reasoner(
                 java.org.semanticweb.HermiT.Configuration(), ontology
             )
@@ -67,9 +62,12 @@ class FileReasoner:
             return answer
 
         try:
-            return session.jvm.call(ask, _SECONDS)
-        except JvmFailure as failure:
+            return self.jvm.call(ask, _SECONDS)
+        except NoAnswer as failure:
             self.failure = failure
+            if self.jvm.process.poll() is not None:
+                self.jvm.close()
+                self.jvm = OwlApi()
             return None
 
     def whole(self, kb: RandomKB) -> Verdict:
@@ -77,8 +75,9 @@ class FileReasoner:
         return self.hermit.consistent(kb.tbox.axioms, list(kb.union())).verdict
 
     def close(self) -> None:
-        """End the JVM."""
+        """End the JVMs."""
         self.hermit.close()
+        self.jvm.close()
 
 
 def checked(kb: RandomKB, engine: str) -> Result:

@@ -26,14 +26,12 @@ from unittest.mock import patch
 
 import click
 
-from streams.rules import Program, fixpoint, operators, worklist
-from streams.rules.atoms import read_atom
-from streams.rules.fixpoint import Recursion
-from streams.rules.problems import EvaluationError
-from streams.rules.reference import Reference
-from streams.rules.session import EvaluationOptions, RuleSession, evaluator_of
-from streams.rules.syntax import is_own
-from streams.rules.values import Row, atom_text
+from shiq.streams.rules import Program, fixpoint, operators, worklist
+from shiq.streams.rules.fixpoint import Recursion
+from shiq.streams.rules.naive_evaluation import Reference
+from shiq.streams.rules.session import EvaluationOptions, RuleSession, evaluator_of
+from shiq.streams.rules.syntax import EvaluationError, Row, atom_text, is_own
+from shiq.streams.rules.tokens import read_atom
 from tests.tools.rules.random_programs import FUNCTIONS, Case, random_case
 
 #: For each point its time, the model, and what is derived.

@@ -22,10 +22,9 @@ from time import perf_counter, process_time
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from jobs.streaming.chunks import HEAD, Head, rows_of
-from jobs.streaming.consistency import BucketFindings
-from jobs.streaming.ordering import Order
-from jobs.streaming.pieces import (
+from shiq.jobs.streaming.chunks import HEAD, Head, rows_of
+from shiq.jobs.streaming.ordering import Order
+from shiq.jobs.streaming.pieces import (
     BATCH_BYTES,
     FOLD,
     PIECES,
@@ -35,13 +34,12 @@ from jobs.streaming.pieces import (
     records,
     units,
 )
-from jobs.streaming.session import streaming_session
-from jobs.streaming.stages import BucketStates, BucketStep
-from streams.consistency import check_stream, plan
-from streams.consistency.watch import Watch
-from streams.front.arrivals import Arrivals
-from streams.front.lateness import EventClock
-from streams.front.rejects import RejectLog
+from shiq.jobs.streaming.session import streaming_session
+from shiq.jobs.streaming.stages import BucketStates, BucketStep
+from shiq.streams.consistency import check_stream, plan
+from shiq.streams.consistency.watch import Watch
+from shiq.streams.front.arrivals import Arrivals, EventClock
+from shiq.streams.front.rejects import RejectLog
 
 WINDOW, LATENESS = 3, 3
 #: How often Spark's jobs are timed; the first time it loads what they need.
@@ -78,8 +76,7 @@ def batches(tbox: str, events: str, cores: int) -> Iterator[BatchCost]:
     """What each batch for so many cores costs."""
     watch = Watch(plan(tbox, WINDOW), Arrivals(EventClock(LATENESS), RejectLog()))
     watch.begin(None)
-    face = BucketFindings(watch)
-    system, at, before = face.system, dict[str, int](), -1
+    system, at, before = watch.operator(in_tasks=True), dict[str, int](), -1
     order, most = Order(system.limits), batch_bytes(BATCH_BYTES, cores) * FOLD
     with TemporaryDirectory() as folder:
         states = BucketStates(Path(folder), system.buckets)
@@ -120,7 +117,9 @@ def batches(tbox: str, events: str, cores: int) -> Iterator[BatchCost]:
                 deciding.append(taken)
                 said += found
             hearing, heard = timed(lambda s=said: [row for data in s for row in json.loads(data)])  # type: ignore[misc]
-            hearing += timed(lambda o=ordered, h=heard: face.hear(replace(o.told, shown=[]), h))[0]  # type: ignore[misc]
+            hearing += timed(
+                lambda o=ordered, h=heard: watch.collect(replace(o.told, shown=[]), h)
+            )[0]  # type: ignore[misc]
             states.forget(before + 1)
             at, before = then, before + 1
             yield BatchCost(parsing, cutting + judging, deciding, hearing, len(heard))

@@ -21,12 +21,16 @@ import click
 
 from shiq import model as owl
 from shiq import vocabularies
+from shiq.answers.verdict import UNREAD
 from shiq.functional import axiom_text
+from shiq.inputs.reading import Reading
 from shiq.model import RDF
+from shiq.model.signature import OF_INDIVIDUALS
+from shiq.model.walk import entities
 from shiq.rdf import read_ontology
 from shiq.rdf.load import load
 from shiq.rdf.triples import Triples
-from shiq.rdf.values_as_nodes import as_written
+from shiq.rdf.values_as_nodes import restore_data_properties
 from shiq.rdf.vocabulary import (
     ANNOTATIONS,
     CHARACTERISTICS,
@@ -36,9 +40,6 @@ from shiq.rdf.vocabulary import (
     TYPE,
     is_reserved,
 )
-from shiq.reading import Reading
-from shiq.signature import OF_INDIVIDUALS, entities
-from shiq.verdict import UNREAD
 
 _FOLDER = Path(vocabularies.__file__).parent
 _SUFFIXES = ("nq", "nt", "ttl", "n3")
@@ -52,7 +53,7 @@ class Source:
     or `/`. documents: further IRIs by which its publisher serves this very version. others:
     namespaces of terms whose own table is another. parts: what it imports, and its file holds
     itself. information: how messages begin of what is no axiom, each with the reason. beyond: as
-    `VocabularyTable.beyond`, by local name.
+    `VocabularyTable.non_dl_terms`, by local name.
     """
 
     title: str
@@ -207,11 +208,11 @@ def make_table(name: str, path: Path) -> dict[str, Any]:
     }
     headers = {iri.rstrip("#/") for iri, _ in _pairs(plain, TYPE, ONTOLOGY)}
     headers |= {iri.rstrip("#/") for iri in (*source.ontologies, *source.parts)}
-    outside = [value for leftover in reading.leftovers for value in leftover.said]
+    outside = [value for leftover in reading.leftovers for value in leftover.values]
     own = _own_assertions(reading.abox, kinds, headers)
     values = [
         x
-        for x in as_written([*reading.tbox.axioms, *outside, *own])
+        for x in restore_data_properties([*reading.tbox.axioms, *outside, *own])
         if not any(e.iri in beyond for e in entities(x))
     ]
     left = [
@@ -223,7 +224,7 @@ def make_table(name: str, path: Path) -> dict[str, Any]:
     unsaid = {
         leftover.message
         for leftover in reading.leftovers
-        if leftover.kind == "outside-shiq" and not leftover.said
+        if leftover.kind == "outside-shiq" and not leftover.values
     }
     return {
         **{"title": source.title, "version": source.version, "source": source.file},

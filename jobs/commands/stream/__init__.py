@@ -1,18 +1,18 @@
-"""``shiq stream``: a file a command."""
+"""``shiq stream``: a file a system."""
 
 from __future__ import annotations
 
 import click
 
-from jobs.commands.options import Commands
+from shiq.jobs.commands.options import Commands
 
 #: Where each command is; only the one that is asked for is imported.
 COMMANDS = {
-    "plan": "jobs.commands.stream.plan",
-    "consistency": "jobs.commands.stream.consistency",
-    "discover": "jobs.commands.stream.discover",
-    "enrich": "jobs.commands.stream.enrich",
-    "rules": "jobs.commands.stream.rules",
+    "plan": "shiq.jobs.commands.stream.consistency",
+    "consistency": "shiq.jobs.commands.stream.consistency",
+    "discover": "shiq.jobs.commands.stream.discover",
+    "enrich": "shiq.jobs.commands.stream.enrich",
+    "rules": "shiq.jobs.commands.stream.rules",
 }
 
 

@@ -7,17 +7,23 @@ from typing import Any
 
 import click
 
-from jobs.commands.places import WRITES_ROWS, GuardedCommand
-from jobs.commands.stream.options import (
+from shiq.errors import UsageError
+from shiq.jobs.commands.places import WRITES_ROWS, GuardedCommand
+from shiq.jobs.commands.running import write_json
+from shiq.jobs.commands.stream.options import (
     Feed,
+    answering,
     feeding,
     refuse_idle,
     static_option,
     store_option,
     watching,
 )
-from shiq.errors import UsageError
-from streams.consistency.watch import BATCH
+from shiq.jobs.text.streams import plan_text, stream_text
+from shiq.streams.consistency import plan as planned
+from shiq.streams.consistency.embedded import StreamQuestion, watch_run
+from shiq.streams.consistency.events import rate_source
+from shiq.streams.consistency.watch import BATCH
 
 
 @click.command(cls=GuardedCommand)
@@ -89,11 +95,7 @@ def consistency(
     Exit codes: 0 consistent at every point of time; 1 not; 3 something was left out and nothing
     contradicts; 2; 4.
     """
-    from jobs.text.streams import stream_text
-    from shiq.check import open_store
-    from streams.consistency import plan as planned
-    from streams.consistency.embedded import StreamQuestion, watch_run
-    from streams.consistency.rate import rate_source
+    from shiq.api import open_store
 
     if options["strategy"] != "ltm":
         refuse_idle(("rates", "grouping"), "--strategy ltm")
@@ -129,12 +131,31 @@ def consistency(
         }
         run = stack.enter_context(feed.started(settings, made, **files))
         checks = (session, every) if session and every else None
-        drive = None
-        if feed.engine == "spark":
-            from jobs.streaming.consistency import BucketFindings
-
-            drive = lambda run, watch: feed.on_spark(run, BucketFindings(watch))  # noqa: E731
-        result = watch_run(
-            run, found, feed.arrivals(run), asked, list(static) or None, checks, drive=drive
-        )
+        given = list(static) or None
+        result = watch_run(run, found, feed.arrivals(run), asked, given, checks, drive=feed.drive)
     return feed.end(stream_text(result, found, feed.allow, verbose=feed.verbose), result)
+
+
+# ``shiq stream plan``.
+
+
+@click.command(cls=GuardedCommand)
+@watching
+@answering
+def plan(
+    tbox: tuple[str, ...], json_file: str | None, quiet: bool, verbose: bool, **options: Any
+) -> int:
+    """How a stream is watched for contradictions with an ontology, and what of the ontology is
+    not. Exits with 0, or 3 if something is left out.
+
+    \b
+    shiq stream plan --tbox onto.owl
+    shiq stream plan --tbox onto.owl --strategy ltm --cut 1,2 --grouping depth --json plan.json
+    """
+    if not tbox:
+        raise UsageError("no ontology is given", "Give --tbox.")
+    found = planned(list(tbox), **options)
+    if json_file != "-" and not quiet:
+        click.echo(plan_text(found, verbose=verbose))
+    write_json(json_file, found.to_dict())
+    return 3 if found.leftovers else 0

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jobs.commands.options import Nearest, catalog_option
-from jobs.commands.places import READS, WRITES, GuardedCommand, Writes
-from jobs.commands.stream.options import Feed, feeding, refuse_idle, static_option, was_given
-from jobs.outputs import OutputKind
 from shiq.errors import InputError, UsageError
-from streams.discovery.settings import GATES, LANGUAGES, METHODS
+from shiq.jobs.commands.options import catalog_option, field_option
+from shiq.jobs.commands.places import READS, WRITES, GuardedCommand, Writes
+from shiq.jobs.commands.stream.options import Feed, feeding, refuse_idle, static_option, was_given
+from shiq.jobs.outputs import OutputKind
+from shiq.jobs.text.discovery import discovery_text
+from shiq.jobs.text.results import safe
+from shiq.streams.discovery import RuleMiner
+from shiq.streams.discovery.delivery import Delivery
+from shiq.streams.discovery.settings import MinerSettings, eps_of
 
 if TYPE_CHECKING:
-    from streams.discovery.stream import Mining
-
-_SHARE = click.FloatRange(0, 1)
+    from shiq.streams.discovery.stream import Mining
 
 
 def _report_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
@@ -39,13 +41,7 @@ def _report_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, O
     required=True,
     help="How many snapshots a window has.",
 )
-@click.option(
-    "--slide",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="By how many the next begins later.",
-)
+@field_option(MinerSettings, "slide")
 @click.option(
     "--step",
     type=click.IntRange(min=1),
@@ -59,47 +55,29 @@ def _report_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, O
     metavar="FILE",
     help="Class expressions, one a line; else all named classes of the ontology.",
 )
-@click.option("--method", type=Nearest(list(METHODS)), default="exact", show_default=True)
-@click.option(
-    "--min-support", type=_SHARE, default=0.4, show_default=True, help="The share of the window."
-)
-@click.option(
-    "--min-confidence", type=_SHARE, default=0.8, show_default=True, help="More than this."
-)
-@click.option(
-    "--max-atoms", type=click.IntRange(min=1), default=3, show_default=True, help="Of a body."
-)
-@click.option(
-    "--max-variables", type=click.IntRange(min=1), default=3, show_default=True, help="Of a body."
-)
-@click.option("--language", type=Nearest(list(LANGUAGES)), default="variables", show_default=True)
+@field_option(MinerSettings, "method")
+@field_option(MinerSettings, "min_support")
+@field_option(MinerSettings, "min_confidence")
+@field_option(MinerSettings, "max_atoms")
+@field_option(MinerSettings, "max_variables")
+@field_option(MinerSettings, "language")
 @click.option(
     "--rules",
     type=READS,
     metavar="FILE",
-    help="Rules that are counted whatever their counts are, as JSON.",
+    help='Rules that are counted whatever their counts are: [{"body": [["<class>", "?x0"]], "head": […]}].',
 )
-@click.option(
-    "--instances",
-    type=click.IntRange(min=0),
-    default=5,
-    show_default=True,
-    help="How many of a rule are shown.",
-)
-@click.option("--refute", is_flag=True, help="Count the snapshots that contradict a rule.")
+@field_option(MinerSettings, "min_lift")
+@field_option(MinerSettings, "head")
+@field_option(MinerSettings, "instances")
+@field_option(MinerSettings, "refute")
 @click.option(
     "--eps", metavar="N,…", help="For inkd: how often what was there already was there, as 1,2,4-9."
 )
-@click.option(
-    "--gate",
-    type=Nearest(list(GATES)),
-    default="printed",
-    show_default=True,
-    help="For inkd: which slides count.",
-)
-@click.option("--min-rarity", type=_SHARE, default=0.0, show_default=True, help="For the gate.")
-@click.option("--max-similarity", type=_SHARE, default=0.6, show_default=True, help="For the gate.")
-@click.option("--max-rules", type=click.IntRange(min=1), default=100_000, show_default=True)
+@field_option(MinerSettings, "gate")
+@field_option(MinerSettings, "min_rarity")
+@field_option(MinerSettings, "max_similarity")
+@field_option(MinerSettings, "max_rules")
 @click.option(
     "--entailments",
     type=WRITES,
@@ -113,14 +91,7 @@ def _report_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, O
     metavar="FILE",
     help="Write the last rules that nothing refutes: .ofn (OWL) or .lp (ASP).",
 )
-@click.option(
-    "--export-share",
-    "export_share",
-    type=_SHARE,
-    default=0.9,
-    show_default=True,
-    help="For --export: the share of its cases in which a rule must have held.",
-)
+@field_option(MinerSettings, "min_share")
 @click.option(
     "--report",
     "folder",
@@ -139,7 +110,6 @@ def discover(
     rules: str | None,
     entailments: str | None,
     exported: str | None,
-    export_share: float,
     folder: str | None,
     catalog: tuple[str, ...],
     **options: Any,
@@ -153,11 +123,6 @@ def discover(
     Exit codes: 0 all well; 1 a snapshot contradicts the ontology (it is named and left out); 3
     something was not interpreted, or a limit stopped it; 2; 4.
     """
-    from jobs.text.discovery import discovery_text
-    from streams.discovery import RuleMiner
-    from streams.discovery.delivery import Delivery
-    from streams.discovery.settings import eps_of
-
     if exported is not None and not exported.endswith((".ofn", ".lp")):
         raise UsageError(
             f"--export {exported}: neither .ofn nor .lp", "Name a file that ends in one of these."
@@ -165,7 +130,7 @@ def discover(
     if options["method"] != "inkd":
         refuse_idle(("eps", "gate", "min_rarity", "max_similarity"), "--method inkd")
     if exported is None:
-        refuse_idle(("export_share",), "--export FILE")
+        refuse_idle(("min_share",), "--export FILE")
     options["refute"] |= exported is not None
     options["eps"] = eps_of(options["eps"]) if options["eps"] else None
     miner = RuleMiner(
@@ -179,14 +144,17 @@ def discover(
         **options,
     )
     settings = {
-        **{k: str(v) for k, v in miner.settings.to_dict().items()},
+        # Older checkpoints do not have those that say nothing by default.
+        **{
+            k: str(v)
+            for k, v in miner.settings.to_dict().items()
+            if k != "min_share" and (v or k not in ("head", "min_lift"))
+        },
         "ontology": miner.ontology.fingerprint,
         "step": str(step),
     }
     with feed.started(settings) as run:
-        delivery = Delivery(
-            miner, run.outputs.to("out"), entailments, exported, folder, export_share
-        )
+        delivery = Delivery(miner, run.outputs.to("out"), entailments, exported, folder)
         kept = feed.json_file is not None or folder is not None
         system = miner.system(
             arrivals=feed.arrivals(run, unordered=True), heard=delivery.take, kept=kept
@@ -195,19 +163,14 @@ def discover(
             system.wait = 0
             if not was_given("lateness"):
                 system.arrivals.clock.lateness = miner.settings.window
-        result: Mining
-        if feed.engine == "spark":
-            from jobs.streaming.discovery import EntailedWindows
-
-            result = feed.on_spark(run, EntailedWindows(system))
-        else:
-            time = (
-                None if feed.follow else system.ordered(run.input.sources, feed.unit, feed.format)
-            )
-            result = run.drive(system, follow=feed.follow, time=time)
-        left_out = delivery.finish(result)
+        is_merged = feed.engine == "local" and not feed.follow
+        time = system.ordered(run.input.sources, feed.unit, feed.format) if is_merged else None
+        result: Mining = feed.drive(run, system, time)
+        exports = delivery.finish(result)
+    if exports and not feed.quiet:
+        click.echo("\n".join(map(safe, exports)), err=True)
     return feed.end(
-        discovery_text(result, miner, left_out, feed.allow, verbose=feed.verbose),
+        discovery_text(result, miner, feed.allow, verbose=feed.verbose),
         result,
         delivery.document(result),
     )

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing, nullcontext
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from jobs.commands.options import Nearest, Seconds, catalog_option
-from jobs.commands.places import WRITES_ROWS, GuardedCommand, Reads
-from jobs.commands.stream.options import (
+from shiq.errors import ShiqError, UsageError
+from shiq.jobs.commands.options import Nearest, Seconds, catalog_option
+from shiq.jobs.commands.places import WRITES_ROWS, GuardedCommand, Reads
+from shiq.jobs.commands.stream.options import (
     Feed,
     feeding,
     keep_known,
@@ -21,8 +21,15 @@ from jobs.commands.stream.options import (
     store_option,
     tbox_option,
 )
-from shiq.errors import ShiqError, UsageError
-from streams.enrichment.policies import POLICIES
+from shiq.jobs.text.streams import enrichment_text
+from shiq.streams.enrichment import open_enricher
+from shiq.streams.enrichment.cache import POLICIES
+from shiq.streams.enrichment.components import EventWindows
+from shiq.streams.enrichment.enricher import SilenceNotice
+from shiq.streams.enrichment.stream import EnrichedStream
+from shiq.streams.front.arrivals import EventClock
+from shiq.streams.front.operator import StreamAnswer
+from shiq.streams.front.rejects import RejectLog
 
 
 def _sources(mapping: str) -> Callable[[Path], bool]:
@@ -149,14 +156,7 @@ def enrich(
     Exit codes: 0 each event was decided and is consistent; 1 some contradicts; 3 some was not
     decided, none contradicts; 2; 4.
     """
-    from jobs.text.streams import enrichment_text
-    from shiq.check import open_store
-    from streams.enrichment import open_enricher
-    from streams.enrichment.stream import EnrichedStream
-    from streams.enrichment.waiting import SilenceNotice
-    from streams.enrichment.window import WindowedStream
-    from streams.front.rejects import RejectLog
-    from streams.front.result import StreamAnswer
+    from shiq.api import open_store
 
     if feed.engine == "spark" and window is not None:
         raise UsageError("windows are of one process", "Leave out --engine spark, or --window.")
@@ -207,7 +207,6 @@ def enrich(
             enricher.waiting = waiting
             enricher.entries.sampler.notify = tell
             rejects = RejectLog(run.outputs.texts("rejects"))
-            run.status.tell_rejects(rejects)
             system = EnrichedStream(
                 enricher,
                 run.outputs.texts("out"),
@@ -216,22 +215,13 @@ def enrich(
                 frozenset(only),
                 push=run.outputs.push,
                 jsonld=feed.format == "jsonld",
+                windows=None if window is None else EventWindows(window, slide),
+                clock=EventClock(None) if window is None else feed.arrivals(run).clock,
             )
+            run.status.tell_rejects(rejects)
             if prefill and run.saved is None:
                 enricher.prefill()
             waiting.before = system.show
-            result: StreamAnswer
-            if feed.engine == "spark":
-                from jobs.streaming.enrich import EnrichedBatches, OrderedRows
-
-                result = feed.on_spark(run, OrderedRows(system), batches=EnrichedBatches)
-            elif window is None:
-                result = run.drive(system, follow=feed.follow)
-            else:
-                arrivals = replace(feed.arrivals(run), rejects=rejects)
-                run.status.tell_rejects(rejects)
-                result = run.drive(
-                    WindowedStream(system, arrivals, window, slide), follow=feed.follow
-                )
+            result: StreamAnswer = feed.drive(run, system)
         notes = enricher.notes
     return feed.end(enrichment_text(result, feed.allow, notes, verbose=feed.verbose), result)

@@ -16,22 +16,28 @@ from typing import Any, TypeVar
 
 import click
 
-from jobs.commands.options import Nearest, catalog_option, master_option
-from jobs.commands.places import READS, STORE, WRITES, WRITES_ROWS, Writes
-from jobs.commands.running import write_json
-from jobs.outputs import OutputKind, share_no_stdout
+from shiq.answers.verdict import KINDS
 from shiq.errors import InputError, UsageError
-from shiq.verdict import KINDS
-from streams.consistency.negative_inclusions import GROUPINGS
-from streams.consistency.plan import ASSUMPTIONS, STRATEGIES
-from streams.front.arrivals import Arrivals
-from streams.front.event import UNITS
-from streams.front.kafka_options import NO_OPTIONS, KafkaOptions, read_options
-from streams.front.lateness import EventClock
-from streams.front.rejects import RejectLog
-from streams.front.run import StreamRun, started
-from streams.front.sources import Source, open_source
-from streams.front.status import Status
+from shiq.jobs.commands.options import (
+    Nearest,
+    catalog_option,
+    field_option,
+    master_option,
+    with_options,
+)
+from shiq.jobs.commands.places import READS, STORE
+from shiq.jobs.commands.running import write_json
+from shiq.jobs.option_fields import Takes, declared, option
+from shiq.jobs.outputs import share_no_stdout
+from shiq.streams.consistency.negative_inclusions import GROUPINGS
+from shiq.streams.consistency.plan import ASSUMPTIONS, STRATEGIES
+from shiq.streams.front.arrivals import Arrivals, EventClock
+from shiq.streams.front.event import UNITS
+from shiq.streams.front.kafka_options import NO_OPTIONS, KafkaOptions, read_options
+from shiq.streams.front.local import LocalRunner
+from shiq.streams.front.rejects import RejectLog
+from shiq.streams.front.run import Status, StreamRun, started
+from shiq.streams.front.sources import Source, open_source
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -40,23 +46,71 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Feed:
     """What each command on a stream is asked for: `feeding` gives it as the argument ``feed``."""
 
-    sources: tuple[str, ...]
-    format: str
-    unit: str
-    engine: str
-    master: str | None
-    follow: bool
-    lateness: int
-    max_ahead: int
-    checkpoint: str | None
-    out: str
-    rejected: str | None
-    allow: tuple[str, ...]
-    json_file: str | None
-    quiet: bool
-    verbose: bool
-    require_nonempty: bool
-    options: KafkaOptions
+    sources: tuple[str, ...] = option(
+        (),
+        "Where events come from: a file of JSON lines, a folder, -, a Parquet or Delta table, kafka://HOST:PORT/TOPIC, "
+        "socket://HOST:PORT; repeatable.",
+        flags=("--source", "-s"),
+        takes=Takes.INPUT_FILE,
+        many=True,
+    )
+    options: KafkaOptions = option(
+        NO_OPTIONS,
+        "How topics are read, as Spark's connector names it: startingOffsets, maxOffsetsPerTrigger, "
+        "kafka.security.protocol, …; a password as env:NAME or file:PATH; repeatable.",
+        flags=("--source-option",),
+        many=True,
+        metavar="KEY=VALUE",
+    )
+    format: str = option("auto", "What sources hold.", choices=("auto", "jsonl", "table"))
+    unit: str = option("sec", "What date-times are floored to.", choices=tuple(UNITS))
+    engine: str = option(
+        "local", "This process, or Spark Structured Streaming.", choices=("local", "spark")
+    )
+    master: str | None = None
+    follow: bool = option(False, "Wait for what is still to come; Ctrl-C ends it.")
+    lateness: int = option(0, "How late events may come.", least=0)
+    max_ahead: int = option(100_000, "How far one may be ahead.", least=1)
+    checkpoint: str | None = option(
+        None,
+        "Where a run that was stopped goes on; each row is written once.",
+        takes=Takes.STATE_FOLDER,
+        metavar="DIR",
+    )
+    out: str = option(
+        "-",
+        "Where rows go: a file, -, a table, a topic.",
+        takes=Takes.OUTPUT_ROWS,
+        metavar="FILE",
+    )
+    rejected: str | None = option(
+        None,
+        "What was not used, and why.",
+        flags=("--rejects",),
+        takes=Takes.OUTPUT_ROWS,
+        metavar="FILE",
+    )
+    require_nonempty: bool = option(
+        False, "End with 4 if no event came: a feed that broke off, perhaps."
+    )
+    allow: tuple[str, ...] = option(
+        (),
+        "Do not let this kind of leftover stand in the way of `consistent`; repeatable.",
+        choices=tuple(KINDS),
+        many=True,
+        metavar="KIND",
+    )
+    json_file: str | None = option(
+        None,
+        "Write the result as JSON too; - for stdout, and no rows there.",
+        flags=("--json",),
+        takes=Takes.OUTPUT_FILE,
+        metavar="FILE",
+    )
+    quiet: bool = option(False, "No summary.", flags=("-q", "--quiet"))
+    verbose: bool = option(
+        False, "All of it; with errors, where they come from.", flags=("-v", "--verbose")
+    )
 
     def started(
         self,
@@ -65,7 +119,7 @@ class Feed:
         **more: str | None,
     ) -> AbstractContextManager[StreamRun]:
         """A run in this process, to the outputs ``out``, ``rejects``, and ``more``; ``settings``
-        of the command, which change rows (see `streams.front.run.started`); ``made``: sources,
+        of the command, which change rows (see `shiq.streams.front.run.started`); ``made``: sources,
         by name, that only the command can open.
         """
         own = {"lateness": str(self.lateness), "max-ahead": str(self.max_ahead), "unit": self.unit}
@@ -83,7 +137,7 @@ class Feed:
             )
         options = self.options
         if self.engine == "spark":
-            from jobs.streaming.sources import check_targets
+            from shiq.jobs.streaming.sources import check_targets
 
             check_targets(
                 self.sources, options
@@ -96,19 +150,16 @@ class Feed:
         settings = {**own, **self.options.changing, **settings}
         return started(sources, targets, self.checkpoint, settings, self._status())
 
-    def on_spark(self, run: StreamRun, face: Any, **how: Any) -> Any:
-        """What comes of ``run`` by Spark Structured Streaming; ``face``, ``how``: see
-        `jobs.streaming.session.on_spark`.
+    def drive(self, run: StreamRun, collector: Any, time: Any = None) -> Any:
+        """What comes of ``run``, in this process or by Spark; ``time``: of a record, to merge
+        sources by in this process.
         """
-        from jobs.streaming.session import on_spark
+        if self.engine != "spark":
+            return run.drive(LocalRunner(collector), follow=self.follow, time=time)
+        from shiq.jobs.streaming.session import on_spark
 
-        how |= {
-            "format": self.format,
-            "follow": self.follow,
-            "master": self.master,
-            "options": self.options,
-        }
-        return on_spark(face, run, self.sources, **how)
+        how = {"format": self.format, "follow": self.follow, "master": self.master}
+        return on_spark(collector, run, self.sources, options=self.options, **how)  # type: ignore[arg-type]
 
     def _status(self) -> Status:
         """How a followed run goes, on stderr: in a moving line on a terminal, unless rows are
@@ -119,17 +170,15 @@ class Feed:
         is_moving = sys.stderr.isatty() and not (self.out == "-" and sys.stdout.isatty())
         return Status(partial(click.echo, nl=False, err=True, color=True), is_moving)
 
-    def arrivals(self, run: StreamRun, window: int = 0, *, unordered: bool = False) -> Arrivals:
+    def arrivals(
+        self, run: StreamRun, make: Callable[..., Any] = Arrivals, *, unordered: bool = False
+    ) -> Any:
         """What makes events of the records of ``run``, and writes its rejects. ``unordered``:
         nothing is late, unless it is followed.
         """
         lateness = None if unordered and not self.follow else self.lateness
-        arrivals = Arrivals(
-            EventClock(lateness, self.max_ahead),
-            RejectLog(run.outputs.texts("rejects")),
-            self.unit,
-            window,
-        )
+        clock = EventClock(lateness, self.max_ahead)
+        arrivals = make(clock, RejectLog(run.outputs.texts("rejects")), self.unit)
         run.status.tell_time(arrivals.clock, self.unit)
         run.status.tell_rejects(arrivals.rejects)
         return arrivals
@@ -156,8 +205,8 @@ class Feed:
 
 def feeding(
     *,
-    formats: tuple[str, ...] = ("auto", "jsonl", "table"),
-    unit: str = "sec",
+    formats: tuple[str, ...] = declared(Feed, "format").choices,
+    unit: str = Feed.unit,
     required: bool = True,
 ) -> Callable[[F], F]:
     """The options of `Feed`. ``formats``: what `--format` takes, the usual first; ``unit``: the
@@ -171,131 +220,20 @@ def feeding(
         def call(**given: Any) -> Any:
             return command(feed=Feed(**{name: given.pop(name) for name in names}), **given)
 
-        found: F = _with_options(call, _feed_options(formats, unit, required))
+        changes: dict[str, dict[str, Any]] = {
+            "sources": {"required": required},
+            "options": {"callback": lambda context, parameter, texts: read_options(texts)},
+            "format": {"type": Nearest(formats), "default": formats[0]},
+            "unit": {"default": unit},
+        }
+        made = (
+            master_option if name == "master" else field_option(Feed, name, **changes.get(name, {}))
+            for name in names
+        )
+        found: F = with_options(call, made)
         return found
 
     return put
-
-
-def _with_options(command: Any, options: tuple[Callable[[Any], Any], ...]) -> Any:
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def _feed_options(
-    formats: tuple[str, ...], unit: str, required: bool
-) -> tuple[Callable[[Any], Any], ...]:
-    return (
-        click.option(
-            "--source",
-            "-s",
-            "sources",
-            multiple=True,
-            type=READS,
-            required=required,
-            help="Where events come from: a file of JSON lines, a folder, -, a Parquet or Delta table, kafka://HOST:PORT/TOPIC, "
-            "socket://HOST:PORT; repeatable.",
-        ),
-        click.option(
-            "--source-option",
-            "options",
-            multiple=True,
-            metavar="KEY=VALUE",
-            callback=lambda context, parameter, texts: read_options(texts),
-            help="How topics are read, as Spark's connector names it: startingOffsets, maxOffsetsPerTrigger, "
-            "kafka.security.protocol, …; a password as env:NAME or file:PATH; repeatable.",
-        ),
-        click.option(
-            "--format",
-            type=Nearest(list(formats)),
-            default=formats[0],
-            show_default=True,
-            help="What sources hold.",
-        ),
-        click.option(
-            "--unit",
-            type=Nearest(list(UNITS)),
-            default=unit,
-            show_default=True,
-            help="What date-times are floored to.",
-        ),
-        click.option(
-            "--engine",
-            type=Nearest(["local", "spark"]),
-            default="local",
-            show_default=True,
-            help="This process, or Spark Structured Streaming.",
-        ),
-        master_option,
-        click.option(
-            "--follow", is_flag=True, help="Wait for what is still to come; Ctrl-C ends it."
-        ),
-        click.option(
-            "--lateness",
-            type=click.IntRange(min=0),
-            default=0,
-            show_default=True,
-            help="How late events may come.",
-        ),
-        click.option(
-            "--max-ahead",
-            type=click.IntRange(min=1),
-            default=100_000,
-            show_default=True,
-            help="How far one may be ahead.",
-        ),
-        click.option(
-            "--checkpoint",
-            type=Writes(OutputKind.OWN),
-            metavar="DIR",
-            help="Where a run that was stopped goes on; each row is written once.",
-        ),
-        click.option(
-            "--out",
-            type=WRITES_ROWS,
-            default="-",
-            show_default=True,
-            metavar="FILE",
-            help="Where rows go: a file, -, a table, a topic.",
-        ),
-        click.option(
-            "--rejects",
-            "rejected",
-            type=WRITES_ROWS,
-            metavar="FILE",
-            help="What was not used, and why.",
-        ),
-        click.option(
-            "--require-nonempty",
-            is_flag=True,
-            help="End with 4 if no event came: a feed that broke off, perhaps.",
-        ),
-        *_ANSWERS,
-    )
-
-
-#: What commands have that read no stream, too.
-_ANSWERS: tuple[Callable[[Any], Any], ...] = (
-    click.option(
-        "--allow",
-        type=Nearest(list(KINDS)),
-        multiple=True,
-        metavar="KIND",
-        help="Do not let this kind of leftover stand in the way of `consistent`; repeatable.",
-    ),
-    click.option(
-        "--json",
-        "json_file",
-        type=WRITES,
-        metavar="FILE",
-        help="Write the result as JSON too; - for stdout, and no rows there.",
-    ),
-    click.option("-q", "--quiet", is_flag=True, help="No summary."),
-    click.option(
-        "-v", "--verbose", is_flag=True, help="All of it; with errors, where they come from."
-    ),
-)
 
 
 def answering(command: F) -> F:
@@ -305,7 +243,8 @@ def answering(command: F) -> F:
     def call(**given: Any) -> Any:
         return command(**given)
 
-    found: F = _with_options(call, _ANSWERS)
+    names = ("allow", "json_file", "quiet", "verbose")
+    found: F = with_options(call, (field_option(Feed, name) for name in names))
     return found
 
 
@@ -377,7 +316,7 @@ def _rates(file: str | None) -> dict[str, float] | None:
 
 
 def watching(command: F) -> F:
-    """The options of `streams.consistency.plan`."""
+    """The options of `shiq.streams.consistency.plan`."""
 
     @wraps(command)
     def call(rates: str | None, **given: Any) -> Any:
@@ -385,7 +324,7 @@ def watching(command: F) -> F:
             refuse_idle(("cut",), "--strategy ltm")
         return command(rates=_rates(rates), **given)
 
-    found: F = _with_options(
+    found: F = with_options(
         call,
         (
             tbox_option,

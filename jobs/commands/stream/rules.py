@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from jobs.commands.options import Nearest
-from jobs.commands.places import READS, WRITES, GuardedCommand
-from jobs.commands.running import write_json
-from jobs.commands.stream.options import Feed, feeding, keep_known
 from shiq.errors import InputError, UsageError
+from shiq.files import write_whole
+from shiq.jobs.commands.options import Nearest, field_option
+from shiq.jobs.commands.places import READS, WRITES, GuardedCommand
+from shiq.jobs.commands.running import write_json
+from shiq.jobs.commands.stream.options import Feed, feeding, keep_known
+from shiq.jobs.text.rules import evaluated_text, explained_text
+from shiq.streams.front.local import LocalRunner
+from shiq.streams.front.sources import open_source
+from shiq.streams.rules import Program
+from shiq.streams.rules.explanation import Explaining
+from shiq.streams.rules.records import Reader, SortedSource, TripleMapping, has_spans
+from shiq.streams.rules.session import EvaluationOptions, evaluator_of
+from shiq.streams.rules.splitting import dot
+from shiq.streams.rules.stream import RuleArrivals, RuleStream
+from shiq.streams.rules.syntax import windowed
+from shiq.streams.rules.tokens import AtomError, read_atom
 
 if TYPE_CHECKING:
-    from streams.front.sources import Source
-    from streams.rules import Program
-    from streams.rules.records import Reader
-    from streams.rules.session import EvaluationOptions
-    from streams.rules.stream import StreamEvaluation
+    from shiq.streams.front.run import StreamRun
+    from shiq.streams.front.sources import Source
+    from shiq.streams.rules import Program
+    from shiq.streams.rules.records import Reader
+    from shiq.streams.rules.stream import RuleStream, StreamEvaluation
 
 #: With --engine spark a program that has a key has so many shards, unless asked for others.
 SHARDS = 8
@@ -36,14 +49,8 @@ _FORMATS = ("auto", "log", "jsonl", "table")
     show_default=True,
     help="All: input and facts too.",
 )
-@click.option(
-    "--timeline",
-    type=Nearest(["dense", "on-input"]),
-    default="dense",
-    show_default=True,
-    help="Which times are points.",
-)
-@click.option("--complete-windows", is_flag=True, help="always holds in whole windows only.")
+@field_option(EvaluationOptions, "timeline")
+@field_option(EvaluationOptions, "complete_windows")
 @click.option(
     "--at-most-binds",
     is_flag=True,
@@ -52,13 +59,7 @@ _FORMATS = ("auto", "log", "jsonl", "table")
 @click.option(
     "--python", type=READS, metavar="F.py", help="The file of the functions that rules call."
 )
-@click.option(
-    "--max-atoms",
-    type=click.IntRange(min=1),
-    default=1_000_000,
-    show_default=True,
-    help="Atoms that a point may derive, input and facts apart; more end the run (4).",
-)
+@field_option(EvaluationOptions, "max_atoms")
 @click.option(
     "--shards",
     type=click.IntRange(min=1),
@@ -101,12 +102,6 @@ def rules(
     Exit codes: 0 all was read and evaluated; 3 something was rejected or late; 4 a program that
     is refused, a fault; 2.
     """
-    from jobs.files import write_whole
-    from jobs.text.rules import explained_text
-    from streams.rules import Program
-    from streams.rules.session import EvaluationOptions
-    from streams.rules.splitting import dot
-
     program = Program.read(programs, python, feed.unit, at_most_binds=at_most_binds)
     if not (program.checked.rules or program.checked.facts or program.checked.mapped):
         raise InputError(
@@ -143,49 +138,37 @@ def _run(
     shards: int,
     python: str | None,
 ) -> int:
-    from jobs.text.rules import evaluated_text
-    from streams.front.rejects import RejectLog
-    from streams.rules.session import RuleSession, evaluator_of
-    from streams.rules.stream import RuleStream
 
     settings = {
-        **RuleSession(program, options).settings(),
+        **options.settings(program),
         "show": show,
         "shards": str(shards),
         "python": _digest(python),
     }
-    quads, several = feed.out.endswith(".nq"), len(feed.sources) > 1
-    result: StreamEvaluation
-    if feed.engine == "spark":
-        from jobs.streaming.rules import Models, Rules
-
-        text = Path(python).read_text(encoding="utf-8-sig") if python is not None else None
-        # Sources that are not merged by time have no order that an event could be late in.
-        system = Rules(
-            replace(program, functions={}),
-            text,
-            options,
-            several and not feed.follow,
-            show,
-            quads,
-            shards,
-        )
-        with feed.started(settings) as run:
-            result = feed.on_spark(run, Models(run, system))
-    else:
-        reader, made = _reading(feed, program)
-        with feed.started(settings, made) as run:
-            session = RuleSession(program, options, RejectLog(run.outputs.texts("rejects")))
-            run.status.tell_time(session.clock, feed.unit)
-            run.status.tell_rejects(session.rejects)
-            if shards > 1:
-                session.evaluator = evaluator_of(program, options, shards)
-            push = run.outputs.push if feed.follow else None
-            stream = RuleStream(
-                session, reader, run.outputs.texts("out"), show, quads, shards, push=push
-            )
-            result = run.drive(stream, follow=feed.follow, time=reader.time if several else None)
+    is_on_spark, several = feed.engine == "spark", len(feed.sources) > 1
+    reader, made = _reading(feed, program)
+    with feed.started(settings, {} if is_on_spark else made) as run:
+        stream = _stream(feed, run, program, options, reader)
+        stream.shown, stream.quads, stream.shards = show, feed.out.endswith(".nq"), shards
+        stream.write = run.outputs.texts("out")
+        if is_on_spark:
+            if python is not None:
+                stream.python = Path(python).read_text(encoding="utf-8-sig")
+            if several and not feed.follow:
+                # Sources that are not merged by time have no order that an event could be late in.
+                stream.arrivals.clock.lateness = None
+        elif feed.follow:
+            stream.push = run.outputs.push
+        result: StreamEvaluation = feed.drive(run, stream, reader.time if several else None)
     return feed.end(evaluated_text(result, verbose=feed.verbose), result)
+
+
+def _stream(
+    feed: Feed, run: StreamRun, program: Program, options: EvaluationOptions, reader: Reader
+) -> RuleStream:
+    """What makes rows of the records of ``run``; it writes none."""
+    arrivals = feed.arrivals(run, partial(RuleArrivals, reader=reader))
+    return RuleStream(program, options, arrivals, lambda rows: None)
 
 
 def _digest(python: str | None) -> str:
@@ -194,12 +177,6 @@ def _digest(python: str | None) -> str:
 
 
 def _why(feed: Feed, program: Program, options: EvaluationOptions, why: str, when: int) -> int:
-    from streams.front.rejects import RejectLog
-    from streams.rules.atoms import AtomError, read_atom
-    from streams.rules.explanation import Explaining
-    from streams.rules.session import RuleSession, evaluator_of
-    from streams.rules.stream import RuleStream
-    from streams.rules.syntax import windowed
 
     try:
         predicate, row = read_atom(why)
@@ -207,14 +184,12 @@ def _why(feed: Feed, program: Program, options: EvaluationOptions, why: str, whe
         raise UsageError(f"--why: {error}", "Write a ground atom.") from error
     reader, made = _reading(feed, program)
     with replace(feed, out="-", checkpoint=None).started({}, made) as run:
-        session = RuleSession(program, options, RejectLog(run.outputs.texts("rejects")))
+        stream = _stream(feed, run, program, options, reader)
         settings = program.checked, program.functions, options.complete_windows, options.max_atoms
         explaining = Explaining(*settings, when=when, engine=evaluator_of(program, options))
-        session.evaluator = explaining
-        result = run.drive(
-            RuleStream(session, reader, lambda rows: None),
-            time=reader.time if len(feed.sources) > 1 else None,
-        )
+        stream.evaluator = explaining
+        time = reader.time if len(feed.sources) > 1 else None
+        result = run.drive(LocalRunner(stream), time=time)
     if explaining.model is None:
         raise InputError(
             f"the stream has no point {when}", "Name one from its first time to its last."
@@ -241,11 +216,7 @@ def _why(feed: Feed, program: Program, options: EvaluationOptions, why: str, whe
 
 def _reading(feed: Feed, program: Program) -> tuple[Reader, dict[str, Source]]:
     """What reads records; and files whose rows span points, to be sorted by time first."""
-    from streams.front.sources import open_source
-    from streams.rules.records import Reader, SortedSource, has_spans
-    from streams.rules.triples import Mapping
-
-    reader = Reader(Mapping(program.checked.mapped, feed.unit), feed.unit, feed.format)
+    reader = Reader(TripleMapping(program.checked.mapped, feed.unit), feed.unit, feed.format)
     wide = [
         name
         for name in feed.sources

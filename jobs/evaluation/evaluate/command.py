@@ -1,7 +1,7 @@
 """The command ``shiq evaluate``: runs an evaluation, writes it as JSON and as a page, and prints
 a short table.
 
-``python -m jobs.evaluation.evaluate.command PAGE.html EVALUATION.json…`` makes one page of
+``python -m shiq.jobs.evaluation.evaluate.command PAGE.html EVALUATION.json…`` makes one page of
 evaluations that were written earlier.
 """
 
@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jobs.evaluation.evaluate.page import page
-from jobs.evaluation.evaluate.record import BASE, Run, problems, runs_of, what_users_get
-from jobs.evaluation.evaluate.run import Progress, evaluate
-from jobs.evaluation.evaluate.settings import Settings
-from jobs.files import write_whole
 from shiq.errors import InputError
+from shiq.files import write_whole
+from shiq.jobs.evaluation.evaluate.page import page
+from shiq.jobs.evaluation.evaluate.record import BASE, Run, problems, runs_of, what_users_get
+from shiq.jobs.evaluation.evaluate.run import Progress, evaluate
+from shiq.jobs.evaluation.evaluate.settings import Settings
 
 
 def run_command(
@@ -52,7 +52,7 @@ def read_document(path: Path) -> dict[str, Any]:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: {error}", "Name a file that `shiq evaluate` wrote.") from error
-    wrong = problems(document) if isinstance(document, dict) else ["it is no object"]
+    wrong = problems(document)
     if wrong:
         raise InputError(
             f"{path} is not an evaluation: {wrong[0]}", "Name a file that `shiq evaluate` wrote."

@@ -1,41 +1,147 @@
 """An evaluation as one HTML page: no script, nothing fetched, plots inline. For readers who know
 what facts and rules are.
 
-Whatever comes from data (names, notes, reasons) is escaped.
+The templates are in `jobs/templates/evaluation`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from jobs.evaluation.evaluate.compare import wrong_counts
-from jobs.evaluation.evaluate.pieces import (
-    COLOUR,
-    colour_of,
-    comparison_of,
-    counted,
-    decimal,
-    is_random,
-    key_of,
-    merged,
-    numbers,
-    outcome_text,
-    own_runs,
-    percentage,
-    questions,
-    saying,
-    seconds_cell,
-    series_of,
-    table_of,
-    texts,
-    tip_of,
-    verdict_cell,
+from shiq.jobs.evaluation.evaluate.plots import (
+    Bar,
+    BarGroup,
+    Plot,
+    Series,
+    bars,
+    colour_class,
+    lines,
 )
-from jobs.evaluation.evaluate.plots import STYLE as PLOTS
-from jobs.evaluation.evaluate.plots import Bar, BarGroup, Series, bars, lines
-from jobs.evaluation.evaluate.record import BASE, OUTCOMES, Run, runs_of, what_users_get
-from jobs.pages import escaped, framed
+from shiq.jobs.evaluation.evaluate.record import (
+    BASE,
+    OUTCOMES,
+    Run,
+    runs_of,
+    what_users_get,
+    wrong_counts,
+)
+from shiq.jobs.evaluation.evaluate.record import Comparison as _Comparison
+from shiq.jobs.pages import render
+from shiq.reasoner.external import INCREMENTAL
+
+# Which runs of an evaluation belong together, and how they are called on its page.
+
+
+CRITERIA = {
+    "auto": "auto: what users get",
+    "model": "model: ours, with the model of the base",
+    "clausal": "clausal: ours, without a model",
+    "definition7": "definition7: as published",
+    "none": "none: look at everything",
+}
+COLOUR = {
+    "auto": 0,
+    "model": 0,
+    "clausal": 6,
+    "definition7": 1,
+    "none": 7,
+    "konclude": 2,
+    "hermit": 3,
+    "openllet": 4,
+    "pellet": 5,
+}
+
+
+def questions(runs: Iterable[Run]) -> list[tuple[str, str]]:
+    return list(dict.fromkeys((r.dataset, r.batch) for r in runs if not r.batch.startswith(BASE)))
+
+
+def own_runs(runs: Iterable[Run], dataset: str, batch: str) -> list[Run]:
+    """Our runs on one question; an engine other than local only where it differs (all engines
+    keep the same).
+    """
+    found = [r for r in runs if r.is_own and r.dataset == dataset and r.batch == batch]
+    local = {r.criterion: r.add_set for r in found if r.engine == "local"}
+    return [
+        r for r in found if r.engine == "local" or r.add_set not in (None, local.get(r.criterion))
+    ]
+
+
+def is_random(run: Run) -> bool:
+    return not run.batch.startswith((BASE, "slice")) and (
+        run.batch == "5 % random" or run.batch.replace(",", "").isdigit()
+    )
+
+
+def series_of(runs: Iterable[Run]) -> list[tuple[str, list[Run]]]:
+    """Runs by system; of ours, those of the engine local."""
+    found: dict[str, list[Run]] = {}
+    for run in runs:
+        if run.outcome == "answered" and (not run.is_own or run.engine == "local"):
+            found.setdefault(run.label if not run.is_own else f"ours, {run.rule}", []).append(run)
+    return list(found.items())
+
+
+def colour_of(run: Run) -> int:
+    return COLOUR.get(str(run.criterion if run.is_own else run.system), 7)
+
+
+def tip_of(run: Run) -> str:
+    what = "step" if run.is_own or run.engine == INCREMENTAL else "all"
+    times = f"CPU {run.step_cpu_seconds or 0:.3g} s, wall {run.step_seconds or 0:.3g} s"
+    return f"{what}: {times}, {run.verdict}, {run.peak_mb or 0:,.0f} MB"
+
+
+def key_of(shown: Collection[str | None]) -> list[tuple[str, str]]:
+    """Return the key of a plot of ``shown`` criteria: (CSS class of the colour, meaning)."""
+    return [(colour_class(COLOUR[name]), what) for name, what in CRITERIA.items() if name in shown]
+
+
+def comparison_of(values: Mapping[str, Any]) -> _Comparison:
+    return _Comparison(
+        values["dataset"], values["batch"], values["verdicts"], values["truth"], values["why"]
+    )
+
+
+def merged(documents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The comparisons of several evaluations: the answers to one question together."""
+    found: dict[tuple[str, str], _Comparison] = {}
+    for document in documents:
+        for new in map(comparison_of, document["comparisons"]):
+            old = found.get((new.dataset, new.batch))
+            if old is not None:
+                truth, why = (new.truth, new.why) if new.truth else (old.truth, old.why)
+                new = _Comparison(
+                    new.dataset, new.batch, {**old.verdicts, **new.verdicts}, truth, why
+                )
+            found[(new.dataset, new.batch)] = new
+    return [comparison.to_dict() for comparison in found.values()]
+
+
+def outcome_text(run: Run) -> str:
+    return {
+        "limit": "time limit reached",
+        "crash": "no answer (crashed)",
+        "skipped": "not tried",
+        "absent": "not installed",
+    }.get(run.outcome, run.verdict)
+
+
+def verdict_class(run: Run) -> str:
+    """Return the CSS class of a verdict."""
+    if run.is_wrong:
+        return "bad"
+    return {"undetermined": "dim", "consistent": "good"}.get(run.verdict, "")
+
+
+def percentage(part: int | None, whole: int | None) -> str:
+    return "" if part is None or not whole else f"{100 * part / whole:.2g} %"
+
+
+def counted(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}"
+
 
 #: |A_add| / |A⁺| that the percentages of the published evaluation come to (5 % batches), by family:
 #: lowest, highest, remark.
@@ -49,155 +155,94 @@ PUBLICATION = (
 )
 
 _LARGE = "5 %"
-_STYLE = """
-main{max-width:940px;padding-bottom:3rem} h1{font-size:1.7em;margin-bottom:.2em}
-h2{font-size:1.25em;margin-top:2.2em;border-top:1px solid var(--line);padding-top:.8em} .lead{font-size:1.08em}
-table{width:auto;font-size:.88em;margin:.8em 0} th,td{padding:.25em .6em} th{vertical-align:bottom}
-td:first-child,.scroll td{white-space:nowrap} .bad{font-weight:600}
-.entry{white-space:nowrap;margin-right:1em}
-.key{display:inline-block;width:.9em;height:.9em;margin-right:.35em;vertical-align:-.1em;border-radius:2px}
-summary{font-weight:600;margin-top:1em} dt{font-weight:600} dd{margin:0 0 .5em 1.2em}
-"""
 
 
 def page(documents: Sequence[Mapping[str, Any]]) -> str:
-    """The page for one evaluation, or for several together (of two runs that asked the same, the
-    later one counts).
+    """Render the page for one evaluation, or for several together (of two runs that asked the
+    same, the later one counts).
     """
     runs = runs_of(documents)
     datasets = {d["name"]: d for document in documents for d in document["datasets"]}
     comparisons = merged(documents)
-    parts = [
-        "<h1>How much must a consistency check look at?</h1>",
-        _introduction(runs, comparisons),
-        _data(datasets, runs),
-        _amplification(runs, datasets),
-        _by_batch(runs),
-        _by_size(runs, datasets),
-        _peers(runs, comparisons, documents),
-        _all_runs(runs),
-        _method(documents),
-    ]
-    return framed(
-        "Consistency checks compared", f"<main>{''.join(parts)}</main>", style=PLOTS + _STYLE
+    return render(
+        "evaluation/page.html",
+        **_introduction(runs, comparisons),
+        data=[
+            (d, next((r for r in runs if r.dataset == name and r.batch == BASE), None))
+            for name, d in datasets.items()
+        ],
+        key=key_of({r.criterion for r in runs}),
+        publication=PUBLICATION,
+        published=[f"{what} {_range(low, high)}" for low, high, what in PUBLISHED.values()],
+        share_plot=_share_plot(runs),
+        ratio_plot=_ratio_plot(runs, datasets),
+        batch_plots=_batch_plots(runs),
+        size_plot=_size_plot(runs, datasets),
+        **_peers(runs, comparisons, documents),
+        runs=[r for r in runs if r.outcome != "absent"],
+        outcomes=OUTCOMES,
+        measurements=[_measurement(document) for document in documents],
+        outcome_text=outcome_text,
+        verdict_class=verdict_class,
+        percentage=percentage,
     )
 
 
-# --- sections -------------------------------------------------------------------------------------
-
-
-def _introduction(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]]) -> str:
+def _introduction(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     own = [
         r
         for r in runs
         if r.is_own and what_users_get(r) and r.engine == "local" and r.batch.startswith(_LARGE)
     ]
-    said = [
-        f"on {r.dataset}, {percentage(r.add_set, r.assertions)} of the data"
-        for r in own
-        if r.add_set is not None and r.batch == "5 % random"
-    ]
-    disagreed = [c for c in comparisons if not c["agreed"]]
-    text = (
-        '<p class="lead">A knowledge base holds <em>facts</em> (Ann teaches Logic) and <em>rules</em> (whoever teaches is a '
-        "person; nothing is both a person and a course). A <em>batch</em> of new facts arrives: do they contradict the facts and "
-        "rules that are there already? Looking at all the facts again would always answer that. This page measures how small a "
-        "part suffices, how long the "
-        "answer takes, and how other reasoners do on the same questions.</p>"
-    )
-    if said:
-        text += f"<p>To check a random batch of 5 % of the data, our default method looked at: {escaped('; '.join(said))}.</p>"
-    for what in dict.fromkeys(map(what_users_get, own)):
-        text += f"<p><em>auto</em> is {escaped(what)}. The other methods are there to compare.</p>"
-    asked = len(comparisons)
-    verdict = (
-        "all systems that answered agreed"
-        if not disagreed
-        else f"in {len(disagreed)} the answers differed"
-    )
-    return text + (
-        f"<p>{asked} questions were put to more than one method or system; {verdict}.</p>"
-        if asked
-        else ""
-    )
+    return {
+        "shares": [
+            f"on {r.dataset}, {percentage(r.add_set, r.assertions)} of the data"
+            for r in own
+            if r.add_set is not None and r.batch == "5 % random"
+        ],
+        "defaults": list(dict.fromkeys(map(what_users_get, own))),
+        "number_of_questions": len(comparisons),
+        "number_of_disagreements": sum(not c["agreed"] for c in comparisons),
+    }
 
 
-def _data(datasets: Mapping[str, Mapping[str, Any]], runs: Sequence[Run]) -> str:
-    rows = []
-    for name, dataset in datasets.items():
-        base = next((r for r in runs if r.dataset == name and r.batch == BASE), None)
-        rows.append(
-            [
-                escaped(name),
-                escaped(dataset["about"]),
-                counted(base.assertions) if base else "",
-                verdict_cell(base) if base else "",
-                seconds_cell(base.prepare_seconds) if base else "",
-                decimal(base.cpu_seconds) if base else "",
-                counted(base.peak_mb) if base else "",
-            ]
-        )
-    columns = texts("data", "what it is") + numbers("facts") + texts("by itself")
-    columns += numbers("index and certify, s", "CPU s", "peak MB")
-    return (
-        "<h2>The data</h2><p>Before any batch, each base is indexed and certified: its facts must not contradict the rules.</p>"
-        + table_of(columns, rows)
-    )
+# --- plots ----------------------------------------------------------------------------------------
 
 
-def _amplification(runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]]) -> str:
-    share, ratio = [], []
-    for dataset, batch in questions(runs):
-        if not batch.startswith(_LARGE):
-            continue
+def _large_batches(runs: Sequence[Run]) -> list[tuple[str, str]]:
+    return [(dataset, batch) for dataset, batch in questions(runs) if batch.startswith(_LARGE)]
+
+
+def _share_plot(runs: Sequence[Run]) -> Plot | None:
+    groups = []
+    for dataset, batch in _large_batches(runs):
         found = own_runs(runs, dataset, batch)
-        title = f"{dataset}, batch: {batch}"
-        share.append(BarGroup(title, tuple(_amplified(r, r.assertions, "%", 100.0) for r in found)))
-        published = (
-            PUBLISHED.get(str(datasets.get(dataset, {}).get("family")))
-            if _has_published(dataset)
-            else None
-        )
-        low, high = published[:2] if published else (None, None)
-        if published:
+        amounts = tuple(_amplified(r, r.assertions, "%", 100.0) for r in found)
+        groups.append(BarGroup(f"{dataset}, batch: {batch}", amounts))
+    return bars(
+        groups, unit="share of the base's facts, %", title="share of the data that is looked at"
+    )
+
+
+def _ratio_plot(runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]]) -> Plot | None:
+    groups = []
+    for dataset, batch in _large_batches(runs):
+        title, low, high = f"{dataset}, batch: {batch}", None, None
+        family = str(datasets.get(dataset, {}).get("family"))
+        if family in PUBLISHED and _has_published(dataset):
+            low, high, _ = PUBLISHED[family]
             title += f" (published: {_range(low, high)})"
-        ratio.append(
-            BarGroup(
-                title,
-                tuple(
-                    _amplified(r, r.insertions, "×", 1.0) for r in found if r.criterion != "none"
-                ),
-                low,
-                high,
-            )
+        amounts = tuple(
+            _amplified(r, r.insertions, "×", 1.0)
+            for r in own_runs(runs, dataset, batch)
+            if r.criterion != "none"
         )
-    first = bars(
-        share, unit="share of the base's facts, %", title="share of the data that is looked at"
-    )
-    second = bars(
-        ratio,
-        unit="facts looked at per inserted fact",
-        title="facts looked at per inserted fact",
-        logarithmic=True,
-    )
-    if not first:
-        return ""
-    numbers = "; ".join(f"{what} {_range(low, high)}" for low, high, what in PUBLISHED.values())
-    return (
-        "<h2>How much is looked at</h2>"
-        "<p>A method picks the old facts that could matter to the batch, and leaves out the rest with a proof that it cannot. "
-        "Batches of 5 % of the data: a random one has half of its facts about individuals never heard of before. What is looked "
-        "at includes the batch, so that looking at everything may be more than 100 %.</p>"
-        f"<p class='note'>{key_of({r.criterion for r in runs})}</p>{first}"
-        "<p>The same as a ratio: how many facts are looked at for each inserted one. 1 is the least that is possible for a batch "
-        "of which every fact matters; facts that follow already need not be looked at. The yellow band is what the published "
-        f"evaluation reports ({escaped(PUBLICATION)}), as a ratio to the batch, computed from its percentages: "
-        f"{escaped(numbers)}. Its batches and data are not the same as ours, and its method is <em>definition7</em>.</p>"
-        + second
-    )
+        groups.append(BarGroup(title, amounts, low, high))
+    what = "facts looked at per inserted fact"
+    return bars(groups, unit=what, title=what, logarithmic=True)
 
 
-def _range(low: float | None, high: float | None) -> str:
+def _range(low: float, high: float) -> str:
     return f"{low:g}×" if low == high else f"{low:g}–{high:g}×"
 
 
@@ -222,7 +267,7 @@ def _amplified(run: Run, per: int | None, unit: str, factor: float) -> Bar:
     )
 
 
-def _by_batch(runs: Sequence[Run]) -> str:
+def _batch_plots(runs: Sequence[Run]) -> list[tuple[str, Plot]]:
     plots = []
     for dataset in dict.fromkeys(r.dataset for r in runs):
         series = []
@@ -241,19 +286,11 @@ def _by_batch(runs: Sequence[Run]) -> str:
             title=f"time by size of the batch, {dataset}",
         )
         if drawn:
-            plots.append(f"<h3>{escaped(dataset)}</h3>{drawn}")
-    if not plots:
-        return ""
-    return (
-        "<h2>Time by size of the batch</h2>"
-        "<p>From the batch to the answer, in processor time, which other work on the machine disturbs least. Ours is a process "
-        "that starts from nothing, opens the index, reads the batch and decides. A system called <em>incremental</em> is a "
-        "running process that has loaded and checked the base; only its step is counted here. One called <em>from scratch</em> "
-        "loads and checks everything.</p>" + "".join(plots)
-    )
+            plots.append((dataset, drawn))
+    return plots
 
 
-def _by_size(runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]]) -> str:
+def _size_plot(runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]]) -> Plot | None:
     series = []
     for family in dict.fromkeys(str(d["family"]) for d in datasets.values()):
         chosen = [
@@ -272,117 +309,23 @@ def _by_size(runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]]) -> 
             )
             if len({x for x, _, _ in points}) > 1:
                 series.append(Series(f"{family.upper()}: {label}", points, colour_of(found[0])))
-    drawn = lines(series, x="facts in the base", y="CPU seconds", title="time by size of the base")
-    return (
-        f"<h2>Time by size of the base</h2><p>Random batches of 5 %, from the batch to the answer.</p>{drawn}"
-        if drawn
-        else ""
-    )
+    return lines(series, x="facts in the base", y="CPU seconds", title="time by size of the base")
 
 
-def _peers(
-    runs: Sequence[Run],
-    comparisons: Sequence[Mapping[str, Any]],
-    documents: Sequence[Mapping[str, Any]],
-) -> str:
-    absent = {r.label if r.is_own else r.system: r.note for r in runs if r.outcome == "absent"}
+def _peer_groups(runs: Sequence[Run]) -> list[BarGroup]:
+    """Return the times of all systems on each large batch that a peer was asked about."""
     groups = []
-    for dataset, batch in questions(runs):
-        if not batch.startswith(_LARGE):
-            continue
+    for dataset, batch in _large_batches(runs):
         found = [
-            r for r in runs if r.dataset == dataset and r.batch == batch and r.outcome != "absent"
-        ]
-        found = [
-            r for r in found if not r.is_own or (r.engine == "local" and r.criterion != "none")
+            r
+            for r in runs
+            if (r.dataset, r.batch) == (dataset, batch)
+            and r.outcome != "absent"
+            and (not r.is_own or (r.engine == "local" and r.criterion != "none"))
         ]
         if any(not r.is_own for r in found):
             groups.append(BarGroup(f"{dataset}, batch: {batch}", tuple(map(_timed, found))))
-    drawn = bars(
-        groups,
-        unit="CPU seconds (faint: before the batch is known; full: from the batch to the answer)",
-        title="time of each system",
-    )
-    counts = wrong_counts([comparison_of(c) for c in comparisons], runs)
-    columns = texts("system") + numbers(
-        "asked", "answered", "known wrong", "crashed", "time limit", "not tried"
-    )
-    rows = []
-    for label, row in counts.items():
-        if row["absent"]:
-            continue
-        wrong = f"<span class='bad'>{row['wrong']}</span>" if row["wrong"] else "0"
-        rows.append(
-            [
-                escaped(label),
-                *(counted(row[k]) for k in ("asked", "answered")),
-                wrong,
-                *(counted(row[k]) for k in ("crash", "limit", "skipped")),
-            ]
-        )
-    text = "<h2>Beside other reasoners</h2>"
-    if groups:
-        text += (
-            "<p>Each system got the same files, one after the other, on the same machine; Konclude uses two threads. The faint "
-            "part can be done before the batch is known: our index, or an incremental reasoner's load and first check.</p>"
-            + drawn
-        )
-    text += "<p>Whether the answers are right is counted too. An answer is known to be wrong if the batch was made to have "
-    text += (
-        "another one, or if a few facts and rules of it that contradict each other were found and confirmed.</p>"
-        + table_of(columns, rows)
-    )
-    disagreed = [c for c in comparisons if not c["agreed"] or c["wrong"]]
-    if disagreed:
-        text += "<h3>Where the answers differ</h3>" + table_of(
-            texts("data", "batch", "consistent", "inconsistent", "right"),
-            [
-                [
-                    escaped(c["dataset"]),
-                    escaped(c["batch"]),
-                    *(saying(c, verdict) for verdict in ("consistent", "inconsistent")),
-                    escaped(
-                        f"{c['truth']}: {c['why']}"
-                        if c["truth"]
-                        else f"not settled{': ' + c['why'] if c['why'] else ''}"
-                    ),
-                ]
-                for c in disagreed
-            ],
-        )
-    failed = [r for r in runs if r.outcome in ("crash", "limit")]
-    if failed:
-        text += "<h3>Runs without an answer</h3>" + table_of(
-            texts("data", "batch", "system", "what happened"),
-            [
-                [
-                    escaped(r.dataset),
-                    escaped(r.batch),
-                    escaped(r.label),
-                    escaped(f"{r.outcome}: {r.note}"),
-                ]
-                for r in failed
-            ],
-        )
-    if absent:
-        text += (
-            "<h3>Not installed</h3><ul>"
-            + "".join(f"<li>{escaped(n)}: {escaped(why)}</li>" for n, why in absent.items())
-            + "</ul>"
-        )
-    not_asked = _not_asked(runs, documents)
-    if not_asked:
-        text += f"<p class='note'>Not asked for in this evaluation: {escaped(', '.join(not_asked))}.</p>"
-    return text
-
-
-def _not_asked(runs: Sequence[Run], documents: Sequence[Mapping[str, Any]]) -> list[str]:
-    asked = {r.system for r in runs}
-    return list(
-        dict.fromkeys(
-            p["title"] for d in documents for p in d.get("peers", ()) if p["name"] not in asked
-        )
-    )
+    return groups
 
 
 def _timed(run: Run) -> Bar:
@@ -400,66 +343,44 @@ def _timed(run: Run) -> Bar:
     )
 
 
-def _all_runs(runs: Sequence[Run]) -> str:
-    columns = texts("data", "batch", "system")
-    columns += numbers(
-        "facts", "inserted", "looked at", "of base", "pulled in", "modules", "shapes"
-    ) + texts("answer")
-    columns += numbers("before, CPU s", "step, CPU s", "step, wall s", "CPU s in all", "peak MB")
-    rows = [
-        [
-            escaped(r.dataset),
-            escaped(r.batch),
-            escaped(r.label),
-            *map(counted, (r.assertions, r.insertions, r.add_set)),
-            percentage(r.add_set, r.assertions) if r.add_set is not None else "",
-            *map(counted, (r.pulled_in, r.modules, r.shapes)),
-            verdict_cell(r),
-            seconds_cell(r.prepare_cpu_seconds),
-            seconds_cell(r.step_cpu_seconds),
-            seconds_cell(r.step_seconds),
-            decimal(r.cpu_seconds),
-            counted(r.peak_mb),
-        ]
-        for r in runs
-        if r.outcome != "absent"
-    ]
-    outcomes = "".join(
-        f"<dt>{escaped(name)}</dt><dd>{escaped(what)}</dd>"
-        for name, what in OUTCOMES.items()
-        if name != "answered"
-    )
-    return (
-        f"<h2>Every run</h2><details><summary>{len(rows)} runs</summary><div class='scroll'>{table_of(columns, rows)}</div>"
-        "<p class='note'>CPU seconds and the peak of memory are of the whole run: for peers, loading and the first check too.</p>"
-        f"<dl class='note'>{outcomes}</dl></details>"
-    )
+# --- tables ---------------------------------------------------------------------------------------
 
 
-def _method(documents: Sequence[Mapping[str, Any]]) -> str:
-    rows = []
-    for document in documents:
-        m, s = document["machine"], document.get("settings", {})
-        rows.append(
-            [
-                escaped(str(document.get("made", ""))),
-                escaped(
-                    f"{m.get('processor')}, {m.get('cores')} cores, {m.get('memory_mb')} MB, {m.get('system')}"
-                ),
-                escaped(str(m.get("load"))),
-                escaped(
-                    f"seed {s.get('seed')}, limit {s.get('limit_seconds')} s, heap {s.get('heap')}, reasoner {s.get('reasoner')}"
-                ),
-            ]
+def _peers(
+    runs: Sequence[Run],
+    comparisons: Sequence[Mapping[str, Any]],
+    documents: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    groups = _peer_groups(runs)
+    unit = "CPU seconds (faint: before the batch is known; full: from the batch to the answer)"
+    return {
+        "has_peers": bool(groups),
+        "peer_plot": bars(groups, unit=unit, title="time of each system"),
+        "counts": wrong_counts([comparison_of(c) for c in comparisons], runs),
+        "differing": [c for c in comparisons if not c["agreed"] or c["wrong"]],
+        "failures": [r for r in runs if r.outcome in ("crash", "limit")],
+        "absent": {
+            r.label if r.is_own else r.system: r.note for r in runs if r.outcome == "absent"
+        },
+        "not_asked": _not_asked(runs, documents),
+    }
+
+
+def _not_asked(runs: Sequence[Run], documents: Sequence[Mapping[str, Any]]) -> list[str]:
+    asked = {r.system for r in runs}
+    return list(
+        dict.fromkeys(
+            p["title"] for d in documents for p in d.get("peers", ()) if p["name"] not in asked
         )
+    )
+
+
+def _measurement(document: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    """Return when, where, under which load and with which settings an evaluation was made."""
+    m, s = document["machine"], document.get("settings", {})
     return (
-        "<h2>How it was measured</h2><ul><li>One process for each run, one at a time; CPU seconds and memory are those of that "
-        "process and whatever it started. Wall times on a shared machine are noisy: read the ratios.</li>"
-        "<li>A random batch draws facts of the data evenly; half of them get a fresh individual as subject, the others any "
-        "individual of the data; a fact that links two individuals gets any individual as object. So such a batch may "
-        "contradict the rules.</li>"
-        "<li>A slice is a part of the data itself, inserted into the rest of it.</li>"
-        "<li>Ours is timed until the verdict is there and conflicts are counted; they are not explained.</li>"
-        "<li>What was not understood or not decided is never counted as consistent: the answer is then “undetermined”.</li></ul>"
-        + table_of(texts("made", "machine", "load", "settings"), rows)
+        str(document.get("made", "")),
+        f"{m.get('processor')}, {m.get('cores')} cores, {m.get('memory_mb')} MB, {m.get('system')}",
+        str(m.get("load")),
+        f"seed {s.get('seed')}, limit {s.get('limit_seconds')} s, heap {s.get('heap')}, reasoner {s.get('reasoner')}",
     )

@@ -1,29 +1,17 @@
-"""Plots as inline SVG, without a library: bars, and points joined by lines on logarithmic axes.
+"""Lay out plots: bars, and points joined by lines on logarithmic axes.
 
-Every text is escaped; every mark has a tooltip with its figures.
+`jobs/templates/evaluation/plots.html` draws them as inline SVG.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from html import escape
+from dataclasses import dataclass, field
 
-#: Distinct for most colour-blind readers, on white and on black; one per series, again and again.
-_LIGHT = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#56b4e9", "#6a3d9a", "#444444")
-_DARK = ("#4aa8e8", "#f58442", "#2cc79b", "#e8a9cb", "#cfae3c", "#a6dbfb", "#b294ea", "#b9bec6")
-#: The looks of plots, beside `jobs.pages.STYLE`, whose names for colours they use.
-STYLE = f"""
-:root{{--band:#f0c36d;{"".join(f"--c{i}:{colour};" for i, colour in enumerate(_LIGHT))}}}
-@media(prefers-color-scheme:dark){{:root{{--band:#6e5417;{"".join(f"--c{i}:{colour};" for i, colour in enumerate(_DARK))}}}}}
-{"".join(f".c{i}{{--c:var(--c{i})}}" for i in range(len(_LIGHT)))}
-svg{{max-width:100%;height:auto;display:block;margin:.6em 0;padding:.4rem;background:var(--card);border-radius:6px}}
-svg text{{font-size:12px;fill:var(--ink)}} svg .axis{{fill:var(--soft)}} svg .none{{fill:var(--bad)}} svg .head{{font-weight:600}}
-svg .beside{{stroke:var(--card);stroke-width:3;paint-order:stroke}} svg line{{stroke:var(--line)}}
-svg rect,svg circle{{fill:var(--c)}} svg .rest{{opacity:.4}} svg .band{{fill:var(--band)}}
-svg polyline{{fill:none;stroke:var(--c);stroke-width:1.8}} .key{{background:var(--c)}}
-"""
+#: How many colours the style has for series; one per series, again and again.
+COLOURS = 8
+_DASHES = ("", "6 3", "2 3")
 
 
 @dataclass(frozen=True)
@@ -59,6 +47,75 @@ class Series:
     colour: int = 0
 
 
+@dataclass(frozen=True)
+class PlotLine:
+    """A line of the grid."""
+
+    x1: float
+    x2: float
+    y1: float
+    y2: float
+
+
+@dataclass(frozen=True)
+class PlotBox:
+    """A bar, or a band behind bars."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    css: str
+    tip: str
+
+
+@dataclass(frozen=True)
+class PlotPath:
+    """Points that are joined by lines; ``dash``: an SVG dash pattern."""
+
+    points: tuple[tuple[float, float], ...]
+    css: str
+    dash: str
+
+
+@dataclass(frozen=True)
+class PlotDot:
+    """A point."""
+
+    x: float
+    y: float
+    css: str
+    tip: str = ""
+
+
+@dataclass(frozen=True)
+class PlotText:
+    """A text; ``anchor``: which end of it is at ``x``."""
+
+    x: float
+    y: float
+    content: str
+    anchor: str = "start"
+    css: str = ""
+    is_vertical: bool = False
+
+
+@dataclass
+class Plot:
+    """Marks on an area of ``width`` × ``height``, drawn kind by kind; ``title``: for readers who
+    do not see the picture.
+    """
+
+    width: int
+    height: int
+    title: str
+    lines: list[PlotLine] = field(default_factory=list)
+    boxes: list[PlotBox] = field(default_factory=list)
+    paths: list[PlotPath] = field(default_factory=list)
+    dots: list[PlotDot] = field(default_factory=list)
+    texts: list[PlotText] = field(default_factory=list)
+
+
 def bars(
     groups: Sequence[BarGroup],
     *,
@@ -66,10 +123,8 @@ def bars(
     title: str,
     logarithmic: bool = False,
     width: int = 860,
-) -> str:
-    """Horizontal bars, group by group; ``unit``: of the values; ``title``: for readers who do
-    not see the picture.
-    """
+) -> Plot | None:
+    """Lay out horizontal bars, group by group; ``unit``: of the values. None: nothing to show."""
     shown = [group for group in groups if group.bars]
     values = [
         bar.value + (0 if logarithmic else bar.rest)
@@ -79,7 +134,7 @@ def bars(
     ]
     values += [group.high for group in shown if group.high is not None]
     if not shown or not values:
-        return ""
+        return None
     left, right, row, head = 250, 150, 22, 26
     scale = (
         _log_scale(values, left, width - right)
@@ -87,104 +142,97 @@ def bars(
         else _linear_scale(values, left, width - right)
     )
     height = sum(head + row * len(group.bars) + 8 for group in shown) + 34
-    parts: list[str] = []
-    y = 6
+    plot = Plot(width, height, title)
     for tick in scale.ticks:
         x = scale.at(tick)
-        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="4" y2="{height - 32}"/>')
-        parts.append(_label(x, height - 16, _short(tick), "middle", "axis"))
-    parts.append(_label((left + width - right) / 2, height - 2, unit, "middle", "axis"))
+        plot.lines.append(PlotLine(x, x, 4, height - 32))
+        plot.texts.append(PlotText(x, height - 16, _short(tick), "middle", "axis"))
+    plot.texts.append(PlotText((left + width - right) / 2, height - 2, unit, "middle", "axis"))
+    y = 6
     for group in shown:
-        parts.append(f'<text x="0" y="{y + 15}" class="head">{escape(group.title)}</text>')
+        plot.texts.append(PlotText(0, y + 15, group.title, css="head"))
         y += head
         if group.low is not None and group.high is not None:
             x1, x2 = scale.at(group.low), scale.at(group.high)
-            tip = escape(
-                f"published: {group.low:g}"
-                + (f" to {group.high:g}" if group.high != group.low else "")
+            end = f" to {group.high:g}" if group.high != group.low else ""
+            band = PlotBox(
+                x1 - 1.5,
+                y - 2,
+                x2 - x1 + 3,
+                row * len(group.bars),
+                "band",
+                f"published: {group.low:g}{end}",
             )
-            size = f'x="{x1 - 1.5:.1f}" y="{y - 2}" width="{x2 - x1 + 3:.1f}" height="{row * len(group.bars)}"'
-            parts.append(f'<rect {size} class="band"><title>{tip}</title></rect>')
+            plot.boxes.append(band)
         for bar in group.bars:
-            parts += _bar(bar, y, left, scale, logarithmic)
+            _add_bar(plot, bar, y, scale)
             y += row
         y += 8
-    return _svg(width, height, title, parts)
+    return plot
 
 
-def _bar(bar: Bar, y: float, left: float, scale: _Scale, logarithmic: bool) -> list[str]:
-    parts = [_label(left - 8, y + 13, bar.label, "end")]
+def _add_bar(plot: Plot, bar: Bar, y: float, scale: _Scale) -> None:
+    left = scale.start
+    plot.texts.append(PlotText(left - 8, y + 13, bar.label, "end"))
     if bar.value is None:
-        parts.append(_label(left + 4, y + 13, bar.note or "no answer", "start", "none"))
-        return parts
-    start = left if logarithmic else scale.at(0)
-    tip = escape(f"{bar.label}: {bar.shown}{f' ({bar.note})' if bar.note else ''}")
+        plot.texts.append(PlotText(left + 4, y + 13, bar.note or "no answer", css="none"))
+        return
+    start = left
+    tip = f"{bar.label}: {bar.shown}{f' ({bar.note})' if bar.note else ''}"
     colour = colour_class(bar.colour)
-    if bar.rest and not logarithmic:
-        middle = scale.at(bar.rest)
-        parts.append(_box(start, middle, y, f"{colour} rest", tip))
-        start = middle
-    end = scale.at(bar.value + (0 if logarithmic else bar.rest))
-    parts.append(_box(start, max(end, start + 1.5), y, colour, tip))
-    parts.append(
-        f'<text x="{max(end, start + 1.5) + 5:.1f}" y="{y + 14}" class="beside">{escape(bar.shown)}</text>'
-    )
-    return parts
-
-
-def _box(start: float, end: float, y: float, css: str, tip: str) -> str:
-    width = max(0.0, end - start)
-    return f'<rect x="{start:.1f}" y="{y + 2}" width="{width:.1f}" height="15" class="{css}"><title>{tip}</title></rect>'
+    rest = 0.0 if scale.logarithmic else bar.rest
+    if rest:
+        start = scale.at(rest)
+        plot.boxes.append(PlotBox(left, y + 2, start - left, 15, f"{colour} rest", tip))
+    end = max(scale.at(bar.value + rest), start + 1.5)
+    plot.boxes.append(PlotBox(start, y + 2, end - start, 15, colour, tip))
+    plot.texts.append(PlotText(end + 5, y + 14, bar.shown, css="beside"))
 
 
 def colour_class(index: int) -> str:
-    """The CSS class of what has the colour of a series."""
-    return f"c{index % len(_LIGHT)}"
+    """Return the CSS class of what has the colour of a series."""
+    return f"c{index % COLOURS}"
 
 
 def lines(
     series: Sequence[Series], *, x: str, y: str, title: str, width: int = 860, height: int = 330
-) -> str:
-    """Points over logarithmic axes called ``x`` and ``y``, with a legend."""
+) -> Plot | None:
+    """Lay out points over logarithmic axes called ``x`` and ``y``, with a legend. None: nothing
+    to show.
+    """
     drawn = [s for s in series if s.points]
     points = [(px, py) for s in drawn for px, py, _ in s.points if px > 0 and py > 0]
     if not points:
-        return ""
+        return None
     left, right, top, bottom = 62, 300, 12, 44
     across = _log_scale([px for px, _ in points], left, width - right)
     up = _log_scale([py for _, py in points], height - bottom, top)
-    parts = []
+    plot = Plot(width, max(height, top + 24 + 18 * len(drawn)), title)
     for tick in across.ticks:
         at = across.at(tick)
-        parts.append(f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{top}" y2="{height - bottom}"/>')
-        parts.append(_label(at, height - bottom + 16, _short(tick), "middle", "axis"))
+        plot.lines.append(PlotLine(at, at, top, height - bottom))
+        plot.texts.append(PlotText(at, height - bottom + 16, _short(tick), "middle", "axis"))
     for tick in up.ticks:
         at = up.at(tick)
-        parts.append(f'<line x1="{left}" x2="{width - right}" y1="{at:.1f}" y2="{at:.1f}"/>')
-        parts.append(_label(left - 6, at + 4, _short(tick), "end", "axis"))
-    parts.append(_label((left + width - right) / 2, height - 6, x, "middle", "axis"))
-    parts.append(
-        f'<text transform="translate(13 {(top + height - bottom) / 2:.0f}) rotate(-90)" text-anchor="middle">'
-    )
-    parts.append(f"{escape(y)}</text>")
+        plot.lines.append(PlotLine(left, width - right, at, at))
+        plot.texts.append(PlotText(left - 6, at + 4, _short(tick), "end", "axis"))
+    plot.texts += [
+        PlotText((left + width - right) / 2, height - 6, x, "middle", "axis"),
+        PlotText(13, (top + height - bottom) / 2, y, "middle", is_vertical=True),
+    ]
     for number, one in enumerate(drawn):
         colour = colour_class(one.colour)
-        dash = f' stroke-dasharray="{("", "6 3", "2 3")[one.colour // len(_LIGHT) % 3]}"'
         placed = [
-            (across.at(px), up.at(py), tip)
+            PlotDot(across.at(px), up.at(py), colour, f"{one.name}: {tip}")
             for px, py, tip in sorted(one.points)
             if px > 0 and py > 0
         ]
-        path = " ".join(f"{px:.1f},{py:.1f}" for px, py, _ in placed)
-        parts.append(f'<polyline points="{path}" class="{colour}"{dash}/>')
-        parts += [
-            f'<circle cx="{px:.1f}" cy="{py:.1f}" r="4" class="{colour}"><title>{escape(f"{one.name}: {tip}")}</title></circle>'
-            for px, py, tip in placed
-        ]
+        dash = _DASHES[one.colour // COLOURS % len(_DASHES)]
+        plot.paths.append(PlotPath(tuple((dot.x, dot.y) for dot in placed), colour, dash))
         at = top + 14 + 18 * number
-        parts.append(f'<circle cx="{width - right + 22}" cy="{at - 4}" r="4" class="{colour}"/>')
-        parts.append(_label(width - right + 32, at, one.name, "start"))
-    return _svg(width, max(height, top + 24 + 18 * len(drawn)), title, parts)
+        plot.dots += [*placed, PlotDot(width - right + 22, at - 4, colour)]
+        plot.texts.append(PlotText(width - right + 32, at, one.name))
+    return plot
 
 
 @dataclass(frozen=True)
@@ -233,15 +281,3 @@ def _short(value: float) -> str:
         if value >= size:
             return f"{value / size:g}{letter}"
     return f"{value:g}"
-
-
-def _label(x: float, y: float, text: str, anchor: str, css: str = "") -> str:
-    look = f' class="{css}"' if css else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{look}>{escape(text)}</text>'
-
-
-def _svg(width: int, height: int, title: str, parts: Sequence[str]) -> str:
-    return (
-        f'<svg viewBox="0 0 {width} {height}" width="{width}" role="img" xmlns="http://www.w3.org/2000/svg">'
-        f"<title>{escape(title)}</title>{''.join(parts)}</svg>"
-    )

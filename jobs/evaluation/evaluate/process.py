@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jobs.evaluation.evaluate import meter as evaluate_meter
 from shiq.errors import OperationalError
+from shiq.jobs.evaluation.evaluate import meter as evaluate_meter
 
 _TAIL = 4000
 

@@ -5,16 +5,18 @@ written.
 >>> problems({"schema_version": 1, "machine": {}, "runs": [run.to_dict()], "comparisons": [], "batches": [], "datasets": []})
 []
 >>> problems({"schema_version": 1, "machine": {}, "runs": [{}], "comparisons": [], "batches": [], "datasets": []})[0]
-'runs[0]: dataset is missing'
+"runs/0: 'dataset' is a required property"
 """
 
 from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
+
+from shiq.jobs.reports.write import schema_problems
 
 #: Version of the JSON form; it changes when a field changes its meaning or goes.
 SCHEMA_VERSION = 1
@@ -42,7 +44,7 @@ class Run:
     ``criterion``: of ours, None for peers, and where it was `AUTO`, ``used``: the one that this
     was; ``engine``: of ours, or that of a peer; ``batch``: its name, or `BASE`. ``assertions``:
     |A|; ``insertions``: |A⁺ \\ A|; ``add_set``: |A_add|; ``pulled_in``, ``modules``, ``shapes``:
-    see `shiq.result.Statistics`; None where it does not apply or is not known. ``seconds``: wall
+    see `shiq.answers.result.Statistics`; None where it does not apply or is not known. ``seconds``: wall
     time by stage; ``prepare_seconds``: what is done before a batch is known (index; load and
     first check), ``step_seconds``: from the batch to the answer (for a run from scratch: all of
     it); ``prepare_cpu_seconds``, ``step_cpu_seconds``: the same in CPU time; ``cpu_seconds``:
@@ -92,6 +94,11 @@ class Run:
         )
 
     @property
+    def is_wrong(self) -> bool:
+        """Whether the verdict is not the one that is known from how the data was made."""
+        return bool(self.expected) and self.verdict not in (self.expected, "undetermined")
+
+    @property
     def rule(self) -> str:
         """The criterion, and what it was where that was left open."""
         return f"{self.criterion} ({self.used})" if self.used else str(self.criterion)
@@ -128,57 +135,46 @@ def what_users_get(run: Run) -> str:
     )
 
 
-#: What the JSON of a field is, by the type of the field.
-_JSON: dict[str, tuple[type, ...]] = {
-    "str": (str,),
-    "str | None": (str, type(None)),
-    "int | None": (int, type(None)),
-    "float | None": (int, float, type(None)),
-    "Mapping[str, float]": (dict,),
+#: The JSON types of a field, by its type in Python.
+_JSON: dict[str, list[str]] = {
+    "str": ["string"],
+    "str | None": ["string", "null"],
+    "int | None": ["integer", "null"],
+    "float | None": ["number", "null"],
+    "Mapping[str, float]": ["object"],
 }
 #: Fields that came later: records from before do without.
 _LATER = ("contradictory", "base_verdict", "universities", "used")
-_REQUIRED = {
-    field.name: _JSON[str(field.type)] for field in fields(Run) if field.name not in _LATER
+_REQUIRED = [field for field in fields(Run) if field.name not in _LATER]
+_RUN_SCHEMA: dict[str, Any] = {
+    "required": [field.name for field in _REQUIRED],
+    "properties": {
+        **{field.name: {"type": _JSON[str(field.type)]} for field in _REQUIRED},
+        "outcome": {"enum": list(OUTCOMES)},
+        "verdict": {"enum": list(VERDICTS)},
+    },
+    # Without an answer there is no verdict.
+    "if": {"properties": {"outcome": {"enum": [o for o in OUTCOMES if o != "answered"]}}},
+    "then": {"properties": {"verdict": {"const": "undetermined"}}},
 }
-_PARTS: dict[str, type] = {
-    "machine": dict,
-    "datasets": list,
-    "batches": list,
-    "runs": list,
-    "comparisons": list,
+#: The JSON Schema of an evaluation.
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["schema_version", "machine", "datasets", "batches", "runs", "comparisons"],
+    "properties": {
+        "schema_version": {"const": SCHEMA_VERSION},
+        "machine": {"type": "object"},
+        "datasets": {"type": "array"},
+        "batches": {"type": "array"},
+        "runs": {"type": "array", "items": {"type": "object", **_RUN_SCHEMA}},
+        "comparisons": {"type": "array"},
+    },
 }
 
 
-def problems(document: Mapping[str, Any]) -> list[str]:
-    """What in ``document`` is not as the schema has it, each as one sentence; [] if all is well."""
-    found = [
-        f"{name} is missing, or not a {kind.__name__}"
-        for name, kind in _PARTS.items()
-        if not isinstance(document.get(name), kind)
-    ]
-    if document.get("schema_version") != SCHEMA_VERSION:
-        found.append(f"schema_version is not {SCHEMA_VERSION}")
-    runs = document.get("runs")
-    for i, run in enumerate(runs if isinstance(runs, list) else []):
-        found += [f"runs[{i}]: {problem}" for problem in _run_problems(run)]
-    return found
-
-
-def _run_problems(run: Mapping[str, Any]) -> list[str]:
-    found = []
-    for name, kinds in _REQUIRED.items():
-        if name not in run:
-            found.append(f"{name} is missing")
-        elif not isinstance(run[name], kinds) or isinstance(run[name], bool):
-            found.append(f"{name} is {run[name]!r}")
-    if run.get("outcome") not in OUTCOMES:
-        found.append(f"outcome is {run.get('outcome')!r}")
-    if run.get("verdict") not in VERDICTS:
-        found.append(f"verdict is {run.get('verdict')!r}")
-    if run.get("outcome") != "answered" and run.get("verdict") != "undetermined":
-        found.append(f"a verdict, but the outcome is {run.get('outcome')!r}")
-    return found
+def problems(document: object) -> list[str]:
+    """Return what keeps ``document`` from fitting `SCHEMA`, each as one sentence."""
+    return schema_problems(document, SCHEMA)
 
 
 def machine() -> dict[str, Any]:
@@ -220,3 +216,102 @@ def runs_of(documents: Sequence[Mapping[str, Any]]) -> list[Run]:
             run = Run.of(values)
             found[(run.dataset, run.system, run.criterion, run.engine, run.batch)] = run
     return list(found.values())
+
+
+# Answers side by side: where systems disagree, and which of them are known to be wrong.
+#
+# An answer is known to be wrong if it is not the one that follows from how the batch was made, or,
+# for `consistent`, if a small conflict inside the batch and the base was found and HermiT
+# confirmed it (consistency is antitone).
+
+
+#: Called with a data set and a batch: whether a conflict in it was confirmed, and what there is to
+#: say.
+Arbiter = Callable[[str, str], tuple[bool, str]]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The answers to one question. ``truth``: the verdict that is known to be right, or None;
+    ``why`` it is known.
+    """
+
+    dataset: str
+    batch: str
+    verdicts: dict[str, str]
+    truth: str | None
+    why: str
+
+    @property
+    def decided(self) -> dict[str, str]:
+        return {
+            label: verdict for label, verdict in self.verdicts.items() if verdict != "undetermined"
+        }
+
+    @property
+    def is_agreed(self) -> bool:
+        return len(set(self.decided.values())) <= 1
+
+    @property
+    def wrong(self) -> list[str]:
+        """The systems whose answer is known to be wrong."""
+        return [
+            label for label, verdict in self.decided.items() if self.truth and verdict != self.truth
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "dataset": self.dataset,
+            "batch": self.batch,
+            "agreed": self.is_agreed,
+            "verdicts": dict(self.verdicts),
+            "truth": self.truth,
+            "why": self.why,
+            "wrong": self.wrong,
+        }
+
+
+def compare(runs: Sequence[Run], arbiter: Arbiter | None = None) -> list[Comparison]:
+    """One comparison per data set and batch that at least one system was asked about."""
+    groups: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        if run.batch != BASE and run.outcome not in ("absent", "skipped"):
+            groups.setdefault((run.dataset, run.batch), []).append(run)
+    return [_compared(dataset, batch, found, arbiter) for (dataset, batch), found in groups.items()]
+
+
+def _compared(dataset: str, batch: str, runs: Sequence[Run], arbiter: Arbiter | None) -> Comparison:
+    verdicts = {run.label: run.verdict for run in runs}
+    expected = next((run.expected for run in runs if run.expected), None)
+    if expected:
+        return Comparison(dataset, batch, verdicts, expected, "known from how the batch was made")
+    found = Comparison(dataset, batch, verdicts, None, "")
+    own_refutes = any(run.is_own and run.verdict == "inconsistent" for run in runs)
+    if found.is_agreed or not own_refutes or arbiter is None:
+        return found
+    confirmed, why = arbiter(dataset, batch)
+    return Comparison(dataset, batch, verdicts, "inconsistent" if confirmed else None, why)
+
+
+def wrong_counts(
+    comparisons: Iterable[Comparison], runs: Iterable[Run]
+) -> dict[str, dict[str, int]]:
+    """Counts of each system: questions asked, answered, known to be answered wrongly; runs that
+    crashed or ran into the limit.
+    """
+    counts: dict[str, dict[str, int]] = {}
+    for run in runs:
+        if run.batch == BASE:
+            continue
+        row = counts.setdefault(
+            run.label,
+            dict.fromkeys(("asked", "answered", "wrong", "crash", "limit", "absent", "skipped"), 0),
+        )
+        row["asked"] += 1
+        row["answered"] += run.verdict != "undetermined"
+        if run.outcome in row and run.outcome != "answered":
+            row[run.outcome] += 1
+    for comparison in comparisons:
+        for label in comparison.wrong:
+            counts[label]["wrong"] += 1
+    return counts

@@ -1,7 +1,7 @@
 """``shiq evaluate``: how much of the data a check looks at, how long it takes, and how other
 reasoners do on the same questions.
 
-Every run is a process of its own (`jobs.evaluation.evaluate.process`), one after the other.
+Every run is a process of its own (`shiq.jobs.evaluation.evaluate.process`), one after the other.
 Ours: a store is built and certified for each base, then each batch is checked against it, with
 every criterion and engine. Peers: load, first check and batch in one process, or all of it from
 scratch. A run that reaches the limit or crashes is recorded as such, and the same system is not
@@ -19,18 +19,25 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from jobs.checking.options import AUTO
-from jobs.evaluation.evaluate import data
-from jobs.evaluation.evaluate.compare import Comparison, compare
-from jobs.evaluation.evaluate.data import BatchFile, Dataset
-from jobs.evaluation.evaluate.process import MeterReading, metered, worked
-from jobs.evaluation.evaluate.record import BASE, OWN, SCHEMA_VERSION, Run, machine, problems
-from jobs.evaluation.evaluate.settings import Settings
-from jobs.evaluation.peers.documents import write_document
-from jobs.evaluation.peers.drivers import PeerQuestion, command, told
 from shiq.errors import OperationalError, UsageError
-from shiq.reading import Reading
-from shiq.reasoner.installed import INCREMENTAL, PEERS, Absent, find
+from shiq.inputs.reading import Reading
+from shiq.jobs.checking.options import AUTO
+from shiq.jobs.evaluation.evaluate import data
+from shiq.jobs.evaluation.evaluate.data import BatchFile, Dataset
+from shiq.jobs.evaluation.evaluate.process import MeterReading, metered, worked
+from shiq.jobs.evaluation.evaluate.record import (
+    BASE,
+    OWN,
+    SCHEMA_VERSION,
+    Comparison,
+    Run,
+    compare,
+    machine,
+    problems,
+)
+from shiq.jobs.evaluation.evaluate.settings import Settings
+from shiq.jobs.evaluation.peers.drivers import PeerQuestion, command, told, write_document
+from shiq.reasoner.external import INCREMENTAL, PEERS, Absent, find
 
 #: The share of a run's limit by which a run of ours ends by itself, reading included, so that what
 #: it knows by then is told.
@@ -282,7 +289,7 @@ class _Evaluation:
             "reasoner": self.settings.reasoner,
         }
         return worked(
-            "jobs.evaluation.evaluate.worker",
+            "shiq.jobs.evaluation.evaluate.worker",
             {**settings, **task},
             self.settings.limit,
             self.folder / "run",

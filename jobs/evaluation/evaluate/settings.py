@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from abox_ops.engine import CRITERIA, MODEL
-from jobs.checking.options import AUTO, check_known
-from jobs.evaluation.evaluate import data
-from shiq.check import ENGINES
+from shiq.abox_ops.engine import CRITERIA, MODEL
+from shiq.api import ENGINES
 from shiq.errors import UsageError
+from shiq.jobs.checking.options import AUTO, check_known
+from shiq.jobs.evaluation.evaluate import data
 from shiq.reasoner import check_heap
-from shiq.reasoner.installed import PEERS
+from shiq.reasoner.external import PEERS
 
 #: Engines that are evaluated unless others are named, as far as they exist.
 DEFAULT_ENGINES = ("local", "spark")

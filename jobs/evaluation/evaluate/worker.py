@@ -1,4 +1,4 @@
-"""One run of ours, in this process: ``python -m jobs.evaluation.evaluate.worker TASK.json
+"""One run of ours, in this process: ``python -m shiq.jobs.evaluation.evaluate.worker TASK.json
 ANSWER.json``.
 
 The task names an action: ``index`` (build and certify a store), ``check`` (a batch against a
@@ -20,7 +20,7 @@ from shiq.errors import ShiqError
 
 def index(task: Mapping[str, Any]) -> dict[str, Any]:
     """Builds the store ``store`` from ``tbox`` and ``abox``."""
-    from shiq.check import index as run
+    from shiq.api import index as run
 
     return run(
         task["tbox"],
@@ -34,7 +34,7 @@ def index(task: Mapping[str, Any]) -> dict[str, Any]:
 
 def check(task: Mapping[str, Any]) -> dict[str, Any]:
     """Checks ``insertions`` against ``store``; conflicts are counted, not explained."""
-    from shiq.check import open_store
+    from shiq.api import open_store
 
     with open_store(task["store"]) as session:
         more = {"criterion": task["criterion"], "engine": task["engine"]}
@@ -47,7 +47,7 @@ def confirm(task: Mapping[str, Any]) -> dict[str, Any]:
     """A conflict of the batch, and whether HermiT, given it alone, calls it inconsistent.
     Consistency is antitone: if it is, then so is everything that contains it.
     """
-    from shiq.check import open_store
+    from shiq.api import open_store
     from shiq.rdf import read_assertions, read_ontology
     from shiq.reasoner.hermit import HermitReasoner
 

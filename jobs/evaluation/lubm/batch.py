@@ -10,10 +10,13 @@ argument.
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from jobs.evaluation.draws import below, shuffle
-from jobs.evaluation.generation import RDF_TYPE
-from jobs.evaluation.lubm.department import Department, predicate
+from shiq.errors import UsageError
+from shiq.jobs.evaluation.generation import RDF_TYPE, below, shuffle
+from shiq.jobs.evaluation.lubm.department import Department, predicate
+from shiq.model import OWL, XSD
 
 FRACTION = 0.05
 FRESH = 0.5
@@ -162,3 +165,179 @@ class BatchDealer:
         if not counted:
             pool.append(term)
         return term
+
+
+# Contradictions planted into an insertion batch, each known with all its minimal conflicts.
+#
+# A fault is a set X of insertions with (T, A ∪ X) inconsistent, where T is the disjointness
+# variant and A the generated data, and (T, A ∪ Y) consistent for each proper subset Y. It speaks
+# of individuals of its own (fresh ones, and old ones that nothing else in the batch mentions), so
+# no insertion outside X can stand in for one inside: the minimal conflicts of the whole batch are
+# the faults, and the culprits their union.
+
+
+#: How many faults one department can carry without two of them meeting.
+PER_DEPARTMENT = 40
+
+_VERBS = {"a": RDF_TYPE, "=": f"<{OWL}sameAs>", "≠": f"<{OWL}differentFrom>"}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """``kind``: what it takes to see it: ``batch`` (the batch alone), ``base`` (one old
+    assertion or individual), ``chain`` (old role assertions in a chain), ``identity``,
+    ``cardinality``, ``data``. ``form``: its name in `FORMS`. ``insertions``: lines of N-Triples.
+    """
+
+    kind: str
+    form: str
+    insertions: tuple[str, ...]
+
+
+class _Exhausted(Exception):
+    """The department has no unused individual of the sort left."""
+
+
+class _Cast:
+    """Hands out the individuals of one department, each for one fault only, and fresh ones."""
+
+    def __init__(self, made: Department, rng: random.Random) -> None:
+        self.made = made
+        self.taken: set[str] = set()
+        self._rng = rng
+        self._fresh = 0
+
+    def draw(self, sort: str) -> tuple[str, ...]:
+        """The next individual that is "new", or the next of a list of the department: one, or
+        several that A links.
+        """
+        if sort == "new":
+            self._fresh += 1
+            return (f"{self.made.term[:-1]}/Planted{self._fresh}>",)
+        listed = [(self.made.head, self.made.term)] if sort == "head" else getattr(self.made, sort)
+        candidates = [(one,) if isinstance(one, str) else one for one in listed]
+        start = below(self._rng, len(candidates)) if candidates else 0
+        for candidate in candidates[start:] + candidates[:start]:
+            if self.taken.isdisjoint(candidate):
+                self.taken.update(candidate)
+                return candidate
+        raise _Exhausted
+
+
+#: The forms by kind, each by name: which individuals are drawn, in this order (see `_Cast.draw`),
+#: and what is said of them; "here" is the department. Faults go round the kinds, and within a kind
+#: round its forms.
+FORMS: dict[str, dict[str, str]] = {
+    # Visible in the batch alone.
+    "batch": {
+        "two_disjoint_classes": "it: new; it a Course; it a Book",
+        "range_against_class": "author: new; it: new; it publicationAuthor author; author a Department",
+        "inverse_of_domain": "club: new; it: new; it memberOf club; club a Research",
+        "superrole_range": "led: new; it: new; it headOf led; led a Manual",
+    },
+    # Visible with one old assertion.
+    "base": {
+        "old_person_as_publication": "it: undergraduates; it a Software",
+        "old_member_of_old_course": "it: graduates; old: courses; it memberOf old",
+        "written_by_old_course": "it: new; old: courses; it publicationAuthor old",
+        "advises_own_advisor": "student teacher: advised; teacher advisor student",
+        "takes_own_course": "it course: teachers; it takesCourse course",
+    },
+    # Visible along chains of old role assertions.
+    "chain": {
+        "institute_inside_university": "it: groups; it a Institute",
+        "institute_inside_group": "it: new; group: groups; it subOrganizationOf group; it a Institute",
+        "department_inside_group": "it: new; group: groups; here subOrganizationOf it; it subOrganizationOf group",
+        "visitor_with_undergraduates": "student it: advised; it a VisitingProfessor",
+    },
+    "identity": {
+        "second_teacher": "old course: teachers; it: new; it teacherOf course; it ≠ old",
+        "alias_of_another_sort": "alias: new; it: undergraduates; alias = it; alias a Manual",
+        "person_is_course": "it: graduates; course: courses; it = course",
+        "chain_of_aliases": "a: new; b: new; c: new; a = b; c = b; a ≠ c",
+        "head_of_two": "it here: head; other: new; it headOf other; here ≠ other",
+    },
+    "cardinality": {
+        "assists_in_three": "it a: assistants; b: new; c: new; it teachingAssistantOf b; it teachingAssistantOf c; "
+        "a ≠ b; a ≠ c; b ≠ c",
+        "two_graduate_courses": "it: undergraduates; a: graduate_courses; b: graduate_courses; it takesCourse a; "
+        "it takesCourse b; a ≠ b",
+        "three_advisors": "it a: advised; b: new; c: new; it advisor b; it advisor c; b ≠ a; c ≠ a; c ≠ b",
+    },
+    "data": {
+        "two_ages": "it: new; it age 30; it age 31",
+        "young_graduate": "it: graduates; it age 12",
+        "ages_of_one_teacher": "it course: teachers; alias: new; alias teacherOf course; alias age 40; it age 41",
+        "out_of_range": "it: undergraduates; it age 200",
+        "number_for_string": "it: undergraduates; it telephone 5550100",
+        # A string, not an ill-typed integer: reasoners refuse to read those, and could not confirm
+        # the conflict.
+        "word_for_number": 'it: new; it age "twelve"',
+    },
+}
+
+
+def _insertions(form: str, cast: _Cast) -> Iterator[str]:
+    """The lines of a ``form``, with individuals of ``cast``. Raises _Exhausted."""
+    individuals = {"here": cast.made.term}
+    for part in form.split("; "):
+        names, drawn, sort = part.partition(": ")
+        if drawn:
+            individuals.update(zip(names.split(), cast.draw(sort)))
+            continue
+        subject, verb, said = part.split()
+        value = (
+            f'"{said}"^^<{XSD}integer>'
+            if said.isdigit()
+            else said
+            if said.startswith('"')
+            else individuals.get(said)
+        )
+        yield f"{individuals[subject]} {_VERBS.get(verb) or predicate(verb)} {value or predicate(said)} .\n"
+
+
+class Planting:
+    """Deals so many faults over so many departments, evenly. Raises UsageError if they do not fit."""
+
+    def __init__(self, faults: int, departments: int, rng: random.Random) -> None:
+        if not 0 <= faults <= PER_DEPARTMENT * departments:
+            raise UsageError(
+                f"{faults} faults do not fit into {departments} departments",
+                f"Ask for 0 to {PER_DEPARTMENT * departments}, or for more universities.",
+            )
+        self._rng = rng
+        self._numbers = {place: i for i, place in enumerate(shuffle(rng, list(range(departments))))}
+        self._departments = departments
+        self._faults = faults
+        self._done = 0
+
+    def plant(self, made: Department) -> tuple[tuple[Fault, ...], frozenset[str]]:
+        """The faults of the next department, and the old individuals that the rest of the batch
+        has to leave alone.
+        """
+        cast = _Cast(made, self._rng)
+        first = self._numbers[self._done]
+        self._done += 1
+        faults = tuple(
+            _fault(number, cast) for number in range(first, self._faults, self._departments)
+        )
+        return faults, frozenset(cast.taken)
+
+
+def _fault(number: int, cast: _Cast) -> Fault:
+    """Fault number ``number``, of the form whose turn it is, or of the next one that the
+    department has individuals for.
+    """
+    kinds = list(FORMS)
+    kind = kinds[number % len(kinds)]
+    forms = list(FORMS[kind].items())
+    turn = number // len(kinds) % len(forms)
+    for name, form in forms[turn:] + forms[:turn]:
+        try:
+            return Fault(kind, name, tuple(_insertions(form, cast)))
+        except _Exhausted:
+            continue
+    raise UsageError(
+        f"{cast.made.term} has no room for another fault of the kind {kind}",
+        "Ask for fewer faults.",
+    )

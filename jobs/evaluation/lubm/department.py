@@ -8,10 +8,73 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from jobs.evaluation.draws import below, deck, sample, shuffle, stratified
-from jobs.evaluation.generation import RDF_TYPE
-from jobs.evaluation.lubm import profile
-from jobs.evaluation.lubm.tbox import NAMESPACE
+from shiq.jobs.evaluation.generation import RDF_TYPE, below, deck, sample, shuffle, stratified
+from shiq.jobs.evaluation.lubm.tbox import NAMESPACE
+
+# The published profile of the generator UBA (Guo, Pan, Heflin: *LUBM: A Benchmark for OWL
+# Knowledge Base Systems*, 2005).
+#
+# A range of the profile is drawn from evenly, by `shiq.jobs.evaluation.generation`.
+
+
+#: Departments of a university.
+DEPARTMENTS = (15, 25)
+#: Faculty of a department, by rank.
+FACULTY = {
+    "FullProfessor": (7, 10),
+    "AssociateProfessor": (10, 14),
+    "AssistantProfessor": (8, 11),
+    "Lecturer": (5, 7),
+}
+#: Publications of one member of the faculty, by rank; and how many of those a graduate student has
+#: a hand in.
+PUBLICATIONS = {
+    "FullProfessor": (15, 20),
+    "AssociateProfessor": (10, 18),
+    "AssistantProfessor": (5, 10),
+    "Lecturer": (0, 5),
+}
+GRADUATE_PUBLICATIONS = (0, 5)
+#: Courses that one member of the faculty teaches, of each of the two levels; nobody else teaches
+#: them.
+COURSES = (1, 2)
+RESEARCH_GROUPS = (10, 20)
+#: Students per member of the faculty, drawn once per department.
+UNDERGRADUATES_PER_FACULTY = (8.0, 14.0)
+GRADUATES_PER_FACULTY = (3.0, 4.0)
+#: Courses that one student takes.
+UNDERGRADUATE_TAKES = (2, 4)
+GRADUATE_TAKES = (1, 3)
+#: Shares of the graduate students that assist in teaching (one course each, nobody else's) or
+#: research; disjoint.
+TEACHING_ASSISTANTS = (1 / 5, 1 / 4)
+RESEARCH_ASSISTANTS = (1 / 4, 1 / 3)
+#: One undergraduate in so many has a professor as advisor; every graduate student has.
+ADVISED = 5
+#: Degrees come from this many universities, whether their own data is generated or not.
+UNIVERSITIES = 1000
+RESEARCH_INTERESTS = 30
+
+# Two figures of the reference data that the profile's ranges alone do not fix: its first university
+# has 15 departments, its first five have 93 together.
+_FIRST = 15
+_FIRST_FIVE = (91, 95)
+
+
+def department_counts(rng: random.Random) -> Iterator[int]:
+    """How many departments the universities have, in their order.
+
+    Every eleven universities have each number of the profile's range once. The first has 15, the
+    first five between 91 and 95 together, as the reference data of 1 and 5 universities has.
+    """
+    low, high = DEPARTMENTS
+    rest = [n for n in range(low, high + 1) if n != _FIRST]
+    while True:
+        first = [_FIRST, *shuffle(rng, rest)]
+        if _FIRST_FIVE[0] <= sum(first[:5]) <= _FIRST_FIVE[1]:
+            break
+    yield from first
+    yield from deck(rng, DEPARTMENTS)
 
 
 def predicate(name: str) -> str:
@@ -30,7 +93,7 @@ def _types(name: str) -> str:
 _TYPE = {
     name: _types(name)
     for name in (
-        *profile.FACULTY,
+        *FACULTY,
         *("University", "Department", "ResearchGroup", "Course", "GraduateCourse", "Publication"),
         *("UndergraduateStudent", "GraduateStudent", "TeachingAssistant", "ResearchAssistant"),
     )
@@ -62,21 +125,19 @@ class Draws:
 
     def __post_init__(self) -> None:
         rng = self.rng
-        self.faculty = {rank: deck(rng, bounds) for rank, bounds in profile.FACULTY.items()}
-        self.publications = {
-            rank: deck(rng, bounds) for rank, bounds in profile.PUBLICATIONS.items()
-        }
-        self.courses = deck(rng, profile.COURSES)
-        self.graduate_courses = deck(rng, profile.COURSES)
-        self.research_groups = deck(rng, profile.RESEARCH_GROUPS)
-        self.undergraduates = stratified(rng, profile.UNDERGRADUATES_PER_FACULTY)
-        self.graduates = stratified(rng, profile.GRADUATES_PER_FACULTY)
-        self.teaching_assistants = stratified(rng, profile.TEACHING_ASSISTANTS)
-        self.research_assistants = stratified(rng, profile.RESEARCH_ASSISTANTS)
-        self.undergraduate_takes = deck(rng, profile.UNDERGRADUATE_TAKES)
-        self.graduate_takes = deck(rng, profile.GRADUATE_TAKES)
-        self.graduate_publications = deck(rng, profile.GRADUATE_PUBLICATIONS)
-        self.advised = deck(rng, (1, profile.ADVISED))
+        self.faculty = {rank: deck(rng, bounds) for rank, bounds in FACULTY.items()}
+        self.publications = {rank: deck(rng, bounds) for rank, bounds in PUBLICATIONS.items()}
+        self.courses = deck(rng, COURSES)
+        self.graduate_courses = deck(rng, COURSES)
+        self.research_groups = deck(rng, RESEARCH_GROUPS)
+        self.undergraduates = stratified(rng, UNDERGRADUATES_PER_FACULTY)
+        self.graduates = stratified(rng, GRADUATES_PER_FACULTY)
+        self.teaching_assistants = stratified(rng, TEACHING_ASSISTANTS)
+        self.research_assistants = stratified(rng, RESEARCH_ASSISTANTS)
+        self.undergraduate_takes = deck(rng, UNDERGRADUATE_TAKES)
+        self.graduate_takes = deck(rng, GRADUATE_TAKES)
+        self.graduate_publications = deck(rng, GRADUATE_PUBLICATIONS)
+        self.advised = deck(rng, (1, ADVISED))
 
 
 @dataclass
@@ -106,7 +167,7 @@ class Universities:
     """The universities that degrees come from; each is typed where it is first mentioned."""
 
     def __init__(self, universities: int) -> None:
-        self._seen = bytearray(max(universities, profile.UNIVERSITIES))
+        self._seen = bytearray(max(universities, UNIVERSITIES))
 
     def mention(self, number: int, lines: list[str]) -> str:
         term = university_term(number)
@@ -155,7 +216,7 @@ def _faculty(made: Department, host: str, draws: Draws, universities: Universiti
     """
     rng, lines = draws.rng, made.lines
     shared: list[str] = []
-    numbers = {rank: next(draws.faculty[rank]) for rank in profile.FACULTY}
+    numbers = {rank: next(draws.faculty[rank]) for rank in FACULTY}
     head = below(rng, numbers["FullProfessor"])
     for rank, many in numbers.items():
         for i in range(many):
@@ -186,9 +247,7 @@ def _faculty(made: Department, host: str, draws: Draws, universities: Universiti
             )
             if rank != "Lecturer":
                 made.professors.append(person)
-                lines.append(
-                    f'{person}{_INTEREST}"Research{below(rng, profile.RESEARCH_INTERESTS)}" .\n'
-                )
+                lines.append(f'{person}{_INTEREST}"Research{below(rng, RESEARCH_INTERESTS)}" .\n')
                 if rank == "FullProfessor" and i == head:
                     made.head = person
                     lines.append(f"{person}{_HEAD_OF}{made.term} .\n")

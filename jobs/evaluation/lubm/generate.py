@@ -6,7 +6,7 @@ contradictions.
 * ``tbox.owl``: LUBM's TBox, or its disjointness variant, as RDF/XML;
 * ``abox.nt.gz``: the data, distinct N-Triples, the same bytes for the same arguments;
 * with ``faults`` given: ``insert.nt``, ``culprits.nt`` and ``faults.json``, see
-  `jobs.evaluation.lubm.faults`.
+  `shiq.jobs.evaluation.lubm.batch`.
 
 It keeps one department at a time. The recipe is told in data/lubm/README.md.
 """
@@ -23,23 +23,25 @@ from itertools import islice
 from pathlib import Path
 from typing import TextIO
 
-from jobs.evaluation.generation import GenerationReport, Progress, write_triples
-from jobs.evaluation.lubm import profile
-from jobs.evaluation.lubm.batch import BatchDealer
-from jobs.evaluation.lubm.department import Department, Draws, Universities, department
-from jobs.evaluation.lubm.faults import Fault, Planting
-from jobs.evaluation.lubm.tbox import NAMESPACE, lubm_tbox
-from jobs.evaluation.rdfxml import tbox_as_rdfxml
 from shiq.errors import UsageError
+from shiq.jobs.evaluation.generation import GenerationReport, Progress, write_triples
+from shiq.jobs.evaluation.lubm.batch import BatchDealer, Fault, Planting
+from shiq.jobs.evaluation.lubm.department import (
+    Department,
+    Draws,
+    Universities,
+    department,
+    department_counts,
+)
+from shiq.jobs.evaluation.lubm.tbox import NAMESPACE, lubm_tbox
+from shiq.jobs.evaluation.rdfxml import tbox_as_rdfxml
 
 ONTOLOGY = NAMESPACE.rstrip("#")
 
 
 def plan(universities: int, seed: int) -> list[int]:
     """How many departments each university has."""
-    return list(
-        islice(profile.departments(random.Random(f"lubm departments {seed}")), universities)
-    )
+    return list(islice(department_counts(random.Random(f"lubm departments {seed}")), universities))
 
 
 def departments(universities: int, seed: int) -> Iterator[Department]:

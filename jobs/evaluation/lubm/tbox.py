@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobs.evaluation.generation import stated
 from shiq import model as owl
+from shiq.jobs.evaluation.generation import stated
 
 NAMESPACE = "http://swat.cse.lehigh.edu/onto/univ-bench.owl#"
 

@@ -3,10 +3,10 @@ import java.io.File;
 import java.io.FileInputStream;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.PrintStream;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Paths;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
@@ -15,6 +15,7 @@ import java.util.Set;
 import org.semanticweb.owlapi.apibinding.OWLManager;
 import org.semanticweb.owlapi.model.IRI;
 import org.semanticweb.owlapi.model.OWLAxiom;
+import org.semanticweb.owlapi.model.OWLClass;
 import org.semanticweb.owlapi.model.OWLDataFactory;
 import org.semanticweb.owlapi.model.OWLDataProperty;
 import org.semanticweb.owlapi.model.OWLLiteral;
@@ -26,13 +27,15 @@ import org.semanticweb.owlapi.reasoner.OWLReasoner;
 import org.semanticweb.owlapi.reasoner.OWLReasonerFactory;
 
 /**
- * Puts one question to one reasoner behind the OWL API (version 3 or 5), and says what it took.
+ * Puts one question to one reasoner behind the OWL API (version 3 or 5), and says what it took: ReasonerDriver with a clock.
  *
  * <p>PeerDriver FACTORY OPTIONS-CLASS-or-- incremental|scratch TBOX BASE.nt BATCH.nt-or--
  *
+ * <p>PeerDriver FACTORY - types DOCUMENT INDIVIDUAL…
+ *
  * <p>incremental: load the base, check it, add the batch, check again. scratch: load all of it, check. Each line on stdout that
  * begins with "peer " is one stage, as key=value pairs; seconds are wall seconds. Lines of N-Triples that were not understood are
- * counted as "unread", never guessed at.
+ * counted as "unread", never guessed at. types: each line is an individual, a tab and a class of it; the last one is "end".
  */
 public final class PeerDriver {
     private static final String RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
@@ -58,7 +61,12 @@ public final class PeerDriver {
         }
     }
 
-    public static void main(String[] arguments) throws Exception {
+    public static void main(String[] arguments) throws Throwable {
+        if (arguments[2].equals("types")) {
+            OWLReasonerFactory reasoners = ReasonerDriver.reasonerFactory(arguments[0]);
+            new PeerDriver(arguments[3]).printTypes(reasoners, Arrays.copyOfRange(arguments, 4, arguments.length));
+            System.exit(0);
+        }
         long began = ManagementFactory.getRuntimeMXBean().getStartTime();
         stage("start", (System.currentTimeMillis() - began) / 1e3, "");
         boolean incremental = arguments[2].equals("incremental");
@@ -66,7 +74,7 @@ public final class PeerDriver {
         if (incremental) {
             switchIncrementalOn(arguments[1]);
         }
-        OWLReasonerFactory reasoners = reasonerFactory(arguments[0]);
+        OWLReasonerFactory reasoners = ReasonerDriver.reasonerFactory(arguments[0]);
 
         long at = System.nanoTime();
         PeerDriver driver = new PeerDriver(arguments[3]);
@@ -93,8 +101,20 @@ public final class PeerDriver {
             consistent = reasoner.isConsistent();
             stage("step", since(at), " consistent=" + consistent);
         }
-        stage("end", 0, " peak_kb=" + peakKilobytes());
+        stage("end", 0, "");
         System.exit(0);
+    }
+
+    private void printTypes(OWLReasonerFactory reasoners, String[] names) throws IOException {
+        OWLReasoner reasoner = reasoners.createReasoner(ontology);
+        PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8.name());
+        for (String name : names) {
+            for (OWLClass type : reasoner.getTypes(individual(name), false).getFlattened()) {
+                out.println(name + "\t" + type.getIRI());
+            }
+        }
+        out.println("end");
+        out.flush();
     }
 
     private static double cpuBefore;
@@ -115,24 +135,6 @@ public final class PeerDriver {
         return (System.nanoTime() - nanoseconds) / 1e9;
     }
 
-    /** VmHWM of this process; -1 where there is no /proc. */
-    private static long peakKilobytes() {
-        try {
-            for (String line : Files.readAllLines(Paths.get("/proc/self/status"))) {
-                if (line.startsWith("VmHWM:")) {
-                    return Long.parseLong(line.replaceAll("\\D", ""));
-                }
-            }
-        } catch (IOException absent) {
-            return -1;
-        }
-        return -1;
-    }
-
-    private static OWLReasonerFactory reasonerFactory(String name) throws Exception {
-        return (OWLReasonerFactory) Class.forName(name).getDeclaredConstructor().newInstance();
-    }
-
     /** Pellet's and Openllet's incremental consistency checking rests on the completion queue, and excludes smart restore. */
     private static void switchIncrementalOn(String options) throws Exception {
         Class<?> holder = Class.forName(options);
@@ -142,9 +144,9 @@ public final class PeerDriver {
     }
 
     /** How many axioms were added: those that the ontology did not have. */
-    private int add(Set<OWLAxiom> axioms) {
+    private int add(Set<OWLAxiom> axioms) throws Throwable {
         int before = ontology.getAxiomCount();
-        manager.addAxioms(ontology, axioms);
+        ReasonerDriver.addAxioms(manager, ontology, axioms);
         return ontology.getAxiomCount() - before;
     }
 

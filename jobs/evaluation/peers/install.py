@@ -1,11 +1,11 @@
-"""Installs the peers, on request: ``python -m jobs.evaluation.peers.install [--accept-agpl]
+"""Installs the peers, on request: ``python -m shiq.jobs.evaluation.peers.install [--accept-agpl]
 [--home DIR] [PEER…]``.
 
 The jars in ``jars.txt`` (group:artifact:version and SHA-256) come from Maven Central, or from
 the repository that $SHIQ_MAVEN or a mirror in the user's Maven settings names; each is checked
-before it is used. Drivers are compiled against them, so a JDK is needed. Pellet and Openllet are
-under the AGPL: they are left out unless ``--accept-agpl`` says that this is all right. The peer
-``miners``, itemset miners in Python, gets an environment of its own.
+before it is used. Pellet and Openllet are under the AGPL: they are left out unless
+``--accept-agpl`` says that this is all right. The peer ``miners``, itemset miners in Python, gets
+an environment of its own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from shiq.errors import OperationalError
-from shiq.reasoner.installed import INCOMPLETE, KONCLUDE_SETTING, PEERS, Absent, Peer, find, home
+from shiq.reasoner.external import INCOMPLETE, KONCLUDE_SETTING, PEERS, Absent, Peer, find, home
 
 MAVEN_SETTING = "SHIQ_MAVEN"
 _CENTRAL = "https://repo1.maven.org/maven2"
@@ -108,32 +108,17 @@ def repository(settings: Path | None = None) -> str:
 
 
 def install(peer: Peer, folder: Path, source: str) -> None:
-    """Fetches the jars of ``peer`` that are not there yet from the repository ``source``, and
-    compiles the driver.
+    """Fetch the jars of ``peer`` that are not there yet from the repository ``source``.
 
-    Raises OperationalError for a file that does not come or is not the one that it should be,
-    and where there is no JDK.
+    Raises OperationalError for a file that does not come or is not the one that it should be;
+    then the peer is not installed.
     """
-    compiler = shutil.which("javac")
-    if compiler is None:
-        raise OperationalError(
-            "there is no javac", "Install a JDK 17 (Debian: default-jdk-headless)."
-        )
-    own, wanted = folder / peer.name, jars_of(peer)
-    jars = own / "jars"
-    fetch_jars(wanted, jars, source)
-    classes = own / "classes"
-    shutil.rmtree(classes, ignore_errors=True)
-    classes.mkdir()
-    path = os.pathsep.join(str(jars / jar.name) for jar in wanted)
-    drivers = map(str, sorted(_HERE.glob("*.java")))
-    command = [compiler, "-nowarn", "-encoding", "UTF-8", "-cp", path, "-d", str(classes), *drivers]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise OperationalError(
-            f"the driver for {peer.title} does not compile: {done.stderr.strip()[:500]}",
-            "Is it a JDK 17?",
-        )
+    jars, incoming = folder / peer.name / "jars", folder / peer.name / "incoming"
+    if jars.is_dir() and not incoming.is_dir():
+        jars.rename(incoming)
+    fetch_jars(jars_of(peer), incoming, source)
+    shutil.rmtree(jars, ignore_errors=True)
+    incoming.rename(jars)
 
 
 def fetch_jars(wanted: Sequence[Jar], folder: Path, source: str) -> None:
@@ -197,7 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known = PEERS | INCOMPLETE
     java = [name for name, peer in known.items() if peer.is_java]
     parser = argparse.ArgumentParser(
-        prog="python -m jobs.evaluation.peers.install", description=__doc__
+        prog="python -m shiq.jobs.evaluation.peers.install", description=__doc__
     )
     parser.add_argument(
         "peers", nargs="*", metavar="PEER", help=f"of {', '.join((*java, MINERS))}; default: all"

@@ -18,11 +18,11 @@ from dataclasses import asdict, dataclass
 from itertools import count, islice
 from pathlib import Path
 
-from jobs.evaluation.generation import RDF_TYPE
-from jobs.evaluation.lubm.generate import ONTOLOGY, departments
-from jobs.evaluation.lubm.tbox import lubm_tbox
-from jobs.evaluation.rdfxml import tbox_as_rdfxml
 from shiq.errors import UsageError
+from shiq.jobs.evaluation.generation import RDF_TYPE
+from shiq.jobs.evaluation.lubm.generate import ONTOLOGY, departments
+from shiq.jobs.evaluation.lubm.tbox import lubm_tbox
+from shiq.jobs.evaluation.rdfxml import tbox_as_rdfxml
 from shiq.model import Class, DisjointClasses
 
 #: A planted contradiction's second class is said so many points after the first, at most.

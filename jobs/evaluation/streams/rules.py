@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -59,3 +59,176 @@ class GeneratedRules:
             f"{name}({before}{f',{before}'.join(map(str, row))})"
             for row in zip(*(column.tolist() for column in columns))
         ]
+
+
+# Content Caching: which strategy a cache should follow, by how popular contents were lately;
+# with what is asked for, by content.
+#
+# The published program looks at one parameter; here each point also brings requests for many
+# contents.
+
+
+CACHING_RULES: Final = """rate(C,N) :- request(C,S) count N in [{w}].
+popular(C) :- rate(C,N), N >= 3.
+cold(C) :- content(C), not requested(C).
+requested(C) :- request(C,S) in [{w}].
+high :- alpha(V) in [{w}], V >= 18.
+mid :- alpha(V) in [{w}], V >= 12, V < 18.
+low :- alpha(V) in [{w}], V < 12.
+lfu :- high, not low.
+lru :- mid, not high.
+fifo :- low, not mid.
+done :- lfu.
+done :- lru.
+done :- fifo.
+random :- not done.
+"""
+
+
+@dataclass(frozen=True)
+class Caching:
+    """``events`` requests a point for some of ``contents``, from some of ``sources``."""
+
+    events: int = 500
+    window: int = 5
+    contents: int = 200
+    sources: int = 20
+    points: int = 60
+    seed: int = 0
+
+    def stream(self) -> GeneratedRules:
+        """Program and rows."""
+        contents = "".join(f"content({number}).\n" for number in range(self.contents))
+        return GeneratedRules(CACHING_RULES.format(w=self.window) + contents, self._points())
+
+    def _points(self) -> Iterator[PointRows]:
+        dice = np.random.default_rng(self.seed)
+        for _ in range(self.points):
+            # Few contents are asked for often.
+            asked = (self.contents * dice.random(self.events) ** 2).astype(np.int64)
+            yield {
+                "request/2": (asked, dice.integers(0, self.sources, self.events)),
+                "alpha/1": (dice.integers(0, 30, 1),),
+            }
+
+
+# Heavy Join: pairs that meet within a window (docs/RULES.md).
+#
+# Published, it alternates two fixed sets of facts that join on one value only: half as many
+# results as facts at the first point, then as many as facts. Dense, the facts are random pairs
+# over few values, so that nearly all pairs meet, and other ones at each point.
+
+
+@dataclass(frozen=True)
+class GeneratedJoin:
+    """``facts`` a point, half of each predicate; ``values``: so many of each argument; 0 is the
+    published kind.
+    """
+
+    facts: int = 500
+    window: int = 20
+    values: int = 50
+    points: int = 60
+    seed: int = 0
+
+    def stream(self) -> GeneratedRules:
+        """Program and rows."""
+        rules = f"a(X,Y) :- b(X,Z) in [{self.window}], c(Z,Y) in [{self.window}].\n"
+        return GeneratedRules(rules, self._dense() if self.values else self._published())
+
+    def _dense(self) -> Iterator[PointRows]:
+        dice, size = np.random.default_rng(self.seed), self.facts // 2
+        for _ in range(self.points):
+            columns = [dice.integers(0, self.values, size) for _ in range(4)]
+            yield {"b/2": (columns[0], columns[1]), "c/2": (columns[2], columns[3])}
+
+    def _published(self) -> Iterator[PointRows]:
+        half = self.facts // 2
+        for point in range(self.points):
+            number, zeros = np.arange(half) + half * (point % 2), np.zeros(half, np.int64)
+            # Each b(X,0) meets c(0,0) alone, which is of the first set.
+            yield {"b/2": (number, zeros), "c/2": (number, zeros)}
+
+
+# The photo-voltaic grid: which panels still reach the central one, from what each delivered
+# lately (docs/RULES.md).
+#
+# Links as published (each pair of panels with probability 0.075: 11,970 links of 20², 60,682 of
+# 30²), where all that works is reached in a few steps, or between panels at most four steps apart,
+# where paths are long. Published panels never fail.
+
+
+GRID_RULES: Final = """workingPanel(P) :- energyDelivered(P,W) at least 1 in [4], energyThreshold(Et), W >= Et.
+reachable(cea,P2) :- link(cea,P2), workingPanel(P2).
+reachable(P1,P3) :- reachable(P1,P2), link(P2,P3), workingPanel(P3).
+unlinked :- workingPanel(P), not reachable(cea,P).
+regularFunctioning :- unlinked at most 2 in [3].
+alert :- not regularFunctioning.
+callMaintenance :- alert always in [5].
+energyThreshold(10).
+"""
+#: How far apart linked panels are at most, where links are near; the share of pairs, where they are
+#: anywhere.
+STEPS, SHARE = 4, 0.075
+#: How many points a panel that fails delivers nothing; windows of five points forgive four.
+DOWN = 6
+#: The panels that are linked with the central one.
+ENTRIES = 10
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A grid of ``side``² panels. ``failing``: the share that begins to fail at each point;
+    ``links``: random or near.
+    """
+
+    side: int = 20
+    points: int = 60
+    failing: float = 0.03
+    links: str = "random"
+    seed: int = 0
+
+    def stream(self) -> GeneratedRules:
+        """Program and rows."""
+        first, second = near(self.side) if self.links == "near" else anywhere(self.side, self.seed)
+        entries = "".join(
+            f"link(cea,{panel}).\n" for panel in range(1, min(ENTRIES, self.side**2) + 1)
+        )
+        links = "".join(f"link({a},{b}).\n" for a, b in zip(first.tolist(), second.tolist()))
+        return GeneratedRules(GRID_RULES + entries + links, self._points())
+
+    def _points(self) -> Iterator[PointRows]:
+        dice = np.random.default_rng(self.seed)
+        panels = np.arange(1, self.side**2 + 1)
+        down = np.zeros(len(panels), np.int64)
+        for _ in range(self.points):
+            down = np.where(dice.random(len(panels)) < self.failing, DOWN, np.maximum(down - 1, 0))
+            yield {
+                "energyDelivered/2": (
+                    panels,
+                    np.where(down > 0, 0, dice.integers(10, 14, len(panels))),
+                )
+            }
+
+
+def near(side: int) -> tuple[Column, Column]:
+    """Links between panels at most `STEPS` apart in either direction."""
+    x, y = np.divmod(np.arange(side * side), side)
+    close = (
+        (abs(x[:, None] - x) <= STEPS)
+        & (abs(y[:, None] - y) <= STEPS)
+        & (np.arange(side * side)[:, None] != np.arange(side * side))
+    )
+    first, second = np.nonzero(close)
+    return first + 1, second + 1
+
+
+def anywhere(side: int, seed: int) -> tuple[Column, Column]:
+    """Links between random panels, as many as published."""
+    panels = side * side
+    pairs = panels * (panels - 1)
+    chosen = np.sort(
+        np.random.default_rng(seed).choice(pairs, int(SHARE * pairs + 1e-9), replace=False)
+    )
+    first, second = np.divmod(chosen, panels - 1)
+    return first + 1, second + (second >= first) + 1

@@ -16,19 +16,373 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 
-from jobs.evaluation.generation import GenerationReport, Progress, write_triples
-from jobs.evaluation.rdfxml import tbox_as_rdfxml
-from jobs.evaluation.uobm import profile
-from jobs.evaluation.uobm.department import Writer
-from jobs.evaluation.uobm.people import UobmWorld
-from jobs.evaluation.uobm.profile import UniversityPlan
-from jobs.evaluation.uobm.tbox import NAMESPACE, uobm_individuals, uobm_tbox
 from shiq.errors import UsageError
+from shiq.jobs.evaluation.generation import (
+    RDF_TYPE,
+    GenerationReport,
+    Progress,
+    below,
+    dealt,
+    deck,
+    sample,
+    write_triples,
+)
+from shiq.jobs.evaluation.rdfxml import tbox_as_rdfxml
+from shiq.jobs.evaluation.uobm import profile
+from shiq.jobs.evaluation.uobm.profile import (
+    EVERYBODY,
+    KINDS,
+    PROFESSORS,
+    STAFF,
+    STUDENTS,
+    DepartmentPlan,
+    UniversityPlan,
+    UobmWorld,
+    Workplace,
+    department_place,
+    host,
+    women_place,
+)
+from shiq.jobs.evaluation.uobm.tbox import NAMESPACE, SUBJECTS, uobm_individuals, uobm_tbox
+
+# UOBM's data, part by part as N-Triples lines: one department, or one university with its
+# colleges.
+
+
+#: The class that the original generator writes for journal articles, which the TBox does not know.
+MISSPELT = "JournalArtical"
+
+
+def _types(*names: str) -> dict[str, str]:
+    return {name: f" {RDF_TYPE} <{NAMESPACE}{name}> .\n" for name in names}
+
+
+def _predicates(*names: str) -> tuple[str, ...]:
+    return tuple(f" <{NAMESPACE}{name}> " for name in names)
+
+
+_TYPE = _types(
+    *(
+        "University",
+        "College",
+        "WomanCollege",
+        "Department",
+        "ResearchGroup",
+        "Course",
+        "Man",
+        "Woman",
+        "Person",
+    ),
+    *(
+        "UndergraduateStudent",
+        "GraduateStudent",
+        "TeachingAssistant",
+        "ResearchAssistant",
+        "Chair",
+        "VisitingProfessor",
+    ),
+    *profile.FACULTY,
+    *("SystemsStaff", "ClericalStaff"),
+)
+_GENRE = _types(*profile.GENRES, MISSPELT)
+_FAN = _types(*profile.FANS)
+_TELEPHONE = f' <{NAMESPACE}telephone> "xxx-xxx-xxxx" .\n'
+_NAME, _EMAIL, _FIRST, _LAST = _predicates("name", "emailAddress", "firstName", "lastName")
+_FRIEND, _HOME_TOWN, _INSIDE, _HEAD_OF, _MEMBER_OF, _WORKS_FOR, _STUDENT_OF, _ENROLLED, _MAJOR = (
+    _predicates(
+        *(
+            "isFriendOf",
+            "hasSameHomeTownWith",
+            "subOrganizationOf",
+            "isHeadOf",
+            "isMemberOf",
+            "worksFor",
+            "isStudentOf",
+            "enrollIn",
+        ),
+        "hasMajor",
+    )
+)
+_TEACHER_OF, _TAUGHT_BY, _TAKES, _ASSISTS, _ADVISED, _AUTHOR, _RESEARCH = _predicates(
+    "teacherOf",
+    "isTaughtBy",
+    "takesCourse",
+    "teachingAssistantOf",
+    "isAdvisedBy",
+    "publicationAuthor",
+    "researchInterest",
+)
+_UNDERGRADUATE_DEGREE, _MASTER_DEGREE, _DOCTORAL_DEGREE = _predicates(
+    "hasUndergraduateDegreeFrom", "hasMasterDegreeFrom", "hasDoctoralDegreeFrom"
+)
+_LIKING = _predicates(*profile.LIKING)
+_INTERESTS = tuple(f"<{NAMESPACE}{name}> .\n" for name in profile.INTERESTING)
+_MAJORS = tuple(
+    f"{_MAJOR}<{NAMESPACE}{subject}> .\n" for subjects in SUBJECTS.values() for subject in subjects
+)
+
+
+def university_term(number: int) -> str:
+    return f"<http://www.University{number}.edu>"
+
+
+def college_term(university: int, number: int) -> str:
+    return f"<http://www.College{number}.University{university}.edu>"
+
+
+class Writer:
+    """Writes parts; its stratified draws run on from part to part. ``misspelt``: with the
+    original's `MISSPELT`.
+    """
+
+    def __init__(
+        self, world: UobmWorld, universities: int, rng: random.Random, misspelt: bool
+    ) -> None:
+        self._world = world
+        self._universities = universities
+        self._rng = rng
+        self._genres = dealt(
+            rng,
+            [_GENRE[MISSPELT if misspelt and g == "JournalArticle" else g] for g in profile.GENRES],
+        )
+        self._gender = dealt(rng, (_TYPE["Man"], _TYPE["Woman"]))
+        self._friends = deck(rng, profile.FRIENDS)
+        self._home_town = dealt(rng, profile.HOME_TOWN)
+        self._interests = dealt(rng, profile.INTERESTS_OF_ONE)
+        self._liking = dealt(rng, _LIKING)
+        self._fan_classes = dealt(rng, profile.FAN_CLASSES)
+        self._fans = dealt(rng, [_FAN[name] for name in profile.FANS])
+        self._more_publications = dealt(rng, profile.MORE_PUBLICATIONS)
+        self._graduate_publications = dealt(rng, profile.GRADUATE_PUBLICATIONS)
+        self._authors = deck(rng, profile.AUTHORS)
+        self._undergraduate_takes = deck(rng, profile.UNDERGRADUATE_TAKES)
+        self._graduate_takes = deck(rng, profile.GRADUATE_TAKES)
+        self._advised = deck(rng, (1, profile.ADVISED))
+        self._working = deck(rng, (1, profile.WORKING))
+        self._clerical = deck(rng, (1, profile.WORKING))
+        self._renamed = deck(rng, (1, profile.RENAMED))
+
+    def university(self, plan: UniversityPlan) -> list[str]:
+        """A university, its colleges and the students of its women's college."""
+        term = university_term(plan.number)
+        lines = [term + _TYPE["University"], f'{term}{_NAME}"University{plan.number}" .\n']
+        for i in range(plan.colleges):
+            kind = "WomanCollege" if plan.women and i == 0 else "College"
+            college = college_term(plan.number, i)
+            lines += (college + _TYPE[kind], f"{college}{_INSIDE}{term} .\n")
+        if plan.women:
+            place = women_place(plan)
+            enrolled = f"{_STUDENT_OF}{college_term(plan.number, 0)} .\n"
+            for student in place.kind(0):
+                lines += (student + _TYPE["Person"], student + enrolled)
+                self._names(student, lines)
+                self._links(student, place, EVERYBODY, lines)
+        return lines
+
+    def department(self, plan: DepartmentPlan) -> list[str]:
+        """A department with all that is in it."""
+        term = f"<http://www.{host(plan)}>"
+        place = department_place(plan)
+        undergraduates, graduates, *faculty, systems_staff, clerical_staff, other_staff = map(
+            place.kind, range(len(KINDS))
+        )
+        lines = [
+            term + _TYPE["Department"],
+            f'{term}{_NAME}"Department{plan.number}" .\n',
+            f"{term}{_INSIDE}{college_term(plan.university, plan.college)} .\n",
+        ]
+        chair = f"{term[:-1]}/Chair0>"
+        lines += (chair + _TYPE["Chair"], f"{chair}{_HEAD_OF}{term} .\n")
+        self._links(chair, place, PROFESSORS, lines)
+        self._faculty(plan, term, place, faculty, lines)
+        lines += (
+            f"{term[:-1]}/VisitingProfessor{i}>{_TYPE['VisitingProfessor']}"
+            for i in range(plan.visiting)
+        )
+        self._students(plan, term, place, undergraduates, graduates, lines)
+        self._publications(term, faculty, graduates, lines)
+        for i in range(plan.research_groups):
+            group = f"{term[:-1]}/ResearchGroup{i}>"
+            lines += (group + _TYPE["ResearchGroup"], f"{group}{_INSIDE}{term} .\n")
+        for staff, kind, circle in (
+            (systems_staff, "SystemsStaff", STAFF),
+            (clerical_staff, "ClericalStaff", STAFF),
+            (other_staff, "Person", EVERYBODY),
+        ):
+            for person in staff:
+                self._person(person, kind, place, circle, lines)
+                member = kind == "ClericalStaff" and next(self._clerical) == 1
+                lines.append(f"{person}{_MEMBER_OF if member else _WORKS_FOR}{term} .\n")
+        return lines
+
+    def _names(self, person: str, lines: list[str]) -> None:
+        where, _, name = person[len("<http://www.") : -1].partition("/")
+        lines += (
+            f'{person}{_EMAIL}"{name}@{where}" .\n',
+            f'{person}{_FIRST}"{name}.first" .\n',
+            f'{person}{_LAST}"{name}.last" .\n',
+            person + _TELEPHONE,
+        )
+
+    def _person(
+        self, person: str, kind: str, place: Workplace, circle: tuple[int, int], lines: list[str]
+    ) -> None:
+        lines += (person + _TYPE[kind], person + next(self._gender))
+        self._names(person, lines)
+        self._links(person, place, circle, lines)
+
+    def _links(
+        self, person: str, place: Workplace, circle: tuple[int, int], lines: list[str]
+    ) -> None:
+        """Home town, friends, hobbies; the fan or lover of what."""
+        if many := next(self._home_town):
+            lines += (
+                f"{person}{_HOME_TOWN}{other} .\n" for other in self._world.neighbours(person, many)
+            )
+        self._befriend(person, place, circle, lines)
+        if many := next(self._interests):
+            lines += (
+                person + next(self._liking) + interest
+                for interest in sample(self._rng, _INTERESTS, many)
+            )
+        if many := next(self._fan_classes):
+            found: dict[str, None] = {}
+            while len(found) < many:
+                found[next(self._fans)] = None
+            lines += (person + cls for cls in found)
+
+    def _befriend(
+        self, person: str, place: Workplace, circle: tuple[int, int], lines: list[str]
+    ) -> None:
+        friends = self._world.friends(place, person, circle, next(self._friends))
+        lines += (f"{person}{_FRIEND}{other} .\n" for other in friends)
+
+    def _any_university(self) -> str:
+        return university_term(below(self._rng, profile.DEGREES * self._universities))
+
+    def _faculty(
+        self,
+        plan: DepartmentPlan,
+        term: str,
+        place: Workplace,
+        faculty: Iterable[list[str]],
+        lines: list[str],
+    ) -> None:
+        many_courses, many_graduate_courses = iter(plan.courses), iter(plan.graduate_courses)
+        courses = (f"{term[:-1]}/Course{i}>" for i in range(sum(plan.courses)))
+        graduate_courses = (
+            f"{term[:-1]}/GraduateCourse{i}>" for i in range(sum(plan.graduate_courses))
+        )
+        head = below(self._rng, plan.faculty[0])
+        aliases = 0
+        for rank, members in zip(profile.FACULTY, faculty):
+            for i, person in enumerate(members):
+                self._person(person, rank, place, PROFESSORS, lines)
+                if rank == "FullProfessor" and i == head:
+                    lines.append(f"{person}{_HEAD_OF}{term} .\n")
+                works = next(self._working) == 1
+                lines += (
+                    f"{person}{_WORKS_FOR if works else _MEMBER_OF}{term} .\n",
+                    f"{person}{_UNDERGRADUATE_DEGREE}{self._any_university()} .\n",
+                    f"{person}{_MASTER_DEGREE}{self._any_university()} .\n",
+                    f"{person}{_DOCTORAL_DEGREE}{self._any_university()} .\n",
+                )
+                if rank != "Lecturer":
+                    lines.append(f"{person}{_RESEARCH}{term[:-1]}/Research29> .\n")
+                for course in (
+                    *islice(courses, next(many_courses)),
+                    *islice(graduate_courses, next(many_graduate_courses)),
+                ):
+                    title = course[course.rfind("/") + 1 : -1]
+                    lines += (
+                        f"{person}{_TEACHER_OF}{course} .\n",
+                        course + _TYPE["Course"],
+                        f'{course}{_NAME}"{title}" .\n',
+                    )
+                    if next(self._renamed) == 1:
+                        alias = f"{term[:-1]}/SameIndividual{aliases}>"
+                        aliases += 1
+                        lines += (f"{course}{_TAUGHT_BY}{alias} .\n", alias + _TYPE["Person"])
+                        self._befriend(alias, place, PROFESSORS, lines)
+
+    def _course(self, plan: DepartmentPlan, graduate: bool) -> str:
+        if self._rng.random() < profile.ELSEWHERE:
+            plan = self._world.department()
+        many = sum(plan.graduate_courses if graduate else plan.courses)
+        return f"<http://www.{host(plan)}/{'GraduateCourse' if graduate else 'Course'}{below(self._rng, many)}>"
+
+    def _students(
+        self,
+        plan: DepartmentPlan,
+        term: str,
+        place: Workplace,
+        undergraduates: list[str],
+        graduates: list[str],
+        lines: list[str],
+    ) -> None:
+        rng = self._rng
+        enrolled = f"{_ENROLLED}{term} .\n"
+        first_advisor, advisors = place.starts[PROFESSORS[0]], sum(plan.faculty)
+        assisted = iter(sample(rng, range(sum(plan.courses)), plan.teaching_assistants))
+        assistants = {*sample(rng, graduates, plan.teaching_assistants)}
+        researchers = {*sample(rng, graduates, plan.research_assistants)}
+        for graduate, students in ((False, undergraduates), (True, graduates)):
+            takes = self._graduate_takes if graduate else self._undergraduate_takes
+            for student in students:
+                self._person(student, KINDS[graduate], place, STUDENTS, lines)
+                lines += (student + enrolled, student + _MAJORS[below(rng, len(_MAJORS))])
+                many = next(takes)
+                courses: dict[str, None] = {}
+                while len(courses) < many:
+                    courses[
+                        self._course(plan, graduate or rng.random() < profile.GRADUATE_LEVEL)
+                    ] = None
+                lines += (f"{student}{_TAKES}{course} .\n" for course in courses)
+                if graduate or next(self._advised) == 1:
+                    lines.append(
+                        f"{student}{_ADVISED}{place.person(first_advisor + below(rng, advisors))} .\n"
+                    )
+                if graduate:
+                    lines.append(f"{student}{_UNDERGRADUATE_DEGREE}{self._any_university()} .\n")
+                    if student in assistants:
+                        course = f"{term[:-1]}/Course{next(assisted)}>"
+                        lines += (
+                            student + _TYPE["TeachingAssistant"],
+                            f"{student}{_ASSISTS}{course} .\n",
+                        )
+                    if student in researchers:
+                        lines.append(student + _TYPE["ResearchAssistant"])
+
+    def _publications(
+        self, term: str, faculty: list[list[str]], graduates: list[str], lines: list[str]
+    ) -> None:
+        authors = [*(person for members in faculty for person in members), *graduates]
+        ranks = [
+            base for base, members in zip(profile.PUBLICATIONS.values(), faculty) for _ in members
+        ]
+        number = 0
+        for i, author in enumerate(authors):
+            many = (
+                ranks[i] + next(self._more_publications)
+                if i < len(ranks)
+                else next(self._graduate_publications)
+            )
+            for _ in range(many):
+                publication = f"{term[:-1]}/Publication{number}>"
+                number += 1
+                lines += (publication + next(self._genres), f"{publication}{_AUTHOR}{author} .\n")
+                together, all_of = {author: None}, next(self._authors)
+                while len(together) < all_of:
+                    other = authors[below(self._rng, len(authors))]
+                    if other not in together:
+                        together[other] = None
+                        lines.append(f"{publication}{_AUTHOR}{other} .\n")
+
 
 ONTOLOGY = NAMESPACE.rstrip("#")
 

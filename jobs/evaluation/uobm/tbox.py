@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobs.evaluation.generation import stated
 from shiq import model as owl
+from shiq.jobs.evaluation.generation import stated
 
 NAMESPACE = "http://semantics.crl.ibm.com/univ-bench-dl.owl#"
 

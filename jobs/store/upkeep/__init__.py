@@ -3,8 +3,8 @@
 What changes a store is loaded when it is first asked for: most processes only open one.
 
 >>> import tempfile, pathlib
->>> from jobs.store.upkeep import write_store
->>> from shiq.abox import ABoxBuilder
+>>> from shiq.jobs.store.upkeep import write_store
+>>> from shiq.model.abox import ABoxBuilder
 >>> from shiq.model import TBox
 >>> builder = ABoxBuilder()
 >>> builder.add_role("urn:a", "urn:knows", "urn:b")
@@ -19,15 +19,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from jobs.store import Certificate, open_store, place_of
-from jobs.store.read import renewed
+from shiq.jobs.store import Certificate, open_store, place_of
+from shiq.jobs.store.read import renewed
 
 if TYPE_CHECKING:
-    from jobs.store.abox import stored_abox
-    from jobs.store.replacing import claim_place
-    from jobs.store.upkeep.build import prepare, write_store
-    from jobs.store.upkeep.commits import commit, compact
-    from jobs.store.write import certify
+    from shiq.jobs.store.read import stored_abox
+    from shiq.jobs.store.replacing import claim_place
+    from shiq.jobs.store.upkeep.build import prepare, write_store
+    from shiq.jobs.store.upkeep.commits import commit, compact
+    from shiq.jobs.store.write import certify
 
 __all__ = [
     "Certificate",
@@ -44,13 +44,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "certify": "jobs.store.write",
-    "claim_place": "jobs.store.replacing",
-    "commit": "jobs.store.upkeep.commits",
-    "compact": "jobs.store.upkeep.commits",
-    "prepare": "jobs.store.upkeep.build",
-    "stored_abox": "jobs.store.abox",
-    "write_store": "jobs.store.upkeep.build",
+    "certify": "shiq.jobs.store.write",
+    "claim_place": "shiq.jobs.store.replacing",
+    "commit": "shiq.jobs.store.upkeep.commits",
+    "compact": "shiq.jobs.store.upkeep.commits",
+    "prepare": "shiq.jobs.store.upkeep.build",
+    "stored_abox": "shiq.jobs.store.read",
+    "write_store": "shiq.jobs.store.upkeep.build",
 }
 
 

@@ -1,32 +1,201 @@
-"""Building a store from an ABox in memory."""
+"""Build a store from an ABox in memory."""
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from abox_ops.elements.base import ArrayBase
-from abox_ops.engine import Decide, Inquiry
-from abox_ops.index.columns import build_index
-from abox_ops.local import LocalKnowledgeBase
-from abox_ops.local_add_set import LocalAddSet
-from abox_ops.patch.outside_columns import OutsideCompletion
-from jobs.store.manifest import Certificate
-from jobs.store.numbering import RANGE
-from jobs.store.read import Store
-from jobs.store.replacing import Replacement
-from jobs.store.schema import key_of, write_table
-from jobs.store.upkeep.ranges import starts_of
-from jobs.store.upkeep.tables import base_tables, index_document, index_tables, numbered
-from jobs.store.write import AssertionCounts, about, rebuilding, unchanged
-from shiq.abox import ABox
-from shiq.aside import Aside
+import numpy as np
+
+from shiq.abox_ops.elements.base import ArrayBase, array_base
+from shiq.abox_ops.elements.partition import StoredPartition, grouping
+from shiq.abox_ops.engine import Decide, Inquiry
+from shiq.abox_ops.index.index import Index, build_index
+from shiq.abox_ops.labels.documents import clauses_hash, complex_text, label_rows, labels_in_order
+from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.local_add_set import LocalAddSet
+from shiq.abox_ops.patch.outside import OutsideCompletion
+from shiq.answers.verdict import Leftover
+from shiq.columns.arrays import NONE, Column, Columns, Ints, Table, arrow_texts
+from shiq.columns.rows import NODES, literal_key, term_key, used_individuals
+from shiq.inputs.reading import QuarantinedAssertion
+from shiq.jobs.store.manifest import Certificate
+from shiq.jobs.store.numbering import RANGE, literal_ids, local_rank, spread
+from shiq.jobs.store.read import Store
+from shiq.jobs.store.replacing import Replacement
+from shiq.jobs.store.schema import (
+    KIND_CLASS,
+    KIND_DATA_PROPERTY,
+    KIND_OBJECT_PROPERTY,
+    key_of,
+    write_table,
+)
+from shiq.jobs.store.upkeep.ranges import starts_of
+from shiq.jobs.store.write import (
+    AssertionCounts,
+    open_rebuild,
+    require_same_tbox,
+    require_unchanged,
+)
 from shiq.model import TBox
+from shiq.model.abox import ABox, int_array
+from shiq.model.as_json import encode
+from shiq.model.roles import role_box
 from shiq.reasoner.protocol import Answer
 from shiq.remote.place import Place
-from shiq.roles import role_box
-from shiq.verdict import Leftover
+
+# Convert an ABox and its index to the tables of a store.
+
+
+def number_individuals(abox: ABox, width: int | None = None) -> ArrayBase:
+    """``abox`` with its individuals and literals numbered so that what belongs together is near
+    (literals by ranges of ``width`` individuals, `RANGE` if None); its names and complex
+    assertions in the order of their texts. So the numbers follow from what ``abox`` says,
+    however it was read.
+    """
+    known = used_individuals(abox)
+    position = np.full(len(abox.individuals), -1, np.int64)
+    position[known] = np.arange(len(known))
+    terms = [abox.individuals[i] for i in known.tolist()]
+    rank = local_rank(
+        terms, position[np.asarray(abox.role_subject)], position[np.asarray(abox.role_object)]
+    )
+    literal, value = literal_ids(
+        rank[position[np.asarray(abox.data_subject)]],
+        np.asarray(abox.data_literal),
+        abox.literals,
+        width,
+    )
+    classes, class_name = _in_order(abox.classes, abox.class_name)
+    roles, role_name = _in_order(abox.object_properties, abox.role_name)
+    properties, data_name = _in_order(abox.data_properties, abox.data_name)
+    ordered = replace(
+        abox,
+        classes=classes,
+        class_name=class_name,
+        object_properties=roles,
+        role_name=role_name,
+        data_properties=properties,
+        data_name=data_name,
+        literals=[abox.literals[i] for i in value.tolist()],
+        data_literal=int_array(literal),
+        complex=tuple(sorted(abox.complex, key=complex_text)),
+    )
+    return array_base(ordered, known[np.argsort(rank)])
+
+
+def _in_order(names: list[str], column: array[int]) -> tuple[list[str], array[int]]:
+    """``names`` sorted, and ``column`` of their numbers accordingly."""
+    order = sorted(range(len(names)), key=names.__getitem__)
+    rank = np.empty(len(names), np.int64)
+    rank[order] = np.arange(len(names))
+    return [names[i] for i in order], int_array(rank[np.asarray(column)])
+
+
+# --- assertions -----------------------------------------------------------------------------------
+
+
+def base_tables(base: ArrayBase) -> dict[str, Columns]:
+    """Columns of the assertion tables and dictionaries, by table."""
+    ids = spread(base.nodes())
+    tables = {name: _with_ids(dict(table.columns), ids) for name, table in base.tables.items()}
+    data = tables["data_assertions"]
+    data["hash"] = literal_key(base.literals)[data["literal"]]
+    values = list(map(complex_text, base.complex))
+    tables["complex"]["value"] = arrow_texts(
+        [values[i] for i in tables["complex"]["ordinal"].tolist()]
+    )
+    hashes = term_key(base.terms)
+    by_hash = np.argsort(hashes, kind="stable")
+    return {
+        **tables,
+        "individuals": {"node": ids, "term": arrow_texts(base.terms)},
+        "terms": {"hash": hashes[by_hash], "node": ids[by_hash]},
+        "names": _names(base),
+        "literals": {
+            "literal": np.arange(len(base.literals), dtype=np.int64),
+            "lexical": arrow_texts([x.lexical for x in base.literals]),
+            "datatype": arrow_texts([x.datatype for x in base.literals]),
+            "language": arrow_texts([x.language for x in base.literals]),
+        },
+    }
+
+
+def _with_ids(columns: dict[str, Column], ids: Ints) -> Columns:
+    """``columns`` with ids in the place of ranks; they stay sorted."""
+    return {name: ids[column] if name in NODES else column for name, column in columns.items()}
+
+
+def _names(base: ArrayBase) -> Columns:
+    names = base.names
+    lists = {
+        KIND_CLASS: names.classes.values,
+        KIND_OBJECT_PROPERTY: names.object_properties.values,
+        KIND_DATA_PROPERTY: names.data_properties.values,
+    }
+    return {
+        "kind": np.repeat(np.array(list(lists), np.int64), [len(iris) for iris in lists.values()]),
+        "id": np.concatenate([np.arange(len(iris), dtype=np.int64) for iris in lists.values()]),
+        "iri": arrow_texts([iri for iris in lists.values() for iri in iris]),
+    }
+
+
+# --- the index ------------------------------------------------------------------------------------
+
+#: The groupings of an index; each has a table by member and one by group.
+GROUPINGS = ("same", "equal", "merged")
+
+
+def index_tables(index: Index, completion: OutsideCompletion | None = None) -> dict[str, Columns]:
+    """The columns of the tables that hold ``index``, and the certified completion if there is
+    one, over an `ArrayBase`.
+    """
+    elements, others = index.labels.table, completion.others if completion else None
+    rows = {
+        "elements": _spread(elements),
+        **({"completed": _spread(others)} if others is not None else {}),
+    }
+    used = np.concatenate([table["label"] for table in rows.values()])
+    labels, number = labels_in_order(index.calculus.table.labels, used)
+    tables: dict[str, Columns] = {
+        name: {**table, "label": number[table["label"]]} for name, table in rows.items()
+    }
+    tables["labels"] = label_rows(labels)
+    groupings: dict[str, StoredPartition] = {name: getattr(index, name) for name in GROUPINGS}
+    if completion:
+        # Those of N serve both while there is one.
+        groupings |= {
+            "merged": grouping(NONE, NONE),
+            "outside": completion.classes,
+            "certified": completion.modules,
+        }
+    for name, groups in groupings.items():
+        tables[name], tables[f"{name}_members"] = (
+            _spread(groups.by_member),
+            _spread(groups.by_group),
+        )
+    return tables
+
+
+def _spread(table: Table) -> Columns:
+    """All rows of ``table`` with ids in the place of ranks."""
+    rows = next(iter(table.scan()))
+    last = max((int(rows[name].max(initial=-1)) for name in rows if name in NODES), default=-1)
+    return _with_ids(dict(rows), spread(np.arange(last + 1, dtype=np.int64)))
+
+
+def index_document(index: Index) -> dict[str, Any]:
+    """Index data outside the tables, as JSON."""
+    return {
+        "extra": [encode(x) for x in index.extra],
+        "negated_roles": sorted([role.iri, role.inverted] for role in index.negated_roles),
+        "negated_properties": sorted(index.negated_properties),
+        "contradictory": index.contradictory,
+        "clauses": clauses_hash(index.simplified.clauses),
+    }
+
 
 #: Told (stage, steps done, steps in all).
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -34,8 +203,8 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class PreparedStore:
-    """(T, A) as a store will hold them: numbered and indexed, in memory. ``width``: individuals
-    of a range of its tables; ``completion``: N, once it is certified.
+    """(T, A) numbered and indexed in memory, as a store will hold it. ``width``: individuals in a
+    range.
     """
 
     knowledge_base: LocalKnowledgeBase
@@ -49,33 +218,31 @@ class PreparedStore:
         """The same with N, what was kept for its certificate, and one answer for each module;
         None where A could not be certified that way, and has to be asked otherwise.
         """
-        found = certified_by_model(self.knowledge_base, decide, is_over)
+        found = certify_by_model(self.knowledge_base, decide, is_over)
         if found is None:
             return None
         completion, add_set, answers = found
         return replace(self, completion=completion), add_set, answers
 
 
-def certified_by_model(
+def certify_by_model(
     knowledge_base: LocalKnowledgeBase, decide: Decide, is_over: Callable[[], bool]
 ) -> tuple[OutsideCompletion, LocalAddSet, Sequence[Answer]] | None:
-    """N of a base, what was kept for its certificate, and one answer for each module; None where
-    it could not be certified.
+    """Search for a model of a base. Returns the certified model and answers, or None if there is
+    none.
     """
     # Where A is inconsistent, nothing of this is used.
     found = knowledge_base.certified(Inquiry(decide, is_over, verdict_only=True))
     if not found.completion.is_guessed:
         return None
-    add_set = knowledge_base.add_set_of(found.patch.graph, found.patch.found())
+    add_set = knowledge_base.add_set_of(found.patch.region.graph, found.patch.found())
     add_set = replace(add_set, clauses=found.patch.tbox, decided=found.patched.modules)
     return found.completion, add_set, found.patched.answers
 
 
 def prepare(tbox: TBox, abox: ABox, width: int | None = None) -> PreparedStore:
-    """(``tbox``, ``abox``), numbered and indexed, for tables in ranges of ``width`` individuals,
-    `RANGE` if None.
-    """
-    base, roles = numbered(abox, width), role_box(tbox.axioms)
+    """Number and index (``tbox``, ``abox``) for tables in ranges of ``width`` individuals."""
+    base, roles = number_individuals(abox, width), role_box(tbox.axioms)
     return PreparedStore(
         LocalKnowledgeBase(tbox, base, roles, build_index(tbox, roles, base)), base, width or RANGE
     )
@@ -92,7 +259,7 @@ def write_store(
     progress: Progress | None = None,
     replacing: tuple[str, int] | None = None,
     ontologies: Iterable[str] = (),
-    asides: Iterable[Aside] | None = None,
+    asides: Iterable[QuarantinedAssertion] | None = None,
     left_out: Iterable[Leftover] | None = None,
     labels: Mapping[str, str] | None = None,
     prepared: PreparedStore | None = None,
@@ -110,7 +277,7 @@ def write_store(
     import the TBox; ``asides``: what belongs to the data and is not in ``abox`` (None: as
     before, where snapshots are kept); ``left_out``: what of it was left out, as it stands (None:
     as ``leftovers`` tell), beside what was before, where snapshots are kept; ``labels``: of the
-    terms of the TBox; ``taken``: see `jobs.store.manifest.TAKEN`; ``place``: what was found at
+    terms of the TBox; ``taken``: see `shiq.jobs.store.manifest.APPLIED_BATCHES`; ``place``: what was found at
     ``path`` before, which has to be there still; ``read_properties``: those that the data was
     read for (None: those of ``tbox``).
 
@@ -118,11 +285,11 @@ def write_store(
     writer is at work, or ``certificate`` is about another TBox.
     """
     told = progress or (lambda stage, done, total: None)
-    about(certificate, path, tbox)
-    with rebuilding(
+    require_same_tbox(certificate, path, tbox)
+    with open_rebuild(
         path, tbox, ontologies, keeps=replacing is not None, labels=labels, place=place
     ) as rebuild:
-        unchanged(path, rebuild.old, replacing)
+        require_unchanged(path, rebuild.old, replacing)
         if prepared is None:
             told("indexing", 0, 0)
         made = prepared or prepare(tbox, abox, rebuild.range_size)

@@ -1,10 +1,5 @@
-"""Taking an accepted batch into a store: the next snapshot, by a few sorted files beside those
-of the last one.
-
-Rows that come are one more file of their table; rows that go are named in a small file beside it
-and skipped by readers. All is written before the manifest, which names the new files and is put
-in place in one step: a crash at any moment leaves the old snapshot or the new one. Where a batch
-changes the clauses themselves, the store is built anew instead.
+"""Commit an accepted batch to a store: the next snapshot, as a few sorted files beside the existing
+ones.
 """
 
 from __future__ import annotations
@@ -16,23 +11,29 @@ from typing import Any
 
 import numpy as np
 
-from abox_ops.labels.documents import complex_text, label_rows
-from abox_ops.patch.columns import Patch
-from jobs.store.files import DataFile, verify
-from jobs.store.left_out import add_left_out, compacted
-from jobs.store.lock import writing
-from jobs.store.manifest import (
+from shiq.abox_ops.labels.documents import complex_text, label_rows
+from shiq.abox_ops.patch.patch import Patch
+from shiq.abox_ops.snapshot_delta import Numbers, SnapshotDelta, snapshot_delta
+from shiq.answers.verdict import Leftover
+from shiq.columns.arrays import Columns, arrow_texts, concatenate, is_row_in, take, unique
+from shiq.columns.rows import NODES, literal_key, term_key
+from shiq.errors import StoreError
+from shiq.inputs.reading import QuarantinedAssertion
+from shiq.jobs.store.files import DataFile, hold_write_lock, verify
+from shiq.jobs.store.left_out import add_left_out, compact_left_out
+from shiq.jobs.store.manifest import (
+    APPLIED_BATCHES,
     ASIDE,
     LEFT_OUT,
-    TAKEN,
     Certificate,
     Manifest,
     TableVersion,
     read_manifest,
+    write_kept_manifest,
     write_manifest,
 )
-from jobs.store.read import Store, open_store
-from jobs.store.schema import (
+from shiq.jobs.store.read import Store, open_store
+from shiq.jobs.store.schema import (
     COMPLETION,
     IDENTITY,
     KIND_CLASS,
@@ -41,21 +42,20 @@ from jobs.store.schema import (
     SharedFile,
     key_of,
 )
-from jobs.store.snapshot_delta import Numbers, SnapshotDelta, snapshot_delta
-from jobs.store.snapshots import keep
-from jobs.store.upkeep.build import write_store
-from jobs.store.upkeep.ranges import compacted_table, with_ranges_renewed
-from jobs.store.verify import verify_lookup
-from jobs.store.write import aside_document, issued, succeed, unchanged, write_document
-from shiq.abox import ABox, abox_of
-from shiq.aside import Aside
-from shiq.columns.arrays import Columns, arrow_texts, concatenate, contained, take, unique
-from shiq.columns.rows import NODES, literal_key, term_key
-from shiq.errors import StoreError
-from shiq.model_json import encode
-from shiq.ntriples import assertion_lines
+from shiq.jobs.store.upkeep.build import write_store
+from shiq.jobs.store.upkeep.ranges import compacted_table, with_ranges_renewed
+from shiq.jobs.store.verify import verify_lookup
+from shiq.jobs.store.write import (
+    aside_document,
+    publish_and_expire,
+    require_unchanged,
+    stamped_certificate,
+    write_document,
+)
+from shiq.model.abox import ABox, abox_of
+from shiq.model.as_json import encode
+from shiq.model.ntriples import assertion_lines
 from shiq.remote.place import Place
-from shiq.verdict import Leftover
 
 
 def commit(
@@ -67,36 +67,20 @@ def commit(
     certificate: Certificate | None = None,
     opened: Store | None = None,
     patch: Patch | None = None,
-    asides: Iterable[Aside] = (),
+    asides: Iterable[QuarantinedAssertion] = (),
     leftovers: tuple[Leftover, ...] | None = None,
     left_out: Iterable[Leftover] = (),
     taken: Mapping[str, int] | None = None,
 ) -> Store:
-    """The store at ``path`` with A = (A less ``deletions``) ∪ ``insertions``, opened; as it is
-    if that changes nothing, and ``taken`` is told.
-
-    ``asides``: what is set aside from now on. What was before stays so, less what is deleted, or
-    inserted after all. ``leftovers``: those of the data from now on, which hold what A has
-    outside SHIQ(D); None: as before. ``left_out``: what of the batch comes to what is left out.
-    ``taken``: the number of the batch by its feed (`TAKEN`), which counts where it is greater
-    than the one before.
-
-    ``checked``: the `Store.identity` that the batch was checked against; ``opened``: the store
-    as the check has it open, with what it has read already; nobody uses it afterwards.
-    ``patch``: by which the batch was accepted under the criterion `model`: the certified
-    completion is renewed from it; without it, the next snapshot has none. Cost: as of a check,
-    and now and then a table written as a whole.
-
-    Raises: StoreError if the store holds another snapshot by now, or another writer is at work.
-    """
-    with writing(path):
+    """Commit a batch. Returns the store with A = (A less ``deletions``) ∪ ``insertions``, opened."""
+    with hold_write_lock(path):
         present = read_manifest(path)
-        unchanged(path, present, checked)
+        require_unchanged(path, present, checked)
         store = opened if opened is not None and opened.manifest == present else open_store(path)
         store.manifest = present
         kept = _asides(store, insertions, deletions, asides)
         leftovers = store.data_leftovers if leftovers is None else leftovers
-        free = _free(store)
+        free = _free_numbers(store)
         grown = snapshot_delta(store, insertions, deletions, free, patch)
         if grown is not None:
             is_void = not any(
@@ -110,7 +94,7 @@ def commit(
             return (
                 store
                 if is_void
-                else _written(
+                else _write_tables(
                     store, grown, free, certificate, kept, leftovers, left_out, taken or {}
                 )
             )
@@ -133,8 +117,8 @@ def commit(
 
 
 def _asides(
-    store: Store, insertions: ABox, deletions: ABox, asides: Iterable[Aside]
-) -> tuple[Aside, ...]:
+    store: Store, insertions: ABox, deletions: ABox, asides: Iterable[QuarantinedAssertion]
+) -> tuple[QuarantinedAssertion, ...]:
     new = list(asides)
     if not store.asides:
         return tuple(new)
@@ -151,25 +135,25 @@ def compact(path: Place) -> Store:
     Raises: StoreError if something is damaged of which there is no copy.
     """
     read_manifest(path)
-    with writing(path):
+    with hold_write_lock(path):
         store = Store(path, read_manifest(path))
         for file in store.manifest.documents.values():
             verify(path, file)
         shared = SharedFile(path)
         tables = {
-            n: compacted_table(store, n, _sound(store, n, version), shared)
+            n: compacted_table(store, n, _intact_table(store, n, version), shared)
             for n, version in store.manifest.tables.items()
         }
         tables = shared.finish(tables)
         manifest = replace(
             store.manifest, snapshot=store.snapshot + 1, created=_now(), tables=tables, before=None
         )
-        manifest = replace(manifest, documents=compacted(path, manifest.documents))
+        manifest = replace(manifest, documents=compact_left_out(path, manifest.documents))
         if manifest.certificate is not None:
             manifest = replace(
                 manifest, certificate=replace(manifest.certificate, snapshot=manifest.snapshot)
             )
-        succeed(path, manifest, store.manifest)
+        publish_and_expire(path, manifest, store.manifest)
         store.close()
         return open_store(path)
 
@@ -183,16 +167,16 @@ _NUMBERED = {
 }
 
 
-def _free(store: Store) -> Numbers:
+def _free_numbers(store: Store) -> Numbers:
     ordinals = (
         int(rows["ordinal"].max()) for rows in store.table("complex").scan() if len(rows["ordinal"])
     )
     ordinal = store.manifest.facts.get("next_ordinal") or max(ordinals, default=-1) + 1
-    node, literal, label = (_next(store, *numbered) for numbered in _NUMBERED.items())
+    node, literal, label = (_next_number(store, *numbered) for numbered in _NUMBERED.items())
     return Numbers(node, literal, ordinal, label)
 
 
-def _next(store: Store, dictionary: str, fact_and_columns: tuple[str, Sequence[str]]) -> int:
+def _next_number(store: Store, dictionary: str, fact_and_columns: tuple[str, Sequence[str]]) -> int:
     """The first number that no row has had: the range of a dictionary that lost its last ones
     may have been written anew while other tables still name theirs as removed. Where no commit
     has told it yet, it follows from what the tables have.
@@ -214,12 +198,12 @@ def _next(store: Store, dictionary: str, fact_and_columns: tuple[str, Sequence[s
     )
 
 
-def _written(
+def _write_tables(
     store: Store,
     grown: SnapshotDelta,
     free: Numbers,
     certificate: Certificate | None,
-    asides: tuple[Aside, ...],
+    asides: tuple[QuarantinedAssertion, ...],
     leftovers: tuple[Leftover, ...],
     left_out: Iterable[Leftover],
     taken: Mapping[str, int],
@@ -253,7 +237,7 @@ def _written(
     tables = {
         name: _grown_table(store, name, added.get(name), removed.get(name), shared) for name in kept
     }
-    tables = _renewed(store, shared.finish(tables))
+    tables = _renew_ranges(store, shared.finish(tables))
     document = store.index_document | {
         "negated_roles": sorted([r.iri, r.inverted] for r in grown.negated_roles),
         "negated_properties": sorted(grown.negated_properties),
@@ -283,9 +267,9 @@ def _written(
             **aside_document(store.path, asides),
             **aside,
         },
-        certificate=issued(certificate, old.tbox_hash, old.snapshot + 1, left_over),
-        facts=facts | counts | ({TAKEN: old.taken_with(taken)} if taken else {}),
-        before=keep(store.path, old),
+        certificate=stamped_certificate(certificate, old.tbox_hash, old.snapshot + 1, left_over),
+        facts=facts | counts | ({APPLIED_BATCHES: old.taken_with(taken)} if taken else {}),
+        before=write_kept_manifest(store.path, old),
     )
     write_manifest(store.path, manifest)
     store.close()
@@ -345,7 +329,7 @@ def _facts(old: Manifest, grown: SnapshotDelta, free: Numbers) -> dict[str, Any]
     }
 
 
-def _renewed(store: Store, tables: Mapping[str, TableVersion]) -> dict[str, TableVersion]:
+def _renew_ranges(store: Store, tables: Mapping[str, TableVersion]) -> dict[str, TableVersion]:
     """``tables`` with ranges written anew that have changed much, and small files joined where
     they are many.
     """
@@ -371,8 +355,8 @@ def _grown_table(
     gone = table.removed
     before = len(gone[key_of(name)])
     if added is not None and len(added[key_of(name)]) and before:
-        back = contained([added[c] for c in identity], [gone[c] for c in identity])
-        still = ~contained([gone[c] for c in identity], [added[c] for c in identity])
+        back = is_row_in([added[c] for c in identity], [gone[c] for c in identity])
+        still = ~is_row_in([gone[c] for c in identity], [added[c] for c in identity])
         added = {c: take(column, np.flatnonzero(~back)) for c, column in added.items()}
         gone = {c: column[still] for c, column in gone.items()}
     if removed is not None and len(removed[key_of(name)]):
@@ -386,21 +370,21 @@ def _grown_table(
     return version
 
 
-def _sound(store: Store, name: str, version: TableVersion) -> TableVersion:
+def _intact_table(store: Store, name: str, version: TableVersion) -> TableVersion:
     """A table's ``version`` to be read by what is whole of each file: itself, or its look-up
     file. One that is to be written anew has one digest.
 
     Raises: StoreError if neither is.
     """
-    removed = version.removed and _sound_file(store, name, version.removed)
+    removed = version.removed and _intact_file(store, name, version.removed)
     return replace(
         version,
-        files=tuple(_sound_file(store, name, file) for file in version.files),
+        files=tuple(_intact_file(store, name, file) for file in version.files),
         removed=removed,
     )
 
 
-def _sound_file(store: Store, name: str, file: DataFile) -> DataFile:
+def _intact_file(store: Store, name: str, file: DataFile) -> DataFile:
     plain = replace(file, lookup=0, lookup_digest="")
     try:
         verify_lookup(store.path, file, name)

@@ -1,12 +1,4 @@
-"""Ranges of a large table: a file each, which take in now and then what commits left in small
-files.
-
-A commit adds a small file and names the rows that are gone; it never rewrites a table as a
-whole. Once the small files and the removed rows come to a fifth of a range, that range is
-written anew with them, by itself; small files that become many are joined, those of about one
-size with one another, so that a row is written again O(log commits) times. What is held in
-memory at a time is one range and what came to it.
-"""
+"""Ranges of a large table: one file each; files of commits are merged into them from time to time."""
 
 from __future__ import annotations
 
@@ -18,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from jobs.store.files import DataFile
-from jobs.store.manifest import TableVersion
-from jobs.store.numbering import RANGE, spread
-from jobs.store.read import Store
-from jobs.store.schema import SharedFile, key_of, write_ranges
-from jobs.store.table import ParquetTable
 from shiq.columns.arrays import NONE, Columns, Ints, concatenate
 from shiq.columns.rows import NODES
+from shiq.jobs.store.files import DataFile
+from shiq.jobs.store.manifest import TableVersion
+from shiq.jobs.store.numbering import RANGE, spread
+from shiq.jobs.store.read import Store
+from shiq.jobs.store.schema import SharedFile, key_of, write_ranges
+from shiq.jobs.store.table import ParquetTable
 
 #: A range is written anew once this share of its rows, and no fewer than `_FEW`, came or went.
 SHARE, _FEW = 0.2, 4096

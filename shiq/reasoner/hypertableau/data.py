@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, TypeAlias
 
-from shiq.clause import ClausalTBox, DataAtLeast, DataAtMost
 from shiq.datatypes import DataTheory, is_known
-from shiq.datatypes.fuel import FUEL, shared_fuel
-from shiq.datatypes.question import Part
+from shiq.datatypes.regular import FUEL, shared_fuel
+from shiq.datatypes.satisfiability import Part
 from shiq.model import Literal
+from shiq.model.clause import ClausalTBox, DataAtLeast, DataAtMost
 from shiq.reasoner.protocol import OPAQUE
 
 #: A data restriction, or (property, literal, whether it is asserted or negated).

@@ -10,10 +10,10 @@ from functools import cached_property
 from typing import Final
 
 from shiq.bits import bits, mask_of
-from shiq.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
 from shiq.model import OWL, TOP_DATATYPE
+from shiq.model.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
+from shiq.model.roles import Role, loop_name
 from shiq.reasoner.hypertableau.data import NodeData
-from shiq.roles import Role, loop_name
 
 TOP_DATA_PROPERTY: Final = OWL + "topDataProperty"
 
@@ -196,14 +196,14 @@ class Tables:
         """
         brought: dict[int, int] = {}
         asking: list[tuple[int, int]] = []
-        for iri in self.tbox.roles.looped:
+        for iri in self.tbox.roles.loop_properties:
             atom = self._atom_ids.get(loop_name(iri))
             if atom is None:
                 continue
             code = self.role(Role(iri))
             if any(isinstance(a, AtLeast) and a.is_loop and a.role.iri == iri for a in self.atoms):
                 brought[atom] = self.up[code] | self.up[code ^ 1]
-            if iri in self.tbox.roles.asked_loops:
+            if iri in self.tbox.roles.relevant_loops:
                 asking.append((1 << code | 1 << (code ^ 1), atom))
         return brought, tuple(asking), mask_of(bit for roles, _ in asking for bit in bits(roles))
 

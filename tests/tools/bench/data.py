@@ -10,11 +10,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from jobs.evaluation.evaluate.data import Dataset, datasets
-from jobs.evaluation.insertions import FRACTION, NumberedTriples, random_batch, read_triples
-from jobs.evaluation.lubm.batch import BatchDealer
-from jobs.evaluation.lubm.generate import departments
 from shiq.errors import InputError
+from shiq.jobs.evaluation.evaluate.data import (
+    FRACTION,
+    Dataset,
+    NumberedTriples,
+    datasets,
+    random_batch,
+    read_triples,
+)
+from shiq.jobs.evaluation.lubm.batch import BatchDealer
+from shiq.jobs.evaluation.lubm.generate import departments
 
 #: Of the data that is generated; batches have seeds of their own.
 DATA_SEED = 1

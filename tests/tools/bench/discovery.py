@@ -8,23 +8,17 @@ read. In the ground language the mining alone is compared, on the same transacti
 
 from __future__ import annotations
 
-import json
 import statistics
-import subprocess
 import tempfile
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
-from time import process_time
-from typing import Any
 
-from jobs.evaluation.peers.install import MINERS, home
-from jobs.evaluation.streams.dublin import generate
-from jobs.evaluation.streams.dublin_city import RATES
-from streams.discovery import RuleMiner
-from streams.discovery.atomsets import text_of
-from streams.discovery.ground import mine_ground
-from tests.tools.bench.process import NotMeasured
+from shiq.jobs.evaluation.papers.discovery import (
+    itemset_miners,
+    mine_ground_again,
+    miner_of,
+    slides_of,
+)
+from shiq.jobs.evaluation.streams.dublin import generate
 from tests.tools.bench.record import Figure
 from tests.tools.bench.repeat import Repeat, Row
 
@@ -42,7 +36,6 @@ GROUND_ROADS, GROUND_WINDOW, GROUND_ATOMS, GROUND_TARGETS = (
     3,
     {"mlxtend": 20.0, "pyfim": 0.5},
 )
-_LIMITS: dict[str, Any] = {"max_atoms": 2, "max_variables": 2}
 
 FIGURES = (
     *(
@@ -67,30 +60,11 @@ FIGURES = (
 )
 
 
-def _miner(city: Path, slide: int, window: int = WINDOW, **options: Any) -> RuleMiner:
-    return RuleMiner(
-        city / "tbox.ofn",
-        static=city / "static.nt.gz",
-        window=window,
-        slide=slide,
-        **{**_LIMITS, **options},
-    )
-
-
-def _slides(miner: RuleMiner, city: Path, count: int) -> Iterator[tuple[float, dict[str, Any]]]:
-    """The CPU seconds of the first window and of some slides behind it, each with its report."""
-    reports = miner.run([city / f"{name}.jsonl.gz" for name in RATES])
-    for _ in range(count + 1):
-        begun = process_time()
-        report = next(reports)
-        yield process_time() - begun, report.to_dict()
-
-
 def _slide(repeat: Repeat, city: Path, k: str) -> None:
     slide = SLIDES[k][0]
-    exact = list(_slides(_miner(city, slide), city, TIMED))
-    inkd = list(_slides(_miner(city, slide, method="inkd", gate="off"), city, TIMED))
-    scratch = list(_slides(_miner(city, slide, method="scratch"), city, ANEW))
+    exact = list(slides_of(miner_of(city, slide, WINDOW), city, TIMED))
+    inkd = list(slides_of(miner_of(city, slide, WINDOW, method="inkd", gate="off"), city, TIMED))
+    scratch = list(slides_of(miner_of(city, slide, WINDOW, method="scratch"), city, ANEW))
     for (_, one), (_, other) in zip(exact, scratch):
         if one["rules"] != other["rules"]:
             repeat.wrong.append(f"a slide of {k}: the rules of {one['window']} differ")
@@ -107,65 +81,18 @@ def _slide(repeat: Repeat, city: Path, k: str) -> None:
 
 
 def _ground(repeat: Repeat, city: Path) -> None:
-    miner = _miner(city, GROUND_WINDOW // 3, GROUND_WINDOW, language="ground", max_atoms=1)
-    list(_slides(miner, city, 1))
-    windows, limits = (
-        miner.windows,
-        replace(miner.settings.limits, max_atoms=GROUND_ATOMS, max_rules=10_000_000),
-    )
-    begun = process_time()
-    mined = mine_ground(windows.columns, windows.theory, limits, GROUND_WINDOW)
-    ours = process_time() - begun
+    miner = miner_of(city, GROUND_WINDOW // 3, GROUND_WINDOW, language="ground", max_atoms=1)
+    list(slides_of(miner, city, 1))
+    ours, mined = mine_ground_again(miner, GROUND_ATOMS, GROUND_WINDOW)
     repeat.values["ground, a slide of 1/3: exact"] = ours
-    repeat.notes.append(
-        f"ground: {len(mined.table):,} rules, {GROUND_ROADS} roads, bodies of {GROUND_ATOMS}"
-    )
+    repeat.notes.append(f"ground: {mined:,} rules, {GROUND_ROADS} roads, bodies of {GROUND_ATOMS}")
 
     def beside() -> None:
-        for name, theirs in _itemset_miners(miner).items():
+        for name, theirs in itemset_miners(miner, GROUND_ATOMS, GROUND_WINDOW).items():
             repeat.values[f"ground, a slide of 1/3: {name}"] = theirs
             repeat.values[f"ground, a slide of 1/3: exact over {name}"] = theirs / ours
 
     repeat.attempt(beside)
-
-
-def _itemset_miners(miner: RuleMiner) -> dict[str, float]:
-    """The CPU seconds in which itemset miners mine the last window, and tell its rules."""
-    program = home() / MINERS / "bin" / "python"
-    if not program.is_file():
-        raise NotMeasured("mlxtend and pyfim are not installed (make peers)")
-    windows, last = miner.windows, miner.windows.last_end()
-    assert last is not None
-    names = set(windows.theory.classes)
-    entailed = (
-        windows.snapshots.entailed(index) or ()
-        for index in range(last - GROUND_WINDOW + 1, last + 1)
-    )
-    transactions = [
-        [text_of([atom]) for atom in atoms if len(atom) == 2 and atom[0] in names]
-        for atoms in entailed
-    ]
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        json.dump(transactions, file)
-        file.flush()
-        shares = (
-            str(miner.settings.min_support),
-            str(miner.settings.min_confidence),
-            str(GROUND_ATOMS),
-        )
-        call = [
-            str(program),
-            "-W",
-            "ignore",
-            str(Path(__file__).with_name("miners.py")),
-            file.name,
-            *shares,
-        ]
-        done = subprocess.run(call, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise NotMeasured(f"the itemset miners ended with {done.returncode}: {done.stderr[-300:]}")
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
 
 
 def _measure(repeat: Repeat) -> None:

@@ -16,16 +16,15 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-from jobs.evaluation.streams import building
-from shiq.rml.compiled import parse_record
-from shiq.rml.tokens import Statement
-from shiq.verdict import Verdict
-from streams.enrichment import open_enricher
-from streams.enrichment.cache import Entries, Entry
-from streams.enrichment.key import Keys
-from streams.enrichment.knowledge import knowledge_of
-from streams.enrichment.policies import capacity_of
-from streams.enrichment.statements import split
+from shiq.answers.verdict import Verdict
+from shiq.jobs.evaluation.streams import building
+from shiq.rml.model import Statement
+from shiq.rml.program import parse_record
+from shiq.streams.enrichment import open_enricher
+from shiq.streams.enrichment.cache import Entries, Entry, capacity_of
+from shiq.streams.enrichment.key import Keys
+from shiq.streams.enrichment.knowledge import knowledge_of
+from shiq.streams.enrichment.statements import split
 from tests.tools.bench.process import NotMeasured
 from tests.tools.bench.record import Figure
 from tests.tools.bench.repeat import Repeat, Row

@@ -22,14 +22,15 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-from abox_ops.entailment.reasoners import Reasoners
-from jobs.evaluation.evaluate.process import MeterReading, metered
-from shiq.reasoner.installed import Absent, InstalledPeer, find
+from shiq.abox_ops.entailment.reasoners import Reasoners
+from shiq.answers.verdict import Verdict
+from shiq.jobs.evaluation.evaluate.process import MeterReading, metered
+from shiq.jobs.evaluation.peers.drivers import class_path
+from shiq.model.signature import is_reserved
+from shiq.reasoner.external import Absent, InstalledPeer, find
 from shiq.reasoner.sending import document, sendable
-from shiq.signature import is_reserved
-from shiq.verdict import Verdict
-from streams.enrichment import Enricher, open_enricher
-from streams.enrichment.reading import read
+from shiq.streams.enrichment import Enricher, open_enricher
+from shiq.streams.enrichment.reading import read
 from tests.tools.bench.process import NotMeasured
 from tests.tools.bench.record import Figure
 from tests.tools.bench.repeat import Repeat, Row
@@ -127,9 +128,11 @@ class _Question:
             peer.program,
             heap,
             "-cp",
-            peer.class_path,
-            "TypesDriver",
+            class_path(peer),
+            "PeerDriver",
             peer.peer.factory,
+            "-",
+            "types",
             str(given),
             *sorted(individuals),
         ]

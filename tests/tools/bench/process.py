@@ -16,16 +16,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from jobs.evaluation.evaluate.process import MeterReading, metered, own_path, worked
-from jobs.evaluation.generation import GenerationReport
-from jobs.evaluation.lubm.generate import ONTOLOGY, generate
-from jobs.evaluation.lubm.tbox import lubm_tbox
-from jobs.evaluation.peers.documents import write_document
-from jobs.evaluation.peers.drivers import PeerQuestion, PeerVerdicts, command, told
-from jobs.evaluation.rdfxml import tbox_as_rdfxml
-from jobs.store.manifest import read_manifest
 from shiq.errors import OperationalError
-from shiq.reasoner.installed import PEERS, Absent, find
+from shiq.jobs.evaluation.evaluate.process import MeterReading, metered, own_path, worked
+from shiq.jobs.evaluation.generation import GenerationReport
+from shiq.jobs.evaluation.lubm.generate import ONTOLOGY, generate
+from shiq.jobs.evaluation.lubm.tbox import lubm_tbox
+from shiq.jobs.evaluation.peers.drivers import (
+    PeerQuestion,
+    PeerVerdicts,
+    command,
+    told,
+    write_document,
+)
+from shiq.jobs.evaluation.rdfxml import tbox_as_rdfxml
+from shiq.jobs.store.manifest import read_manifest
+from shiq.reasoner.external import PEERS, Absent, find
 from tests.tools.bench.data import DATA_SEED, Base, base
 
 T = TypeVar("T")
@@ -162,6 +167,7 @@ class Bench:
 
         def make() -> Checked:
             data, tbox = self.lubm(universities), self.folder / "lubm.owl"
+            self.folder.mkdir(parents=True, exist_ok=True)
             tbox.write_text(tbox_as_rdfxml(lubm_tbox(False), ONTOLOGY), encoding="utf-8")
             self.say(f"LUBM-{universities}: building the store")
             spark = universities == LARGE and importlib.util.find_spec("pyspark") is not None
@@ -195,7 +201,7 @@ class Bench:
         """
         answer = self.folder / "run" / "answer.json"
         answer.unlink(missing_ok=True)
-        used = self._ours(["jobs.cli", *arguments, "-q", "--json", str(answer)])
+        used = self._ours(["shiq.jobs.cli", *arguments, "-q", "--json", str(answer)])
         if used.expired:
             raise NotMeasured(f"shiq {arguments[0]} was stopped after {self.settings.limit:g} s")
         if used.code not in _ANSWERED or not answer.exists():

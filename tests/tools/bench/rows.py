@@ -12,7 +12,7 @@ import statistics
 from collections.abc import Mapping
 from pathlib import Path
 
-from jobs.evaluation.lubm.generate import ONTOLOGY
+from shiq.jobs.evaluation.lubm.generate import ONTOLOGY
 from tests.tools.bench.data import Base, one_by_one, sample
 from tests.tools.bench.process import Asked, Checked
 from tests.tools.bench.record import Figure

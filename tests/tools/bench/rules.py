@@ -12,18 +12,18 @@ from __future__ import annotations
 
 import json
 import sys
-import time
-from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from jobs.evaluation.streams.caching import Caching
-from jobs.evaluation.streams.grid import Grid
-from jobs.evaluation.streams.join import GeneratedJoin
-from jobs.evaluation.streams.rules import GeneratedRules
+from shiq.jobs.evaluation.papers.rules import (
+    evaluate_clingo_anew,
+    evaluate_clingo_once,
+    evaluate_ours,
+)
+from shiq.jobs.evaluation.streams.rules import Caching, GeneratedJoin, GeneratedRules, Grid
 
 #: Each stream: its recipe, the predicates that are compared, and whether texts go in and out.
 STREAMS: dict[str, tuple[Callable[[], GeneratedRules], tuple[str, ...], bool]] = {
@@ -69,163 +69,22 @@ def _passing(points: int) -> GeneratedRules:
     )
 
 
-def shiq(
-    stream: GeneratedRules, asked: tuple[str, ...], texts: bool
-) -> Iterator[tuple[float, float, list[int]]]:
-    """Ours: set-up first, then a point each."""
-    from streams.rules import Program
-
-    begun = time.process_time(), time.perf_counter()
-    session = Program.parse(stream.rules).session()
-    yield *_since(begun), []
-    for t, rows in stream.lines() if texts else stream.events():
-        begun = time.process_time(), time.perf_counter()
-        (model,) = [*session.push(t, rows), *session.finish()]
-        if texts:
-            found: Any = model.derived
-            used = _since(begun)
-            yield (
-                *used,
-                [
-                    sum(atom == name or atom.startswith(name + "(") for atom in found)
-                    for name in _names(asked)
-                ],
-            )
-        else:
-            found = [model.columns(predicate) for predicate in asked]
-            used = _since(begun)
-            yield *used, [len(columns[0]) for columns in found]
-
-
-def _since(begun: tuple[float, float]) -> tuple[float, float]:
-    return 1000 * (time.process_time() - begun[0]), 1000 * (time.perf_counter() - begun[1])
-
-
-def _names(asked: tuple[str, ...]) -> list[str]:
-    return [predicate.rpartition("/")[0] for predicate in asked]
-
-
-# --- clingo ---------------------------------------------------------------------------------------
-
-#: For each predicate of input the window that the rules ask for, and the rules over what it holds:
-#: q_(…, how often).
-_WINDOWS = {"energyDelivered/2": 4, "b/2": 20, "c/2": 20, "request/2": 5, "alpha/1": 5}
-_OVER_WINDOWS = (
-    ("energyDelivered(P,W) at least 1 in [4]", "energyDelivered_(P,W,_)"),
-    ("request(C,S) count N in [5]", "request_(C,S,N)"),
-    ("request(C,S) in [5]", "request_(C,S,_)"),
-    ("alpha(V) in [5]", "alpha_(V,_)"),
-    ("b(X,Z) in [20]", "b_(X,Z,_)"),
-    ("c(Z,Y) in [20]", "c_(Z,Y,_)"),
-    # They look back on derived atoms, and cost nothing.
-    ("regularFunctioning :- unlinked at most 2 in [3].\n", ""),
-    ("alert :- not regularFunctioning.\n", ""),
-    ("callMaintenance :- alert always in [5].\n", ""),
-)
-
-
-def windows(stream: GeneratedRules) -> Iterator[Counter[tuple[str, tuple[int, ...]]]]:
-    """What the windows hold at each point, with how often."""
-    held: Counter[tuple[str, tuple[int, ...]]] = Counter()
-    past: dict[str, deque[set[tuple[str, tuple[int, ...]]]]] = {name: deque() for name in _WINDOWS}
-    for _, rows in stream.events():
-        for name, window in _WINDOWS.items():
-            now = (
-                {(name, row) for row in zip(*(column.tolist() for column in rows[name]))}
-                if name in rows
-                else set()
-            )
-            past[name].append(now)
-            held.update(now)
-            if len(past[name]) > window + 1:
-                held.subtract(past[name].popleft())
-        yield +held
-
-
-def _over_windows(stream: GeneratedRules, asked: tuple[str, ...]) -> str:
-    text = stream.rules
-    for ours, theirs in _OVER_WINDOWS:
-        text = text.replace(ours, theirs)
-    return text + "".join(f"#show {predicate}.\n" for predicate in asked)
-
-
-def fresh(
-    stream: GeneratedRules, asked: tuple[str, ...], texts: bool
-) -> Iterator[tuple[float, float, list[int]]]:
-    """clingo on each point anew."""
-    import clingo
-
-    rules = _over_windows(stream, asked)
-    yield 0.0, 0.0, []
-    for held in windows(stream):
-        facts = "".join(
-            f"{name.partition('/')[0]}_({','.join(map(str, row))},{m}).\n"
-            for (name, row), m in held.items()
-        )
-        begun = time.process_time(), time.perf_counter()
-        control = clingo.Control(["--warn=none"])
-        control.add("base", [], rules + facts)
-        control.ground([("base", [])])
-        shown = _solved(control, texts)
-        used = _since(begun)
-        yield *used, _counted(shown, asked)
-
-
-def once(
-    stream: GeneratedRules, asked: tuple[str, ...], texts: bool
-) -> Iterator[tuple[float, float, list[int]]]:
-    """clingo on the grid, grounded once: which panels have delivered enough is external."""
-    import clingo
-
-    text = _over_windows(stream, asked)
-    text = (
-        text.replace("energyDelivered_(P,W,_), energyThreshold(Et), W >= Et", "enough(P)")
-        + "#external enough(P) : link(P,_), P != cea.\n"
-    )
-    begun = time.process_time(), time.perf_counter()
-    control = clingo.Control(["--warn=none"])
-    control.add("base", [], text)
-    control.ground([("base", [])])
-    yield *_since(begun), []
-    enough: set[int] = set()
-    for held in windows(stream):
-        now = {row[0] for name, row in held if name == "energyDelivered/2" and row[1] >= 10}
-        begun = time.process_time(), time.perf_counter()
-        for panel in now ^ enough:
-            control.assign_external(clingo.Function("enough", [clingo.Number(panel)]), panel in now)
-        shown = _solved(control, texts)
-        used = _since(begun)
-        enough = now
-        yield *used, _counted(shown, asked)
-
-
-def _solved(control: Any, texts: bool) -> list[Any]:
-    with control.solve(yield_=True) as handle:
-        shown = list(handle.model().symbols(shown=True))
-    return (
-        [(symbol.name, str(symbol)) for symbol in shown]
-        if texts
-        else [(symbol.name, symbol) for symbol in shown]
-    )
-
-
-def _counted(shown: list[Any], asked: tuple[str, ...]) -> list[int]:
-    number = Counter(name for name, _ in shown)
-    return [number[name] for name in _names(asked)]
-
-
-_SYSTEMS = {"shiq": shiq, "fresh": fresh, "once": once}
+_SYSTEMS = {
+    "shiq": evaluate_ours,
+    "fresh": evaluate_clingo_anew,
+    "once": evaluate_clingo_once,
+}
 
 
 def run(stream: str, system: str) -> dict[str, Any]:
     """One stream by one system."""
     make, asked, texts = STREAMS[stream]
-    (setup, _, _), *points = list(_SYSTEMS[system](make(), asked, texts))
+    setup, *points = _SYSTEMS[system](make(), asked, texts)
     return {
-        "setup_seconds": setup / 1000,
-        "cpu_ms": [cpu for cpu, _, _ in points],
-        "wall_ms": [wall for _, wall, _ in points],
-        "derived": [found for _, _, found in points],
+        "setup_seconds": setup.cpu / 1000,
+        "cpu_ms": [point.cpu for point in points],
+        "wall_ms": [point.wall for point in points],
+        "derived": [point.found for point in points],
     }
 
 

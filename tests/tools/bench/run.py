@@ -15,7 +15,6 @@ import json
 import os
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,10 +23,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jobs.evaluation.evaluate.record import machine
-from jobs.files import write_whole
-from jobs.progress import ProgressLine
 from shiq.errors import OperationalError, ShiqError, UsageError
+from shiq.files import write_whole
+from shiq.jobs.evaluation.evaluate.record import machine
+from shiq.jobs.evaluation.papers.page import commit
+from shiq.jobs.progress import ProgressLine
 from tests.tools.bench.discovery import DISCOVERY_ROWS
 from tests.tools.bench.enrichment import ENRICHMENT_ROWS
 from tests.tools.bench.enrichment_peers import PEER_ROWS
@@ -89,30 +89,12 @@ def document(
     return {
         "schema_version": SCHEMA_VERSION,
         "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began)),
-        "commit": _commit(),
+        "commit": commit(),
         "machine": machine_facts,
         "seed": seed,
         "repeats": repeats,
         "rows": [row.to_dict() for row in rows],
     }
-
-
-def _commit() -> str:
-    """The commit that was measured, with a + if the tree differs from it; "" where there is no git."""
-    try:
-        commands = (
-            ["rev-parse", "--short=12", "HEAD"],
-            ["status", "--porcelain", "--untracked-files=no"],
-        )
-        head, changed = (
-            subprocess.run(
-                ["git", "-C", str(_ROOT), *words], capture_output=True, text=True, check=True
-            ).stdout.strip()
-            for words in commands
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return ""
-    return head + ("+" if changed else "")
 
 
 def run(

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jobs.evaluation.evaluate.process import own_path
+from shiq.jobs.evaluation.evaluate.process import own_path
 from tests.tools.bench.data import DATA_SEED, held_out
 from tests.tools.bench.process import NotMeasured
 from tests.tools.bench.record import Figure
@@ -113,7 +113,7 @@ def run(
     command = [
         sys.executable,
         "-m",
-        "jobs.cli",
+        "shiq.jobs.cli",
         *map(str, arguments),
         *spark,
         "-q",

@@ -7,32 +7,34 @@ Streams are drawn: every label that can be asserted comes at one rate, of indivi
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from time import process_time
-from typing import Any
 
 import numpy as np
 
-from jobs.evaluation.streams.lubm import StreamRecipe, generate
 from shiq.columns.arrays import Ints
-from streams.consistency import StreamPlan, check_stream, plan
-from streams.consistency.cost import cheapest, cuts, label_rates
-from streams.consistency.masks import masks
-from streams.consistency.negative_inclusions import closure
-from streams.consistency.state import StreamPartition
-from streams.consistency.strategies import Bolts, strategy_of
-from streams.consistency.topology import Bolt, Cut, bolts
+from shiq.jobs.evaluation.papers.streams import (
+    TIMES,
+    WINDOW,
+    BoltRun,
+    columns_to_spans,
+    drawn,
+    every_cut,
+    seconds,
+)
+from shiq.jobs.evaluation.streams.lubm import StreamRecipe, generate
+from shiq.streams.consistency import StreamPlan, check_stream, plan
+from shiq.streams.consistency.masks import masks
+from shiq.streams.consistency.negative_inclusions import closure
+from shiq.streams.consistency.state import StreamPartition, strategy_of
+from shiq.streams.consistency.topology import Cut, bolts, cheapest, label_rates
 from tests.tools.bench.process import NotMeasured
 from tests.tools.bench.record import Figure
 from tests.tools.bench.repeat import Repeat, Row
 
-WINDOW, PEOPLE = 8, 2_000
+PEOPLE = 2_000
 #: Tuples for columns, and for what goes tuple by tuple.
 MANY, FEW = 1_000_000, 8_000
-#: How often each is timed.
-TIMES = 3
 
 FIGURES = (
     Figure("mask, columns to spans: LUBM", "M tuples/s", 2.0, 1),
@@ -55,47 +57,6 @@ FIGURES = (
 )
 
 
-def drawn(
-    watched: StreamPlan, number: int, seed: int, people: int = PEOPLE, per_point: int = 1_000
-) -> tuple[Ints, Ints, Ints]:
-    """Keys, labels and times of so many tuples."""
-    draw, found = np.random.default_rng(seed), masks(watched.view, watched.root_set)
-    labels = [
-        found.numbers[label]
-        for label in sorted(watched.view.vocabulary - watched.view.stand_ins)
-        if label in found.numbers
-    ]
-    time = np.arange(number) // per_point
-    return (
-        draw.integers(0, people, number),
-        np.array(labels)[draw.integers(0, len(labels), number)],
-        time,
-    )
-
-
-def seconds(work: Callable[[], Any]) -> float:
-    """The least CPU seconds of three times: what else runs on the machine only adds to them."""
-    found = []
-    for _ in range(TIMES):
-        begun = process_time()
-        work()
-        found.append(process_time() - begun)
-    return min(found)
-
-
-def columns_to_spans(
-    watched: StreamPlan, stream: tuple[Ints, Ints, Ints], batch: int = 50_000
-) -> StreamPartition:
-    """All of a stream taken, batch by batch."""
-    partition = StreamPartition(watched)
-    for begin in range(0, len(stream[0]), batch):
-        key, label, time = (column[begin : begin + batch] for column in stream)
-        partition.take(key, label, time)
-        partition.retire(int(time[-1]))
-    partition.finish()
-    return partition
-
-
 def deciding(watched: StreamPlan, stream: tuple[Ints, Ints, Ints], strategy: str) -> float:
     """CPU seconds that a strategy takes to suspect, for each tuple."""
     found, (key, label, time) = masks(watched.view, watched.root_set), stream
@@ -111,42 +72,6 @@ def deciding(watched: StreamPlan, stream: tuple[Ints, Ints, Ints], strategy: str
     return seconds(take) / len(key)
 
 
-def bolt_seconds(
-    watched: StreamPlan, pipeline: Sequence[Bolt], stream: tuple[Ints, Ints, Ints]
-) -> tuple[list[float], list[int]]:
-    """CPU seconds and evaluations of each bolt, each fed with what the one before handed on."""
-    found, (key, label, time) = masks(watched.view, watched.root_set), stream
-    arriving = [(int(x), found.labels[n], int(t)) for x, n, t in zip(key, label, time)]
-    spent, evaluated = list[float](), list[int]()
-    for bolt in pipeline:
-        alone = Bolts(found.labels, [bolt], watched.window)
-        stage, onward = alone.stages[0], list[tuple[int, str, int]]()
-        begun = process_time()
-        for x, name, t in arriving:
-            stage.take(x, name, t, t + watched.window)
-            onward += [(x, upper, t) for upper in stage.lift.get(name, ())]
-        spent.append(process_time() - begun)
-        evaluated.append(sum(len(stage.partners.get(name, ())) for _, name, _ in arriving))
-        arriving = onward
-    return spent, evaluated
-
-
-def every_cut(
-    watched: StreamPlan, stream: tuple[Ints, Ints, Ints]
-) -> dict[Cut, tuple[float, float]]:
-    """Of each cut, with equally many tasks: bolts × the busiest bolt, in seconds and in
-    evaluations.
-    """
-    measured = {}
-    for cut in cuts(len(watched.grouped)):
-        pipeline = bolts(watched.view, watched.grouped, cut)
-        spent, evaluated = bolt_seconds(watched, pipeline, stream)
-        for _ in range(1, TIMES):
-            spent = list(map(min, spent, bolt_seconds(watched, pipeline, stream)[0]))
-        measured[cut] = len(spent) * max(spent), float(len(spent) * max(evaluated))
-    return measured
-
-
 def _in_turns(
     watched: StreamPlan, chosen: set[Cut], stream: tuple[Ints, Ints, Ints]
 ) -> dict[Cut, list[float]]:
@@ -155,8 +80,7 @@ def _in_turns(
     found: dict[Cut, list[float]] = {cut: [] for cut in pipelines}
     for _ in range(3 * TIMES):
         for cut, pipeline in pipelines.items():
-            spent = bolt_seconds(watched, pipeline, stream)[0]
-            found[cut].append(len(spent) * max(spent))
+            found[cut].append(BoltRun(watched, pipeline, stream).pace)
     return found
 
 

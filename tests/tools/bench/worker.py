@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from shiq.check import Session, open_store
+from shiq.api import Session, open_store
 from shiq.rdf import read_assertions
 from tests.tools.bench.data import one_by_one
 
@@ -35,7 +35,7 @@ def checks(task: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _singles(task: Mapping[str, Any]) -> Iterator[object]:
     """Each line as an ABox, as a program that has it in memory hands it over."""
-    from jobs.store import open_store as opened
+    from shiq.jobs.store import open_store as opened
 
     with opened(Path(task["store"])) as store:
         signature = store.tbox.signature

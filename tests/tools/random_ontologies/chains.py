@@ -25,8 +25,8 @@ from shiq.model import (
     SubObjectPropertyChain,
     TBox,
 )
-from shiq.profile import split_axioms
-from shiq.roles import role_box, role_of
+from shiq.model.profile import split_axioms
+from shiq.model.roles import role_box, role_of
 from tests.tools.random_ontologies.dice import Dice
 from tests.tools.random_ontologies.gadgets import LOOP_GADGETS, PATH_GADGETS
 from tests.tools.random_ontologies.kb import RandomKB, flavour_of, random_kb_of, with_features

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from shiq.abox import individuals_of
 from shiq.model import (
     THING,
     Assertion,
@@ -38,6 +37,7 @@ from shiq.model import (
     SubClassOf,
     TBox,
 )
+from shiq.model.abox import individuals_of
 from tests.tools.random_ontologies.dice import Dice
 from tests.tools.random_ontologies.gadgets import GADGETS, signature_of
 from tests.tools.random_ontologies.kb import RandomKB, flavour_of, random_kb_of, with_features

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from shiq.abox import individuals_of
 from shiq.model import (
     Assertion,
     ClassAssertion,
@@ -27,6 +26,7 @@ from shiq.model import (
     Signature,
     TBox,
 )
+from shiq.model.abox import individuals_of
 from tests.tools.random_ontologies.concepts import Concepts
 from tests.tools.random_ontologies.dice import Dice
 from tests.tools.random_ontologies.features import features_of

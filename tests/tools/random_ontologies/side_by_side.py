@@ -8,7 +8,7 @@ import pickle
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from abox_ops.engine import AddSet, NamedModule
+from shiq.abox_ops.engine import AddSet, NamedModule
 from shiq.model import Assertion, TBox
 from tests.tools.random_ontologies.gadgets import renamed
 from tests.tools.random_ontologies.kb import RandomKB
@@ -63,12 +63,12 @@ def same_add_set(found: AddSet, wanted: AddSet) -> None:
 
 def modules_of(add_set: Any) -> Sequence[NamedModule]:
     """The modules of an add set, fetched to the driver where they are tables."""
-    if not hasattr(add_set, "laid_out"):
+    if not hasattr(add_set, "module_tables"):
         found: Sequence[NamedModule] = add_set.modules
         return found
-    laid_out = add_set.laid_out
-    chosen = laid_out.members.filter("component IS NOT NULL").select("component", "id")
+    tables = add_set.module_tables
+    chosen = tables.members.filter("component IS NOT NULL").select("component", "id")
     members = add_set.elements_of(chosen)
-    rows = laid_out.keys.join(laid_out.records.select("key", "body"), "key").collect()
+    rows = tables.keys.join(tables.records.select("key", "body"), "key").collect()
     named = (NamedModule(pickle.loads(row.body), members[row.component]) for row in rows)
     return sorted(named, key=lambda m: m.elements[0][0])

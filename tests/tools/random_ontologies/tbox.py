@@ -44,7 +44,7 @@ from shiq.model import (
     TBox,
     TransitiveObjectProperty,
 )
-from shiq.roles import Role, role_box, role_of
+from shiq.model.roles import Role, role_box, role_of
 from tests.tools.random_ontologies.concepts import Concepts, Vocabulary
 from tests.tools.random_ontologies.dice import Dice
 from tests.tools.random_ontologies.features import parts

@@ -48,7 +48,7 @@ from shiq.model import (
     SubClassOf,
     TBox,
 )
-from shiq.roles import Role, role_box, role_of
+from shiq.model.roles import Role, role_box, role_of
 from tests.tools.random_ontologies.values import in_range
 
 #: A class name, or with False its negation.

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from streams.rules.functions import call
-from streams.rules.syntax import (
+from shiq.streams.rules.operators import call
+from shiq.streams.rules.syntax import (
     ALWAYS,
     AT_MOST,
     COUNT,
@@ -24,12 +24,14 @@ from streams.rules.syntax import (
     External,
     Literal,
     Now,
+    Row,
     StreamRule,
     Term,
     Variable,
     WindowedLiteral,
+    content,
+    string,
 )
-from streams.rules.values import Row, content, string
 
 Point = dict[str, set[Row]]
 #: Signs of predicates that programs cannot name, as clingo can.

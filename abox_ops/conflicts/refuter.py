@@ -1,0 +1,243 @@
+"""Refutations: does a set of assertions contradict the TBox, or some of its axioms?
+
+What explaining conflicts asks again and again, within the time and the number of questions that
+one conflict has.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias, TypeVar
+
+from shiq import model as owl
+from shiq.abox_ops.conflicts.budget import HARD_SECONDS, QuestionBudget
+from shiq.abox_ops.conflicts.derivation import has_told_clash
+from shiq.abox_ops.conflicts.shrink import SMALL, shrink
+from shiq.abox_ops.elements.element_graph import ElementGraph
+from shiq.abox_ops.elements.normal import atom_names, definitions, normalise
+from shiq.abox_ops.engine import Decide
+from shiq.abox_ops.labels.calculus import LabelSpace
+from shiq.abox_ops.labels.data import DataView
+from shiq.abox_ops.modules.components import modules
+from shiq.abox_ops.modules.decide import Decider
+from shiq.abox_ops.modules.from_scratch import closure_of_all
+from shiq.answers.verdict import Verdict
+from shiq.datatypes import DataTheory
+from shiq.model.axioms import READ_BY_FORM
+from shiq.model.clause import ClausalTBox
+from shiq.model.roles import role_box
+from shiq.reasoner.protocol import Answer, Module
+from shiq.simplify import simplify
+from shiq.simplify.desugar import ROLE_AXIOMS
+
+V = TypeVar("V")
+T = TypeVar("T")
+#: Answers for modules, in order, within so many seconds.
+DecideInTime: TypeAlias = Callable[..., Sequence[Answer]]
+
+
+@dataclass
+class Refuter:
+    """Answers whether assertions are inconsistent with axioms. An undetermined answer counts as
+    consistent and is noted.
+
+    tbox: the TBox as given, before it is simplified.
+    deadline: `time.monotonic` after which every answer is consistent and in doubt.
+    in_doubt: whether something counted as consistent that was not decided.
+    conflict_deadline: the same as ``deadline`` for the conflict that is made minimal just now.
+    budget: the questions that may still be asked about that conflict.
+    """
+
+    tbox: owl.TBox
+    decider: Decider
+    deadline: float | None = None
+    in_doubt: bool = False
+    conflict_deadline: float | None = None
+    budget: QuestionBudget = field(default_factory=QuestionBudget)
+    _view: DataView | None = None
+
+    # --- doubt and time ---------------------------------------------------------------------------
+
+    def isolate_doubt(self, question: Callable[[], T]) -> tuple[T, bool]:
+        """Ask ``question``; return its answer and whether that is in doubt. ``in_doubt`` stays as
+        it was.
+        """
+        before, self.in_doubt = self.in_doubt, False
+        try:
+            return question(), self.in_doubt
+        finally:
+            self.in_doubt = before
+
+    def is_over(self) -> bool:
+        """Whether the time for all conflicts, or for the one at hand, is over."""
+        ends = [end for end in (self.deadline, self.conflict_deadline) if end is not None]
+        return bool(ends) and time.monotonic() > min(ends)
+
+    def is_too_much(self, assertions: Sequence[owl.Assertion]) -> bool:
+        """Whether there is no time for a question about ``assertions``, or it exceeds the budget
+        of one conflict. Notes the doubt.
+        """
+        if self.is_over() or self.budget.is_spent(len(assertions)):
+            self.in_doubt = True
+            return True
+        return False
+
+    def shrink(self, items: Sequence[V], holds: Callable[[list[V]], bool]) -> list[V]:
+        """Find a minimal sublist with ``holds``. Where that met something undecided, go through
+        what is left once more.
+        """
+        before, self.in_doubt = self.in_doubt, False
+        kept = shrink(items, holds)
+        if self.in_doubt and not self.is_over() and not self.budget.is_empty:
+            self.in_doubt = False
+            for i in range(len(kept)):
+                holds(kept[:i] + kept[i + 1 :])
+        self.in_doubt = self.in_doubt or before
+        return kept
+
+    # --- under the clauses of a TBox --------------------------------------------------------------
+
+    def data_view(self, tbox: ClausalTBox) -> DataView:
+        """The data restrictions of ``tbox``; the last one is cached."""
+        space = self.decider.space(tbox)
+        if self._view is None or self._view.space is not space:
+            self._view = DataView(space)
+        return self._view
+
+    def has_told_clash(self, tbox: ClausalTBox, assertions: Iterable[owl.Assertion]) -> bool:
+        """Whether told literals alone show that (T, ``assertions``) is inconsistent."""
+        return has_told_clash(self.data_view(tbox), assertions)
+
+    def is_inconsistent(self, tbox: ClausalTBox, assertions: list[owl.Assertion]) -> bool:
+        """Whether (T, ``assertions``) is inconsistent; False where time or budget have run out."""
+        if self.is_too_much(assertions):
+            return False
+        is_told_first = (
+            self.budget.is_told_first if self.budget.is_counted else len(assertions) > SMALL
+        )
+        if is_told_first and self.has_told_clash(tbox, assertions):
+            return True
+        is_contradictory, parts = _modules(tbox, assertions)
+        answers = (
+            ()
+            if is_contradictory
+            else self._answers(tbox, parts, self.decider.decide, self._attempts)
+        )
+        return is_contradictory or self._is_refuted(answers, self.data_view(tbox), assertions)
+
+    def is_soon_inconsistent(self, tbox: ClausalTBox, assertions: list[owl.Assertion]) -> bool:
+        """Whether told literals, or the own reasoner within a small budget, show that (T,
+        ``assertions``) is inconsistent.
+        """
+        if self.is_over():
+            return False
+        is_contradictory, parts = _modules(tbox, assertions)
+        return is_contradictory or any(
+            a.verdict is Verdict.INCONSISTENT for a in self._attempts(tbox, parts)
+        )
+
+    def used_axioms(
+        self, tbox: ClausalTBox, assertions: list[owl.Assertion]
+    ) -> set[owl.Axiom] | None:
+        """The axioms behind the clauses that a refutation used, with the role axioms; None if
+        they are not known.
+        """
+        _, parts = _modules(tbox, assertions)
+        for answer in self._answers(tbox, parts, self.decider.decide, self._attempts):
+            if answer.verdict is Verdict.INCONSISTENT:
+                if answer.used is None:
+                    return None
+                found = {a for a in tbox.axioms if is_about_roles(a)}
+                found |= {tbox.axioms[i] for c in answer.used for i in tbox.clauses[c].origins}
+                return found
+        return set()
+
+    # --- under some axioms ------------------------------------------------------------------------
+
+    def is_refuted_by(self, axioms: Sequence[owl.Axiom], assertions: list[owl.Assertion]) -> bool:
+        """Whether ``axioms`` alone contradict ``assertions``. Asked of many small TBoxes, so
+        nothing is cached.
+        """
+        if self.is_too_much(assertions):
+            return False
+        roles = role_box(axioms)
+        plain = [p for a in assertions for p in normalise(a, roles).assertions]
+        extra: list[owl.SubClassOf | owl.Class] = [
+            *definitions(assertions, roles),
+            *map(owl.Class, atom_names(plain)),
+        ]
+        tbox = simplify(owl.TBox(tuple(axioms)), extra).clauses
+        data = DataView(LabelSpace(tbox))
+        if self.budget.is_told_first and has_told_clash(data, assertions):
+            return True
+        is_contradictory, parts = _modules(tbox, assertions)
+        before = self.in_doubt
+        answers = (
+            ()
+            if is_contradictory
+            else self._answers(tbox, parts, self.decider.reasoner.decide, self.decider.attempt_once)
+        )
+        refuted = is_contradictory or self._is_refuted(answers, data, assertions)
+        if not refuted and READ_BY_FORM in self.tbox.axioms[-1:] and READ_BY_FORM not in axioms:
+            self.in_doubt = before  # what is open without that decision rests on it
+        return refuted
+
+    # --- answers ----------------------------------------------------------------------------------
+
+    def _attempts(self, tbox: ClausalTBox, parts: Sequence[Module]) -> Sequence[Answer]:
+        """Answers within a small budget; those about large modules are not cached, since hardly
+        one comes twice.
+        """
+        is_small = all(len(module.positive) <= SMALL for module in parts)
+        return (self.decider.attempt if is_small else self.decider.attempt_once)(tbox, parts)
+
+    def _answers(
+        self, tbox: ClausalTBox, parts: Sequence[Module], decide: DecideInTime, attempt: Decide
+    ) -> Sequence[Answer]:
+        """The answers of ``decide``; while questions are counted those of ``attempt``, within a
+        small budget, where these are all decided or no question may go beyond it.
+        """
+        if not self.budget.is_counted:
+            return decide(tbox, parts)
+        answers = attempt(tbox, parts)
+        verdicts = {answer.verdict for answer in answers}
+        if (
+            Verdict.INCONSISTENT in verdicts
+            or Verdict.UNDETERMINED not in verdicts
+            or not self.budget.takes_hard()
+        ):
+            return answers
+        return decide(tbox, parts, HARD_SECONDS)
+
+    def _is_refuted(
+        self, answers: Sequence[Answer], data: DataView, assertions: Sequence[owl.Assertion]
+    ) -> bool:
+        """Whether ``answers`` about ``assertions`` refute; where they leave it open, told
+        literals may.
+        """
+        verdicts = {answer.verdict for answer in answers}
+        if Verdict.INCONSISTENT in verdicts:
+            return True
+        if Verdict.UNDETERMINED in verdicts:
+            self.budget.count_open()
+            if has_told_clash(data, assertions):
+                return True
+            self.in_doubt = True
+        return False
+
+
+def is_about_roles(axiom: owl.Axiom) -> bool:
+    """Whether an axiom is one that clauses do not name as their origin."""
+    return isinstance(axiom, ROLE_AXIOMS | owl.DatatypeDefinition | owl.ReflexiveObjectProperty)
+
+
+def _modules(tbox: ClausalTBox, assertions: Iterable[owl.Assertion]) -> tuple[bool, list[Module]]:
+    """Whether told literals of ``assertions`` clash, and the modules to be asked."""
+    graph = ElementGraph(tbox)
+    for assertion in assertions:
+        for plain in normalise(assertion, tbox.roles).assertions:
+            graph.add(plain)
+    closure = closure_of_all(tbox, DataTheory(tbox.definitions, tbox.roles), graph)
+    return bool(closure.contradictory), [m.module for m in modules(closure.kept)]

@@ -1,0 +1,319 @@
+"""E and G over groups of elements, all at once: the neighbours that an at-most restriction may
+count, and whether it may be broken (THEORY, "Border rules"; `tests.spec.counting` with ``fine``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from shiq.abox_ops.counting.label_view import CountingView
+from shiq.abox_ops.elements.graph import Graph, flags, longer
+from shiq.abox_ops.labels.calculus import CompiledClause
+from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.columns.arrays import NONE, Ints, distinct_pairs, is_row_in, unique
+from shiq.model.clause import AtLeast
+
+
+class CountedLabels(NamedTuple):
+    """The label bits that counting depends on, by number of element. ``label``: bits read at the
+    element and its neighbours. ``fillers``: bits read two steps away, at possible witnesses.
+    """
+
+    label: Ints
+    fillers: Ints
+
+    def before(self, count: int) -> CountedLabels:
+        """The same of the first ``count`` elements."""
+        return CountedLabels(self.label[:count], self.fillers[:count])
+
+
+@dataclass
+class ElementAnswers:
+    """Answers by question and element number: 1 yes, 0 no, -1 not known."""
+
+    _read: CountedLabels = field(default_factory=lambda: CountedLabels(NONE, NONE))
+    _rep: Ints = field(default_factory=lambda: NONE)
+    _known: dict[Hashable, npt.NDArray[np.int8]] = field(default_factory=dict)
+
+    def of(self, question: Hashable, graph: Graph) -> npt.NDArray[np.int8]:
+        """What is known of a question, for all elements of ``graph``."""
+        known = self._known.get(question, np.zeros(0, np.int8))
+        if len(known) < len(graph):
+            known = np.concatenate([known, np.full(len(graph) - len(known), -1, np.int8)])
+            self._known[question] = known
+        return known
+
+    def learn(
+        self, question: Hashable, graph: Graph, elements: Ints, answers: Bools, read: CountedLabels
+    ) -> None:
+        """Takes in the answers of ``elements``, which rest on what was ``read``."""
+        self.of(question, graph)[elements] = answers
+        self._read, self._rep = read, graph.rep
+
+    def forget(self, graph: Graph, read: CountedLabels) -> None:
+        """Forgets what a change of what is ``read``, or elements that were joined, may have
+        changed.
+        """
+        before, now = self._read, read.before(len(self._read.label))
+        count = len(before.label)
+        if not np.array_equal(self._rep, graph.rep[:count]):
+            self._known.clear()
+            return
+        other = longer(now.label != before.label, len(graph))
+        if not other.any():
+            return
+        source, _, target = graph.half_edges()
+        stale = longer(now.fillers != before.fillers, len(graph))
+        stale[source[stale[target]]] = True
+        stale |= other
+        stale[source[stale[target]]] = True
+        for known in self._known.values():
+            known[stale[: len(known)]] = -1
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Role assertions from members, and the ``group`` that the member of each is in."""
+
+    source: Ints
+    role: Ints
+    target: Ints
+    group: Ints
+
+
+class CountedGraph:
+    """A graph with the label bits that counting reads, as many rows as the graph has by now.
+
+    labels: gives the label of each element, by number.
+    answers: what earlier counts of the graph have found out about single elements.
+    """
+
+    def __init__(
+        self,
+        calculus: Calculus,
+        graph: Graph,
+        labels: Callable[[], Ints],
+        answers: ElementAnswers | None = None,
+    ) -> None:
+        self.calculus, self.graph, self.labels = calculus, graph, labels
+        self.answers = answers or ElementAnswers()
+        self._row = NONE
+        self._was_read = CountedLabels(NONE, NONE)
+        if calculus.space.m_type:
+            self.answers.forget(graph, self.read())
+
+    @cached_property
+    def view(self) -> CountingView:
+        """The labels as rows of bits, shared by all counts of the calculus."""
+        return self.calculus.once(CountingView)
+
+    def read(self) -> CountedLabels:
+        """The label bits that counting depends on, by number of element."""
+        known = len(self._was_read.label)
+        if known < len(self.graph):
+            calculus, label = self.calculus, self.labels()[known:]
+            more = [
+                calculus.table.cut(label, mask)
+                for mask in (calculus.counting_bits, calculus.filler_bits)
+            ]
+            self._was_read = CountedLabels(
+                *(np.concatenate(columns) for columns in zip(self._was_read, more))
+            )
+        return self._was_read
+
+    def lookup(self, elements: Ints, by_row: Callable[[], Bools]) -> Bools:
+        """Look up what ``by_row`` says of the label of each element; it is called last, since
+        labels that the view does not know become rows of it first.
+        """
+        rows = self._rows(elements)
+        found: Bools = by_row()[rows]
+        return found
+
+    def _rows(self, elements: Ints) -> Ints:
+        """The row of the view that each element's label has."""
+        known = len(self._row)
+        if known < len(self.graph):
+            self._row = np.concatenate([self._row, self.view.rows(self.read().label[known:])])
+        return self._row[elements]
+
+
+def is_within_alone(counted: CountedGraph, elements: Ints, clause: CompiledClause) -> Bools:
+    """Whether ``clause`` cannot be broken at each element, in no class with others."""
+    new = elements[counted.answers.of(clause, counted.graph)[elements] < 0]
+    if len(new):
+        full = overfull(counted, clause, new, np.arange(len(new)), len(new))
+        counted.answers.learn(clause, counted.graph, new, full, counted.read())
+    found: Bools = counted.answers.of(clause, counted.graph)[elements] == 0
+    return found
+
+
+def overfull(
+    counted: CountedGraph, clause: CompiledClause, members: Ints, group: Ints, count: int
+) -> Bools:
+    """Whether ``clause`` may be broken over each of ``count`` groups; ``group[i]`` is that of
+    ``members[i]``.
+    """
+    active = leaves_open(counted, clause, members)
+    if not active.any():
+        return np.zeros(count, np.bool_)
+    is_active = flags(count, group[active])
+    chosen = is_active[group]
+    members, group, active = members[chosen], group[chosen], active[chosen]
+    edges = edges_of(counted, members, group)
+    in_e = counted_edges(counted, clause, members[active], edges)
+    pair_group, pair_element = distinct_pairs(edges.group[in_e], edges.target[in_e])
+    known = np.bincount(pair_group, minlength=count) + own_witnesses(
+        counted, clause, members, group, count
+    )
+    full: Bools = is_active & (known > clause.n)
+    taken = {
+        atom: taken_groups(counted, atom, members, group, count)
+        for atom in counted.view.takers(clause)
+    }
+    takers = np.logical_or.reduce([*taken.values()]) if taken else np.zeros(count, np.bool_)
+    if taken and takers.any():
+        asked = asking_edges(counted, taken, edges)
+        children = np.bincount(
+            group, open_witnesses(counted, members, counted.view.at_least), minlength=count
+        ).astype(np.int64)
+        asked_group, asked_element = distinct_pairs(edges.group[asked], edges.target[asked])
+        more = ~_contained(asked_group, asked_element, pair_group, pair_element)
+        extra = np.bincount(asked_group[more], minlength=count)
+        full |= is_active & takers & (known + children + extra > clause.n)
+    return full
+
+
+def leaves_open(counted: CountedGraph, clause: CompiledClause, members: Ints) -> Bools:
+    """Whether the label of each member leaves ``clause`` open."""
+    return ~counted.lookup(members, lambda: counted.view.decided_at_centre(clause))
+
+
+def edges_of(counted: CountedGraph, members: Ints, group: Ints) -> Edges:
+    """The role assertions from ``members``, each with the member's group."""
+    graph = counted.graph
+    graph.expand(members)
+    source, role, target = graph.half_edges(flags(len(graph), members))
+    where = np.zeros(len(graph), np.int64)
+    where[members] = group
+    return Edges(source, role, target, where[source])
+
+
+def counted_edges(
+    counted: CountedGraph, clause: CompiledClause, active: Ints, edges: Edges
+) -> Bools:
+    """Select the ``edges`` that lead from ``active`` members to E, the neighbours that ``clause``
+    may count.
+    """
+    found = counted.calculus.among(edges.role, counted.calculus.below(clause))
+    found = found & flags(len(counted.graph), active)[edges.source]
+    found[found] = ~counted.lookup(
+        edges.target[found], lambda: counted.view.denied(clause.branch_body)
+    )
+    return found
+
+
+def own_witnesses(
+    counted: CountedGraph, clause: CompiledClause, members: Ints, group: Ints, count: int
+) -> Ints:
+    """The most witnesses of its own that a member of each group may have below the role of
+    ``clause``.
+    """
+    own = np.zeros(count, np.int64)
+    needs = counted.view.givers(clause)
+    if needs:
+        np.maximum.at(own, group, open_witnesses(counted, members, needs))
+    return own
+
+
+def has_own_witness(counted: CountedGraph, clause: CompiledClause, elements: Ints) -> Bools:
+    """Whether each element, in no class with others, may have a witness of its own below the role
+    of ``clause``.
+    """
+    question = ("owns", clause.index)
+    new = elements[counted.answers.of(question, counted.graph)[elements] < 0]
+    if len(new):
+        found = own_witnesses(counted, clause, new, np.arange(len(new)), len(new)) > 0
+        counted.answers.learn(question, counted.graph, new, found, counted.read())
+    owns: Bools = counted.answers.of(question, counted.graph)[elements] == 1
+    return owns
+
+
+def has_need(counted: CountedGraph, need: AtLeast, elements: Ints) -> Bools:
+    """Whether the label of each element has ``need``."""
+    return counted.lookup(elements, lambda: counted.view.needs(need))
+
+
+def open_witnesses(counted: CountedGraph, members: Ints, needs: Sequence[AtLeast]) -> Ints:
+    """Σ k over those ``needs`` ≥k R.D of each member that may take a witness beyond its told
+    ones.
+    """
+    found = np.zeros(len(members), np.int64)
+    for need in needs:
+        found += need.n * is_unmet(counted, need, members)
+    return found
+
+
+def is_unmet(counted: CountedGraph, need: AtLeast, elements: Ints) -> Bools:
+    """Whether each element has ``need``, and, if it is for one witness, no told neighbour that
+    meets it.
+    """
+    found = has_need(counted, need, elements)
+    if need.n > 1 or need.is_loop or not found.any():
+        return found
+    asked = elements[found]
+    new = asked[counted.answers.of(need, counted.graph)[asked] < 0]
+    if len(new):
+        counted.answers.learn(
+            need, counted.graph, new, ~has_witness(counted, need, new), counted.read()
+        )
+    found[found] = counted.answers.of(need, counted.graph)[asked] == 1
+    return found
+
+
+def has_witness(counted: CountedGraph, need: AtLeast, elements: Ints) -> Bools:
+    """Whether each element has a told neighbour that is a witness of ``need``."""
+    counted.graph.expand(elements)
+    source, role, target = counted.graph.half_edges(flags(len(counted.graph), elements))
+    met = counted.calculus.among(role, counted.calculus.tbox.roles.subroles(need.role))
+    if need.filler is not None:
+        bit = 1 << counted.calculus.tbox.atom_ids[need.filler]
+        met[met] = counted.lookup(target[met], lambda: counted.view.told(bit))
+    found: Bools = flags(len(counted.graph), source[met])[elements]
+    return found
+
+
+def taken_groups(
+    counted: CountedGraph, atom: AtLeast, members: Ints, group: Ints, count: int
+) -> Bools:
+    """Whether each of ``count`` groups has a member that may be a witness of ``atom``."""
+    bit = 0 if atom.filler is None else 1 << counted.calculus.tbox.atom_ids[atom.filler]
+    return flags(count, group[~counted.lookup(members, lambda: counted.view.denied(bit))])
+
+
+def asking_edges(counted: CountedGraph, taken: dict[AtLeast, Bools], edges: Edges) -> Bools:
+    """Select the ``edges`` to neighbours that could use a group member as witness of an at-least
+    restriction, and so become its S-neighbours; ``taken``: by restriction, the groups with a
+    possible witness.
+    """
+    asked = np.zeros(len(edges.source), np.bool_)
+    if not taken:
+        return asked
+    apart = edges.source != edges.target
+    others = unique(edges.target[apart])
+    for atom, groups in taken.items():
+        unmet = is_unmet(counted, atom, others)
+        if unmet.any():
+            asked |= groups[edges.group] & flags(len(counted.graph), others[unmet])[edges.target]
+    asked &= apart
+    return asked
+
+
+def _contained(first: Ints, second: Ints, among_first: Ints, among_second: Ints) -> Bools:
+    return is_row_in([first, second], [among_first, among_second])

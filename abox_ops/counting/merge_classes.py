@@ -1,0 +1,141 @@
+"""Merge classes: elements that some at-most restriction may make one, however the rest turns out
+(THEORY, "Border rules"; `tests.spec.counting` with ``fine``).
+
+They exist twice: those of I, made here from the labels that a patch gives its elements, and those
+that the certified model knows outside, which are stored. A class is named by a *code*: twice a
+number, and one more inside I.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shiq.abox_ops.counting.groups import CountedGraph, is_within_alone, overfull
+from shiq.abox_ops.counting.merging import merge_inside
+from shiq.abox_ops.elements.graph import flag_of, flags, longer
+from shiq.abox_ops.elements.partition import components
+from shiq.abox_ops.labels.calculus import CompiledClause
+from shiq.abox_ops.labels.numbered import Bools
+from shiq.columns.arrays import NONE, Ints, distinct, row_codes, unique
+
+
+class MergeClasses:
+    """The merge classes of a graph: those of its ``inside`` elements, made by what is
+    ``counted``, and those of the certified model. ``contradictory``: elements of I that are in no
+    merge class, of I or of the outside (THEORY, "Contradictory elements").
+    """
+
+    def __init__(
+        self, counted: CountedGraph, inside: Bools, contradictory: Bools | None = None
+    ) -> None:
+        graph = counted.graph
+        self.counted, self.graph = counted, graph
+        self._inside = inside
+        self._contradictory = (
+            np.zeros(len(graph), np.bool_) if contradictory is None else contradictory
+        )
+        self._class = merge_inside(counted, inside, self._contradictory)
+        self._outside = NONE
+        self._within: dict[int, dict[int, bool]] = {}
+
+    def inside(self, elements: Ints) -> Bools:
+        """Which elements are in I; those met since are not."""
+        return flag_of(self._inside, elements)
+
+    def outside_classes(self) -> Ints:
+        """For each number of the graph one of its merge class: that of the certified model where
+        it knows the number, else that of the element's own group.
+        """
+        known = len(self._outside)
+        if known < len(self.graph):
+            number = np.arange(known, len(self.graph), dtype=np.int64)
+            _, inverse, example = distinct(self.graph.group[known:])
+            self._outside = np.concatenate([self._outside, number[example][inverse]])
+        return self._outside
+
+    def classes(self, elements: Ints) -> Ints:
+        """The code of the class of each element, in its part."""
+        inside = self.inside(elements)
+        found = self.outside_classes()[elements] * 2
+        found[inside] = self._class[elements[inside]] * 2 + 1
+        return found
+
+    def pairs(self, classes: Ints) -> tuple[Ints, Ints]:
+        """(code, element) for every element of the classes; of those outside, elements that are
+        in I now are among them, unless they are contradictory.
+        """
+        rep, out = self.graph.rep, self.outside_classes()
+        is_in = classes % 2 == 1
+        own, others = (flags(len(rep), classes[chosen] // 2) for chosen in (is_in, ~is_in))
+        inner = np.flatnonzero(own[: len(self._class)][self._class] & self._inside)
+        inner = inner[rep[inner] == inner]
+        # By every number: an element of a class may be part of a larger one by now, which another
+        # of its parts stands for.
+        outer = np.flatnonzero(others[out])
+        outer = outer[~flag_of(self._contradictory, rep[outer])]
+        element, code = rep[outer], out[outer] * 2
+        if (element != outer).any():
+            once = distinct(row_codes(code, element))[2]
+            code, element = code[once], element[once]
+        return np.concatenate([self._class[inner] * 2 + 1, code]), np.concatenate([inner, element])
+
+    def with_mates(self, chosen: Bools) -> Bools:
+        """The elements in ``chosen`` (a flag by number), and all of a merge class with one of
+        them: inside, outside, or both.
+        """
+        rep, out = self.graph.rep, self.outside_classes()
+        parts = longer(chosen, len(rep))[rep]
+        found = flags(len(rep), rep[flags(len(rep), out[parts])[out]]) | parts
+        known = len(self._class)
+        found[:known] |= (
+            flags(known, self._class[parts[:known] & self._inside])[self._class] & self._inside
+        )
+        return found
+
+    def class_numbers(self) -> Ints:
+        """The merge class of each number: one of the elements that its class in I has; itself
+        for those outside.
+        """
+        return np.concatenate([self._class, np.arange(len(self._class), len(self.graph))])
+
+    def sizes(self, elements: Ints) -> Ints:
+        """How many elements the class of each of ``elements`` has."""
+        codes = self.classes(elements)
+        found, inverse, _ = distinct(self.pairs(codes)[0])
+        sizes: Ints = np.bincount(inverse)[np.searchsorted(found, codes)] if len(codes) else codes
+        return sizes
+
+    def is_within(self, elements: Ints, clause: CompiledClause) -> Bools:
+        """Whether ``clause`` cannot be broken at each element of I: over its merge class, or
+        outside over that of the certified model less what is in I.
+        """
+        known = self._within.setdefault(clause.index, {})
+        codes, inverse, _ = distinct(self.classes(elements))
+        new = np.array([c for c in codes.tolist() if c not in known], np.int64)
+        if len(new):
+            code, member = self.pairs(new)
+            kept = (code % 2 == 1) | ~self.inside(member)
+            group = new.searchsorted(code[kept])
+            member = member[kept]
+            single = np.bincount(group, minlength=len(new))[group] == 1
+            full = overfull(self.counted, clause, member[~single], group[~single], len(new))
+            full[group[single]] = ~is_within_alone(self.counted, member[single], clause)
+            known.update(zip(new.tolist(), (~full).tolist()))
+        return np.fromiter((known[c] for c in codes.tolist()), np.bool_, len(codes))[inverse]
+
+    def unite_outside(self, first: Ints, second: Ints) -> Ints:
+        """Unite the classes outside of first[i] and second[i]; return an element of each that
+        grew.
+        """
+        before = self.outside_classes()
+        first, second = before[first], before[second]
+        apart = first != second
+        if not apart.any():
+            return NONE
+        number = np.arange(len(before))
+        self._outside = components(
+            len(before), np.concatenate([number, first]), np.concatenate([before, second])
+        )
+        self._within.clear()
+        grown: Ints = self.graph.rep[unique(self._outside[first[apart]])]
+        return grown

@@ -1,0 +1,151 @@
+"""Merging the elements of I into classes (THEORY, "Border rules"): where an at-most restriction
+may be broken over a class, the neighbours that it counts, and what may be generated there, become
+one class too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+
+from shiq.abox_ops.counting.groups import (
+    CountedGraph,
+    asking_edges,
+    counted_edges,
+    edges_of,
+    has_own_witness,
+    is_within_alone,
+    leaves_open,
+    overfull,
+    taken_groups,
+)
+from shiq.abox_ops.elements.graph import flag_of, flags
+from shiq.abox_ops.elements.partition import components
+from shiq.abox_ops.labels.calculus import CompiledClause
+from shiq.abox_ops.labels.numbered import Bools
+from shiq.columns.arrays import NONE, Ints, unique
+
+#: Reasons why neighbours become one class: an at-most restriction counts them; there are witnesses
+#: of their own; and a bit for each kind of taker.
+_TIED, _OWN = 1, 2
+
+
+class Overfull:
+    """What is known of one clause while classes grow, by element.
+
+    elements: those of a class over which it may be broken, as it then may for good.
+    tied: the reasons for which its neighbours are one class already, a bit for each.
+    hub: one of these neighbours, or -1.
+    """
+
+    def __init__(self, elements: Bools) -> None:
+        self.elements = elements
+        self.tied = np.zeros(len(elements), np.int64)
+        self.hub = np.full(len(elements), -1, np.int64)
+
+
+def merge_inside(counted: CountedGraph, inside: Bools, contradictory: Bools) -> Ints:
+    """Make the least equivalence on I such that an overfull class makes its E, and what may be
+    generated there, one class.
+
+    Stops because classes only grow together.
+
+    Returns:
+        By element number, the class: the number of one of its elements.
+    """
+    class_ = np.arange(len(counted.graph), dtype=np.int64)
+    clauses = counted.calculus.space.m_type
+    members = (inside & ~contradictory).nonzero()[0] if clauses else NONE
+    if not len(members):
+        return class_
+    tieable = partial(may_be_tied, inside, contradictory)
+    states = {
+        clause: Overfull(flags(len(class_), members[~is_within_alone(counted, members, clause)]))
+        for clause in clauses
+    }
+    group, count = np.arange(len(members)), len(members)
+    are_alone = True
+    while count:
+        ties = []
+        for clause, state in states.items():
+            full = flags(count, group[state.elements[members]])
+            if not are_alone:
+                open_ = ~full[group]
+                full |= overfull(counted, clause, members[open_], group[open_], count)
+            chosen = full[group]
+            if chosen.any():
+                ties.append(
+                    tie_groups(
+                        counted, clause, members[chosen], group[chosen], count, state, tieable
+                    )
+                )
+        if not ties:
+            break
+        class_, grown = _unite(class_, ties)
+        members = (flags(len(class_), grown)[class_] & inside).nonzero()[0]
+        group, count, are_alone = grown.searchsorted(class_[members]), len(grown), False
+    return class_
+
+
+def may_be_tied(inside: Bools, contradictory: Bools, elements: Ints) -> Bools:
+    """Whether each of ``elements`` is of a class of I; those met since are not."""
+    return flag_of(inside, elements) & ~flag_of(contradictory, elements)
+
+
+def tie_groups(
+    counted: CountedGraph,
+    clause: CompiledClause,
+    members: Ints,
+    group: Ints,
+    count: int,
+    state: Overfull,
+    tieable: Callable[[Ints], Bools],
+) -> tuple[Ints, Ints]:
+    """Pair the elements that have to be of one class, since ``clause`` may be broken over each of
+    ``count`` groups; ``group[i]`` is that of ``members[i]``. These are ∪E, and what may take a
+    member for its witness, or, if a member has witnesses of its own there, every neighbour.
+
+    A member whose neighbours were tied for all these reasons before stands for them by its hub;
+    ``state`` is brought up to date. ``tieable``: whether elements may be of a class at all.
+    """
+    state.elements[members] = True
+    own = flags(count, group[has_own_witness(counted, clause, members)])
+    reasons = np.where(own, _TIED | _OWN, _TIED)
+    taken = {}
+    for i, atom in enumerate(counted.view.takers(clause)):
+        taken[atom] = taken_groups(counted, atom, members, group, count) & ~own
+        reasons[taken[atom]] |= _OWN << i + 1
+    done = reasons[group] & ~state.tied[members] == 0
+    rest, rest_group = members[~done], group[~done]
+    active, edges = rest[leaves_open(counted, clause, rest)], edges_of(counted, rest, rest_group)
+    chosen = counted_edges(counted, clause, active, edges)
+    chosen |= own[edges.group] & flags(len(counted.graph), active)[edges.source]
+    chosen |= asking_edges(counted, taken, edges)
+    chosen &= tieable(edges.target)
+    before = done & (state.hub[members] >= 0)
+    looping = own[group] & ~done & counted.calculus.may_loop(clause)
+    themselves = np.flatnonzero(looping & flags(len(counted.graph), active)[members])
+    groups = np.concatenate([edges.group[chosen], group[before], group[themselves]])
+    elements = np.concatenate(
+        [edges.target[chosen], state.hub[members[before]], members[themselves]]
+    )
+    hub = np.full(count, -1, np.int64)
+    hub[groups] = elements
+    state.tied[members], state.hub[members] = reasons[group], hub[group]
+    return hub[groups], elements
+
+
+def _unite(class_: Ints, pairs: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+    """Unite classes by ``pairs`` of elements; return the classes, and those that grew."""
+    first, second = (np.concatenate([pair[i] for pair in pairs]) for i in (0, 1))
+    apart = class_[first] != class_[second]
+    first, second = first[apart], second[apart]
+    if not len(first):
+        return class_, NONE
+    number = np.arange(len(class_))
+    united = components(
+        len(class_), np.concatenate([number, first]), np.concatenate([class_, second])
+    )
+    return united, unique(united[first])

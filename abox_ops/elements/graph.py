@@ -1,0 +1,466 @@
+"""The part of A ∪ A⁺ that a check has looked at, by element, as arrays.
+
+An *element* is a class of individuals of A that are equal for certain, or a fresh individual; it
+is numbered when it is met. Elements that the batch makes equal are joined: `rep` gives the
+element that stands for each. What an element consists of is fetched when it is *gathered*, its
+role assertions when it is *expanded*; of the others only the label in A is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shiq import model as owl
+from shiq.abox_ops.elements.base import FRESH
+from shiq.abox_ops.elements.normal import normalise
+from shiq.abox_ops.elements.partition import StoredPartition, components
+from shiq.abox_ops.elements.union_view import UnionView
+from shiq.abox_ops.labels.numbered import EMPTY_ID, Bools
+from shiq.columns.arrays import NONE, Columns, Ints, extend_column, positions, ranges, unique
+from shiq.columns.rows import DIFFERENT, SAME
+from shiq.model.roles import Role, RoleBox, role_of
+
+#: A literal that a complex assertion comes to: (class name, whether positive); ⊥ as (owl:Nothing,
+#: True).
+NameLiteral = tuple[str, bool]
+
+_NO_FLAGS = np.zeros(0, np.bool_)
+_EDGE, _ENDS = ("source", "role", "target", "inserted"), ("source_node", "target_node")
+
+
+@dataclass
+class Rare:
+    """What complex assertions of expanded elements come to: literals, negative role and data
+    assertions, by element met.
+    """
+
+    literals: list[tuple[int, NameLiteral, bool]]
+    negative_edges: list[tuple[int, Role, int]]
+    negative_data: list[tuple[int, str, owl.Literal]]
+
+    def add(
+        self,
+        plain: owl.Assertion,
+        element: int,
+        term: str,
+        inserted: bool,
+        number: Callable[[str], int],
+    ) -> None:
+        """Takes in a ``plain`` assertion of the ``element`` that ``term`` is a member of."""
+        match plain:
+            case owl.ClassAssertion(owl.Class(iri), individual) if individual == term:
+                self.literals.append((element, (iri, True), inserted))
+            case owl.ClassAssertion(owl.ObjectComplementOf(owl.Class(iri)), individual) if (
+                individual == term
+            ):
+                self.literals.append((element, (iri, False), inserted))
+            case owl.NegativeObjectPropertyAssertion(property, subject, object):
+                role = role_of(property)
+                if subject == term:
+                    self.negative_edges.append((element, role, number(object)))
+                if object == term:
+                    self.negative_edges.append((element, role.inverse, number(subject)))
+            case owl.NegativeDataPropertyAssertion(property, individual, literal) if (
+                individual == term
+            ):
+                self.negative_data.append((element, property.iri, literal))
+
+
+class Graph:
+    """Element graph in columns, grown as elements are looked at: ``label`` is told⁺ (or whatever
+    the criterion reads) of each element, ``old`` told in A less the deletions.
+
+    ``group``: the merge class in A of an element, by the base's number. All columns are by
+    element number; use `rep`. ``edges`` are by `rep` already; ``by_node``: they have the nodes
+    of their ends too.
+    """
+
+    def __init__(
+        self,
+        whole: UnionView,
+        roles: RoleBox,
+        equal: StoredPartition,
+        old_labels: Callable[[Ints], Ints],
+        merged: StoredPartition | None = None,
+        *,
+        by_node: bool = False,
+    ) -> None:
+        self.whole, self.roles, self.equal, self.old_labels, self.merged = (
+            whole,
+            roles,
+            equal,
+            old_labels,
+            merged,
+        )
+        self._keys = self._numbers = self.key = self.old = self.label = self.rep = self.group = NONE
+        self.member_node = self.member_element = NONE
+        self.gathered = self.expanded = _NO_FLAGS
+        columns = (*_EDGE, *_ENDS) if by_node else _EDGE
+        self.edges: Columns = {name: _NO_FLAGS if name == "inserted" else NONE for name in columns}
+        self.different: Columns = {name: self.edges[name] for name in _EDGE if name != "role"}
+        self.rare = Rare([], [], [])
+        self._by_source = _BySource()
+        self._is_joined = False
+        self._has_insertions = False
+        self.asserted_complex: list[tuple[int, int, owl.Assertion]] = []
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    # --- elements ---------------------------------------------------------------------------------
+
+    def locate_nodes(self, nodes: Ints) -> Ints:
+        """The element of each node (as it is numbered, not its `rep`)."""
+        return self.locate(self.keys_of(nodes))
+
+    def elements_of(self, nodes: Ints) -> Ints:
+        """The element of each node, by its `rep`."""
+        numbers = self.locate_nodes(nodes)
+        return self.rep[numbers]
+
+    def keys_of(self, nodes: Ints) -> Ints:
+        old, keys = nodes < FRESH, nodes.copy()
+        keys[old] = self.equal.of(nodes[old])
+        return keys
+
+    def locate(self, keys: Ints) -> Ints:
+        """The numbers of elements given by the base's number of them; those not met before are
+        met now.
+        """
+        if not len(keys):
+            return NONE
+        at, is_known = self._places(keys)
+        if not is_known.all():
+            new = group = unique(keys[~is_known])
+            if self.merged is not None and len(self.merged):
+                groups, members = self.merged.members(unique(self.merged.of(new[new < FRESH])))
+                fresh = new[new >= FRESH]
+                new, group = np.concatenate([members, fresh]), np.concatenate([groups, fresh])
+            self._add(new, group)
+            at, _ = self._places(keys)
+        return self._numbers[at]
+
+    def _places(self, keys: Ints) -> tuple[Ints, Bools]:
+        """Where each of ``keys`` is, or would be, among those that were met; and which were."""
+        if not len(self._keys):
+            return np.zeros(len(keys), np.int64), np.zeros(len(keys), np.bool_)
+        at = np.minimum(positions(self._keys, keys), len(self._keys) - 1)
+        return at, self._keys[at] == keys
+
+    def _add(self, keys: Ints, group: Ints) -> None:
+        count = len(self)
+        number = np.arange(count, count + len(keys), dtype=np.int64)
+        old = np.full(len(keys), EMPTY_ID, np.int64)
+        in_base = keys < FRESH
+        old[in_base] = self.old_labels(keys[in_base])
+        self.key, self.group = extend_column(self.key, keys), extend_column(self.group, group)
+        self.old, self.label = extend_column(self.old, old), extend_column(self.label, old)
+        self.rep, nothing = extend_column(self.rep, number), np.zeros(len(keys), np.bool_)
+        self.gathered, self.expanded = (
+            extend_column(self.gathered, nothing),
+            extend_column(self.expanded, nothing),
+        )
+        order = np.argsort(keys)
+        at = np.searchsorted(self._keys, keys[order])
+        self._keys, self._numbers = (
+            np.insert(self._keys, at, keys[order]),
+            np.insert(self._numbers, at, number[order]),
+        )
+
+    def reps(self) -> Ints:
+        """The elements, each by the number that stands for it."""
+        return np.flatnonzero(self.rep == np.arange(len(self)))
+
+    def peers(self, reps: Ints) -> Ints:
+        """The numbers that ``reps`` stand for."""
+        return np.flatnonzero(flags(len(self), reps)[self.rep]) if self._is_joined else unique(reps)
+
+    def join(self, first: Ints, second: Ints) -> Ints:
+        """Makes first[i] and second[i] one element; gives the elements that grew by that. Labels
+        are for the caller to join.
+        """
+        self._by_source = _BySource()
+        self._is_joined = True
+        before = self.rep
+        apart = before[first] != before[second]
+        self.rep = components(
+            len(self),
+            np.concatenate([np.arange(len(self)), first]),
+            np.concatenate([before, second]),
+        )
+        self.edges |= {end: self.rep[self.edges[end]] for end in ("source", "target")}
+        return unique(self.rep[first[apart]])
+
+    def is_new(self) -> Bools:
+        """Whether an element is a fresh individual, or has one, or A⁺ made it of several."""
+        return flags(len(self), self.rep[self.key >= FRESH]) | self.is_joined()
+
+    def is_joined(self) -> Bools:
+        """Whether A⁺ made an element of several."""
+        return np.asarray(np.bincount(self.rep, minlength=len(self)) > 1)
+
+    # --- rows -------------------------------------------------------------------------------------
+
+    def gather(self, reps: Ints) -> None:
+        """Fetches the members of ``reps``, their pairs and complex assertions (where that was
+        not done before).
+        """
+        if not self._is_joined and self.gathered[reps].all():
+            return
+        todo = self.peers(reps)
+        todo = todo[~self.gathered[todo]]
+        if not len(todo):
+            return
+        self.gathered[todo] = True
+        node, element = self._members(todo)
+        self.member_node = np.concatenate([self.member_node, node])
+        self.member_element = np.concatenate([self.member_element, element])
+        node, element = self.sorted_members(todo)
+
+        def element_of(nodes: Ints) -> Ints:
+            return element[node.searchsorted(nodes)]
+
+        if self.whole.has("pairs"):
+            self._gather_pairs(self.whole.rows_of("pairs", node), element_of)
+        if self.whole.has("complex"):
+            self._gather_complex(self.whole.complex_of(node), element_of)
+
+    def expand(self, reps: Ints) -> None:
+        """Gathers ``reps`` and fetches their role assertions; their neighbours are met by that."""
+        if not self._is_joined and self.expanded[reps].all():
+            return
+        self.gather(reps)
+        todo = self.peers(reps)
+        todo = todo[~self.expanded[todo]]
+        if not len(todo):
+            return
+        self.expanded[todo] = True
+        node, element = self.sorted_members(todo)
+        rows = self.whole.rows_of("half_edges", node, with_inserted=not self._has_insertions)
+        self._add_edges(rows, element[node.searchsorted(rows["node"])])
+
+    def sorted_members(self, numbers: Ints) -> tuple[Ints, Ints]:
+        """(node, element) of the members of gathered elements as they are numbered, by node."""
+        mine = flags(len(self), numbers)[self.member_element]
+        node, element = self.member_node[mine], self.member_element[mine]
+        order = node.argsort()
+        return node[order], element[order]
+
+    def meet_insertions(self) -> None:
+        """Meets the inserted role assertions, from both ends; what A asserts there is fetched as
+        it is asked for (`follow`).
+        """
+        rows = dict(self.whole.inserted["half_edges"].columns)
+        self._add_edges(
+            {**rows, "inserted": np.ones(len(rows["node"]), np.bool_)},
+            self.locate_nodes(rows["node"]),
+        )
+        self._has_insertions = True
+
+    def follow(self, elements: Bools) -> None:
+        """Expands those of ``elements`` (a flag by number) that are not as in A, where
+        `meet_insertions` has put that off. Others send nothing along the role assertions of A
+        that has not arrived.
+        """
+        if self._has_insertions:
+            self.expand(
+                (elements & ((self.label != self.old) | self.is_new())[: len(elements)]).nonzero()[
+                    0
+                ]
+            )
+
+    def expand_put_off(self, elements: Bools, among: Callable[[Ints], Bools]) -> None:
+        """Expands those of ``elements`` (a flag by number), where that was put off, with a role
+        assertion ``among`` some.
+        """
+        todo = elements & ~self.expanded
+        if self._has_insertions and todo.any():
+            source, role, target = self.half_edges()
+            self.expand(
+                (
+                    todo
+                    & flags(
+                        len(self), np.concatenate([source[among(role)], target[among(role ^ 1)]])
+                    )
+                ).nonzero()[0]
+            )
+
+    def _add_edges(self, rows: Columns, source: Ints) -> None:
+        target = self.locate_nodes(rows["neighbour"])
+        if self._is_joined:
+            source, target = self.rep[source], self.rep[target]
+        ends = {
+            "source": source,
+            "target": target,
+            "source_node": rows["node"],
+            "target_node": rows["neighbour"],
+        }
+        found = {**ends, "role": rows["role"], "inserted": rows["inserted"]}
+        self.edges = {
+            name: extend_column(column, found[name]) for name, column in self.edges.items()
+        }
+
+    def forget_edges(self) -> None:
+        """Lets go of the role assertions, of a graph that nobody looks further in."""
+        self.edges, self._by_source = (
+            {name: column[:0].copy() for name, column in self.edges.items()},
+            _BySource(),
+        )
+
+    def _members(self, elements: Ints) -> tuple[Ints, Ints]:
+        """(node, element) for every member of ``elements``."""
+        keys = self.key[elements]
+        old = keys < FRESH
+        key, member = self.equal.members(np.sort(keys[old]))
+        node = np.concatenate([member, keys[~old]])
+        return node, self.locate(np.concatenate([key, keys[~old]]))
+
+    def _gather_pairs(self, rows: Columns, element_of: Callable[[Ints], Ints]) -> None:
+        unequal = rows["kind"] // 2 * 2 == DIFFERENT
+        if unequal.any():
+            found = {
+                "source": element_of(rows["node"][unequal]),
+                "target": self.locate_nodes(rows["neighbour"][unequal]),
+                "inserted": rows["inserted"][unequal],
+            }
+            self.different = {
+                name: np.concatenate([column, found[name]])
+                for name, column in self.different.items()
+            }
+        same = (rows["kind"] == SAME) & rows["inserted"]
+        if same.any():
+            self.join(
+                self.locate_nodes(rows["node"][same]), self.locate_nodes(rows["neighbour"][same])
+            )
+
+    def _gather_complex(
+        self, rows: list[tuple[int, owl.Assertion, bool]], element_of: Callable[[Ints], Ints]
+    ) -> None:
+        for node, assertion, inserted in rows:
+            element = int(element_of(np.array([node]))[0])
+            term = self.whole.terms_of(np.array([node]))[0]
+            self.asserted_complex.append((element, node, assertion))
+            for plain in normalise(assertion, self.roles).assertions:
+                self.rare.add(plain, element, term, inserted, self._element)
+
+    def _element(self, term: str) -> int:
+        return int(self.locate_nodes(self.whole.nodes_of([term]))[0])
+
+    # --- as seen by element -----------------------------------------------------------------------
+
+    def half_edges(self, chosen: Bools | None = None) -> tuple[Ints, Ints, Ints]:
+        """(element, role, neighbour) by `rep`, of the expanded elements in ``chosen`` (a flag by
+        number).
+        """
+        source, role, target = self.edges["source"], self.edges["role"], self.edges["target"]
+        if chosen is None:
+            return source, role, target
+        rows = self._by_source.rows(source, chosen)
+        return source[rows], role[rows], target[rows]
+
+    def with_readers(self, chosen: Bools) -> Bools:
+        """The elements in ``chosen`` (a flag by number), and those of which known role
+        assertions lead to one of them.
+        """
+        found = longer(chosen, len(self))
+        if chosen.any():
+            source, _, target = self.half_edges()
+            found[source[found[target]]] = True
+        return found
+
+    def contradicted(self) -> Ints:
+        """The gathered elements of which two members are asserted to be different."""
+        if not len(self.different["source"]):
+            return NONE
+        source, target = self.rep[self.different["source"]], self.rep[self.different["target"]]
+        return unique(source[source == target])
+
+    def nodes_of(self, reps: Ints) -> tuple[Ints, Ints]:
+        """(element, node) for every member of the gathered ``reps``."""
+        element = self.rep[self.member_element]
+        rows = flags(len(self), reps)[element]
+        return element[rows], self.member_node[rows]
+
+
+class _BySource:
+    """The rows of a column that only grows, by what stands in them, without a look at all rows
+    where few are asked for.
+    """
+
+    def __init__(self) -> None:
+        self._order = np.zeros(0, np.int32)
+        self._sorted = np.zeros(0, np.int32)
+
+    def rows(self, column: Ints, chosen: Bools) -> Ints | Bools:
+        """The rows of ``column`` with a number that is ``chosen``, ascending, or a flag for each."""
+        if len(column) < _MANY or np.count_nonzero(chosen) * _SPARSE > len(column):
+            found: Bools = chosen[column]
+            return found
+        if len(column) > 2 * len(self._order):
+            self._order = np.argsort(column, kind="stable").astype(np.int32)
+            self._sorted = column[self._order].astype(np.int32)
+        wanted = np.flatnonzero(chosen).astype(np.int32)
+        known = ranges(
+            self._sorted.searchsorted(wanted), self._sorted.searchsorted(wanted, "right")
+        )
+        later = np.flatnonzero(chosen[column[len(self._order) :]]) + len(self._order)
+        return np.concatenate([np.sort(self._order[known].astype(np.int64)), later])
+
+
+#: Rows from which on an order by source is kept; how much fewer must be asked for that it is looked
+#: up.
+_MANY, _SPARSE = 1 << 14, 32
+
+
+class ElementFlags:
+    """A flag by element number, as a field of what has a ``graph``; elements that are met later
+    are not meant.
+    """
+
+    def __set_name__(self, _: type, name: str) -> None:
+        self._name = f"_flags_of_{name}"
+
+    def __get__(self, holder: Any, _: type) -> Bools:
+        found: Bools = getattr(holder, self._name)
+        count = len(holder.graph.key)
+        if len(found) < count:
+            found = longer(found, count)
+            setattr(holder, self._name, found)
+        return found
+
+    def __set__(self, holder: Any, flag: Bools) -> None:
+        setattr(holder, self._name, flag)
+
+
+def numbers_of(graph: Graph, keys: Ints) -> Ints:
+    """The element of ``graph`` for each of the base's numbers, by its `rep`; -1 for one that it
+    has not met.
+    """
+    at, is_known = graph._places(keys)
+    found = np.full(len(keys), -1, np.int64)
+    found[is_known] = graph.rep[graph._numbers[at[is_known]]]
+    return found
+
+
+def flags(count: int, chosen: Ints) -> Bools:
+    """Which of 0 … count-1 are ``chosen``."""
+    found = np.zeros(count, np.bool_)
+    found[chosen] = True
+    return found
+
+
+def longer(flag: Bools, count: int) -> Bools:
+    """``flag`` for ``count`` elements; those beyond it are not meant."""
+    return np.concatenate([flag, np.zeros(count - len(flag), np.bool_)])
+
+
+def flag_of(flag: Bools, elements: Ints) -> Bools:
+    """``flag`` of elements, some of which may have been met after it was made."""
+    known = elements < len(flag)
+    found = np.zeros(len(elements), np.bool_)
+    found[known] = flag[elements[known]]
+    return found

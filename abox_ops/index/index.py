@@ -1,0 +1,269 @@
+"""What is worked out of (T, A) once, and kept: quotient, told literals, merge classes, by element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from shiq import model as owl
+from shiq.abox_ops.elements.base import Base, StoreBase
+from shiq.abox_ops.elements.graph import Graph, flags
+from shiq.abox_ops.elements.normal import normalise, vocabulary
+from shiq.abox_ops.elements.partition import StoredPartition, components, grouping
+from shiq.abox_ops.elements.union_view import Batch, UnionView
+from shiq.abox_ops.labels.documents import clauses_hash, read_labels
+from shiq.abox_ops.labels.numbered import EMPTY_ID
+from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.told.saturation import asserted_labels, refuted_labels, saturate
+from shiq.columns.arrays import (
+    NONE,
+    ArrayTable,
+    Columns,
+    Ints,
+    Table,
+    array_table,
+    concatenate,
+    least_by,
+    positions,
+    unique,
+)
+from shiq.columns.rows import ROW_COLUMNS, SAME, Names
+from shiq.deadline import enter_stage
+from shiq.model import THING, NegativeDataPropertyAssertion, NegativeObjectPropertyAssertion
+from shiq.model.abox import individuals_of
+from shiq.model.as_json import decode
+from shiq.model.roles import Role, RoleBox, role_of
+from shiq.simplify import SimplifiedTBox, simplify
+
+Extra = tuple[owl.SubClassOf | owl.Class, ...]
+#: The tables of the merge classes that a store goes by with N, which serve N = told too, and
+#: without.
+CLASSES_OF_N, CLASSES_OF_TOLD = ("outside", "outside_members"), ("merged", "merged_members")
+
+
+@dataclass(frozen=True, eq=False)
+class ElementLabels:
+    """The told label of each element, from a table (element, label)."""
+
+    table: Table
+
+    def of(self, elements: Ints) -> Ints:
+        rows = self.table.rows_of(elements)
+        found: Ints = rows["label"][positions(rows["element"], elements)]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Index:
+    """``same``: individuals by asserted equality; ``equal``: by all equality known for certain;
+    ``merged``: elements by merge class. An element is named by its least node. ``labels``: the
+    numbers of told labels in ``calculus``.
+
+    ``contradictory``: whether some told label clashes, so that A is inconsistent.
+    ``stored_labels``: how many labels the columns speak of; those beyond were met by checks.
+    ``detached``: nodes of elements that deletions have changed; what is left of them has the
+    merge class that it had, though counting might give a smaller one.
+    """
+
+    extra: Extra
+    simplified: SimplifiedTBox
+    calculus: Calculus
+    same: StoredPartition
+    equal: StoredPartition
+    merged: StoredPartition
+    labels: ElementLabels
+    negated_roles: frozenset[Role]
+    negated_properties: frozenset[str]
+    contradictory: bool
+    stored_labels: int
+    detached: Ints = field(default_factory=lambda: NONE)
+
+
+def stored_index(tbox: owl.TBox, roles: RoleBox, base: StoreBase) -> Index:
+    """The index that the store of ``base`` holds; built anew if this version of the program
+    reads ``tbox`` in other clauses.
+    """
+    store = base.store
+    document = store.index_document
+    extra: Extra = tuple(map(decode, document["extra"]))
+    simplified = simplify(tbox, extra)
+    if clauses_hash(simplified.clauses) != document["clauses"]:
+        return build_index(tbox, roles, base)
+    labels = read_labels(store.table("labels").all())
+    return Index(
+        extra,
+        simplified,
+        Calculus(simplified.clauses, base.names.copy(), labels),
+        StoredPartition(store.table("same"), store.table("same_members")),
+        StoredPartition(store.table("equal"), store.table("equal_members")),
+        StoredPartition(*map(store.table, CLASSES_OF_N if store.is_completed else CLASSES_OF_TOLD)),
+        ElementLabels(store.table("elements")),
+        frozenset(Role(iri, inverted) for iri, inverted in document["negated_roles"]),
+        frozenset(document["negated_properties"]),
+        document["contradictory"],
+        len(labels),
+    )
+
+
+def build_index(tbox: owl.TBox, roles: RoleBox, base: Base) -> Index:
+    """The index of (``tbox``, ``base``), from scratch: one pass over everything, then the
+    fixpoints.
+    """
+    complex_ = all_complex(base)
+    extra = vocabulary_of(base.names, base.class_counts().nonzero()[0], complex_, roles)
+    simplified = simplify(tbox, extra)
+    calculus = Calculus(simplified.clauses, base.names.copy())
+    nodes = base.nodes()
+    same = same_grouping(base, nodes)
+    graph = Graph(alone(base), roles, same, lambda keys: np.full(len(keys), EMPTY_ID, np.int64))
+    everyone = graph.locate(unique(graph.keys_of(nodes)))
+    everyone.sort()
+    graph.expand(everyone)
+    graph.label = calculus.table.join(
+        asserted_labels(calculus, graph, everyone), refuted_labels(calculus, graph, everyone)
+    )
+    enter_stage("indexing: inferring classes of individuals")
+    saturate(calculus, graph, np.ones(len(graph), np.bool_))
+    negated_roles, negated_properties = negated(complex_, roles)
+    reps = graph.reps()
+    name = least_nodes(graph)
+    node, element = graph.member_node, graph.rep[graph.member_element]
+    return Index(
+        extra,
+        simplified,
+        calculus,
+        same,
+        grouping(node, name[element]),
+        grouping(name[reps], name[graph.rep[merge_classes(calculus, graph)[reps]]]),
+        ElementLabels(array_table("element", {"element": name[reps], "label": graph.label[reps]})),
+        negated_roles,
+        negated_properties,
+        bool(calculus.table.clashes(graph.label[reps]).any()),
+        len(calculus.table.labels),
+    )
+
+
+def merge_classes(calculus: Calculus, graph: Graph) -> Ints:
+    """The merge classes of A under told; ``graph`` holds all of A with its told labels.
+
+    Returns:
+        By element number, one of the elements of its class. A contradictory element is alone.
+    """
+    # Loaded where a base is indexed.
+    from shiq.abox_ops.counting.groups import CountedGraph
+    from shiq.abox_ops.counting.merge_classes import MergeClasses
+
+    enter_stage("indexing: counting neighbours")
+    everyone = flags(len(graph), graph.reps())
+    clash = calculus.table.clashes(graph.label)
+    counted = CountedGraph(calculus, graph, lambda: graph.label)
+    return MergeClasses(counted, everyone, clash).class_numbers()
+
+
+def least_nodes(graph: Graph) -> Ints:
+    """The least node of each element (of its nodes that are expanded), by number."""
+    return least_by(graph.rep[graph.member_element], graph.member_node, len(graph))
+
+
+def same_grouping(base: Base, nodes: Ints) -> StoredPartition:
+    """Individuals by asserted equality."""
+    pairs = concatenate(
+        list(base.table("pairs").scan()), dict.fromkeys(ROW_COLUMNS["pairs"], nodes[:0])
+    )
+    told = pairs["kind"] == SAME
+    first, second = (nodes.searchsorted(pairs[name][told]) for name in ("node", "neighbour"))
+    return grouping(nodes, nodes[components(len(nodes), first, second)])
+
+
+def alone(base: Base) -> UnionView:
+    """``base`` with an empty batch."""
+    tables: dict[str, ArrayTable] = {
+        name: array_table("node", dict.fromkeys(columns, NONE))
+        for name, columns in ROW_COLUMNS.items()
+    }
+    return UnionView(base, Batch(base.names, [], [], (), tables), tables)
+
+
+def all_complex(base: Base) -> list[owl.Assertion]:
+    """The complex assertions of ``base``, each once."""
+    found: dict[owl.Assertion, None] = {}
+    for rows in base.table("complex").scan():
+        found.update(dict.fromkeys(base.complex_of(rows)))
+    return list(found)
+
+
+def vocabulary_of(
+    names: Names, classes: Ints, complex: Sequence[owl.Assertion], roles: RoleBox
+) -> Extra:
+    """What the TBox has to be extended by for assertions on ``classes`` and the ``complex``
+    ones: what `vocabulary` gives for all of them.
+    """
+    stand_ins = (
+        owl.ClassAssertion(owl.Class(names.classes.values[i]), "") for i in classes.tolist()
+    )
+    return vocabulary([*stand_ins, *complex], roles)
+
+
+def negated(
+    complex: Sequence[owl.Assertion], roles: RoleBox
+) -> tuple[frozenset[Role], frozenset[str]]:
+    """The roles and data properties of the negative assertions among normalised ``complex`` ones."""
+    plain = [p for a in complex for p in normalise(a, roles).assertions]
+    negative = [
+        role_of(p.property) for p in plain if isinstance(p, owl.NegativeObjectPropertyAssertion)
+    ]
+    return (
+        frozenset(r for role in negative for r in (role, role.inverse)),
+        frozenset(
+            p.property.iri for p in plain if isinstance(p, owl.NegativeDataPropertyAssertion)
+        ),
+    )
+
+
+# What a batch touches: the individuals of its normalised assertions, and what it brings that is
+# rare.
+
+
+@dataclass(frozen=True)
+class TouchedNodes:
+    """``nodes``: of all inserted assertions once normalised (a:⊤ is none). ``other``: the same
+    without role and data assertions; ``negative``: of negative assertions alone. ``data``: the
+    inserted data rows.
+    """
+
+    nodes: Ints
+    other: Ints
+    negative: Ints
+    data: Columns
+    negated_roles: frozenset[Role]
+    negated_properties: frozenset[str]
+
+
+def touched_by(whole: UnionView, roles: RoleBox) -> TouchedNodes:
+    """What the insertions of ``whole`` touch."""
+    tables = {name: table.columns for name, table in whole.inserted.items()}
+    classes = tables["class_assertions"]
+    thing = whole.names.classes.ids.get(THING.iri, -1)
+    complex_ = whole.inserted_complex()
+    plain = [p for a in complex_ for p in normalise(a, roles).assertions]
+    negative = [
+        p
+        for p in plain
+        if isinstance(p, NegativeObjectPropertyAssertion | NegativeDataPropertyAssertion)
+    ]
+    denied = whole.nodes_of([i for p in negative for i in individuals_of(p)])
+    named = whole.nodes_of([i for p in plain for i in individuals_of(p)])
+    other = [classes["node"][classes["class"] != thing], named, tables["pairs"]["node"], denied]
+    return TouchedNodes(
+        unique(
+            np.concatenate(
+                [tables["half_edges"]["node"], tables["data_assertions"]["node"], *other]
+            )
+        ),
+        unique(np.concatenate(other)),
+        unique(denied),
+        dict(tables["data_assertions"]),
+        *negated(complex_, roles),
+    )

@@ -1,0 +1,247 @@
+"""What one clausal TBox says of labels and roles, by the numbers of the columns. Nothing here
+knows an individual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from shiq import model as owl
+from shiq.abox_ops.labels.calculus import EMPTY, CompiledClause, Label, LabelSpace
+from shiq.abox_ops.labels.completion import Completions
+from shiq.abox_ops.labels.data import DataView
+from shiq.abox_ops.labels.irrelevance import Needs, Residuals
+from shiq.abox_ops.labels.numbered import EMPTY_ID, Bools, LabelTable, RoleCalculus, combinations
+from shiq.columns.arrays import Columns, Ints, unique
+from shiq.columns.rows import Names
+from shiq.columns.strings import STRING, are_strings
+from shiq.model.clause import ClausalTBox, DataAtMost
+from shiq.model.roles import Role
+
+V = TypeVar("V")
+
+#: What no xsd:string holds: the characters outside XML 1.0.
+
+
+class Calculus:
+    """Label calculus on numbers: `LabelSpace` and its companions for ``tbox``, on numbered
+    labels. ``labels``: numbers that were given out before, of a TBox whose atoms are a prefix.
+    ``like``: one for the same clauses, which shares what it works out.
+    """
+
+    def __init__(
+        self,
+        tbox: ClausalTBox,
+        names: Names,
+        labels: Sequence[Label] = (EMPTY,),
+        like: Calculus | None = None,
+    ) -> None:
+        self.tbox, self.names = tbox, names
+        self.space: LabelSpace = LabelSpace(tbox) if like is None else like.space
+        self.table = LabelTable(self.space, list(labels))
+        self.data: DataView = DataView(self.space) if like is None else like.data
+        self.needs: Needs = Needs(self.space) if like is None else like.needs
+        self._like = like
+        self._roles: list[Role] = []
+        self.role_calculus = RoleCalculus(self.table, lambda: self.roles)
+        self._class_ids: list[int] = []
+        self._sets: dict[frozenset[Role], tuple[int, Bools]] = {}
+        self._made: dict[Callable[[Calculus], object], Any] = {}
+
+    def once(self, make: Callable[[Calculus], V]) -> V:
+        """What ``make`` makes of this calculus, made when it is first asked for."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        found: V = self._made[make]
+        return found
+
+    # --- what the criterion `model` asks of the clauses -------------------------------------------
+
+    @cached_property
+    def completions(self) -> Completions:
+        return Completions(self.space) if self._like is None else self._like.completions
+
+    @cached_property
+    def residuals(self) -> Residuals:
+        return Residuals(self.space) if self._like is None else self._like.residuals
+
+    # --- roles and names --------------------------------------------------------------------------
+
+    @property
+    def roles(self) -> list[Role]:
+        """The role of each number."""
+        for iri in self.names.object_properties.values[len(self._roles) // 2 :]:
+            self._roles += [Role(iri), Role(iri, True)]
+        return self._roles
+
+    def among(self, role: Ints, roles: frozenset[Role]) -> Bools:
+        """Which role numbers are of ``roles``."""
+        known = self._sets.get(roles)
+        if known is None or known[0] < len(self.roles):
+            flags = np.fromiter((r in roles for r in self.roles), np.bool_, len(self.roles))
+            known = self._sets[roles] = (len(flags), flags)
+        return known[1][role]
+
+    def below(self, clause: CompiledClause) -> frozenset[Role]:
+        """See `LabelSpace.below`."""
+        return self.space.below(clause)
+
+    def may_loop(self, clause: CompiledClause) -> bool:
+        """See `LabelSpace.may_loop`."""
+        return self.space.may_loop(clause)
+
+    def literal(self, iri: str, positive: bool) -> int:
+        """The label that holds one (negated) name."""
+        if iri == owl.NOTHING.iri:
+            return self.table.clash_id if positive else EMPTY_ID
+        if iri == owl.THING.iri:
+            return EMPTY_ID if positive else self.table.clash_id
+        bit = 1 << self.tbox.atom_ids[iri]
+        return self.table.id((bit, 0) if positive else (0, bit))
+
+    def class_labels(self, classes: Ints) -> Ints:
+        """The label that an assertion of each class gives."""
+        for iri in self.names.classes.values[len(self._class_ids) :]:
+            known = iri in self.tbox.atom_ids or iri in (owl.NOTHING.iri, owl.THING.iri)
+            self._class_ids.append(self.literal(iri, True) if known else -1)
+        found = np.array(self._class_ids, np.int64)[classes]
+        if len(found) and found.min() < 0:
+            raise KeyError(self.names.classes.values[int(classes[np.argmin(found)])])
+        return found
+
+    # --- labels -----------------------------------------------------------------------------------
+
+    @cached_property
+    def functional(self) -> list[CompiledClause]:
+        return [c for c in self.space.m_type if c.n == 1]
+
+    @cached_property
+    def bounded(self) -> list[tuple[CompiledClause, int]]:
+        """The m-type clauses with names in the head, and these names."""
+        names = sum(1 << i for i, atom in enumerate(self.tbox.atoms) if isinstance(atom, str))
+        return [(c, c.head & names) for c in self.space.m_type if c.head & names]
+
+    @cached_property
+    def counting_bits(self) -> int:
+        """The atoms that E, G and activity depend on."""
+        at_least = sum(1 << i for i in self.space.at_least)
+        found = at_least | self.filler_bits
+        for c in self.space.compiled:
+            if c.n or c.head & at_least:
+                found |= c.body | c.head | c.branch_body
+        return found
+
+    @cached_property
+    def filler_bits(self) -> int:
+        """The names D of the ≥k R.D."""
+        return sum(
+            {
+                1 << self.tbox.atom_ids[need.filler]
+                for need in self.space.at_least.values()
+                if need.filler is not None
+            }
+        )
+
+    def in_force(self, labels: Ints, clause: CompiledClause) -> Bools:
+        """Which labels satisfy the body of ``clause`` at its centre and refute its head there."""
+        return self.table.where(labels, lambda x: not (clause.body & ~x[0] or clause.head & ~x[1]))
+
+    # --- data -------------------------------------------------------------------------------------
+
+    @cached_property
+    def bounded_properties(self) -> frozenset[str]:
+        """Data properties below one that some ≤n restricts."""
+        return self.tbox.roles.data_below(
+            atom.property for atom in self.tbox.atoms if isinstance(atom, DataAtMost)
+        )
+
+    @cached_property
+    def counted_properties(self) -> frozenset[str]:
+        """Data properties below one that some ≤n with n ≥ 1 restricts."""
+        atoms = (atom for atom in self.tbox.atoms if isinstance(atom, DataAtMost) and atom.n)
+        return self.tbox.roles.data_below(atom.property for atom in atoms)
+
+    @cached_property
+    def data_bits(self) -> int:
+        """The atoms that the clauses with a data restriction speak of, and those restrictions."""
+        found = self.space.data_mask
+        for c in self.space.compiled:
+            if c.head & self.space.data_mask:
+                found |= c.head | c.body
+        return found
+
+    def refuted(self, rows: Columns, literals: Iterable[owl.Literal]) -> Ints:
+        """The label that each data assertion gives (`DataView.refuted`); ``literals`` are those
+        of the rows.
+        """
+        properties = self.names.data_properties.values
+        values = list(literals)
+        found = np.full(len(values), EMPTY_ID, np.int64)
+        if not values:
+            return found
+        alike = self.alike(rows["property"], are_strings(values))
+        for p in unique(rows["property"][alike]).tolist():
+            found[alike & (rows["property"] == p)] = self.table.id(
+                self.data.refuted([(properties[p], owl.Literal("text"))])
+            )
+        for i in (~alike).nonzero()[0].tolist():
+            label = self.data.refuted([(properties[rows["property"][i]], values[i])])
+            if label != EMPTY:
+                found[i] = self.table.id(label)
+        return found
+
+    def alike(self, properties: Ints, strings: Bools) -> Bools:
+        """Which data assertions are ``strings`` on properties that cannot tell one string from
+        another.
+        """
+        names = self.names.data_properties.values
+        found = np.fromiter(
+            (p not in self._tells_strings_apart for p in names), np.bool_, len(names)
+        )[properties]
+        return found & strings
+
+    @cached_property
+    def _tells_strings_apart(self) -> frozenset[str]:
+        """The data properties with a ≤n f.D on them that not all strings are told alike by:
+        neither D, nor what it is the complement of, is a datatype that has all of them or none.
+        """
+        found: set[str] = set()
+        for atom in self.tbox.atoms:
+            if isinstance(atom, DataAtMost):
+                range_ = (
+                    atom.range.operand
+                    if isinstance(atom.range, owl.DataComplementOf)
+                    else atom.range
+                )
+                if not isinstance(range_, owl.Datatype) or not _tells_all_strings_alike(range_.iri):
+                    found.add(atom.property)
+        return self.tbox.roles.data_below(found)
+
+    def ill_typed(self, literals: Iterable[owl.Literal]) -> Bools:
+        """Which literals denote nothing."""
+        values = list(literals)
+        found = ~are_strings(values)
+        for i in found.nonzero()[0].tolist():
+            found[i] = self.data.theory.is_ill_typed(values[i])
+        return found
+
+
+def _tells_all_strings_alike(datatype: str) -> bool:
+    """Whether a datatype has all strings, or none."""
+    # Loaded where a clause speaks of a data range.
+    from shiq.datatypes.datatype_map import TYPES
+    from shiq.datatypes.values import TEXT
+
+    has_all = datatype in (STRING, owl.RDFS + "Literal", owl.RDF + "PlainLiteral")
+    return has_all or (datatype in TYPES and TYPES[datatype].space != TEXT)
+
+
+def distinct_values(rows: Columns) -> tuple[Columns, Ints]:
+    """The distinct (property, literal) of data ``rows``, and which of them each row has."""
+    found, inverse = combinations(rows["property"], rows["literal"])
+    columns = np.array(found, np.int64).reshape(-1, 2)
+    return {"property": columns[:, 0], "literal": columns[:, 1]}, inverse

@@ -1,0 +1,269 @@
+"""A_add by element in columns, and its modules: connected components, with the names of their
+individuals.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from shiq import model as owl
+from shiq.abox_ops.elements.graph import Graph, flags
+from shiq.abox_ops.elements.partition import components
+from shiq.abox_ops.elements.union_view import UnionView
+from shiq.abox_ops.engine import NamedModule
+from shiq.abox_ops.index.index import Index
+from shiq.abox_ops.labels.calculus import CompiledClause
+from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.modules.named import NamedModules
+from shiq.columns.arrays import NONE, Columns, Ints, distinct, is_in, row_codes, set_difference
+from shiq.model.roles import RoleBox
+from shiq.reasoner.protocol import Module
+
+#: What asked for an element: 0 if nothing was noted, as where individuals became equal; an axiom on
+#: roles or negative assertion; from `_CLAUSES` on, a clause.
+NOTHING, ROLES, _CLAUSES = 0, 1, 2
+
+
+def code_of(clause: CompiledClause) -> int:
+    """What is noted for a clause."""
+    return _CLAUSES + clause.index
+
+
+def clause_of(code: int) -> int | None:
+    """The index of the clause that a code stands for, if it does."""
+    return code - _CLAUSES if code >= _CLAUSES else None
+
+
+class PulledInReasons:
+    """Reasons of elements that came in, by element number: what asked for each first."""
+
+    def __init__(self) -> None:
+        self._codes = NONE
+
+    def note(self, elements: Ints, codes: Ints | int) -> None:
+        """Says what asked for ``elements``, where nothing has been noted; of an element that
+        stands twice, one code.
+        """
+        if not len(elements):
+            return
+        count = int(elements.max()) + 1
+        if count > len(self._codes):
+            self._codes = np.concatenate(
+                [self._codes, np.zeros(count - len(self._codes), np.int64)]
+            )
+        new = self._codes[elements] == NOTHING
+        self._codes[elements[new]] = codes[new] if isinstance(codes, np.ndarray) else codes
+
+    def codes(self, graph: Graph) -> Ints:
+        """The code of each element, by its `rep`: that of one of its parts."""
+        found = np.zeros(len(graph), np.int64)
+        noted = np.flatnonzero(self._codes)
+        found[graph.rep[noted]] = self._codes[noted]
+        found[noted] = np.where(graph.rep[noted] == noted, self._codes[noted], found[noted])
+        return found
+
+
+@dataclass
+class AddSetColumns:
+    """A closure in columns, by element number of ``graph`` (elements by their `rep`, ascending).
+
+    ``seen``: I; ``labelled``: elements that ``labels`` are given for; ``labels``: by number;
+    ``kept_labels``: what modules hold; ``contradictory``: elements of I that clash; ``edges``:
+    kept role assertions (source, role, target), roles not inverted, each once; ``data``: kept
+    data rows (element, node, property, literal); ``remedies``: (element, name, positive);
+    ``pulled_in``: why elements are there, under the criteria `clausal` and `model`.
+    """
+
+    graph: Graph
+    seen: Ints
+    labelled: Bools
+    labels: Ints
+    kept_labels: Ints
+    touched: Ints
+    contradictory: Ints
+    edges: Columns
+    data: Columns
+    remedies: list[tuple[int, str, bool]] = field(default_factory=list)
+    pulled_in: PulledInReasons = field(default_factory=PulledInReasons)
+
+
+@dataclass(frozen=True, eq=False)
+class FoundModules:
+    """What was ``found`` of ``whole`` = A ∪ A⁺, written out as modules; ``decided``: these,
+    where they are known.
+    """
+
+    calculus: Calculus
+    index: Index
+    whole: UnionView
+    roles: RoleBox
+    found: AddSetColumns
+    decided: Sequence[NamedModule] | None = field(default=None, kw_only=True)
+
+    def _members(self, elements: Ints) -> dict[int, tuple[str, ...]]:
+        """The sorted members of each element, as terms."""
+        element, node = self.found.graph.nodes_of(elements)
+        terms = self.whole.terms_of(node)
+        found = dict(zip(element.tolist(), zip(terms)))
+        grown: dict[int, list[str]] = {}
+        for i in (np.bincount(element)[element] > 1).nonzero()[0].tolist():
+            grown.setdefault(int(element[i]), []).append(terms[i])
+        return found | {e: tuple(sorted(several)) for e, several in grown.items()}
+
+    @cached_property
+    def modules(self) -> Sequence[NamedModule]:
+        """The connected components of what is kept, in the order of their least members; or
+        those that were ``decided``.
+        """
+        if self.decided is not None:
+            return self.decided
+        found = self.found
+        rest = set_difference(found.seen, found.contradictory)
+        is_linked = is_in(rest, self._linked())
+        plain, linked = rest[~is_linked], rest[is_linked]
+        kinds, which, _ = distinct(found.kept_labels[plain])
+        alone = {kind: self._alone(kind) for kind in kinds.tolist()}
+        others = self._components(linked, alone) if len(linked) else []
+
+        def named() -> list[NamedModule]:
+            members = self._members(plain)
+            each = [
+                NamedModule(alone[kind], (members[e],))
+                for e, kind in zip(plain.tolist(), kinds[which].tolist())
+            ]
+            return sorted([*each, *others], key=lambda m: m.elements[0][0])
+
+        modules = {id(m): m for m in (*alone.values(), *(other.module for other in others))}
+        counts = Counter(id(other.module) for other in others)
+        counts.update(
+            dict(zip(map(id, alone.values()), np.bincount(which, minlength=len(kinds)).tolist()))
+        )
+        crowd = int(np.bincount(self.found.graph.nodes_of(rest)[0], minlength=1).max())
+        return NamedModules(list(modules.values()), [counts[i] for i in modules], crowd, named)
+
+    def _linked(self) -> Ints:
+        """The elements that more may be kept of than a label."""
+        found, graph = self.found, self.found.graph
+        ends = [graph.different["source"], graph.different["target"]]
+        rare = [e for x, _, y in graph.rare.negative_edges for e in (x, y)] + [
+            x for x, _, _ in graph.rare.negative_data
+        ]
+        elements = graph.rep[np.concatenate([*ends, np.array(rare, np.int64)])]
+        return np.concatenate(
+            [found.edges["source"], found.edges["target"], found.data["element"], elements]
+        )
+
+    def _alone(self, label: int) -> Module:
+        positive, negative = self.calculus.table.labels[label]
+        return Module((positive,), (negative,))
+
+    def _components(self, rest: Ints, alone: dict[int, Module]) -> list[NamedModule]:
+        """The modules of the elements ``rest``. Where nothing but a label is kept, it is that of
+        ``alone``, which grows.
+        """
+        found, graph = self.found, self.found.graph
+        members = self._members(rest)
+        by_name = sorted(rest.tolist(), key=lambda e: members[e][0])
+        rank = np.zeros(len(graph), np.int64)
+        rank[by_name] = np.arange(len(by_name))
+        edges = _distinct(
+            {
+                "a": rank[found.edges["source"]],
+                "role": found.edges["role"],
+                "b": rank[found.edges["target"]],
+            }
+        )
+        component = self.components(len(by_name), edges["a"], edges["b"])
+        order = component.argsort(kind="stable")
+        start = np.concatenate([[True], np.diff(component[order]) > 0]).nonzero()[0]
+        parts = self._parts(edges, component, order, rank, flags(len(graph), rest))
+        label = found.kept_labels[np.array(by_name, np.int64)].tolist()
+        labels = self.calculus.table.labels
+        result = []
+        size = np.diff(np.concatenate([start, [len(order)]]))
+        for at, first, count in zip(start.tolist(), order[start].tolist(), size.tolist()):
+            if count == 1 and first not in parts:
+                module = alone.get(label[first])
+                if module is None:
+                    module = alone[label[first]] = self._alone(label[first])
+                result.append(NamedModule(module, (members[by_name[first]],)))
+                continue
+            nodes = order[at : at + count].tolist()
+            lists = parts.get(first, _NO_PARTS)
+            module = Module(*zip(*(labels[label[n]] for n in nodes)), *map(tuple, lists))
+            result.append(NamedModule(module, tuple(members[by_name[n]] for n in nodes)))
+        return result
+
+    def components(self, count: int, first: Ints, second: Ints) -> Ints:
+        """The least number of its component for each of 0 … count-1, where first[i] and
+        second[i] are connected.
+        """
+        return components(count, first, second)
+
+    def _parts(
+        self, edges: Columns, component: Ints, order: Ints, rank: Ints, rest: np.ndarray
+    ) -> dict[int, tuple[list, list, list, list, list]]:  # type: ignore[type-arg]
+        """Edges, negative edges, inequalities, data and negative data of each component that has
+        any, sorted.
+        """
+        graph = self.found.graph
+        within = np.zeros(len(component), np.int64)
+        first = component[order].searchsorted(component)
+        within[order] = np.arange(len(order))
+        numbered = within - first
+        node = numbered.tolist()
+        parts: dict[int, tuple[list, list, list, list, list]] = {}  # type: ignore[type-arg]
+        of = component.tolist()
+
+        def part(i: int) -> tuple[list, list, list, list, list]:  # type: ignore[type-arg]
+            return parts.setdefault(of[i], ([], [], [], [], []))
+
+        roles = self.calculus.roles
+        for a, r, b in zip(*(edges[name].tolist() for name in ("a", "role", "b"))):
+            part(a)[0].append((node[a], roles[r], node[b]))
+        rep, place = graph.rep, rank.tolist()
+        for x, r, y in {
+            (int(rep[x]), r, int(rep[y])) for x, r, y in graph.rare.negative_edges if not r.inverted
+        }:
+            if rest[x] and rest[y] and of[place[x]] == of[place[y]]:
+                part(place[x])[1].append((node[place[x]], r, node[place[y]]))
+        a, b = (rep[graph.different[name]] for name in ("source", "target"))
+        both = rest[a] & rest[b]
+        a, b = rank[a[both]], rank[b[both]]
+        both = (component[a] == component[b]) & (numbered[a] <= numbered[b])
+        apart = _distinct({"a": a[both], "b": b[both]})
+        for x, y in zip(apart["a"].tolist(), apart["b"].tolist()):
+            part(x)[2].append((node[x], node[y]))
+        for x, p, value in self._kept_data():
+            part(place[x])[3].append((node[place[x]], p, value))
+        for x, p, value in {(int(rep[x]), p, value) for x, p, value in graph.rare.negative_data}:
+            if rest[x]:
+                part(place[x])[4].append((node[place[x]], p, value))
+        for lists in parts.values():
+            for i, values in enumerate(lists):
+                values.sort(key=repr if i > 2 else None)
+        return parts
+
+    def _kept_data(self) -> set[tuple[int, str, owl.Literal]]:
+        rows, names = self.found.data, self.calculus.names.data_properties.values
+        values = self.whole.literals_of(rows["literal"])
+        return {
+            (e, names[p], value)
+            for e, p, value in zip(rows["element"].tolist(), rows["property"].tolist(), values)
+        }
+
+
+_NO_PARTS: tuple[list, list, list, list, list] = ([], [], [], [], [])  # type: ignore[type-arg]
+
+
+def _distinct(rows: Columns) -> Columns:
+    if not len(rows["a"]):
+        return rows
+    kept = distinct(row_codes(*rows.values()))[2]
+    return {name: column[kept] for name, column in rows.items()}

@@ -1,0 +1,159 @@
+"""The labels that a patch assumes at the elements of I (THEORY, "Inside: assumed and plain
+elements"), worked out once per distinct combination.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shiq.abox_ops.counting.groups import CountedGraph, is_within_alone
+from shiq.abox_ops.counting.merge_classes import MergeClasses
+from shiq.abox_ops.elements.graph import flags
+from shiq.abox_ops.labels.numbered import EMPTY_ID, Bools, by_distinct, combinations
+from shiq.abox_ops.patch.border import are_different
+from shiq.abox_ops.patch.region import PatchRegion, contradictory, may_clash, open_assertions
+from shiq.columns.arrays import NONE, Ints, is_row_in, unique
+from shiq.columns.rows import DIFFERENT, SAME
+
+
+def assume_labels(region: PatchRegion) -> None:
+    """Give every element of I a label. Writes ``is_new``, ``joined`` and the labels ``mu``."""
+    assume(region, region.graph.is_new(), region.graph.is_joined())
+
+
+def assume(region: PatchRegion, is_new: Bools, joined: Bools) -> None:
+    """`assume_labels`, given what is new and what was made of several: first without triggers,
+    then with those of clauses that such labels leave overfull.
+    """
+    graph, table = region.graph, region.calculus.table
+    region.is_new, region.joined = is_new, joined
+    region.labels.reset()
+    members = region.inside.nonzero()[0]
+    if not len(members):
+        return
+    graph.expand(members)
+    told = graph.label[members]
+    mu, certified = region.labels.mu, region.labels.certified
+    mu[members] = told
+    if region.given.all_plain:
+        return
+    guessed = ~region.plain[members] & ~table.clashes(told)
+    members, told = members[guessed], told[guessed]
+    start = told.copy()
+    old = (~region.is_new[members]).nonzero()[0]
+    both = table.close(table.join(told[old], certified[members[old]]))
+    start[old] = np.where(table.clashes(both), told[old], both)
+    completed = region.calculus.completions.of
+    mu[members] = by_distinct(start, lambda i: table.id(completed(table.labels[i])))
+    mask = _triggers(region, members)
+    has_any = mask != EMPTY_ID
+    keys, inverse = combinations(told[has_any], mask[has_any])
+    labels = [table.id(completed(table.labels[i], table.labels[m][0])) for i, m in keys]
+    region.labels.mu[members[has_any]] = np.array(labels, np.int64)[inverse]
+
+
+def _triggers(region: PatchRegion, elements: Ints) -> Ints:
+    """The head atoms that are better tried as true at each of ``elements`` (ascending), as the
+    number of a label.
+    """
+    graph, calculus, memory, counts = region.graph, region.calculus, region.memory.triggers, None
+    if calculus.bounded:
+        counted = CountedGraph(calculus, graph, lambda: region.labels.mu, memory.answers)
+        counts = MergeClasses(counted, np.zeros(len(graph), np.bool_))
+    stale = memory.frontier.reached(graph, counts, region.labels.mu)
+    unknown = np.full(len(graph) - len(memory.tried), -1, np.int64)
+    memory.tried = np.concatenate([memory.tried, unknown])
+    asked = elements[stale[elements] | (memory.tried[elements] < 0)]
+    memory.tried[asked] = _new_triggers(region, asked, counts)
+    memory.frontier.remember(graph, counts, region.labels.mu)
+    return memory.tried[elements]
+
+
+def _new_triggers(region: PatchRegion, elements: Ints, counts: MergeClasses | None) -> Ints:
+    graph, calculus, table = region.graph, region.calculus, region.calculus.table
+    mu = region.labels.mu
+    source, role, target = graph.half_edges(flags(len(graph), elements))
+    keys, inverse = calculus.role_calculus.distinct(role, mu[source], mu[target])
+    heads = np.array([calculus.role_calculus.unmet(*key) for key in keys], np.int64)[inverse]
+    said = heads != EMPTY_ID
+    at, received = [np.searchsorted(elements, source[said])], [heads[said]]
+    if counts is not None:
+        for c, names in calculus.bounded:
+            broken = np.flatnonzero(~is_within_alone(counts.counted, elements, c))
+            at.append(broken)
+            received.append(np.full(len(broken), table.id((names, 0)), np.int64))
+    start = np.full(len(elements), EMPTY_ID, np.int64)
+    return table.accumulate(start, np.concatenate(at), np.concatenate(received))
+
+
+# Elements that the insertions bring into I: the start, and the ends of inserted role assertions
+# that no rule covers (THEORY, "Inside: assumed and plain elements").
+
+
+def touched_start(region: PatchRegion) -> Ints:
+    """Find the stale elements about which the insertions, role assertions apart, say what is not
+    part of the certified model.
+    """
+    graph, given, judged = region.graph, region.given, open_assertions(region)
+    found = [graph.elements_of(given.touched.negative)]
+    if len(graph.whole.inserted["pairs"]):
+        found += _paired(region)
+    data = given.touched.data
+    if len(data["node"]):
+        element = graph.elements_of(data["node"])
+        outside = region.stale[element] & ~region.inside[element]
+        element = element[outside]
+        found.append(
+            element[
+                ~judged.is_decided(element, data["property"][outside], data["literal"][outside])
+            ]
+        )
+    return unique(np.concatenate(found))
+
+
+def _paired(region: PatchRegion) -> list[Ints]:
+    """The ends of the inserted equalities, and of those inequalities that the certified model
+    does not have.
+    """
+    graph = region.graph
+    pairs = graph.whole.inserted["pairs"].columns
+    same = pairs["kind"] // 2 * 2 == SAME
+    apart = pairs["kind"] == DIFFERENT
+    a, b = (graph.elements_of(pairs[end][apart]) for end in ("node", "neighbour"))
+    open_ = ~(region.inside[a] & region.inside[b])
+    a, b = a[open_], b[open_]
+    known = ~region.is_new[a] & ~region.is_new[b] & are_different(region, a, b)
+    return [graph.elements_of(pairs["node"][same]), a[~known], b[~known]]
+
+
+def uncovered_insertions(region: PatchRegion) -> Ints:
+    """Find the ends of inserted role assertions, of uncertain elements, that no rule covers as
+    things are. Those of contradictory elements ask for nothing.
+    """
+    graph = region.graph
+    if not len(graph.whole.inserted["half_edges"]):
+        return NONE
+    source, role, target = graph.half_edges()
+    rows = graph.edges["inserted"] & (graph.edges["role"] % 2 == 0)
+    rows &= (region.uncertain[source] | region.uncertain[target]) & ~(
+        region.inside[source] & region.inside[target]
+    )
+    clash = contradictory(region)
+    rows &= ~(clash[source] | clash[target])
+    source, role, target = source[rows], role[rows], target[rows]
+    open_ = np.zeros(len(source), np.bool_)
+    judged = open_assertions(region)
+    seen = judged.seen(source, role, target)
+    at = seen.nonzero()[0]
+    open_[at] = may_clash(region, source[at], target[at])
+    beyond = ~(region.inside[source] | region.inside[target])
+    open_ |= beyond & (region.is_new[source] | region.is_new[target])
+    rest = (beyond & ~open_).nonzero()[0]
+    # What A asserts at the ends of those that are seen was fetched to see whether they clash.
+    asked = rest[seen[rest]]
+    old = ~graph.edges["inserted"] & flags(len(graph), source[asked])[graph.edges["source"]]
+    pairs = [graph.edges[end][old] for end in ("source", "target")]
+    open_[asked] = is_row_in([source[asked], target[asked]], pairs)
+    rest = rest[~open_[rest]]
+    open_[rest] = judged.relevant(source[rest], role[rest], target[rest])
+    return unique(np.concatenate([source[open_], target[open_]]))

@@ -1,0 +1,114 @@
+"""The border rules: when a check may leave out a role assertion that leaves I (THEORY, "Border
+rules"; `tests.spec.border`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shiq.abox_ops.elements.graph import flags
+from shiq.abox_ops.labels.calculus import CompiledClause, Label
+from shiq.abox_ops.labels.irrelevance import is_served
+from shiq.abox_ops.labels.numbered import Bools, by_distinct
+from shiq.abox_ops.patch.region import PatchRegion
+from shiq.columns.arrays import Ints, is_row_in, unique
+from shiq.model.roles import Role
+
+
+def residual_of(region: PatchRegion, clause: CompiledClause, at_branch: bool, labels: Ints) -> Ints:
+    """The residual of ``clause`` at an end with each of ``labels``, as the number of a label: what
+    to assert there instead. -1 where every literal is refuted there.
+    """
+    table, residuals = region.calculus.table, region.calculus.residuals
+
+    def number(i: int) -> int:
+        found = residuals.at(clause, at_branch, table.labels[i])
+        return -1 if found is None else table.id(found)
+
+    return by_distinct(labels, number)
+
+
+def is_covered(
+    region: PatchRegion, clause: CompiledClause, at_branch: bool, a: Ints, b: Ints, is_old: Bools
+) -> Bools:
+    """Whether ``clause`` is met by the certified model, or bounded, on each role assertion (a
+    inside, b outside); rules R0, C, R.
+    """
+    table = region.calculus.table
+    if clause.n and not at_branch:
+        return region.counts.is_within(a, clause)
+    if clause.n:
+        found = region.counts.is_within(b, clause)
+        rest = (~found & is_old).nonzero()[0]
+        if len(rest):
+            found[rest] = _is_replaced(region, clause, a[rest], b[rest])
+        return found
+    head, body = (
+        (clause.branch_head, clause.branch_body) if at_branch else (clause.head, clause.body)
+    )
+    met: Bools = is_old & table.where(
+        region.labels.certified[a], lambda x: not head & ~x[1] and not body & ~x[0]
+    )
+    return met
+
+
+def _is_replaced(region: PatchRegion, clause: CompiledClause, a: Ints, b: Ints) -> Bools:
+    """Rule R: ``clause`` is ≤n S.C at b outside; a stands where it stood among b's
+    S-neighbours in the certified model.
+    """
+    calculus, table, graph = region.calculus, region.calculus.table, region.graph
+    below = calculus.below(clause)
+    takers = [need for need in calculus.space.at_least.values() if need.role.inverse in below]
+
+    def takes_nobody(label: Label) -> bool:
+        ids = calculus.tbox.atom_ids
+        return not any(
+            need.filler is None or not label[1] >> ids[need.filler] & 1 for need in takers
+        )
+
+    found: Bools = region.counts.sizes(b) == 1
+    found &= table.where(region.labels.mu[b], takes_nobody)
+    found &= table.where(region.labels.certified[a], lambda x: not clause.branch_body & ~x[0])
+    rest = found.nonzero()[0]
+    if not len(rest):
+        return found
+    graph.expand(unique(b[rest]))
+    neighbours: dict[int, set[tuple[Role, int]]] = {}
+    roles = calculus.roles
+    for x, r, y in zip(
+        *(column.tolist() for column in graph.half_edges(flags(len(graph), b[rest])))
+    ):
+        neighbours.setdefault(x, set()).add((roles[r], y))
+    labels = table.labels
+    for i in rest.tolist():
+        x, y = int(a[i]), int(b[i])
+        mu, at_x = region.labels.mu, labels[int(region.labels.certified[x])]
+        near = {z for r, z in neighbours[y] if r in below and z != x}
+        others = np.array(
+            [z for z in sorted(near) if not clause.branch_body & labels[int(mu[z])][1]],
+            np.int64,
+        )
+        apart = ~region.is_new[others] & are_different(
+            region, np.full(len(others), x, np.int64), others
+        )
+        needs = [need for need in calculus.needs.needed(labels[int(mu[y])]) if need.role in below]
+        met = {r for r, z in neighbours[y] if z == x}
+        found[i] = apart.all() and all(
+            is_served(calculus.tbox, need, at_x, labels[int(mu[x])], met) for need in needs
+        )
+    return found
+
+
+def are_different(region: PatchRegion, first: Ints, second: Ints) -> Bools:
+    """Whether each two elements of A are different in the certified model."""
+    if not len(first):
+        return np.zeros(0, np.bool_)
+    graph, table = region.graph, region.calculus.table
+    found = table.clashes(
+        table.join(region.labels.certified[first], region.labels.certified[second])
+    )
+    found |= region.given.outside.are_apart(graph.key[first], graph.key[second])
+    graph.gather(first)
+    told = ~graph.different["inserted"]
+    source, target = (graph.rep[graph.different[end][told]] for end in ("source", "target"))
+    return found | is_row_in([first, second], [source, target])

@@ -1,0 +1,138 @@
+"""N of a consistent (T, A), read off a certificate (THEORY, "Outside completion";
+`tests.spec.certificate`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shiq.abox_ops.counting.groups import CountedGraph
+from shiq.abox_ops.counting.merge_classes import MergeClasses
+from shiq.abox_ops.elements.base import Base
+from shiq.abox_ops.elements.graph import Graph
+from shiq.abox_ops.elements.partition import StoredPartition, components, grouping
+from shiq.abox_ops.engine import Certain, Inquiry
+from shiq.abox_ops.index.index import Index, TouchedNodes, alone
+from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.patch.assumptions import assume
+from shiq.abox_ops.patch.crossings import find_crossings
+from shiq.abox_ops.patch.outside import OutsideCompletion
+from shiq.abox_ops.patch.patch import Patch, PatchRound
+from shiq.abox_ops.patch.region import Named, PatchInput, PatchRegion, count_region
+from shiq.abox_ops.patch.saturation import end_at_clash
+from shiq.abox_ops.patch.widening import PatchOutcome, patched
+from shiq.columns.arrays import NONE, Ints, array_table, least_by, unique
+from shiq.deadline import enter_stage
+from shiq.model.roles import RoleBox
+
+
+def tell_everything(region: PatchRegion, to_clash: bool, certain: Certain) -> bool:
+    """Put every element into I. The labels of the index are told⁺ already (`settle_told`)."""
+    if region.touched is None:
+        region.touched = np.arange(len(region.graph))
+        region.active, region.inside = (np.ones(len(region.graph), np.bool_) for _ in range(2))
+    if end_at_clash(region, to_clash, certain):
+        return True
+    region.effort.merge(region.graph.rep)
+    return False
+
+
+def assume_everywhere(region: PatchRegion) -> None:
+    """`assume_labels` where every element is new."""
+    assume(region, np.ones(len(region.graph), np.bool_), have_several_parts(region.graph))
+
+
+def have_several_parts(graph: Graph) -> Bools:
+    """Whether each element has several individuals, by number."""
+    return np.bincount(graph.rep[graph.member_element], minlength=len(graph)) > 1
+
+
+def bring_in_nothing(_: PatchRegion) -> Ints:
+    """A step where all is in I already."""
+    return NONE
+
+
+#: The round of all of A, put into nothing: every element is in I, and new.
+CERTIFYING = PatchRound(
+    tell_everything,
+    assume_everywhere,
+    count_region,
+    find_crossings,
+    bring_in_nothing,
+    bring_in_nothing,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class BaseCertificate:
+    """The certificate of a base: N, what was kept for it, and its modules with their answers."""
+
+    completion: OutsideCompletion
+    patch: Patch
+    patched: PatchOutcome
+
+
+def certified(
+    index: Index, base: Base, roles: RoleBox, named: Callable[[Graph], Named], inquiry: Inquiry
+) -> BaseCertificate:
+    """(T, ``base``), which ``index`` belongs to, by itself. Where A turns out to be
+    inconsistent, or is left undecided under an assumption, N says nothing beyond told.
+    ``named``: see `PatchInput`.
+    """
+    enter_stage("certifying: completing the model")
+    calculus = index.calculus
+    graph = Graph(alone(base), roles, index.equal, index.labels.of)
+    everyone = graph.locate(unique(graph.keys_of(base.nodes())))
+    graph.expand(everyone)
+    given = PatchInput(index, calculus, graph, NOTHING_TOUCHED, of_told(calculus), named(graph))
+    region = PatchRegion(given)
+    patch = Patch(region, CERTIFYING)
+    refuted: list[bool] = []
+    found = patched(patch, replace(inquiry, certain=lambda: refuted.append(True)))
+    if index.contradictory or refuted or not found.is_consistent:
+        enter_stage("certifying: counting neighbours")
+        counted = CountedGraph(calculus, graph, lambda: graph.label)
+        counts = MergeClasses(counted, np.ones(len(graph), np.bool_))
+        return BaseCertificate(
+            of_told(calculus, _grouped(graph, counts.classes(graph.reps()))), patch, found
+        )
+    completed = calculus.completions.of
+    labels = calculus.table.labels
+    expected = np.array(
+        [
+            calculus.table.id(completed(labels[i]))
+            for i in range(int(graph.label.max(initial=-1)) + 1)
+        ],
+        np.int64,
+    )
+    other = (region.labels.mu != expected[graph.label]).nonzero()[0] if len(graph) else NONE
+    edges = patch.found().edges
+    completion = OutsideCompletion(
+        True,
+        array_table("element", {"element": graph.key[other], "label": region.labels.mu[other]}),
+        _grouped(graph, region.counts.classes(graph.reps())),
+        _grouped(graph, components(len(graph), edges["source"], edges["target"])),
+        labels.__getitem__,
+        calculus.completions,
+    )
+    return BaseCertificate(completion, patch, found)
+
+
+def of_told(calculus: Calculus, classes: StoredPartition | None = None) -> OutsideCompletion:
+    """The N that says nothing beyond what is told, with its merge classes."""
+    nobody = grouping(NONE, NONE)
+    others = array_table("element", {"element": NONE, "label": NONE})
+    known = calculus.table.labels.__getitem__
+    return OutsideCompletion(False, others, classes or nobody, nobody, known, calculus.completions)
+
+
+def _grouped(graph: Graph, group: Ints) -> StoredPartition:
+    """The elements of ``graph`` by what ``group`` gives each of them, under their keys."""
+    return grouping(graph.key, least_by(group, graph.key, int(group.max(initial=-1)) + 1)[group])
+
+
+NOTHING_TOUCHED = TouchedNodes(NONE, NONE, NONE, {}, frozenset(), frozenset())

@@ -1,0 +1,164 @@
+"""A_add under the criteria `model` and `clausal`: a region of columns, and the steps of a round that
+let it grow (THEORY, "The add set", "Inside" and "Border rules"; `tests.spec.patch`).
+
+Each step runs over all elements or role assertions at once, and asks `abox_ops` once per distinct
+combination of labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from shiq.abox_ops.counting.merge_classes import MergeClasses
+from shiq.abox_ops.engine import Certain, NamedModule, unheard
+from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.modules.add_set import AddSetColumns
+from shiq.abox_ops.patch.assumptions import assume_labels, touched_start, uncovered_insertions
+from shiq.abox_ops.patch.crossings import Crossings, find_crossings
+from shiq.abox_ops.patch.kept import add_set_of, kept_rows
+from shiq.abox_ops.patch.region import PatchRegion, count_region
+from shiq.abox_ops.patch.saturation import settle_told
+from shiq.abox_ops.patch.stride import stride
+from shiq.abox_ops.patch.widen import can_widen, widen_region
+from shiq.columns.arrays import Columns, Ints, unique
+from shiq.model.clause import ClausalTBox
+
+
+class PatchRound(NamedTuple):
+    """The steps of a round, in their order; each says what of the region it writes.
+
+    told: told⁺, and what it brings in; whether the round ends there with a clash.
+    labels: what is new, and the labels that are assumed in I.
+    counts: the merge classes under these.
+    crossings: what the border rules bring in.
+    start: what insertions bring in, role assertions apart.
+    uncovered: the ends of inserted role assertions that no rule covers; asked last.
+    """
+
+    told: Callable[[PatchRegion, bool, Certain], bool]
+    labels: Callable[[PatchRegion], None]
+    counts: Callable[[PatchRegion], MergeClasses]
+    crossings: Callable[[PatchRegion], Crossings]
+    start: Callable[[PatchRegion], Ints]
+    uncovered: Callable[[PatchRegion], Ints]
+
+
+#: The round of a batch onto a certified model.
+ROUND = PatchRound(
+    settle_told, assume_labels, count_region, find_crossings, touched_start, uncovered_insertions
+)
+
+
+def close_region(
+    region: PatchRegion, steps: PatchRound, *, to_clash: bool = False, certain: Certain = unheard
+) -> bool:
+    """Let I grow, round by round, until no step brings in more (see `Patch.close`).
+
+    Stops because I and the plain elements grow, and elements merge, in finite sets.
+    """
+    while True:
+        if steps.told(region, to_clash, certain):
+            return True
+        steps.labels(region)
+        region.counts = steps.counts(region)
+        graph, frontier = region.graph, region.memory.frontier
+        region.stale = frontier.stale(graph, region.counts, *_read(region))
+        region.uncertain |= region.stale
+        crossings = steps.crossings(region)
+        region.kept_out = crossings.kept_out
+        grown = unique(np.concatenate([crossings.target, steps.start(region)]))
+        if _holds(region, grown, crossings.unassumed):
+            # Last, since a pair that crosses by then has the border rules.
+            grown = steps.uncovered(region)
+            region.uncertain = np.zeros(len(graph), np.bool_)
+        frontier.remember(graph, region.counts, *_read(region))
+        if _holds(region, grown, crossings.unassumed):
+            return False
+        _grow(region, grown, crossings)
+
+
+def _holds(region: PatchRegion, grown: Ints, unassumed: Ints) -> bool:
+    """Whether elements are in I already, and others are plain."""
+    return bool(region.inside[grown].all() and region.plain[unassumed].all())
+
+
+def _read(region: PatchRegion) -> tuple[Ints | Bools, ...]:
+    """What a round reads of each element, by number."""
+    return (
+        region.graph.label,
+        region.labels.mu,
+        region.counts.class_numbers(),
+        region.inside,
+        region.active,
+        region.is_new,
+        region.joined,
+    )
+
+
+def _grow(region: PatchRegion, grown: Ints, crossings: Crossings) -> None:
+    """Take in what has ``grown``, and what lies beyond the ``crossings`` where rounds repeat."""
+    target, effort = crossings.target, region.effort
+    effort.hand_on(crossings.source, target, deeper=True)
+    if deep := effort.deep(target):
+        target = np.concatenate([target, stride(region, deep)])
+    region.inside[grown] = True
+    region.inside[target] = True
+    region.plain[crossings.unassumed] = True
+    region.plain[target[effort.are_closed(target)]] = True
+
+
+@dataclass(eq=False)
+class Patch:
+    """See `shiq.abox_ops.patch.widening.Patch`: a region, and the ``steps`` by which it grows."""
+
+    region: PatchRegion
+    steps: PatchRound = field(default_factory=lambda: ROUND)
+    _asked: Sequence[NamedModule] | None = None
+    _rows: tuple[Columns, Columns] | None = None
+
+    @property
+    def tbox(self) -> ClausalTBox:
+        """The clauses over which modules are asked: with the names of residuals."""
+        return self.region.calculus.residuals.tbox
+
+    def close(self, *, to_clash: bool = False, certain: Certain = unheard) -> bool:
+        """Bring in what the border rules ask for; see `shiq.abox_ops.patch.widening.Patch`."""
+        self._asked = self._rows = None
+        return close_region(self.region, self.steps, to_clash=to_clash, certain=certain)
+
+    def found(self, *, is_bare: bool = True) -> AddSetColumns:
+        """A_add; ``is_bare``: with told⁺ alone, else with what is assumed and the residuals."""
+        if self._rows is None:
+            self._rows = kept_rows(self.region)
+        return add_set_of(self.region, self._rows, is_bare=is_bare)
+
+    def asked(self) -> Sequence[NamedModule]:
+        """The modules as they are asked: with what is assumed, and residuals."""
+        if self._asked is None:
+            self._asked = self.region.given.name(self.found(is_bare=False))
+        return self._asked
+
+    def bare(self) -> Sequence[NamedModule]:
+        """The same modules, in the same order, with told⁺ alone."""
+        return self.region.given.name(self.found())
+
+    def can_widen(self, modules: Sequence[Sequence[str]]) -> list[bool]:
+        """See `shiq.abox_ops.patch.widening.Patch`."""
+        return [can_widen(self.region, elements) for elements in map(self._elements, modules)]
+
+    def widen(self, modules: Sequence[Sequence[str]]) -> None:
+        """See `shiq.abox_ops.patch.widening.Patch`."""
+        widen_region(self.region, list(map(self._elements, modules)))
+
+    def closed(self) -> int:
+        """See `shiq.abox_ops.patch.widening.Patch`."""
+        region = self.region
+        return int(region.effort.are_closed(region.inside.nonzero()[0]).sum())
+
+    def _elements(self, individuals: Sequence[str]) -> Ints:
+        graph = self.region.graph
+        return unique(graph.elements_of(graph.whole.nodes_of(individuals)))

@@ -1,0 +1,287 @@
+"""The certificate of a base, range by range: what `shiq.abox_ops.patch.certificate` finds of all
+elements at once (THEORY, "By ranges of ids").
+
+A range is certified as a part of all of A put into nothing: its elements are in I, and of the
+others it takes for granted what is known of them so far. It tells what it has read, so that it
+is certified again where that turns out otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from shiq.abox_ops.counting.growth import known_classes, missing_ties
+from shiq.abox_ops.elements.base import Base
+from shiq.abox_ops.elements.graph import Graph, flags
+from shiq.abox_ops.elements.partition import StoredPartition, grouping
+from shiq.abox_ops.index.index import Index, alone
+from shiq.abox_ops.labels.numbered import Bools, by_distinct
+from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.modules.add_set import AddSetColumns
+from shiq.abox_ops.patch.certificate import (
+    NOTHING_TOUCHED,
+    assume_everywhere,
+    have_several_parts,
+    of_told,
+)
+from shiq.abox_ops.patch.effort import next_effort
+from shiq.abox_ops.patch.kept import keeps
+from shiq.abox_ops.patch.region import (
+    PartLabels,
+    PatchInput,
+    PatchRegion,
+    may_clash,
+    open_assertions,
+)
+from shiq.abox_ops.patch.stride import InnerEdges
+from shiq.columns.arrays import NONE, Columns, Ints, is_in, positions, unique
+from shiq.model.roles import RoleBox
+
+
+class KnownOfOthers(Protocol):
+    """What is known of elements, by key, beyond what is told."""
+
+    def are_plain(self, keys: Ints) -> Bools:
+        """Which of them nothing is assumed of."""
+
+    def turns_of(self, keys: Ints) -> tuple[Ints, Ints]:
+        """The turns and elements that each of them has (`shiq.abox_ops.patch.effort`)."""
+
+    def labels_of(self, keys: Ints, calculus: Calculus) -> tuple[Ints, Ints]:
+        """Positions in ``keys`` of those that have another label than the completed told one,
+        and the numbers of these labels.
+        """
+
+
+@dataclass(frozen=True)
+class CertifiedRange:
+    """What came of a range, by key: its elements with ``other`` labels than the completed told
+    ones; all that was ``read``; pairs of elements that single ones make one class (``first``,
+    ``second``), unless classes are known; its elements of which more is kept than a label
+    (``open``), and the role assertions kept there (``source``, ``target``), seen from its own
+    end; the others (``alone``) with what their modules say; how many role and data assertions
+    are kept (``size``).
+    """
+
+    other: Ints
+    label: Ints
+    read: Ints
+    first: Ints
+    second: Ints
+    open: Ints
+    source: Ints
+    target: Ints
+    alone: Ints
+    alone_label: Ints
+    size: int
+
+
+@dataclass(frozen=True)
+class FailedModules:
+    """What modules that failed change, by key: the elements that become ``plain``; those that
+    have another effort, with it.
+    """
+
+    plain: Ints
+    element: Ints
+    turns: Ints
+    elements: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class RangeCertifier:
+    """Certifies parts of ``base``, with what is ``known`` of the rest of it, and the merge
+    ``classes`` so far.
+    """
+
+    index: Index
+    base: Base
+    roles: RoleBox
+    known: KnownOfOthers
+    classes: StoredPartition = field(default_factory=lambda: grouping(NONE, NONE))
+
+    def certified(self, elements: Ints) -> CertifiedRange:
+        """What comes of a range, which has these ``elements``."""
+        region, own = self._region(elements)
+        assume_everywhere(region)
+        settle_labels(region, own, self.known)
+        graph, calculus = region.graph, region.calculus
+        mu = region.labels.mu[own]
+        other = mu != complete_labels(calculus, graph.label[own])
+        rows = edges_at(graph, own)
+        mine = flags(len(graph), own)
+        kept = keeps(region, *rows, may_clash_across)
+        source, target = (rows[end][kept & (rows[1] % 2 == 0)] for end in (0, 2))
+        data = open_assertions(region).kept_data(own)
+        size = int(mine[source].sum()) + len(data["node"])
+        source, target = np.concatenate([source, target]), np.concatenate([target, source])
+        source, target = source[mine[source]], target[mine[source]]
+        rare = [e for e, *_ in (*graph.rare.negative_edges, *graph.rare.negative_data)]
+        is_open = flags(
+            len(graph), np.concatenate([source, data["element"], np.array(rare, np.int64)])
+        )[own]
+        first, second = (
+            missing_ties(region.counts, own)
+            if calculus.space.m_type and not len(self.classes)
+            else (NONE, NONE)
+        )
+        key = graph.key
+        return CertifiedRange(
+            key[own[other]],
+            mu[other],
+            np.sort(key),
+            key[first],
+            key[second],
+            key[own[is_open]],
+            key[source],
+            key[target],
+            key[own[~is_open]],
+            calculus.table.visible(mu[~is_open]),
+            size,
+        )
+
+    def ties(self, classes: Ints) -> tuple[Ints, Ints]:
+        """Pairs of elements that ``classes``, named by one of their elements each, make one class."""
+        region, own = self._region(classes)
+        settle_labels(region, own, self.known)
+        first, second = missing_ties(region.counts, own)
+        return region.graph.key[first], region.graph.key[second]
+
+    def kept(self, elements: Ints) -> AddSetColumns:
+        """What is kept of ``elements``, all of some components, with what is assumed of them."""
+        region, own = self._region(elements)
+        settle_labels(region, own, self.known)
+        graph = region.graph
+        mine = flags(len(graph), own)
+        source, role, target = rows = edges_at(graph, own)
+        inner = keeps(region, *rows, may_clash_across) & (role % 2 == 0)
+        inner &= mine[source] & mine[target]
+        edges: Columns = {"source": source[inner], "role": role[inner], "target": target[inner]}
+        labels = graph.label.copy()
+        labels[own] = region.calculus.table.visible(region.labels.mu[own])
+        data = open_assertions(region).kept_data(own)
+        mine = flags(len(graph), own)
+        return AddSetColumns(graph, own, mine, graph.label, labels, own, NONE, edges, data)
+
+    def widen(self, modules: Sequence[Ints]) -> FailedModules:
+        """What ``modules`` that failed change: see
+        `shiq.abox_ops.patch.widen.widen_region`. Nothing, where nothing is assumed
+        of their elements.
+        """
+        every = unique(np.concatenate([NONE, *modules]))
+        assumed = self._assumed(every)
+        turns, laid_out = self.known.turns_of(every)
+        inner = InnerEdges(self._graph(), self.index.calculus, None)
+        plain, rows = [NONE], [np.zeros((3, 0), np.int64)]
+        for elements in modules:
+            guessed = elements[is_in(elements, assumed)]
+            if not len(guessed):
+                continue
+            at = positions(every, elements)
+            effort = next_effort(int(turns[at].max()), int(laid_out[at].max()), len(elements))
+            around = inner.surroundings(elements, effort)
+            near = np.array(list(around.plain), np.int64)
+            plain.append(near if effort.is_closed else guessed)
+            near = np.concatenate([near, np.array(list(around.rim), np.int64)])
+            rows.append(
+                np.array(
+                    [
+                        near,
+                        *(
+                            np.full(len(near), n)
+                            for n in (around.effort.turns, around.effort.elements)
+                        ),
+                    ]
+                )
+            )
+        return FailedModules(unique(np.concatenate(plain)), *np.concatenate(rows, axis=1))
+
+    def _assumed(self, elements: Ints) -> Ints:
+        """Those of ``elements`` that are assumed to be more than they are told."""
+        region, own = self._region(elements)
+        settle_labels(region, own, self.known)
+        more = region.labels.mu[own] != region.graph.label[own]
+        found: Ints = region.graph.key[own[more]]
+        return np.sort(found[~self.known.are_plain(found)])
+
+    def _graph(self) -> Graph:
+        return Graph(
+            alone(self.base), self.roles, self.index.equal, self.index.labels.of, self.classes
+        )
+
+    def _region(self, elements: Ints) -> tuple[PatchRegion, Ints]:
+        """``elements`` as I of a region, and their numbers."""
+        graph = self._graph()
+        own = unique(graph.locate(elements))
+        graph.expand(own)
+        return range_region(self.index, graph, own, self.known), own
+
+
+def range_region(index: Index, graph: Graph, own: Ints, known: KnownOfOthers) -> PatchRegion:
+    """The elements ``own`` as I. Others have guessed labels without triggers, unless nothing is
+    assumed of them by what is ``known``.
+    """
+    calculus = index.calculus
+
+    def guessed(keys: Ints, told: Ints) -> Ints:
+        more, plain = complete_labels(calculus, told), known.are_plain(keys)
+        more[plain] = told[plain]
+        return more
+
+    region = PatchRegion(
+        PatchInput(index, calculus, graph, NOTHING_TOUCHED, of_told(calculus), lambda found: []),
+        PartLabels(graph, guessed),
+    )
+    region.inside = region.active = flags(len(graph), own)
+    region.plain = flags(len(graph), own[known.are_plain(graph.key[own])])
+    region.touched = own
+    return region
+
+
+def settle_labels(region: PatchRegion, own: Ints, known: KnownOfOthers) -> None:
+    """From here on, all elements have the labels that are ``known`` of them; ``own`` those that
+    were assumed, if any were. Writes the labels, ``counts`` and ``joined``.
+    """
+    calculus, graph = region.calculus, region.graph
+
+    def labels_known(keys: Ints, told: Ints) -> Ints:
+        more = complete_labels(calculus, told)
+        at, label = known.labels_of(keys, calculus)
+        more[at] = label
+        return more
+
+    assumed = None if region.labels.is_empty else region.labels.mu[own]
+    region.labels = PartLabels(graph, labels_known)
+    if assumed is not None:
+        region.labels.mu[own] = assumed
+    region.counts = known_classes(calculus, graph, lambda: region.labels.mu)
+    region.joined = have_several_parts(graph)
+
+
+def complete_labels(calculus: Calculus, told: Ints) -> Ints:
+    """Told labels with the names that they leave open guessed, by number."""
+    table = calculus.table
+    return by_distinct(told, lambda i: table.id(calculus.completions.of(table.labels[i])))
+
+
+def edges_at(graph: Graph, own: Ints) -> tuple[Ints, Ints, Ints]:
+    """The role assertions at the elements ``own``, from either end."""
+    mine = flags(len(graph), own)
+    source, role, target = graph.half_edges(mine)
+    out = ~mine[target]
+    return (
+        np.concatenate([source, target[out]]),
+        np.concatenate([role, role[out] ^ 1]),
+        np.concatenate([target, source[out]]),
+    )
+
+
+def may_clash_across(region: PatchRegion, first: Ints, second: Ints) -> Bools:
+    """`may_clash` where elements of other ranges are among them: their members are fetched."""
+    region.graph.gather(unique(np.concatenate([first, second])))
+    region.joined = have_several_parts(region.graph)
+    return may_clash(region, first, second)

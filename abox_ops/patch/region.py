@@ -1,0 +1,346 @@
+"""I of a batch as columns over the elements of a graph (THEORY, "Inside: assumed and plain
+elements").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from shiq.abox_ops.counting.groups import CountedGraph, ElementAnswers
+from shiq.abox_ops.counting.merge_classes import MergeClasses
+from shiq.abox_ops.elements.graph import ElementFlags, Graph, flags
+from shiq.abox_ops.engine import NamedModule
+from shiq.abox_ops.index.index import Index, TouchedNodes
+from shiq.abox_ops.labels.irrelevance import is_violated
+from shiq.abox_ops.labels.numbered import Bools, combinations
+from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.modules.add_set import AddSetColumns, PulledInReasons
+from shiq.abox_ops.modules.open_assertions import (
+    NegatedProperties,
+    OpenAssertions,
+    negated_properties,
+)
+from shiq.abox_ops.patch.effort import EffortColumns
+from shiq.abox_ops.patch.outside import OutsideCompletion
+from shiq.abox_ops.patch.told_turns import ToldTurns
+from shiq.columns.arrays import NONE, Ints, distinct, is_row_in, row_codes
+from shiq.model.roles import Role
+
+# Elements that a round of a patch has to look at again: those that changed since they were last
+# read, and those whose answers rest on them. `tests.spec.patch` walks all of I in every round.
+
+
+class Frontier:
+    """Columns by element number, and counts, as they were when elements were last read."""
+
+    def __init__(self) -> None:
+        self._rep: Ints | None = None
+        self._columns: list[npt.NDArray[np.generic]] = []
+        self._counts: MergeClasses | None = None
+
+    def remember(self, graph: Graph, counts: MergeClasses | None, *columns: Ints | Bools) -> None:
+        """Note what was read just now."""
+        self._rep, self._counts = graph.rep, counts
+        # Numbers of labels and elements are small: half the memory.
+        self._columns = [
+            column.astype(np.int32 if column.dtype == np.int64 else np.bool_) for column in columns
+        ]
+
+    def reached(self, graph: Graph, counts: MergeClasses | None, *columns: Ints | Bools) -> Bools:
+        """The elements that were met since, or of which a column is another now, or of which a
+        role assertion leads to one of those; counting reads the fillers of ≥-atoms one step
+        further. All where elements were joined.
+        """
+        if self._rep is None or not np.array_equal(self._rep, graph.rep[: len(self._rep)]):
+            return np.ones(len(graph), np.bool_)
+        changed = np.zeros(len(graph), np.bool_)
+        changed[len(self._rep) :] = True
+        for column, before in zip(columns, self._columns):
+            changed[: len(before)] |= column[: len(before)] != before
+        if counts is not None and self._counts is not None:
+            fillers, known = (
+                counts.counted.read().fillers,
+                self._counts.counted.read().fillers[: len(self._rep)],
+            )
+            further = np.zeros(len(graph), np.bool_)
+            further[: len(known)] = fillers[: len(known)] != known
+            changed |= graph.with_readers(further)
+        return graph.with_readers(changed)
+
+    def stale(self, graph: Graph, counts: MergeClasses, *columns: Ints | Bools) -> Bools:
+        """The same with all that are, or were, of a merge class with one of them."""
+        found = self.reached(graph, counts, *columns)
+        if self._counts is None or found.all():
+            return found
+        return counts.with_mates(found) | self._counts.with_mates(found)
+
+
+#: Names the individuals of the modules of a closure.
+Named = Callable[[AddSetColumns], Sequence[NamedModule]]
+
+
+@dataclass(frozen=True, eq=False)
+class PatchInput:
+    """What a patch is made of: (T, A) as ``index`` and N as ``outside`` have it, A ∪ A⁺ as
+    ``graph`` has it.
+
+    name: gives the modules of an add set.
+    absent: names that T has not without the batch.
+    all_plain: whether nothing is ever assumed of an element of I (criterion `clausal`).
+    """
+
+    index: Index
+    calculus: Calculus
+    graph: Graph
+    touched: TouchedNodes
+    outside: OutsideCompletion
+    name: Named
+    absent: int = 0
+    all_plain: bool = False
+
+    @cached_property
+    def negated(self) -> NegatedProperties:
+        """The properties of negative statements."""
+        return negated_properties(self.index, self.calculus, self.touched)
+
+    @cached_property
+    def has_grown_tbox(self) -> bool:
+        """Whether the batch brings names, so that T has clauses which the index does not know."""
+        known = self.index.simplified.clauses.clauses
+        return len(self.calculus.tbox.clauses) > len(known)
+
+    def certified_labels(self, keys: Ints, told: Ints) -> Ints:
+        """told_N of elements by their keys, with their told labels in A."""
+        return self.outside.labels(self.calculus, keys, told, self.absent)
+
+
+class PartLabels:
+    """Two labels of each element, by number. ``certified``: told_N; ``mu``: its label in its
+    part. An element that the graph has met meanwhile is outside: both are what ``outside_labels``
+    gives for its key and its told label in A.
+    """
+
+    def __init__(self, graph: Graph, outside_labels: Callable[[Ints, Ints], Ints]) -> None:
+        self._graph, self._outside_labels = graph, outside_labels
+        self._certified = self._mu = NONE
+
+    @property
+    def certified(self) -> Ints:
+        """told_N."""
+        self._lengthen()
+        return self._certified
+
+    @property
+    def mu(self) -> Ints:
+        """The label of each element in its part; I is written by element."""
+        self._lengthen()
+        return self._mu
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no label was asked for yet."""
+        return not len(self._mu)
+
+    def reset(self) -> None:
+        """Give every element told_N."""
+        self._mu = self.certified.copy()
+
+    def _lengthen(self) -> None:
+        known, graph = len(self._certified), self._graph
+        if known < len(graph):
+            more = self._outside_labels(graph.key[known:], graph.old[known:])
+            self._certified = np.concatenate([self._certified, more])
+            self._mu = np.concatenate([self._mu, more])
+
+
+@dataclass
+class Triggers:
+    """Head atoms that are better tried as true, by element as the number of a label, or -1; with
+    what they rest on, and what was counted for them.
+    """
+
+    tried: Ints = field(default_factory=lambda: NONE)
+    frontier: Frontier = field(default_factory=Frontier)
+    answers: ElementAnswers = field(default_factory=ElementAnswers)
+
+
+@dataclass
+class RoundMemory:
+    """What a round leaves to the next so that elements which did not change are not looked at
+    again. A new one changes no answer.
+
+    frontier: what the last round has read. answers: what it has counted.
+    """
+
+    turns: ToldTurns
+    frontier: Frontier = field(default_factory=Frontier)
+    answers: ElementAnswers = field(default_factory=ElementAnswers)
+    triggers: Triggers = field(default_factory=Triggers)
+
+
+#: Role assertions that residuals keep out, a row each: element inside and outside, what is
+#: asserted inside instead, clause.
+KeptOut = tuple[Ints, Ints, Ints, Ints]
+
+
+class PatchRegion:
+    """I of one batch, and what is known of the elements around it, by number; columns lengthen
+    with the graph. The steps of a round read and write it.
+
+    inside: I. plain: elements of which nothing is assumed. active: those that have told⁺.
+    is_new: elements that A does not have, or not as they are now. joined: those made of several.
+    stale: elements that this round has to look at again. uncertain: those that some round had to
+        since inserted role assertions were last looked at.
+    labels, counts: told_N and the labels in the parts; the merge classes under these, which the
+        first round makes unless it ends with a clash.
+    effort: what asking about each element has cost. pulled_in: why it came in.
+    touched: the elements of the batch, as they were met; None before.
+    """
+
+    inside, plain, active = ElementFlags(), ElementFlags(), ElementFlags()
+    is_new, joined = ElementFlags(), ElementFlags()
+    stale, uncertain = ElementFlags(), ElementFlags()
+
+    def __init__(self, given: PatchInput, labels: PartLabels | None = None) -> None:
+        self.given = given
+        nothing = np.zeros(0, np.bool_)
+        self.inside = self.plain = self.active = nothing
+        self.is_new = self.joined = self.stale = self.uncertain = nothing
+        self.labels = labels or PartLabels(given.graph, given.certified_labels)
+        self.counts: MergeClasses
+        self.effort = EffortColumns()
+        self.pulled_in = PulledInReasons()
+        self.kept_out: KeptOut = (NONE, NONE, NONE, NONE)
+        self.touched: Ints | None = None
+        self.memory = RoundMemory(ToldTurns(given.calculus, all_plain=given.all_plain))
+
+    @property
+    def graph(self) -> Graph:
+        """A ∪ A⁺, as far as it was fetched."""
+        return self.given.graph
+
+    @property
+    def calculus(self) -> Calculus:
+        """The calculus of T with the names of the batch."""
+        return self.given.calculus
+
+    def certified_of(self, keys: Ints, labels: Ints, numbers: Ints) -> Ints:
+        """told_N of elements by their keys, with labels in A, and numbers or -1
+        (`shiq.abox_ops.told.region`).
+        """
+        known = numbers >= 0
+        found = np.zeros(len(keys), np.int64)
+        found[known] = self.labels.certified[numbers[known]]
+        found[~known] = self.given.certified_labels(keys[~known], labels[~known])
+        return found
+
+
+def open_assertions(region: PatchRegion) -> OpenAssertions:
+    """The assertions of the graph, judged by the labels and counts that the region has now."""
+    given = region.given
+    return OpenAssertions(
+        given.calculus, given.graph, given.negated, lambda: region.labels.mu, lambda: region.counts
+    )
+
+
+def count_region(region: PatchRegion) -> MergeClasses:
+    """Count the merge classes of I under its labels."""
+    counted = CountedGraph(
+        region.calculus, region.graph, lambda: region.labels.mu, region.memory.answers
+    )
+    return MergeClasses(counted, region.inside, contradictory(region))
+
+
+def clashing(region: PatchRegion) -> Bools:
+    """Whether told⁺ contradicts an element, by number."""
+    return _clashes_among(region, region.active)
+
+
+def contradictory(region: PatchRegion) -> Bools:
+    """Whether an element is in I and told⁺ alone contradicts it, by number."""
+    return _clashes_among(region, region.inside)
+
+
+def _clashes_among(region: PatchRegion, elements: Bools) -> Bools:
+    found = elements.copy()
+    found[found] = region.calculus.table.clashes(region.graph.label[found])
+    return found
+
+
+def may_clash(region: PatchRegion, first: Ints, second: Ints) -> Bools:
+    """Whether a disjointness, asymmetry or irreflexivity axiom or a negative assertion may
+    contradict what stands between two elements: either may be one with another, or what is
+    asserted of the two contradicts as it is.
+    """
+    if not len(first):
+        return np.zeros(0, np.bool_)
+    found: Bools = _may_share(region, first) | _may_share(region, second)
+    rest = (~found).nonzero()[0]
+    found[rest] = are_violated(region.calculus, region.graph, first[rest], second[rest])
+    return found
+
+
+def _may_share(region: PatchRegion, elements: Ints) -> Bools:
+    return region.joined[elements] | (region.counts.sizes(elements) > 1)
+
+
+def are_violated(calculus: Calculus, graph: Graph, first: Ints, second: Ints) -> Bools:
+    """Whether what is asserted between each two elements contradicts as it is: a disjointness,
+    asymmetry or irreflexivity axiom or a negative assertion.
+    """
+    if not len(first):
+        return np.zeros(0, np.bool_)
+    graph.expand(first)
+    box = calculus.tbox.roles
+    asserted, sets = roles_between(calculus, graph, first, second)
+    keys, inverse = combinations(asserted, (first == second).astype(np.int64))
+    found: Bools = np.array(
+        [is_violated(sets[i], (), bool(loop), box) for i, loop in keys], np.bool_
+    )[inverse]
+    negated: dict[tuple[int, int], set[Role]] = {}
+    for x, named, y in graph.rare.negative_edges:
+        negated.setdefault((int(graph.rep[x]), int(graph.rep[y])), set()).add(named)
+    for i, *pair in zip(range(len(first)), first.tolist(), second.tolist()) if negated else ():
+        if against := negated.get((pair[0], pair[1])):
+            found[i] |= is_violated(sets[asserted[i]], against, pair[0] == pair[1], box)
+    return found
+
+
+def roles_between(
+    calculus: Calculus, graph: Graph, first: Ints, second: Ints
+) -> tuple[Ints, list[frozenset[Role]]]:
+    """The roles that are asserted between each two elements, as a number of the list that goes
+    with it.
+    """
+    roles = calculus.roles
+    source, role, target = graph.half_edges(flags(len(graph), first))
+    between = is_row_in([source, target], [first, second])
+    source, role, target = source[between], role[between], target[between]
+    _, pair, _ = distinct(
+        row_codes(np.concatenate([first, source]), np.concatenate([second, target]))
+    )
+    edge, pair = pair[len(first) :], pair[: len(first)]
+    once = distinct(row_codes(edge, role))[2]
+    edge, role = edge[once], role[once]
+    order = np.lexsort((role, edge))
+    edge, role = edge[order], role[order]
+    start = edge.searchsorted(np.arange(pair.max() + 2))
+    size = np.diff(start)
+    sets: list[frozenset[Role]] = [frozenset()]
+    number = {sets[0]: 0}
+    found = np.zeros(len(size), np.int64)
+    for i in range(int(size.max(initial=0))):
+        longer_ = (size > i).nonzero()[0]
+        keys, inverse = combinations(found[longer_], role[start[longer_] + i])
+        grown = [sets[s] | {roles[r]} for s, r in keys]
+        for roles_ in grown:
+            if roles_ not in number:
+                number[roles_] = len(sets)
+                sets.append(roles_)
+        found[longer_] = np.array([number[roles_] for roles_ in grown], np.int64)[inverse]
+    return found[pair], sets

@@ -1,0 +1,220 @@
+"""told⁺ of what the batch touches and of I, and what it brings into I by itself, turn by turn
+(THEORY, "The loop").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+import numpy as np
+
+from shiq.abox_ops.elements.base import FRESH
+from shiq.abox_ops.elements.graph import flags
+from shiq.abox_ops.engine import Certain
+from shiq.abox_ops.labels.calculus import clashes
+from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.patch.region import PatchRegion, clashing
+from shiq.abox_ops.patch.told_turns import NEW, ToldTurns
+from shiq.abox_ops.told.region import HalfEdge, Region
+from shiq.abox_ops.told.saturation import (
+    RoundSizes,
+    asserted_labels,
+    combine,
+    refuted_labels,
+    saturate,
+)
+from shiq.abox_ops.told.work_list import WorkList, active_after, adopt
+from shiq.columns.arrays import Ints, unique
+
+
+class AskingList:
+    """I of ``state``, growing turn by turn from elements that have just come in. ``walk``:
+    told⁺; ``codes``: what asked for each element that came in, by key.
+    """
+
+    def __init__(self, state: PatchRegion, asking: ToldTurns) -> None:
+        graph = state.graph
+        self.state, self.asking = state, asking
+        self.region = Region(graph, state.certified_of)
+        self.walk = WorkList(state.calculus, self.region, set(graph.key[state.active].tolist()))
+        self.inside: set[int] = set(graph.key[state.inside].tolist())
+        self.codes: dict[int, int] = {}
+        self._changed: dict[int, None] = {}
+
+    def run(self, elements: Ints) -> None:
+        """Goes on from the ``elements``, until no turn brings in more, or one is for arrays: at
+        an element with many role assertions, or after a clash.
+        """
+        walk, frontier = self.walk, self.state.graph.key[elements].tolist()
+        while frontier:
+            walk.active.update(frontier)
+            walk.todo.update(dict.fromkeys(frontier))
+            walk.close()
+            changed, walk.changed = walk.changed, {}
+            self._changed.update(dict.fromkeys((*frontier, *changed)))
+            if walk.has_stopped or walk.has_clash:
+                return
+            self.inside.update(walk.find(key) for key, _ in walk.unions if key in self.inside)
+            frontier = self._turn(dict.fromkeys(map(walk.find, (*frontier, *changed))))
+
+    def _turn(self, elements: Iterable[int]) -> list[int]:
+        """What these elements, which have come in or changed, bring in."""
+        found: dict[int, int] = {}
+        for key in elements:
+            if key in self.inside:
+                edges = self.region.edges_of(key)
+                if key in self.region.wide:
+                    self.walk.has_stopped = True
+                elif not clashes(self.state.calculus.table.labels[self.region.label[key]]):
+                    self._ask(key, edges, found)
+            elif self._is_new(key) or self.asking.says_more(
+                self.region.label[key], self.region.certified[key]
+            ):
+                found[key] = 0
+        if self.walk.has_stopped:
+            return []
+        self.codes.update(found)
+        self.inside.update(found)
+        return list(found)
+
+    def _ask(self, a: int, edges: list[HalfEdge], found: dict[int, int]) -> None:
+        """Notes what the role assertions of ``a``, in I, ask for."""
+        region, inside, find, code = self.region, self.inside, self.walk.find, self.asking.code
+        label, certified = region.label[a], region.certified
+        is_new = self._is_new(a)
+        for role, b, inserted in edges:
+            b = find(b)
+            if b in inside or b in found:
+                continue
+            asks = code(role, label, NEW, certified[b])
+            if (
+                asks
+                and not is_new
+                and not self._is_new(b)
+                and (not inserted or (role, b, False) in edges)
+            ):
+                asks = code(role, label, certified[a], certified[b])
+            if asks:
+                found[b] = asks
+
+    def _is_new(self, key: int) -> bool:
+        """Whether A does not have the element as it is now."""
+        return key >= FRESH or key in self.walk.joined or self.region.is_joined(key)
+
+    def adopt(self) -> Bools:
+        """Takes over into ``state`` what came of the turns; which elements have changed or come in."""
+        state, graph, walk = self.state, self.state.graph, self.walk
+        reps = adopt(graph, walk, [*self._changed, *self.codes])
+        state.active = active_after(graph, state.active, reps)
+        inside = np.array(list(self.codes), np.int64)
+        number = graph.rep[graph.locate(inside)]
+        state.pulled_in.note(number, np.array(list(self.codes.values()), np.int64))
+        state.inside[number] = True
+        found = np.zeros(len(graph), np.bool_)
+        found[reps] = True
+        return found
+
+
+def settle_told(region: PatchRegion, to_clash: bool, certain: Certain) -> bool:
+    """Bring in what told⁺ alone asks for, until it asks for no more. Writes ``active``,
+    ``inside``, ``plain``, ``effort``, ``pulled_in`` and the labels of the graph.
+
+    Returns:
+        Whether I is just the elements that told⁺ contradicts: with ``to_clash``, if there are any.
+        ``certain`` is called if there are, with and without.
+    """
+    pace = RoundSizes()
+    while True:
+        saturate_region(region)
+        if end_at_clash(region, to_clash, certain):
+            return True
+        region.effort.merge(region.graph.rep)
+        elements, source, target = asked_for(region)
+        if not len(elements):
+            return False
+        region.inside[elements] = True
+        region.effort.hand_on(source, target, deeper=False)
+        region.plain[target[region.effort.are_closed(target)]] = True
+        if pace.is_slow(len(elements), len(region.graph)):
+            pace.judge(_walk(region, elements))
+
+
+def end_at_clash(region: PatchRegion, to_clash: bool, certain: Certain) -> bool:
+    """Call ``certain`` if told⁺ contradicts elements; with ``to_clash`` they become all of I."""
+    clash = clashing(region)
+    if not clash.any():
+        return False
+    certain()
+    if to_clash:
+        region.inside = clash
+    return to_clash
+
+
+def saturate_region(region: PatchRegion) -> None:
+    """Make told⁺ of what the batch touches and of I."""
+    graph, given, fresh = region.graph, region.given, None
+    if region.touched is None:
+        touched = region.touched = graph.locate_nodes(given.touched.nodes)
+        if given.has_grown_tbox:
+            graph.expand(touched)
+        else:
+            graph.meet_insertions()
+            graph.gather(touched)
+        combine(region.calculus, graph, unique(graph.rep))
+        add_asserted(region, unique(graph.rep[touched]), inserted_only=not given.has_grown_tbox)
+        region.active = flags(len(graph), graph.rep[touched])
+    else:
+        fresh = region.inside.nonzero()[0]
+        fresh = fresh[~region.active[fresh]]
+        if not len(fresh):
+            return
+        graph.expand(fresh)
+        region.active[fresh] = True
+        if given.has_grown_tbox:
+            add_asserted(region, fresh, inserted_only=False)
+    _saturate_from(region, None if fresh is None else flags(len(graph), fresh))
+
+
+def _saturate_from(region: PatchRegion, changed: Bools | None) -> None:
+    """Make told⁺ of the active elements, all of which have it already but for those that
+    ``changed`` (None: all).
+    """
+    graph = region.graph
+    # Where T grew, what A asserts may mean more than it did.
+    add_all = (
+        partial(add_asserted, region, inserted_only=False) if region.given.has_grown_tbox else None
+    )
+    region.active = saturate(region.calculus, graph, region.active, add_all, changed=changed)
+    region.inside = flags(len(graph), graph.rep[region.inside.nonzero()[0]])
+    region.plain = flags(len(graph), graph.rep[region.plain.nonzero()[0]])
+
+
+def add_asserted(region: PatchRegion, elements: Ints, *, inserted_only: bool) -> None:
+    """Give ``elements`` what is asserted there beyond their labels in A."""
+    calculus, graph = region.calculus, region.graph
+    for labels in (asserted_labels, refuted_labels):
+        found = labels(calculus, graph, elements, inserted_only=inserted_only)
+        graph.label[elements] = calculus.table.join(graph.label[elements], found)
+
+
+def asked_for(region: PatchRegion) -> tuple[Ints, Ints, Ints]:
+    """Find the elements that told⁺ alone asks for, and over which role assertions: pairs of an
+    element in I and one of these. Writes ``is_new`` and ``pulled_in``.
+    """
+    # Those that the batch touches come in without their role assertions in A.
+    region.graph.expand(region.inside.nonzero()[0])
+    region.is_new = region.graph.is_new()
+    return region.memory.turns.turn(region)
+
+
+def _walk(region: PatchRegion, elements: Ints) -> int:
+    """Go on by a work list from the ``elements``, which have just come in; return the number of
+    its steps.
+    """
+    if region.given.has_grown_tbox or region.effort.has_any:
+        return 0
+    turns = AskingList(region, region.memory.turns)
+    turns.run(elements)
+    _saturate_from(region, turns.adopt())
+    return turns.walk.steps

@@ -1,0 +1,193 @@
+"""Turns of told⁺ (THEORY, "The loop"): what brings elements into I before labels are assumed, for
+all elements that changed. `asking_clause` decides one role assertion.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shiq.abox_ops.elements.graph import flags, longer
+from shiq.abox_ops.labels.calculus import CompiledClause, Label, LabelSpace, clashes
+from shiq.abox_ops.labels.numbered import Bools, combinations
+from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.modules.add_set import code_of
+from shiq.columns.arrays import NONE, Ints, is_row_in, unique
+from shiq.model.roles import Role
+
+if TYPE_CHECKING:
+    from shiq.abox_ops.patch.region import PatchRegion
+
+
+# A u-type clause that the label of an end in I leaves to the other end, whatever is guessed there,
+# and that the certified model does not meet: the border rules would pull the other end in when the
+# labels are next made. Doing so at once makes a chain of such elements a matter of told⁺.
+
+
+def asking_clause(
+    space: LabelSpace,
+    role: Role,
+    inside: Label,
+    outside: Label,
+    before: Label | None,
+    *,
+    all_plain: bool,
+) -> CompiledClause | None:
+    """The first u-type clause on role(a, b), a in I and b not, that b has to come in for.
+    ``inside``: told⁺ of a; ``outside``: told_N of b; ``before``: told_N of a where the assertion
+    is one of A between elements as they are now, else None.
+    """
+    for named, at_branch in ((role, False), (role.inverse, True)):
+        for c in space.clauses_of(named):
+            here, there = (c.head, c.body), (c.branch_head, c.branch_body)
+            if at_branch:
+                here, there = there, here
+            if c.n or _is_decided(here, inside) or _is_decided(there, outside):
+                continue
+            if (all_plain or _is_refuted(here, inside)) and not (
+                before is not None and _is_refuted(here, before)
+            ):
+                return c
+    return None
+
+
+def _is_decided(literals: Label, label: Label) -> bool:
+    """Whether a literal of one end of a clause holds by ``label``."""
+    return bool(literals[0] & label[0] or literals[1] & label[1])
+
+
+def _is_refuted(literals: Label, label: Label) -> bool:
+    """Whether ``label`` refutes every literal of one end of a clause."""
+    return not (literals[0] & ~label[1] or literals[1] & ~label[0])
+
+
+#: In the place of a label: an assertion that is not one of A between elements as they are now.
+NEW = -1
+
+
+class ToldTurns:
+    """Elements that come in, turn after turn, and what asks for each. Of an element that is as
+    it was when its role assertions were last looked at, nothing is asked again.
+    """
+
+    def __init__(self, calculus: Calculus, *, all_plain: bool) -> None:
+        self._calculus, self._all_plain = calculus, all_plain
+        self._label = NONE
+        self._inside = self._new = np.zeros(0, np.bool_)
+        self._codes: dict[tuple[int, int, int, int], int] = {}
+        self._more: dict[tuple[int, int], bool] = {}
+
+    def turn(self, region: PatchRegion) -> tuple[Ints, Ints, Ints]:
+        """The elements that told⁺ asks for as it stands, and over which role assertions: pairs
+        of an element in I and one of these. Notes for what clauses they come in.
+        """
+        graph = region.graph
+        is_new, count = region.is_new, len(graph)
+        label = np.full(count, -1, np.int64)
+        label[: len(self._label)] = self._label
+        todo = label != graph.label
+        todo |= (region.inside & ~longer(self._inside, count)) | (
+            is_new & ~longer(self._new, count)
+        )
+        todo &= region.active
+        self.note(region, todo)
+        outside = np.flatnonzero(todo & ~region.inside)
+        own = outside[is_new[outside] | self._says_more(region, outside)]
+        todo &= region.inside
+        todo[todo] = ~self._calculus.table.clashes(graph.label[todo])
+        source, target, codes = self._neighbours(region, todo)
+        region.pulled_in.note(target, codes)
+        return unique(np.concatenate([own, target])), source, target
+
+    def note(self, region: PatchRegion, looked_at: Bools) -> None:
+        """Says that the role assertions of the elements ``looked_at`` (a flag by number) were
+        looked at as they are now.
+        """
+        graph = region.graph
+        label = np.full(len(graph), -1, np.int64)
+        label[: len(self._label)] = self._label
+        label[looked_at] = graph.label[looked_at]
+        self._label, self._inside, self._new = label, region.inside.copy(), region.is_new.copy()
+
+    def _says_more(self, region: PatchRegion, elements: Ints) -> Bools:
+        """Whether told⁺ of each element goes beyond told_N."""
+        keys, inverse = combinations(
+            region.graph.label[elements], region.labels.certified[elements]
+        )
+        found = [self.says_more(*key) for key in keys]
+        return np.array(found, np.bool_)[inverse] if keys else np.zeros(0, np.bool_)
+
+    def says_more(self, told: int, known: int) -> bool:
+        """Whether a label goes beyond that of told_N. Where every element is plain, a clash that
+        A has by itself is nothing new.
+        """
+        found = self._more.get((told, known))
+        if found is None:
+            calculus = self._calculus
+            label, certified = calculus.table.labels[told], calculus.table.labels[known]
+            positive, negative = calculus.space.visible(label)
+            is_clash = clashes(label) and not (self._all_plain and clashes(certified))
+            found = is_clash or bool(positive & ~certified[0] or negative & ~certified[1])
+            self._more[told, known] = found
+        return found
+
+    def _neighbours(self, region: PatchRegion, centres: Bools) -> tuple[Ints, Ints, Ints]:
+        """The role assertions of ``centres``, elements of I, on which clauses ask for the other
+        end, and the code of each.
+        """
+        graph = region.graph
+        source, role, target = graph.half_edges(centres)
+        out = ~region.inside[target]
+        source, role, target = source[out], role[out], target[out]
+        reduced = self._calculus.role_calculus.reduced
+        here, there = (
+            reduced(role, graph.label[source]),
+            reduced(role ^ 1, region.labels.certified[target]),
+        )
+        before = np.full(len(source), NEW, np.int64)
+        asks = self._asks(role, here, before, there) > 0
+        source, role, target, here, there = (
+            source[asks],
+            role[asks],
+            target[asks],
+            here[asks],
+            there[asks],
+        )
+        if not len(source):
+            return NONE, NONE, NONE
+        old = flags(len(graph), source)[graph.edges["source"]] & ~graph.edges["inserted"]
+        stood = is_row_in(
+            [source, role, target],
+            [graph.edges[name][old] for name in ("source", "role", "target")],
+        )
+        stood &= ~region.is_new[source] & ~region.is_new[target]
+        before = np.where(stood, reduced(role, region.labels.certified[source]), NEW)
+        codes = self._asks(role, here, before, there)
+        asks = codes > 0
+        return source[asks], target[asks], codes[asks]
+
+    def _asks(self, role: Ints, here: Ints, before: Ints, there: Ints) -> Ints:
+        keys, inverse = combinations(role, here, before, there)
+        return np.array([self.code(*key) for key in keys], np.int64)[inverse]
+
+    def code(self, role: int, inside: int, before: int, outside: int) -> int:
+        """The code of what asks for the far end of a role assertion, by the numbers of the role
+        and of the labels that `asking_clause` takes; 0 where nothing does.
+        """
+        key = (role, inside, before, outside)
+        found = self._codes.get(key)
+        if found is None:
+            calculus = self._calculus
+            labels = calculus.table.labels
+            stood = None if before == NEW else labels[before]
+            clause = asking_clause(
+                calculus.space,
+                calculus.roles[role],
+                labels[inside],
+                labels[outside],
+                stood,
+                all_plain=self._all_plain,
+            )
+            found = self._codes[key] = 0 if clause is None else code_of(clause)
+        return found

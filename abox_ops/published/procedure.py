@@ -1,0 +1,240 @@
+"""A_add as published, in columns: `tests.spec.published` (THEORY, "The procedure"),
+frontier by frontier; and the criterion `none`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shiq.abox_ops.elements.graph import Graph, flags, longer
+from shiq.abox_ops.elements.union_view import UnionView
+from shiq.abox_ops.index.index import Index, TouchedNodes
+from shiq.abox_ops.labels.numbered import EMPTY_ID, Bools, combinations
+from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.modules.add_set import AddSetColumns
+from shiq.abox_ops.modules.open_assertions import data_rows
+from shiq.abox_ops.published.definitions import Definition7, Outcome
+from shiq.abox_ops.told.saturation import asserted_labels
+from shiq.columns.arrays import Columns, Ints, concatenate, distinct, unique
+from shiq.simplify import SimplifiedTBox
+
+
+class AssertedLabels:
+    """The asserted label of each element of a graph, worked out when it is asked for."""
+
+    def __init__(self, calculus: Calculus, graph: Graph) -> None:
+        self.calculus, self.graph = calculus, graph
+        self._known = np.zeros(0, np.bool_)
+
+    def of(self, elements: Ints) -> Ints:
+        graph = self.graph
+        self._known = longer(self._known, len(graph))
+        new = unique(elements[~self._known[elements]])
+        if len(new):
+            graph.gather(new)
+            graph.label[new] = asserted_labels(self.calculus, graph, new)
+            self._known = longer(self._known, len(graph))
+            self._known[new] = True
+        return graph.label[elements]
+
+
+def rules_of(index: Index, tbox: SimplifiedTBox, touched: TouchedNodes) -> Definition7:
+    """Definitions 5 to 7 for T, the negative assertions of A, and those of the batch."""
+    negated_properties = index.negated_properties | touched.negated_properties
+    return Definition7.of(tbox, index.negated_roles | touched.negated_roles, negated_properties)
+
+
+def told_nodes(
+    calculus: Calculus, whole: UnionView, touched: TouchedNodes, features: frozenset[str]
+) -> Ints:
+    """The nodes that enter at once: those of every inserted assertion but role assertions, and
+    data that cannot matter.
+    """
+    data = touched.data
+    seen = _on(calculus, data, features) | _ill_typed(calculus, whole, data)
+    return np.concatenate([touched.other, data["node"][seen]])
+
+
+class PublishedProcedure:
+    """One run of the published procedure for one batch. ``old_graph``: that of A less the
+    deletions alone.
+    """
+
+    def __init__(
+        self,
+        index: Index,
+        tbox: SimplifiedTBox,
+        calculus: Calculus,
+        graph: Graph,
+        old_graph: Graph,
+        touched: TouchedNodes,
+    ) -> None:
+        self.calculus, self.graph, self.touched = calculus, graph, touched
+        self.rules = rules_of(index, tbox, touched)
+        self.asserted, self.before = (
+            AssertedLabels(calculus, graph),
+            AssertedLabels(calculus, old_graph),
+        )
+        self._part_of, self._names = self.rules.part_of, self.rules.names
+        self._kept: list[Columns] = []
+        self._remedies: dict[tuple[int, str, bool], None] = {}
+
+    def run(self) -> AddSetColumns:
+        """See `tests.spec.published`. Stops because elements enter once."""
+        graph = self.graph
+        graph.expand(graph.locate_nodes(self.touched.nodes))
+        entered = np.zeros(len(graph), np.bool_)
+        reached = unique(
+            np.concatenate([graph.elements_of(self._told()), self._deal(graph.edges["inserted"])])
+        )
+        while len(frontier := reached[~longer(entered, len(graph))[reached]]):
+            graph.expand(frontier)
+            entered = longer(entered, len(graph))
+            entered[frontier] = True
+            reached = self._deal(flags(len(graph), frontier)[graph.edges["source"]])
+        return self._result(np.flatnonzero(entered))
+
+    def _told(self) -> Ints:
+        return told_nodes(self.calculus, self.graph.whole, self.touched, self.rules.features)
+
+    # --- step 3 -----------------------------------------------------------------------------------
+
+    def _deal(self, chosen: Bools) -> Ints:
+        """Keeps the chosen half-edges or puts their remedies in their place; the elements that
+        enter by that.
+        """
+        edges = self.graph.edges
+        chosen = chosen & self.calculus.among(edges["role"], self._part_of)
+        rows = {name: column[chosen] for name, column in edges.items()}
+        source, target = rows["source"], rows["target"]
+        outcomes, which = self._outcomes(rows, source, target)
+        kept, at_source, at_target = (
+            np.array([(o.kept, o.subject_enters, o.object_enters) for o in outcomes], np.bool_)
+            .reshape(-1, 3)
+            .T[:, which]
+        )
+        self._kept.append(
+            {"source": source[kept], "role": rows["role"][kept], "target": target[kept]}
+        )
+        for end, element in enumerate((source, target)):
+            here = [[remedy for remedy in o.remedies if remedy[0] == bool(end)] for o in outcomes]
+            has = np.array([bool(remedies) for remedies in here], np.bool_)[which]
+            for i, e in combinations(which[has], element[has])[0]:
+                self._remedies |= {(e, name, positive): None for _, name, positive in here[i]}
+        return unique(np.concatenate([source[at_source], target[at_target]]))
+
+    def _outcomes(self, rows: Columns, source: Ints, target: Ints) -> tuple[list[Outcome], Ints]:
+        """The distinct outcomes of role assertions, and which of them each has."""
+        open_ = ~self.calculus.among(rows["role"], self.rules.never)
+        old = open_ & ~rows["inserted"]
+        labels = np.full((4, len(source)), EMPTY_ID, np.int64)
+        for end, column in enumerate((source, target)):
+            labels[end, open_] = self.asserted.of(column[open_])
+        for end, name in ((2, "source_node"), (3, "target_node")):
+            labels[end, old] = self.before.of(self.before.graph.elements_of(rows[name][old]))
+        masked = (
+            self.calculus.table.masked(x, np.zeros(len(x), np.int64), [self._names]) for x in labels
+        )
+        found, which = combinations(rows["role"], rows["inserted"].astype(np.int64), *masked)
+        roles, known = self.calculus.roles, self.calculus.table.labels
+        return [
+            self.rules.outcome(
+                roles[role], known[a], known[b], None if inserted else (known[c], known[d])
+            )
+            for role, inserted, a, b, c, d in found
+        ], which
+
+    # --- the result -------------------------------------------------------------------------------
+
+    def _result(self, seen: Ints) -> AddSetColumns:
+        graph, calculus = self.graph, self.calculus
+        graph.expand(seen)
+        graph.label[seen] = self.asserted.of(seen)
+        inside = flags(len(graph), seen)
+        placed = [
+            (e, calculus.literal(name, positive))
+            for e, name, positive in self._remedies
+            if inside[e]
+        ]
+        target, received = np.array(placed, np.int64).reshape(-1, 2).T
+        graph.label[seen] = calculus.table.accumulate(
+            graph.label[seen], np.searchsorted(seen, target), received
+        )
+        kept = concatenate(self._kept, self._kept[0])
+        found = _found(calculus, graph, seen, self.touched, kept, self.rules.features)
+        found.remedies += self._remedies
+        return found
+
+
+def everything(
+    index: Index, calculus: Calculus, graph: Graph, touched: TouchedNodes
+) -> AddSetColumns:
+    """All of A ∪ A⁺, with asserted labels: `tests.spec.published.everything`."""
+    graph.locate(unique(graph.keys_of(graph.whole.nodes())))
+    graph.expand(graph.reps())
+    seen = graph.reps()
+    graph.label[seen] = asserted_labels(calculus, graph, seen)
+    source, role, target = graph.half_edges()
+    properties = index.negated_properties | touched.negated_properties
+    features = calculus.tbox.data_properties | calculus.tbox.roles.data_below(properties)
+    return _found(
+        calculus, graph, seen, touched, {"source": source, "role": role, "target": target}, features
+    )
+
+
+def _found(
+    calculus: Calculus,
+    graph: Graph,
+    seen: Ints,
+    touched: TouchedNodes,
+    rows: Columns,
+    features: frozenset[str],
+) -> AddSetColumns:
+    """The elements ``seen`` with their labels; role assertions ``rows`` between them, and their
+    data on ``features``.
+    """
+    graph.label[_clash_ill_typed(calculus, graph, seen)] = calculus.table.clash_id
+    clash = calculus.table.clashes(graph.label[seen])
+    rest = seen[~clash]
+    inside = flags(len(graph), rest)
+    source, role, target = (rows[name] for name in ("source", "role", "target"))
+    back = role % 2 == 1
+    kept = inside[source] & inside[target]
+    ends = np.where(back, target, source), role - back, np.where(back, source, target)
+    edges = {name: column[kept] for name, column in zip(("source", "role", "target"), ends)}
+    data = data_rows(graph, rest)
+    on = _on(calculus, data, features)
+    data = {name: column[on] for name, column in data.items()}
+    first = unique(graph.elements_of(touched.nodes))
+    return AddSetColumns(
+        graph,
+        seen,
+        flags(len(graph), seen),
+        graph.label,
+        graph.label,
+        first,
+        seen[clash],
+        edges,
+        data,
+    )
+
+
+def _on(calculus: Calculus, rows: Columns, features: frozenset[str]) -> Bools:
+    """Which data rows are on one of ``features``."""
+    names = calculus.names.data_properties.values
+    found: Bools = np.fromiter((p in features for p in names), np.bool_, len(names))[
+        rows["property"]
+    ]
+    return found
+
+
+def _ill_typed(calculus: Calculus, whole: UnionView, rows: Columns) -> Bools:
+    """Which data rows have a literal that its datatype does not have."""
+    values, which, _ = distinct(rows["literal"])
+    return calculus.ill_typed(whole.literals_of(values))[which]
+
+
+def _clash_ill_typed(calculus: Calculus, graph: Graph, elements: Ints) -> Ints:
+    """The elements with an ill-typed value."""
+    rows = data_rows(graph, elements)
+    return unique(rows["element"][_ill_typed(calculus, graph.whole, rows)])

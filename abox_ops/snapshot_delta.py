@@ -1,0 +1,363 @@
+"""Rows that an accepted batch adds to and removes from the tables of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from shiq.abox_ops.counting.growth import grow_classes, known_classes
+from shiq.abox_ops.elements.base import FRESH, StoredSnapshot, as_overlay
+from shiq.abox_ops.elements.graph import Graph, flags
+from shiq.abox_ops.elements.partition import components, of_several
+from shiq.abox_ops.elements.union_view import UnionView
+from shiq.abox_ops.index.index import Index, TouchedNodes, merge_classes, touched_by
+from shiq.abox_ops.labels.calculus import Label
+from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.patch.patch import Patch
+from shiq.abox_ops.patch.renewal import ElementRenames, Renewal, renewed
+from shiq.abox_ops.told.maintenance import insert
+from shiq.columns.arrays import (
+    NONE,
+    ArrayTable,
+    Columns,
+    Ints,
+    OverlayTable,
+    Table,
+    is_in,
+    least_by,
+    overlay,
+    row_changes,
+    set_difference,
+    unique,
+)
+from shiq.columns.rows import NODES, SAME, Names
+from shiq.model import Assertion, Literal
+from shiq.model.abox import ABox
+from shiq.model.roles import Role
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """First free node, literal, ordinal and label of a store."""
+
+    node: int
+    literal: int
+    ordinal: int
+    label: int
+
+
+@dataclass(frozen=True)
+class SnapshotDelta:
+    """Difference of two snapshots. ``added`` and ``removed``: rows by table, in the store's
+    numbers, in the columns that identify them. The values of new numbers, which follow on those
+    of the store: ``terms``, ``literals``, ``complex``, ``labels``. ``vanished``: nodes that
+    nothing mentions any more. ``names``: all, the stored ones first.
+    """
+
+    added: dict[str, Columns]
+    removed: dict[str, Columns]
+    terms: list[str]
+    literals: list[Literal]
+    complex: list[Assertion]
+    labels: list[Label]
+    vanished: Ints
+    names: Names
+    negated_roles: frozenset[Role]
+    negated_properties: frozenset[str]
+
+
+def snapshot_delta(
+    store: StoredSnapshot,
+    insertions: ABox,
+    deletions: ABox,
+    free: Numbers,
+    patch: Patch | None = None,
+) -> SnapshotDelta | None:
+    """Compute the rows that a batch adds and removes; deletions are applied first.
+
+    patch: the accepted patch, from which the certified model is renewed; None under other criteria.
+    """
+    stored = LocalKnowledgeBase.from_store(store)
+    if isinstance(stored.index.labels.table, ArrayTable):
+        return None
+    after = stored.without(deletions, insertions)
+    if stored.index.contradictory or len(as_overlay(after.base).removed["complex"]["node"]):
+        return None
+    whole = after.whole(insertions)
+    # An N that only this process has made is not stored, and merge classes of told go on.
+    renews = store.is_completed and patch is not None and patch.region.given.outside.is_guessed
+    counting = not store.is_completed
+    told = told_union(after, whole, counting=counting)
+    if told is None or told.calculus.table.clashes(told.graph.label).any():
+        return None
+    changes = whole.insertions > 0 or after is not stored
+    classes = None
+    if changes and not renews and told.calculus.space.m_type:
+        classes = grow_merge_classes(after.index, told) if counting else make_merge_classes(told)
+    return _Growth(
+        stored.index,
+        after.index,
+        whole,
+        told,
+        free,
+        patch if renews else None,
+        store.table("merged"),
+        classes,
+    ).found()
+
+
+@dataclass(frozen=True)
+class ToldUnion:
+    """Told literals and equalities of A ∪ A⁺, where they are not those of A less the deletions,
+    as labels of ``graph``.
+    """
+
+    calculus: Calculus
+    graph: Graph
+    touched: TouchedNodes
+    detached: Ints
+
+
+def told_union(
+    after: LocalKnowledgeBase, whole: UnionView, *, counting: bool = True
+) -> ToldUnion | None:
+    """Told of ``whole``, from A less the deletions (``after``); with the merge classes of what
+    it meets, for ``counting``. None where ``whole`` brings clauses of its own.
+    """
+    index = after.index
+    if after.calculi.simplified_with(whole) is not index.simplified:
+        return None
+    calculus = after.calculi.of(index.simplified, "clausal", whole.names)
+    graph = Graph(
+        whole, after.roles, index.equal, index.labels.of, index.merged if counting else None
+    )
+    touched = touched_by(whole, after.roles)
+    insert(calculus, graph, touched.nodes)
+    vanished = as_overlay(whole.base).vanished
+    detached = unique(graph.elements_of(set_difference(index.detached, vanished)))
+    graph.gather(detached)
+    return ToldUnion(calculus, graph, touched, detached)
+
+
+def grow_merge_classes(index: Index, told: ToldUnion) -> Ints:
+    """Grow the stored merge classes to those of A ∪ A⁺, around the elements of ``told`` whose
+    members or role assertions are not those of A; ``index``: that of A less the deletions.
+
+    Returns:
+        The class of each element, by number: one of its numbers.
+    """
+    graph = told.graph
+    # With those that a vanished one was in a class with.
+    if isinstance(index.merged.by_member, OverlayTable):
+        regrouped = index.merged.by_member.removed.columns["member"]
+        graph.locate(set_difference(regrouped, index.detached))
+    ends = graph.elements_of(graph.whole.inserted["half_edges"].columns["node"])
+    changed = flags(len(graph), ends) | graph.is_new()
+    classes = known_classes(told.calculus, graph, lambda: graph.label)
+    return grow_classes(classes, np.flatnonzero(changed), told.detached)
+
+
+def make_merge_classes(told: ToldUnion) -> Ints:
+    """The merge classes of all of A ∪ A⁺; see `grow_merge_classes`."""
+    graph = told.graph
+    graph.locate_nodes(graph.whole.nodes())
+    graph.expand(graph.reps())
+    return merge_classes(told.calculus, graph)
+
+
+class _Growth:
+    def __init__(
+        self,
+        old: Index,
+        index: Index,
+        whole: UnionView,
+        told: ToldUnion,
+        free: Numbers,
+        patch: Patch | None,
+        merged: Table,
+        classes: Ints | None,
+    ) -> None:
+        self.patch, self.merged, self.classes = patch, merged, classes
+        self.old, self.index, self.whole, self.told, self.free = old, index, whole, told, free
+        self.graph = told.graph
+        self.calculus = told.calculus
+        base = as_overlay(whole.base)
+        self.vanished, self.gone = base.vanished, base.removed
+
+    def found(self) -> SnapshotDelta:
+        graph = self.graph
+        added = {
+            name: self._mapped(dict(table.columns)) for name, table in self.whole.inserted.items()
+        }
+        literals, added["data_assertions"]["literal"] = self._numbered(
+            added["data_assertions"]["literal"], self.whole.batch.literals, self.free.literal
+        )
+        complex_, added["complex"]["ordinal"] = self._numbered(
+            added["complex"]["ordinal"], list(self.whole.batch.complex), self.free.ordinal
+        )
+        removed = dict(self.gone)
+        node, element = graph.member_node, graph.rep[graph.member_element]
+        alive = ~is_in(node, self.vanished)
+        self.node, self.element = node[alive], element[alive]
+        self.name = self._element_names()
+        self.touched = unique(np.concatenate([node[node < FRESH], self.index.detached]))
+        renewal = self._renewal()
+        labels, elements = self._elements(renewal)
+        for name, (more, fewer) in {
+            "elements": elements,
+            **self._both_ways("equal", self._equal()),
+            **self._both_ways("merged", self._merged()),
+            **self._both_ways("same", self._same()),
+            **renewal,
+        }.items():
+            added[name], removed[name] = more, fewer
+        touched = self.told.touched
+        return SnapshotDelta(
+            added,
+            removed,
+            self.whole.batch.terms,
+            literals,
+            complex_,
+            labels,
+            self.vanished,
+            self.whole.names,
+            self.index.negated_roles | touched.negated_roles,
+            self.index.negated_properties | touched.negated_properties,
+        )
+
+    # --- numbers ----------------------------------------------------------------------------------
+
+    def _mapped(self, rows: Columns) -> Columns:
+        """``rows`` with the fresh nodes as the store will number them."""
+        return {
+            name: self._stored(column) if name in NODES else column for name, column in rows.items()
+        }
+
+    def _stored(self, nodes: Ints) -> Ints:
+        return np.where(nodes >= FRESH, nodes - FRESH + self.free.node, nodes)
+
+    @staticmethod
+    def _numbered(ids: Ints, values: list, first: int) -> tuple[list, Ints]:  # type: ignore[type-arg]
+        """The values of the ids from `FRESH` on that are in use, and ``ids`` with those numbered
+        from ``first`` on.
+        """
+        used = unique(ids[ids >= FRESH])
+        found = ids.copy()
+        found[ids >= FRESH] = first + np.searchsorted(used, ids[ids >= FRESH])
+        return [values[i] for i in (used - FRESH).tolist()], found
+
+    def _element_names(self) -> Ints:
+        """The least node of each element that is still there, by number; the base's number where
+        it was not gathered.
+        """
+        graph = self.graph
+        least = least_by(self.element, self.node, len(graph))
+        return np.where(least < np.iinfo(np.int64).max, least, graph.key)
+
+    # --- the index --------------------------------------------------------------------------------
+
+    def _renewal(self) -> Renewal:
+        """The rows of N that come and go, by table, with labels as `calculus` numbers them."""
+        if self.patch is None:
+            return {}
+        reps, first = np.unique(self.element, return_index=True)
+        keys = unique(self.old.equal.of(self.touched))
+        names = self._stored(self.name[reps])
+        left = np.flatnonzero(self.node < FRESH)
+        key, example = np.unique(self.index.equal.of(self.node[left]), return_index=True)
+        into = self._stored(self.name[self.element[left[example]]])
+        gone = keys[~is_in(keys, names)]
+        renamed = ElementRenames(
+            names, self.graph.label[reps], self.node[first], key, into, gone, self.free.node
+        )
+        outside, rows = self.patch.region.given.outside, renewed(self.patch, self.calculus, renamed)
+        tables = {
+            "completed": outside.others,
+            "outside": outside.classes.by_member,
+            "certified": outside.modules.by_member,
+        }
+        found = {name: overlay(table, *rows[name]).changes() for name, table in tables.items()}
+        return found | {f"{name}_members": found[name] for name in ("outside", "certified")}
+
+    def _elements(self, renewal: Renewal) -> tuple[list[Label], tuple[Columns, Columns]]:
+        """The new labels, and the rows of ``elements`` that come and go. Those of ``renewal``
+        are numbered on the way.
+        """
+        reps = unique(self.element)
+        label = self.graph.label[reps]
+        others = renewal["completed"][0]["label"] if renewal else NONE
+        used = np.concatenate([label, others])
+        new = unique(used[used >= self.free.label])
+
+        def stored(labels: Ints) -> Ints:
+            return np.where(
+                labels < self.free.label, labels, self.free.label + np.searchsorted(new, labels)
+            )
+
+        label = stored(label)
+        if renewal:
+            renewal["completed"][0]["label"] = stored(others)
+        keys = unique(self.old.equal.of(self.touched))
+        rows = self._mapped({"element": self.name[reps], "label": label})
+        known = self.calculus.table.labels
+        return [known[i] for i in new.tolist()], row_changes(
+            self.old.labels.table.rows_of(keys), rows
+        )
+
+    def _equal(self) -> tuple[Columns, Columns]:
+        return self._difference(
+            self.old.equal.by_member, self.touched, self.node, self.name[self.element]
+        )
+
+    def _merged(self) -> tuple[Columns, Columns]:
+        graph = self.graph
+        if self.classes is None:
+            return self._difference(self.merged, NONE, NONE, NONE)
+        reps = graph.reps()
+        class_ = self.classes[reps]
+        alive = ~is_in(self.name[reps], self.vanished)
+        reps, class_ = reps[alive], class_[alive]
+        least = least_by(class_, self.name[reps], len(graph))
+        keys = [graph.key[graph.key < FRESH], self.old.equal.of(self.touched)]
+        if self.merged is not self.old.merged.by_member:
+            # Nobody has kept them since N was there.
+            keys += [rows["member"] for rows in self.merged.scan()]
+        return self._difference(
+            self.merged, unique(np.concatenate(keys)), self.name[reps], least[class_]
+        )
+
+    def _same(self) -> tuple[Columns, Columns]:
+        """Asserted equality, anew for the classes at which a pair came or went."""
+        pairs = [self.whole.inserted["pairs"].columns, self.gone["pairs"]]
+        ends = unique(
+            np.concatenate([rows["node"][rows["kind"] // 2 * 2 == SAME] for rows in pairs])
+        )
+        old = self.old.same
+        groups = unique(old.of(ends[ends < FRESH]))
+        nodes = unique(np.concatenate([ends, old.members(groups)[1]]))
+        rows = self.whole.rows_of("pairs", set_difference(nodes, self.vanished))
+        told = rows["kind"] // 2 * 2 == SAME
+        first, second = (np.searchsorted(nodes, rows[name][told]) for name in ("node", "neighbour"))
+        least = nodes[components(len(nodes), first, second)]
+        return self._difference(old.by_member, nodes[nodes < FRESH], nodes, least)
+
+    def _difference(
+        self, table: Table, members: Ints, member: Ints, group: Ints
+    ) -> tuple[Columns, Columns]:
+        """The rows (member, group) that come and go if ``members`` of a stored grouping are
+        grouped so now.
+        """
+        several, groups = of_several(member, group)
+        return row_changes(
+            table.rows_of(members), self._mapped({"member": several, "group": groups})
+        )
+
+    @staticmethod
+    def _both_ways(
+        name: str, rows: tuple[Columns, Columns]
+    ) -> Mapping[str, tuple[Columns, Columns]]:
+        """The rows of a grouping's two tables."""
+        return {name: rows, f"{name}_members": rows}

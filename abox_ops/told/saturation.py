@@ -1,0 +1,258 @@
+"""The told literals of many elements at once, in columns: the fixpoint of
+`tests.spec.told` (THEORY, "Told literals" and "Beyond SHIQ(D), at no loss").
+
+Each round sends along all role assertions of the elements that changed, once per distinct (role,
+label, label). Where round after round changes few, a work list goes on
+(`shiq.abox_ops.told.work_list`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from shiq.abox_ops.elements.graph import Graph, flags, longer
+from shiq.abox_ops.labels.calculus import CompiledClause
+from shiq.abox_ops.labels.numbered import EMPTY_ID, Bools
+from shiq.abox_ops.labels.numbered_calculus import Calculus, distinct_values
+from shiq.abox_ops.told.work_list import narrow_walk
+from shiq.columns.arrays import Ints, distinct, unique
+
+#: How many small rounds, one after another, make it a chain.
+_PATIENCE = 6
+#: Elements that a small round changes, and of how many elements of the graph there may be one more:
+#: a round looks at all.
+_FEW, _SHARE = 64, 256
+
+
+class RoundSizes:
+    """Whether rounds have become so small that a work list is cheaper. It waits longer each time
+    that a list did little.
+    """
+
+    def __init__(self) -> None:
+        self._small, self._patience = 0, _PATIENCE
+
+    def is_slow(self, changed: int, everything: int) -> bool:
+        """Notes a round that changed so many elements, in a graph of ``everything``; whether it
+        is time for a list.
+        """
+        self._small = self._small + 1 if changed <= _FEW + everything // _SHARE else 0
+        return self._small >= self._patience
+
+    def judge(self, steps: int) -> None:
+        """Notes how many steps a list did."""
+        self._small = 0
+        self._patience = _PATIENCE if steps > 8 * self._patience else 2 * self._patience
+
+
+def saturate(
+    calculus: Calculus,
+    graph: Graph,
+    active: Bools,
+    take_in: Callable[[Ints], None] | None = None,
+    *,
+    changed: Bools | None = None,
+    from_outside: bool = False,
+) -> Bools:
+    """Brings the labels of the ``active`` elements (expanded ones, a flag by number) to the
+    fixpoint; gives the elements that are active then: those that entailed equalities made are,
+    in place of their parts. ``take_in`` is called with those.
+
+    ``changed``: all others were at the fixpoint without these. ``from_outside``: neighbours that
+    are not active send too, and make equal what they must; they themselves stay as they are.
+
+    Stops because labels grow within finitely many literals and elements only merge.
+    """
+    changed = active if changed is None else changed
+    closed(calculus, graph, changed)
+    pace = RoundSizes()
+    while True:
+        reached = changed
+        while changed.any():
+            if take_in is None and pace.is_slow(int(np.count_nonzero(changed)), len(graph)):
+                active, changed, steps = narrow_walk(
+                    calculus, graph, active, changed, from_outside=from_outside
+                )
+                pace.judge(steps)
+            graph.follow(changed)
+            active, changed = longer(active, len(graph)), longer(changed, len(graph))
+            changed = _send(calculus, graph, active, changed, from_outside)
+            reached = longer(reached, len(changed)) | changed
+        centres = longer(active, len(graph)) & graph.with_readers(reached)
+        grown = _merge(
+            calculus, graph, _with_neighbours(graph, centres) if from_outside else centres
+        )
+        if not len(grown):
+            return longer(active, len(graph))
+        active = _activate(graph, active, grown)
+        if take_in is not None:
+            take_in(grown)
+        changed = flags(len(graph), grown)
+        _source, _, target = graph.half_edges(changed)
+        changed[target] |= active[target]
+        closed(calculus, graph, flags(len(graph), grown))
+
+
+def closed(calculus: Calculus, graph: Graph, chosen: Bools) -> None:
+    """Closes the labels of the ``chosen`` elements; those of which two members are asserted to
+    be different clash.
+    """
+    apart = graph.contradicted()
+    apart = apart[chosen[apart]]
+    graph.label[apart] = calculus.table.join(
+        graph.label[apart], np.full(len(apart), calculus.table.clash_id, np.int64)
+    )
+    graph.label[chosen] = calculus.table.close(graph.label[chosen])
+
+
+def _with_neighbours(graph: Graph, active: Bools) -> Bools:
+    """The active elements and their neighbours, expanded."""
+    _, _, target = graph.half_edges(active)
+    graph.expand(unique(target))
+    found = longer(active, len(graph))
+    found[target] = True
+    return found
+
+
+def _send(
+    calculus: Calculus, graph: Graph, active: Bools, changed: Bools, from_outside: bool
+) -> Bools:
+    """One round along the role assertions of the ``changed`` elements; which active elements it
+    changed.
+    """
+    source, role, target = graph.half_edges(changed & active)
+    inside = active[target]
+    if not from_outside:
+        source, role, target, inside = source[inside], role[inside], target[inside], inside[inside]
+    to_source, to_target = calculus.role_calculus.sent(
+        role, graph.label[source], graph.label[target]
+    )
+    got_source, got_target = to_source != EMPTY_ID, (to_target != EMPTY_ID) & inside
+    element = np.concatenate([source[got_source], target[got_target]])
+    sent = np.concatenate([to_source[got_source], to_target[got_target]])
+    return flags(len(graph), received(calculus, graph, element, sent))
+
+
+def received(calculus: Calculus, graph: Graph, element: Ints, label: Ints) -> Ints:
+    """Joins label[i] to that of element[i], for every i, and closes these; the elements that
+    changed.
+    """
+    said = label != EMPTY_ID
+    reached, position, _ = distinct(element[said])
+    before = graph.label[reached]
+    graph.label[reached] = calculus.table.close(
+        calculus.table.accumulate(before, position, label[said])
+    )
+    changed: Ints = reached[graph.label[reached] != before]
+    return changed
+
+
+def _merge(calculus: Calculus, graph: Graph, centres: Bools) -> Ints:
+    """Joins the told neighbours of every one of ``centres`` at which a ≤1 S.C is in force; the
+    elements that grew.
+    """
+    asked = centres.nonzero()[0]
+    label = graph.label[asked]
+    forced = [asked[calculus.in_force(label, clause)] for clause in calculus.functional]
+    everyone = np.concatenate(forced) if forced else asked[:0]
+    if not len(everyone):
+        return everyone
+    for clause, centre in zip(calculus.functional, forced):
+        graph.expand_put_off(
+            flags(len(graph), centre), partial(calculus.among, roles=calculus.below(clause))
+        )
+    edges = graph.half_edges(flags(len(graph), everyone))
+    pairs = [
+        joined_in_turn(calculus, graph, c, centre, edges)
+        for c, centre in zip(calculus.functional, forced)
+    ]
+    first, second = (np.concatenate([pair[i] for pair in pairs]) for i in (0, 1))
+    if not len(first):
+        return first
+    grown = graph.join(first, second)
+    combine(calculus, graph, grown)
+    return grown
+
+
+def joined_in_turn(
+    calculus: Calculus,
+    graph: Graph,
+    clause: CompiledClause,
+    centres: Ints,
+    edges: tuple[Ints, Ints, Ints],
+) -> tuple[Ints, Ints]:
+    """Pairs that ``clause``, a ≤1 S.C in force at ``centres``, makes equal: each told neighbour
+    by ``edges`` with the next.
+    """
+    rows = calculus.among(edges[1], calculus.below(clause)) & flags(len(graph), centres)[edges[0]]
+    source, target = edges[0][rows], edges[2][rows]
+    told = calculus.table.where(graph.label[target], lambda x: not clause.branch_body & ~x[0])
+    source, target = source[told], target[told]
+    order = np.lexsort((target, source))
+    source, target = source[order], target[order]
+    together = source[1:] == source[:-1]
+    return target[:-1][together], target[1:][together]
+
+
+def combine(calculus: Calculus, graph: Graph, grown: Ints) -> None:
+    """Gives each of the (ascending) elements that grew the labels of its parts."""
+    parts = graph.peers(grown)
+    whole = grown.searchsorted(graph.rep[parts])
+    graph.label[grown] = calculus.table.accumulate(graph.label[grown], whole, graph.label[parts])
+
+
+def _activate(graph: Graph, active: Bools, grown: Ints) -> Bools:
+    graph.expand(grown)
+    now = np.zeros(len(graph), np.bool_)
+    now[: len(active)] = active
+    now[grown] = True
+    now &= graph.rep == np.arange(len(graph))
+    return now
+
+
+def asserted_labels(
+    calculus: Calculus, graph: Graph, elements: Ints, *, inserted_only: bool = False
+) -> Ints:
+    """The literals asserted at each of the gathered ``elements`` (ascending), joined; a clash
+    where two members are different.
+    """
+    element, node = graph.nodes_of(elements)
+    rows = graph.whole.rows_of("class_assertions", np.sort(node), with_old=not inserted_only)
+    order = node.argsort()
+    where = element[order][node[order].searchsorted(rows["node"])]
+    target, received = [where], [calculus.class_labels(rows["class"])]
+    chosen = flags(len(graph), elements)
+    rare = [
+        (int(graph.rep[i]), calculus.literal(*literal))
+        for i, literal, inserted in graph.rare.literals
+        if chosen[graph.rep[i]] and (inserted or not inserted_only)
+    ]
+    apart = graph.contradicted()
+    apart = apart[chosen[apart]]
+    target += [np.array([i for i, _ in rare], np.int64), apart]
+    received += [
+        np.array([label for _, label in rare], np.int64),
+        np.full(len(apart), calculus.table.clash_id, np.int64),
+    ]
+    start = np.full(len(elements), EMPTY_ID, np.int64)
+    return calculus.table.accumulate(
+        start, elements.searchsorted(np.concatenate(target)), np.concatenate(received)
+    )
+
+
+def refuted_labels(
+    calculus: Calculus, graph: Graph, elements: Ints, *, inserted_only: bool = False
+) -> Ints:
+    """What the data assertions of each of the gathered ``elements`` (ascending) refute, joined."""
+    element, node = graph.nodes_of(elements)
+    rows = graph.whole.rows_of("data_assertions", np.sort(node), with_old=not inserted_only)
+    values, inverse = distinct_values(rows)
+    labels = calculus.refuted(values, graph.whole.literals_of(values["literal"]))[inverse]
+    said = labels != EMPTY_ID
+    order = node.argsort()
+    where = element[order][node[order].searchsorted(rows["node"][said])]
+    start = np.full(len(elements), EMPTY_ID, np.int64)
+    return calculus.table.accumulate(start, elements.searchsorted(where), labels[said])

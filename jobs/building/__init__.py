@@ -1,0 +1,1 @@
+"""Build a store from triples, range by range: `build.build`, `indexing.index`."""

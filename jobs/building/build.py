@@ -1,0 +1,467 @@
+"""Build a store by ranges: driver of the steps."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import time
+import uuid
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from shiq.abox_ops.elements.graph import NameLiteral
+from shiq.abox_ops.elements.normal import normalise
+from shiq.abox_ops.elements.partition import StoredPartition, grouping
+from shiq.abox_ops.index.index import Extra, negated, vocabulary_of
+from shiq.abox_ops.labels.calculus import EMPTY, Label, clashes
+from shiq.abox_ops.labels.documents import clauses_hash, complex_text, label_rows
+from shiq.columns.arrays import NONE, Columns, array_table
+from shiq.columns.rows import DIFFERENT, SAME, Names, complex_rows, half_edge_rows
+from shiq.errors import OperationalError
+from shiq.inputs.catalog import Catalog
+from shiq.inputs.reading import QuarantinedAssertion, Reading
+from shiq.jobs.building.certificate import CertificateFigures, certify, consistent
+from shiq.jobs.building.chunks import CHUNK_BYTES
+from shiq.jobs.building.clustering import FINISH, new_ranks, renumber
+from shiq.jobs.building.completion import certify_by_model, write_completion
+from shiq.jobs.building.dictionary import (
+    Dictionary,
+    all_names,
+    make_dictionary,
+    numbers_of,
+    rank_chunks,
+)
+from shiq.jobs.building.exchange import Executor
+from shiq.jobs.building.files import Scratch
+from shiq.jobs.building.merging import IndexedStore, grouping_tables, merge_classes
+from shiq.jobs.building.reading import Chunks, read
+from shiq.jobs.building.tables import (
+    Numbered,
+    Ranges,
+    WrittenTables,
+    is_local,
+    merge_edges,
+    name_rows,
+    nearness_of,
+    write_ranges,
+)
+from shiq.jobs.building.told import (
+    TaskRules,
+    ToldState,
+    distinct_labels,
+    saturate_told,
+    write_elements,
+)
+from shiq.jobs.building.worker import Asking, StoreKey
+from shiq.jobs.store import Certificate
+from shiq.jobs.store.files import DataFile
+from shiq.jobs.store.lookup import lookup_path
+from shiq.jobs.store.numbering import NEAR, RANGE, spread
+from shiq.jobs.store.replacing import BUILDING, Replacement
+from shiq.jobs.store.schema import ALWAYS, KIND_CLASS, table_of_files, write_part
+from shiq.jobs.store.write import AssertionCounts, Rebuild, open_rebuild
+from shiq.model import Assertion, Class, ClassAssertion, ObjectComplementOf
+from shiq.model.abox import ABox, Interner, individuals_of
+from shiq.model.as_json import encode
+from shiq.model.roles import Role, RoleBox, role_box
+from shiq.remote.place import Place, remove
+from shiq.simplify import simplify
+
+
+@dataclass(frozen=True)
+class BuildSettings:
+    """How to build. ``width``, ``near``: see `shiq.jobs.store.numbering`, whose values they have but
+    in tests; ``finish``: see `shiq.jobs.building.clustering`; ``chunk_bytes``: of text in a
+    task. ``aside``: whether ill-typed data assertions are left out, and reported; ``catalog``:
+    of what only the driver can read; ``completes``: whether to certify by a model that the store
+    keeps (`shiq.jobs.building.completion`); ``names_open``: whether the individuals of
+    undecided modules are told. The rest as in `shiq.jobs.checking.options.Options`.
+    """
+
+    width: int = RANGE
+    near: int = NEAR
+    finish: int = FINISH
+    chunk_bytes: int = CHUNK_BYTES
+    reasoner: str = "auto"
+    heap: str = "1g"
+    timeout: float | None = None
+    audit: float = 0.0
+    limit: int = 1000
+    aside: bool = False
+    catalog: Catalog | None = None
+    completes: bool = True
+    names_open: bool = False
+    keep_scratch: bool = False
+
+
+@dataclass
+class BuiltStore:
+    """Store that was built: reading account, index, certificate figures and counts. ``crowd``: the
+    most individuals that are one element, or role assertions in one module, if it is completed.
+    """
+
+    read: Chunks
+    indexed: IndexedStore
+    certified: CertificateFigures
+    counts: AssertionCounts
+    kept: int
+    is_completed: bool = False
+    crowd: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+#: Gives the certificate of what was built; None if it is not to be kept.
+Certifying = Callable[[BuiltStore], Certificate | None]
+
+
+def build(
+    executor: Executor,
+    store: Place,
+    ontology: Reading,
+    sources: Sequence[object],
+    certifying: Certifying,
+    *,
+    settings: BuildSettings = BuildSettings(),
+    progress: Callable[[str, int, int], None] | None = None,
+    gone: Collection[Assertion] = (),
+    asides: Sequence[QuarantinedAssertion] = (),
+    taken: Mapping[str, int] = MappingProxyType({}),
+    place: Replacement | None = None,
+) -> BuiltStore:
+    """Build the store of ``ontology``'s TBox with its assertions and those of ``sources``."""
+    store = store.absolute()
+    stages = _Stages(progress)
+    with open_rebuild(
+        store, ontology.tbox, ontology.ontologies, labels=ontology.labels, place=place
+    ) as rebuild:
+        rebuild = replace(rebuild, width=settings.width, taken=taken)
+        with scratch_of(executor, store, keep=settings.keep_scratch) as scratch:
+            made = _Build(executor, rebuild, ontology, scratch, settings, stages, gone, asides)
+            return made.run(sources, certifying)
+
+
+@dataclass
+class _Stages:
+    progress: Callable[[str, int, int], None] | None
+    seconds: dict[str, float] = field(default_factory=dict)
+    _stage: str = ""
+    _last: float = field(default_factory=time.perf_counter)
+
+    def begin(self, name: str) -> None:
+        """Books the time so far to the stage before, and begins ``name``."""
+        now = time.perf_counter()
+        if self._stage:
+            self.seconds[self._stage] = self.seconds.get(self._stage, 0.0) + now - self._last
+        self._stage, self._last = name, now
+        if name and self.progress is not None:
+            self.progress(name, 0, 0)
+
+
+@dataclass
+class _Build:
+    executor: Executor
+    rebuild: Rebuild
+    ontology: Reading
+    scratch: Scratch
+    settings: BuildSettings
+    stages: _Stages
+    gone: Collection[Assertion]
+    asides: Sequence[QuarantinedAssertion]
+
+    def run(
+        self,
+        sources: Sequence[object],
+        certifying: Certifying,
+    ) -> BuiltStore:
+        executor, stages = self.executor, self.stages
+        stages.begin("reading")
+        settings = self.settings
+        size, aside, catalog = settings.chunk_bytes, settings.aside, settings.catalog
+        found = read(
+            executor, sources, self.ontology, self.scratch, size, aside, catalog, self.gone
+        )
+        stages.begin("numbering")
+        dictionary = make_dictionary(
+            executor, self.scratch, found.root, found.chunks, found.summaries
+        )
+        names = all_names(found.summaries)
+        build, nodes = uuid.uuid4().hex[:12], len(dictionary)
+        ranges = Ranges(self.scratch, found.root, build, nodes, settings.width, settings.near)
+        rank_chunks(executor, dictionary, found.chunks, ranges.order)
+        chunks = [
+            (chunk, numbers_of(told, names)) for chunk, told in zip(found.chunks, found.summaries)
+        ]
+        ranges = self._numbered(ranges, dictionary, chunks)
+        stages.begin("writing tables")
+        written = write_ranges(executor, ranges, dictionary, chunks, len(names[KIND_CLASS]))
+        rare = _DriverAssertions(
+            found.rare, dictionary, ranges, role_box(self.ontology.tbox.axioms)
+        )
+        counts = _counts(written, rare)
+        stages.begin("told literals")
+        rules = TaskRules(ranges.build, self.ontology.tbox, _extra(names, counts, rare), names)
+        told = saturate_told(executor, ranges, rules, rare.told())
+        labels = sorted({EMPTY, *distinct_labels(executor, ranges, told)})
+        stages.begin("writing tables")
+        tables = {name: [w.files[name] for w in written if name in w.files] for name in ALWAYS}
+        tables["elements"] = write_elements(executor, ranges, told, labels)
+        small = {"names": name_rows(names), "labels": label_rows(labels), **rare.tables()}
+        small |= grouping_tables("same", _by_id(rare.told())) | grouping_tables(
+            "equal", _by_id(told)
+        )
+        small |= grouping_tables("merged", grouping(NONE, NONE))
+        tables |= self._small(small, ranges)
+        stages.begin("certifying")
+        indexed = IndexedStore(self._key(tables, counts), rules, "told", *rare.negated())
+        asking = Asking(settings.reasoner, settings.heap, settings.timeout, settings.audit)
+        completed = None
+        if settings.completes and counts.assertions and not any(map(clashes, labels)):
+            completed = certify_by_model(executor, ranges, indexed, asking)
+        if completed is None:
+            stages.begin("merge classes")
+            merged = merge_classes(executor, ranges, indexed)
+            tables |= self._small(grouping_tables("merged", merged), ranges)
+            indexed = replace(indexed, store=self._key(tables, counts), stage="merged")
+            stages.begin("certifying")
+            certified = certify(
+                executor,
+                ranges,
+                indexed,
+                asking,
+                limit=settings.limit,
+                names_open=settings.names_open,
+            )
+        else:
+            certified = consistent(
+                completed.modules, completed.shapes, completed.kept, completed.drawn
+            )
+        kept = counts.class_assertions + certified.kept + rare.pairs + rare.complex_count
+        stages.begin("writing tables")
+        if completed is not None:
+            if not {*completed.labels} <= {*labels}:
+                labels = sorted({*labels, *completed.labels})
+                tables["elements"] = write_elements(executor, ranges, told, labels)
+                tables |= self._small({"labels": label_rows(labels)}, ranges)
+            tables |= write_completion(executor, ranges, completed, labels)
+        built = BuiltStore(
+            found,
+            indexed,
+            certified,
+            counts,
+            kept,
+            completed is not None,
+            max(completed.most_edges, told.largest) if completed else 0,
+            stages.seconds,
+        )
+        certificate = certifying(built)
+        if certificate is None:
+            self._discard(tables)
+            return built
+        committed = {name: table_of_files(files) for name, files in tables.items()}
+        document = _document(indexed, labels)
+        self.rebuild.finish(
+            committed,
+            document,
+            counts,
+            leftovers=found.leftovers,
+            tbox_leftovers=self.ontology.leftovers,
+            certificate=certificate,
+            asides=self.asides,
+            left_out=chain.from_iterable(found.left_out),
+        ).close()
+        stages.begin("")
+        return built
+
+    def _discard(self, tables: Mapping[str, Sequence[DataFile]]) -> None:
+        for file in (file for files in tables.values() for file in files):
+            for path in (file.path, *([lookup_path(file.path)] if file.lookup else [])):
+                remove(self.rebuild.path, path)
+
+    def _numbered(
+        self, ranges: Ranges, dictionary: Dictionary, chunks: Sequence[Numbered]
+    ) -> Ranges:
+        """The numbering that `shiq.jobs.store.numbering.local_rank` chooses: by term, or clustered
+        where that is nearer.
+        """
+        hubs = merge_edges(self.executor, ranges, chunks)
+        near = nearness_of(self.executor, ranges, hubs)
+        if is_local(near):
+            return ranges
+        return renumber(self.executor, ranges, dictionary, chunks, near, self.settings.finish)
+
+    def _key(self, tables: Mapping[str, Sequence[DataFile]], counts: AssertionCounts) -> StoreKey:
+        """The key by which tasks open what is written so far."""
+        versions = {name: table_of_files(files) for name, files in tables.items()}
+        return StoreKey(str(self.rebuild.path), self.rebuild.unfinished(versions, counts))
+
+    def _small(self, tables: Mapping[str, Columns], ranges: Ranges) -> dict[str, list[DataFile]]:
+        """Writes tables that the driver holds, a file each; an empty one has none."""
+        found = {}
+        for name, columns in tables.items():
+            rows = len(next(iter(columns.values())))
+            file = f"part-00000-{ranges.build}-{uuid.uuid4().hex[:8]}.zstd.parquet"
+            found[name] = [write_part(self.rebuild.path, name, file, columns)] if rows else []
+        return found
+
+
+class _DriverAssertions:
+    """The assertions that the driver holds, by rank: pairs and complex ones."""
+
+    def __init__(self, abox: ABox, dictionary: Dictionary, ranges: Ranges, roles: RoleBox) -> None:
+        self.roles = roles
+        self.complex: list[Assertion] = sorted(set(abox.complex), key=complex_text)
+        used = sorted(
+            {
+                *abox.different.first,
+                *abox.different.second,
+                *(i for pair in abox.same for i in pair),
+            }
+        )
+        terms = dict.fromkeys([abox.individuals[i] for i in used])
+        terms.update(dict.fromkeys(i for a in self.complex for i in individuals_of(a)))
+        ranks = ranks_in(ranges, dictionary, list(terms))
+        self.rank = dict(zip(terms, ranks))
+        self.same, self.different = (
+            np.array(
+                [[self.rank[abox.individuals[i]] for i in pair] for pair in pairs], np.int64
+            ).reshape(-1, 2)
+            for pairs in (dict.fromkeys(abox.same), dict.fromkeys(abox.different))
+        )
+
+    @property
+    def pairs(self) -> int:
+        return len(self.same) + len(self.different)
+
+    @property
+    def complex_count(self) -> int:
+        return len(self.complex)
+
+    def told(self) -> ToldState:
+        """State that `saturate_told` starts from: asserted equality only."""
+        begun = ToldState((), tuple(self._literals()), self.different)
+        return begun.united(self.same[:, 0], self.same[:, 1]) if len(self.same) else begun
+
+    def _literals(self) -> list[tuple[int, NameLiteral]]:
+        found: list[tuple[int, NameLiteral]] = []
+        for assertion in self.complex:
+            for plain in normalise(assertion, self.roles).assertions:
+                match plain:
+                    case ClassAssertion(Class(iri), individual):
+                        found.append((self.rank[individual], (iri, True)))
+                    case ClassAssertion(ObjectComplementOf(Class(iri)), individual):
+                        found.append((self.rank[individual], (iri, False)))
+        return found
+
+    def negated(self) -> tuple[frozenset[Role], frozenset[str]]:
+        return negated(self.complex, self.roles)
+
+    def tables(self) -> dict[str, Columns]:
+        named = np.concatenate([self.same, self.different])
+        kind = np.repeat(
+            np.array([SAME, DIFFERENT], np.int64), [len(self.same), len(self.different)]
+        )
+        pairs = array_table(
+            "node", half_edge_rows(spread(named[:, 0]), "kind", kind, spread(named[:, 1]))
+        )
+        ids = {term: int(spread(np.array([rank]))[0]) for term, rank in self.rank.items()}
+        rows = array_table("node", complex_rows(self.complex, ids)).columns
+        values = [complex_text(self.complex[i]) for i in rows["ordinal"].tolist()]
+        return {
+            "pairs": dict(pairs.columns),
+            "complex": {**rows, "value": pa.array(values, pa.string())},
+        }
+
+
+@contextmanager
+def scratch_of(executor: Executor, store: Place, *, keep: bool = False) -> Iterator[Scratch]:
+    """A name of its own below the ``store`` for what a build leaves between its steps. All of
+    that goes at the end, unless it is kept.
+
+    Raises: OperationalError where an worker does not see what the driver writes there.
+    """
+    executor.reach(store)
+    if isinstance(store, Path):
+        shutil.rmtree(store / BUILDING, ignore_errors=True)
+    scratch = Scratch(store, f"{BUILDING}/{uuid.uuid4().hex[:12]}")
+    try:
+        if isinstance(store, Path):
+            _check_seen(executor, store, scratch / "mark")
+        yield scratch
+    finally:
+        if not keep and isinstance(store, Path):
+            shutil.rmtree(store / BUILDING, ignore_errors=True)
+        elif not keep and not isinstance(store, Path):
+            store.clear(scratch.name)
+
+
+def _check_seen(executor: Executor, store: Path, mark: Scratch) -> None:
+    with mark.placed() as temporary:
+        temporary.write_text(mark.name)
+    seen = executor.run(_sees, [mark] * executor.width, "checking the store's place")
+    if blind := sorted({host for host, sees in seen if not sees}):
+        raise OperationalError(
+            f"{store}: not seen by the executors on {', '.join(blind)}",
+            "Put the store where driver and executors share files, or into an object store (s3://BUCKET/NAME).",
+        )
+
+
+def _sees(mark: Scratch) -> tuple[str, bool]:
+    return socket.gethostname(), mark.path().exists()
+
+
+def ranks_in(ranges: Ranges, dictionary: Dictionary, terms: list[str]) -> list[int]:
+    """Present rank of each term."""
+    found = dictionary.ranks_of(terms)
+    if not ranges.renumbered:
+        return found
+    ranks: list[int] = new_ranks(ranges, np.array(found, np.int64)).tolist()
+    return ranks
+
+
+def _document(indexed: IndexedStore, labels: Sequence[Label]) -> dict[str, object]:
+    """What `shiq.jobs.store.upkeep.build.index_document` says of the same index."""
+    rules = indexed.rules
+    return {
+        "extra": [encode(x) for x in rules.extra],
+        "negated_roles": sorted([role.iri, role.inverted] for role in indexed.negated_roles),
+        "negated_properties": sorted(indexed.negated_properties),
+        "contradictory": any(map(clashes, labels)),
+        "clauses": clauses_hash(simplify(rules.tbox, rules.extra).clauses),
+    }
+
+
+def _by_id(told: ToldState) -> StoredPartition:
+    return grouping(spread(told.member), spread(told.group))
+
+
+def _counts(written: Sequence[WrittenTables], rare: _DriverAssertions) -> AssertionCounts:
+    classes = [sum(column) for column in zip(*(w.class_counts for w in written))]
+    class_assertions, roles, data = (
+        sum(classes),
+        sum(w.role_assertions for w in written),
+        sum(w.data_assertions for w in written),
+    )
+    return AssertionCounts(
+        class_assertions,
+        roles,
+        data,
+        class_assertions + roles + data + rare.pairs + rare.complex_count,
+        classes,
+    )
+
+
+def _extra(
+    names: Mapping[int, Sequence[str]], counts: AssertionCounts, rare: _DriverAssertions
+) -> Extra:
+    """What A's vocabulary adds to the TBox, in the order of `shiq.abox_ops.index.index.build_index`."""
+    by_node = rare.tables()["complex"]["ordinal"].tolist()
+    complex_ = [rare.complex[i] for i in dict.fromkeys(by_node)]
+    known = Names(Interner(names[KIND_CLASS]))
+    return vocabulary_of(known, np.flatnonzero(np.array(counts.class_counts)), complex_, rare.roles)

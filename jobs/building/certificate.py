@@ -1,0 +1,284 @@
+"""Certifying A by itself: the modules of A under T, with all of A inserted into nothing (THEORY,
+"Modules" and "Beyond SHIQ(D), at no loss"), by shape.
+
+Most elements keep no role assertion and no data: their module is their label, and ranges only
+count labels. The others are joined into components, range by range: a component is named by its
+least element, and the name travels in rounds to the ranges next to it. The range of a
+component's name gathers the component, makes its module with the code of the engine `local`, and
+tells the shapes; each distinct shape is decided once, the shapes spread over the executors, each
+task with a reasoner of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from shiq.abox_ops.counting.growth import known_classes
+from shiq.abox_ops.elements.base import StoreBase
+from shiq.abox_ops.elements.graph import Graph, flags
+from shiq.abox_ops.index.index import Index, alone, touched_by
+from shiq.abox_ops.labels.calculus import Label
+from shiq.abox_ops.modules.add_set import AddSetColumns, FoundModules
+from shiq.abox_ops.modules.audit import DrawnShapes, drawn
+from shiq.abox_ops.modules.open_assertions import OpenAssertions, negated_properties
+from shiq.answers.verdict import Verdict
+from shiq.columns.arrays import Ints, distinct, unique
+from shiq.jobs.building.components import (
+    ModuleShape,
+    decide_shapes,
+    found_shapes,
+    join_components,
+    label_shapes,
+    members_of_modules,
+    write_open,
+)
+from shiq.jobs.building.exchange import Executor
+from shiq.jobs.building.merging import IndexedStore, elements_of
+from shiq.jobs.building.tables import Ranges
+from shiq.jobs.building.worker import Asking
+from shiq.model.roles import RoleBox
+
+
+@dataclass
+class CertificateFigures:
+    """Figures of a certificate: elements refuted by told literals, modules and shapes, verdicts."""
+
+    contradictory: list[tuple[str, ...]] = field(default_factory=list)
+    clashes: int = 0
+    verdicts: Counter[str] = field(default_factory=Counter)
+    undecided: tuple[str, ...] = ()
+    modules: int = 0
+    shapes: int = 0
+    kept: int = 0
+    drawn: DrawnShapes | None = None
+    open: list[tuple[str, ...]] = field(default_factory=list)
+
+
+def consistent(
+    modules: int, shapes: int, kept: int, drawn: DrawnShapes | None
+) -> CertificateFigures:
+    """Figures if all ``modules`` are consistent."""
+    verdicts = Counter({Verdict.CONSISTENT.value: modules})
+    return CertificateFigures(
+        verdicts=verdicts, modules=modules, shapes=shapes, kept=kept, drawn=drawn
+    )
+
+
+def certify(
+    executor: Executor,
+    ranges: Ranges,
+    indexed: IndexedStore,
+    asking: Asking,
+    *,
+    limit: int,
+    names_open: bool = False,
+) -> CertificateFigures:
+    """Decides (T, A) for the store that ``indexed`` names. ``names_open``: tells the individuals
+    of undecided modules too.
+    """
+    count = range(len(ranges))
+    surveys = executor.run(
+        partial(_survey, ranges=ranges, indexed=indexed, limit=limit),
+        count,
+        "relevant role assertions",
+    )
+    labels: Counter[Label] = Counter()
+    for survey in surveys:
+        labels.update(survey.labels)
+    found = CertificateFigures(
+        [names for survey in surveys for names in survey.contradictory][:limit],
+        sum(survey.clashes for survey in surveys),
+        kept=sum(survey.kept for survey in surveys),
+    )
+    shapes: Sequence[ModuleShape] = ()
+    kept_told = partial(_kept_of, indexed=indexed)
+    has_components = any(survey.open for survey in surveys)
+    if has_components:
+        join_components(executor, ranges)
+        shapes = found_shapes(executor, ranges, indexed.rules.build, kept_told, labels)
+    questions = [*label_shapes(labels), *shapes]
+    decided = decide_shapes(executor, questions, indexed, asking)
+    for shape, (verdict, _) in zip(questions, decided):
+        found.verdicts[verdict] += shape.count
+    found.undecided = tuple(
+        dict.fromkeys(
+            reason for verdict, reason in decided if verdict == Verdict.UNDETERMINED.value
+        )
+    )
+    found.modules, found.shapes = sum(shape.count for shape in questions), len(questions)
+    if asking.audit:
+        told = ((shape.module(), verdict) for shape, (verdict, _) in zip(questions, decided))
+        found.drawn = drawn(indexed.rules.calculus().tbox, told, asking.audit)
+    bad = [
+        shape
+        for shape, (verdict, _) in zip(questions, decided)
+        if verdict == Verdict.INCONSISTENT.value
+    ]
+    if bad and len(found.contradictory) < limit:
+        found.contradictory += _named(executor, ranges, indexed, bad, has_components, limit)
+    unsure = [
+        shape
+        for shape, (verdict, _) in zip(questions, decided)
+        if verdict == Verdict.UNDETERMINED.value
+    ]
+    if unsure and names_open:
+        found.open = _named(executor, ranges, indexed, unsure, has_components, limit)[:limit]
+    del found.contradictory[limit:]
+    return found
+
+
+def _named(
+    executor: Executor,
+    ranges: Ranges,
+    indexed: IndexedStore,
+    bad: Sequence[ModuleShape],
+    has_components: bool,
+    limit: int,
+) -> list[tuple[str, ...]]:
+    """The individuals of modules of these shapes."""
+    wanted = frozenset(shape.name for shape in bad)
+    labels = frozenset(shape.label for shape in bad if shape.label is not None)
+    found: list[tuple[str, ...]] = []
+    if has_components:
+        kept_told = partial(_kept_of, indexed=indexed)
+        build = indexed.rules.build
+        task = partial(
+            members_of_modules,
+            ranges=ranges,
+            build=build,
+            found=kept_told,
+            wanted=wanted,
+            limit=limit,
+        )
+        found += (
+            names for part in executor.run(task, range(len(ranges)), "conflicts") for names in part
+        )
+    if labels and len(found) < limit:
+        alone_ = partial(_survey, ranges=ranges, indexed=indexed, limit=limit, labels=labels)
+        found += (
+            n
+            for part in executor.run(alone_, range(len(ranges)), "conflicts")
+            for n in part.contradictory
+        )
+    return found
+
+
+# --- what is kept ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Survey:
+    labels: Counter[Label]
+    contradictory: list[tuple[str, ...]]
+    clashes: int
+    open: int
+    kept: int
+
+
+def _told(
+    base: StoreBase, index: Index, roles: RoleBox, elements: Ints
+) -> tuple[OpenAssertions, Ints]:
+    """A around ``elements``, judged by told labels; and the numbers of these."""
+    whole = alone(base)
+    graph = Graph(whole, roles, index.equal, index.labels.of, index.merged)
+    seen = graph.locate(elements)
+    graph.expand(seen)
+
+    def labels() -> Ints:
+        return graph.label
+
+    calculus = index.calculus
+    negated = negated_properties(index, calculus, touched_by(whole, roles))
+    counts = known_classes(calculus, graph, labels)
+    return OpenAssertions(calculus, graph, negated, labels, lambda: counts), seen
+
+
+def _survey(
+    i: int,
+    *,
+    ranges: Ranges,
+    indexed: IndexedStore,
+    limit: int,
+    labels: frozenset[Label | None] = frozenset(),
+) -> _Survey:
+    """What the elements of range ``i`` keep: leaves the ``open`` ones (those with a module of
+    more than a label) and their kept role assertions. ``labels``: asks for individuals alone
+    with one of these instead.
+    """
+    base, index, roles = indexed.opened()
+    told, seen = _told(base, index, roles, elements_of(base, ranges, i))
+    graph, table = told.graph, index.calculus.table
+    clash = table.clashes(graph.label[seen])
+    rest = seen[~clash]
+    source, role, target = graph.half_edges(flags(len(graph), rest))
+    sound = ~table.clashes(graph.label[target])
+    source, role, target = source[sound], role[sound], target[sound]
+    # Both ends ask in the direction that was asserted, so that they agree.
+    turned = role % 2 == 1
+    first, second = np.where(turned, target, source), np.where(turned, source, target)
+    keeps = told.relevant(first, role - turned, second) | told.seen(first, role - turned, second)
+    data = told.kept_data(rest)
+    is_open = np.zeros(len(graph), np.bool_)
+    is_open[source[keeps]] = True
+    is_open[data["element"]] = True
+    for element, *_ in [*graph.rare.negative_edges, *graph.rare.negative_data]:
+        is_open[graph.rep[element]] = True
+    alone_ = rest[~is_open[rest]]
+    visible = table.visible(graph.label[alone_])
+    if labels:
+        wanted = table.where(visible, lambda label: label in labels)
+        return _Survey(Counter(), _terms(graph, base, alone_[wanted][:limit]), 0, 0, 0)
+    write_open(
+        ranges,
+        i,
+        graph.key[rest[is_open[rest]]],
+        graph.key[source[keeps]],
+        graph.key[target[keeps]],
+    )
+    used, which, _ = distinct(visible)
+    counts = np.bincount(which, minlength=len(used)).tolist()
+    return _Survey(
+        Counter({table.labels[label]: n for label, n in zip(used.tolist(), counts)}),
+        _terms(graph, base, seen[clash][:limit]),
+        int(clash.sum()),
+        int(is_open[rest].sum()),
+        int((keeps & ~turned).sum()) + len(data["node"]),
+    )
+
+
+def _terms(graph: Graph, base: StoreBase, elements: Ints) -> list[tuple[str, ...]]:
+    element, node = graph.nodes_of(elements)
+    found: dict[int, list[str]] = {}
+    for e, term in zip(element.tolist(), base.terms_of(node)):
+        found.setdefault(e, []).append(term)
+    return [tuple(sorted(terms)) for terms in found.values()]
+
+
+def _kept_of(members: Ints, *, indexed: IndexedStore) -> FoundModules:
+    """What elements keep of A."""
+    base, index, roles = indexed.opened()
+    told, seen = _told(base, index, roles, members)
+    return FoundModules(index.calculus, index, told.graph.whole, roles, _kept(told, unique(seen)))
+
+
+def _kept(told: OpenAssertions, seen: Ints) -> AddSetColumns:
+    """What the elements ``seen`` keep of A."""
+    graph, table = told.graph, told.calculus.table
+    clash = table.clashes(graph.label[seen])
+    rest = flags(len(graph), seen[~clash])
+    source, role, target = graph.half_edges(rest)
+    inside = rest[target] & (role % 2 == 0)
+    source, role, target = source[inside], role[inside], target[inside]
+    keeps = told.relevant(source, role, target) | told.seen(source, role, target)
+    edges = {"source": source[keeps], "role": role[keeps], "target": target[keeps]}
+    data = told.kept_data(seen[~clash])
+    visible = graph.label.copy()
+    visible[seen] = table.visible(graph.label[seen])
+    return AddSetColumns(
+        graph, seen, flags(len(graph), seen), graph.label, visible, seen, seen[clash], edges, data
+    )

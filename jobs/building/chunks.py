@@ -1,0 +1,274 @@
+"""Read files and tables as chunks of assertions: ranges of a source (`shiq.rdf.ranges`), each with
+its own numbering.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
+
+from shiq.answers.verdict import Leftover
+from shiq.columns.arrays import Ints
+from shiq.errors import InputError
+from shiq.inputs.reading import decode_leftover, encode_leftover
+from shiq.inputs.sources import FileSource, TableSource
+from shiq.jobs.building.exchange import Executor
+from shiq.jobs.building.files import RangeFile, Scratch, save
+from shiq.jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
+from shiq.model import Assertion
+from shiq.model.abox import ABox, abox_of
+from shiq.model.abox_parts import remove_assertions
+from shiq.rdf.assemble import build_abox
+from shiq.rdf.lines import LONGEST_LINE
+from shiq.rdf.range_reports import (
+    LEFT_OUT,
+    RangeReport,
+    VocabularyContext,
+    interpret_range,
+    leftover_records,
+    scan_range,
+    shift_lines,
+)
+from shiq.rdf.ranges import ByteRange, Range, byte_ranges, table_ranges
+from shiq.rdf.triples import MOST_SHOWN
+
+# What the chunks of a build leave out, each line and triple as it stands, in files that the
+# tasks write: however many.
+
+
+def write_left_out(parts: Sequence[Iterator[Leftover]], folder: Scratch) -> tuple[str, ...]:
+    """Writes what a chunk leaves out (``parts`` as `LEFT_OUT` names them) below ``folder``; the
+    names of parts that are there.
+    """
+    kept = []
+    for name, leftovers in zip(LEFT_OUT, parts):
+        if (first := next(leftovers, None)) is not None:
+            with _file(folder, name).placed() as temporary, temporary.open("wb") as file:
+                file.writelines(map(encode_leftover, chain([first], leftovers)))
+            kept.append(name)
+    return tuple(kept)
+
+
+@dataclass(frozen=True)
+class LeftOutFiles:
+    """One part of what chunks left out, as often as it is asked for: by the folder of each that
+    has some, in order, with the number of lines of its source before it.
+    """
+
+    part: str
+    chunks: Sequence[tuple[Scratch, int]]
+
+    def __iter__(self) -> Iterator[Leftover]:
+        for folder, before in self.chunks:
+            with _file(folder, self.part).path().open("rb") as lines:
+                for line in lines:
+                    yield shift_lines(decode_leftover(line), before)
+
+
+def _file(folder: Scratch, part: str) -> Scratch:
+    return folder / f"left-out-{part}"
+
+
+CHUNK_BYTES = 24 << 20
+#: Bytes of a chunk that a row of a table counts for.
+ROW_BYTES = 128
+#: Terms that a chunk tells the driver of, to cut the order of all terms into parts.
+SAMPLES = 200
+
+
+@dataclass
+class ChunkSummary:
+    """Summary of a chunk for the driver: names by kind, number of terms, samples."""
+
+    names: dict[int, list[str]] = field(default_factory=dict)
+    terms: int = 0
+    samples: list[str] = field(default_factory=list)
+    left_out: tuple[str, ...] = ()
+
+
+# --- cutting --------------------------------------------------------------------------------------
+
+
+def cut_ranges(
+    executor: Executor,
+    sources: Sequence[tuple[FileSource | TableSource, str]],
+    scratch: Scratch,
+    size: int = CHUNK_BYTES,
+) -> tuple[list[Range | RangeFile], dict[str, tuple[Leftover, ...]]]:
+    """The ranges of ``sources`` (each with the scope of its blank nodes), about ``size`` bytes
+    each; by scope, the leftovers for files of tables that are not read.
+
+    Raises: InputError for an archive that is broken, and for a table without s, p and o.
+    """
+    packed = [
+        (source, scope)
+        for source, scope in sources
+        if isinstance(source, FileSource) and source.is_compressed
+    ]
+    tasks = [
+        (range_, scratch / "unpacked")
+        for source, scope in packed
+        for range_ in byte_ranges(source, scope, size)
+    ]
+    unpacked = {
+        scope: found
+        for (_, scope), found in zip(
+            packed, executor.run(partial(_unpack, size=size), tasks, "unpacking")
+        )
+    }
+    ranges: list[Range | RangeFile] = []
+    passed_over: dict[str, tuple[Leftover, ...]] = {}
+    for source, scope in sources:
+        if scope in unpacked:
+            found, error = unpacked[scope]
+            if error is not None:
+                raise InputError(*error)
+            ranges += found
+        elif not isinstance(source, TableSource):
+            ranges += byte_ranges(source, scope, size)
+        elif (pieces := executor.cut_table(source, scope, scratch / "tables")) is not None:
+            ranges += pieces
+        else:
+            tables, passed_over[scope] = table_ranges(source, scope, max(1, size // ROW_BYTES))
+            ranges += tables
+    return ranges, passed_over
+
+
+def _unpack(
+    task: tuple[ByteRange, Scratch], *, size: int
+) -> tuple[list[RangeFile], tuple[str, str] | None]:
+    """Writes an archive as plain pieces of whole lines; or what is wrong with it."""
+    packed, scratch = task
+    found: list[RangeFile] = []
+    try:
+        with packed.open() as stream:
+            while data := _lines(stream, size, packed.source):
+                at = scratch / f"{packed.scope}-{len(found)}.nt"
+                with at.placed() as temporary:
+                    temporary.write_bytes(data)
+                found.append(
+                    RangeFile(
+                        replace(
+                            packed, end=len(data), size=len(data), packing=None, may_have_bom=False
+                        ),
+                        at,
+                    )
+                )
+    except InputError as error:
+        return [], (error.message, error.remedy)
+    return found, None
+
+
+def _lines(stream: BinaryIO, size: int, name: str) -> bytes:
+    data = stream.read(size)
+    if len(data) == size and not data.endswith(b"\n"):
+        rest = stream.readline(LONGEST_LINE + 1)
+        if len(rest) > LONGEST_LINE:
+            raise InputError(
+                f"{name} has a line of over {LONGEST_LINE >> 20} MB",
+                "Is it N-Triples? One line is one triple.",
+            )
+        data += rest
+    return data
+
+
+# --- judging --------------------------------------------------------------------------------------
+
+
+def read_chunk(
+    chunk: tuple[int, Range | RangeFile],
+    judging: VocabularyContext,
+    root: Scratch,
+    gone: Collection[Assertion] = (),
+) -> tuple[RangeReport, ChunkSummary]:
+    """Reads a range, leaves its assertions below ``root`` but for those that are ``gone``, and
+    what is left out, and tells what the driver has to know of it.
+    """
+    number, cut_ = chunk
+    part = cut_.here() if isinstance(cut_, RangeFile) else cut_
+    report = RangeReport(part.source, part.scope, number)
+    try:
+        parsed = part.parse()
+    except InputError as error:
+        report.error = error.message, error.remedy
+        return report, ChunkSummary()
+    scan_range(parsed, judging, report)
+    bulk = interpret_range(parsed, judging, report, most_aside=MOST_SHOWN)
+    abox = build_abox(parsed.triples, bulk.classes, bulk.roles, bulk.data, ())
+    folder = folder_of(root, number)
+    return report, replace(
+        write_chunk(without_gone(abox, gone), folder),
+        left_out=write_left_out(leftover_records(parsed, bulk), folder),
+    )
+
+
+def without_gone(abox: ABox, gone: Collection[Assertion]) -> ABox:
+    """``abox`` without those of its assertions that are ``gone``, and without what they alone
+    mention.
+    """
+    found = remove_assertions(abox, gone) if gone else abox
+    return found if len(found) == len(abox) else abox_of(found)
+
+
+# --- what a chunk leaves --------------------------------------------------------------------------
+
+
+def folder_of(root: Scratch, chunk: int) -> Scratch:
+    return root / chunk
+
+
+def write_chunk(abox: ABox, folder: Scratch) -> ChunkSummary:
+    """Writes the plain assertions of ``abox`` in numbers of its own: its terms sorted, its
+    literals, its rows.
+    """
+    terms = pa.array(abox.individuals, pa.large_string())
+    order = pc.sort_indices(terms)
+    ordered = terms.take(order)
+    save(folder / "terms", {"term": ordered, "local": order.cast(pa.int32())})
+    texts = {
+        name: [getattr(x, name) for x in abox.literals]
+        for name in ("lexical", "datatype", "language")
+    }
+    save(
+        folder / "literals",
+        {name: pa.array(values, pa.large_string()) for name, values in texts.items()},
+    )
+    save(
+        folder / "classes", {"subject": _ints(abox.class_subject), "class": _ints(abox.class_name)}
+    )
+    save(
+        folder / "roles",
+        {
+            "subject": _ints(abox.role_subject),
+            "role": _ints(abox.role_name),
+            "object": _ints(abox.role_object),
+        },
+    )
+    save(
+        folder / "data",
+        {
+            "subject": _ints(abox.data_subject),
+            "property": _ints(abox.data_name),
+            "literal": _ints(abox.data_literal),
+        },
+    )
+    names = {
+        KIND_CLASS: abox.classes,
+        KIND_OBJECT_PROPERTY: abox.object_properties,
+        KIND_DATA_PROPERTY: abox.data_properties,
+    }
+    step = max(1, len(ordered) // SAMPLES)
+    samples = ordered.take(pa.array(np.arange(step // 2, len(ordered), step))).to_pylist()
+    return ChunkSummary(names, len(abox.individuals), samples)
+
+
+def _ints(values: array[int]) -> Ints:
+    return np.asarray(values, np.int64)

@@ -1,0 +1,448 @@
+"""The clustered numbering of `shiq.jobs.store.numbering`, level by level, for an ABox whose terms do
+not tell what belongs together.
+
+A level is a set of clusters, numbered from 0, with their ties, in parts. A round joins each
+cluster with its closest neighbour: choose, follow the choices to their ends (twice as far each
+time), rename, and gather by the new numbers. A part opens its own files alone, and asks others
+for what it needs of them (`exchange.look_up`). As soon as the ties that are left fit one task,
+it does the remaining rounds with the numpy code. Then positions are handed down, from the
+clusters of the last level to the individuals. All numbers, and all ties in closeness, are those
+of `clustered_rank`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import accumulate, pairwise
+from itertools import count as count_up
+from typing import TypeVar
+
+import numpy as np
+
+from shiq.columns.arrays import NONE, Columns, Ints, unique
+from shiq.columns.rows import term_key
+from shiq.jobs.building.dictionary import Dictionary, rank_chunks
+from shiq.jobs.building.exchange import Executor, Received, Sent, cut, look_up, received_from
+from shiq.jobs.building.files import Scratch, concatenate, load, save
+from shiq.jobs.building.tables import (
+    Numbered,
+    Ranges,
+    by_hash,
+    merge_edges,
+    nearness_of,
+    send_hashes,
+)
+from shiq.jobs.store.numbering import ROUNDS, cluster_rounds
+
+R = TypeVar("R")
+
+#: So many ties (from both ends) are left to one task.
+FINISH = 1 << 22
+
+
+def renumber(
+    executor: Executor,
+    ranges: Ranges,
+    dictionary: Dictionary,
+    chunks: Sequence[Numbered],
+    nearness: float,
+    finish: int = FINISH,
+) -> Ranges:
+    """``ranges`` with the clustered numbering, if it is nearer than the present one (by term),
+    and its half-edges merged.
+    """
+    clustered = replace(ranges, renumbered=True)
+    _cluster(executor, ranges, dictionary, finish)
+    rank_chunks(
+        executor, dictionary, range(len(chunks)), clustered.order, partial(new_ranks, clustered)
+    )
+    hubs = merge_edges(executor, clustered, chunks)
+    return clustered if nearness_of(executor, clustered, hubs) > nearness else ranges
+
+
+def new_ranks(ranges: Ranges, ranks: Ints) -> Ints:
+    """The clustered rank of each individual by its rank among the terms. Opens a file for each
+    range that ``ranks`` are of.
+    """
+    found = np.zeros(len(ranks), np.int64)
+    owner = ranks // ranges.width
+    for i in unique(owner).tolist():
+        mine = owner == i
+        found[mine] = load(ranges.scratch / "clusters" / "new" / i / "rank")["rank"][
+            ranks[mine] - i * ranges.width
+        ]
+    return found
+
+
+@dataclass(frozen=True)
+class _Level:
+    """Clusters 0 … count-1 in parts of ``width``; below ``folder``, ``I/ties`` has here, there,
+    weight of part I and ``I/sizes`` the sizes.
+    """
+
+    folder: Scratch
+    number: int
+    count: int
+    width: int
+
+    def __len__(self) -> int:
+        return max(1, -(-self.count // self.width))
+
+    @property
+    def path(self) -> Scratch:
+        return self.folder / self.number
+
+    def bounds(self, i: int) -> tuple[int, int]:
+        return i * self.width, min((i + 1) * self.width, self.count)
+
+    def sent(self, name: str, rows: Columns, key: str) -> Iterator[Sent]:
+        """``rows``, sorted by the cluster in ``key``, for the parts that hold those clusters."""
+        return ((i, name, part) for i, part in cut(rows, rows[key], self.width))
+
+    def parts(self, name: str) -> list[Scratch]:
+        return [self.path / i / name for i in range(len(self))]
+
+    def looked_up(
+        self,
+        executor: Executor,
+        ask: Callable[[int], Ints],
+        column: Callable[[int], Ints],
+        receive: Callable[[int, Callable[[Ints], Ints]], R],
+        what: str,
+    ) -> list[R]:
+        """`exchange.look_up` among its parts."""
+        return look_up(executor, ask, column, self.width, receive, len(self), f"clustering: {what}")
+
+    def column(self, i: int, name: str) -> Ints:
+        """The only column of file ``name`` of part ``i``."""
+        found: Ints
+        (found,) = load(self.path / i / name).values()
+        return found
+
+
+def _cluster(executor: Executor, ranges: Ranges, dictionary: Dictionary, finish: int) -> None:
+    """Writes the clustered rank of every individual (``clusters/new``), by which neighbours lie
+    close together, and the individual of every clustered rank.
+    """
+    folder = ranges.scratch / "clusters"
+    level = _start(executor, ranges, dictionary, folder)
+    levels = [level]
+    ties = sum(_collected(executor, level, ranges.folder, len(ranges)))
+    while finish < ties and len(levels) <= ROUNDS:
+        level, ties = _joined(executor, level)
+        levels.append(level)
+    executor.run(partial(_finish, rounds=ROUNDS + 1 - len(levels)), [level], "clustering: the rest")
+    for lower, upper in reversed(list(pairwise(levels))):
+        send, receive = (
+            partial(_send_begins, lower=lower, upper=upper),
+            partial(_take_begins, lower=lower),
+        )
+        executor.exchange(send, range(len(upper)), receive, len(lower), "clustering: handing down")
+    begins, settle = partial(levels[0].column, name="begins"), partial(_settle, ranges=ranges)
+    levels[0].looked_up(executor, partial(_places, ranges=ranges), begins, settle, "new ranks")
+    send_ranks, old_ranks = partial(_send_ranks, ranges=ranges), partial(_old_ranks, ranges=ranges)
+    executor.exchange(
+        send_ranks,
+        range(len(ranges)),
+        old_ranks,
+        len(ranges),
+        "clustering: individuals of new ranks",
+    )
+
+
+# --- the individuals as clusters of one -----------------------------------------------------------
+
+
+def _start(executor: Executor, ranges: Ranges, dictionary: Dictionary, folder: Scratch) -> _Level:
+    """Level 0: the individuals in the order of their hashes."""
+    count = range(len(ranges))
+    executor.run(partial(_hash, ranges=ranges, dictionary=dictionary), count, "clustering: hashes")
+    send, receive = partial(send_hashes, ranges=ranges), partial(_sort_hashes, ranges=ranges)
+    sizes = executor.exchange(send, count, receive, len(ranges), "clustering: sorting hashes")
+    first = list(zip(count, accumulate(sizes, initial=0)))
+    send_places, take_places = (
+        partial(_send_places, ranges=ranges),
+        partial(_take_places, ranges=ranges),
+    )
+    executor.exchange(send_places, first, take_places, len(ranges), "clustering: places")
+    level = _Level(folder, 0, ranges.nodes, ranges.width)
+    neighbours, places = partial(_neighbours, ranges=ranges), partial(_places, ranges=ranges)
+    level.looked_up(executor, neighbours, places, partial(_first_ties, ranges=ranges), "ties")
+    return level
+
+
+def _hash(i: int, *, ranges: Ranges, dictionary: Dictionary) -> None:
+    low, high = ranges.bounds(i)
+    hashes = term_key(dictionary.terms_of(low, high).to_pylist())
+    order = np.argsort(hashes, kind="stable")
+    save(ranges.folder(i) / "hashes", {"hash": hashes[order], "node": order + low})
+
+
+def _sort_hashes(i: int, received: Received, *, ranges: Ranges) -> int:
+    """Sorts the ``i``-th interval of hashes; how many it has."""
+    node = by_hash(received)["node"]
+    save(ranges.folder(i) / "hashed", {"node": node})
+    return len(node)
+
+
+def _send_places(task: tuple[int, int], *, ranges: Ranges) -> Iterator[Sent]:
+    i, first = task
+    node = load(ranges.folder(i) / "hashed")["node"]
+    order = np.argsort(node)
+    for k, part in cut({"node": node[order], "place": order + first}, node[order], ranges.width):
+        yield k, "places", part
+
+
+def _take_places(i: int, received: Received, *, ranges: Ranges) -> None:
+    rows = concatenate(received_from(received, "places"), ("node", "place"))
+    save(
+        ranges.scratch / "clusters" / "start" / i / "place",
+        {"place": rows["place"][np.argsort(rows["node"])]},
+    )
+
+
+def _places(i: int, *, ranges: Ranges) -> Ints:
+    """The place in level 0 of each individual of range ``i``."""
+    found: Ints = load(ranges.scratch / "clusters" / "start" / i / "place")["place"]
+    return found
+
+
+def _neighbours(i: int, *, ranges: Ranges) -> Ints:
+    found: Ints = load(ranges.folder(i) / "half_edges")["neighbour"]
+    return found
+
+
+def _first_ties(i: int, place: Callable[[Ints], Ints], *, ranges: Ranges) -> None:
+    rows = load(ranges.folder(i) / "half_edges")
+    apart = rows["node"] != rows["neighbour"]
+    here = _places(i, ranges=ranges)[rows["node"][apart] - ranges.bounds(i)[0]]
+    there = place(rows["neighbour"][apart])
+    _leave_ties(ranges.folder(i), here, there, np.ones(len(here), np.int64))
+    save(ranges.folder(i) / "children", dict.fromkeys(("parent", "child", "size"), NONE))
+
+
+def _leave_ties(folder: Scratch, here: Ints, there: Ints, weight: Ints) -> None:
+    """Leaves ties, bundled and sorted, for the parts of the next level."""
+    save(folder / "loose", _bundled_ties(here, there, weight))
+
+
+def _bundled_ties(here: Ints, there: Ints, weight: Ints) -> Columns:
+    order = np.lexsort((there, here))
+    here, there, weight = here[order], there[order], weight[order]
+    first = np.ones(len(here), np.bool_)
+    first[1:] = (here[1:] != here[:-1]) | (there[1:] != there[:-1])
+    at = np.flatnonzero(first)
+    return {
+        "here": here[at],
+        "there": there[at],
+        "weight": np.add.reduceat(weight, at) if len(at) else weight,
+    }
+
+
+# --- a round --------------------------------------------------------------------------------------
+
+
+def _joined(executor: Executor, level: _Level) -> tuple[_Level, int]:
+    """The next level, and how many ties it has (from both ends)."""
+    count, others = range(len(level)), partial(_others, level=level)
+    level.looked_up(
+        executor,
+        others,
+        partial(level.column, name="sizes"),
+        partial(_choose, level=level),
+        "closest",
+    )
+    targets = partial(level.column, name="targets")
+    roots = level.looked_up(executor, targets, targets, partial(_step, level=level), "following")
+    for n in count_up():
+        ends = partial(level.column, name=f"ends-{n}")
+        if not any(
+            level.looked_up(executor, ends, ends, partial(_follow, level=level, n=n), "following")
+        ):
+            break
+    first = list(zip(count, accumulate(roots, initial=0)))
+    executor.run(partial(_number_roots, level=level), first, "clustering: numbering")
+    level.looked_up(
+        executor,
+        ends,
+        partial(level.column, name="numbers"),
+        partial(_leave_parents, level=level, ends=ends),
+        "numbering",
+    )
+    level.looked_up(
+        executor,
+        others,
+        partial(level.column, name="parents"),
+        partial(_rename, level=level),
+        "renaming",
+    )
+    upper = replace(level, number=level.number + 1, count=sum(roots))
+    return upper, sum(_collected(executor, upper, level.path.__truediv__, len(level)))
+
+
+def _others(i: int, *, level: _Level) -> Ints:
+    """The clusters that those of part ``i`` are tied to."""
+    found: Ints = load(level.path / i / "ties")["there"]
+    return found
+
+
+def _choose(i: int, size_of: Callable[[Ints], Ints], *, level: _Level) -> None:
+    """The closest neighbour of each cluster of part ``i``; itself where it has none."""
+    low, high = level.bounds(i)
+    ties = load(level.path / i / "ties")
+    here, there = ties["here"], ties["there"]
+    size = level.column(i, "sizes")[here - low].astype(np.float64) * size_of(there).astype(
+        np.float64
+    )
+    closeness = ties["weight"].astype(np.float64) / size
+    order = np.lexsort((np.maximum(here, there), np.minimum(here, there), -closeness, here))
+    chosen, first = np.unique(here[order], return_index=True)
+    target = np.arange(low, high, dtype=np.int64)
+    target[chosen - low] = there[order][first]
+    save(level.path / i / "targets", {"target": target})
+
+
+def _step(i: int, target_of: Callable[[Ints], Ints], *, level: _Level) -> int:
+    """Where the choice of each cluster of part ``i`` leads; how many are ends. Choices form no
+    cycle but of two, of which the lesser is the end.
+    """
+    own, target = np.arange(*level.bounds(i), dtype=np.int64), level.column(i, "targets")
+    end = np.where((target_of(target) == own) & (target > own), own, target)
+    save(level.path / i / "ends-0", {"end": end})
+    save(level.path / i / "is_root", {"is_root": (end == own).astype(np.int64)})
+    return int((end == own).sum())
+
+
+def _follow(i: int, end_of: Callable[[Ints], Ints], *, level: _Level, n: int) -> bool:
+    """Takes each cluster of part ``i`` twice as far along the choices; whether any came further."""
+    before = level.column(i, f"ends-{n}")
+    end = end_of(before)
+    save(level.path / i / f"ends-{n + 1}", {"end": end})
+    return not np.array_equal(before, end)
+
+
+def _number_roots(task: tuple[int, int], *, level: _Level) -> None:
+    i, first = task
+    is_root = load(level.path / i / "is_root")["is_root"]
+    save(level.path / i / "numbers", {"number": first + np.cumsum(is_root) - 1})
+
+
+def _leave_parents(
+    i: int, number_of: Callable[[Ints], Ints], *, level: _Level, ends: Callable[[int], Ints]
+) -> None:
+    save(level.path / i / "parents", {"parent": number_of(ends(i))})
+
+
+def _rename(i: int, parent_of: Callable[[Ints], Ints], *, level: _Level) -> None:
+    """Ties and sizes of part ``i`` by the numbers of the next level."""
+    folder = level.path / i
+    low, high = level.bounds(i)
+    parent, ties = level.column(i, "parents"), load(folder / "ties")
+    here, there = parent[ties["here"] - low], parent_of(ties["there"])
+    apart = here != there
+    _leave_ties(folder, here[apart], there[apart], np.asarray(ties["weight"])[apart])
+    own, size = np.arange(low, high, dtype=np.int64), level.column(i, "sizes")
+    order = np.lexsort((own, parent))
+    save(folder / "children", {"parent": parent[order], "child": own[order], "size": size[order]})
+
+
+def _collected(
+    executor: Executor, level: _Level, folder: Callable[[int], Scratch], count: int
+) -> list[int]:
+    """Gathers the parts of ``level`` from what ``count`` parts left in ``folder(i)``."""
+    folders = [folder(i) for i in range(count)]
+    send, receive = partial(_send_loose, level=level), partial(_collect, level=level)
+    return executor.exchange(send, folders, receive, len(level), "clustering: gathering")
+
+
+def _send_loose(folder: Scratch, *, level: _Level) -> Iterator[Sent]:
+    yield from level.sent("loose", load(folder / "loose"), "here")
+    yield from level.sent("children", load(folder / "children"), "parent")
+
+
+def _collect(i: int, received: Received, *, level: _Level) -> int:
+    low, high = level.bounds(i)
+    names = ("here", "there", "weight")
+    rows = concatenate(received_from(received, "loose"), names)
+    ties = _bundled_ties(*(rows[name] for name in names))
+    save(level.path / i / "ties", ties)
+    rows = concatenate(received_from(received, "children"), ("parent", "child", "size"))
+    order = np.lexsort((rows["child"], rows["parent"]))
+    parent, child, size = (rows[name][order] for name in ("parent", "child", "size"))
+    total = (
+        np.bincount(parent - low, size, minlength=high - low).astype(np.int64)
+        if level.number
+        else np.ones(high - low, np.int64)
+    )
+    before = np.cumsum(size) - size
+    offset = before - (np.cumsum(total) - total)[parent - low]
+    by_child = np.argsort(child)
+    save(level.path / i / "sizes", {"size": total})
+    save(
+        level.path / i / "offsets",
+        {"child": child[by_child], "parent": parent[by_child], "offset": offset[by_child]},
+    )
+    return len(ties["here"])
+
+
+# --- positions ------------------------------------------------------------------------------------
+
+
+def _finish(level: _Level, *, rounds: int) -> None:
+    """All further rounds in one task, as `clustered_rank` does them; leaves where each cluster
+    of ``level`` begins.
+    """
+    rows = concatenate([load(path) for path in level.parts("ties")], ("here", "there", "weight"))
+    size = concatenate([load(path) for path in level.parts("sizes")], ("size",))["size"]
+    forward = rows["here"] < rows["there"]
+    low, high, weight = (
+        rows["here"][forward],
+        rows["there"][forward],
+        rows["weight"][forward].astype(np.float64),
+    )
+    cluster = np.arange(level.count, dtype=np.int64)
+    order = np.lexsort(cluster_rounds(cluster, low, high, weight, size.astype(np.float64), rounds))
+    begins = np.empty(level.count, np.int64)
+    begins[order] = np.cumsum(size[order]) - size[order]
+    for i in range(len(level)):
+        first, last = level.bounds(i)
+        save(level.path / i / "begins", {"begin": begins[first:last]})
+
+
+def _send_begins(i: int, *, lower: _Level, upper: _Level) -> Iterator[Sent]:
+    rows = load(upper.path / i / "offsets")
+    begin = upper.column(i, "begins")[rows["parent"] - upper.bounds(i)[0]] + rows["offset"]
+    return lower.sent("begins", {"child": rows["child"], "begin": begin}, "child")
+
+
+def _take_begins(i: int, received: Received, *, lower: _Level) -> None:
+    """Receives what `_send_begins` sent, and writes the first rank of each cluster of part ``i``
+    of the lower level.
+    """
+    rows = concatenate(received_from(received, "begins"), ("child", "begin"))
+    save(lower.path / i / "begins", {"begin": rows["begin"][np.argsort(rows["child"])]})
+
+
+def _settle(i: int, begin_of: Callable[[Ints], Ints], *, ranges: Ranges) -> None:
+    save(
+        ranges.scratch / "clusters" / "new" / i / "rank",
+        {"rank": begin_of(_places(i, ranges=ranges))},
+    )
+
+
+def _send_ranks(i: int, *, ranges: Ranges) -> Iterator[Sent]:
+    rank = load(ranges.scratch / "clusters" / "new" / i / "rank")["rank"]
+    old = np.arange(*ranges.bounds(i), dtype=np.int64)
+    order = np.argsort(rank)
+    for k, part in cut({"new": rank[order], "old": old[order]}, rank[order], ranges.width):
+        yield k, "old", part
+
+
+def _old_ranks(i: int, received: Received, *, ranges: Ranges) -> None:
+    rows = concatenate(received_from(received, "old"), ("new", "old"))
+    save(
+        ranges.scratch / "clusters" / "old" / i / "old",
+        {"old": rows["old"][np.argsort(rows["new"])]},
+    )

@@ -1,0 +1,297 @@
+"""N of what is built (THEORY, "Outside completion" and "By ranges of ids"), certified range by
+range and left as tables.
+
+What an element is assumed to be depends on what others are told, which is stored; so ranges
+begin by guessing of each other that nothing but the completed told labels holds, and leave what
+deviates (`shiq.abox_ops.patch.range_certificate`). Those that have read what turned out otherwise are
+certified again. Merge classes grow in rounds. Then components are joined and their modules
+decided by shape as in `shiq.jobs.building.certificate`; where one fails, its elements lose
+their guess, and the next round begins.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from shiq.abox_ops.labels.calculus import Label
+from shiq.abox_ops.labels.documents import read_labels
+from shiq.abox_ops.modules.audit import DrawnShapes, drawn
+from shiq.answers.verdict import Verdict
+from shiq.columns.arrays import Ints, unique
+from shiq.jobs.building.completion_tasks import (
+    FoundCompletion,
+    LeftByRange,
+    RangePart,
+    certify_range,
+    class_ties,
+    give_up,
+    kept_elements,
+    write_range,
+)
+from shiq.jobs.building.components import (
+    ModuleShape,
+    decide_shapes,
+    found_shapes,
+    join_components,
+    label_shapes,
+)
+from shiq.jobs.building.exchange import Executor
+from shiq.jobs.building.files import Scratch, load, save
+from shiq.jobs.building.merging import (
+    IndexedStore,
+    Ties,
+    grouping_tables,
+    grown_classes,
+    unite_ranges,
+)
+from shiq.jobs.building.tables import Ranges
+from shiq.jobs.building.worker import Asking
+from shiq.jobs.checking.answer import CROWD
+from shiq.jobs.store.files import DataFile
+from shiq.jobs.store.schema import write_part
+
+
+@dataclass(frozen=True)
+class CompletionFigures:
+    """What is known of N: the labels that differ from the told ones completed; what was kept for
+    its certificate (`Sized.size`, role and data assertions alone), and its modules, all of which
+    are consistent; ``most_edges``: role assertions of the largest module, or a bound of these;
+    those ``drawn`` for an audit, if one is asked for. ``found``: where ranges left it.
+    """
+
+    labels: tuple[Label, ...]
+    kept: int
+    modules: int
+    shapes: int
+    found: FoundCompletion
+    most_edges: int = 0
+    drawn: DrawnShapes | None = None
+
+
+def certify_by_model(
+    executor: Executor, ranges: Ranges, indexed: IndexedStore, asking: Asking
+) -> CompletionFigures | None:
+    """Certifies the store that ``indexed`` names, whose told labels do not clash, by ranges;
+    None where it is not to be had.
+    """
+    return _Completing(executor, ranges, indexed, asking).run()
+
+
+class _Completing:
+    """The rounds of one certificate. ``_certified``: what is known of each range; ``_found``:
+    what tasks are given.
+    """
+
+    def __init__(
+        self, executor: Executor, ranges: Ranges, indexed: IndexedStore, asking: Asking
+    ) -> None:
+        self.executor, self.ranges, self.indexed, self.asking = executor, ranges, indexed, asking
+        self._everyone = range(len(ranges))
+        self._certified: dict[int, LeftByRange] = {}
+        self._found = FoundCompletion(ranges)
+        self._turn = 0
+
+    def run(self) -> CompletionFigures | None:
+        """The rounds, as far as there is time. Stops because every round makes an element plain."""
+        news: dict[int, list[Scratch]] = {}
+        seconds, begun = self.asking.seconds, time.monotonic()
+        while True:
+            self._label(news)
+            labels: Counter[Label] = Counter()
+            for told in self._certified.values():
+                labels.update(told.alone)
+            shapes: Sequence[ModuleShape] = ()
+            self._found = replace(
+                self._found, is_joined=any(told.has_open for told in self._certified.values())
+            )
+            if self._found.is_joined:
+                join_components(self.executor, self.ranges)
+                kept = partial(kept_elements, indexed=self.indexed, found=self._found)
+                shapes = found_shapes(
+                    self.executor, self.ranges, self.indexed.rules.build, kept, labels
+                )
+            questions = [*label_shapes(labels), *shapes]
+            left = None if seconds is None else seconds - (time.monotonic() - begun)
+            if left is not None and left <= 0:
+                return None
+            answers = decide_shapes(
+                self.executor, questions, self.indexed, replace(self.asking, seconds=left)
+            )
+            failed = [
+                shape
+                for shape, (verdict, _) in zip(questions, answers)
+                if verdict != Verdict.CONSISTENT.value
+            ]
+            if not failed:
+                return self._figures(questions)
+            news = self._give_up(failed)
+            if not news:
+                return None
+
+    # --- labels, merge classes and what is kept ---------------------------------------------------
+
+    def _label(self, news: Mapping[int, Sequence[Scratch]]) -> None:
+        """Certifies ranges until each has read what stands; ``news``: by range, where elements
+        are that were made plain.
+        """
+        self._found = replace(self._found, classes=None)
+        changed = self._certify(self._readers(news))
+        while changed:
+            changed = self._certify(self._readers({i: [path] for i, path in changed.items()}))
+        self._unite()
+        other = {
+            before: self._other_classes(before)
+            for before in {told.classes for told in self._certified.values()}
+        }
+        self._certify(
+            {i: paths for i, told in self._certified.items() if (paths := other[told.classes])}
+        )
+
+    def _readers(self, news: Mapping[int, Sequence[Scratch]]) -> dict[int, list[Scratch]]:
+        """By range, the files among ``news`` (by range of the elements in them) that it may have
+        read some of.
+        """
+        found = {}
+        for i in self._everyone:
+            near = self._certified[i].near if i in self._certified else frozenset()
+            paths = sorted({path for k in news.keys() & near for path in news[k]})
+            if paths or i not in self._certified:
+                found[i] = paths
+        return found
+
+    def _certify(self, news: Mapping[int, Sequence[Scratch]]) -> dict[int, Scratch]:
+        """Certifies those ranges that have read any of ``news``, files by reading range, or were
+        not certified before. Gives, by range, where the elements are whose labels changed.
+        """
+        self._turn += 1
+        parts = []
+        for i, paths in news.items():
+            before = self._certified.get(i)
+            known = (before.read, before.deviating) if before is not None else ()
+            parts.append(RangePart(i, tuple(paths), *known))
+        task = partial(
+            certify_range,
+            ranges=self.ranges,
+            indexed=self.indexed,
+            found=self._found,
+            turn=self._turn,
+        )
+        changed = {}
+        for part, told in zip(parts, self.executor.run(task, parts, "the model")):
+            if told is None:
+                continue
+            if self._found.classes:
+                told = replace(told, ties=self._certified[part.i].ties)
+            self._certified[part.i] = told
+            if told.changed:
+                changed[part.i] = told.changed
+        deviating = {i: told.deviating for i, told in self._certified.items() if told.deviating}
+        self._found = replace(self._found, deviating=deviating)
+        return changed
+
+    def _other_classes(self, before: Scratch | None) -> list[Scratch]:
+        """Where the elements are whose merge class is not that of ``before``, if there are any."""
+        if before == self._found.classes:
+            return []
+        old, new = replace(self._found, classes=before).partition(), self._found.partition()
+        other = unique(
+            np.concatenate(
+                [new.members(grown_classes(old, new))[1], old.members(grown_classes(new, old))[1]]
+            )
+        )
+        if not len(other):
+            return []
+        self._turn += 1
+        path = self.ranges.scratch / f"classes-{self._turn}"
+        save(path, {"element": other})
+        return [path]
+
+    def _unite(self) -> None:
+        """Merge classes, from what single elements make one on."""
+
+        def ask(classes: Scratch, parts: list[Ints]) -> list[Ties]:
+            self._found = replace(self._found, classes=classes)
+            task = partial(class_ties, indexed=self.indexed, found=self._found)
+            return self.executor.run(task, parts, "merge classes of the model")
+
+        self._turn += 1
+        ties = [told.ties for told in self._certified.values()]
+        unite_ranges(self.ranges, ties, ask, lambda i: f"classes-{self._turn}-{i}")
+
+    # --- after a failure --------------------------------------------------------------------------
+
+    def _give_up(self, failed: Sequence[ModuleShape]) -> dict[int, list[Scratch]]:
+        """Makes the elements of the modules of these shapes plain, and those around them that
+        modules which fail again and again reach; gives, by range, where these are.
+        """
+        wanted = frozenset(shape.name for shape in failed)
+        self._turn += 1
+        task = partial(
+            give_up,
+            ranges=self.ranges,
+            indexed=self.indexed,
+            found=self._found,
+            wanted=wanted,
+            turn=self._turn,
+        )
+        new: dict[int, list[Scratch]] = {}
+        for left in self.executor.run(task, self._everyone, "elements without a guess"):
+            if left is not None:
+                found = self._found
+                self._found = replace(
+                    found, plain=(*found.plain, left.plain), efforts=(*found.efforts, left.efforts)
+                )
+                for i in left.owners:
+                    new.setdefault(i, []).append(left.plain)
+        return new
+
+    # --- what comes of it -------------------------------------------------------------------------
+
+    def _figures(self, shapes: Sequence[ModuleShape]) -> CompletionFigures:
+        labels = {
+            label
+            for path in self._found.deviating.values()
+            for label in read_labels(load(path / "labels"))
+        }
+        tbox, audit = self.indexed.rules.calculus().tbox, self.asking.audit
+        told = ((shape.module(), Verdict.CONSISTENT.value) for shape in shapes)
+        return CompletionFigures(
+            tuple(sorted(labels)),
+            sum(told.kept for told in self._certified.values()),
+            sum(shape.count for shape in shapes),
+            len(shapes),
+            self._found,
+            max(
+                (len(shape.module().edges) for shape in shapes if shape.most_edges > CROWD),
+                default=0,
+            ),
+            drawn(tbox, told, audit) if audit else None,
+        )
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def write_completion(
+    executor: Executor, ranges: Ranges, completed: CompletionFigures, labels: Sequence[Label]
+) -> dict[str, list[DataFile]]:
+    """Writes the tables of N; ``labels``: by number, those of ``completed`` among them."""
+    found = completed.found
+    place = {label: i for i, label in enumerate(labels)}
+    task = partial(
+        write_range, found=found, place={label: place[label] for label in completed.labels}
+    )
+    written = executor.run(task, range(len(ranges)), "writing the model")
+    tables: dict[str, list[DataFile]] = {}
+    for name in ("completed", "certified", "certified_members"):
+        tables[name] = [files[name] for files in written if name in files]
+    for name, columns in grouping_tables("outside", found.partition()).items():
+        is_empty = not len(columns["member"])
+        tables[name] = [] if is_empty else [write_part(ranges.place, name, ranges.file(0), columns)]
+    return tables

@@ -1,0 +1,317 @@
+"""Components of what ranges keep of A, their modules by shape, and what a reasoner says of each
+shape (THEORY, "Modules").
+
+Most elements keep no role assertion and no data: their module is their label, and ranges only
+count labels. The others, which are *open*, are joined into components, range by range: a
+component is named by its least element, and the name travels in rounds to the ranges next to it.
+The range of a component's name gathers the component, makes its modules with the code of the
+engine `local`, and tells the shapes; each distinct shape is decided once, the shapes spread over
+the executors, each task with a reasoner of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple, dataclass
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from shiq.abox_ops.elements.partition import components
+from shiq.abox_ops.engine import NamedModule
+from shiq.abox_ops.labels.calculus import Label
+from shiq.abox_ops.modules.add_set import FoundModules
+from shiq.abox_ops.modules.shapes import Shapes
+from shiq.columns.arrays import Ints, unique
+from shiq.jobs.building.exchange import Executor, Received, Sent, cut, received_from
+from shiq.jobs.building.files import Scratch, concatenate, load, save
+from shiq.jobs.building.merging import IndexedStore
+from shiq.jobs.building.tables import Ranges, rank_of
+from shiq.jobs.building.worker import Asking, kept
+from shiq.jobs.store.numbering import spread
+from shiq.model import Literal
+from shiq.model.roles import Role
+from shiq.reasoner import create
+from shiq.reasoner.protocol import Module
+
+
+def write_open(ranges: Ranges, i: int, elements: Ints, source: Ints, target: Ints) -> None:
+    """Leaves the open ``elements`` (by id) of range ``i``, and the role assertions that they
+    keep, from their ends.
+    """
+    save(ranges.folder(i) / "open", {"node": np.sort(rank_of(elements))})
+    save(ranges.folder(i) / "kept", {"source": rank_of(source), "target": rank_of(target)})
+
+
+# --- components -----------------------------------------------------------------------------------
+
+
+def join_components(executor: Executor, ranges: Ranges) -> None:
+    """Leaves the component of each open element, by its least. Stops because names only get less."""
+    count = range(len(ranges))
+    names: list[Scratch] = executor.run(partial(_own_names, ranges=ranges), count, "components")
+    due, turn = set(count), 0
+    near: dict[int, set[int]] = {}
+    while due:
+        turn += 1
+        found = executor.run(
+            partial(_join, ranges=ranges, names=names, turn=turn),
+            sorted(due),
+            f"components, round {turn}",
+        )
+        changed = set()
+        for i, file, beside in found:
+            near[i] = beside
+            if file is not None:
+                changed.add(i)
+                names[i] = file
+        due = {i for i in count if near.get(i, set()) & changed}
+    send, receive = partial(_send_away, ranges=ranges), partial(_gather, ranges=ranges)
+    executor.exchange(send, list(zip(count, names)), receive, len(ranges), "gathering components")
+
+
+def _own_names(i: int, *, ranges: Ranges) -> Scratch:
+    return _save_names(ranges, i, 0, np.asarray(load(ranges.folder(i) / "open")["node"]))
+
+
+def _save_names(ranges: Ranges, i: int, turn: int, names: Ints) -> Scratch:
+    path = ranges.folder(i) / f"component-{turn}"
+    save(path, {"name": names})
+    return path
+
+
+def _join(
+    i: int, *, ranges: Ranges, names: Sequence[Scratch], turn: int
+) -> tuple[int, Scratch | None, set[int]]:
+    low, high = ranges.bounds(i)
+    node, before = load(ranges.folder(i) / "open")["node"], load(names[i])["name"]
+    rows = load(ranges.folder(i) / "kept")
+    source, target = np.searchsorted(node, rows["source"]), rows["target"]
+    inside = (target >= low) & (target < high)
+    foreign = unique(target[~inside])
+    theirs = np.zeros(len(foreign), np.int64)
+    owner = foreign // ranges.width
+    for k in unique(owner).tolist():
+        mine = owner == k
+        theirs[mine] = load(names[k])["name"][
+            np.searchsorted(load(ranges.folder(k) / "open")["node"], foreign[mine])
+        ]
+    place = np.where(
+        inside, np.searchsorted(node, target), len(node) + np.searchsorted(foreign, target)
+    )
+    component = components(len(node) + len(foreign), source, place)
+    least = np.concatenate([before, theirs])
+    np.minimum.at(least, component, np.concatenate([before, theirs]))
+    now = least[component][: len(node)]
+    beside = set(unique(owner).tolist())
+    return (
+        (i, None, beside)
+        if np.array_equal(now, before)
+        else (i, _save_names(ranges, i, turn, now), beside)
+    )
+
+
+def _send_away(named: tuple[int, Scratch], *, ranges: Ranges) -> Iterator[Sent]:
+    """Leaves the open elements of a range sorted by their component, and sends each to the range
+    of its component's name.
+    """
+    i, names = named
+    name, node = load(names)["name"], load(ranges.folder(i) / "open")["node"]
+    order = np.lexsort((node, name))
+    rows = {"name": name[order], "node": node[order]}
+    save(ranges.folder(i) / "by_component", rows)
+    for k, part in cut(rows, rows["name"], ranges.width):
+        yield k, "members", part
+
+
+def _gather(i: int, received: Received, *, ranges: Ranges) -> None:
+    """Leaves the elements of the components that are named by an element of range ``i``."""
+    save(
+        ranges.folder(i) / "members",
+        concatenate(received_from(received, "members"), ("name", "node")),
+    )
+
+
+# --- modules --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ModuleShape:
+    """A shape by a digest of its key, of ``count`` modules of ``size`` elements. A module that
+    is but a ``label`` is here; one of another kind in the file ``path``.
+    """
+
+    digest: str
+    count: int
+    size: int
+    path: Scratch | None = None
+    label: Label | None = None
+
+    @property
+    def name(self) -> str | Label:
+        """What modules of this shape are known by."""
+        return self.digest if self.label is None else self.label
+
+    def more(self, count: int) -> ModuleShape:
+        return ModuleShape(self.digest, self.count + count, self.size, self.path, self.label)
+
+    @property
+    def most_edges(self) -> int:
+        """A bound for the role assertions of the module: none takes less than a byte of its file."""
+        return self.path.path().stat().st_size if self.path else 0
+
+    def module(self) -> Module:
+        if self.label is not None:
+            return Module((self.label[0],), (self.label[1],))
+        if self.path is None:
+            raise TypeError(self)
+        return module_of(self.path.path().read_bytes())
+
+
+@dataclass(frozen=True)
+class ComponentModules:
+    """The modules of some components: those that are but a label, by label; the shapes of the
+    others.
+    """
+
+    labels: Counter[Label]
+    shapes: list[ModuleShape]
+
+
+#: Gives what is kept of the elements (by id) of some components.
+Kept = Callable[[Ints], FoundModules]
+
+
+def module_shapes(i: int, *, ranges: Ranges, build: str, found: Kept) -> ComponentModules:
+    """The modules of the components that are named by an element of range ``i``, by shape.
+    ``build``: names the clauses.
+    """
+    known: dict[str, ModuleShape] = {}
+    labels: Counter[Label] = Counter()
+    for module, name in _modules(i, ranges, build, found):
+        if not isinstance(name, str):
+            labels[name] += 1
+        elif name in known:
+            known[name] = known[name].more(1)
+        else:
+            path = ranges.scratch / "shapes" / f"{name}-{i}"
+            with path.placed() as temporary:
+                temporary.write_text(json.dumps(astuple(module.module)))
+            known[name] = ModuleShape(name, 1, len(module.elements), path)
+    return ComponentModules(labels, list(known.values()))
+
+
+def label_shapes(labels: Counter[Label]) -> list[ModuleShape]:
+    """The shapes of modules that are but a label."""
+    return [ModuleShape("", n, 1, label=label) for label, n in labels.items()]
+
+
+def found_shapes(
+    executor: Executor, ranges: Ranges, build: str, found: Kept, labels: Counter[Label]
+) -> list[ModuleShape]:
+    """The shapes of the modules of all components; those that are but a label are added to
+    ``labels``.
+    """
+    shapes: dict[str, ModuleShape] = {}
+    task = partial(module_shapes, ranges=ranges, build=build, found=found)
+    for part in executor.run(task, range(len(ranges)), "modules"):
+        labels.update(part.labels)
+        for shape in part.shapes:
+            known = shapes.get(shape.digest)
+            shapes[shape.digest] = shape if known is None else known.more(shape.count)
+    return list(shapes.values())
+
+
+def members_of_modules(
+    i: int,
+    *,
+    ranges: Ranges,
+    build: str,
+    found: Kept,
+    wanted: frozenset[str | Label],
+    limit: int | None = None,
+) -> list[tuple[str, ...]]:
+    """The individuals of those among them (``limit`` at most) whose shape, or label, is ``wanted``."""
+    chosen = (m for m, name in _modules(i, ranges, build, found) if name in wanted)
+    return [
+        tuple(x for element in module.elements for x in element) for module in islice(chosen, limit)
+    ]
+
+
+def _modules(
+    i: int, ranges: Ranges, build: str, found: Kept
+) -> Iterator[tuple[NamedModule, str | Label]]:
+    """The modules, each with the digest of its shape, or its label if it is no more than that."""
+    members = load(ranges.folder(i) / "members")["node"]
+    if not len(members):
+        return
+    modules = found(np.sort(spread(members)))
+    tbox = modules.calculus.tbox
+    shapes: Shapes = kept("shapes", build, lambda: Shapes(tbox))
+    for module in modules.modules:
+        label = module.module.positive[0], module.module.negative[0]
+        if module.module == Module((label[0],), (label[1],)):
+            yield module, label
+        else:
+            yield (
+                module,
+                hashlib.sha256(
+                    repr(shapes.shape(module.module)).encode("utf-8", "surrogatepass")
+                ).hexdigest(),
+            )
+
+
+def module_of(text: bytes | str) -> Module:
+    """The module whose fields are in a JSON text.
+
+    >>> module = Module((5, 0), (0, 1 << 70), ((0, Role("urn:r", True), 1),), (), ((0, 1),), ((0, "urn:p", Literal("1")),))
+    >>> module_of(json.dumps(astuple(module))) == module
+    True
+    """
+    positive, negative, edges, no_edges, different, data, no_data = json.loads(text)
+
+    def roles(some: Sequence[Any]) -> tuple[tuple[int, Role, int], ...]:
+        return tuple((i, Role(*role), j) for i, role, j in some)
+
+    def values(some: Sequence[Any]) -> tuple[tuple[int, str, Literal], ...]:
+        return tuple((i, name, Literal(*value)) for i, name, value in some)
+
+    pairs = tuple((i, j) for i, j in different)
+    labels = tuple(positive), tuple(negative)
+    return Module(*labels, roles(edges), roles(no_edges), pairs, values(data), values(no_data))
+
+
+# --- deciding -------------------------------------------------------------------------------------
+
+
+def decide_shapes(
+    executor: Executor, shapes: Sequence[ModuleShape], indexed: IndexedStore, asking: Asking
+) -> list[tuple[str, str]]:
+    """Verdict and reason of each shape."""
+    tasks = max(1, min(len(shapes), 4 * executor.width))
+    order = sorted(range(len(shapes)), key=lambda i: (-shapes[i].size, i))
+    parts = [order[k::tasks] for k in range(tasks)]
+    task = partial(_ask, indexed=indexed, asking=asking)
+    answers = executor.run(task, [[shapes[i] for i in part] for part in parts], "deciding shapes")
+    found = [("", "")] * len(shapes)
+    for part, answer in zip(parts, answers):
+        for i, one in zip(part, answer):
+            found[i] = one
+    return found
+
+
+def _ask(
+    shapes: Sequence[ModuleShape], *, indexed: IndexedStore, asking: Asking
+) -> list[tuple[str, str]]:
+    tbox = indexed.rules.calculus().tbox
+    asked = create(asking.reasoner, heap=asking.heap)
+    try:
+        answers = asked.decide(tbox, [shape.module() for shape in shapes], asking.seconds)
+    finally:
+        asked.close()
+    return [(answer.verdict.value, answer.reason) for answer in answers]

@@ -1,0 +1,187 @@
+"""Dictionary of individuals: rank of each term among all terms."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
+
+from shiq.columns.arrays import Ints
+from shiq.jobs.building.chunks import ChunkSummary, folder_of
+from shiq.jobs.building.exchange import Executor, Received, Sent, received_from
+from shiq.jobs.building.files import Scratch, concatenate, load, save
+from shiq.jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
+
+#: Terms that one part of the dictionary is meant to have.
+PART = 1 << 18
+
+
+@dataclass(frozen=True)
+class Dictionary:
+    """All terms in order, in parts."""
+
+    scratch: Scratch
+    root: Scratch
+    bounds: tuple[str, ...]
+    starts: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return self.starts[-1]
+
+    def part(self, i: int) -> pa.Array:
+        """Folder of part ``i``."""
+        return load(_part(self.scratch, i) / "terms")["term"]
+
+    def ranks_of(self, terms: Sequence[str]) -> list[int]:
+        """Rank of each term; all must be in the dictionary."""
+        keys = [bound.encode() for bound in self.bounds]
+        found = []
+        for term in terms:
+            i = bisect_right(keys, term.encode())
+            found.append(self.starts[i] + _first_not_below(self.part(i), term))
+        return found
+
+    def terms_of(self, low: int, high: int) -> pa.Array:
+        """Terms of the ranks low … high-1."""
+        found = []
+        for i, start in enumerate(self.starts[:-1]):
+            first, last = max(low, start), min(high, self.starts[i + 1])
+            if first < last:
+                found.append(self.part(i).slice(first - start, last - first))
+        return pa.concat_arrays(found) if found else pa.array([], pa.large_string())
+
+
+def make_dictionary(
+    executor: Executor,
+    scratch: Scratch,
+    root: Scratch,
+    chunks: Sequence[int],
+    summaries: Sequence[ChunkSummary],
+) -> Dictionary:
+    """Make the dictionary of the terms of ``chunks``."""
+    samples = sorted((term for s in summaries for term in s.samples), key=str.encode)
+    count = max(1, -(-sum(s.terms for s in summaries) // PART))
+    bounds = sorted(
+        {samples[len(samples) * i // count] for i in range(1, count)} if samples else set(),
+        key=str.encode,
+    )
+    send = partial(_send_terms, root=root, bounds=bounds)
+    receive = partial(_sort_part, scratch=scratch)
+    sizes = executor.exchange(send, chunks, receive, len(bounds) + 1, "sorting terms")
+    return Dictionary(scratch, root, tuple(bounds), tuple(np.cumsum([0, *sizes]).tolist()))
+
+
+def _part(scratch: Scratch, i: int) -> Scratch:
+    return scratch / "terms" / i
+
+
+def _send_terms(chunk: int, *, root: Scratch, bounds: Sequence[str]) -> Iterator[Sent]:
+    terms = load(folder_of(root, chunk) / "terms")["term"]
+    cuts = [0, *(_first_not_below(terms, bound) for bound in bounds), len(terms)]
+    for part, (first, last) in enumerate(pairwise(cuts)):
+        if first < last:
+            yield part, "terms", {"term": terms.slice(first, last - first)}
+
+
+def _sort_part(number: int, received: Received, *, scratch: Scratch) -> int:
+    """Sorts the terms between two bounds; leaves them, each once, and the place of every chunk's
+    terms; how many there are.
+    """
+    mine = [columns["term"] for columns in received_from(received, "terms")]
+    everything = pa.concat_arrays([pa.array([], pa.large_string()), *mine])
+    order = pc.sort_indices(everything)
+    ordered = everything.take(order)
+    differs = np.ones(len(ordered), np.bool_)
+    if len(ordered) > 1:
+        differs[1:] = pc.not_equal(ordered.slice(1), ordered.slice(0, len(ordered) - 1)).to_numpy(
+            zero_copy_only=False
+        )
+    rank = np.empty(len(ordered), np.int64)
+    rank[order.to_numpy()] = np.cumsum(differs) - 1
+    folder = _part(scratch, number)
+    distinct = ordered.filter(pa.array(differs))
+    save(folder / "terms", {"term": distinct})
+    save(folder / "ranks", {"rank": rank})
+    chunks, sizes = (
+        [chunk for chunk, _ in received.get("terms", ())],
+        [len(terms) for terms in mine],
+    )
+    save(
+        folder / "chunks", {"chunk": np.array(chunks, np.int64), "size": np.array(sizes, np.int64)}
+    )
+    return len(distinct)
+
+
+def _first_not_below(terms: pa.Array, term: str) -> int:
+    """The position of the first of the sorted ``terms`` that is not less than ``term`` (by bytes)."""
+    key, low, high = term.encode(), 0, len(terms)
+    while low < high:
+        middle = (low + high) // 2
+        if terms[middle].as_py().encode() < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+def all_names(summaries: Sequence[ChunkSummary]) -> dict[int, list[str]]:
+    """Names of classes, object and data properties that occur in an assertion, sorted."""
+    kinds = (KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY)
+    return {
+        kind: sorted({name for s in summaries for name in s.names.get(kind, ())}) for kind in kinds
+    }
+
+
+def numbers_of(summary: ChunkSummary, names: Mapping[int, Sequence[str]]) -> dict[int, Ints]:
+    """The number of each name of a chunk among all ``names``, by kind."""
+    found = {}
+    for kind, known in names.items():
+        place = {name: i for i, name in enumerate(known)}
+        found[kind] = np.array([place[name] for name in summary.names.get(kind, ())], np.int64)
+    return found
+
+
+# --- ranks ----------------------------------------------------------------------------------------
+
+
+def rank_chunks(
+    executor: Executor,
+    dictionary: Dictionary,
+    chunks: Sequence[int],
+    order: str,
+    new: Callable[[Ints], Ints] | None = None,
+) -> None:
+    """Leaves the rank of each term of each chunk, by the chunk's own numbers, in its folder
+    ``order``. ``new`` gives other ranks for those of the dictionary.
+    """
+    send = partial(_send_ranks, dictionary=dictionary, new=new)
+    receive = partial(_leave_ranks, root=dictionary.root, order=order)
+    executor.exchange(send, range(len(dictionary.starts) - 1), receive, len(chunks), "numbering")
+
+
+def _send_ranks(
+    part: int, *, dictionary: Dictionary, new: Callable[[Ints], Ints] | None
+) -> Iterator[Sent]:
+    folder, own = _part(dictionary.scratch, part), np.arange(*dictionary.starts[part : part + 2])
+    rank = (own if new is None else new(own))[load(folder / "ranks")["rank"]]
+    chunks = load(folder / "chunks")
+    for chunk, ranks in zip(
+        chunks["chunk"].tolist(), np.split(rank, np.cumsum(chunks["size"])[:-1])
+    ):
+        yield chunk, "ranks", {"rank": ranks}
+
+
+def _leave_ranks(chunk: int, received: Received, *, root: Scratch, order: str) -> None:
+    local = load(folder_of(root, chunk) / "terms")["local"]
+    rank = np.empty(len(local), np.int64)
+    rank[local] = concatenate(received_from(received, "ranks"), ("rank",))["rank"]
+    save(folder_of(root, chunk) / order / "rank", {"rank": rank})

@@ -1,0 +1,305 @@
+"""The executor of builds on this machine: tasks in this process, or in some of their own.
+
+Worker processes are programs started anew, so that neither threads nor the caller's main module
+are in them. Tasks go to a worker by its standard input, and results come by its standard output;
+where either ends, so does the other. What parts send each other goes by files.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from shiq.errors import OperationalError
+from shiq.inputs.sources import TableSource
+from shiq.jobs.building.exchange import Received, Sent, pack, unpack
+from shiq.jobs.building.files import RangeFile, Scratch
+from shiq.jobs.store.replacing import BUILDING
+from shiq.remote.place import Place
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+#: Seconds in which a worker that has nothing to do has to end.
+_PATIENCE = 10.0
+_PROGRAM = "from shiq.jobs.building.executor import work; work()"
+
+
+class ProcessExecutor:
+    """See `shiq.jobs.building.exchange.Executor`. ``processes``: how many workers are started
+    when the first task comes; with 0, tasks run in this process, one after the other.
+    """
+
+    def __init__(self, processes: int = 0) -> None:
+        self._processes = processes
+        self._workers: list[_Worker] = []
+        self._folder: Path | None = None
+
+    def __enter__(self) -> ProcessExecutor:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        workers, self._workers = self._workers, []
+        for worker in workers:
+            worker.end(_PATIENCE if kind is None else 0.0)
+
+    @property
+    def width(self) -> int:
+        return max(1, self._processes)
+
+    def reach(self, place: Place) -> None:
+        # Where the store is, there is room for what is as large as it is.
+        self._folder = place / BUILDING if isinstance(place, Path) else None
+
+    def cut_table(
+        self, source: TableSource, scope: str, scratch: Scratch
+    ) -> list[RangeFile] | None:
+        return None
+
+    def run(self, task: Callable[[T], R], parts: Sequence[T], what: str) -> list[R]:
+        return self._run_tasks(task, [(part,) for part in parts])
+
+    def exchange(
+        self,
+        send: Callable[[T], Iterable[Sent]],
+        senders: Sequence[T],
+        receive: Callable[[int, Received], R],
+        count: int,
+        what: str,
+        answer: Callable[[int, Received], Iterable[Sent]] | None = None,
+    ) -> list[R]:
+        if self._folder is not None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=self._folder) as folder:
+            task = partial(_send, send, folder)
+            posts = _by_part(self._run_tasks(task, list(enumerate(senders))), count)
+            if answer is not None:
+                task = partial(_answer, answer, folder)
+                posts = _by_part(self._run_tasks(task, list(enumerate(posts))), count)
+            return self._run_tasks(partial(_receive, receive), list(enumerate(posts)))
+
+    def _run_tasks(self, task: Callable[..., R], given: Sequence[tuple[Any, ...]]) -> list[R]:
+        """Run ``task`` on each of ``given``. Returns the results in order."""
+        return [pickle.loads(body) for body in self._map([pickle.dumps((task, x)) for x in given])]
+
+    def _map(self, tasks: Sequence[bytes]) -> list[bytes]:
+        """The results of ``tasks``, in order; all as bytes."""
+        if not self._processes:
+            return list(map(_run_task, tasks))
+        if tasks and not self._workers:
+            self._workers = [_Worker() for _ in range(self._processes)]
+        results, coming = [b""] * len(tasks), iter(enumerate(tasks))
+        busy: dict[Any, tuple[_Worker, int]] = {}
+        for worker, (number, task) in zip(self._workers, coming):
+            busy[worker.take(task)] = worker, number
+        while busy:
+            for ready in wait(list(busy)):
+                worker, number = busy.pop(ready)
+                results[number] = worker.result()
+                for number, task in coming:
+                    busy[worker.take(task)] = worker, number
+                    break
+        return results
+
+
+# --- what parts send each other -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Post:
+    """Columns from one part to another: a piece of a file."""
+
+    part: int
+    sender: int
+    name: str
+    file: str
+    start: int
+    end: int
+
+
+def _by_part(sent: Iterable[Sequence[_Post]], count: int) -> list[list[_Post]]:
+    posts: list[list[_Post]] = [[] for _ in range(count)]
+    for some in sent:
+        for post in some:
+            posts[post.part].append(post)
+    return posts
+
+
+def _send(send: Callable[[T], Iterable[Sent]], folder: str, number: int, part: T) -> list[_Post]:
+    return _post(folder, number, send(part))
+
+
+def _answer(
+    answer: Callable[[int, Received], Iterable[Sent]],
+    folder: str,
+    number: int,
+    posts: Sequence[_Post],
+) -> list[_Post]:
+    return _post(folder, number, answer(number, _read_posts(posts)))
+
+
+def _receive(receive: Callable[[int, Received], R], number: int, posts: Sequence[_Post]) -> R:
+    return receive(number, _read_posts(posts))
+
+
+def _post(folder: str, sender: int, sent: Iterable[Sent]) -> list[_Post]:
+    posts = []
+    handle, path = tempfile.mkstemp(dir=folder)
+    with open(handle, "wb") as file:
+        for part, name, columns in sent:
+            start = file.tell()
+            file.write(pack(columns))
+            posts.append(_Post(part, sender, name, path, start, file.tell()))
+    return posts
+
+
+def _read_posts(posts: Sequence[_Post]) -> Received:
+    received = defaultdict[str, list[tuple[int, dict[str, Any]]]](list)
+    for post in posts:
+        file = _map_file(post.file)
+        file.seek(post.start)
+        columns = unpack(file.read_buffer(post.end - post.start))
+        received[post.name].append((post.sender, columns))
+    return received
+
+
+#: Files of one exchange that are open at once, and those that are.
+_MOST_OPEN = 256
+_open: dict[str, pa.MemoryMappedFile] = {}
+
+
+def _map_file(path: str) -> pa.MemoryMappedFile:
+    if path not in _open:
+        # Those of an exchange that is over take room until they are let go.
+        if len(_open) >= _MOST_OPEN or Path(next(iter(_open), path)).parent != Path(path).parent:
+            _open.clear()
+        _open[path] = pa.memory_map(path)
+    return _open[path]
+
+
+# --- workers --------------------------------------------------------------------------------------
+
+
+class _Worker:
+    """A worker process, from the side of the one that started it."""
+
+    def __init__(self) -> None:
+        path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
+        # In a session of its own: Ctrl-C is for this process, which ends the worker.
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": path},
+            start_new_session=True,
+        )
+        assert self._process.stdin and self._process.stdout
+        self._tasks = Connection(os.dup(self._process.stdin.fileno()), readable=False)
+        self._results = Connection(os.dup(self._process.stdout.fileno()), writable=False)
+        self._process.stdin.close()
+        self._process.stdout.close()
+
+    def take(self, task: bytes) -> Connection:
+        """Begin ``task``. Returns what is to be waited for."""
+        try:
+            self._tasks.send_bytes(task)
+        except OSError:
+            raise self._gone() from None
+        return self._results
+
+    def result(self) -> bytes:
+        """The result of the task. Raises: what the task raised."""
+        try:
+            is_error, body = pickle.loads(self._results.recv_bytes())
+        except (EOFError, OSError):
+            raise self._gone() from None
+        if is_error:
+            error: BaseException = pickle.loads(body)
+            raise error
+        result: bytes = body
+        return result
+
+    def end(self, seconds: float) -> None:
+        """Let it end within ``seconds``, and end it then."""
+        self._tasks.close()
+        with suppress(subprocess.TimeoutExpired):
+            if seconds:
+                self._process.wait(seconds)
+        self._process.kill()
+        self._process.wait()
+        self._results.close()
+
+    def _gone(self) -> OperationalError:
+        code = self._process.wait()
+        how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
+        return OperationalError(
+            f"a worker process of the build ended {how}",
+            "Is there memory enough? Each core has a worker of its own, see free -m.",
+        )
+
+
+def _run_task(task: bytes) -> bytes:
+    function, given = pickle.loads(task)
+    return pickle.dumps(function(*given))
+
+
+def work() -> None:
+    """Do the tasks that come by standard input, until it ends."""
+    given = Connection(os.dup(0), writable=False)
+    results = Connection(os.dup(1), readable=False)
+    # Whatever a task reads or prints is none of that.
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(2, 1)
+    tasks: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+    is_busy = threading.Event()
+    threading.Thread(target=_listen, args=(given, tasks, is_busy), daemon=True).start()
+    while (task := tasks.get()) is not None:
+        try:
+            result = pickle.dumps((False, _run_task(task)))
+        except Exception as error:
+            result = pickle.dumps((True, _portable(error)))
+        is_busy.clear()
+        with suppress(OSError):
+            results.send_bytes(result)
+
+
+def _listen(
+    given: Connection, tasks: queue.SimpleQueue[bytes | None], is_busy: threading.Event
+) -> None:
+    """Puts what comes among the ``tasks``. The one that gives them is gone where nothing comes any
+    more: nothing waits for a task that is being done then.
+    """
+    with suppress(EOFError, OSError):
+        while True:
+            task = given.recv_bytes()
+            is_busy.set()
+            tasks.put(task)
+    if is_busy.is_set():
+        os._exit(1)
+    tasks.put(None)
+
+
+def _portable(error: Exception) -> bytes:
+    """``error`` as bytes; its text where it cannot be sent."""
+    try:
+        body = pickle.dumps(error)
+        pickle.loads(body)
+    except Exception:
+        body = pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
+    return body

@@ -1,0 +1,294 @@
+"""Build a store by ranges, and make the result of `shiq.api.index`."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+from shiq.abox_ops.engine import MODEL, AddSet
+from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.modules.audit import Audit, examine
+from shiq.abox_ops.modules.decide import Decider
+from shiq.answers.result import Result
+from shiq.answers.verdict import Leftover, Verdict
+from shiq.api import certify
+from shiq.inputs.reading import QuarantinedAssertion, Reading, quarantine_notice
+from shiq.jobs.building.build import BuildSettings, BuiltStore, build
+from shiq.jobs.building.exchange import Executor
+from shiq.jobs.building.executor import ProcessExecutor
+from shiq.jobs.checking.answer import CROWD, with_note
+from shiq.jobs.checking.base import Findings
+from shiq.jobs.checking.builders import BuildRequest, bytes_of_lines
+from shiq.jobs.checking.certifying import Repair, impossible_classes
+from shiq.jobs.checking.deciding import OpenedDecider, close_decider, new_decider
+from shiq.jobs.checking.inputs import catalog_of, is_outside, read_by_form
+from shiq.jobs.checking.options import AUTO, Options
+from shiq.jobs.known_conflicts import nearby
+from shiq.jobs.store import Certificate, open_store
+from shiq.jobs.store.numbering import RANGE
+from shiq.model import Assertion
+from shiq.model.abox import ABox, abox_of, individuals_of
+
+#: How far around a contradictory module its cause is looked for, and among how many assertions at
+#: most.
+_HOPS, _ASSERTIONS = 4, 50_000
+#: Bytes of N-Triples for which a process that holds all of them needs as much memory as a worker.
+_BYTES_OF_WORKER = 128 << 20
+#: How many inconsistent elements and modules are looked at together to set some of A aside; others
+#: in the next round.
+_MOST_NAMED = 100_000
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What was kept of A, by number alone: nobody holds it."""
+
+    insertions: int
+    size: int
+    pulled_in: int = 0
+
+    def kept(self) -> Iterator[Assertion]:
+        return iter(())
+
+
+@dataclass
+class _RepairState:
+    """What is set aside of A by ``repair``, judged by ``around``: what is said near what
+    contradicted itself so far, or was left open.
+    """
+
+    ontology: Reading
+    repair: Repair
+    decider: Decider
+    around: dict[Assertion, None] = field(default_factory=dict)
+    gone: frozenset[Assertion] = frozenset()
+    asides: tuple[QuarantinedAssertion, ...] | None = None
+
+    def grows(self, built: BuiltStore) -> bool:
+        """Whether ``built``, which lacks what is gone, shows that something else has to go. Not
+        for ever, since ``around`` grows within A.
+        """
+        known = len(self.around)
+        found = built.certified
+        if found.contradictory or found.open:
+            there = knowledge_base_of(built, self.ontology).add_set(ABox(), ABox(), "clausal")
+            near = nearby(
+                self.ontology, self.decider, cast(AddSet, there), found.contradictory, found.open
+            )
+            self.around |= dict.fromkeys(near)
+        if len(self.around) == known and self.asides is not None:
+            return False
+        before = self.gone
+        rest, self.asides = self.repair(self.ontology, abox_of(self.around), self.decider)
+        self.gone = frozenset(self.around) - frozenset(rest)
+        return self.gone != before
+
+
+def index(
+    executor: Executor,
+    request: BuildRequest,
+    is_settled: Callable[[BuiltStore, Result], bool] = lambda built, result: True,
+    notes: Callable[[BuiltStore], tuple[Leftover, ...]] = lambda built: (),
+) -> Result:
+    """Build and certify a store by ``executor``.
+
+    is_settled: whether to store what was built, with this result.
+    notes: more to tell of what was built.
+    """
+    ontology, store, options = request.ontology, request.store, request.options
+    repair, place, answer = request.repair, request.place, request.answer
+    told: list[Result] = []
+    is_stored = True
+    decider = new_decider(options) if repair else None
+    aside = _RepairState(ontology, repair, decider) if repair and decider else None
+
+    def certifying(built: BuiltStore) -> Certificate | None:
+        nonlocal is_stored
+        if aside and aside.grows(built):
+            return None
+        found = replace(found_of(built), audit=audit_of(built, options))
+        left_over = (
+            *built.read.leftovers,
+            *quarantine_notice(aside.asides or () if aside else (), store),
+            *notes(built),
+        )
+        result, certificate = answer(
+            found, built.counts.assertions, Counter(built.read.ledger), left_over
+        )
+        if not is_settled(built, result):
+            told.append(result)
+            is_stored = False
+            return None
+        if place and (refusal := place.refusal(result.verdict)):
+            # What is built is gone afterwards.
+            result = explain_base(
+                result,
+                knowledge_base_of(built, ontology),
+                ontology,
+                built.certified.contradictory,
+                options,
+            )
+            told.append(with_note(result, refusal))
+            is_stored = False
+            return None
+        told.append(result)
+        issued: Certificate = certificate
+        return issued
+
+    settings = BuildSettings(
+        reasoner=options.reasoner,
+        heap=options.heap,
+        timeout=options.timeout,
+        audit=options.audit,
+        limit=_MOST_NAMED if repair else options.max_conflicts,
+        names_open=repair is not None,
+        aside="ill-typed" in options.allow,
+        catalog=catalog_of(options),
+        completes=options.criterion in (AUTO, MODEL),
+        width=options.range_size or RANGE,
+    )
+    try:
+        while not told:
+            built = build(
+                executor,
+                store,
+                ontology,
+                request.sources,
+                certifying,
+                settings=settings,
+                progress=options.progress,
+                gone=aside.gone if aside else (),
+                asides=aside.asides or () if aside else (),
+                taken=request.taken,
+                place=place,
+            )
+    finally:
+        if decider:
+            close_decider(decider)
+    result = replace(told[0], statistics=replace(told[0].statistics, seconds=dict(built.seconds)))
+    if result.verdict is Verdict.INCONSISTENT and is_stored:
+        with open_store(store) as opened:
+            return explain_base(
+                result,
+                LocalKnowledgeBase.from_store(opened),
+                ontology,
+                built.certified.contradictory,
+                options,
+            )
+    return result
+
+
+def index_here(request: BuildRequest) -> Result | None:
+    """Build and certify a store in processes of this machine.
+
+    Returns None, and stores nothing, unless ranges certify the base by a model and nothing of it
+    lies outside SHIQ(D): what else is to be said of a base takes all of it in one process.
+    """
+    ontology, options = request.ontology, request.options
+    if (
+        not isinstance(request.store, Path)
+        or options.timeout is not None
+        or options.audit
+        or options.criterion not in (AUTO, MODEL)
+        or read_by_form(ontology.tbox, options.allow) is not ontology.tbox
+    ):
+        return None
+    settled = False
+
+    def is_settled(built: BuiltStore, result: Result) -> bool:
+        nonlocal settled
+        settled = (
+            built.is_completed
+            and built.crowd <= CROWD
+            and result.verdict is Verdict.CONSISTENT
+            and not any(map(is_outside, (*ontology.leftovers, *built.read.leftovers)))
+        )
+        return settled
+
+    def notes(built: BuiltStore) -> tuple[Leftover, ...]:
+        return impossible_classes(built.indexed.rules.calculus().tbox, options)
+
+    processes = min(os.cpu_count() or 1, bytes_of_lines(request.sources) // _BYTES_OF_WORKER)
+    with ProcessExecutor(max(1, processes)) as executor:
+        result = index(executor, request, is_settled, notes)
+    return result if settled else None
+
+
+def knowledge_base_of(built: BuiltStore, ontology: Reading) -> LocalKnowledgeBase:
+    """Open the built base for questions before it is published."""
+    base, index, roles = built.indexed.opened()
+    return LocalKnowledgeBase(ontology.tbox, base, roles, index)
+
+
+def audit_of(built: BuiltStore, options: Options) -> Audit | None:
+    """Audit the drawn shapes of ``built`` by a second reasoner; None without an audit."""
+    if built.certified.drawn is None:
+        return None
+    with OpenedDecider(options) as decider:
+        examine(built.certified.drawn, decider, options.timeout)
+        return decider.audit
+
+
+def found_of(built: BuiltStore) -> Findings:
+    """What a result tells of ``built``."""
+    certified = built.certified
+    refuted = certified.clashes + certified.verdicts[Verdict.INCONSISTENT.value]
+    return Findings(
+        criterion=MODEL if built.is_completed else "clausal",
+        add_set=_Kept(built.counts.assertions, built.kept),
+        modules=certified.contradictory,
+        module_count=certified.modules,
+        contradictory=certified.clashes,
+        refuted=refuted,
+        decided=dict(certified.verdicts),
+        undecided=certified.undecided,
+        shapes=certified.shapes,
+        calls=certified.shapes,
+        unexplained=refuted,
+        complete=not refuted,
+    )
+
+
+def explain_base(
+    result: Result,
+    base: LocalKnowledgeBase,
+    ontology: Reading,
+    groups: Sequence[tuple[str, ...]],
+    options: Options,
+) -> Result:
+    """``result`` with the conflicts among the assertions of ``base`` around ``groups``: what is
+    inconsistent there is so in A.
+    """
+    if result.verdict is not Verdict.INCONSISTENT or not options.max_conflicts:
+        return result
+    about = base.add_set(ABox(), ABox(), "none")
+    individuals = dict.fromkeys(i for group in groups for i in group)
+    assertions: dict[Assertion, None] = {}
+    asked: set[str] = set()
+    settings: dict[str, Any] = {
+        "reasoner": options.reasoner,
+        "allow": options.allow,
+        "heap": options.heap,
+        "timeout": options.timeout,
+        "max_conflicts": options.max_conflicts,
+        "explain_seconds": options.explain_seconds,
+    }
+    for _ in range(_HOPS):
+        new = [i for i in individuals if i not in asked]
+        if not new or len(assertions) > _ASSERTIONS:
+            break
+        asked.update(new)
+        for found in about.about_all(new).values():
+            assertions.update(dict.fromkeys(found))
+        part = certify([ontology.tbox], [abox_of(assertions)], **settings)
+        if part.verdict is Verdict.INCONSISTENT and part.conflicts:
+            decided = part.evidence.decided
+            here = decided["contradictory"] + decided.get(Verdict.INCONSISTENT.value, 0)
+            more = max(0, result.more_conflicts - here) + part.more_conflicts
+            return replace(result, conflicts=part.conflicts, more_conflicts=more, complete=False)
+        individuals.update(dict.fromkeys(i for a in assertions for i in individuals_of(a)))
+    return result

@@ -1,0 +1,186 @@
+"""Merge classes of A (THEORY, "Irrelevant role assertions"), in rounds: ranges report what
+overfull elements make one class, the driver unites, and the range of its least element asks each
+class that grew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+from shiq.abox_ops.counting.growth import known_classes, missing_ties
+from shiq.abox_ops.elements.base import StoreBase
+from shiq.abox_ops.elements.graph import Graph
+from shiq.abox_ops.elements.partition import StoredPartition, components, grouping
+from shiq.abox_ops.index.index import ElementLabels, Index, alone
+from shiq.abox_ops.labels.documents import read_labels
+from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.columns.arrays import NONE, Columns, Ints, row_changes, unique
+from shiq.jobs.building.exchange import Executor
+from shiq.jobs.building.files import Scratch, load, save
+from shiq.jobs.building.tables import Ranges, rank_of
+from shiq.jobs.building.told import TaskRules
+from shiq.jobs.building.worker import StoreKey, kept
+from shiq.jobs.store import Store
+from shiq.model.roles import Role, RoleBox, role_box
+from shiq.remote.place import file_at, place_of
+from shiq.simplify import simplify
+
+
+@dataclass(frozen=True)
+class IndexedStore:
+    """Store whose index is on disk, but which is not published; tasks open it."""
+
+    store: StoreKey
+    rules: TaskRules
+    stage: str
+    negated_roles: frozenset[Role] = frozenset()
+    negated_properties: frozenset[str] = frozenset()
+
+    def opened(self) -> tuple[StoreBase, Index, RoleBox]:
+        """Base, index and roles; cached by each worker."""
+        return kept("index", (self.rules.build, self.stage), self._open)
+
+    def _open(self) -> tuple[StoreBase, Index, RoleBox]:
+        store = Store(place_of(self.store.path), self.store.manifest)
+        base = StoreBase(store)
+        simplified = simplify(self.rules.tbox, self.rules.extra)
+        labels = read_labels(store.table("labels").all())
+        index = Index(
+            self.rules.extra,
+            simplified,
+            Calculus(simplified.clauses, base.names, labels),
+            _grouping(store, "same"),
+            _grouping(store, "equal"),
+            _grouping(store, "merged"),
+            ElementLabels(store.table("elements")),
+            self.negated_roles,
+            self.negated_properties,
+            False,
+            len(labels),
+        )
+        return base, index, role_box(self.rules.tbox.axioms)
+
+
+def _grouping(store: Store, name: str) -> StoredPartition:
+    return StoredPartition(store.table(name), store.table(f"{name}_members"))
+
+
+def elements_of(base: StoreBase, ranges: Ranges, i: int) -> Ints:
+    """Elements whose least node is in range ``i``."""
+    store = base.store
+    if not isinstance(store, Store):
+        raise TypeError(store)
+    table = store.table("elements")
+    name = ranges.file(i)
+    for file in table.version.files:
+        if file.path.endswith(name):
+            found: Ints = pq.read_table(file_at(store.path, file.path), columns=["element"])[
+                "element"
+            ].to_numpy()
+            return found
+    return NONE
+
+
+Ties = tuple[Ints, Ints]
+
+
+def merge_classes(executor: Executor, ranges: Ranges, indexed: IndexedStore) -> StoredPartition:
+    """Merge classes with several elements (THEORY, "Irrelevant role assertions")."""
+    if not indexed.rules.calculus().space.m_type:
+        return grouping(NONE, NONE)
+    task = partial(_single_ties, ranges=ranges, indexed=indexed)
+    found = executor.run(task, range(len(ranges)), "merge classes")
+
+    def ask(classes: Scratch, parts: list[Ints]) -> list[Ties]:
+        task = partial(_class_ties, indexed=indexed, classes=classes)
+        return executor.run(task, parts, "merge classes")
+
+    return load_classes(unite_ranges(ranges, found, ask, lambda i: f"told-classes-{i}"))
+
+
+def unite_ranges(
+    ranges: Ranges,
+    found: list[Ties],
+    ask: Callable[[Scratch, list[Ints]], list[Ties]],
+    name: Callable[[int], str],
+) -> Scratch | None:
+    """Unite what single elements make one class, and go on with the classes that grew. Stops
+    because classes only grow together.
+
+    Args:
+        found: pairs of elements that single elements make one class, by range.
+        ask: given the file of all classes, and by range the names of those that grew, the pairs
+            that each range's classes make one.
+        name: of the file of each round's classes.
+
+    Returns:
+        The file of the classes that have several elements; None if there are none.
+    """
+    path, before, turn = None, grouping(NONE, NONE), 0
+    while any(len(first) for first, _ in found):
+        first, second = (np.concatenate([pair[k] for pair in found]) for k in (0, 1))
+        classes = _united(before, first, second)
+        path, turn = ranges.scratch / name(turn), turn + 1
+        save(path, dict(next(iter(classes.by_member.scan()))))
+        names = grown_classes(before, classes)
+        owner = rank_of(names) // ranges.width
+        found = ask(path, [names[owner == i] for i in unique(owner).tolist()])
+        before = classes
+    return path
+
+
+def load_classes(path: Scratch | None) -> StoredPartition:
+    """The merge classes that `unite_ranges` left."""
+    rows = load(path) if path else {"member": NONE, "group": NONE}
+    return grouping(rows["member"], rows["group"])
+
+
+def grown_classes(before: StoredPartition, now: StoredPartition) -> Ints:
+    """The names of the classes of ``now`` that are none of ``before``."""
+    old, new = (dict(next(iter(classes.by_member.scan()))) for classes in (before, now))
+    come, _ = row_changes(old, new)
+    gone = row_changes(new, old)[0]
+    return unique(np.concatenate([come["group"], now.of(gone["member"])]))
+
+
+def _united(classes: StoredPartition, first: Ints, second: Ints) -> StoredPartition:
+    """``classes``, and first[i] with second[i]."""
+    known = next(iter(classes.by_member.scan()))
+    member = unique(np.concatenate([known["member"], first, second]))
+    ends = [
+        member.searchsorted(np.concatenate([known[name], more]))
+        for name, more in (("member", first), ("group", second))
+    ]
+    return grouping(member, member[components(len(member), *ends)])
+
+
+def _single_ties(i: int, *, ranges: Ranges, indexed: IndexedStore) -> Ties:
+    """What single elements of range ``i`` make one class."""
+    return _ties(elements_of(indexed.opened()[0], ranges, i), indexed, grouping(NONE, NONE))
+
+
+def _class_ties(names: Ints, *, indexed: IndexedStore, classes: Scratch) -> Ties:
+    """What the ``classes`` with these names make one class."""
+    return _ties(names, indexed, load_classes(classes))
+
+
+def _ties(elements: Ints, indexed: IndexedStore, classes: StoredPartition) -> Ties:
+    base, index, roles = indexed.opened()
+    graph = Graph(alone(base), roles, index.equal, index.labels.of, classes)
+    asked = graph.locate(elements)
+    asked = asked[~index.calculus.table.clashes(graph.label[asked])]
+    known = known_classes(index.calculus, graph, lambda: graph.label)
+    first, second = missing_ties(known, asked)
+    pairs = np.unique(np.stack([graph.key[first], graph.key[second]], axis=1), axis=0)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def grouping_tables(name: str, found: StoredPartition) -> dict[str, Columns]:
+    """The columns of a grouping's two tables."""
+    by_member, by_group = (next(iter(table.scan())) for table in (found.by_member, found.by_group))
+    return {name: by_member, f"{name}_members": by_group}

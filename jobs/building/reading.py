@@ -1,0 +1,280 @@
+"""Read the assertions of many sources as chunks, with one account of everything that was not one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from shiq.answers.verdict import Leftover
+from shiq.errors import InputError
+from shiq.inputs.catalog import Catalog
+from shiq.inputs.reading import Reading, Spool, select_data_leftovers
+from shiq.inputs.sources import FileSource, TableKind, TableSource, source_of
+from shiq.jobs.building.chunks import (
+    ChunkSummary,
+    LeftOutFiles,
+    cut_ranges,
+    folder_of,
+    read_chunk,
+    without_gone,
+    write_chunk,
+)
+from shiq.jobs.building.exchange import Executor
+from shiq.jobs.building.files import Scratch
+from shiq.jobs.checking.inputs import without_ill_typed
+from shiq.model import Assertion, Signature, TBox
+from shiq.model.abox import ABox, abox_of
+from shiq.rdf import read_assertions
+from shiq.rdf.accounts import Finding, cap_leftovers
+from shiq.rdf.load import LoadedSources
+from shiq.rdf.ontology_header import document_iris
+from shiq.rdf.range_reports import (
+    LEFT_OUT,
+    RangeReport,
+    VocabularyContext,
+    entity_iris,
+    first_lines,
+    is_of_unknown_property,
+    merge_leftovers,
+    refuse_no_triples,
+    rejects_of,
+    with_source_lines,
+)
+from shiq.rdf.ranges import is_cut
+from shiq.rdf.reader import _own_axiom_test, _Reader
+
+_JUDGINGS = 4
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """Chunks below ``root``, with the summary of each, and the rare triples that the driver reads."""
+
+    root: Scratch
+    chunks: Sequence[int]
+    summaries: Sequence[ChunkSummary]
+    rare: ABox
+    leftovers: tuple[Leftover, ...]
+    ledger: Counter[str]
+    left_out: Sequence[Iterable[Leftover]] = ()
+
+
+def read(
+    executor: Executor,
+    sources: Sequence[object],
+    ontology: Reading,
+    scratch: Scratch,
+    chunk_bytes: int,
+    aside: bool = False,
+    catalog: Catalog | None = None,
+    gone: Collection[Assertion] = (),
+) -> Chunks:
+    """Read ``sources`` and the assertions of ``ontology`` into chunks below ``scratch``."""
+    known = [source_of(source) for source in sources]
+    parts = [
+        (s, f"a{i}")
+        for i, s in enumerate(known)
+        if isinstance(s, FileSource | TableSource) and _is_cut(s)
+    ]
+    others = [value for value, s in zip(sources, known) if not _is_cut(s)]
+    ranges, passed_over = cut_ranges(executor, parts, scratch, chunk_bytes)
+    chunks = list(enumerate(ranges))
+    signature = ontology.tbox.signature
+    judging = VocabularyContext(
+        signature, queried_names=entity_iris(signature), drops_ill_typed=aside
+    )
+    for turn in range(_JUDGINGS):
+        # A task of an earlier turn that is still about cannot write where this one reads.
+        root = scratch / f"read-{turn}"
+        found = executor.run(
+            partial(read_chunk, judging=judging, root=root, gone=gone), chunks, "reading"
+        )
+        unplaced, summaries = [report for report, _ in found], [summary for _, summary in found]
+        reports = with_source_lines(unplaced)
+        for report in reports:
+            if report.error is not None:
+                raise InputError(*report.error)
+        typed = frozenset[str]().union(*(report.typed_individuals for report in reports))
+        reader = _DriverReader(_loaded(parts, reports, passed_over), ontology, typed)
+        needed = reader.judging(judging)
+        if not _matters(judging, needed, reports):
+            break
+        judging = needed
+    else:
+        raise InputError(
+            "the assertions cannot be judged: what is known of their vocabulary does not settle",
+            "Report it.",
+        )
+    rare = reader.reading()
+    ledger, leftovers = Counter(rare.ledger), [*rare.leftovers, *merge_leftovers(reports)]
+    for report in reports:
+        ledger.update(report.ledger)
+    lines, *of_chunks = _left_out(root, summaries, first_lines(unplaced))
+    left_out: list[Iterable[Leftover]] = [
+        lines,
+        Spool(select_data_leftovers(rare.left_out)),
+        *of_chunks,
+    ]
+    assertions = [*ontology.abox, *rare.abox]
+    if others:
+        axioms, known_iris = ontology.tbox.axioms, ontology.ontologies
+        told = read_assertions(
+            others, signature, ontologies=known_iris, axioms=axioms, scope="b", catalog=catalog
+        )
+        ledger.update(told.ledger)
+        leftovers += told.leftovers
+        left_out.append(Spool(select_data_leftovers(told.left_out)))
+        assertions += told.abox
+    abox = abox_of(assertions)
+    if aside:
+        abox, more = without_ill_typed(abox)
+        leftovers += more
+        left_out.append(more)
+    abox = without_gone(abox, gone)
+    last = write_chunk(abox, folder_of(root, len(chunks)))
+    return Chunks(
+        root,
+        range(len(chunks) + 1),
+        [*summaries, last],
+        abox,
+        tuple(cap_leftovers(leftovers)),
+        ledger,
+        left_out,
+    )
+
+
+def _is_cut(source: object) -> bool:
+    return is_cut(source) or (
+        isinstance(source, TableSource)
+        and source.kind is TableKind.SPARK
+        and source.has_ntriples_terms
+    )
+
+
+def _left_out(
+    root: Scratch, summaries: Sequence[ChunkSummary], before: Sequence[int]
+) -> list[LeftOutFiles]:
+    """What the chunks left out, part by part; ``before``: the lines of its source before each."""
+    chunks = [
+        (folder_of(root, i), lines, told.left_out)
+        for i, (told, lines) in enumerate(zip(summaries, before))
+    ]
+    return [
+        LeftOutFiles(part, [(folder, lines) for folder, lines, parts in chunks if part in parts])
+        for part in LEFT_OUT
+    ]
+
+
+def _matters(
+    before: VocabularyContext, now: VocabularyContext, reports: Sequence[RangeReport]
+) -> bool:
+    """Whether chunks that were judged by ``before`` may have been judged otherwise by ``now``:
+    ontologies, declarations and the names of individuals count where a property is not known,
+    axioms that are nodes everywhere, and what the properties are.
+    """
+    if not now.queried_names <= before.queried_names or now.nodes != before.nodes:
+        return True
+    if (now.known.object_properties, now.known.data_properties) != (
+        before.known.object_properties,
+        before.known.data_properties,
+    ):
+        return True
+    differs = (before.headers, before.known, before.typed_individuals) != (
+        now.headers,
+        now.known,
+        now.typed_individuals,
+    )
+    return differs and any(
+        is_of_unknown_property(x) for report in reports for x in report.leftovers
+    )
+
+
+def _loaded(
+    sources: Sequence[tuple[FileSource | TableSource, str]],
+    reports: Sequence[RangeReport],
+    passed_over: Mapping[str, Sequence[Leftover]],
+) -> LoadedSources:
+    """The rare triples as if they were all there is, and what is wrong with single lines."""
+    loaded = LoadedSources()
+    by_source: dict[str, list[RangeReport]] = {scope: [] for _, scope in sources}
+    for report in reports:
+        by_source[report.scope].append(report)
+    for source, scope in sources:
+        own, begun = by_source[scope], len(loaded.triples)
+        loaded.sources.append(source.name)
+        loaded.triples.begin_source(source.name)
+        for report in own:
+            for triple in report.cross_range_triples:
+                loaded.triples.add(*triple)
+        loaded.ontologies |= document_iris(loaded.triples, begun)
+        shown, total = rejects_of(own)
+        loaded.leftovers += (*shown, *passed_over.get(scope, ()))
+        if isinstance(source, FileSource):
+            loaded.ontologies.add(source.iri)
+            refuse_no_triples(own, f" ({shown[0].message})" if shown else "")
+        if total:
+            loaded.ledger["leftover:malformed"] += total
+    loaded.full_leftovers.append((tuple(loaded.leftovers), ()))  # the tasks keep these
+    return loaded
+
+
+class _Recorded(set[str]):
+    """A set that remembers what it was asked for."""
+
+    def __init__(self, values: Collection[str]) -> None:
+        super().__init__(values)
+        self.asked: set[str] = set()
+
+    def __contains__(self, value: object) -> bool:
+        self.asked.add(str(value))
+        return super().__contains__(value)
+
+
+class _DriverReader(_Reader):
+    """What `read_assertions` does with its sources, for the rare triples of chunks; ``typed``
+    are the names that are known to be individuals, of those that were asked for.
+    """
+
+    def __init__(self, loaded: LoadedSources, ontology: Reading, typed: frozenset[str]) -> None:
+        self.ontology, self.known_typed = ontology, _Recorded(typed)
+        super().__init__(loaded, ontology.ontologies, fixed=ontology.tbox.signature)
+
+    def _typed_individuals(self) -> set[str]:
+        return self.known_typed
+
+    def judging(self, before: VocabularyContext) -> VocabularyContext:
+        """What the chunks have to be judged by, as far as these triples tell."""
+        asked = before.queried_names | entity_iris(self.known()) | self.known_typed.asked
+        headers, nodes = frozenset(self.surroundings.headers), frozenset(self.surroundings.nodes)
+        typed = frozenset(self.known_typed)
+        return replace(
+            before,
+            known=self.known(),
+            headers=headers,
+            nodes=nodes,
+            queried_names=asked,
+            typed_individuals=typed,
+        )
+
+    def known(self) -> Signature:
+        return self.kinds.data_signature(self.ontology.tbox.signature)
+
+    def reading(self) -> Reading:
+        """See `read_assertions`."""
+        axioms = self.ontology.tbox.axioms
+        own = _own_axiom_test(axioms, self.ontology.leftovers)
+        findings: dict[object, list[Finding]] = {
+            axiom: [
+                (
+                    "tbox-axiom",
+                    f"{type(axiom).__name__}: an axiom among assertions",
+                    "give its file with the TBox",
+                )
+            ]
+            for axiom in self.axioms()
+            if not own(axiom)
+        }
+        self.ledger.record_values(self.loaded.axioms, self.mapping.axioms, "axiom", findings)  # type: ignore[arg-type]
+        return self.finish(TBox(), self.known(), list(axioms))

@@ -1,0 +1,367 @@
+"""From the numbered rows of chunks to the sorted table files of a store: one task for each range
+of ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate, pairwise
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
+
+from shiq.columns.arrays import NONE, Columns, Ints, distinct, is_in, least_by, row_codes
+from shiq.columns.rows import LITERAL_BITS, TERM_BITS, half_edge_rows, term_key
+from shiq.jobs.building.chunks import folder_of
+from shiq.jobs.building.dictionary import Dictionary
+from shiq.jobs.building.exchange import Executor, Received, Sent, cut, received_from
+from shiq.jobs.building.files import Scratch, concatenate, distinct_rows, load, save
+from shiq.jobs.store.files import DataFile
+from shiq.jobs.store.numbering import BLOCK, GAP, GOOD, NEAR, spread
+from shiq.jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, write_part
+from shiq.remote.place import Place
+
+#: Hashes are cut into as many intervals as there are ranges of ids.
+HASHES = 1 << TERM_BITS
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """The ids of a build, in ranges of ``width`` ranks. ``build`` is part of the names of its
+    files; ``near``: see `shiq.jobs.store.numbering`; ``renumbered``: whether ranks are not those of
+    the dictionary (`shiq.jobs.building.clustering`).
+    """
+
+    scratch: Scratch
+    root: Scratch
+    build: str
+    nodes: int
+    width: int
+    near: int = NEAR
+    renumbered: bool = False
+
+    def __len__(self) -> int:
+        return max(1, -(-self.nodes // self.width))
+
+    def bounds(self, i: int) -> tuple[int, int]:
+        return i * self.width, min((i + 1) * self.width, self.nodes)
+
+    def folder(self, i: int) -> Scratch:
+        return self.scratch / self.order / i
+
+    @property
+    def place(self) -> Place:
+        """Where the store lies."""
+        return self.scratch.place
+
+    @property
+    def order(self) -> str:
+        """What the files of one numbering are kept apart by."""
+        return "clustered" if self.renumbered else "by-term"
+
+    def file(self, i: int) -> str:
+        return f"part-{i:05d}-{self.build}.zstd.parquet"
+
+
+#: A chunk, and the number of each of its names among all, by kind.
+Numbered: TypeAlias = tuple[int, Mapping[int, Ints]]
+
+
+def rank_of(ids: Ints) -> Ints:
+    """The rank of each id: the inverse of `spread`."""
+    return ids // (BLOCK + GAP) * BLOCK + ids % (BLOCK + GAP)
+
+
+# --- role assertions, and whether they are near ---------------------------------------------------
+
+
+def merge_edges(executor: Executor, ranges: Ranges, chunks: Sequence[Numbered]) -> Ints:
+    """Leaves the half-edges of each range, each once and sorted; gives the hubs, which have over
+    ``near`` of them.
+    """
+    send, receive = partial(_send_edges, ranges=ranges), partial(_merge_edges, ranges=ranges)
+    found = executor.exchange(send, chunks, receive, len(ranges), "sorting role assertions")
+    return np.array(sorted(hub for hubs in found for hub in hubs), np.int64)
+
+
+def _send_edges(numbered: Numbered, *, ranges: Ranges) -> Iterator[Sent]:
+    chunk, names = numbered
+    roles, rank = load(folder_of(ranges.root, chunk) / "roles"), _ranks(ranges, chunk)
+    role = names[KIND_OBJECT_PROPERTY][roles["role"]] * 2
+    rows = half_edge_rows(rank[roles["subject"]], "role", role, rank[roles["object"]])
+    for i, part in _by_range(rows, ranges):
+        yield i, "half_edges", part
+
+
+def _ranks(ranges: Ranges, chunk: int) -> Ints:
+    """The rank of each of a chunk's terms by its own number."""
+    found: Ints = load(folder_of(ranges.root, chunk) / ranges.order / "rank")["rank"]
+    return found
+
+
+def _by_range(rows: Columns, ranges: Ranges) -> Iterator[tuple[int, Columns]]:
+    order = np.argsort(rows["node"], kind="stable")
+    rows = {name: column[order] for name, column in rows.items()}
+    return cut(rows, rows["node"], ranges.width)
+
+
+def _merge_edges(i: int, received: Received, *, ranges: Ranges) -> list[int]:
+    rows = distinct_rows(
+        concatenate(received_from(received, "half_edges"), ("node", "role", "neighbour"))
+    )
+    save(ranges.folder(i) / "half_edges", rows)
+    low, _ = ranges.bounds(i)
+    degree = np.bincount(rows["node"] - low)
+    found: list[int] = (np.flatnonzero(degree > ranges.near) + low).tolist()
+    return found
+
+
+def nearness_of(executor: Executor, ranges: Ranges, hubs: Ints) -> float:
+    """What `shiq.jobs.store.numbering.nearness` gives for the present ranks."""
+    found = executor.run(
+        partial(_near, ranges=ranges, hubs=hubs), range(len(ranges)), "measuring nearness"
+    )
+    near, counted = (sum(x[k] for x in found) for k in (0, 1))
+    return near / counted if counted else 1.0
+
+
+def _near(i: int, *, ranges: Ranges, hubs: Ints) -> tuple[int, int]:
+    rows = load(ranges.folder(i) / "half_edges")
+    forward = rows["role"] % 2 == 0
+    node, neighbour = rows["node"][forward], rows["neighbour"][forward]
+    counted = ~(is_in(node, hubs) | is_in(neighbour, hubs))
+    return int((np.abs(node - neighbour)[counted] <= ranges.near).sum()), int(counted.sum())
+
+
+def is_local(nearness: float) -> bool:
+    """Whether ranks with this nearness are kept without trying others."""
+    return nearness >= GOOD
+
+
+# --- table files ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class WrittenTables:
+    """What a range wrote: a file for each table that it has rows of, how many assertions, and
+    how many of each class.
+    """
+
+    files: dict[str, DataFile]
+    class_counts: list[int]
+    role_assertions: int
+    data_assertions: int
+    literals: int
+
+
+def write_ranges(
+    executor: Executor,
+    ranges: Ranges,
+    dictionary: Dictionary,
+    chunks: Sequence[Numbered],
+    classes: int,
+) -> list[WrittenTables]:
+    """Writes individuals, half-edges, class assertions, data assertions, literals and the terms'
+    hashes. ``classes``: how many names of classes there are.
+    """
+    count = range(len(ranges))
+    receive = partial(_write_range, ranges=ranges, dictionary=dictionary, classes=classes)
+    written = executor.exchange(
+        partial(_send_rows, ranges=ranges), chunks, receive, len(ranges), "writing tables"
+    )
+    first = list(accumulate((w.literals for w in written), initial=0))
+    data = executor.run(
+        partial(_write_data, ranges=ranges),
+        list(zip(count, first)),
+        "writing data assertions",
+    )
+    send, receive_terms = partial(send_hashes, ranges=ranges), partial(_write_terms, ranges=ranges)
+    terms = executor.exchange(send, count, receive_terms, len(ranges), "writing hashes")
+    for range_, more, hashed in zip(written, data, terms):
+        range_.files.update(more)
+        range_.files.update(hashed)
+    return written
+
+
+def _send_rows(numbered: Numbered, *, ranges: Ranges) -> Iterator[Sent]:
+    chunk, names = numbered
+    classes, data, texts = (
+        load(folder_of(ranges.root, chunk) / name) for name in ("classes", "data", "literals")
+    )
+    rank = _ranks(ranges, chunk)
+    rows = {"node": rank[classes["subject"]], "class": names[KIND_CLASS][classes["class"]]}
+    for i, part in _by_range(rows, ranges):
+        yield i, "class_assertions", part
+    property_ = names[KIND_DATA_PROPERTY][data["property"]]
+    rows = {"node": rank[data["subject"]], "property": property_, "literal": data["literal"]}
+    for i, part in _by_range(rows, ranges):
+        used, which, _ = distinct(part["literal"])
+        yield i, "data_rows", {**part, "literal": which}
+        yield i, "literals", {name: column.take(pa.array(used)) for name, column in texts.items()}
+
+
+def _write_range(
+    i: int, received: Received, *, ranges: Ranges, dictionary: Dictionary, classes: int
+) -> WrittenTables:
+    low, high = ranges.bounds(i)
+    edges = load(ranges.folder(i) / "half_edges")
+    class_rows = distinct_rows(
+        concatenate(received_from(received, "class_assertions"), ("node", "class"))
+    )
+    save(ranges.folder(i) / "class_assertions", class_rows)
+    terms = _terms(ranges, dictionary, i)
+    ids = spread(np.arange(low, high, dtype=np.int64))
+    hashes = term_key(terms.to_pylist())
+    order = np.argsort(hashes, kind="stable")
+    save(ranges.folder(i) / "hashes", {"hash": hashes[order], "node": ids[order]})
+    literals, data = _literals(ranges, i, received)
+    tables = {
+        "individuals": {"node": ids, "term": terms.cast(pa.string())},
+        "half_edges": {
+            "node": spread(edges["node"]),
+            "role": edges["role"],
+            "neighbour": spread(edges["neighbour"]),
+        },
+        "class_assertions": {"node": spread(class_rows["node"]), "class": class_rows["class"]},
+    }
+    return WrittenTables(
+        _files(ranges, i, tables),
+        np.bincount(class_rows["class"], minlength=classes).tolist(),
+        int((edges["role"] % 2 == 0).sum()),
+        data,
+        literals,
+    )
+
+
+def _terms(ranges: Ranges, dictionary: Dictionary, i: int) -> pa.Array:
+    low, high = ranges.bounds(i)
+    if not ranges.renumbered:
+        return dictionary.terms_of(low, high)
+    old = load(ranges.scratch / "clusters" / "old" / i / "old")["old"]
+    order = np.argsort(old)
+    parts = []
+    for k, start in enumerate(dictionary.starts[:-1]):
+        first, last = np.searchsorted(old[order], [start, dictionary.starts[k + 1]])
+        if first < last:
+            parts.append(dictionary.part(k).take(pa.array(old[order][first:last] - start)))
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return (
+        pa.concat_arrays(parts).take(pa.array(place)) if parts else pa.array([], pa.large_string())
+    )
+
+
+def _files(ranges: Ranges, i: int, tables: Mapping[str, Columns]) -> dict[str, DataFile]:
+    store, file = ranges.place, ranges.file(i)
+    return {
+        name: write_part(store, name, file, columns)
+        for name, columns in tables.items()
+        if len(next(iter(columns.values())))
+    }
+
+
+# --- data -----------------------------------------------------------------------------------------
+
+
+def _literals(ranges: Ranges, i: int, received: Received) -> tuple[int, int]:
+    """Numbers the literals of range ``i`` from 0 on and leaves them with its data rows; how many
+    literals and rows it has.
+    """
+    parts, texts = received_from(received, "data_rows"), received_from(received, "literals")
+    first = accumulate((len(text["lexical"]) for text in texts), initial=0)
+    values = [part["literal"] + before for part, before in zip(parts, first)]
+    columns = {
+        name: pa.concat_arrays([_NO_TEXT, *(text[name] for text in texts)])
+        for name in ("lexical", "datatype", "language")
+    }
+    count = len(columns["lexical"])
+    codes = [_codes(column) for column in columns.values()]
+    _, value, example = distinct(row_codes(*codes)) if count else (codes[0],) * 3
+    rows = concatenate(parts, ("node", "property"))
+    rows["literal"] = value[np.concatenate([NONE, *values])]
+    least = least_by(rows["literal"], rows["node"], len(example))
+    found = {name: column.take(pa.array(example)) for name, column in columns.items()}
+    key = pc.binary_join_element_wise(*found.values(), pa.scalar("\0", pa.large_string()))
+    order = np.lexsort((_codes(key), least))
+    number = np.empty(len(order), np.int64)
+    number[order] = np.arange(len(order))
+    rows["literal"] = number[rows["literal"]]
+    rows = distinct_rows(rows)
+    hashes = term_key(key.take(pa.array(order)).to_pylist(), LITERAL_BITS)
+    save(ranges.folder(i) / "data_rows", rows)
+    save(
+        ranges.folder(i) / "literals",
+        {**{name: c.take(pa.array(order)) for name, c in found.items()}, "hash": hashes},
+    )
+    return len(order), len(rows["node"])
+
+
+_NO_TEXT = pa.array([], pa.large_string())
+
+
+def _codes(texts: pa.Array) -> Ints:
+    """A number for each text, in the order of their bytes."""
+    encoded = texts.dictionary_encode()
+    order = pc.sort_indices(encoded.dictionary).to_numpy()
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    found: Ints = place[encoded.indices.to_numpy()]
+    return found
+
+
+def _write_data(task: tuple[int, int], *, ranges: Ranges) -> dict[str, DataFile]:
+    """Writes the data rows of a range, whose literals have the numbers from ``first`` on."""
+    i, first = task
+    rows, literals = load(ranges.folder(i) / "data_rows"), load(ranges.folder(i) / "literals")
+    tables = {
+        "data_assertions": {
+            "node": spread(rows["node"]),
+            "property": rows["property"],
+            "literal": rows["literal"] + first,
+            "hash": literals["hash"][rows["literal"]],
+        },
+        "literals": {
+            "literal": np.arange(first, first + len(literals["hash"]), dtype=np.int64),
+            **{
+                name: literals[name].cast(pa.string())
+                for name in ("lexical", "datatype", "language")
+            },
+        },
+    }
+    return _files(ranges, i, tables)
+
+
+def send_hashes(k: int, *, ranges: Ranges) -> Iterator[Sent]:
+    """The (hash, node) of range ``k`` for as many intervals of hashes as there are ranges."""
+    rows, count = load(ranges.folder(k) / "hashes"), len(ranges)
+    limits = [i * HASHES // count - (HASHES >> 1) for i in range(1, count)]
+    cuts = [0, *(int(np.searchsorted(rows["hash"], limit)) for limit in limits), len(rows["hash"])]
+    for i, (first, last) in enumerate(pairwise(cuts)):
+        if first < last:
+            yield i, "hashes", {name: column[first:last] for name, column in rows.items()}
+
+
+def by_hash(received: Received) -> Columns:
+    """What an interval of hashes has received, in order."""
+    rows = concatenate(received_from(received, "hashes"), ("hash", "node"))
+    order = np.lexsort((rows["node"], rows["hash"]))
+    return {name: column[order] for name, column in rows.items()}
+
+
+def _write_terms(i: int, received: Received, *, ranges: Ranges) -> dict[str, DataFile]:
+    """Writes the ``i``-th interval of the hashes of all terms."""
+    return _files(ranges, i, {"terms": by_hash(received)})
+
+
+def name_rows(names: Mapping[int, Sequence[str]]) -> Columns:
+    """The columns of the table ``names``."""
+    kinds = (KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY)
+    return {
+        "kind": np.repeat(np.array(kinds, np.int64), [len(names[kind]) for kind in kinds]),
+        "id": np.concatenate([np.arange(len(names[kind]), dtype=np.int64) for kind in kinds]),
+        "iri": pa.array([iri for kind in kinds for iri in names[kind]], pa.string()),
+    }

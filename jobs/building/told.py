@@ -1,0 +1,442 @@
+"""Told literals of all of A, range by range: the fixpoint of `tests.spec.told` in rounds
+of Spark tasks.
+
+A task brings one range of ids to its own fixpoint, its neighbours elsewhere standing as the
+round before left them; a range is asked again where a range next to it has changed. Labels of a
+round are a file for each range; labels of neighbours are looked up in the files of their ranges.
+What is sent is worked out once per distinct (role, label, label), by the calculus of `abox_ops`.
+
+Equalities (asserted ones, and those that a ≤1 entails) are rare, and the driver holds them:
+members of one element send one another all they are told. The driver joins the neighbours of the
+centres that tasks report; then the rounds go on.
+
+Labels only grow, whatever the order, so the fixpoint is the one that
+`shiq.abox_ops.index.index.build_index` comes to.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from shiq.abox_ops.elements.graph import NameLiteral, flags
+from shiq.abox_ops.elements.partition import components
+from shiq.abox_ops.index.index import Extra
+from shiq.abox_ops.labels.calculus import Label
+from shiq.abox_ops.labels.documents import label_rows, read_labels
+from shiq.abox_ops.labels.numbered import EMPTY_ID, Bools
+from shiq.abox_ops.labels.numbered_calculus import Calculus, distinct_values
+from shiq.columns.arrays import NONE, Ints, distinct, is_in, take, unique
+from shiq.columns.rows import Names
+from shiq.jobs.building.exchange import Executor
+from shiq.jobs.building.files import Scratch, load, save
+from shiq.jobs.building.tables import Ranges
+from shiq.jobs.building.worker import kept
+from shiq.jobs.store.files import DataFile
+from shiq.jobs.store.numbering import spread
+from shiq.jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, write_part
+from shiq.model import Literal, TBox
+from shiq.model.abox import Interner
+from shiq.simplify import simplify
+
+
+@dataclass(frozen=True)
+class TaskRules:
+    """Numbered rules of (T, A) as tasks rebuild them: TBox, additions by A's vocabulary, names."""
+
+    build: str
+    tbox: TBox
+    extra: Extra
+    names: dict[int, list[str]]
+
+    def calculus(self) -> Calculus:
+        """The rules; cached by each worker from task to task."""
+        kinds = (KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY)
+
+        def make() -> Calculus:
+            return Calculus(
+                simplify(self.tbox, self.extra).clauses,
+                Names(*(Interner(self.names[kind]) for kind in kinds)),
+            )
+
+        return kept("calculus", self.build, make)
+
+
+@dataclass(frozen=True)
+class ToldState:
+    """State of the fixpoint of told literals: label files by range, elements with several members."""
+
+    files: tuple[Scratch, ...]
+    literals: tuple[tuple[int, NameLiteral], ...] = ()
+    different: Ints = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    member: Ints = field(default_factory=lambda: NONE)
+    group: Ints = field(default_factory=lambda: NONE)
+
+    def element_of(self, nodes: Ints) -> Ints:
+        """Least member of the element of each node."""
+        if not len(self.member):
+            return nodes
+        at = np.minimum(np.searchsorted(self.member, nodes), len(self.member) - 1)
+        found: Ints = np.where(self.member[at] == nodes, self.group[at], nodes)
+        return found
+
+    @property
+    def largest(self) -> int:
+        """Members of the largest element; 0 if all have one."""
+        return int(np.unique(self.group, return_counts=True)[1].max(initial=0))
+
+    def contradicted(self) -> Ints:
+        """Nodes in elements with two members that are asserted to be different."""
+        first, second = self.element_of(self.different[:, 0]), self.element_of(self.different[:, 1])
+        return unique(self.different[first == second].ravel())
+
+    def united(self, first: Ints, second: Ints) -> ToldState:
+        """State in which first[i] and second[i] are in one element."""
+        nodes = unique(np.concatenate([first, second, self.member]))
+        place = [np.searchsorted(nodes, x) for x in (first, self.member, second, self.group)]
+        group = nodes[components(len(nodes), np.concatenate(place[:2]), np.concatenate(place[2:]))]
+        crowded = (
+            np.bincount(np.searchsorted(nodes, group), minlength=len(nodes))[
+                np.searchsorted(nodes, group)
+            ]
+            > 1
+        )
+        return replace(self, member=nodes[crowded], group=group[crowded])
+
+
+def saturate_told(
+    executor: Executor, ranges: Ranges, rules: TaskRules, start: ToldState
+) -> ToldState:
+    """The told labels of every node: `start` with the labels (and the elements) of the fixpoint."""
+    count = range(len(ranges))
+    files = executor.run(
+        partial(_begin, ranges=ranges, rules=rules, told=start), count, "asserted literals"
+    )
+    told, turn = replace(start, files=tuple(files)), 0
+    due = set(count)
+    functional = bool(rules.calculus().functional)
+    while True:
+        near: dict[int, set[int]] = {}
+        while due:
+            turn += 1
+            task = partial(_round, ranges=ranges, rules=rules, told=told, turn=turn)
+            found = executor.run(task, sorted(due), f"told literals, round {turn}")
+            told = replace(told, files=_replaced(told.files, found))
+            near.update({x.range: x.near for x in found})
+            changed = {x.range for x in found if x.file is not None}
+            due = {i for i in count if near.get(i, set(count)) & changed}
+        if not functional:
+            return told
+        united = _merged(executor, ranges, rules, told)
+        if united is None:
+            return told
+        moved = united.member[united.group != told.element_of(united.member)]
+        due = set(
+            (united.member[is_in(united.group, united.element_of(moved))] // ranges.width).tolist()
+        )
+        told = united
+
+
+def _replaced(files: Sequence[Scratch], found: Sequence[Round]) -> tuple[Scratch, ...]:
+    now = list(files)
+    for x in found:
+        if x.file is not None:
+            now[x.range] = x.file
+    return tuple(now)
+
+
+# --- labels as files ------------------------------------------------------------------------------
+
+
+def _save_labels(path: Scratch, calculus: Calculus, label: Ints) -> Scratch:
+    """Writes the labels of a range: their numbers within the file, and what these stand for, in
+    an order that is the same in every worker.
+    """
+    used, which, _ = distinct(label)
+    values = sorted(calculus.table.labels[i] for i in used.tolist())
+    place = {value: i for i, value in enumerate(values)}
+    number = np.array([place[calculus.table.labels[i]] for i in used.tolist()], np.int32)
+    save(path / "numbers", {"number": number[which]})
+    save(path / "labels", label_rows(values))
+    return path
+
+
+def labels_in(path: Scratch) -> list[Label]:
+    """Distinct labels in a file."""
+    return read_labels(load(path / "labels"))
+
+
+def _load_labels(path: Scratch, calculus: Calculus, places: Ints | None = None) -> Ints:
+    """The labels at ``places`` of a range (or all), by the numbers of ``calculus``."""
+    numbers = load(path / "numbers")["number"]
+    own = calculus.table.ids(labels_in(path))
+    found: Ints = own[numbers if places is None else numbers[places]]
+    return found
+
+
+def labels_of(told: ToldState, ranges: Ranges, calculus: Calculus, nodes: Ints) -> Ints:
+    """Labels of any ``nodes`` (ascending)."""
+    found = np.zeros(len(nodes), np.int64)
+    owner = nodes // ranges.width
+    for i in unique(owner).tolist():
+        mine = owner == i
+        found[mine] = _load_labels(told.files[i], calculus, nodes[mine] - i * ranges.width)
+    return found
+
+
+# --- tasks ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Round:
+    """Report of a task in a round: the new file if labels changed, and the ranges that need another
+    round.
+    """
+
+    range: int
+    file: Scratch | None
+    near: set[int]
+
+
+def _begin(i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState) -> Scratch:
+    """The asserted literals of each node of range ``i``, and what its data assertions refute."""
+    calculus = rules.calculus()
+    low, high = ranges.bounds(i)
+    folder = ranges.folder(i)
+    classes = load(folder / "class_assertions")
+    target, received = [classes["node"] - low], [calculus.class_labels(classes["class"])]
+    data = load(folder / "data_rows")
+    values, inverse = distinct_values(
+        {name: np.asarray(data[name]) for name in ("property", "literal")}
+    )
+    texts = load(folder / "literals")
+    labels = calculus.refuted(values, _literal_values(texts, values["literal"]))[inverse]
+    said = labels != EMPTY_ID
+    target.append(data["node"][said] - low)
+    received.append(labels[said])
+    rare = [
+        (node - low, calculus.literal(*literal))
+        for node, literal in told.literals
+        if low <= node < high
+    ]
+    target.append(np.array([node for node, _ in rare], np.int64))
+    received.append(np.array([label for _, label in rare], np.int64))
+    label = np.full(high - low, EMPTY_ID, np.int64)
+    label = calculus.table.accumulate(label, np.concatenate(target), np.concatenate(received))
+    return _save_labels(folder / "told-0", calculus, calculus.table.close(label))
+
+
+def _literal_values(texts: dict[str, pa.Array], wanted: Ints) -> list[Literal]:
+    used, which, _ = distinct(wanted)
+    columns = [take(texts[name], used).to_pylist() for name in ("lexical", "datatype", "language")]
+    values = [Literal(*row) for row in zip(*columns)]
+    return [values[i] for i in which.tolist()]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The half-edges of a range: own nodes are 0 … size-1, the ``foreign`` ones (ascending
+    ranks) follow.
+    """
+
+    size: int
+    source: Ints
+    role: Ints
+    target: Ints
+    foreign: Ints
+    peer: Ints
+    peer_of: Ints
+
+
+def _part(i: int, ranges: Ranges, told: ToldState) -> _Part:
+    low, high = ranges.bounds(i)
+    rows = load(ranges.folder(i) / "half_edges")
+    mine = (told.member >= low) & (told.member < high)
+    both = is_in(told.group, told.group[mine])
+    member, group = told.member[both], told.group[both]
+    first, second = _pairs(member, group, (member >= low) & (member < high))
+    others = np.concatenate([rows["neighbour"], second])
+    foreign = unique(others[(others < low) | (others >= high)])
+
+    def local(nodes: Ints) -> Ints:
+        inside = (nodes >= low) & (nodes < high)
+        return np.where(inside, nodes - low, np.searchsorted(foreign, nodes) + (high - low))
+
+    return _Part(
+        high - low,
+        rows["node"] - low,
+        np.asarray(rows["role"]),
+        local(rows["neighbour"]),
+        foreign,
+        local(second),
+        first - low,
+    )
+
+
+def _pairs(member: Ints, group: Ints, mine: Bools) -> tuple[Ints, Ints]:
+    """(member, other member) of one group, for the members that are ``mine``; by way of the
+    least member where these are many.
+    """
+    first: list[int] = []
+    second: list[int] = []
+    by_group: dict[int, list[int]] = defaultdict(list)
+    for m, g in zip(member.tolist(), group.tolist()):
+        by_group[g].append(m)
+    for m, g in zip(member[mine].tolist(), group[mine].tolist()):
+        others = [g] if m != g else [x for x in by_group[g] if x != g]
+        first += [m] * len(others)
+        second += others
+    return np.array(first, np.int64), np.array(second, np.int64)
+
+
+def _round(i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState, turn: int) -> Round:
+    """Brings range ``i`` to its fixpoint."""
+    calculus = rules.calculus()
+    part = _part(i, ranges, told)
+    before = _load_labels(told.files[i], calculus)
+    outside = labels_of(told, ranges, calculus, part.foreign)
+    label = np.concatenate([before, outside])
+    apart = told.contradicted()
+    low, high = ranges.bounds(i)
+    apart = apart[(apart >= low) & (apart < high)] - low
+    label[apart] = calculus.table.join(
+        label[apart], np.full(len(apart), calculus.table.clash_id, np.int64)
+    )
+    label = _settled(calculus, part, label)[: part.size]
+    near = set(unique(part.foreign // ranges.width).tolist())
+    if np.array_equal(label, before):
+        return Round(i, None, near)
+    return Round(i, _save_labels(ranges.folder(i) / f"told-{turn}", calculus, label), near)
+
+
+def _settled(calculus: Calculus, part: _Part, label: Ints) -> Ints:
+    """The fixpoint of the part's own labels. Stops because labels grow within finitely many
+    literals.
+    """
+    label = label.copy()
+    changed = np.ones(len(label), np.bool_)
+    while changed.any():
+        rows = changed[part.source] | changed[part.target]
+        source, role, target = part.source[rows], part.role[rows], part.target[rows]
+        received, _ = calculus.role_calculus.sent(role, label[source], label[target])
+        got = received != EMPTY_ID
+        peers = changed[part.peer]
+        element = np.concatenate([source[got], part.peer_of[peers]])
+        found = np.concatenate([received[got], label[part.peer[peers]]])
+        reached, position, _ = distinct(element)
+        before = label[reached]
+        label[reached] = calculus.table.close(calculus.table.accumulate(before, position, found))
+        changed = flags(len(label), reached[label[reached] != before])
+    return label
+
+
+# --- equalities that a ≤1 entails -----------------------------------------------------------------
+
+
+def _merged(
+    executor: Executor, ranges: Ranges, rules: TaskRules, told: ToldState
+) -> ToldState | None:
+    """``told`` with the told neighbours of every centre of a ≤1 that is in force in one element;
+    None if they are already.
+    """
+    found = executor.run(
+        partial(_centres, ranges=ranges, rules=rules, told=told),
+        range(len(ranges)),
+        "entailed equalities",
+    )
+    first: list[int] = []
+    second: list[int] = []
+    shared: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for pairs, of_groups in found:
+        first += pairs[:, 0].tolist()
+        second += pairs[:, 1].tolist()
+        for clause, centre, target in of_groups.tolist():
+            shared[clause, centre].append(target)
+    for targets in shared.values():
+        first += targets[:-1]
+        second += targets[1:]
+    pair = np.array([first, second], np.int64)
+    apart = told.element_of(pair[0]) != told.element_of(pair[1])
+    return told.united(pair[0][apart], pair[1][apart]) if apart.any() else None
+
+
+def _centres(i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState) -> tuple[Ints, Ints]:
+    """Pairs of elements of range ``i`` that one centre makes equal; and (clause, centre,
+    neighbour) for centres with several members, which only the driver sees as one.
+    """
+    calculus = rules.calculus()
+    part = _part(i, ranges, told)
+    low, _ = ranges.bounds(i)
+    label = np.concatenate(
+        [_load_labels(told.files[i], calculus), labels_of(told, ranges, calculus, part.foreign)]
+    )
+    node = np.concatenate([np.arange(low, low + part.size), part.foreign])
+    element = told.element_of(node)
+    crowded = is_in(element, told.group)
+    pairs, of_groups = [np.zeros((0, 2), np.int64)], [np.zeros((0, 3), np.int64)]
+    for number, clause in enumerate(calculus.functional):
+        rows = calculus.in_force(label, clause)[part.source] & calculus.among(
+            part.role, calculus.below(clause)
+        )
+        rows[rows] = calculus.table.where(
+            label[part.target[rows]],
+            lambda x, c=clause: not c.branch_body & ~x[0],  # type: ignore[misc]
+        )
+        centre, target, many = (
+            element[part.source[rows]],
+            element[part.target[rows]],
+            crowded[part.source[rows]],
+        )
+        of_groups.append(
+            np.stack([np.full(int(many.sum()), number), centre[many], target[many]], axis=1)
+        )
+        order = np.lexsort((target[~many], centre[~many]))
+        centre, target = centre[~many][order], target[~many][order]
+        together = (centre[1:] == centre[:-1]) & (target[1:] != target[:-1])
+        pairs.append(np.stack([target[:-1][together], target[1:][together]], axis=1))
+    return np.unique(np.concatenate(pairs), axis=0), np.unique(np.concatenate(of_groups), axis=0)
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def distinct_labels(executor: Executor, ranges: Ranges, told: ToldState) -> set[Label]:
+    """Labels of all elements, without duplicates."""
+    parts = executor.run(partial(_used, ranges=ranges, told=told), range(len(ranges)), "signatures")
+    return {label for part in parts for label in part}
+
+
+def _used(i: int, *, ranges: Ranges, told: ToldState) -> set[Label]:
+    return set(labels_in(told.files[i]))
+
+
+def write_elements(
+    executor: Executor, ranges: Ranges, told: ToldState, labels: Sequence[Label]
+) -> list[DataFile]:
+    """Writes the table ``elements``: the label of each element, by its place among ``labels``."""
+    task = partial(_write_elements, ranges=ranges, told=told, labels=list(labels))
+    return [
+        file
+        for file in executor.run(task, range(len(ranges)), "writing signatures")
+        if file is not None
+    ]
+
+
+def _write_elements(
+    i: int, *, ranges: Ranges, told: ToldState, labels: Sequence[Label]
+) -> DataFile | None:
+    place = {label: k for k, label in enumerate(labels)}
+    low, high = ranges.bounds(i)
+    number = np.array([place[label] for label in labels_in(told.files[i])], np.int64)
+    label = number[load(told.files[i] / "numbers")["number"]]
+    node = np.arange(low, high, dtype=np.int64)
+    named = told.element_of(node) == node
+    if not named.any():
+        return None
+    columns = {"element": spread(node[named]), "label": label[named]}
+    return write_part(ranges.place, "elements", ranges.file(i), columns)

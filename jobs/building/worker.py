@@ -1,0 +1,75 @@
+"""Values that a worker process keeps from one task to the next: reasoners, clauses, open stores."""
+
+from __future__ import annotations
+
+import atexit
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from shiq.jobs.store.manifest import Manifest
+from shiq.reasoner import create
+from shiq.reasoner.protocol import Reasoner
+
+V = TypeVar("V")
+
+#: How many values of each kind a worker keeps.
+KEPT = 2
+_kept: dict[str, OrderedDict[Hashable, Any]] = {}
+
+
+@dataclass(frozen=True)
+class StoreKey:
+    """A snapshot of a store that every worker can open: its path, and the manifest that the
+    driver read.
+    """
+
+    path: str
+    manifest: Manifest
+
+    @property
+    def identity(self) -> Hashable:
+        return self.path, self.manifest.snapshot, self.manifest.created, self.manifest.tbox_hash
+
+
+def kept(
+    kind: str, key: Hashable, make: Callable[[], V], drop: Callable[[V], None] = lambda value: None
+) -> V:
+    """The value of ``kind`` for ``key``, made where this worker has none; the least recently
+    used ones are dropped.
+    """
+    values = _kept.setdefault(kind, OrderedDict())
+    if key not in values:
+        while len(values) >= KEPT:
+            drop(values.popitem(last=False)[1])
+        values[key] = make()
+    values.move_to_end(key)
+    found: V = values[key]
+    return found
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A reasoner, and how it is asked. ``seconds``: what is left for each task; None for no limit;
+    ``audit``: the share of the shapes that are handed to the driver, to be decided again
+    (`shiq.abox_ops.modules.audit`).
+    """
+
+    reasoner: str
+    heap: str
+    seconds: float | None
+    audit: float = 0.0
+
+
+def reasoner_of(asking: Asking) -> Reasoner:
+    """This worker's reasoner."""
+    return kept(
+        "reasoner", (asking.reasoner, asking.heap), lambda: _create(asking), lambda r: r.close()
+    )
+
+
+def _create(asking: Asking) -> Reasoner:
+    reasoner = create(asking.reasoner, heap=asking.heap)
+    atexit.register(reasoner.close)
+    return reasoner

@@ -1,0 +1,279 @@
+"""The experiments on consistency over evolving ontologies (Wu and Lécué 2014): A_add and time.
+
+`shiq evaluate lubm|uobm|npd` measure the same with more batches, engines and plots.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from time import process_time
+from typing import Any, Final
+
+import pyarrow.compute as pc  # type: ignore[import-untyped]
+
+from shiq.answers.result import Result
+from shiq.api import check_insertions, index, open_store
+from shiq.jobs.evaluation.evaluate.data import (
+    FRACTION,
+    Dataset,
+    NumberedTriples,
+    datasets,
+    random_batch,
+    read_triples,
+)
+from shiq.jobs.evaluation.evaluate.process import metered
+from shiq.jobs.evaluation.papers.page import (
+    PLOT_ONLY,
+    NotMeasured,
+    Paper,
+    PaperSettings,
+    Row,
+    Say,
+)
+from shiq.jobs.evaluation.peers.drivers import PeerQuestion, command, told, write_document
+from shiq.model import OWL, RDF
+from shiq.rdf import read_ontology
+from shiq.reasoner.external import INCREMENTAL, PEERS, Absent, find
+from shiq.simplify import simplify
+
+_DAMAGED: Final = "The numbers of Table 1 are lost in the text that we have."
+_NO_NPD: Final = "NPD has no generator: --data names a copy (data/npd/README.md)."
+#: What the text says of A_add, as a share of the base: numbers, and words.
+_SHARES: Final = {
+    "lubm": (None, "The paper in words: 12 % to 21 %."),
+    "uobm": (65.0, "The paper: about 65 %."),
+    "npd": (4.0, "The paper: 4 % with half of the individuals fresh, at most 5 %."),
+}
+#: What the text says of all data as insertions.
+_GAINS: Final = {"lubm": "30 %", "uobm": "20 %", "npd": "50 %"}
+#: Shares of fresh individuals; the paper has 0.5.
+_FRESH: Final = (0.0, 0.5, 1.0)
+#: One insertion of so many is an inequality.
+_INEQUALITIES: Final = 100
+
+
+def rows(settings: PaperSettings, say: Say) -> Iterator[Row]:
+    """Redo Table 1 and Fig. 1 to 4."""
+    with tempfile.TemporaryDirectory() as folder:
+        for family, figure in (("lubm", "Fig. 1"), ("uobm", "Fig. 2"), ("npd", "Fig. 3")):
+            if family == "npd" and settings.family("npd") is None:
+                for table in ("Table 1", figure, "Fig. 4"):
+                    yield Row(table, "NPD", "%", why=_NO_NPD)
+                continue
+            for experiment in _experiments(family, settings, Path(folder), say):
+                yield from experiment.sizes()
+                yield from experiment.insertions(figure)
+                yield from experiment.everything()
+
+
+def _experiments(
+    family: str, settings: PaperSettings, folder: Path, say: Say
+) -> Iterator[_Experiment]:
+    """A TBox with data each: L1, …; U1, …; N1 to N8, which are eighths of NPD."""
+    sizes = (1, 5, 10) if settings.full else (1,)
+    data = None if family == "npd" else settings.data
+    if family == "npd":
+        sizes, data = (1,), settings.family("npd")
+    for dataset in datasets(family, sizes, data, settings.seed, folder):
+        if "disjointness" in dataset.name or "whole" in dataset.name:
+            continue
+        triples = read_triples(*dataset.abox)
+        parts = range(1, 9 if settings.full else 2) if family == "npd" else (8,)
+        for eighths in parts:
+            count = min(len(triples), max(200, round(len(triples) * eighths / 8 * settings.size)))
+            if settings.full:
+                count = len(triples) * eighths // 8
+            name = f"{dataset.name} N{eighths}" if family == "npd" else dataset.name
+            say(name)
+            place = folder / f"{name.replace(' ', '-')}"
+            place.mkdir(parents=True, exist_ok=True)
+            (place / "base.nt").write_text(triples.text(0, count), encoding="utf-8")
+            yield _Experiment(replace(dataset, name=name), place, settings)
+
+
+class _Experiment:
+    """One ontology with data, and what is inserted into it."""
+
+    def __init__(self, dataset: Dataset, folder: Path, settings: PaperSettings) -> None:
+        self.dataset, self.folder, self.settings = dataset, folder, settings
+        self.base = folder / "base.nt"
+        self.triples: NumberedTriples = read_triples(self.base)
+        self.options: dict[str, Any] = {"allow": dataset.allow, "max_conflicts": 0}
+
+    def sizes(self) -> Iterator[Row]:
+        """Table 1: axioms before and after simplification, names, assertions by kind."""
+        tbox = read_ontology([str(self.dataset.tbox)]).tbox
+        types = pc.index(self.triples.terms, f"<{RDF}type>").as_py()
+        values = pc.starts_with(self.triples.terms, '"').to_numpy(zero_copy_only=False)
+        classes = int((self.triples.predicate == types).sum())
+        data = int(values[self.triples.object].sum())
+        counts = {
+            "axioms": len(tbox.axioms),
+            "inclusions when simplified": len(simplify(tbox).definition4),
+            "concepts": len(tbox.signature.classes),
+            "roles": len(tbox.signature.object_properties),
+            "features": len(tbox.signature.data_properties),
+            "concept assertions": classes,
+            "role assertions": len(self.triples) - classes - data,
+            "feature assertions": data,
+        }
+        for what, count in counts.items():
+            yield Row("Table 1", f"{self.dataset.name}: {what}", "", None, count, why=_DAMAGED)
+
+    def insertions(self, figure: str) -> Iterator[Row]:
+        """Fig. 1 to 3: A_add and times, by share of fresh individuals."""
+        store = self.folder / "store.kg"
+        begun = process_time()
+        index([str(self.dataset.tbox)], [str(self.base)], store, **self.options)
+        prepared = process_time() - begun
+        for fresh in _FRESH:
+            batch = self._batch(fresh)
+            with open_store(store) as session:
+                results = {
+                    criterion: session.check(str(batch), criterion=criterion, **self.options)
+                    for criterion in ("definition7", "clausal", "auto")
+                }
+                # A_add is read while the store is open.
+                kinds = Counter(type(found).__name__ for found in results["definition7"].a_add)
+            peers = self._peers(batch) if fresh == 0.5 else {}
+            yield from self._batch_rows(figure, fresh, results, kinds, peers)
+        yield Row(
+            figure,
+            f"{self.dataset.name}: index and certify, before any batch",
+            "s",
+            None,
+            prepared,
+            why="The paper assumes that the base is consistent; ours checks it once.",
+        )
+
+    def _batch(self, fresh: float) -> Path:
+        """Write 5 % of insertions, one of a hundred an inequality."""
+        count = max(2, round(len(self.triples) * FRACTION))
+        draw = random.Random(f"incremental {self.settings.seed} {fresh}")
+        lines = random_batch(self.triples, count, self.settings.seed, fresh)
+        subjects = sorted({line.partition(" ")[0] for line in lines})
+        for place in range(0, len(lines), _INEQUALITIES):
+            one, other = draw.sample(subjects, 2)
+            lines[place] = f"{one} <{OWL}differentFrom> {other} ."
+        file = self.folder / f"insertions{fresh}.nt"
+        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        return file
+
+    def _batch_rows(
+        self,
+        figure: str,
+        fresh: float,
+        results: dict[str, Result],
+        kinds: Counter[str],
+        peers: dict[str, _Asked],
+    ) -> Iterator[Row]:
+        published, (name, size) = results["definition7"], (self.dataset.name, len(self.triples))
+        paper, words = _SHARES[self.dataset.family]
+        why = (
+            f"{words} Ours is the published method; beside it our own criteria. F_s(T) takes in "
+            "domains, ranges and functional data properties: the kinds below say how much."
+        )
+        shares = {
+            criterion: round(100 * result.statistics.add_set / size, 3)
+            for criterion, result in results.items()
+        }
+        axis, ours = f"{name} ({fresh})", shares.pop("definition7")
+        yield Row(
+            figure,
+            f"{axis}: A_add of base",
+            "%",
+            paper if fresh == 0.5 else None,
+            ours,
+            shares,
+            why,
+        )
+        for kind, count in sorted(kinds.items()):
+            why = "Not in the paper: A_add by kind of assertion."
+            yield Row(figure, f"{axis}: A_add, {kind}", "", None, count, why=why)
+        seconds = published.statistics.seconds
+        reasoning = seconds.get("deciding", 0.0)
+        notes = " ".join(asked.note for asked in peers.values() if asked.note)
+        why = f"{PLOT_ONLY} Ours: wall time in one process, the base indexed; peers: CPU time. {notes}".strip()
+        yield Row(figure, f"{axis}: reasoning", "s", None, reasoning, why=why)
+        spent = sum(seconds.values())
+        yield Row(
+            figure, f"{axis}: generating, with reading", "s", None, spent - reasoning, why=why
+        )
+        steps = {name: asked.step for name, asked in peers.items()}
+        yield Row(figure, f"{axis}: insertions checked", "s", None, spent, steps, why)
+
+    def _peers(self, batch: Path) -> dict[str, _Asked]:
+        return {name: self._ask(name, batch) for name in self.settings.peers}
+
+    def _ask(self, name: str, batch: Path) -> _Asked:
+        try:
+            return ask_peer(name, self.dataset, (self.base, batch), self.folder, self.settings)
+        except NotMeasured as why:
+            return _Asked(note=str(why))
+
+    def everything(self) -> Iterator[Row]:
+        """Fig. 4: all data as insertions into nothing."""
+        begun = process_time()
+        result = check_insertions(
+            [str(self.dataset.tbox)],
+            None,
+            [str(self.base)],
+            criterion="definition7",
+            **self.options,
+        )
+        spent = process_time() - begun
+        peers = {name: self._ask(name, self.base) for name in self.settings.peers}
+        notes = " ".join(asked.note for asked in peers.values() if asked.note)
+        words = f"The paper in words: about {_GAINS[self.dataset.family]} faster than Pellet."
+        why = f"{PLOT_ONLY} {words} Ours: CPU seconds. {notes}".strip()
+        times = {name: asked.prepared for name, asked in peers.items()}
+        yield Row("Fig. 4", f"{self.dataset.name}: all data", "s", None, spent, times, why)
+        share = round(100 * result.statistics.add_set / len(self.triples), 3)
+        why = "Of N8 the paper says: over 90 %."
+        yield Row("Fig. 4", f"{self.dataset.name}: A_add of data", "%", None, share, why=why)
+
+
+class _Asked:
+    """What a peer took: CPU seconds before the batch and for it; note: why there is none."""
+
+    def __init__(
+        self, prepared: float | None = None, step: float | None = None, note: str = ""
+    ) -> None:
+        self.prepared, self.step, self.note = prepared, step, note
+
+
+def ask_peer(
+    name: str, dataset: Dataset, files: Sequence[Path], folder: Path, settings: PaperSettings
+) -> _Asked:
+    """Ask a peer about a base and a batch. Raises: NotMeasured."""
+    peer, found = PEERS[name], find(name)
+    if isinstance(found, Absent):
+        raise NotMeasured(f"{peer.title} is not installed: {found.reason}")
+    base, batch = files
+    question = PeerQuestion(dataset.tbox, base, batch, folder / "document.ofn")
+    if not peer.is_java:
+        write_document(question.document, read_ontology([str(dataset.tbox)]), (base, batch))
+    used = metered(command(found, question, settings.heap), settings.limit, folder / "run")
+    answer = told(found, used)
+    if used.expired:
+        raise NotMeasured(f"{peer.title} was stopped after {settings.limit:g} s.")
+    if answer.trouble:
+        raise NotMeasured(f"{peer.title}: {answer.trouble}")
+    step = used.cpu_seconds
+    if peer.engine == INCREMENTAL:
+        step = sum(answer.cpu_seconds[stage] for stage in ("reading the batch", "step"))
+        return _Asked(used.cpu_seconds - step, step, f"{peer.title} says {answer.verdict}.")
+    return _Asked(step, step, f"{peer.title}, from scratch, says {answer.verdict}.")
+
+
+PAPER = Paper(
+    "incremental",
+    "J. Wu, F. Lécué: Towards Consistency Checking over Evolving Ontologies. CIKM 2014",
+    tuple(PEERS),
+    rows,
+)

@@ -1,0 +1,369 @@
+"""Pages of `shiq evaluate PAPER`: rows with the paper's figure, ours and those of peers.
+
+A page is made once, and written as JSON, as HTML and as Markdown.
+
+>>> row = Row("Fig. 1", "LUBM-1", "s", paper=None, ours=1.5, why="the plot has no numbers")
+>>> problems({"schema_version": 1, "paper": "x", "machine": {}, "versions": {}, "seed": 1,
+...     "commit": "", "rows": [row.to_dict()]})
+[]
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import platform
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import shiq
+from shiq.errors import OperationalError, UsageError
+from shiq.jobs.evaluation.evaluate.plots import Bar, BarGroup, Plot, bars
+from shiq.jobs.evaluation.evaluate.record import machine
+from shiq.jobs.pages import render
+from shiq.jobs.reports.write import schema_problems
+
+#: Version of the JSON form; it changes when a field changes its meaning or goes.
+SCHEMA_VERSION = 1
+#: Units of what a clock measured: other units count, and are the same for the same seed.
+MEASURED = ("s", "ms", "µs", "×", "tuples/min", "points/s", "MiB")
+#: Why a number of the paper is missing, where the paper has a plot without numbers.
+PLOT_ONLY = "The paper shows this in a plot; its text has no numbers."
+
+#: Called with what is being done.
+Say = Callable[[str], None]
+
+
+class NotMeasured(Exception):
+    """A figure cannot be had: a peer is absent, a run crashed or reached the limit."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure of a paper, redone.
+
+    table: the table or figure of the paper; axis: where in it; unit: of all numbers.
+    paper, ours, peers: numbers, or None where there is none; why: what differs, and why.
+    """
+
+    table: str
+    axis: str
+    unit: str
+    paper: float | None = None
+    ours: float | None = None
+    peers: Mapping[str, float | None] = field(default_factory=dict)
+    why: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as JSON has it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class PaperSettings:
+    """How to redo a paper.
+
+    size: scale of the experiments; full: the paper's sizes; peers: systems to run beside.
+    data: the user's copy of data that no generator makes; limit: seconds for a run of a peer.
+    """
+
+    size: float = 1.0
+    full: bool = False
+    peers: tuple[str, ...] = ()
+    seed: int = 1
+    data: Path | None = None
+    limit: float = 300.0
+    heap: str = "4g"
+
+    def sized(self, usual: float, full: float, least: int = 1) -> int:
+        """Return the paper's number, or the usual one scaled.
+
+        >>> PaperSettings(size=0.5).sized(100, 1000), PaperSettings(full=True).sized(100, 1000)
+        (50, 1000)
+        """
+        return int(full) if self.full else max(least, round(usual * self.size))
+
+    def family(self, name: str) -> Path | None:
+        """Return the folder of the user's data called ``name``, if there is one."""
+        if self.data is None:
+            return None
+        return next((f for f in (self.data / name, self.data) if f.is_dir()), None)
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper with its experiments.
+
+    citation: authors, title, venue, year, DOI; peers: the systems that may run beside.
+    rows: redoes the experiments.
+    """
+
+    name: str
+    citation: str
+    peers: tuple[str, ...]
+    rows: Callable[[PaperSettings, Say], Iterator[Row]]
+
+
+def evaluate_paper(paper: Paper, settings: PaperSettings, say: Say) -> dict[str, Any]:
+    """Redo the experiments of ``paper``; return the page as JSON has it.
+
+    Raises: UsageError for a peer that the paper's experiments do not know.
+    """
+    unknown = [name for name in settings.peers if name not in paper.peers]
+    if unknown:
+        known = ", ".join(paper.peers) or "none"
+        raise UsageError(f"{paper.name} has no peer {unknown[0]!r}", f"Known: {known}.")
+    made = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    rows = []
+    for row in paper.rows(settings, say):
+        rows.append(row.to_dict())
+        say(f"{row.table}, {row.axis}")
+    page = {
+        "schema_version": SCHEMA_VERSION,
+        "paper": paper.name,
+        "citation": paper.citation,
+        "made": made,
+        "machine": machine(),
+        "versions": _versions(),
+        "seed": settings.seed,
+        "commit": commit(),
+        "size": "full" if settings.full else settings.size,
+        "peers": list(settings.peers),
+        "rows": rows,
+    }
+    if wrong := problems(page):
+        raise OperationalError(
+            f"the page does not fit its schema: {'; '.join(wrong[:3])}", "Please report this."
+        )
+    return page
+
+
+def commit() -> str:
+    """Return the commit of this clone, with a + if its files differ; "" outside a clone."""
+    root = Path(__file__).resolve().parents[3]
+    words = (["rev-parse", "--short=12", "HEAD"], ["status", "--porcelain", "-uno"])
+    try:
+        head, changed = (
+            subprocess.run(
+                ["git", "-C", str(root), *call], capture_output=True, text=True, check=True
+            ).stdout.strip()
+            for call in words
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return head + ("+" if changed else "")
+
+
+def _versions() -> dict[str, str]:
+    found = {"shiq": shiq.__version__, "python": platform.python_version()}
+    for name in ("numpy", "pyarrow", "clingo"):
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+_NUMBER = {"type": ["number", "null"]}
+#: The JSON Schema of a page.
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["schema_version", "paper", "machine", "versions", "seed", "commit", "rows"],
+    "properties": {
+        "schema_version": {"const": SCHEMA_VERSION},
+        "paper": {"type": "string"},
+        "machine": {"type": "object"},
+        "versions": {"type": "object"},
+        "seed": {"type": "integer"},
+        "commit": {"type": "string"},
+        "rows": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["table", "axis", "unit", "paper", "ours", "peers", "why"],
+                "properties": {
+                    **{name: {"type": "string"} for name in ("table", "axis", "unit", "why")},
+                    "paper": _NUMBER,
+                    "ours": _NUMBER,
+                    "peers": {"type": "object", "additionalProperties": _NUMBER},
+                },
+                # A number that is missing has a reason.
+                "if": {
+                    "anyOf": [
+                        {"properties": {"paper": {"type": "null"}}},
+                        {"properties": {"ours": {"type": "null"}}},
+                    ]
+                },
+                "then": {"properties": {"why": {"minLength": 1}}},
+            },
+        },
+    },
+}
+
+
+def problems(page: object) -> list[str]:
+    """Return what keeps ``page`` from fitting `SCHEMA`, each as one sentence."""
+    return schema_problems(page, SCHEMA)
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def number(value: float | None) -> str:
+    """Return a number for readers: three digits that count.
+
+    >>> [number(v) for v in (None, 12345, 12345.6, 2.345, 0.01234)]
+    ['–', '12,345', '12,346', '2.35', '0.0123']
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, int) or abs(value) >= 100 or value == 0:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """The rows of one table or figure; notes: what differs and why, each once."""
+
+    title: str
+    peers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...]
+    plot: Plot | None = None
+
+    @property
+    def head(self) -> tuple[str, ...]:
+        """The titles of the columns."""
+        return ("", "unit", "paper", "ours", *self.peers, "note")
+
+
+def tables(page: Mapping[str, Any]) -> list[PaperTable]:
+    """Return the tables of a page, in its order."""
+    groups: dict[str, list[Row]] = {}
+    for values in page["rows"]:
+        row = Row(**values)
+        groups.setdefault(row.table, []).append(row)
+    found = []
+    for title, rows in groups.items():
+        peers = tuple(dict.fromkeys(name for row in rows for name in row.peers))
+        notes = tuple(dict.fromkeys(row.why for row in rows if row.why))
+        cells = tuple(
+            (
+                row.axis,
+                row.unit,
+                number(row.paper),
+                number(row.ours),
+                *(number(row.peers.get(name)) for name in peers),
+                str(notes.index(row.why) + 1) if row.why else "",
+            )
+            for row in rows
+        )
+        found.append(PaperTable(title, peers, cells, notes, _plot(title, rows)))
+    return found
+
+
+def _plot(title: str, rows: Sequence[Row]) -> Plot | None:
+    """Lay out paper, ours and peers as bars, for the unit that most rows have."""
+    units = [row.unit for row in rows]
+    unit = max(dict.fromkeys(units), key=units.count)
+    groups = []
+    for row in rows:
+        given = {"paper": row.paper, "ours": row.ours, **row.peers}
+        shown = tuple(
+            Bar(name, value, number(value), place)
+            for place, (name, value) in enumerate(given.items())
+            if value is not None and value > 0 and row.unit == unit
+        )
+        groups.append(BarGroup(row.axis, shown))
+    return bars(groups, unit=unit, title=title, logarithmic=True)
+
+
+def facts(page: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return what the head of a page says: name and value."""
+    host, size = page["machine"], page["size"]
+    return [
+        ("paper", page["citation"]),
+        (
+            "machine",
+            f"{host['processor']}, {host['cores']} cores, {host['memory_mb']:,} MiB, load {host['load']}",
+        ),
+        ("versions", ", ".join(f"{name} {value}" for name, value in page["versions"].items())),
+        ("made", f"{page['made']}, commit {page['commit'] or 'unknown'}, seed {page['seed']}"),
+        ("size", "the paper's" if size == "full" else f"{size:g} of the default"),
+        ("peers", ", ".join(page["peers"]) or "none asked for (--peers)"),
+    ]
+
+
+def markdown(page: Mapping[str, Any]) -> str:
+    """Return a page as Markdown."""
+    lines = [f"# shiq evaluate {page['paper']}", ""]
+    lines += [f"* {name}: {value}" for name, value in facts(page)]
+    for table in tables(page):
+        lines += ["", f"## {table.title}", "", _line(table.head), "|---" * len(table.head) + "|"]
+        lines += [_line(cells) for cells in table.rows]
+        lines += ["", *(f"{place}. {note}" for place, note in enumerate(table.notes, 1))]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def html(page: Mapping[str, Any]) -> str:
+    """Return a page as HTML."""
+    return render(
+        "evaluation/paper.html", name=page["paper"], facts=facts(page), tables=tables(page)
+    )
+
+
+def json_page(page: Mapping[str, Any]) -> str:
+    """Return a page as JSON."""
+    return json.dumps(page, indent=1, ensure_ascii=False) + "\n"
+
+
+# --- arithmetic of the experiments ------------------------------------------------------------------
+
+
+def latencies(service: Sequence[float], period: float) -> list[float]:
+    """Return how long each point waits for its answer, if points come every ``period`` seconds.
+
+    service: the seconds that each point takes; a point waits until those before it are done.
+
+    >>> latencies([1.0, 1.0, 1.0], 0.5), latencies([1.0, 1.0, 1.0], 2)
+    ([1.0, 1.5, 2.0], [1.0, 1.0, 1.0])
+    """
+    found, free = list[float](), 0.0
+    for place, spent in enumerate(service):
+        free = max(free, place * period) + spent
+        found.append(free - place * period)
+    return found
+
+
+def sustained_rate(take: Callable[[int], object], seconds: float, steps: int = 5) -> float:
+    """Search the highest rate of tuples a second that ``take`` keeps up with on a core of its own.
+
+    take: takes so many tuples. Each rate is tried for so many ``seconds`` of CPU time, in twenty
+    batches; it is kept up with if what arrives in these seconds is taken in them.
+    """
+    take(500)
+    low, high = 0.0, 1_000.0
+    while high < 1e9 and _keeps_up(take, high, seconds):
+        low, high = high, 2 * high
+    for _ in range(steps):
+        rate = (low + high) / 2
+        low, high = (rate, high) if _keeps_up(take, rate, seconds) else (low, rate)
+    return low
+
+
+def _keeps_up(take: Callable[[int], object], rate: float, seconds: float) -> bool:
+    begun = time.process_time()
+    for _ in range(20):
+        take(max(1, round(rate * seconds / 20)))
+        if time.process_time() - begun > seconds:
+            return False
+    return True

@@ -1,0 +1,420 @@
+"""The experiments on stream rules (I-DLV-sr; Calimeri et al. 2021), and clingo on the same streams.
+
+clingo knows no windows: what they hold at a point is counted outside it, and outside its time.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import mean
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from shiq.jobs.evaluation.papers.page import (
+    PLOT_ONLY,
+    NotMeasured,
+    Paper,
+    PaperSettings,
+    Row,
+    Say,
+    latencies,
+)
+from shiq.jobs.evaluation.streams.rules import (
+    Column,
+    GeneratedJoin,
+    GeneratedRules,
+    Grid,
+    PointRows,
+)
+from shiq.streams.rules import Program
+
+
+class PointRun(NamedTuple):
+    """A point, evaluated: CPU and wall milliseconds, and how many atoms of each predicate hold."""
+
+    cpu: float
+    wall: float
+    found: list[int]
+
+
+#: A system: evaluates a stream, set-up first (as a point without atoms), then point by point.
+#: asked: predicates with arity; texts: whether atoms go in and out as texts.
+System: TypeAlias = Callable[[GeneratedRules, tuple[str, ...], bool], Iterator[PointRun]]
+
+
+def evaluate_ours(
+    stream: GeneratedRules, asked: tuple[str, ...], texts: bool
+) -> Iterator[PointRun]:
+    """Evaluate a stream incrementally."""
+    begun = _clocks()
+    session = Program.parse(stream.rules).session()
+    yield _point(begun, [])
+    for t, rows in stream.lines() if texts else stream.events():
+        begun = _clocks()
+        (model,) = [*session.push(t, rows), *session.finish()]
+        if texts:
+            derived: Any = model.derived
+            point = _point(begun, [])
+            names = Counter(atom.partition("(")[0] for atom in derived)
+            yield point._replace(found=[names[name] for name in _names(asked)])
+        else:
+            columns = [model.columns(predicate) for predicate in asked]
+            yield _point(begun, [len(found[0]) for found in columns])
+
+
+def evaluate_ours_anew(
+    stream: GeneratedRules, asked: tuple[str, ...], texts: bool
+) -> Iterator[PointRun]:
+    """Evaluate each point from scratch, on what the windows hold, as clingo does."""
+    begun = _clocks()
+    program = Program.parse(_over_windows(stream.rules))
+    yield _point(begun, [])
+    for held in windows(stream):
+        by_name: dict[str, list[tuple[int, ...]]] = {}
+        for (name, row), many in held.items():
+            by_name.setdefault(f"{_bare(name)}_/{len(row) + 1}", []).append((*row, many))
+        rows = {name: tuple(np.array(found).T) for name, found in by_name.items()}
+        begun = _clocks()
+        session = program.session()
+        (model,) = [*session.push(0, rows), *session.finish()]
+        columns = [model.columns(predicate) for predicate in asked]
+        yield _point(begun, [len(found[0]) for found in columns])
+
+
+def _clocks() -> tuple[float, float]:
+    return time.process_time(), time.perf_counter()
+
+
+def _point(begun: tuple[float, float], found: list[int]) -> PointRun:
+    cpu, wall = _clocks()
+    return PointRun(1000 * (cpu - begun[0]), 1000 * (wall - begun[1]), found)
+
+
+def _bare(predicate: str) -> str:
+    return predicate.rpartition("/")[0]
+
+
+def _names(asked: Sequence[str]) -> list[str]:
+    return [_bare(predicate) for predicate in asked]
+
+
+# --- clingo ---------------------------------------------------------------------------------------
+
+#: What looks back on input, and what looks back on derived atoms.
+_WINDOW = re.compile(r"(\w+)\(([^()]*)\) (?:at least 1 |count (\w+) )?in \[(\d+)\]")
+_ALWAYS = re.compile(r"(\w+)(\([^()]*\)) always in \[(\d+)\]")
+_LEFT_OUT = re.compile(r" at most | \w+ always in")
+
+
+def windows(stream: GeneratedRules) -> Iterator[Counter[tuple[str, tuple[int, ...]]]]:
+    """Return what the windows over input hold at each point, with how often."""
+    lengths = {found[0]: int(found[3]) for found in _WINDOW.findall(stream.rules)}
+    held: Counter[tuple[str, tuple[int, ...]]] = Counter()
+    past: dict[str, deque[list[tuple[str, tuple[int, ...]]]]] = {name: deque() for name in lengths}
+    for _, rows in stream.events():
+        by_name = {_bare(predicate): (predicate, columns) for predicate, columns in rows.items()}
+        for name, length in lengths.items():
+            predicate, columns = by_name.get(name, ("", ()))
+            now = list({(predicate, row) for row in zip(*(c.tolist() for c in columns))})
+            past[name].append(now)
+            held.update(now)
+            if len(past[name]) > length + 1:
+                held.subtract(past[name].popleft())
+        yield +held
+
+
+def _over_windows(rules: str) -> str:
+    """Return the rules over what windows hold: p_(…, how often), and p_before(…) for `always`.
+
+    Rules that look back on derived atoms without arguments cost nothing and are left out.
+
+    >>> _over_windows("p(X) :- q(X) count N in [3], r(X) always in [2].")
+    'p(X) :- q_(X,N), r(X), r_before(X).'
+    """
+    lines = rules.splitlines(keepends=True)
+    kept = "".join(line for line in lines if not _LEFT_OUT.search(line))
+    kept = _WINDOW.sub(lambda m: f"{m[1]}_({m[2]},{m[3] or '_'})", kept)
+    return _ALWAYS.sub(lambda m: f"{m[1]}{m[2]}, {m[1]}_before{m[2]}", kept)
+
+
+def evaluate_clingo_anew(
+    stream: GeneratedRules, asked: tuple[str, ...], texts: bool
+) -> Iterator[PointRun]:
+    """Evaluate each point by clingo from scratch."""
+    clingo = _clingo()
+    back = {found[0]: int(found[2]) for found in _ALWAYS.findall(stream.rules)}
+    shown = [*asked, *(f"{name}/1" for name in back)]
+    rules = _over_windows(stream.rules) + "".join(f"#show {name}.\n" for name in shown)
+    past: dict[str, deque[set[str]]] = {name: deque(maxlen=length) for name, length in back.items()}
+    yield PointRun(0.0, 0.0, [])
+    for held in windows(stream):
+        facts = "".join(
+            f"{_bare(name)}_({','.join(map(str, row))},{many}).\n"
+            for (name, row), many in held.items()
+        )
+        # Points before the first one do not count.
+        known = {str(row[0]) for _, row in held}
+        for name, sets in past.items():
+            facts += "".join(f"{name}_before({x}).\n" for x in known.intersection(*sets))
+        begun = _clocks()
+        control = clingo.Control(["--warn=none"])
+        control.add("base", [], rules + facts)
+        control.ground([("base", [])])
+        symbols = _solved(control, texts)
+        point = _point(begun, [])
+        number = Counter(name for name, _ in symbols)
+        for name, sets in past.items():
+            sets.append({str(symbol)[len(name) + 1 : -1] for n, symbol in symbols if n == name})
+        yield point._replace(found=[number[name] for name in _names(asked)])
+
+
+def evaluate_clingo_once(
+    stream: GeneratedRules, asked: tuple[str, ...], texts: bool
+) -> Iterator[PointRun]:
+    """Evaluate the grid by clingo, grounded once: which panels delivered enough is external."""
+    clingo = _clingo()
+    text = _over_windows(stream.rules) + "".join(f"#show {name}.\n" for name in asked)
+    text = (
+        text.replace("energyDelivered_(P,W,_), energyThreshold(Et), W >= Et", "enough(P)")
+        + "#external enough(P) : link(P,_), P != cea.\n#external enough(P) : link(_,P).\n"
+    )
+    begun = _clocks()
+    control = clingo.Control(["--warn=none"])
+    control.add("base", [], text)
+    control.ground([("base", [])])
+    yield _point(begun, [])
+    enough: set[int] = set()
+    for held in windows(stream):
+        now = {row[0] for name, row in held if name == "energyDelivered/2" and row[1] >= 10}
+        begun = _clocks()
+        for panel in now ^ enough:
+            control.assign_external(clingo.Function("enough", [clingo.Number(panel)]), panel in now)
+        symbols = _solved(control, texts)
+        point = _point(begun, [])
+        enough, number = now, Counter(name for name, _ in symbols)
+        yield point._replace(found=[number[name] for name in _names(asked)])
+
+
+def _clingo() -> Any:
+    if importlib.util.find_spec("clingo") is None:
+        raise NotMeasured("clingo is not installed: pip install clingo")
+    import clingo
+
+    return clingo
+
+
+def _solved(control: Any, texts: bool) -> list[tuple[str, Any]]:
+    with control.solve(yield_=True) as handle:
+        shown = list(handle.model().symbols(shown=True))
+    return [(symbol.name, str(symbol) if texts else symbol) for symbol in shown]
+
+
+# --- the paper's streams ----------------------------------------------------------------------------
+
+#: Content Caching: by how popular a content was all along, a cache keeps what is used often (lfu),
+#: what was used lately (lru), or what came last (fifo), and else at random; `off` ends it.
+CACHING: Final = """high(C) :- alpha(C,V) in [{w}], V >= 18.
+mid(C) :- alpha(C,V) in [{w}], V >= 12, V < 18.
+low(C) :- alpha(C,V) in [{w}], V < 12.
+lfu(C) :- high(C) always in [{w}].
+lru(C) :- mid(C) always in [{w}].
+fifo(C) :- low(C) always in [{w}], rtm50(C) in [{w}].
+done(C) :- lfu(C).
+done(C) :- lru(C).
+done(C) :- fifo(C).
+random(C) :- content(C), not done(C).
+finish(C) :- off(C) in [1], done(C).
+finish(C) :- off(C) in [1], random(C).
+"""
+#: Popularity goes in phases of so many points.
+PHASE: Final = 20
+
+
+def content_caching(window: int, contents: int, points: int, seed: int) -> GeneratedRules:
+    """Generate the published program with a stream: for each content its popularity at a point.
+
+    The real-time mode `rtm50` is on in one point of five, `off` comes in one of thirty.
+    """
+
+    def rows() -> Iterator[PointRows]:
+        dice, names = np.random.default_rng(seed), np.arange(contents)
+        shift = dice.integers(0, 3 * PHASE, contents) if contents > 1 else np.zeros(1, np.int64)
+        for t in range(points):
+            level = np.array([25, 5, 14])[(t + shift) // PHASE % 3]
+            found: dict[str, tuple[Column, ...]] = {"alpha/2": (names, level)}
+            if contents > 1:
+                found["rtm50/1"] = (names[dice.random(contents) < 0.2],)
+                found["off/1"] = (names[dice.random(contents) < 1 / 30],)
+            yield {name: columns for name, columns in found.items() if len(columns[0])}
+
+    facts = "".join(f"content({n}).\n" for n in range(contents))
+    return GeneratedRules(CACHING.format(w=window) + facts, list(rows()))
+
+
+@dataclass(frozen=True)
+class _Experiment:
+    """A stream of the paper: what is asked, when points come, how many the paper accepted."""
+
+    table: str
+    axis: str
+    stream: Callable[[], GeneratedRules]
+    asked: tuple[str, ...]
+    period: float
+    accepted: int | None
+    systems: tuple[str, ...] = ("clingo",)
+
+
+_OTHERS: Final[dict[str, System]] = {
+    "clingo": evaluate_clingo_anew,
+    "clingo-once": evaluate_clingo_once,
+    "ours, anew": evaluate_ours_anew,
+}
+_PERIODS: Final = (0.1, 0.2, 0.5, 1.0, 2.0)
+_TICKER: Final = (
+    "Distributed-SR, the paper's peer (Ticker), is a Java program that no registry has."
+)
+_SIMULATED: Final = (
+    f"{PLOT_ONLY} Ours: arrivals at this period on the CPU times measured for each point, a core "
+    f"for the stream. {_TICKER}"
+)
+
+
+def rows(settings: PaperSettings, say: Say) -> Iterator[Row]:
+    """Redo Fig. 3 and 4."""
+    points = settings.sized(60, 60, 8)
+    for experiment in _experiments(settings, points):
+        say(f"{experiment.table}, {experiment.axis}")
+        yield from _measured(experiment, settings)
+    yield from _links(settings)
+
+
+def _some(settings: PaperSettings, whole: Sequence[int]) -> Sequence[int]:
+    """Return the paper's sizes, fewer of them where the experiments are scaled down."""
+    return whole[: settings.sized(len(whole), len(whole))]
+
+
+def _experiments(settings: PaperSettings, points: int) -> Iterator[_Experiment]:
+    seed = settings.seed
+    asked = ("lfu/1", "lru/1", "fifo/1", "random/1", "finish/1")
+    # What the paper accepted, of its own numbers of points.
+    sixty, thirty = (60 if points == 60 else None), (30 if points == 60 else None)
+    for w in _some(settings, (2, *range(5, 51, 5))):
+        yield _Experiment(
+            "Fig. 3 a.1, Content Caching, one event",
+            f"window {w}",
+            lambda w=w: content_caching(w, 1, points, seed),  # type: ignore[misc]
+            asked,
+            1.0,
+            sixty,
+        )
+    for many in _some(settings, range(50, 501, 50)):
+        yield _Experiment(
+            "Fig. 3 a.2, Content Caching, window 5",
+            f"{many} events",
+            lambda many=many: content_caching(5, many, points, seed),  # type: ignore[misc]
+            asked,
+            1.0,
+            sixty,
+        )
+    for w, figure in ((2, "b.1"), (20, "b.2")):
+        for many in _some(settings, range(50, 501, 50)):
+            yield _Experiment(
+                f"Fig. 3 {figure}, Heavy Join, window {w}",
+                f"{many} facts",
+                lambda w=w, many=many: GeneratedJoin(many, w, 0, points // 2, seed).stream(),  # type: ignore[misc]
+                ("a/2",),
+                1.0,
+                thirty,
+            )
+    for side in _some(settings, range(20, 31, 2)):
+        yield _Experiment(
+            "Fig. 4, Photo-voltaic System",
+            f"{side}²",
+            lambda side=side: Grid(side, points, 0.0, seed=seed).stream(),  # type: ignore[misc]
+            ("reachable/2",),
+            0.1,
+            sixty,
+            ("clingo", "clingo-once", "ours, anew"),
+        )
+
+
+def _links(settings: PaperSettings) -> Iterator[Row]:
+    for side, published in ((20, 11_970), (30, 60_682)):
+        rules = Grid(side, 1, 0.0, seed=settings.seed).stream().rules
+        links = rules.count("link(") - rules.count("link(cea,") - rules.count(", link(")
+        yield Row("Fig. 4, Photo-voltaic System", f"{side}²: links", "", published, links)
+
+
+def _measured(experiment: _Experiment, settings: PaperSettings) -> Iterator[Row]:
+    ours = list(evaluate_ours(experiment.stream(), experiment.asked, False))[1:]
+    others: dict[str, list[PointRun] | None] = {}
+    notes = []
+    for name in experiment.systems:
+        if name == "ours, anew" or name in settings.peers:
+            try:
+                run = list(_OTHERS[name](experiment.stream(), experiment.asked, False))[1:]
+            except NotMeasured as reason:
+                others[name] = None
+                notes.append(str(reason))
+                continue
+            others[name] = run
+            if [point.found for point in run] != [point.found for point in ours]:
+                notes.append(f"{name} derives something else.")
+    why = " ".join([_SIMULATED, *dict.fromkeys(notes)])
+    table, axis = experiment.table, experiment.axis
+    yield Row(
+        table,
+        f"{axis}: accepted points",
+        "",
+        experiment.accepted,
+        len(ours),
+        why="" if experiment.accepted else "The paper's streams have more points.",
+    )
+    atoms = sum(sum(point.found) for point in ours)
+    yield Row(
+        table, f"{axis}: derived atoms", "", None, atoms, why="The paper does not count them."
+    )
+    periods = _PERIODS if experiment.period < 1 else (experiment.period,)
+    for period in periods:
+        waits = {
+            name: None if run is None else latencies([p.cpu / 1000 for p in run], period)
+            for name, run in {"ours": ours, **others}.items()
+        }
+        for what, unit, figure in _FIGURES:
+            found = {n: None if w is None else figure(w, period) for n, w in waits.items()}
+            yield Row(
+                table,
+                f"{axis}, every {period:g} s: {what}",
+                unit,
+                None,
+                found.pop("ours"),
+                found,
+                why,
+            )
+    rates: dict[str, float | None] = {
+        name: None if run is None else 1000 * len(run) / sum(p.cpu for p in run)
+        for name, run in {"ours": ours, **others}.items()
+    }
+    yield Row(table, f"{axis}: sustained", "points/s", None, rates.pop("ours"), rates, why)
+
+
+_FIGURES: Final[tuple[tuple[str, str, Callable[[list[float], float], float]], ...]] = (
+    ("total time", "s", lambda waits, period: (len(waits) - 1) * period + waits[-1]),
+    ("latency, mean", "ms", lambda waits, period: 1000 * mean(waits)),
+    ("latency, 99 %", "ms", lambda waits, period: 1000 * sorted(waits)[int(0.99 * len(waits))]),
+)
+
+
+PAPER = Paper(
+    "rules",
+    "F. Calimeri, M. Manna, E. Mastria, M. C. Morelli, S. Perri, J. Zangari: I-DLV-sr: A Stream "
+    "Reasoning System based on I-DLV. TPLP 21(5), 2021. doi:10.48550/arXiv.2108.02797",
+    ("clingo", "clingo-once"),
+    rows,
+)

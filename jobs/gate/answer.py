@@ -1,0 +1,230 @@
+"""Answer of a gate, and its form as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, runtime_checkable
+
+from shiq.abox_ops.conflicts import identities as entailed
+from shiq.answers.result import Conflict, Result
+from shiq.answers.verdict import Verdict
+from shiq.explanation import Pattern
+from shiq.functional.writer import axiom_text
+from shiq.jobs.checking.answer import out_of_time
+from shiq.jobs.checking.options import Clock, Options
+from shiq.jobs.gate.lines import Line
+from shiq.jobs.gate.waivers import Judgement
+from shiq.model.ntriples import assertion_lines, term
+
+# Individuals that a batch makes equal, as a gate reports them.
+
+
+@dataclass(frozen=True, slots=True)
+class EqualIndividuals:
+    """Individuals that a batch makes equal, with one reason.
+
+    individuals: N-Triples terms, one for each class of individuals that was distinct before.
+    insertions, base, axioms: the reason, as in a conflict; no ``insertions`` if the reason is
+        indirect.
+    """
+
+    individuals: tuple[str, ...]
+    insertions: tuple[str, ...]
+    base: tuple[str, ...]
+    axioms: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Convert to the JSON object in a gate's answer."""
+        return {
+            "individuals": list(self.individuals),
+            "insertions": list(self.insertions),
+            "base": list(self.base),
+            "axioms": list(self.axioms),
+        }
+
+
+@runtime_checkable
+class _RemoteIdentities(Protocol):
+    """Add set outside this process that computes its identities there."""
+
+    def identities(self) -> list[entailed.Identity]: ...
+
+
+def identities_of(result: Result) -> tuple[EqualIndividuals, ...]:
+    """List the individuals that the batch of ``result`` makes equal."""
+    add_set: _RemoteIdentities | entailed.Merging = result.a_add.add_set  # type: ignore[attr-defined]
+    found = (
+        add_set.identities()
+        if isinstance(add_set, _RemoteIdentities)
+        else entailed.identities(add_set)
+    )
+    return tuple(map(_equal_individuals, found))
+
+
+def _equal_individuals(identity: entailed.Identity) -> EqualIndividuals:
+    insertions, base, axioms = dict[str, None](), dict[str, None](), dict[str, None]()
+    for reason in identity.reasons:
+        for assertion in reason.assertions:
+            (insertions if assertion in reason.inserted else base).update(
+                dict.fromkeys(assertion_lines(assertion))
+            )
+        axioms.update(dict.fromkeys(map(axiom_text, reason.axioms)))
+    return EqualIndividuals(
+        tuple(term(part[0]) for part in identity.parts),
+        tuple(insertions),
+        tuple(base),
+        tuple(axioms),
+    )
+
+
+ACCEPTED, SPLIT, REFUSED = "accepted", "split", "refused"
+#: Why a line is out of which nothing else is known.
+WITH_THE_BATCH: Final = "the batch was refused"
+SCHEMA_VERSION: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SetAsideLine:
+    """Line of a batch that is not accepted, with the reason.
+
+    line: the line.
+    reason: a sentence for the report.
+    conflicts: positions in `GateAnswer.conflicts` of the conflicts that the line takes part in;
+        empty if it is malformed or goes with another line of its unit (`UNITS`).
+    kind: a kind of `shiq.answers.verdict.KINDS` for a line that was not understood; else "conflict",
+        "undecided", "unit", "identity" or "batch"; for a tolerated line, the effect of the policy.
+    hint: what to do about it, empty if nothing is known.
+    """
+
+    line: Line
+    reason: str
+    conflicts: tuple[int, ...] = ()
+    kind: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class GateAnswer:
+    """Decision of a gate about one batch.
+
+    decision: `ACCEPTED`, `SPLIT` or `REFUSED`.
+    verdict: of the whole batch.
+    result: of the last check; for `ACCEPTED` and `SPLIT` that of the accepted lines, and
+        consistent.
+    files: names of the files, by `Line.file`.
+    conflicts: every conflict found in any round. ``patterns``, ``sentences`` and ``judgements`` are
+        parallel to it.
+    reason: why the batch was refused, else empty.
+    tolerated: lines that the policy or the store's ledger keeps out without blocking the batch.
+    run: hash of the question, the store and the batch; the same for a repeated run.
+    identities: individuals that the accepted part makes equal; None if the batch was refused before
+        they were computed.
+    disputes: conflicts of the accepted lines with assertions that the store has set aside.
+    is_proven: with ``--aside least``, no smaller set of lines breaks the conflicts.
+    unexamined_lines: lines without a hint whose other spellings were not all tried.
+    is_final: False while hints are still to be searched for. All other fields are final in either
+        case.
+    """
+
+    decision: str
+    verdict: Verdict
+    result: Result
+    files: tuple[str, ...]
+    accepted: tuple[Line, ...]
+    set_aside: tuple[SetAsideLine, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    reason: str = ""
+    rounds: int = 1
+    tolerated: tuple[SetAsideLine, ...] = ()
+    patterns: tuple[Pattern, ...] = ()
+    sentences: tuple[str, ...] = ()
+    judgements: tuple[Judgement, ...] = ()
+    identities: tuple[EqualIndividuals, ...] | None = None
+    run: str = ""
+    dry_run: bool = False
+    identity_policy: str = "warn"
+    disputes: tuple[Conflict, ...] = ()
+    is_proven: bool = True
+    unexamined_lines: int = 0
+    is_final: bool = True
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of ``shiq gate``.
+
+        0: everything was accepted, except tolerated lines.
+        5: a part was accepted.
+        1: refused.
+        3: refused because the last check was undetermined, and no contradiction was found.
+        """
+        if self.decision != REFUSED:
+            return 0 if self.decision == ACCEPTED else 5
+        return 3 if self.verdict is self.result.verdict is Verdict.UNDETERMINED else 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Convert the answer to the JSON object of ``--json`` and of the ``.why.json`` file."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "run": self.run,
+            "outcome": self.decision,
+            "decision": self.decision,
+            "verdict": self.verdict.value,
+            "complete": self.is_final,
+            "reason": self.reason,
+            "dry_run": self.dry_run,
+            "rounds": self.rounds,
+            "proven_least": self.is_proven,
+            "accepted": len(self.accepted),
+            "set_aside": [self._row(x) for x in self.set_aside],
+            "unexamined_lines": self.unexamined_lines,
+            "tolerated": [self._row(x) for x in self.tolerated],
+            "conflicts": [
+                {
+                    **c.to_dict(),
+                    "pattern": p.id,
+                    "rule": p.rule,
+                    "title": p.title,
+                    "sentence": sentence,
+                    "judgement": j.to_dict(),
+                }
+                for c, p, sentence, j in zip(
+                    self.conflicts, self.patterns, self.sentences, self.judgements
+                )
+            ],
+            "disputes": [conflict.to_dict() for conflict in self.disputes],
+            "identities": None
+            if self.identities is None
+            else [x.to_dict() for x in self.identities],
+            "result": self.result.to_dict(),
+        }
+
+    def _row(self, x: SetAsideLine) -> dict[str, Any]:
+        place = {"source": self.files[x.line.file], "line": x.line.position, "text": x.line.text}
+        hint = {"hint": x.hint} if x.hint else {}
+        place |= {"column": x.line.column} if x.line.column else {}
+        return {**place, "kind": x.kind, "reason": x.reason, **hint, "conflicts": list(x.conflicts)}
+
+
+def unread_answer(
+    names: Sequence[str],
+    options: Options,
+    clock: Clock,
+    *,
+    dry_run: bool = False,
+    identities: str = "warn",
+    **_: Any,
+) -> GateAnswer:
+    """Refuse a batch of the files ``names`` that was not read in time."""
+    result = out_of_time(options, clock, ())
+    return GateAnswer(
+        REFUSED,
+        result.verdict,
+        result,
+        tuple(names),
+        (),
+        reason=result.reason,
+        rounds=0,
+        dry_run=dry_run,
+        identity_policy=identities,
+    )

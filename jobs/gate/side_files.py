@@ -1,0 +1,114 @@
+"""Write the decision of a gate to files: quarantine, reasons, accepted lines, in that order.
+
+Each file is replaced in one step. An interrupted run leaves whole files only. The accepted lines of
+an earlier run are deleted first, and the quarantine is on disk before anything is accepted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from shiq.files import WHY, is_device, json_text, replace_file, report_write_errors
+from shiq.jobs.gate.answer import GateAnswer
+from shiq.jobs.gate.lines import Line, bare_name, text_of
+
+#: What the file that tells why lines were set aside has after the name of the quarantine.
+_Files: TypeAlias = dict[Path, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Paths of the output files; directories if the batch has several files. None: not written.
+
+    tolerated: if None, tolerated lines are written to the quarantine.
+    """
+
+    accepted: Path | None = None
+    quarantine: Path | None = None
+    tolerated: Path | None = None
+
+
+def write_sides(gated: GateAnswer, sides: Sides) -> None:
+    """Write the quarantine, the reasons (`WHY`) and the accepted lines.
+
+    A batch of several files is written to directories with one file each, because blank nodes are
+    local to a file.
+
+    Raises: OperationalError if a file cannot be written.
+    """
+    accepted, aside = (
+        _files_of_side(sides.accepted, gated.files, gated.accepted),
+        _quarantine_files(gated, sides),
+    )
+    remedy = (
+        ""
+        if len(gated.files) == 1
+        else "Name a directory that may be written and has room: the batch has several files."
+    )
+    for folder in {file.parent for file in (*accepted, *aside)} if len(gated.files) > 1 else ():
+        with report_write_errors(folder, remedy):
+            folder.mkdir(parents=True, exist_ok=True)
+    for file in accepted:
+        with report_write_errors(file, remedy):
+            if not is_device(file):
+                file.unlink(missing_ok=True)
+    for file, data in aside.items():
+        with report_write_errors(file, remedy):
+            replace_file(file, data)
+    write_reasons(gated, sides)
+    for file, data in accepted.items():
+        with report_write_errors(file, remedy):
+            replace_file(file, data)
+
+
+def write_reasons(gated: GateAnswer, sides: Sides) -> None:
+    """Write the reason of each quarantined line beside the quarantine; replaces an earlier version
+    without hints.
+    """
+    if sides.quarantine is None or is_device(sides.quarantine):
+        return
+    files = {
+        file.name: hashlib.sha256(data).hexdigest()
+        for file, data in _quarantine_files(gated, sides).items()
+    }
+    said = {
+        name: value
+        for name, value in {**gated.to_dict(), "files": files}.items()
+        if name != "result"
+    }
+    why = Path(f"{sides.quarantine}{WHY}")
+    with report_write_errors(why):
+        replace_file(why, json_text(said, indent=1).encode())
+
+
+def _quarantine_files(gated: GateAnswer, sides: Sides) -> _Files:
+    """Content of the quarantine and tolerated files, by path."""
+    rows = [(sides.quarantine, gated.set_aside), (sides.tolerated, gated.tolerated)]
+    if sides.tolerated is None:
+        both = sorted(
+            (*gated.set_aside, *gated.tolerated), key=lambda x: (x.line.file, x.line.number)
+        )
+        rows = [(sides.quarantine, tuple(both))]
+    found: _Files = {}
+    for target, aside in rows:
+        found |= _files_of_side(target, gated.files, [x.line for x in aside])
+    return found
+
+
+def _files_of_side(target: Path | None, names: Sequence[str], lines: Sequence[Line]) -> _Files:
+    """Content of the files of one side, by path."""
+    if target is None:
+        return {}
+    if len(names) == 1:
+        return {target: text_of(lines)}
+    parts: list[list[Line]] = [[] for _ in names]
+    for line in lines:
+        parts[line.file].append(line)
+    return {
+        target / f"{i}-{bare_name(name)}": text_of(part)
+        for i, (name, part) in enumerate(zip(names, parts))
+    }

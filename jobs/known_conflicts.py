@@ -1,0 +1,535 @@
+"""The conflicts that a base has by itself, set aside so that the rest can be certified: what
+``index --set-aside-known`` does.
+
+What is set aside is kept beside the rest, by name: rest and set aside together are the data. As
+little goes as may be:
+
+1. An assertion that contradicts the axioms alone goes, whatever else is there: every consistent
+   part of the data lacks it. Which classes and properties no individual can have is asked once
+   for each of them.
+2. For each element or module that is inconsistent still, all minimal conflicts are found among
+   the assertions around it. Of these a hitting set goes: the assertion that most conflicts share
+   first, by its text where several do; then those are put back that no conflict needs. So each
+   that goes completes a conflict with the rest.
+
+Step 2 is repeated until nothing is known to be inconsistent. Then values go that leave an
+element or module undecided, because they have to be of a datatype that nothing defines. All of
+it follows from the set of assertions, not from their order.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from shiq import model as owl
+from shiq.abox_ops.conflicts.explain import Explainer
+from shiq.abox_ops.conflicts.refuter import Refuter
+from shiq.abox_ops.conflicts.support import Supports
+from shiq.abox_ops.engine import AddSet, KnowledgeBase, NamedModule
+from shiq.abox_ops.labels.calculus import LabelSpace
+from shiq.abox_ops.modules.decide import Decider
+from shiq.abox_ops.modules.named import asked, positions
+from shiq.answers.result import Conflict
+from shiq.answers.verdict import Verdict
+from shiq.explanation import ConflictGroup, ExplainedConflicts
+from shiq.files import WHY, json_text, write_whole
+from shiq.inputs.reading import UNDECIDED, QuarantinedAssertion, Reading
+from shiq.jobs.checking.options import engine_named
+from shiq.jobs.store import tbox_hash
+from shiq.jobs.undecided import open_values
+from shiq.model.abox import ABox, Pairs, abox_of, individuals_of
+from shiq.model.abox_parts import FAMILIES, names_in_use, remove_assertions, row_masks, select_rows
+from shiq.model.ntriples import assertion_lines
+from shiq.reasoner.structure import with_individuals
+
+# Find conflicts that are equal up to individuals and literals, and choose assertions that break
+# them all.
+
+
+def _terms(assertion: owl.Assertion) -> tuple[str | owl.Literal, ...]:
+    """The individuals and the literal of ``assertion``."""
+    match assertion:
+        case owl.DataPropertyAssertion(_, subject, value) | owl.NegativeDataPropertyAssertion(
+            _, subject, value
+        ):
+            return subject, value
+    return individuals_of(assertion)
+
+
+def _predicate(assertion: owl.Assertion) -> Hashable:
+    """What is said, without of whom: equal for assertions that differ in their individuals and
+    literals alone.
+    """
+    if isinstance(assertion, owl.DataPropertyAssertion | owl.NegativeDataPropertyAssertion):
+        return replace(assertion, subject="", literal=owl.Literal(""))
+    return with_individuals(assertion, lambda _: "")
+
+
+def predicates(assertions: Iterable[owl.Assertion]) -> Hashable:
+    """Predicates of a conflict's assertions, sorted: a key for conflicts that may be alike."""
+    return tuple(sorted(repr(_predicate(a)) for a in assertions))
+
+
+def matches(template: Conflict, part: Sequence[owl.Assertion]) -> Iterator[Conflict]:
+    """Instances of ``template`` with other individuals and literals."""
+    by_predicate: dict[Hashable, list[owl.Assertion]] = {}
+    for assertion in part:
+        by_predicate.setdefault(_predicate(assertion), []).append(assertion)
+    wanted = [(_terms(a), by_predicate.get(_predicate(a), [])) for a in template.insertion_values]
+
+    def extend(
+        place: int,
+        bound: dict[str | owl.Literal, str | owl.Literal],
+        taken: tuple[owl.Assertion, ...],
+    ) -> Iterator[Conflict]:
+        if place == len(wanted):
+            yield Conflict(taken, template.base_values, template.axiom_values)
+            return
+        terms, candidates = wanted[place]
+        for candidate in candidates:
+            now = dict(bound)
+            pairs = list(zip(terms, _terms(candidate)))
+            if all(now.setdefault(a, b) == b for a, b in pairs) and len(set(now.values())) == len(
+                now
+            ):
+                yield from extend(place + 1, now, (*taken, candidate))
+
+    if all(candidates for _, candidates in wanted):
+        yield from extend(0, {}, ())
+
+
+def hitting_set(conflicts: Sequence[Collection[owl.Assertion]]) -> list[owl.Assertion]:
+    """Choose an irredundant set of assertions with one of every conflict."""
+    places: dict[owl.Assertion, list[int]] = {}
+    for i, conflict in enumerate(conflicts):
+        for assertion in dict.fromkeys(conflict):
+            places.setdefault(assertion, []).append(i)
+    text = {assertion: repr(assertion) for assertion in places}
+    open_ = {assertion: len(found) for assertion, found in places.items()}
+    heap = [(-count, text[assertion], assertion) for assertion, count in open_.items()]
+    heapq.heapify(heap)
+    chosen: list[owl.Assertion] = []
+    met = [0] * len(conflicts)
+    while heap:
+        count, _, best = heapq.heappop(heap)
+        if -count != open_[best]:
+            # Conflicts that it shares were met since: it waits for its turn.
+            if open_[best]:
+                heapq.heappush(heap, (-open_[best], text[best], best))
+            continue
+        if not count:
+            continue
+        chosen.append(best)
+        for i in places[best]:
+            if not met[i]:
+                for assertion in dict.fromkeys(conflicts[i]):
+                    open_[assertion] -= 1
+            met[i] += 1
+    needless: set[owl.Assertion] = set()
+    for assertion in reversed(chosen):
+        if all(met[i] > 1 for i in places[assertion]):
+            needless.add(assertion)
+            for i in places[assertion]:
+                met[i] -= 1
+    return sorted((a for a in chosen if a not in needless), key=text.__getitem__)
+
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+#: More assertions than this about the individuals of one contradiction are not looked at together.
+MOST = 500
+#: More conflicts of one part that are like one that was explained are not looked for in one round.
+MOST_ALIKE = 50
+#: Begins the names of individuals of one of many parts that are asked about together.
+_COPY = "urn:shiq:part:"
+#: What sets the name of an object apart from that of its subject, where it is asked whether there
+#: can be any.
+_OBJECT = ":object"
+_ANY = owl.Datatype(owl.RDFS + "Literal")
+
+
+@dataclass(frozen=True)
+class KnownConflicts:
+    """``rest``: the assertions that are left; ``asides``: the others, in the order of their
+    texts; ``conflicts``: one for each assertion that contradicts by itself, and those of step 2;
+    ``unexplained``: groups known to be inconsistent and not explained, which stay in the rest;
+    ``labels``: of the terms of the TBox.
+    """
+
+    rest: ABox
+    asides: tuple[QuarantinedAssertion, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    unexplained: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def undecided(self) -> int:
+        """Number of assertions set aside without a known conflict: whether they contradict is
+        undetermined.
+        """
+        return sum(aside.why == UNDECIDED for aside in self.asides)
+
+    @cached_property
+    def explained(self) -> ExplainedConflicts:
+        """Conflicts with their patterns and sentences."""
+        return ExplainedConflicts(self.conflicts, self.labels)
+
+    @property
+    def groups(self) -> tuple[ConflictGroup, ...]:
+        """Conflicts by cause, most frequent first."""
+        return self.explained.groups
+
+    def to_dict(self, sample: int = 3) -> dict[str, Any]:
+        """Convert to JSON."""
+        return {
+            "schema_version": 1,
+            "set_aside": len(self.asides),
+            "undecided": self.undecided,
+            "conflicts": len(self.conflicts),
+            "unexplained": self.unexplained,
+            "groups": [
+                {
+                    **found.to_dict(),
+                    "sample": [
+                        {**self.conflicts[i].to_dict(), "sentence": self.explained.sentence(i)}
+                        for i in found.conflicts[:sample]
+                    ],
+                }
+                for found in self.groups
+            ],
+        }
+
+
+def set_aside_known(
+    ontology: Reading, abox: ABox, decider: Decider, progress: Progress | None = None
+) -> KnownConflicts:
+    """Set known conflicts of ``abox`` aside, under the TBox of ``ontology``."""
+    return _Search(
+        ontology, decider, tbox_hash(ontology.tbox), progress or (lambda stage, done, total: None)
+    ).run(abox)
+
+
+def nearby(
+    ontology: Reading,
+    decider: Decider,
+    add_set: AddSet,
+    refuted: Sequence[tuple[str, ...]],
+    undecided: Sequence[tuple[str, ...]],
+) -> list[owl.Assertion]:
+    """What is said of groups of individuals, and around those that are ``refuted`` as much as
+    makes them so. ``add_set``: of A as it stands, to look it up.
+    """
+    search = _Search(ontology, decider, "", lambda stage, done, total: None)
+    supports = Supports(LabelSpace(add_set.tbox), add_set)
+    about = add_set.about_all(sorted({i for group in (*refuted, *undecided) for i in group}))
+    said = [
+        list(dict.fromkeys(a for i in group for a in about[i])) for group in (*refuted, *undecided)
+    ]
+    found = dict.fromkeys(a for part in said for a in part)
+    for group, is_enough in zip(refuted, search._are_refuted(said[: len(refuted)])):
+        if not is_enough:
+            found |= dict.fromkeys(
+                next((part for part in supports.sets(group) if search._are_refuted([part])[0]), ())
+            )
+    return list(found)
+
+
+@dataclass
+class Repairing:
+    """What ``index`` is given to set known conflicts aside: writes them to ``file``, and why
+    beside it, before the store is.
+    """
+
+    file: Path
+    progress: Progress | None = None
+    known: KnownConflicts | None = None
+
+    def during(self, settings: Mapping[str, Any]) -> Repairing:
+        """This, telling its progress as the call with these ``settings`` does."""
+        self.progress = settings.get("progress")
+        return self
+
+    def __call__(
+        self, ontology: Reading, abox: ABox, decider: Decider
+    ) -> tuple[ABox, tuple[QuarantinedAssertion, ...]]:
+        self.known = known = set_aside_known(ontology, abox, decider, self.progress)
+        text = "".join(f"{line}\n" for aside in known.asides for line in aside.triples)
+        write_whole(self.file, text)
+        write_whole(Path(f"{self.file}{WHY}"), json_text(known.to_dict(), indent=1))
+        return known.rest, known.asides
+
+
+@dataclass
+class _Search:
+    ontology: Reading
+    decider: Decider
+    digest: str
+    progress: Progress
+    conflicts: list[Conflict] = field(default_factory=list)
+    templates: dict[Hashable, Conflict] = field(default_factory=dict)
+    unexplained: int = 0
+
+    @cached_property
+    def empty(self) -> KnowledgeBase:
+        found: KnowledgeBase = engine_named("local").build(self.ontology.tbox, ABox())
+        return found
+
+    def run(self, abox: ABox) -> KnownConflicts:
+        whole, alone = self._alone(abox)
+        raw: list[Conflict] = []
+        chosen: list[owl.Assertion] = []
+        rest = whole
+        # Stops because each round finds conflicts that what was chosen before does not meet.
+        while found := self._around(rest):
+            raw += found
+            chosen = hitting_set([c.insertion_values for c in raw])
+            rest = remove_assertions(whole, chosen)
+        rest, undecided = self._decidable(rest)
+        self.conflicts += [Conflict((), c.insertion_values, c.axiom_values, "base") for c in raw]
+        known = KnownConflicts(
+            rest,
+            (*alone, *self._rows(chosen, raw), *undecided),
+            tuple(self.conflicts),
+            self.unexplained,
+            self.ontology.labels,
+        )
+        return replace(known, asides=tuple(_named(known)))
+
+    # --- step 1 -----------------------------------------------------------------------------------
+
+    def _alone(self, abox: ABox) -> tuple[ABox, list[QuarantinedAssertion]]:
+        """What is left without assertions of classes and properties that nothing can have, and
+        these.
+        """
+        asked: dict[str, tuple[str, str, owl.Assertion]] = {}
+        for family in FAMILIES:
+            for iri in names_in_use(abox, family):
+                individual = f"urn:shiq:known:{len(asked)}"
+                asked[individual] = (family, iri, _any(family, iri, individual))
+        refuted = self._refuted(
+            self.empty.add_set(abox_of(a for _, _, a in asked.values()), ABox())
+        )
+        bad = sorted(
+            {individual.removesuffix(_OBJECT) for group in refuted for individual in group}
+        )
+        why: dict[str, dict[str, tuple[owl.Axiom, ...]]] = {family: {} for family in FAMILIES}
+        for done, individual in enumerate(bad):
+            self.progress("explaining what nothing can be", done, len(bad))
+            family, iri, assertion = asked[individual]
+            for raw in self._explain([assertion]):
+                why[family][iri] = raw.axiom_values
+        masks = row_masks(abox, why)
+        rows = []
+        for assertion in select_rows(
+            abox, masks, {"same": (), "different": Pairs(), "complex": ()}
+        ):
+            axioms = why[_family(assertion)][_name(assertion)]
+            self.conflicts.append(Conflict((), (assertion,), axioms, "base"))
+            rows.append(QuarantinedAssertion(assertion_lines(assertion), alone=self.digest))
+        return select_rows(abox, [~mask for mask in masks]), rows
+
+    # --- step 2 -----------------------------------------------------------------------------------
+
+    def _around(self, abox: ABox) -> list[Conflict]:
+        """Minimal conflicts around each element and module of ``abox`` that is inconsistent: for
+        each, enough of them that it is consistent, by what is said of it, without a hitting set.
+        """
+        self.unexplained = 0
+        self.progress("looking for known conflicts", len(self.conflicts), 0)
+        add_set = self.empty.add_set(abox, ABox())
+        refuted = self._refuted(add_set)
+        if not refuted:
+            return []
+        supports = Supports(LabelSpace(add_set.tbox), add_set)
+        said = self._said(add_set, refuted)
+        near = [i for i, is_enough in enumerate(self._are_refuted(said)) if is_enough]
+        found: dict[frozenset[owl.Assertion], Conflict] = {}
+        for i in sorted({*range(len(refuted))} - {*near}):
+            around = next(
+                (part for part in supports.sets(refuted[i]) if self._are_refuted([part])[0]), None
+            )
+            explained = self._explain(around) if around else []
+            self.unexplained += not explained
+            found.update((frozenset(c.insertion_values), c) for c in explained)
+        todo = [said[i] for i in near]
+        while todo:
+            before = len(found)
+            found |= self._alike(todo)
+            if len(found) == before:
+                self.unexplained += len(todo)
+                break
+            gone = set(hitting_set([c.insertion_values for c in found.values()]))
+            rest = [[a for a in part if a not in gone] for part in todo]
+            todo = [part for part, is_open in zip(rest, self._are_refuted(rest)) if is_open]
+        return sorted(found.values(), key=lambda c: repr(c.insertion_values))
+
+    # --- step 3 -----------------------------------------------------------------------------------
+
+    def _decidable(self, abox: ABox) -> tuple[ABox, list[QuarantinedAssertion]]:
+        """What is left without values that leave something undecided, and these."""
+        self.progress("looking for undecided values", 0, 0)
+        add_set = self.empty.add_set(abox, ABox())
+        modules = self._modules(add_set, Verdict.UNDETERMINED)
+        individuals = sorted({i for m in modules for element in m.elements for i in element})
+        open_ = open_values(
+            add_set.tbox, (a for said in add_set.about_all(individuals).values() for a in said)
+        )
+        reason = "its value has to be of a datatype that nothing defines"
+        return remove_assertions(abox, open_), [
+            QuarantinedAssertion(assertion_lines(a), why=UNDECIDED, reason=reason) for a in open_
+        ]
+
+    def _said(
+        self, add_set: AddSet, groups: Sequence[tuple[str, ...]]
+    ) -> list[list[owl.Assertion]]:
+        """What is said of the individuals of each group, sorted; nothing where that is too much
+        to look at together.
+        """
+        about = add_set.about_all(sorted({individual for group in groups for individual in group}))
+        found = []
+        for group in groups:
+            said = {a for individual in group for a in about[individual]}
+            found.append(sorted(said, key=repr) if len(said) <= MOST else [])
+        return found
+
+    def _alike(
+        self, parts: Sequence[list[owl.Assertion]]
+    ) -> dict[frozenset[owl.Assertion], Conflict]:
+        """Minimal conflicts of ``parts``, each inconsistent, one for each part at least. What a
+        part shares with an earlier one, up to its individuals and literals, is not worked out
+        again, but asked: of all parts together.
+        """
+        found: dict[frozenset[owl.Assertion], Conflict] = {}
+        guesses: list[tuple[int, Conflict]] = []
+        alone = []
+        for i, part in enumerate(parts):
+            self.progress("explaining known conflicts", i, len(parts))
+            guessed = [
+                c
+                for kind in self.templates.values()
+                for c in itertools.islice(matches(kind, part), MOST_ALIKE)
+            ]
+            if guessed:
+                guesses += [(i, c) for c in guessed]
+                continue
+            for conflict in self._explain(part):
+                found[frozenset(conflict.insertion_values)] = conflict
+                self.templates.setdefault(predicates(conflict.insertion_values), conflict)
+            alone.append(i)
+        explained = {*alone}
+        for (i, conflict), holds in zip(
+            guesses, self._are_minimal([list(c.insertion_values) for _, c in guesses])
+        ):
+            if holds:
+                found[frozenset(conflict.insertion_values)] = conflict
+                explained.add(i)
+        for i, part in enumerate(parts):
+            if i not in explained:
+                found.update((frozenset(c.insertion_values), c) for c in self._explain(part))
+        return found
+
+    def _are_minimal(self, parts: Sequence[list[owl.Assertion]]) -> list[bool]:
+        """Which of ``parts`` contradict T, and do not without any one of theirs."""
+        fewer = [
+            (i, part[:k] + part[k + 1 :]) for i, part in enumerate(parts) for k in range(len(part))
+        ]
+        answers = self._are_refuted([*parts, *(part for _, part in fewer)])
+        too_many = {i for (i, _), is_refuted in zip(fewer, answers[len(parts) :]) if is_refuted}
+        return [holds and i not in too_many for i, holds in enumerate(answers[: len(parts)])]
+
+    def _explain(self, assertions: Sequence[owl.Assertion]) -> list[Conflict]:
+        """All minimal conflicts among ``assertions``."""
+
+        def check(part: ABox) -> tuple[AddSet, list[tuple[str, ...]]]:
+            add_set = self.empty.add_set(part, ABox())
+            return add_set, self._refuted(add_set)
+
+        whole = abox_of(assertions)
+        add_set, groups = check(whole)
+        explainer = Explainer(Refuter(self.ontology.tbox, self.decider), check)
+        return explainer.run(whole, add_set, groups) if groups else []
+
+    def _are_refuted(self, parts: Sequence[Sequence[owl.Assertion]]) -> list[bool]:
+        """Which of ``parts`` contradict T, each by itself: asked together, with individuals of
+        their own.
+        """
+        named = [
+            with_individuals(a, lambda name, i=i: f"{_COPY}{i}:{name}")  # type: ignore[misc]
+            for i, part in enumerate(parts)
+            for a in part
+        ]
+        refuted = self._refuted(self.empty.add_set(abox_of(named), ABox())) if named else []
+        numbers = {int(group[0].removeprefix(_COPY).partition(":")[0]) for group in refuted}
+        return [i in numbers for i in range(len(parts))]
+
+    def _refuted(self, add_set: AddSet) -> list[tuple[str, ...]]:
+        """The individuals of each element and module that is inconsistent."""
+        modules = self._modules(add_set, Verdict.INCONSISTENT)
+        return [
+            *add_set.contradictory,
+            *(tuple(i for element in m.elements for i in element) for m in modules),
+        ]
+
+    def _modules(self, add_set: AddSet, verdict: Verdict) -> list[NamedModule]:
+        """The modules of which the reasoner says ``verdict``."""
+        answers = asked(
+            add_set.modules, lambda distinct: self.decider.decide(add_set.tbox, distinct, None)
+        )
+        return [
+            add_set.modules[i] for i in positions(answers, lambda answer: answer.verdict is verdict)
+        ]
+
+    def _rows(
+        self, chosen: Iterable[owl.Assertion], raw: Sequence[Conflict]
+    ) -> Iterator[QuarantinedAssertion]:
+        alone = {c.insertion_values[0] for c in raw if len(c.insertion_values) == 1}
+        for assertion in chosen:
+            yield QuarantinedAssertion(
+                assertion_lines(assertion), alone=self.digest if assertion in alone else ""
+            )
+
+
+def _any(family: str, iri: str, individual: str) -> owl.Assertion:
+    """What every assertion on a class or property entails of its subject, and is refuted only
+    with all of them.
+    """
+    if family == "class":
+        return owl.ClassAssertion(owl.Class(iri), individual)
+    if family == "role":
+        return owl.ObjectPropertyAssertion(
+            owl.ObjectProperty(iri), individual, individual + _OBJECT
+        )
+    return owl.ClassAssertion(owl.DataSomeValuesFrom(owl.DataProperty(iri), _ANY), individual)
+
+
+def _family(assertion: owl.Assertion) -> str:
+    if isinstance(assertion, owl.ClassAssertion):
+        return "class"
+    return "role" if isinstance(assertion, owl.ObjectPropertyAssertion) else "data"
+
+
+def _name(assertion: owl.Assertion) -> str:
+    match assertion:
+        case owl.ClassAssertion(owl.Class(iri), _) | owl.ObjectPropertyAssertion(
+            owl.ObjectProperty(iri), _, _
+        ):
+            return iri
+        case owl.DataPropertyAssertion(owl.DataProperty(iri), _, _):
+            return iri
+    raise TypeError(assertion)
+
+
+def _named(known: KnownConflicts) -> Iterator[QuarantinedAssertion]:
+    """The rows of the ledger, each with the pattern of the first conflict that it takes part in."""
+    pattern = {}
+    for found in reversed(known.groups):
+        for i in found.conflicts:
+            pattern.update(dict.fromkeys(known.conflicts[i].base, found.pattern))
+    for aside in sorted(known.asides, key=lambda a: a.triples):
+        of = pattern.get(aside.triples[0])
+        yield replace(aside, pattern=of.id, rule=of.rule) if of else aside

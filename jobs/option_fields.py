@@ -1,0 +1,95 @@
+"""Declare an option once: a field of a dataclass that knows its help text and what it takes.
+
+The command line is made from these fields (`shiq.jobs.commands.options.field_option`); the
+dataclass is what the program's calls take.
+
+>>> @dataclass(frozen=True)
+... class Limits:
+...     rows: int = option(10, "Rows at once.", least=1, metavar="N")
+>>> Limits().rows, declared(Limits, "rows").help, declared(Limits, "rows").least
+(10, 'Rows at once.', 1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from enum import Enum, auto
+from typing import Any, Final
+
+_KEY: Final = "option"
+
+
+class Heading(Enum):
+    """The headings of options in `--help`, in their order."""
+
+    COMMAND = "Options"
+    READING = "How inputs are read"
+    DECIDING = "How it is decided"
+    LEFTOVERS = "What may be left out of account"
+    LIMITS = "Limits"
+    ANSWERS = "The answer"
+    SPARK = "Spark"
+
+
+class Takes(Enum):
+    """What the text after an option is, where the field's default does not say it."""
+
+    TEXT = auto()
+    TIME = auto()
+    SHARE = auto()
+    FRACTION = auto()
+    AMOUNT = auto()
+    INPUT_FILE = auto()
+    CATALOG = auto()
+    OUTPUT_FILE = auto()
+    OUTPUT_ROWS = auto()
+    REPORT = auto()
+    STATE_FOLDER = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredOption:
+    """An option of a command.
+
+    help: what it is for, in a sentence or two.
+    heading: what it stands under in `--help`.
+    flags: how it is written, where that is not the field's name; a short form beside it.
+    choices: the values it takes, if only these.
+    takes, least: what its value is; the least whole number.
+    many: whether it can be repeated; the field is a collection then.
+    """
+
+    help: str
+    heading: Heading = Heading.COMMAND
+    flags: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    takes: Takes = Takes.TEXT
+    least: int | None = None
+    many: bool = False
+    metavar: str | None = None
+
+
+def option(default: Any, help: str, *, choices: Sequence[str] = (), **how: Any) -> Any:
+    """Return a field with a default, as an option that `DeclaredOption` describes."""
+    shown = DeclaredOption(help, choices=tuple(choices), **how)
+    metadata = {_KEY: shown}
+    if isinstance(default, type):
+        return field(default_factory=default, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def declared(owner: type, name: str) -> DeclaredOption:
+    """Return the option of the field ``name``. Raises: KeyError."""
+    found: DeclaredOption = _field(owner, name).metadata[_KEY]
+    return found
+
+
+def default_of(owner: type, name: str) -> Any:
+    """Return the default of the field ``name``; None where it is made anew for each value."""
+    value = _field(owner, name).default
+    return None if value is MISSING else value
+
+
+def _field(owner: type, name: str) -> Any:
+    return next(field for field in fields(owner) if field.name == name)

@@ -1,0 +1,511 @@
+"""The report as one HTML page: nothing fetched, readable without the script, the answer in words
+first.
+
+Many contradictions with one cause are one row and a few samples, so that the page stays small
+however many there are. The templates are in `jobs/templates/report`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any, Final
+
+from shiq.explanation import ConflictGroup, Labels
+from shiq.jobs.pages import CHARACTERS, render, short
+from shiq.jobs.reports.report import (
+    CERTIFY,
+    GATE,
+    INDEX,
+    FilePlace,
+    Leftovers,
+    Report,
+    ReportedConflict,
+    ReportedLine,
+    StatedFact,
+)
+from shiq.jobs.reports.stated import (
+    TYPE,
+    line_of,
+    literal_of,
+    manchester_text,
+    plain_text,
+    term_of,
+)
+from shiq.jobs.reports.words import (
+    RULES,
+    bucket,
+    headline,
+    in_plain_words,
+    inputs,
+    lead,
+    reasons,
+    steps,
+    tone,
+    word,
+)
+from shiq.model import RDF, XSD
+
+#: Facts shown of one side of a contradiction; rows of a table.
+FACTS: Final = 30
+ROWS: Final = 200
+#: Contradictions shown of one cause; causes shown with samples, and in the list of causes.
+SAMPLES: Final = 5
+CAUSES: Final = 100
+CAUSE_ROWS: Final = 1000
+#: If there are no more contradictions than this, all are shown.
+FEW: Final = 25
+#: Causes that are unfolded at first.
+UNFOLDED: Final = 3
+
+_IRI = re.compile(r"<([^<>\s]+)>")
+
+
+def page(report: Report) -> str:
+    """Render the page of ``report``."""
+    values = {
+        "word": word(report),
+        "subject": _subject(report),
+        "tone": tone(report),
+        "decision": report.decision,
+        "headline": headline(report),
+        "lead": lead(report),
+        "figures": _figures(report),
+        "made": _maker(report),
+        "sections": _sections(report),
+        "steps": steps(report),
+        "reasons": reasons(report),
+        **_cause_values(report),
+        **_line_values(report),
+        "evidence": _evidence(report),
+    }
+    return render("report/page.html", **values)
+
+
+@dataclass(frozen=True, slots=True)
+class PageSection:
+    """A section of the page. ``id``: its anchor and the name of its template; ``link``: its
+    title in the navigation.
+    """
+
+    id: str
+    link: str
+    title: str
+
+
+def _sections(report: Report) -> list[PageSection]:
+    """Return the sections that have something to show."""
+    known = (
+        (PageSection("next", "What to do", "What to do next"), steps(report)),
+        (PageSection("causes", "Causes", "What contradicts what"), report.conflicts),
+        (
+            PageSection("aside", "Set aside", "What was set aside"),
+            report.singled_out or report.tolerated,
+        ),
+        (
+            PageSection(
+                "disputes", "Facts set aside before", "What contradicts facts set aside before"
+            ),
+            report.document.get("disputes", ()),
+        ),
+        (PageSection("same", "The same", "What becomes one and the same"), report.identities),
+        (PageSection("left", "Not understood", "What was not understood"), report.leftovers),
+        (PageSection("evidence", "Evidence", "Why this can be believed"), True),
+    )
+    return [section for section, content in known if content]
+
+
+# --- head and foot --------------------------------------------------------------------------------
+
+
+def _subject(report: Report) -> str:
+    given = (
+        report.about.get("insertions")
+        or report.about.get("abox")
+        or report.about.get("ontology")
+        or ()
+    )
+    names = [PurePath(name).name for name in given]
+    return ", ".join(names[:3]) + ("…" if len(names) > 3 else "") if names else "shiq"
+
+
+def _figures(report: Report) -> list[tuple[str, str]]:
+    s = report.statistics
+    of_base = report.command in (CERTIFY, INDEX)
+    found = []
+    if report.command == GATE:
+        accepted, aside = report.document.get("accepted", 0), len(report.set_aside)
+        found += [("lines accepted", f"{accepted:,}"), ("lines set aside", f"{aside:,}")]
+    elif not of_base:
+        new = s.get("insertions", 0)
+        found.append(("new fact" if new == 1 else "new facts", f"{new:,}"))
+    found.append(("facts" if of_base else "facts known", f"{s.get('assertions', 0):,}"))
+    if report.conflicts or report.more:
+        plus = "+" if report.more else ""
+        for name, number in (
+            ("contradiction", len(report.conflicts)),
+            ("cause", len(report.causes)),
+        ):
+            found.append((name + ("" if number == 1 else "s"), f"{number:,}{plus}"))
+    left = sum(x.number for x in report.leftovers if x.blocks)
+    if left:
+        found.append(("not understood", f"{left:,}"))
+    seconds = sum(s.get("seconds", {}).values())
+    return [*found, ("seconds", f"{seconds:,.1f}")] if seconds else found
+
+
+def _maker(report: Report) -> str:
+    about = report.about
+    version = f"shiq {about['shiq']}" if about.get("shiq") else "shiq"
+    return " ".join(filter(None, (version, str(about.get("made", "")))))
+
+
+# --- facts and names ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PageTerm:
+    """A name, with its IRI as title, or a data value with its datatype.
+
+    ``text``: what is shown; ``iri``: the name's IRI, or the value's datatype ("" for plain
+    strings), which is called ``datatype``.
+    """
+
+    text: str
+    iri: str
+    is_value: bool = False
+    datatype: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PageFact:
+    """A line of data. ``triple``: its subject, predicate and object, if it is one."""
+
+    text: str
+    triple: tuple[PageTerm, PageTerm, PageTerm] | None
+    places: tuple[FilePlace, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PageFacts:
+    """The facts on one side of a contradiction; ``hidden``: how many more there are."""
+
+    facts: list[PageFact]
+    hidden: int
+
+
+def _term(text: str, labels: Labels) -> PageTerm:
+    if not text.startswith('"'):
+        iri = term_of(text)
+        return PageTerm(short(labels.of(iri)), iri)
+    value = literal_of(text)
+    datatype = "" if value.datatype in (XSD + "string", RDF + "langString") else value.datatype
+    return PageTerm(short(value.lexical), datatype, True, labels.of(datatype) if datatype else "")
+
+
+def _fact(text: str, labels: Labels, places: tuple[FilePlace, ...] = ()) -> PageFact:
+    line = line_of(text)
+    if line is None:
+        return PageFact(text, None, places)
+    iri = term_of(line.predicate)
+    predicate = PageTerm("is a" if line.predicate == TYPE else labels.of(iri), iri)
+    triple = _term(line.subject, labels), predicate, _term(line.object, labels)
+    return PageFact(text, triple, places)
+
+
+def _facts(facts: Sequence[StatedFact], labels: Labels) -> PageFacts:
+    shown = [_fact(fact.text, labels, fact.places) for fact in facts[:FACTS]]
+    return PageFacts(shown, len(facts) - len(shown))
+
+
+def _phrase(text: str, labels: Labels) -> list[str | PageTerm]:
+    """Split ``text``: a name for each IRI in angle brackets."""
+    pieces = _IRI.split(short(in_plain_words(text)))
+    return [_term(f"<{piece}>", labels) if i % 2 else piece for i, piece in enumerate(pieces)]
+
+
+# --- causes ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PageContradiction:
+    """A contradiction; ``axioms``: each as a sentence and in Manchester syntax; ``written``:
+    facts and axioms as they were read.
+    """
+
+    number: int
+    sentence: str
+    insertions: PageFacts
+    base: PageFacts
+    axioms: list[tuple[str, str]]
+    keys: tuple[str, ...]
+    remarks: tuple[str, ...]
+    written: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class CauseCard:
+    """Samples of the contradictions of one cause."""
+
+    samples: list[PageContradiction]
+    is_open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PageCause:
+    """Contradictions of one pattern; ``share``: of the number of the largest cause, in percent;
+    ``card``: only of the first causes.
+    """
+
+    id: str
+    title: str
+    sentence: str
+    rule: str
+    number_of_conflicts: int
+    share: float
+    card: CauseCard | None
+
+    @property
+    def name(self) -> str:
+        return self.title or self.sentence
+
+    @property
+    def title_or_id(self) -> str:
+        return self.title or self.id
+
+    @property
+    def rule_text(self) -> str:
+        return RULES.get(self.rule, "")
+
+
+def _cause_values(report: Report) -> dict[str, Any]:
+    causes = report.causes
+    disputes = report.disputes
+    largest = max(1, len(causes[0].conflicts)) if causes else 1
+    return {
+        "total": len(report.conflicts),
+        "is_minimal": bool(report.conflicts) and report.conflicts[0].get("minimal", True),
+        "causes": [_cause(report, i, group, largest) for i, group in enumerate(causes)],
+        "most_rows": CAUSE_ROWS,
+        "most_cards": CAUSES,
+        "disputes": [_contradiction(one, report.labels) for one in disputes[:FEW]],
+        "number_of_disputes": len(disputes),
+    }
+
+
+def _cause(report: Report, position: int, group: ConflictGroup, largest: int) -> PageCause:
+    card = None
+    if position < CAUSES:
+        samples = [
+            _contradiction(report.contradiction(i), report.labels)
+            for i in group.conflicts[: _number_of_samples(report, group)]
+        ]
+        card = CauseCard(samples, position < UNFOLDED or len(report.conflicts) <= UNFOLDED)
+    pattern, number = group.pattern, len(group.conflicts)
+    share = max(1.0, 100 * number / largest)
+    return PageCause(pattern.id, pattern.title, pattern.sentence, pattern.rule, number, share, card)
+
+
+def _number_of_samples(report: Report, group: ConflictGroup) -> int:
+    number = len(group.conflicts)
+    return number if len(report.conflicts) <= FEW else min(number, SAMPLES)
+
+
+def _contradiction(found: ReportedConflict, labels: Labels) -> PageContradiction:
+    terms = {
+        term_of(t)
+        for f in (*found.insertions, *found.base)
+        if (line := line_of(f.text))
+        for t in line
+        if t[0] in "<_"
+    }
+    labels = labels.among(terms)
+    facts = (*found.insertions[:FACTS], *found.base[:FACTS])
+    axioms = found.axioms[:FACTS]
+    return PageContradiction(
+        found.number,
+        short(found.sentence, 4 * CHARACTERS),
+        _facts(found.insertions, labels),
+        _facts(found.base, labels),
+        [(plain_text(axiom, labels), manchester_text(axiom, labels)) for axiom in axioms],
+        found.keys[:FACTS],
+        found.remarks,
+        [*(fact.text for fact in facts), *axioms],
+    )
+
+
+# --- lines of the batch ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PageLine:
+    """A line that was set aside, and why."""
+
+    place: FilePlace
+    fact: PageFact
+    reason: str
+    conflicts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PageIdentity:
+    """Individuals that become equal, by which facts and axioms."""
+
+    individuals: list[PageTerm]
+    insertions: list[PageFact]
+    base: list[PageFact]
+    axioms: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class PageLeftover:
+    """Something that was not understood. Names are the ends of their IRIs, as they are spelt: a
+    label would hide a slip in the spelling. What is malformed stands as it is.
+    """
+
+    place: FilePlace
+    message: list[str | PageTerm]
+    number: int
+    line: PageFact
+    hint: list[str | PageTerm]
+    kind: str
+    blocks: bool
+
+
+def _line_values(report: Report) -> dict[str, Any]:
+    leftovers = sorted(report.leftovers, key=lambda left: not left.blocks)
+    return {
+        "at_hand": {
+            i + 1
+            for group in report.causes[:CAUSES]
+            for i in group.conflicts[: _number_of_samples(report, group)]
+        },
+        "singled_out": [_line(line, report.labels) for line in report.singled_out[:ROWS]],
+        "number_singled_out": len(report.singled_out),
+        "tolerated": [_line(line, report.labels) for line in report.tolerated[:ROWS]],
+        "number_tolerated": len(report.tolerated),
+        "identities": [_identity(raw, report.labels) for raw in report.identities[:ROWS]],
+        "number_of_identities": len(report.identities),
+        "leftovers": [_leftover(left) for left in leftovers[:ROWS]],
+        "number_of_leftovers": len(leftovers),
+        "blocking": sum(left.number for left in leftovers if left.blocks),
+    }
+
+
+def _line(line: ReportedLine, labels: Labels) -> PageLine:
+    return PageLine(line.place, _fact(line.text, labels), line.reason, line.conflicts)
+
+
+def _identity(raw: Mapping[str, Any], labels: Labels) -> PageIdentity:
+    return PageIdentity(
+        [_term(text, labels) for text in raw["individuals"][:FACTS]],
+        [_fact(text, labels) for text in raw["insertions"][:FACTS]],
+        [_fact(text, labels) for text in raw["base"][:FACTS]],
+        [manchester_text(text, labels) for text in raw["axioms"][:FACTS]],
+    )
+
+
+def _leftover(left: Leftovers) -> PageLeftover:
+    names = Labels(terms=_IRI.findall(f"{left.message} {left.hint} {left.text}"))
+    line = PageFact(left.text, None) if left.kind == "malformed" else _fact(left.text, names)
+    return PageLeftover(
+        left.place,
+        _phrase(left.message, names),
+        left.number,
+        line,
+        _phrase(left.hint, names),
+        left.kind,
+        left.blocks,
+    )
+
+
+# --- evidence -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceCard:
+    """A table of (what, which), or of (what, amount, its share of the largest in percent)."""
+
+    title: str
+    pairs: Sequence[tuple[str, str]] = ()
+    amounts: Sequence[tuple[str, str, float]] = ()
+
+
+def _evidence(report: Report) -> list[EvidenceCard]:
+    e, s = report.evidence, report.statistics
+    ledger = [(bucket(name), n) for name, n in e.get("ledger", {}).items()]
+    seconds = [(name, v) for name, v in s.get("seconds", {}).items() if v >= 0.005]
+    cards = [
+        EvidenceCard("What was asked", inputs(report)),
+        EvidenceCard("What was read", amounts=_amounts(ledger, "{:,}")),
+        EvidenceCard("What was looked at", _scope(report)),
+        EvidenceCard("How it was decided", _decision(report)),
+        EvidenceCard("Certificate of what was known before", _certificate(report)),
+        EvidenceCard("Where the time went", amounts=_amounts(seconds, "{:,.2f} s")),
+    ]
+    return [card for card in cards if card.pairs or card.amounts]
+
+
+def _amounts(rows: Sequence[tuple[str, float]], form: str) -> list[tuple[str, str, float]]:
+    largest = max((value for _, value in rows), default=0) or 1
+    return [(title, form.format(value), 100 * value / largest) for title, value in rows]
+
+
+def _scope(report: Report) -> list[tuple[str, str]]:
+    s = report.statistics
+    if not s.get("add_set"):
+        return []
+    share = f", {s['add_set'] / s['assertions']:.2%} of those known" if s.get("assertions") else ""
+    return [
+        ("facts", f"{s['add_set']:,}{share}: the others are proven not to matter"),
+        (
+            "independent parts",
+            f"{s.get('modules', 0):,}, of {s.get('shapes', 0):,} shapes; {s.get('reasoner_calls', 0):,} reasoned about",
+        ),
+        ("chosen by", str(report.evidence.get("criterion", ""))),
+    ]
+
+
+def _decision(report: Report) -> list[tuple[str, str]]:
+    e = report.evidence
+    found = [("engine", str(e.get("engine", ""))), ("reasoner", str(e.get("reasoner", "")))]
+    found += [(f"parts {name}", f"{n:,}") for name, n in sorted(e.get("decided", {}).items()) if n]
+    found += [
+        (f"HermiT: {name.replace('_', ' ')}", f"{n:,}") for name, n in e.get("sent", {}).items()
+    ]
+    found += [("not decided", why) for why in e.get("undecided", ())[:5]]
+    if e.get("allowed"):
+        found.append(("left out of account, as asked", ", ".join(e["allowed"])))
+    if e.get("known"):
+        found.append(
+            (
+                "known, and answered for",
+                ", ".join(f"{n:,} {kind}" for kind, n in e["known"].items()),
+            )
+        )
+    found += [("also", note) for note in e.get("notes", ())]
+    if e.get("run"):
+        found.append(("run", str(e["run"])))
+    return found
+
+
+def _certificate(report: Report) -> list[tuple[str, str]]:
+    names = {
+        "verdict": "verdict",
+        "snapshot": "snapshot",
+        "date": "given on",
+        "reasoner": "reasoner",
+        "reason": "because",
+        "tbox_hash": "ontology (hash)",
+    }
+    certificate = report.evidence.get("certificate", {})
+    if report.command in (CERTIFY, INDEX):
+        return []
+    found = [
+        (title, str(certificate[key]))
+        for key, title in names.items()
+        if certificate.get(key) not in (None, "", [])
+    ]
+    return found or [("verdict", "none: nothing was certified")]

@@ -1,0 +1,277 @@
+"""Read the axioms and assertions that a JSON answer states, as values: the inverse of
+`shiq.functional.axiom_text` and `shiq.model.ntriples.assertion_lines`.
+
+Only for texts that these have written; of anything else what cannot be read is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple, cast
+
+from shiq import model as owl
+from shiq.answers.result import Conflict
+from shiq.errors import ShiqError
+from shiq.explanation import Labels, manchester, plainly
+from shiq.functional import parse_functional
+
+TYPE, SAME, DIFFERENT = f"<{owl.RDF}type>", f"<{owl.OWL}sameAs>", f"<{owl.OWL}differentFrom>"
+
+_LINE = re.compile(
+    r'\s*(<[^>]*>|_:\S+)\s+(<[^>]*>)\s+(<[^>]*>|_:\S+|".*"(?:@[\w-]+|\^\^<[^>]*>)?)\s*\.\s*\Z',
+    re.DOTALL,
+)
+_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
+_SHORT = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
+
+
+class TripleLine(NamedTuple):
+    """A triple as its N-Triples terms."""
+
+    subject: str
+    predicate: str
+    object: str
+
+
+def line_of(text: str) -> TripleLine | None:
+    """The terms of an N-Triples line; None for what is none."""
+    match = _LINE.match(text)
+    return TripleLine(match[1], match[2], match[3]) if match else None
+
+
+def term_of(text: str) -> str:
+    """The IRI in ``<IRI>``; a blank node as it stands."""
+    return _unescaped(text[1:-1]) if text.startswith("<") else text
+
+
+def literal_of(text: str) -> owl.Literal:
+    """The literal that an N-Triples term stands for."""
+    end = text.rindex('"')
+    lexical, suffix = _unescaped(text[1:end]), text[end + 1 :]
+    if suffix.startswith("@"):
+        return owl.Literal(lexical, owl.RDF + "langString", suffix[1:].lower())
+    return owl.Literal(lexical, suffix[3:-1] if suffix else owl.XSD + "string")
+
+
+def assertion_of(line: TripleLine) -> owl.Assertion:
+    """What a triple by itself says; one of a class expression says nothing that makes sense alone."""
+    subject = term_of(line.subject)
+    if line.object.startswith('"'):
+        return owl.DataPropertyAssertion(
+            owl.DataProperty(term_of(line.predicate)), subject, literal_of(line.object)
+        )
+    value = term_of(line.object)
+    if line.predicate == TYPE:
+        return owl.ClassAssertion(owl.Class(value), subject)
+    if line.predicate == SAME:
+        return owl.SameIndividual(subject, value)
+    if line.predicate == DIFFERENT:
+        return owl.DifferentIndividuals(subject, value)
+    return owl.ObjectPropertyAssertion(owl.ObjectProperty(term_of(line.predicate)), subject, value)
+
+
+@lru_cache(maxsize=65536)
+def axiom_of(text: str) -> owl.Axiom | owl.Assertion | None:
+    """The axiom, or assertion, that ``text`` in functional syntax states; None if it cannot be read."""
+    try:
+        reading = parse_functional(f"Ontology({text})", "axiom", "", verbatim=True)
+    except ShiqError:
+        return None
+    found: list[owl.Axiom | owl.Assertion] = [*reading.tbox.axioms, *reading.abox]
+    return found[0] if len(found) == 1 else None
+
+
+def manchester_text(text: str, labels: Labels) -> str:
+    """An axiom of an answer in Manchester syntax; as it stands if it cannot be read."""
+    value = axiom_of(text)
+    return text if value is None else manchester(value, labels)
+
+
+def plain_text(text: str, labels: Labels) -> str:
+    """An axiom of an answer as a sentence; as it stands if it cannot be read."""
+    value = axiom_of(text)
+    return text if value is None else plainly(value, labels)
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPE.sub(_character, text) if "\\" in text else text
+
+
+def _character(match: re.Match[str]) -> str:
+    code = match[1]
+    if code[0] in "uU" and len(code) > 1:
+        return chr(int(code[1:], 16))
+    return _SHORT.get(code, code)
+
+
+#: A node that `assertion_lines` made, and the assertion that it belongs to.
+NODE = re.compile(r"_:n([0-9a-f]{24})\.\d+\Z")
+_CARDINALITIES: dict[str, tuple[Any, Any]] = {
+    "min": (owl.ObjectMinCardinality, owl.DataMinCardinality),
+    "max": (owl.ObjectMaxCardinality, owl.DataMaxCardinality),
+    "": (owl.ObjectExactCardinality, owl.DataExactCardinality),
+}
+
+
+def node_of(line: TripleLine) -> str:
+    """Which assertion of several triples ``line`` is part of; "" for one that stands alone."""
+    match = NODE.match(line.subject) or NODE.match(line.object)
+    return match[1] if match else ""
+
+
+def conflict_of(raw: Mapping[str, Any]) -> Conflict:
+    """The value that ``raw`` is the JSON of, as far as it is explained."""
+    axioms = (cast(owl.Axiom, value) for text in raw["axioms"] if (value := axiom_of(text)))
+    return Conflict(
+        assertions_of(raw["insertions"]),
+        assertions_of(raw["base"]),
+        tuple(axioms),
+        raw.get("origin", "insertions"),
+    )
+
+
+def assertions_of(texts: Sequence[str]) -> tuple[owl.Assertion, ...]:
+    """The assertions of ``texts``, in the order of their first lines."""
+    found: dict[int, owl.Assertion] = {}
+    together: dict[str, tuple[int, list[TripleLine]]] = {}
+    for i, text in enumerate(texts):
+        line = line_of(text)
+        node = node_of(line) if line else ""
+        if line and node:
+            together.setdefault(node, (i, []))[1].append(line)
+        elif line:
+            found[i] = assertion_of(line)
+    for i, lines in together.values():
+        value = assertion_of_lines(lines)
+        if value is not None:
+            found[i] = value
+    return tuple(found[i] for i in sorted(found))
+
+
+def assertion_of_lines(lines: list[TripleLine]) -> owl.Assertion | None:
+    """The assertion that ``lines`` say together; None if they are not of a form known here."""
+    graph: dict[str, dict[str, str]] = {}
+    for line in lines:
+        graph.setdefault(line.subject, {})[term_of(line.predicate)] = line.object
+    try:
+        return _assertion(lines, graph)
+    except (KeyError, ValueError, IndexError, TypeError):
+        return None
+
+
+def _assertion(lines: list[TripleLine], graph: Mapping[str, dict[str, str]]) -> owl.Assertion:
+    for line in lines:
+        if not NODE.match(line.subject):
+            return owl.ClassAssertion(_expression(line.object, graph), term_of(line.subject))
+    node = next(of for of in graph.values() if owl.OWL + "sourceIndividual" in of)
+    subject, property = (
+        term_of(node[owl.OWL + "sourceIndividual"]),
+        term_of(node[owl.OWL + "assertionProperty"]),
+    )
+    if owl.OWL + "targetValue" in node:
+        return owl.NegativeDataPropertyAssertion(
+            owl.DataProperty(property), subject, literal_of(node[owl.OWL + "targetValue"])
+        )
+    return owl.NegativeObjectPropertyAssertion(
+        owl.ObjectProperty(property), subject, term_of(node[owl.OWL + "targetIndividual"])
+    )
+
+
+def _expression(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
+    make: Any
+    if not NODE.match(term):
+        return owl.Class(term_of(term))
+    node = graph[term]
+    for name, make in (
+        ("intersectionOf", owl.ObjectIntersectionOf),
+        ("unionOf", owl.ObjectUnionOf),
+    ):
+        if owl.OWL + name in node:
+            return make(tuple(_expression(m, graph) for m in _list(node[owl.OWL + name], graph)))
+    if owl.OWL + "complementOf" in node:
+        return owl.ObjectComplementOf(_expression(node[owl.OWL + "complementOf"], graph))
+    if owl.OWL + "oneOf" in node:
+        return owl.ObjectOneOf(tuple(term_of(m) for m in _list(node[owl.OWL + "oneOf"], graph)))
+    return _restriction(node, graph)
+
+
+def _restriction(node: Mapping[str, str], graph: Mapping[str, dict[str, str]]) -> Any:
+    on = node[owl.OWL + "onProperty"]
+    inverted = NODE.match(on) is not None
+    iri = term_of(graph[on][owl.OWL + "inverseOf"]) if inverted else term_of(on)
+    role: Any = (
+        owl.ObjectInverseOf(owl.ObjectProperty(iri)) if inverted else owl.ObjectProperty(iri)
+    )
+    of_role: Any
+    of_data: Any
+    for name, of_role, of_data in (
+        ("someValuesFrom", owl.ObjectSomeValuesFrom, owl.DataSomeValuesFrom),
+        ("allValuesFrom", owl.ObjectAllValuesFrom, owl.DataAllValuesFrom),
+    ):
+        filler = node.get(owl.OWL + name)
+        if filler is not None:
+            if not inverted and _is_range(filler, graph):
+                return of_data(owl.DataProperty(iri), _range(filler, graph))
+            return of_role(role, _expression(filler, graph))
+    if owl.OWL + "hasSelf" in node:
+        return owl.ObjectHasSelf(role)
+    if owl.OWL + "hasValue" in node and not node[owl.OWL + "hasValue"].startswith('"'):
+        return owl.ObjectHasValue(role, term_of(node[owl.OWL + "hasValue"]))
+    if owl.OWL + "hasValue" in node:
+        return owl.DataHasValue(owl.DataProperty(iri), literal_of(node[owl.OWL + "hasValue"]))
+    for key, value in node.items():
+        match = re.fullmatch(
+            re.escape(owl.OWL) + r"(min|max)?(?:Qualified|qualified)?[cC]ardinality", key
+        )
+        if match:
+            of_role, of_data = _CARDINALITIES[match[1] or ""]
+            n = int(literal_of(value).lexical)
+            if owl.OWL + "onDataRange" in node:
+                return of_data(
+                    n, owl.DataProperty(iri), _range(node[owl.OWL + "onDataRange"], graph)
+                )
+            if owl.OWL + "onClass" in node:
+                return of_role(n, role, _expression(node[owl.OWL + "onClass"], graph))
+            # An unqualified one does not say whether its property has objects or data: objects, as
+            # the text reads the same.
+            return of_role(n, role, owl.THING)
+    raise ValueError(node)
+
+
+def _is_range(term: str, graph: Mapping[str, dict[str, str]]) -> bool:
+    if NODE.match(term):
+        return graph[term].get(owl.RDF + "type") == f"<{owl.RDFS}Datatype>"
+    return term_of(term).startswith(owl.XSD) or term_of(term) in (
+        owl.TOP_DATATYPE.iri,
+        owl.RDF + "PlainLiteral",
+        owl.RDF + "langString",
+    )
+
+
+def _range(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
+    if not NODE.match(term):
+        return owl.Datatype(term_of(term))
+    node = graph[term]
+    make: Any
+    for name, make in (("intersectionOf", owl.DataIntersectionOf), ("unionOf", owl.DataUnionOf)):
+        if owl.OWL + name in node:
+            return make(tuple(_range(m, graph) for m in _list(node[owl.OWL + name], graph)))
+    if owl.OWL + "datatypeComplementOf" in node:
+        return owl.DataComplementOf(_range(node[owl.OWL + "datatypeComplementOf"], graph))
+    if owl.OWL + "oneOf" in node:
+        return owl.DataOneOf(tuple(literal_of(m) for m in _list(node[owl.OWL + "oneOf"], graph)))
+    facets = [
+        next(iter(graph[m].items())) for m in _list(node[owl.OWL + "withRestrictions"], graph)
+    ]
+    return owl.DatatypeRestriction(
+        owl.Datatype(term_of(node[owl.OWL + "onDatatype"])),
+        tuple((facet, literal_of(value)) for facet, value in facets),
+    )
+
+
+def _list(term: str, graph: Mapping[str, dict[str, str]]) -> Iterator[str]:
+    while term != f"<{owl.RDF}nil>":
+        yield graph[term][owl.RDF + "first"]
+        term = graph[term][owl.RDF + "rest"]

@@ -1,0 +1,231 @@
+"""The executor of builds whose tasks are Spark's, and ``shiq index --engine spark``."""
+
+from __future__ import annotations
+
+import pickle
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, groupby
+from typing import Any, TypeVar
+
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+from pyspark.sql import DataFrame, SparkSession
+
+from shiq.answers.result import Result
+from shiq.inputs.sources import TableKind, TableSource
+from shiq.jobs.building.chunks import CHUNK_BYTES, ROW_BYTES
+from shiq.jobs.building.exchange import Received, Sent, pack, unpack
+from shiq.jobs.building.files import RangeFile, Scratch
+from shiq.jobs.building.indexing import index as index_by
+from shiq.jobs.checking.builders import BuildRequest
+from shiq.jobs.spark.reading import triples_of
+from shiq.jobs.spark.session import described, hand_on, spark_session, stop, width_of
+from shiq.jobs.spark.worker import spare_imports
+from shiq.rdf.ranges import TableRange
+from shiq.remote.place import Place
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+#: Bytes of pickled parts that go along with every task of a step, however many tasks there are.
+MOST_ALONG = 1 << 20
+#: Rows of a table of Spark's that make a piece.
+PIECE_ROWS = CHUNK_BYTES // ROW_BYTES
+
+_SENT = pa.schema(
+    [("part", pa.int32()), ("sender", pa.int32()), ("name", pa.string()), ("body", pa.binary())]
+)
+_TOLD = pa.schema([("part", pa.int32()), ("body", pa.binary())])
+_SENT_DDL, _TOLD_DDL = "part int, sender int, name string, body binary", "part int, body binary"
+#: No name: a part is there, though nobody has anything for it.
+_THERE = ""
+
+
+@dataclass(frozen=True)
+class SparkExecutor:
+    """See `shiq.jobs.building.exchange.Executor`: each task is one of Spark's."""
+
+    session: SparkSession
+
+    @property
+    def width(self) -> int:
+        return width_of(self.session)
+
+    def reach(self, place: Place) -> None:
+        hand_on(self.session, place)
+
+    def run(self, task: Callable[[T], R], parts: Sequence[T], what: str) -> list[R]:
+        if not parts:
+            return []
+        rows, along = tasks_of(self.session, parts)
+        with described(self.session, f"shiq index: {what}"):
+            told = rows.mapInArrow(
+                partial(_told, task, along), "number bigint, body binary"
+            ).toArrow()
+        bodies = dict(zip(told["number"].to_pylist(), told["body"].to_pylist()))
+        return [pickle.loads(bodies[i]) for i in range(len(parts))]
+
+    def exchange(
+        self,
+        send: Callable[[T], Iterable[Sent]],
+        senders: Sequence[T],
+        receive: Callable[[int, Received], R],
+        count: int,
+        what: str,
+        answer: Callable[[int, Received], Iterable[Sent]] | None = None,
+    ) -> list[R]:
+        rows, along = tasks_of(self.session, senders)
+        with described(self.session, f"shiq index: {what}"):
+            rows = by_part(rows.mapInArrow(partial(_sent, send, along, count), _SENT_DDL), count)
+            if answer is not None:
+                rows = by_part(rows.mapInArrow(partial(_answered, answer, count), _SENT_DDL), count)
+            told = rows.mapInArrow(partial(_received, receive), _TOLD_DDL).toArrow()
+        found = dict(zip(told["part"].to_pylist(), told["body"].to_pylist()))
+        return [pickle.loads(found[part]) for part in range(count)]
+
+    def cut_table(
+        self, source: TableSource, scope: str, scratch: Scratch
+    ) -> list[RangeFile] | None:
+        """A table of Spark's, cut: the driver does not hold it, and each row is read once from
+        the table.
+        """
+        if source.kind is not TableKind.SPARK:
+            return None
+        frame = triples_of(source).mapInArrow(partial(_write_rows, scratch=scratch), "name string")
+        whole = TableRange(source.name, scope, ())
+        return [RangeFile(whole, scratch / row["name"]) for row in frame.collect()]
+
+
+def index(request: BuildRequest) -> Result:
+    """Build and certify a store on Spark; see `shiq.jobs.building.indexing.index`."""
+    session, started = spark_session(master=request.options.master, name="shiq index", brief=True)
+    try:
+        return index_by(SparkExecutor(session), request)
+    finally:
+        if started:
+            stop(session)
+
+
+def _told(
+    task: Callable[[T], R], parts: Sequence[bytes], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    for number, part in parts_of(parts, batches):
+        body = pickle.dumps(task(part))
+        yield pa.record_batch(
+            [pa.array([number], pa.int64()), pa.array([body], pa.binary())],
+            names=["number", "body"],
+        )
+
+
+def tasks_of(session: SparkSession, parts: Sequence[object]) -> tuple[DataFrame, Sequence[bytes]]:
+    """Rows by the numbers of ``parts``, a Spark task each, and the pickled parts that go along
+    with every task; where these are many, none does, and each row has its own (`parts_of`).
+    """
+    count, pickled = len(parts), [pickle.dumps(part) for part in parts]
+    if sum(map(len, pickled)) <= MOST_ALONG:
+        return session.range(0, count, 1, count), pickled
+    return by_part(
+        session.createDataFrame(
+            pa.table({"part": pa.array(range(count), pa.int32()), "body": pickled})
+        ),
+        count,
+    ), ()
+
+
+def by_part(rows: DataFrame, count: int) -> DataFrame:
+    """``rows`` in a task for each of ``count`` parts, by their column `part`."""
+    # Spark 4.0 has but the second, by which several parts may meet in one task.
+    split = (
+        rows.repartitionById(count, "part")
+        if hasattr(rows, "repartitionById")
+        else rows.repartition(count, "part")
+    )
+    return split.sortWithinPartitions("part")
+
+
+def parts_of(
+    along: Sequence[bytes], batches: Iterator[pa.RecordBatch]
+) -> Iterator[tuple[int, Any]]:
+    """The numbers in ``batches``, which a task was given, with the part of each, unpickled;
+    ``along``: see `tasks_of`.
+    """
+    spare_imports()
+    for batch in batches:
+        numbers = batch.column(0).to_pylist()
+        own = [along[number] for number in numbers] if along else batch.column(1).to_pylist()
+        yield from ((number, pickle.loads(part)) for number, part in zip(numbers, own))
+
+
+def _sent(
+    send: Callable[[T], Iterable[Sent]],
+    along: Sequence[bytes],
+    count: int,
+    batches: Iterator[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    for number, sender in parts_of(along, batches):
+        yield from _rows_of(number, send(sender), count)
+
+
+def _answered(
+    answer: Callable[[int, Received], Iterable[Sent]], count: int, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    for part, received in _parts(batches):
+        yield from _rows_of(part, answer(part, received), count)
+
+
+def _rows_of(sender: int, what: Iterable[Sent], count: int) -> Iterator[pa.RecordBatch]:
+    if not sender:
+        yield _rows(_SENT, *([part, 0, _THERE, b""] for part in range(count)))
+    for part, name, columns in what:
+        yield _rows(_SENT, [part, sender, name, pack(columns).to_pybytes()])
+
+
+def _received(
+    receive: Callable[[int, Received], R], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    for part, received in _parts(batches):
+        yield _rows(_TOLD, [part, pickle.dumps(receive(part, received))])
+
+
+def _parts(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, Received]]:
+    spare_imports()
+    rows = (row for batch in batches for row in zip(*batch.columns))
+    for part, mine in groupby(rows, lambda row: int(row[0].as_py())):
+        found = defaultdict[str, list[tuple[int, dict[str, Any]]]](list)
+        for _, sender, name, body in mine:
+            if name.as_py() != _THERE:
+                found[name.as_py()].append((sender.as_py(), unpack(body.as_buffer())))
+        for came in found.values():
+            came.sort(key=lambda x: x[0])
+        yield part, found
+
+
+def _rows(schema: pa.Schema, *rows: Sequence[object]) -> pa.RecordBatch:
+    return pa.record_batch(
+        [pa.array(values, field.type) for values, field in zip(zip(*rows), schema)], schema=schema
+    )
+
+
+def _write_rows(batches: Iterator[pa.RecordBatch], *, scratch: Scratch) -> Iterator[pa.RecordBatch]:
+    """Writes rows as pieces; their names, which no other run of the task has."""
+    rows: list[pa.RecordBatch] = []
+    for batch in chain(batches, [None]):
+        if rows and (batch is None or sum(map(len, rows)) + len(batch) > PIECE_ROWS):
+            name = f"{uuid.uuid4().hex}.parquet"
+            table = pa.Table.from_batches(rows)
+            with (scratch / name).placed() as temporary:
+                pq.write_table(
+                    table,
+                    temporary,
+                    row_group_size=len(table),
+                    compression="zstd",
+                    compression_level=1,
+                )
+            yield pa.record_batch([pa.array([name])], names=["name"])
+            rows = []
+        if batch is not None and len(batch):
+            rows.append(batch)

@@ -1,0 +1,71 @@
+"""Find the insertions that may have left modules undetermined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol, runtime_checkable
+
+from shiq.abox_ops.engine import AddSet
+from shiq.answers.result import Result
+from shiq.datatypes import DataTheory
+from shiq.model import Assertion, DataPropertyAssertion, DataRange
+from shiq.model.abox import individuals_of
+from shiq.model.clause import ClausalTBox, DataAtMost
+from shiq.model.ntriples import assertion_lines
+
+
+@runtime_checkable
+class OfAnAddSet(Protocol):
+    """A_add of a result that has its add set in this process."""
+
+    add_set: AddSet
+
+
+def undecided_insertions(result: Result) -> Iterator[list[tuple[tuple[str, ...], str]]]:
+    """List insertions that may have left modules undetermined, as N-Triples lines with the reason."""
+    if not result.undecided or not isinstance(result.a_add, OfAnAddSet):
+        return
+    add_set = result.a_add.add_set
+    reason = {
+        individual: module.reason
+        for module in reversed([*result.undecided])
+        for individual in module.individuals
+    }
+    said = {
+        a
+        for about in add_set.about_all(sorted(reason)).values()
+        for a in about
+        if add_set.is_inserted(a)
+    }
+    within = [a for a in said if all(i in reason for i in individuals_of(a))]
+    for assertions in (open_values(add_set.tbox, within), within, said):
+        told = ((a, next(reason[i] for i in individuals_of(a) if i in reason)) for a in assertions)
+        if rows := [(assertion_lines(a), why) for a, why in told]:
+            yield sorted(rows)
+
+
+def ranges_of(tbox: ClausalTBox) -> dict[str, list[DataRange]]:
+    """Data ranges that the clauses of ``tbox`` test the values of each data property against."""
+    ranges: dict[str, list[DataRange]] = {}
+    for atom in tbox.atoms:
+        if isinstance(atom, DataAtMost):
+            for property_ in tbox.roles.data_subproperties(atom.property):
+                ranges.setdefault(property_, []).append(atom.range)
+    return ranges
+
+
+def open_values(
+    tbox: ClausalTBox, assertions: Iterable[Assertion]
+) -> Sequence[DataPropertyAssertion]:
+    """Data ``assertions`` for which it is undetermined whether the value is in a range of its
+    property.
+    """
+    theory, ranges = DataTheory(tbox.definitions, tbox.roles), ranges_of(tbox)
+    return [
+        a
+        for a in assertions
+        if isinstance(a, DataPropertyAssertion)
+        and any(
+            theory.contains(range_, a.literal) is None for range_ in ranges.get(a.property.iri, ())
+        )
+    ]

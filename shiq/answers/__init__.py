@@ -1,0 +1,1 @@
+"""Answers: verdicts with their leftovers, results, and how they are shown."""

@@ -1,0 +1,389 @@
+"""Decide one satisfiability question of `DataTheory`: shortcuts first, then search over scenarios.
+
+The asserted values of an element, with the properties that lead to them, must satisfy its ≥ and ≤
+restrictions. Values and restrictions without a common property are independent of each other.
+Source: THEORY, "Deciding a shape without a JVM": data.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any, Final, Protocol, TypeAlias
+
+from shiq.datatypes.ranges import Formula, depends_on_unknown, holds
+from shiq.datatypes.scenarios import ScenarioSpace, ScenarioValue, common_answer
+from shiq.datatypes.successors import DataNeed, Label, Limit, Supply, is_solvable
+from shiq.datatypes.values import DataValue, IllTyped
+from shiq.model import OWL, TOP_DATATYPE, DataRange, Literal
+from shiq.model.clause import DataAtLeast, DataAtMost
+from shiq.model.roles import RoleBox
+
+TOP: Final = OWL + "topDataProperty"
+BOTTOM: Final = OWL + "bottomDataProperty"
+_NOTHING: Final[Label] = frozenset()
+
+#: The four arguments of `DataTheory.satisfiable`.
+Part: TypeAlias = tuple[
+    Collection[DataAtLeast],
+    Collection[DataAtMost],
+    Collection[tuple[str, Literal]],
+    Collection[tuple[str, Literal]],
+]
+
+
+class Datatypes(Protocol):
+    """The part of `DataTheory` that a question uses."""
+
+    roles: RoleBox
+
+    def value(self, literal: Literal) -> DataValue | IllTyped:
+        """See `DataTheory.value`."""
+
+    def formula(self, range: DataRange) -> Formula:
+        """See `DataTheory.formula`."""
+
+    def size_up_to(self, range: DataRange, limit: float) -> float | None:
+        """See `DataTheory.size_up_to`."""
+
+    def scenario_space(
+        self, formulas: Collection[Formula], named: Collection[DataValue]
+    ) -> ScenarioSpace | None:
+        """See `DataTheory.setting`."""
+
+    def decide_part(self, part: Part) -> bool | None:
+        """See `DataTheory.decided`."""
+
+
+def join_parts(parts: Collection[Part]) -> Part:
+    """Join several parts of a question into one."""
+    at_least, at_most, values, negative = ([x for part in parts for x in part[i]] for i in range(4))
+    return at_least, at_most, values, negative  # type: ignore[return-value]
+
+
+class SatisfiabilityProblem:
+    """A satisfiability problem: restrictions and asserted values of one element.
+
+    See `DataTheory.satisfiable` for the arguments.
+    """
+
+    def __init__(
+        self,
+        theory: Datatypes,
+        at_least: Collection[DataAtLeast],
+        at_most: Collection[DataAtMost],
+        values: Collection[tuple[str, Literal]],
+        negative: Collection[tuple[str, Literal]],
+    ) -> None:
+        self.theory = theory
+        self.at_least = [need for need in at_least if need.n > 0]
+        self.at_most = list(at_most)
+        self.values = values
+        self.negative = negative
+        self.disjoint = theory.roles.disjoint_data
+        self.labels: dict[DataValue, Label] = {}
+        self.forbidden: dict[DataValue, Label] = {}
+
+    def superproperties(self, property: str) -> Label:
+        """Return `property` with all properties above it, including owl:topDataProperty."""
+        return self.theory.roles.data_superproperties(property) | {TOP}
+
+    def answer(self) -> bool | None:
+        """Decide the question; None if undecided."""
+        return self.verdict()[0]
+
+    def verdict(self) -> tuple[bool | None, list[Part]]:
+        """Decide the question; unless the answer is True, also return the parts that cause it."""
+        everything: Part = (self.at_least, self.at_most, self.values, self.negative)
+        if not self._read_values() or self._is_impossible():
+            return False, [everything]
+        if len(self.theory.roles.data_superproperties(TOP)) > 1:
+            return None, [
+                everything
+            ]  # owl:topDataProperty below another property: outside OWL 2 DL
+        whole = self._decide_top_restrictions()
+        if whole is False:
+            return False, [everything]
+        self._drop_unconnected()
+        parts = self._parts()
+        answers = [self.theory.decide_part(part) for part in parts]
+        if False in answers:
+            return False, [parts[answers.index(False)]]
+        unclear = [part for part, answer in zip(parts, answers) if answer is None]
+        joined = self.theory.decide_part(join_parts(unclear)) if len(unclear) > 1 else None
+        if joined is False:
+            return False, unclear
+        if whole is None:
+            return None, [everything]
+        return (None if unclear and not joined else True), unclear
+
+    def decide_part(self) -> bool | None:
+        """Decide a part, or several parts that are each undecided.
+
+        Together they may be contradictory, depending on what each leaves open.
+        """
+        self._read_values()
+        self._drop_unconnected()
+        self._drop_satisfied_needs()
+        rest = self._decide_without_needs() if not self.at_least else None
+        rest = self._decide_in_scenarios() if rest is None else rest
+        return self._decide_by_bounds() if rest is None else rest
+
+    def _parts(self) -> list[Part]:
+        """Split the question into independent parts.
+
+        Two properties belong together if one need, or a disjointness, concerns both. Other parts
+        cannot interact, because one value serves any number of properties (`successors`).
+        """
+        limited = {limit.property for limit in self.at_most} | {
+            p for ps in self.forbidden.values() for p in ps
+        }
+        limited |= {p for pair in self.disjoint for p in pair}
+        leader: dict[str, str] = {}
+
+        def lead(property: str) -> str:
+            while (up := leader.setdefault(property, property)) != property:
+                property = up
+            return property
+
+        for first, *others in [
+            *self.disjoint,
+            *((n.property, *(self.superproperties(n.property) & limited)) for n in self.at_least),
+        ]:
+            for other in others:
+                leader[lead(other)] = lead(first)
+        needs, limits, values, negative = (defaultdict[str, list[Any]](list) for _ in range(4))
+        for need in self.at_least:
+            needs[lead(need.property)].append(need)
+        for limit in self.at_most:
+            limits[lead(limit.property)].append(limit)
+        noticed = {p for label in self.labels.values() for p in label}
+        for property, literal in self.values:
+            for key in {lead(p) for p in self.superproperties(property) & noticed}:
+                values[key].append((property, literal))
+        for property, literal in self.negative:
+            negative[lead(property)].append((property, literal))
+        return [
+            (needs[key], limits[key], values[key], negative[key])
+            for key in dict.fromkeys((*needs, *values))
+        ]
+
+    def _read_values(self) -> bool:
+        """Collect asserted labels and forbidden properties by value; False if a literal is
+        ill-typed.
+        """
+        for pairs, table in ((self.values, self.labels), (self.negative, self.forbidden)):
+            for property, literal in pairs:
+                value = self.theory.value(literal)
+                if isinstance(value, IllTyped):
+                    return False
+                more = (
+                    self.superproperties(property)
+                    if table is self.labels
+                    else frozenset((property,))
+                )
+                table[value] = table.get(value, _NOTHING) | more
+        return True
+
+    def _is_impossible(self) -> bool:
+        """Detect a needed property without possible values, or a value with a forbidden property."""
+        asked = [self.superproperties(need.property) for need in self.at_least]
+        if any(
+            BOTTOM in label or self._has_disjoint_pair(label)
+            for label in (*asked, *self.labels.values())
+        ):
+            return True
+        if any(TOP in properties for properties in self.forbidden.values()):
+            return True
+        return any(
+            label & self.forbidden.get(value, _NOTHING) for value, label in self.labels.items()
+        )
+
+    def _has_disjoint_pair(self, label: Label) -> bool:
+        """Decide whether two disjoint properties are in one label."""
+        return any(p in label and q in label for p, q in self.disjoint)
+
+    def _decide_top_restrictions(self) -> bool | None:
+        """Decide the restrictions on owl:topDataProperty, which concern only sizes, and remove them."""
+        answer: bool | None = True
+        for need in self.at_least:
+            size = self.theory.size_up_to(need.range, need.n) if need.property == TOP else need.n
+            if size is not None and size < need.n:
+                return False
+            answer = None if size is None else answer
+        for limit in self.at_most:
+            size = self.theory.size_up_to(limit.range, limit.n + 1) if limit.property == TOP else 0
+            if size is not None and size > limit.n:
+                return False
+            answer = None if size is None else answer
+        self.at_least = [need for need in self.at_least if need.property != TOP]
+        self.at_most = [limit for limit in self.at_most if limit.property != TOP]
+        return answer
+
+    def _drop_unconnected(self) -> None:
+        """Remove everything that cannot affect any other part of the question."""
+        wanted = {p for need in self.at_least for p in self.superproperties(need.property)}
+        reached = wanted.union(*self.labels.values()) - {TOP}
+        self.at_most = [limit for limit in self.at_most if limit.property in reached]
+        self.forbidden = {v: kept for v, ps in self.forbidden.items() if (kept := ps & reached)}
+        noticed = {limit.property for limit in self.at_most} | {
+            p for ps in self.forbidden.values() for p in ps
+        }
+        noticed |= {p for pair in self.disjoint for p in pair} | {
+            need.property for need in self.at_least
+        }
+        self.labels = {v: kept for v, label in self.labels.items() if (kept := label & noticed)}
+
+    def _drop_satisfied_needs(self) -> None:
+        """Remove the needs that asserted values satisfy."""
+        kept = []
+        for need in self.at_least:
+            formula = self.theory.formula(need.range)
+            members = [
+                v
+                for v, label in self.labels.items()
+                if need.property in label and holds(formula, v) is True
+            ]
+            # Opaque ones may all be one value, and one of the others.
+            met = sum(not value.is_opaque for value in members)
+            if max(met, bool(members)) < need.n:
+                kept.append(need)
+        self.at_least = kept
+
+    def _decide_without_needs(self) -> bool | None:
+        """Decide a question without needs by counting; None if that depends on opaque values."""
+        doubtful = self._may_clash_if_equal()
+        for limit in self.at_most:
+            formula = self.theory.formula(limit.range)
+            certain = possible = 0
+            for value, label in self.labels.items():
+                if limit.property in label:
+                    member = holds(formula, value)
+                    certain += member is True and not value.is_opaque
+                    possible += member is not False
+            if certain > limit.n:
+                return False
+            doubtful |= possible > limit.n
+        return None if doubtful else True
+
+    def _is_opaque(self, literal: Literal) -> bool:
+        value = self.theory.value(literal)
+        return not isinstance(value, IllTyped) and value.is_opaque
+
+    def _may_clash_if_equal(self) -> bool:
+        """Decide whether two values, one of them opaque, would contradict each other if they were
+        equal.
+        """
+        values = {*self.labels, *self.forbidden}
+        kinds = {
+            (self.labels.get(v, _NOTHING), self.forbidden.get(v, _NOTHING), v.is_opaque)
+            for v in values
+        }
+        return any(
+            (opaque or other)
+            and (
+                self._has_disjoint_pair(label | more)
+                or not (label | more).isdisjoint(refused | besides)
+            )
+            for (label, refused, opaque), (more, besides, other) in combinations(kinds, 2)
+        )
+
+    def _decide_by_bounds(self) -> bool | None:
+        """Decide by two extreme readings of what is opaque; None if they disagree.
+
+        One reading lets it satisfy everything that helps, the other lets nothing depend on it.
+        """
+        opaque = [pair for pair in self.values if self._is_opaque(pair[1])]
+        refused = [pair for pair in self.negative if self._is_opaque(pair[1])]
+        needs = [
+            need for need in self.at_least if depends_on_unknown(self.theory.formula(need.range))
+        ]
+        limits = [
+            limit for limit in self.at_most if depends_on_unknown(self.theory.formula(limit.range))
+        ]
+        if not (opaque or refused or needs or limits):
+            return None
+        values = [pair for pair in self.values if pair not in opaque]
+        negative = [pair for pair in self.negative if pair not in refused]
+        needed = [need for need in self.at_least if need not in needs]
+        limited = [limit for limit in self.at_most if limit not in limits]
+        some = [DataAtLeast(1, p, TOP_DATATYPE) for p, _ in opaque] + [
+            replace(need, range=TOP_DATATYPE) for need in needs
+        ]
+        fewer = [([*needed, *some], limited, values, negative)]
+        fewer += [(self.at_least, self.at_most, values, negative)] if opaque or refused else []
+        if any(self.theory.decide_part(part) is False for part in fewer):
+            return False
+        none = [DataAtMost(0, p, TOP_DATATYPE) for p, _ in refused] + [
+            replace(limit, range=TOP_DATATYPE) for limit in limits
+        ]
+        if not some and self.theory.decide_part((needed, [*limited, *none], values, negative)):
+            return True
+        return None
+
+    def _decide_in_scenarios(self) -> bool | None:
+        """Decide the question in every scenario; None if they disagree."""
+        ranges = [need.range for need in self.at_least] + [limit.range for limit in self.at_most]
+        formulas = [self.theory.formula(data_range) for data_range in ranges]
+        setting = self.theory.scenario_space(formulas, {**self.labels, **self.forbidden})
+        if setting is None:
+            return None
+        bit = setting.ground.formulas
+        count = len(self.at_least)
+        needs = tuple(
+            DataNeed(a.n, a.property, self.superproperties(a.property), bit[f])
+            for a, f in zip(self.at_least, formulas)
+        )
+        limits = tuple(
+            Limit(a.n, a.property, bit[f]) for a, f in zip(self.at_most, formulas[count:])
+        )
+        answer = common_answer(
+            found
+            for scenario in setting.scenarios()
+            if (found := self._decide_in_scenario(setting, scenario, needs, limits)) != math.inf
+        )
+        return None if answer is None else bool(answer)
+
+    def _decide_in_scenario(
+        self,
+        setting: ScenarioSpace,
+        scenario: Sequence[ScenarioValue],
+        needs: tuple[DataNeed, ...],
+        limits: tuple[Limit, ...],
+    ) -> float | None:
+        """Decide the question in one scenario (0, 1 or None); inf if the scenario is impossible."""
+        named: Counter[tuple[int, Label, Label]] = Counter()
+        for element in scenario:
+            signature = setting.ground.signature(element)
+            if signature is None:
+                return None
+            label = _NOTHING.union(*(self.labels.get(name, _NOTHING) for name in element.names))
+            forbidden = _NOTHING.union(
+                *(self.forbidden.get(name, _NOTHING) for name in element.names)
+            )
+            named[signature, label, forbidden] += 1
+        fewest = [
+            Supply(signature, n, label, forbidden)
+            for (signature, label, forbidden), n in named.items()
+        ]
+        most = list(fewest)
+        demand = sum(need.n for need in needs)
+        for cell in setting.cells:
+            left = setting.count(cell, demand, scenario)
+            if left is not None and left < 0:
+                return math.inf
+            signatures = setting.ground.signatures(cell)
+            for signature in signatures if left != 0 else ():
+                most.append(Supply(signature, demand if left is None else left))
+                if left is not None and len(signatures) == 1:
+                    fewest.append(most[-1])
+        if is_solvable(needs, limits, tuple(fewest), self.disjoint):
+            return True
+        if len(fewest) == len(most):
+            return is_solvable(needs, limits, tuple(most), self.disjoint)
+        return (
+            None if is_solvable(needs, limits, tuple(most), self.disjoint) is not False else False
+        )

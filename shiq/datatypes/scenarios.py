@@ -1,0 +1,350 @@
+"""Scenarios: the possible cases of what is unknown about data values.
+
+An opaque value may equal another value in play, or any other value. An unknown set may contain any
+value. A *scenario* fixes both for the values in play: which are equal, and which sets contain each. A
+question has an answer if all scenarios give the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+from shiq.datatypes.datatype_map import SPACES
+from shiq.datatypes.ranges import (
+    Enumeration,
+    Formula,
+    KnownRange,
+    Leaf,
+    UnknownSet,
+    datatype_of,
+    evaluate,
+    leaves,
+)
+from shiq.datatypes.values import OPAQUE, DataValue, TrivialSet, ValueSet
+from shiq.model import Datatype
+
+# Partition the value space into cells: within a cell values are interchangeable.
+#
+# Named values (in enumerations or assertions) are taken out first and stand for themselves. The rest
+# of each space is split by the value sets that occur. All values of a cell lie in the same ranges, so
+# only their number matters. All spaces in which no set occurs, and the values outside known
+# datatypes, form one infinite cell.
+
+
+#: Of a space that is no one's but an unknown datatype's.
+EVERY_FORM = TrivialSet(True)
+
+#: More pieces than this in one space are not looked at.
+MOST_PIECES = 512
+
+
+class TooManyError(Exception):
+    """The partition would have too many cells."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One cell of the partition.
+
+    inside: the value sets that contain the cell; all others are disjoint from it.
+    values: the set of its values; None for the infinite cell of the remaining domain.
+    """
+
+    value_sets: frozenset[KnownRange]
+    space: str = ""
+    values: ValueSet | None = None
+    _counts: dict[float, float | None] = field(default_factory=dict, repr=False)
+
+    def count(self, limit: float, named: Iterable[DataValue] = ()) -> float | None:
+        """Return min(number of values, limit) without the `named` ones; None if undecided."""
+        if self.values is None:
+            return limit
+        here = 0
+        for value in named:
+            if value.space == self.space:
+                member = self.values.has(value.key)
+                if member is None:
+                    return None
+                here += member
+        found = self._count(self.values, limit + here)
+        return None if found is None else max(0, found - here)
+
+    def _count(self, values: ValueSet, limit: float) -> float | None:
+        if limit not in self._counts:
+            self._counts[limit] = values.count(limit)
+        return self._counts[limit]
+
+
+def cells_of(sets: Iterable[KnownRange]) -> list[Cell]:
+    """Return the cells that `sets` generate. Some may be empty where counting is undecided."""
+    by_space: dict[str, list[KnownRange]] = {}
+    for known in dict.fromkeys(sets):
+        by_space.setdefault(known.space, []).append(known)
+    cells = [Cell(frozenset())]
+    for space, members in by_space.items():
+        pieces: list[tuple[frozenset[KnownRange], ValueSet]] = [
+            (frozenset(), SPACES.get(space, EVERY_FORM))
+        ]
+        for known in members:
+            split = []
+            for inside, values in pieces:
+                for part, label in (
+                    (values.meet(known.values), inside | {known}),
+                    (values.meet(known.values.complement()), inside),
+                ):
+                    if part.count(1) != 0:
+                        split.append((label, part))
+            pieces = split
+            if len(pieces) > MOST_PIECES:
+                raise TooManyError
+        cells += [Cell(inside, space, values) for inside, values in pieces]
+    return cells
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioValue:
+    """One value of a scenario.
+
+    names: the known or opaque values that are equal to it.
+    cell: the cell it lies in, if no known value determines it.
+    inside: the unknown sets that contain it.
+    """
+
+    names: frozenset[DataValue]
+    cell: Cell | None = None
+    unknown_sets: frozenset[UnknownSet] = frozenset()
+
+    def truth(self, leaf: Leaf) -> bool | None:
+        """Decide whether the value lies in a leaf of a formula."""
+        match leaf:
+            case UnknownSet():
+                return leaf in self.unknown_sets
+            case Enumeration(values):
+                return not self.names.isdisjoint(values)
+            case KnownRange(space, values):
+                if self.cell is not None:
+                    return leaf in self.cell.value_sets
+                value = next(name for name in self.names if not name.is_opaque)
+                return value.space == space and values.has(value.key)
+        raise TypeError(leaf)
+
+    def lies_in(self, formula: Formula) -> bool | None:
+        """Decide whether the value lies in `formula`; None if undecided."""
+        return evaluate(formula, self.truth)
+
+
+def cell_truth(cell: Cell, inside: frozenset[UnknownSet]) -> Callable[[Leaf], bool]:
+    """Return the truth function of leaves at unnamed values of `cell` that lie in the sets `inside`."""
+
+    def truth(leaf: Leaf) -> bool:
+        match leaf:
+            case UnknownSet():
+                return leaf in inside
+            case KnownRange():
+                return leaf in cell.value_sets
+        return False
+
+    return truth
+
+
+def subsets(sets: Sequence[UnknownSet]) -> Iterator[frozenset[UnknownSet]]:
+    """Yield all subsets of `sets`."""
+    for choice in product((False, True), repeat=len(sets)):
+        yield frozenset(s for s, chosen in zip(sets, choice) if chosen)
+
+
+def scenarios(
+    known: Sequence[DataValue],
+    opaque: Sequence[DataValue],
+    cells: Sequence[Cell],
+    unknown: Sequence[UnknownSet],
+    own: Mapping[DataValue, Formula],
+) -> Iterator[list[ScenarioValue]]:
+    """Yield every scenario of the values in play.
+
+    own: opaque value → range of its datatype, which surely contains it.
+    """
+    start = [ScenarioValue(frozenset([value])) for value in known]
+    for placed in _placements(start, list(opaque), cells):
+        yield from map(
+            list, product(*(_fix_unknown_sets(element, unknown, own) for element in placed))
+        )
+
+
+def _fix_unknown_sets(
+    element: ScenarioValue, unknown: Sequence[UnknownSet], own: Mapping[DataValue, Formula]
+) -> list[ScenarioValue]:
+    """Return `element` with every choice of unknown sets that is compatible with its opaque names.
+
+    Compatible: each opaque name may lie in its datatype.
+    """
+    formulas = [own[name] for name in element.names if name in own]
+    choices = [ScenarioValue(element.names, element.cell, inside) for inside in subsets(unknown)]
+
+    def may_lie_in(candidate: ScenarioValue, formula: Formula) -> bool:
+        def truth(leaf: Leaf) -> bool | None:
+            return (
+                None
+                if isinstance(leaf, UnknownSet) and leaf not in unknown
+                else candidate.truth(leaf)
+            )
+
+        return evaluate(formula, truth) is not False
+
+    return [
+        candidate
+        for candidate in choices
+        if all(may_lie_in(candidate, formula) for formula in formulas)
+    ]
+
+
+def _placements(
+    elements: list[ScenarioValue], opaque: list[DataValue], cells: Sequence[Cell]
+) -> Iterator[list[ScenarioValue]]:
+    if not opaque:
+        yield elements
+        return
+    value, *rest = opaque
+    for i, element in enumerate(elements):
+        merged = ScenarioValue(element.names | {value}, element.cell)
+        yield from _placements([*elements[:i], merged, *elements[i + 1 :]], rest, cells)
+    for cell in cells:
+        yield from _placements([*elements, ScenarioValue(frozenset([value]), cell)], rest, cells)
+
+
+# The common ground of all data questions: named values, cells, and the scenarios over both.
+#
+# Every question (a size, satisfiability, proxies) is about some formulas, and about values that it
+# names besides those in their enumerations.
+
+
+#: Unknown sets and opaque values in one question, and scenarios looked at, before giving up.
+MOST_UNKNOWN = 6
+MOST_OPAQUE = 8
+MOST_SCENARIOS = 2_000
+
+
+def enumerated_values(formula: Formula) -> Iterator[DataValue]:
+    """Yield the values in the enumerations of `formula`."""
+    for leaf in leaves(formula):
+        if isinstance(leaf, Enumeration):
+            yield from leaf.values
+
+
+class CellPartition:
+    """The part of a `ScenarioSpace` that depends on the formulas alone; cached across questions.
+
+    formulas: formula → its bit in signatures.
+    enumerated: values in enumerations.
+    unknown, sets: the leaves that are unknown sets, and value sets.
+    """
+
+    def __init__(self, formulas: Iterable[Formula]) -> None:
+        self.formulas: dict[Formula, int] = {f: i for i, f in enumerate(dict.fromkeys(formulas))}
+        found = [leaf for formula in self.formulas for leaf in leaves(formula)]
+        self.enumerated = frozenset(
+            v for formula in self.formulas for v in enumerated_values(formula)
+        )
+        self.unknown: tuple[UnknownSet, ...] = tuple(
+            dict.fromkeys(leaf for leaf in found if isinstance(leaf, UnknownSet))
+        )
+        self.sets = tuple(dict.fromkeys(leaf for leaf in found if isinstance(leaf, KnownRange)))
+        self._split: dict[frozenset[KnownRange], list[Cell]] = {}
+        self._signatures: dict[Cell, tuple[int, ...]] = {}
+
+    def cells(self, formulas: Iterable[Formula]) -> Sequence[Cell]:
+        """Return the cells, split also by the value sets of further `formulas`."""
+        more = frozenset(
+            leaf
+            for f in formulas
+            for leaf in leaves(f)
+            if isinstance(leaf, KnownRange) and leaf not in self.sets
+        )
+        if more not in self._split:
+            self._split[more] = cells_of([*self.sets, *more])
+        return self._split[more]
+
+    def signatures(self, cell: Cell) -> tuple[int, ...]:
+        """Return the combinations of formulas that can hold at an unnamed value of `cell`.
+
+        A combination is a bit mask; there is one for each choice of unknown sets around the value.
+        """
+        found = self._signatures.get(cell)
+        if found is None:
+            masks = {self._mask(cell_truth(cell, inside)) for inside in subsets(self.unknown)}
+            found = self._signatures[cell] = tuple(sorted(masks))
+        return found
+
+    def signature(self, element: ScenarioValue) -> int | None:
+        """Return the bit mask of the formulas that hold at `element`; None if one is undecided."""
+        mask = 0
+        for formula, bit in self.formulas.items():
+            holds = element.lies_in(formula)
+            if holds is None:
+                return None
+            mask |= holds << bit
+        return mask
+
+    def _mask(self, truth: Callable[[KnownRange | UnknownSet | Enumeration], bool]) -> int:
+        return sum(bool(evaluate(formula, truth)) << bit for formula, bit in self.formulas.items())
+
+
+class ScenarioSpace:
+    """Everything that one data question needs: a `CellPartition`, and the values that the question names.
+
+    own: opaque value → range of its datatype.
+    known, opaque: the named values, by whether their datatype is known.
+    """
+
+    def __init__(
+        self, ground: CellPartition, named: Iterable[DataValue], own: Callable[[str], Formula]
+    ) -> None:
+        self.ground = ground
+        values = dict.fromkeys([*named, *ground.enumerated])
+        # An unknown datatype holds the literals typed with it, so it is not empty.
+        present = {datatype_of(v) for v in values if v.is_opaque}
+        for leaf in ground.unknown:
+            if isinstance(leaf.source, Datatype) and leaf.source.iri not in present:
+                values[DataValue(OPAQUE, (leaf.source.iri, "", "witness"))] = None
+        self.own: dict[DataValue, Formula] = {}
+        for value in [v for v in values if v.is_opaque]:
+            formula = own(datatype_of(value))
+            if not isinstance(formula, UnknownSet) or formula in ground.unknown:
+                self.own[value] = formula
+                values.update(dict.fromkeys(enumerated_values(formula)))
+        self.known = [v for v in values if not v.is_opaque]
+        self.opaque = [v for v in values if v.is_opaque]
+        self.cells = ground.cells(self.own.values())
+
+    @property
+    def is_too_large(self) -> bool:
+        """Decide whether there are too many unknown sets or opaque values."""
+        return len(self.ground.unknown) > MOST_UNKNOWN or len(self.opaque) > MOST_OPAQUE
+
+    def scenarios(self) -> Iterator[list[ScenarioValue]]:
+        """Yield every scenario of this setting; see `shiq.datatypes.scenarios`."""
+        return scenarios(self.known, self.opaque, self.cells, self.ground.unknown, self.own)
+
+    def count(self, cell: Cell, limit: float, scenario: Sequence[ScenarioValue]) -> float | None:
+        """Return min(number of values of `cell` besides the elements of `scenario`, limit).
+
+        Negative if the scenario needs more values of the cell than it has; None if undecided.
+        """
+        fresh = sum(element.cell is cell for element in scenario)
+        found = cell.count(limit + fresh, self.known)
+        return None if found is None else found - fresh
+
+
+def common_answer(answers: Iterable[float | None]) -> float | None:
+    """Return the common answer of all scenarios.
+
+    None if two differ, one is None, or there are no or too many scenarios.
+    """
+    common: float | None = None
+    for number, answer in enumerate(answers):
+        if answer is None or number >= MOST_SCENARIOS or (number and answer != common):
+            return None
+        common = answer
+    return common

@@ -1,0 +1,73 @@
+"""A canonical text of assertions: the same whatever their individuals and literals are called,
+and in whatever order they stand.
+
+What stays: classes, properties, the datatypes of literals, and which individuals and literals
+are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+from shiq import model as owl
+from shiq.model.canonical import canonical_order, node_positions
+from shiq.model.ntriples import Node, assertion_triples, iri_term
+
+#: A triple with numbers for its individuals and literals: (predicate, fixed class or datatype,
+#: subject, object or -1).
+Row: TypeAlias = tuple[str, str, int, int]
+
+
+def rows_of(assertions: Iterable[owl.Assertion]) -> tuple[tuple[Row, ...], tuple[Node, ...]]:
+    """The triples of ``assertions`` with their individuals and literals numbered as they are first
+    met; and these, by number.
+    """
+    numbers: dict[Node, int] = {}
+    rows: list[Row] = []
+    for assertion in assertions:
+        for subject, predicate, object in assertion_triples(assertion):
+            s = numbers.setdefault(subject, len(numbers))
+            if (
+                predicate == _TYPE
+                and not isinstance(object, owl.Literal)
+                and not object.startswith("_:")
+            ):
+                rows.append((iri_term(predicate), iri_term(object), s, -1))
+            else:
+                o = numbers.setdefault(object, len(numbers))
+                rows.append((iri_term(predicate), _datatype(object), s, o))
+    return tuple(rows), tuple(numbers)
+
+
+def canonical_rows(rows: Sequence[Row]) -> tuple[tuple[Row, ...], tuple[int, ...]]:
+    """``rows`` renumbered and sorted, equal for rows that are equal up to numbering and order;
+    and the new number of each.
+    """
+    count = 1 + max((max(s, o) for _, _, s, o in rows), default=-1)
+    place = node_positions(
+        canonical_order(
+            [0] * count, [((predicate, fixed), s, o) for predicate, fixed, s, o in rows]
+        )
+    )
+    return tuple(
+        sorted((p, fixed, place[s], place[o] if o >= 0 else -1) for p, fixed, s, o in rows)
+    ), tuple(place)
+
+
+def canonical_text(rows: Sequence[Row]) -> str:
+    return "\n".join(
+        f"{s} {predicate} {fixed}{f' {o}' if o >= 0 else ''}" for predicate, fixed, s, o in rows
+    )
+
+
+_TYPE = owl.RDF + "type"
+
+
+def _datatype(node: Node) -> str:
+    """The datatype of a literal, or that it has a language; "" for an individual."""
+    if not isinstance(node, owl.Literal):
+        return ""
+    if node.language:
+        return "@"
+    return '""' if node.datatype == owl.XSD + "string" else f"^^{iri_term(node.datatype)}"

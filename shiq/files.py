@@ -1,0 +1,97 @@
+"""Write files atomically and durably."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, Final
+
+from shiq.errors import NO_ROOM, OperationalError
+
+_IN_A_DIRECTORY: Final = "Name a file in a directory that exists and may be written."
+#: What is added to the name of a file for the one beside it that says why.
+WHY: Final = ".why.json"
+
+
+def write_whole(path: Path, content: bytes | str) -> None:
+    """Write a file in one step, with permissions by the umask. Raises: OperationalError.
+
+    Text is encoded as UTF-8, lone surrogates as escapes.
+    """
+    with report_write_errors(path):
+        replace_file(
+            path,
+            content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content,
+        )
+
+
+@contextlib.contextmanager
+def report_write_errors(path: Path, remedy: str = "") -> Iterator[None]:
+    """Context manager: turn an OSError into an OperationalError that names ``path``."""
+    try:
+        yield
+    except OSError as error:
+        usual = (
+            "Make room there, or name a file elsewhere."
+            if error.errno in NO_ROOM
+            else _IN_A_DIRECTORY
+        )
+        raise OperationalError(
+            f"{path}: cannot be written ({error.strerror or error})", remedy or usual
+        ) from error
+
+
+def is_device(path: Path) -> bool:
+    """Whether ``path`` is a device, a pipe or an open file such as /dev/stdout, which is written to
+    and never replaced.
+    """
+    return path.absolute().parent in (Path("/dev"), Path("/dev/fd")) or (
+        path.exists() and not (path.is_file() or path.is_dir())
+    )
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Replace the file at ``path`` by ``data`` in one durable step. Raises: OSError."""
+    with open_replacement(path) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def open_replacement(path: Path) -> Iterator[IO[bytes]]:
+    """Context manager: a file that replaces the one at ``path`` at the end, in one durable step.
+
+    A device is opened for writing instead. Raises: OSError.
+    """
+    if is_device(path):
+        with open(path, "ab", buffering=0) as device:
+            yield device
+        return
+    with tempfile.NamedTemporaryFile(
+        dir=path.parent, prefix=f".{path.name}.", delete=False
+    ) as file:
+        try:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(file.name, 0o666 & ~mask)
+            os.replace(file.name, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(file.name)
+            raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def json_text(value: Any, indent: int = 2) -> str:
+    """Serialise ``value`` as JSON in the form of all commands."""
+    return json.dumps(value, indent=indent, ensure_ascii=False) + "\n"

@@ -1,0 +1,1 @@
+"""Inputs: find, open, decompress and recognise sources, and what was read from them."""

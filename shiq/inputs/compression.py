@@ -1,0 +1,160 @@
+"""Decompress gzip, bzip2, xz and zstd, recognised by their first bytes.
+
+An archive that is truncated, or followed by other data, is an error and never a shorter file.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import zlib
+from enum import Enum
+from typing import BinaryIO, Protocol, cast
+
+_CHUNK = 1 << 16
+
+
+class Packing(Enum):
+    """The compression formats."""
+
+    GZIP = "gzip"
+    BZIP2 = "bzip2"
+    XZ = "xz"
+    ZSTD = "zstd"
+
+
+SUFFIXES = {".gz": Packing.GZIP, ".bz2": Packing.BZIP2, ".xz": Packing.XZ, ".zst": Packing.ZSTD}
+_MAGIC = {
+    b"\x1f\x8b": Packing.GZIP,
+    b"BZh": Packing.BZIP2,
+    b"\xfd7zXZ\0": Packing.XZ,
+    b"\x28\xb5\x2f\xfd": Packing.ZSTD,
+    **{
+        bytes([0x50 + i]) + b"\x2a\x4d\x18": Packing.ZSTD for i in range(16)
+    },  # frames to be skipped, which may come first
+}
+#: As many bytes tell a packing.
+MAGIC_BYTES = 10
+
+
+class BrokenArchiveError(Exception):
+    """An archive is damaged; the message says how."""
+
+
+def packing_of(start: bytes) -> Packing | None:
+    """Return the format of data that begins with `start` (`MAGIC_BYTES` of it), or None."""
+    found = next((packing for magic, packing in _MAGIC.items() if start.startswith(magic)), None)
+    if found is Packing.BZIP2 and start[4:10] not in (b"1AY&SY", b"\x17rE8P\x90"):
+        return None
+    return found
+
+
+def decompress(raw: BinaryIO, packing: Packing | None) -> BinaryIO:
+    """Return a stream of the decompressed bytes of `raw`.
+
+    Its ``read`` raises BrokenArchiveError, or OSError if `raw` does.
+    """
+    if packing is None:
+        return raw
+    if packing is Packing.GZIP:
+        return cast(BinaryIO, _ErrorTranslator(cast(BinaryIO, gzip.GzipFile(fileobj=raw))))
+    if packing is Packing.ZSTD:
+        return cast(BinaryIO, _ErrorTranslator(_zstd(raw)))
+    return cast(BinaryIO, _MemberStream(raw, packing))
+
+
+def _zstd(raw: BinaryIO) -> BinaryIO:
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+    if not pa.Codec.is_available("zstd"):
+        raise BrokenArchiveError("this pyarrow was built without zstd")
+    return cast(BinaryIO, pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd"))
+
+
+class _ErrorTranslator:
+    """A stream whose library errors become BrokenArchiveError."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def read(self, size: int = -1) -> bytes:
+        try:
+            return self._stream.read(size)
+        except EOFError as error:
+            raise BrokenArchiveError("it ends too early") from error
+        except (zlib.error, gzip.BadGzipFile) as error:
+            raise BrokenArchiveError(str(error)) from error
+        except OSError as error:
+            if error.errno is None:  # of the library, not of the disk
+                raise BrokenArchiveError(str(error)) from error
+            raise
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+class _Decompressor(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
+
+
+class _MemberStream(io.RawIOBase):
+    """Concatenated archives as one stream. The standard library ignores what follows the last one."""
+
+    def __init__(self, raw: BinaryIO, packing: Packing) -> None:
+        self._raw, self._packing = raw, packing
+        self._decompressor = self._new()
+        self._rest = b""
+
+    def _new(self) -> _Decompressor:
+        if self._packing is Packing.BZIP2:
+            return cast(_Decompressor, bz2.BZ2Decompressor())
+        return cast(_Decompressor, lzma.LZMADecompressor(lzma.FORMAT_XZ))
+
+    def read(self, size: int = -1) -> bytes:
+        try:
+            return self._read(_CHUNK if size < 0 else size)
+        except (lzma.LZMAError, EOFError) as error:
+            raise BrokenArchiveError(str(error)) from error
+        except OSError as error:
+            if error.errno is None:
+                raise BrokenArchiveError(str(error)) from error
+            raise
+
+    def _read(self, size: int) -> bytes:
+        while True:
+            decompressor = self._decompressor
+            if decompressor.eof:
+                self._rest = decompressor.unused_data or self._raw.read(_CHUNK)
+                if self._packing is Packing.XZ:
+                    self._pass_padding()
+                if not self._rest:
+                    return b""
+                self._decompressor = decompressor = self._new()
+            if decompressor.needs_input and not self._rest:
+                self._rest = self._raw.read(_CHUNK)
+                if not self._rest:
+                    raise BrokenArchiveError("it ends too early")
+            data = decompressor.decompress(self._rest, size)
+            self._rest = b""
+            if data:
+                return data
+
+    def _pass_padding(self) -> None:
+        """Skip zero bytes after an xz stream, which are legal in multiples of four."""
+        zeros = 0
+        while self._rest:
+            behind = self._rest.lstrip(b"\0")
+            zeros += len(self._rest) - len(behind)
+            self._rest = behind or self._raw.read(_CHUNK)
+            if behind:
+                break
+        if zeros % 4:
+            raise BrokenArchiveError(f"{zeros} bytes of padding, which xz has in fours only")

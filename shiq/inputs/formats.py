@@ -1,0 +1,191 @@
+"""Recognise the syntax of a file by its first bytes, and by its name where these are ambiguous."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from enum import Enum
+from pathlib import Path
+
+from shiq.errors import InputError
+
+
+class Format(Enum):
+    """The syntaxes of input files."""
+
+    NTRIPLES = "N-Triples"
+    NQUADS = "N-Quads"
+    TURTLE = "Turtle"
+    TRIG = "TriG"
+    RDFXML = "RDF/XML"
+    OWLXML = "OWL/XML"
+    JSONLD = "JSON-LD"
+    FUNCTIONAL = "OWL 2 functional-style syntax"
+
+
+#: The formats by the names that ``--format`` and `shiq.Text` take.
+FORMAT_NAMES = {
+    "ntriples": Format.NTRIPLES,
+    "nquads": Format.NQUADS,
+    "turtle": Format.TURTLE,
+    "trig": Format.TRIG,
+    "rdfxml": Format.RDFXML,
+    "jsonld": Format.JSONLD,
+    "owlxml": Format.OWLXML,
+    "functional": Format.FUNCTIONAL,
+}
+#: Formats in which a line is a statement.
+LINE_FORMATS = frozenset({Format.NTRIPLES, Format.NQUADS})
+#: Formats that say axioms, not triples.
+AXIOM_FORMATS = frozenset({Format.FUNCTIONAL, Format.OWLXML})
+
+REMEDY = (
+    "Give N-Triples, N-Quads, Turtle, TriG, RDF/XML, JSON-LD, OWL/XML, OWL 2 functional-style syntax (each also as .gz, .bz2, "
+    ".xz or .zst), or a Parquet or Delta table of triples."
+)
+_PACKED = {
+    b"PK\x03\x04": "a zip archive",
+    b"BZh": "a bzip2 archive",
+    b"\xfd7zXZ": "an xz archive",
+    b"\x28\xb5\x2f\xfd": "a zstd archive",
+    b"\x1f\x8b": "a gzip archive inside another archive",
+    b"%PDF": "a PDF document",
+    b"PAR1": "a Parquet file inside an archive",
+    b"SQLite format 3": "an SQLite database",
+}
+_ELEMENT = re.compile(
+    rb"<(?:\?xml\b|!DOCTYPE\b|!--|[A-Za-z_][\w.-]*(?::[\w.-]+)?\s+[A-Za-z_][\w:.-]*\s*=\s*[\"'])"
+)
+_HTML = re.compile(rb"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
+_JSON = re.compile(rb"\{\s*[\"}]|\[\s*[\{\"]")
+_KEYWORD = re.compile(rb'"@(?:context|graph|id|type)"')
+_FUNCTIONAL = re.compile(rb"(?:Prefix|Ontology)\s*\(")
+_MANCHESTER = re.compile(rb"(?:Prefix|Ontology)\s*:")
+_OBO = re.compile(rb"(?:![^\n]*\n\s*)*(?:format-version\s*:|\[(?:Term|Typedef)\])")
+_DIRECTIVE = re.compile(rb"^[ \t]*(?:@prefix|@base|prefix|base)\s", re.IGNORECASE | re.MULTILINE)
+_TRIPLE = re.compile(
+    rb"^[ \t]*(?:<[^>\n]*>|_:\S+)[ \t]*<[^>\n]*>.*\.[ \t]*(?:#.*)?\r?$", re.MULTILINE
+)
+_QUAD = re.compile(
+    rb"^[ \t]*(?:<[^>\n]*>|_:\S+)[ \t]*<[^>\n]*>[ \t]*(?:<[^>\n]*>|_:\S+|\"(?:[^\"\\\n]|\\.)*\"(?:\^\^<[^>\n]*>|@[\w-]+)?)"
+    rb"[ \t]*(?:<[^>\n]*>|_:\S+)[ \t]*\.[ \t]*(?:#.*)?\r?$",
+    re.MULTILINE,
+)
+_COMMENTS = re.compile(rb"(?:\s+|#[^\r\n]*)*")
+#: What extensions say where the first bytes leave it open.
+EXTENSIONS = {
+    ".nt": Format.NTRIPLES,
+    ".ntriples": Format.NTRIPLES,
+    ".nq": Format.NQUADS,
+    ".nquads": Format.NQUADS,
+    ".ttl": Format.TURTLE,
+    ".turtle": Format.TURTLE,
+    ".n3": Format.TURTLE,
+    ".trig": Format.TRIG,
+    ".jsonld": Format.JSONLD,
+    ".ofn": Format.FUNCTIONAL,
+    ".fss": Format.FUNCTIONAL,
+    ".owx": Format.OWLXML,
+}
+#: By these names an ontology may be imported.
+ONTOLOGY_EXTENSIONS = (".owl", ".rdf", ".xml", *EXTENSIONS)
+#: Syntaxes of ontologies that another tool converts.
+_CONVERTED = {".omn": "Manchester syntax", ".obo": "OBO"}
+_UNSUPPORTED = {".hdt": "HDT", ".trix": "TriX"}
+#: Python's own serialisation can run code when it is read; nothing here ever reads it.
+_PICKLES = (".pkl", ".pickle", ".joblib", ".dill")
+
+
+def sniff(name: str, extension: str, head: bytes) -> Format:
+    """Return the format of a file by its first bytes, and by its extension where these are
+    ambiguous.
+
+    Raises: InputError for a format that is not read.
+    """
+    if extension in _PICKLES:
+        raise InputError(f"{name} is a Python pickle by its name, and these are never read", REMEDY)
+    for magic, what in _PACKED.items():
+        if head.startswith(magic):
+            raise InputError(f"{name} is {what}", "Unpack or convert it first. " + REMEDY)
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        if _ELEMENT.match(head.decode("utf-16", "replace").encode("utf-8", "replace").lstrip()):
+            return _xml(head)
+        raise InputError(f"{name} is written in UTF-16", "Convert it to UTF-8.")
+    if head[:1024].count(b"\0") * 50 > len(head[:1024]):
+        raise InputError(f"{name} is a binary file", REMEDY)
+    body = head[_COMMENTS.match(head).end() :]  # type: ignore[union-attr]
+    if _HTML.match(body):
+        raise InputError(
+            f"{name} is an HTML page, not an ontology or data",
+            "Fetch the file itself, not the page about it.",
+        )
+    if _ELEMENT.match(body):
+        return _xml(head)
+    if extension != ".trig" and _JSON.match(body):
+        return _json(name, extension, head)
+    if _FUNCTIONAL.match(body):
+        return Format.FUNCTIONAL
+    syntax = _CONVERTED.get(extension) or (
+        "Manchester syntax" if _MANCHESTER.match(body) else "OBO" if _OBO.match(body) else ""
+    )
+    if syntax:
+        raise _unread(name, syntax)
+    if extension in _UNSUPPORTED:
+        raise InputError(
+            f"{name} is {_UNSUPPORTED[extension]} by its name, which is not read here", REMEDY
+        )
+    if _DIRECTIVE.search(head):
+        return Format.TRIG if extension == ".trig" else Format.TURTLE
+    if extension in EXTENSIONS:
+        return EXTENSIONS[extension]
+    if _QUAD.search(head):
+        return Format.NQUADS
+    if _TRIPLE.search(head):
+        return Format.NTRIPLES
+    raise InputError(
+        f"{name} is {'empty' if not body else 'in no format that is read here'}", REMEDY
+    )
+
+
+def _unread(name: str, syntax: str) -> InputError:
+    target = str(Path(name).with_suffix(".owl"))
+    if target == name:
+        target = str(Path(name).with_suffix(".ofn"))
+    command = shlex.join(["robot", "convert", "--input", name, "--output", target])
+    return InputError(
+        f"{name} is in {syntax}, which is not read here",
+        f"Convert it, for example with ROBOT: {command}",
+    )
+
+
+def _xml(head: bytes) -> Format:
+    """Which of the two syntaxes in XML a document begins in. RDF/XML may have an owl:Ontology at
+    its root too, with a name.
+    """
+    from shiq.rdf.xml import root_of
+
+    root, attributes = root_of(head)
+    owl = root == "http://www.w3.org/2002/07/owl#Ontology"
+    rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+    return (
+        Format.OWLXML
+        if owl and not any(text.startswith(rdf) for text in attributes)
+        else Format.RDFXML
+    )
+
+
+def _json(name: str, extension: str, head: bytes) -> Format:
+    if extension == ".jsonld":
+        return Format.JSONLD
+    named = EXTENSIONS.get(extension)
+    if named is not None:
+        raise InputError(
+            f"{name} is JSON, though its name says {named.value}",
+            "Rename JSON-LD to .jsonld; convert other JSON.",
+        )
+    if not _KEYWORD.search(head):
+        raise InputError(
+            f"{name} is JSON, but nothing in it says that it is JSON-LD",
+            "Name it .jsonld if it is; else convert it.",
+        )
+    return Format.JSONLD

@@ -1,0 +1,215 @@
+"""Folders of ontologies: which file below a folder is the ontology that is imported, by the
+header of each.
+
+Headers are worked out once for each file, by its path, size and times, and noted in the user's
+cache directory; the folder itself is never written. A file that is younger than two seconds is
+not noted, as it may be changed again within one tick of its time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shiq.errors import InputError
+from shiq.inputs.folders import user_cache
+from shiq.inputs.formats import ONTOLOGY_EXTENSIONS
+from shiq.inputs.limits import limits
+from shiq.remote.place import is_address
+
+if TYPE_CHECKING:
+    from shiq.rdf.headers import FileHeaders
+
+#: Raised when headers are read in another way: an index of another number is not believed.
+_VERSION = 2
+_MOST_FILES = 100_000
+_YOUNG = 2.0
+#: What two IRIs of one ontology often differ in.
+_LOOSE = re.compile(r"^https?://(?:www\.)?|(?:\.owl|\.rdf|\.ttl|\.n3)?[#/]*$", re.IGNORECASE)
+
+#: Bytes of a file, and in nanoseconds when it was written, and when it or its name was changed.
+_Stamp = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class OntologyFolder:
+    """The ontologies below the folder ``name``, which lies, or has a copy, at ``path``; hidden
+    files and folders apart.
+    """
+
+    name: str
+    path: Path
+
+    @cached_property
+    def root(self) -> Path:
+        """The folder, through links."""
+        return self.path.resolve()
+
+    def find_by_header(self, iri: str) -> tuple[list[Path], list[Path]]:
+        """The files of which ``iri`` is the version IRI, and those of which it is the ontology IRI."""
+        versions, ontologies = self._by_iri
+        return versions.get(iri, []), ontologies.get(iri, [])
+
+    def similar_iris(self, iri: str) -> Iterator[tuple[str, str]]:
+        """Files that have a header with nearly this IRI, and what it says."""
+        for name, headers in self.headers.items():
+            for header in headers.ontologies:
+                if _LOOSE.sub("", header.iri) == _LOOSE.sub("", iri):
+                    yield self.display_name(self.root / name), header.iri
+
+    @property
+    def problems(self) -> Iterator[str]:
+        """What is wrong with files that could not be read to their ends."""
+        return (headers.problem for headers in self.headers.values() if headers.problem)
+
+    def has(self, path: Path) -> bool:
+        """Whether ``path`` lies below the folder."""
+        return path.is_relative_to(self.root)
+
+    def display_name(self, path: Path) -> str:
+        """A file below the folder as whoever named the folder would name it."""
+        inner = path.relative_to(self.root)
+        if is_address(self.name):
+            return f"{self.name.rstrip('/')}/{inner}"
+        given = Path(self.name) / inner
+        return str(given if given.resolve() == path.resolve() else path)
+
+    def leads_to(self, path: Path) -> bool:
+        """Whether ``path`` is an ontology below the folder, or would be one by its name."""
+        place = path.resolve()
+        is_below = place.is_relative_to(self.root)
+        return is_below and (
+            place.suffix.lower() in ONTOLOGY_EXTENSIONS
+            or (place.is_file() and bool(_headers_at(place)[0]))
+        )
+
+    @cached_property
+    def headers(self) -> Mapping[str, FileHeaders]:
+        """The headers of each file by its path below the folder. Raises: InputError."""
+        index = user_cache("ontologies") / f"{sha256(os.fsencode(self.root)).hexdigest()[:32]}.json"
+        noted, now = _read_index(index), time.time()
+        found: dict[str, tuple[_Stamp, FileHeaders]] = {}
+        for path, stamp in self._files():
+            name = str(path.relative_to(self.root))
+            is_noted = name in noted and noted[name][0] == stamp
+            found[name] = noted[name] if is_noted else (stamp, _headers_at(path))
+        old = {
+            name: value for name, value in found.items() if max(value[0][1:]) / 1e9 < now - _YOUNG
+        }
+        if noted != old and not index.resolve().is_relative_to(self.root):
+            _write_index(index, old)
+        return {name: headers for name, (_, headers) in found.items()}
+
+    @cached_property
+    def _by_iri(self) -> tuple[Mapping[str, list[Path]], Mapping[str, list[Path]]]:
+        versions, ontologies = (
+            defaultdict[str, list[Path]](list),
+            defaultdict[str, list[Path]](list),
+        )
+        for name, headers in self.headers.items():
+            for header in headers.ontologies:
+                for iri, by_iri in ((header.version, versions), (header.iri, ontologies)):
+                    if iri:
+                        by_iri[iri.removesuffix("#")].append(self.root / name)
+        return versions, ontologies
+
+    def _files(self) -> Iterator[tuple[Path, _Stamp]]:
+        """Every file below, with what tells it from another of that name; a link counts if it
+        leads to a file below.
+        """
+        count = 0
+        for where, folders, names in os.walk(self.root, onerror=_refuse):
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            for name in sorted(names):
+                path = Path(where, name)
+                with suppress(OSError, RuntimeError):
+                    if (
+                        not name.startswith(".")
+                        and path.is_file()
+                        and path.resolve().is_relative_to(self.root)
+                    ):
+                        told = path.stat()
+                        yield path, (told.st_size, told.st_mtime_ns, told.st_ctime_ns)
+                        count += 1
+                if count > _MOST_FILES:
+                    raise InputError(
+                        f"{self.name} has over {_MOST_FILES:,} files",
+                        "Is it the right folder for --catalog?",
+                    )
+
+
+def _refuse(error: OSError) -> None:
+    raise InputError(
+        f"{error.filename} cannot be listed: {error.strerror}",
+        "Check its permissions, and the disk it is on.",
+    )
+
+
+def _headers_at(path: Path) -> FileHeaders:
+    # Loaded where a file is not noted.
+    from shiq.inputs.sources import FileSource, source_of
+    from shiq.rdf.headers import FileHeaders, read_headers
+
+    try:
+        source = source_of(path)
+    except InputError:  # in no format that an ontology may have
+        return FileHeaders()
+    return (
+        read_headers(replace(source, max_bytes=limits().document))
+        if isinstance(source, FileSource)
+        else FileHeaders()
+    )
+
+
+def _read_index(path: Path) -> dict[str, tuple[_Stamp, FileHeaders]]:
+    """What was noted; nothing where that is not to be had, or is damaged."""
+    from shiq.rdf.headers import FileHeaders
+    from shiq.rdf.ontology_header import OntologyHeader
+
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        noted = json.loads(path.read_bytes())
+        if noted["version"] == _VERSION:
+            return {
+                name: (
+                    (int(size), int(written), int(changed)),
+                    FileHeaders(
+                        tuple(
+                            OntologyHeader(str(iri), str(version)) for iri, version in ontologies
+                        ),
+                        str(problem),
+                    ),
+                )
+                for name, (size, written, changed, ontologies, problem) in noted["files"].items()
+            }
+    return {}
+
+
+def _write_index(path: Path, files: Mapping[str, tuple[_Stamp, FileHeaders]]) -> None:
+    """Puts the index in place in one step, so that several processes may do so at once; where
+    there is no room for it, none.
+    """
+    text = json.dumps(
+        {
+            "version": _VERSION,
+            "files": {name: [*stamp, *headers] for name, (stamp, headers) in files.items()},
+        }
+    )
+    with suppress(OSError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+        try:
+            temporary.write_text(text, encoding="utf-8")
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)

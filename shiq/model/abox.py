@@ -1,0 +1,309 @@
+"""An ABox as dictionary-encoded columns.
+
+Individuals, class names, property names and literals are interned once; assertions are parallel
+integer arrays. That is the form which parsing fills without an object per assertion, and which
+numpy reads without a copy. The rare kinds (complex class assertions, negative assertions) are
+lists of model values.
+
+>>> builder = ABoxBuilder()
+>>> builder.add_class("urn:a", "urn:Person")
+>>> builder.add_role("urn:a", "urn:knows", "urn:b")
+>>> abox = builder.build()
+>>> len(abox), [type(x).__name__ for x in abox]
+(2, ['ClassAssertion', 'ObjectPropertyAssertion'])
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, compress
+from typing import TYPE_CHECKING, Generic, TypeVar, overload
+
+from shiq import model as owl
+
+if TYPE_CHECKING:
+    from shiq.columns.arrays import Ints
+
+V = TypeVar("V", bound=Hashable)
+
+
+class Interner(Generic[V]):
+    """Map hashable values to dense ids, in the order first seen.
+
+    values: `values[i]` is the value with id i.
+    ids: value → id.
+    """
+
+    __slots__ = ("ids", "values")
+
+    def __init__(self, values: Iterable[V] = ()) -> None:
+        self.values: list[V] = []
+        self.ids: dict[V, int] = {}
+        for value in values:
+            self.id(value)
+
+    def id(self, value: V) -> int:
+        """Return the id of `value`; assign the next one to a new value."""
+        found = self.ids.get(value)
+        if found is None:
+            found = self.ids[value] = len(self.values)
+            self.values.append(value)
+        return found
+
+    def copy(self) -> Interner[V]:
+        """Return an independent copy."""
+        found: Interner[V] = Interner()
+        found.ids, found.values = dict(self.ids), list(self.values)
+        return found
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+def _column() -> array[int]:
+    return array("q")
+
+
+class Pairs(Sequence[tuple[int, int]]):
+    """A sequence of pairs of ids, stored as two parallel columns.
+
+    Columns, because an AllDifferent of 2,000 individuals is two million pairs.
+    """
+
+    __slots__ = ("first", "second")
+
+    def __init__(self, first: array[int] | None = None, second: array[int] | None = None) -> None:
+        self.first = _column() if first is None else first
+        self.second = _column() if second is None else second
+
+    @classmethod
+    def from_pairs(cls, pairs: Iterable[tuple[int, int]]) -> Pairs:
+        """Build from `pairs`, without duplicates."""
+        found = dict.fromkeys(pairs)
+        return cls(array("q", (a for a, _ in found)), array("q", (b for _, b in found)))
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return zip(self.first, self.second)
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[int, int]: ...
+    @overload
+    def __getitem__(self, index: slice) -> Pairs: ...
+    def __getitem__(self, index: int | slice) -> tuple[int, int] | Pairs:
+        if isinstance(index, slice):
+            return Pairs(self.first[index], self.second[index])
+        return self.first[index], self.second[index]
+
+    def difference(self, gone: Collection[tuple[int, int]]) -> Pairs:
+        """Return the pairs without those in `gone`."""
+        return Pairs(*_remove_rows(gone, self.first, self.second)) if gone else self
+
+
+def int_array(values: Ints) -> array[int]:
+    """Convert a numpy column to the array type that an `ABox` stores."""
+    return array("q", values.astype("q", copy=False).tobytes())
+
+
+#: The columns of an `ABox`, by what they are of.
+COLUMNS = (
+    ("class_subject", "class_name"),
+    ("role_subject", "role_name", "role_object"),
+    ("data_subject", "data_name", "data_literal"),
+)
+
+
+def columns_of(columns: Iterable[array[int]]) -> dict[str, array[int]]:
+    """Name the columns of all families, which come in the order of `COLUMNS`."""
+    return dict(zip(chain.from_iterable(COLUMNS), columns))
+
+
+@dataclass
+class ABoxBuilder:
+    """Mutable columns of an `ABox` under construction. `build` removes duplicates.
+
+    same, different: pairs of individual ids. complex: assertions kept as model values.
+    """
+
+    individuals: Interner[str] = field(default_factory=Interner)
+    classes: Interner[str] = field(default_factory=Interner)
+    object_properties: Interner[str] = field(default_factory=Interner)
+    data_properties: Interner[str] = field(default_factory=Interner)
+    literals: Interner[owl.Literal] = field(default_factory=Interner)
+    class_subject: array[int] = field(default_factory=_column)
+    class_name: array[int] = field(default_factory=_column)
+    role_subject: array[int] = field(default_factory=_column)
+    role_name: array[int] = field(default_factory=_column)
+    role_object: array[int] = field(default_factory=_column)
+    data_subject: array[int] = field(default_factory=_column)
+    data_name: array[int] = field(default_factory=_column)
+    data_literal: array[int] = field(default_factory=_column)
+    same: list[tuple[int, int]] = field(default_factory=list)
+    different: list[tuple[int, int]] = field(default_factory=list)
+    complex: list[owl.Assertion] = field(default_factory=list)
+
+    def add_class(self, individual: str, name: str) -> None:
+        """Add the assertion that `individual` belongs to the class `name`."""
+        self.class_subject.append(self.individuals.id(individual))
+        self.class_name.append(self.classes.id(name))
+
+    def add_role(self, subject: str, name: str, object: str) -> None:
+        """Add the object property assertion `name`(subject, object)."""
+        self.role_subject.append(self.individuals.id(subject))
+        self.role_name.append(self.object_properties.id(name))
+        self.role_object.append(self.individuals.id(object))
+
+    def add_data(self, subject: str, name: str, literal: owl.Literal) -> None:
+        """Add the data property assertion `name`(subject, literal)."""
+        self.data_subject.append(self.individuals.id(subject))
+        self.data_name.append(self.data_properties.id(name))
+        self.data_literal.append(self.literals.id(literal))
+
+    def add(self, assertion: owl.Assertion) -> None:
+        """Add any assertion. On an inverse property, subject and object change places."""
+        match assertion:
+            case owl.ClassAssertion(owl.Class(iri), individual):
+                self.add_class(individual, iri)
+            case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, object):
+                self.add_role(subject, iri, object)
+            case owl.ObjectPropertyAssertion(
+                owl.ObjectInverseOf(owl.ObjectProperty(iri)), subject, object
+            ):
+                self.add_role(object, iri, subject)
+            case owl.DataPropertyAssertion(owl.DataProperty(iri), subject, literal):
+                self.add_data(subject, iri, literal)
+            case owl.SameIndividual(first, second):
+                self.same.append((self.individuals.id(first), self.individuals.id(second)))
+            case owl.DifferentIndividuals(first, second):
+                self.different.append((self.individuals.id(first), self.individuals.id(second)))
+            case owl.NegativeObjectPropertyAssertion(owl.ObjectInverseOf(role), subject, object):
+                self.add(owl.NegativeObjectPropertyAssertion(role, object, subject))
+            case _:
+                for individual in individuals_of(assertion):
+                    self.individuals.id(individual)
+                self.complex.append(assertion)
+
+    def build(self) -> ABox:
+        """Return the `ABox` of the columns, each assertion once, in the order of the first copies."""
+        classes = dict.fromkeys(zip(self.class_subject, self.class_name))
+        roles = dict.fromkeys(zip(self.role_subject, self.role_name, self.role_object))
+        data = dict.fromkeys(zip(self.data_subject, self.data_name, self.data_literal))
+        families: tuple[tuple[Iterable[tuple[int, ...]], int], ...] = (
+            (classes, 2),
+            (roles, 3),
+            (data, 3),
+        )
+        columns = [
+            array("q", (row[i] for row in rows)) for rows, width in families for i in range(width)
+        ]
+        return ABox(
+            individuals=self.individuals.values,
+            classes=self.classes.values,
+            object_properties=self.object_properties.values,
+            data_properties=self.data_properties.values,
+            literals=self.literals.values,
+            **columns_of(columns),
+            same=tuple(dict.fromkeys(self.same)),
+            different=Pairs.from_pairs(self.different),
+            complex=tuple(dict.fromkeys(self.complex)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ABox:
+    """A finite set of assertions, as dictionary-encoded columns. Never mutated.
+
+    Row i of a column family is one assertion; its ids index the lists of values.
+
+    class_*: assertions of named classes.
+    role_*: assertions of named object properties.
+    data_*: data property assertions.
+    same, different: pairs of individual ids.
+    complex: assertions of class expressions and negative property assertions, as model values.
+    """
+
+    individuals: list[str] = field(default_factory=list)
+    classes: list[str] = field(default_factory=list)
+    object_properties: list[str] = field(default_factory=list)
+    data_properties: list[str] = field(default_factory=list)
+    literals: list[owl.Literal] = field(default_factory=list)
+    class_subject: array[int] = field(default_factory=_column)
+    class_name: array[int] = field(default_factory=_column)
+    role_subject: array[int] = field(default_factory=_column)
+    role_name: array[int] = field(default_factory=_column)
+    role_object: array[int] = field(default_factory=_column)
+    data_subject: array[int] = field(default_factory=_column)
+    data_name: array[int] = field(default_factory=_column)
+    data_literal: array[int] = field(default_factory=_column)
+    same: tuple[tuple[int, int], ...] = ()
+    different: Pairs = field(default_factory=Pairs)
+    complex: tuple[owl.Assertion, ...] = ()
+
+    def __len__(self) -> int:
+        families = (
+            self.class_subject,
+            self.role_subject,
+            self.data_subject,
+            self.same,
+            self.different,
+            self.complex,
+        )
+        return sum(map(len, families))
+
+    def __iter__(self) -> Iterator[owl.Assertion]:
+        """Yield every assertion as a model value.
+
+        Order: class, role, data, same, different, complex; each family in order of its rows.
+        """
+        names, classes = self.individuals, self.classes
+        for s, c in zip(self.class_subject, self.class_name):
+            yield owl.ClassAssertion(owl.Class(classes[c]), names[s])
+        for s, p, o in zip(self.role_subject, self.role_name, self.role_object):
+            yield owl.ObjectPropertyAssertion(
+                owl.ObjectProperty(self.object_properties[p]), names[s], names[o]
+            )
+        for s, p, v in zip(self.data_subject, self.data_name, self.data_literal):
+            yield owl.DataPropertyAssertion(
+                owl.DataProperty(self.data_properties[p]), names[s], self.literals[v]
+            )
+        for a, b in self.same:
+            yield owl.SameIndividual(names[a], names[b])
+        for a, b in self.different:
+            yield owl.DifferentIndividuals(names[a], names[b])
+        yield from self.complex
+
+
+def _remove_rows(gone: Collection[tuple[int, ...]], *columns: array[int]) -> list[array[int]]:
+    """Remove the rows in `gone` from parallel columns."""
+    kept = [row not in gone for row in zip(*columns)]
+    return [array("q", compress(column, kept)) for column in columns]
+
+
+def abox_of(assertions: Iterable[owl.Assertion]) -> ABox:
+    """Build the ABox of `assertions`, without duplicates."""
+    builder = ABoxBuilder()
+    for assertion in assertions:
+        builder.add(assertion)
+    return builder.build()
+
+
+def individuals_of(assertion: owl.Assertion) -> tuple[str, ...]:
+    """Return the individuals that `assertion` is about, subject first."""
+    match assertion:
+        case owl.ClassAssertion(_, individual):
+            return (individual,)
+        case owl.ObjectPropertyAssertion(_, subject, object) | owl.NegativeObjectPropertyAssertion(
+            _, subject, object
+        ):
+            return (subject, object)
+        case owl.DataPropertyAssertion(_, subject, _) | owl.NegativeDataPropertyAssertion(
+            _, subject, _
+        ):
+            return (subject,)
+        case owl.SameIndividual(first, second) | owl.DifferentIndividuals(first, second):
+            return (first, second)
+    raise TypeError(assertion)

@@ -1,0 +1,286 @@
+"""Rewrite axioms on the universal and empty properties, where an equivalent form exists.
+
+These are owl:topObjectProperty, owl:topDataProperty and their bottom counterparts. The universal
+role is outside SHIQ(D), but many axioms about it are trivial. The empty role can always be
+removed: r ⊑ ⊥ is ⊤ ⊑ ∀r.⊥. An axiom without an equivalent form keeps the property, so that it can
+be reported by name.
+
+>>> bottom = owl.ObjectProperty(owl.OWL + "bottomObjectProperty")
+>>> r = owl.ObjectProperty("urn:r")
+>>> remove_built_in(owl.SubObjectPropertyOf(r, bottom)) == (empty_property_axiom(r),)
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from shiq import model as owl
+from shiq.model.walk import parts, rebuilt
+
+TOP = frozenset({owl.OWL + "topObjectProperty", owl.OWL + "topDataProperty"})
+BOTTOM = frozenset({owl.OWL + "bottomObjectProperty", owl.OWL + "bottomDataProperty"})
+
+_CONTRADICTION = owl.SubClassOf(owl.THING, owl.NOTHING)
+
+
+def uses_built_in(value: object) -> bool:
+    """Decide whether a top or bottom property occurs in `value`."""
+    return any(
+        isinstance(part, owl.ObjectProperty | owl.DataProperty)
+        and (_is_top(part) or _is_bottom(part))
+        for part in parts(value)
+    )
+
+
+def empty_property_axiom(property: owl.ObjectPropertyExpression | owl.DataProperty) -> owl.Axiom:
+    """Return the axiom that says `property` is empty: ⊤ ⊑ ∀property.⊥, or ⊤ ⊑ ≤0 property for data."""
+    if isinstance(property, owl.DataProperty):
+        return owl.SubClassOf(owl.THING, owl.DataMaxCardinality(0, property))
+    return owl.SubClassOf(owl.THING, owl.ObjectAllValuesFrom(property, owl.NOTHING))
+
+
+def remove_built_in(axiom: owl.Axiom) -> tuple[owl.Axiom, ...]:
+    """Rewrite `axiom` to equivalent axioms without top and bottom properties, where that is easy.
+
+    Returns: nothing for a tautology; the axiom itself if no such property occurs in it.
+    """
+    if not uses_built_in(axiom):
+        return (axiom,)
+    return _rewrite_property_axiom(rebuilt(axiom, _rewrite_restriction))
+
+
+def remove_built_in_from_assertion(assertion: owl.Assertion) -> tuple[owl.Assertion, ...]:
+    """Rewrite `assertion` to equivalent assertions without top and bottom properties.
+
+    Returns: nothing for a tautology; the assertion itself if no such property occurs in it.
+    """
+    if not uses_built_in(assertion):
+        return (assertion,)
+    match assertion:
+        case owl.ClassAssertion(expression, individual):
+            plain = remove_built_in_from_expression(expression)
+            return () if plain == owl.THING else (owl.ClassAssertion(plain, individual),)
+        case owl.ObjectPropertyAssertion(property, subject, _) | owl.DataPropertyAssertion(
+            property, subject, _
+        ) if _is_bottom(property):
+            return (owl.ClassAssertion(owl.NOTHING, subject),)
+        case owl.ObjectPropertyAssertion(property, _, _) if _is_top(property):
+            return ()
+        case owl.NegativeObjectPropertyAssertion(property, subject, _) if _is_top(property):
+            return (owl.ClassAssertion(owl.NOTHING, subject),)
+        case owl.NegativeObjectPropertyAssertion(
+            property, _, _
+        ) | owl.NegativeDataPropertyAssertion(property, _, _) if _is_bottom(property):
+            return ()
+    return (assertion,)
+
+
+def remove_built_in_from_expression(expression: owl.ClassExpression) -> owl.ClassExpression:
+    """Replace restrictions on top and bottom properties by ⊤ or ⊥, where these are equivalent."""
+    return rebuilt(expression, _rewrite_restriction)
+
+
+def _rewrite_restriction(expression: Any) -> Any:
+    """Replace a restriction, whose filler is rewritten already, by ⊤ or ⊥ if that is equivalent."""
+    match expression:
+        case owl.ObjectSomeValuesFrom(property, filler):
+            return _trivial_existential(property, filler, expression)
+        case owl.ObjectAllValuesFrom(property, filler):
+            return _opposite(_trivial_existential(property, _opposite(filler), None)) or expression
+        case (
+            owl.ObjectMinCardinality(n, property, filler)
+            | owl.ObjectMaxCardinality(n, property, filler)
+            | owl.ObjectExactCardinality(n, property, filler)
+        ):
+            return _trivial_cardinality(expression, n, property, filler)
+        case owl.ObjectHasValue(property, _) | owl.ObjectHasSelf(property):
+            return (
+                owl.NOTHING
+                if _is_bottom(property)
+                else owl.THING
+                if _is_top(property)
+                else expression
+            )
+        case owl.DataSomeValuesFrom(data_property, _) | owl.DataHasValue(data_property, _) if (
+            _is_bottom(data_property)
+        ):
+            return owl.NOTHING
+        case owl.DataAllValuesFrom(data_property, _) if _is_bottom(data_property):
+            return owl.THING
+        case owl.DataSomeValuesFrom(data_property, range) | owl.DataAllValuesFrom(
+            data_property, range
+        ) if _is_top(data_property):
+            return owl.THING if range == owl.TOP_DATATYPE else expression
+        case owl.DataMinCardinality(n, data_property, range):
+            # There are infinitely many data values.
+            everything = _is_top(data_property) and range == owl.TOP_DATATYPE
+            return (
+                owl.THING
+                if n == 0 or everything
+                else owl.NOTHING
+                if _is_bottom(data_property)
+                else expression
+            )
+        case owl.DataMaxCardinality(_, data_property, range):
+            everything = _is_top(data_property) and range == owl.TOP_DATATYPE
+            return (
+                owl.THING
+                if _is_bottom(data_property)
+                else owl.NOTHING
+                if everything
+                else expression
+            )
+        case owl.DataExactCardinality(n, data_property, range):
+            everything = _is_top(data_property) and range == owl.TOP_DATATYPE
+            if _is_bottom(data_property):
+                return owl.NOTHING if n else owl.THING
+            return owl.NOTHING if everything else expression
+    return expression
+
+
+def _is_top(property: owl.ObjectPropertyExpression | owl.DataProperty) -> bool:
+    return (property.property if isinstance(property, owl.ObjectInverseOf) else property).iri in TOP
+
+
+def _is_bottom(property: owl.ObjectPropertyExpression | owl.DataProperty) -> bool:
+    return (
+        property.property if isinstance(property, owl.ObjectInverseOf) else property
+    ).iri in BOTTOM
+
+
+def _opposite(expression: owl.ClassExpression | None) -> owl.ClassExpression | None:
+    """Map ⊤ to ⊥ and ⊥ to ⊤; None for everything else."""
+    return (
+        owl.NOTHING if expression == owl.THING else owl.THING if expression == owl.NOTHING else None
+    )
+
+
+T = TypeVar("T")
+
+
+def _trivial_existential(
+    property: owl.ObjectPropertyExpression, filler: owl.ClassExpression | None, otherwise: T
+) -> owl.Class | T:
+    """Return ∃property.filler as ⊤ or ⊥ if it is trivial, else `otherwise`.
+
+    ∃U.⊤ is ⊤, since no domain is empty.
+    """
+    if _is_bottom(property) or filler == owl.NOTHING:
+        return owl.NOTHING
+    return owl.THING if _is_top(property) and filler == owl.THING else otherwise
+
+
+def _trivial_cardinality(
+    bounded: owl.ClassExpression,
+    n: int,
+    property: owl.ObjectPropertyExpression,
+    filler: owl.ClassExpression,
+) -> owl.ClassExpression:
+    """Return a cardinality restriction as ⊤ or ⊥ if it is trivial, else the restriction itself."""
+    kind = type(bounded)
+    none = _is_bottom(property) or filler == owl.NOTHING
+    if kind is owl.ObjectMinCardinality:
+        some: owl.ClassExpression = _trivial_existential(property, filler, bounded)
+        return owl.THING if n == 0 else some if n == 1 or none else bounded
+    if none:
+        return owl.THING if n == 0 or kind is owl.ObjectMaxCardinality else owl.NOTHING
+    return owl.NOTHING if n == 0 and _is_top(property) and filler == owl.THING else bounded
+
+
+def _rewrite_property_axiom(axiom: owl.Axiom) -> tuple[owl.Axiom, ...]:
+    match axiom:
+        case owl.SubObjectPropertyOf(sub, sup) | owl.SubDataPropertyOf(sub, sup):
+            return _rewrite_inclusion(axiom, (sub,), sup)
+        case owl.SubObjectPropertyChain(chain, sup):
+            return _rewrite_inclusion(axiom, chain, sup)
+        case owl.EquivalentObjectProperties(members) | owl.EquivalentDataProperties(members):
+            return _rewrite_equivalence(axiom, members)
+        case owl.InverseObjectProperties(first, second):
+            return _rewrite_equivalence(axiom, (first, second))
+        case owl.DisjointObjectProperties(members) | owl.DisjointDataProperties(members):
+            return _rewrite_disjointness(type(axiom), members)
+        case (
+            owl.ObjectPropertyDomain(property, filler)
+            | owl.ObjectPropertyRange(property, filler)
+            | owl.DataPropertyDomain(property, filler)
+        ):
+            return (
+                ()
+                if _is_bottom(property)
+                else (owl.SubClassOf(owl.THING, filler),)
+                if _is_top(property)
+                else (axiom,)
+            )
+        case owl.DataPropertyRange(property, range):
+            return () if _is_bottom(property) or range == owl.TOP_DATATYPE else (axiom,)
+        case owl.FunctionalObjectProperty(property) | owl.InverseFunctionalObjectProperty(property):
+            return () if _is_bottom(property) else (axiom,)
+        case owl.FunctionalDataProperty(property):
+            return () if _is_bottom(property) else (_CONTRADICTION,)
+        case owl.SymmetricObjectProperty() | owl.TransitiveObjectProperty():
+            return ()
+        case owl.ReflexiveObjectProperty(property):
+            return (_CONTRADICTION,) if _is_bottom(property) else ()
+        case owl.AsymmetricObjectProperty(property) | owl.IrreflexiveObjectProperty(property):
+            return () if _is_bottom(property) else (_CONTRADICTION,)
+        case owl.HasKey(_, roles, properties):
+            return _rewrite_key(axiom, roles, properties)
+    return (axiom,)
+
+
+def _rewrite_key(
+    axiom: owl.HasKey, roles: tuple[Any, ...], properties: tuple[Any, ...]
+) -> tuple[owl.Axiom, ...]:
+    """Rewrite a key. All individuals share the values of a top property, and have none of a bottom
+    one.
+    """
+    if any(map(_is_bottom, (*roles, *properties))):
+        return ()
+    telling = (tuple(p for p in some if not _is_top(p)) for some in (roles, properties))
+    less = owl.HasKey(axiom.expression, *telling)
+    return (less if less.object_properties or less.data_properties else axiom,)
+
+
+def _rewrite_inclusion(axiom: owl.Axiom, chain: tuple[Any, ...], sup: Any) -> tuple[owl.Axiom, ...]:
+    """Rewrite chain ⊑ sup. A chain with an empty link is empty; r ∘ s ⊑ ⊥ is ⊤ ⊑ ∀r.∀s.⊥."""
+    if _is_top(sup) or any(map(_is_bottom, chain)):
+        return ()
+    if not _is_bottom(sup):
+        return (axiom,)
+    if all(map(_is_top, chain)):
+        return (_CONTRADICTION,)
+    if any(map(_is_top, chain)):
+        return (axiom,)
+    if isinstance(sup, owl.DataProperty):
+        return (empty_property_axiom(chain[0]),)
+    nowhere: owl.ClassExpression = owl.NOTHING
+    for role in reversed(chain):
+        nowhere = owl.ObjectAllValuesFrom(role, nowhere)
+    return (owl.SubClassOf(owl.THING, nowhere),)
+
+
+def _rewrite_equivalence(axiom: owl.Axiom, members: tuple[Any, ...]) -> tuple[owl.Axiom, ...]:
+    if all(map(_is_top, members)):
+        return ()
+    if not any(map(_is_bottom, members)):
+        return (axiom,)
+    if any(map(_is_top, members)):
+        return (_CONTRADICTION,)
+    return tuple(
+        empty_property_axiom(member) for member in dict.fromkeys(members) if not _is_bottom(member)
+    )
+
+
+def _rewrite_disjointness(kind: Any, members: Iterable[Any]) -> tuple[owl.Axiom, ...]:
+    """Rewrite disjointness: an empty member adds nothing, a universal one makes the others empty."""
+    rest = [member for member in members if not _is_bottom(member)]
+    universal = sum(map(_is_top, rest))
+    if universal > 1:
+        return (_CONTRADICTION,)
+    if universal:
+        return tuple(
+            empty_property_axiom(member) for member in dict.fromkeys(rest) if not _is_top(member)
+        )
+    return (kind(tuple(rest)),) if len(rest) > 1 else ()

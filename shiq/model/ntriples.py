@@ -1,0 +1,392 @@
+"""Write assertions as N-Triples; class expressions by the OWL 2 mapping to RDF graphs.
+
+>>> assertion_lines(owl.ClassAssertion(owl.Class("urn:A"), "urn:a"))
+('<urn:a> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:A> .',)
+
+Axioms and declarations as N-Triples, by the OWL 2 mapping to RDF graphs.
+
+Supported are the axioms that `shiq.model.clause_axioms` produces.
+
+>>> axiom_lines(owl.SubClassOf(owl.Class("urn:A"), owl.Class("urn:B")))
+('<urn:A> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <urn:B> .',)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from hashlib import sha256
+from typing import TypeAlias
+
+from shiq import model as owl
+
+#: A node of RDF: an IRI, a blank node (begins with "_:"), or a literal.
+Node: TypeAlias = str | owl.Literal
+#: Subject, predicate (an IRI) and object.
+NodeTriple: TypeAlias = tuple[str, str, Node]
+
+# Beside what the grammar asks for: characters at which some tools end a line.
+_IN_LITERALS = re.compile('["\\\\\x00-\x1f\x7f\x85\u2028\u2029]')
+_IN_IRIS = re.compile(r'[\x00-\x20<>"{}|^`\\]')
+_SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+# What blank node labels may not have in N-Triples, Turtle and functional syntax alike, and "_"
+# where it would begin an escape.
+_IN_LABELS = re.compile(r"_(?=x)|[^A-Za-z0-9_.\-]|^[.\-]|\.\Z|^\Z")
+# Its escapes: of any character but half a surrogate pair.
+_ESCAPED = re.compile("_x((?!d[89a-f][0-9a-f]{2}_)(?:10|[0-9a-f])?[0-9a-f]{0,4})_")
+
+
+def term(individual: str) -> str:
+    """Write an individual as an N-Triples term: ``<IRI>``, or ``_:label`` with a valid, distinct
+    label.
+    """
+    return blank_term(individual) if individual.startswith("_:") else iri_term(individual)
+
+
+def blank_term(individual: str) -> str:
+    """Write a blank node as ``_:label``; illegal characters become ``_x…_`` with the code in
+    hexadecimal.
+
+    Injective: different blank nodes stay different. A valid label without "_x" is unchanged.
+    """
+    return "_:" + _IN_LABELS.sub(
+        lambda match: f"_x{ord(match[0]):x}_" if match[0] else "_x_", individual[2:]
+    )
+
+
+def blank_node(label: str) -> str:
+    """Return the blank node that `blank_term` writes with `label`.
+
+    >>> blank_term("_:a0.x y"), blank_node("a0.x_x20_y")
+    ('_:a0.x_x20_y', '_:a0.x y')
+    """
+    return "_:" + _ESCAPED.sub(lambda match: chr(int(match[1], 16)) if match[1] else "", label)
+
+
+def literal(value: owl.Literal) -> str:
+    """Write a literal as an N-Triples term, without the datatype xsd:string."""
+    text = (
+        f'"{_IN_LITERALS.sub(lambda match: _SHORT.get(match[0]) or _code(match), value.lexical)}"'
+    )
+    if value.language:
+        return f"{text}@{value.language}"
+    return text if value.datatype == owl.XSD + "string" else f"{text}^^{iri_term(value.datatype)}"
+
+
+def assertion_lines(assertion: owl.Assertion) -> tuple[str, ...]:
+    """Write `assertion` as N-Triples lines, the main triple first.
+
+    An assertion on an inverse property is turned round. Class expressions and negative assertions
+    follow the OWL 2 mapping to RDF graphs (section 2). Their blank nodes are named by a hash of the
+    assertion. So equal assertions give equal lines, and different ones share no node.
+    """
+    main = _main_triple(assertion)
+    if main is None:
+        return _graph(assertion).lines()
+    subject, predicate, object = main
+    return (f"{_term(subject)} {_predicate(predicate)} {_term(object)} .",)
+
+
+def assertion_triples(assertion: owl.Assertion) -> tuple[NodeTriple, ...]:
+    """The triples that `assertion_lines` writes, as values.
+
+    >>> assertion_triples(owl.SameIndividual("urn:a", "urn:b"))
+    (('urn:a', 'http://www.w3.org/2002/07/owl#sameAs', 'urn:b'),)
+    """
+    main = _main_triple(assertion)
+    return _graph(assertion).triples() if main is None else (main,)
+
+
+def _main_triple(assertion: owl.Assertion) -> NodeTriple | None:
+    """The triple of an assertion that is one; None if it needs several."""
+    match assertion:
+        case owl.ClassAssertion(owl.Class(iri), individual):
+            return individual, f"{owl.RDF}type", iri
+        case owl.ObjectPropertyAssertion(owl.ObjectInverseOf(property), subject, object):
+            return object, property.iri, subject
+        case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, object):
+            return subject, iri, object
+        case owl.DataPropertyAssertion(property, subject, value):
+            return subject, property.iri, value
+        case owl.SameIndividual(first, second):
+            return first, f"{owl.OWL}sameAs", second
+        case owl.DifferentIndividuals(first, second):
+            return first, f"{owl.OWL}differentFrom", second
+    return None
+
+
+def _graph(assertion: owl.Assertion) -> TripleWriter:
+    """The triples of an assertion that needs several."""
+    graph = TripleWriter()
+    match assertion:
+        case owl.NegativeObjectPropertyAssertion(owl.ObjectInverseOf(property), subject, object):
+            return graph.write_negative(object, property.iri, "targetIndividual", subject)
+        case owl.NegativeObjectPropertyAssertion(owl.ObjectProperty(iri), subject, object):
+            return graph.write_negative(subject, iri, "targetIndividual", object)
+        case owl.NegativeDataPropertyAssertion(property, subject, value):
+            return graph.write_negative(subject, property.iri, "targetValue", value)
+        case owl.ClassAssertion(expression, individual):
+            return graph.write_triple(individual, f"{owl.RDF}type", graph.expression(expression))
+    raise TypeError(assertion)
+
+
+def iri_term(iri: str) -> str:
+    """Write `iri` as an N-Triples term."""
+    return f"<{_IN_IRIS.sub(_code, iri)}>"
+
+
+#: The terms of predicates, of which there are few.
+_predicate = lru_cache(maxsize=4096)(iri_term)
+
+
+def _code(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04X}"
+
+
+#: A node of a graph that is being written; a number stands for a blank node.
+_Open: TypeAlias = Node | int
+
+
+class TripleWriter:
+    """A writer of the triples of one assertion or axiom. Its blank nodes are named by a hash of all
+    of them.
+    """
+
+    def __init__(self) -> None:
+        self._triples: list[tuple[_Open, str, _Open]] = []
+        self._nodes = 0
+
+    def lines(self) -> tuple[str, ...]:
+        """Return the N-Triples lines."""
+        lines, name = self._named()
+        return tuple(line.replace("\0", f"n{name}.") for line in lines)
+
+    def triples(self) -> tuple[NodeTriple, ...]:
+        """Return the triples as values."""
+        _, name = self._named()
+
+        def node(value: _Open) -> Node:
+            return f"_:n{name}.{value}" if isinstance(value, int) else value
+
+        return tuple((str(node(s)), p, node(o)) for s, p, o in self._triples)
+
+    def _named(self) -> tuple[list[str], str]:
+        """The lines, with a NUL character, which no term contains, before the numbers of blank
+        nodes; and the hash that comes in its place.
+        """
+        lines = [f"{_term(s)} {_predicate(p)} {_term(o)} ." for s, p, o in self._triples]
+        return lines, sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+    def write_triple(self, subject: _Open, predicate: str, object: _Open) -> TripleWriter:
+        """Add a main triple, and put it first.
+
+        predicate: an IRI.
+        """
+        self._triples.insert(0, (subject, predicate, object))
+        return self
+
+    def write_negative(self, subject: str, property: str, target: str, value: Node) -> TripleWriter:
+        """Add the triples of a negative property assertion."""
+        self._node(
+            ("type", f"{owl.OWL}NegativePropertyAssertion"),
+            ("sourceIndividual", subject),
+            ("assertionProperty", property),
+            (target, value),
+        )
+        return self
+
+    def expression(self, expression: owl.ClassExpression) -> _Open:
+        """Write a class expression, and return its node."""
+        match expression:
+            case owl.Class(iri):
+                return iri
+            case owl.ObjectIntersectionOf(operands):
+                return self._class("intersectionOf", self._list(map(self.expression, operands)))
+            case owl.ObjectUnionOf(operands):
+                return self._class("unionOf", self._list(map(self.expression, operands)))
+            case owl.ObjectComplementOf(operand):
+                return self._class("complementOf", self.expression(operand))
+            case owl.ObjectOneOf(individuals):
+                return self._class("oneOf", self._list(individuals))
+            case owl.ObjectSomeValuesFrom(property, filler):
+                return self._restriction(property, ("someValuesFrom", self.expression(filler)))
+            case owl.ObjectAllValuesFrom(property, filler):
+                return self._restriction(property, ("allValuesFrom", self.expression(filler)))
+            case owl.ObjectHasValue(property, individual):
+                return self._restriction(property, ("hasValue", individual))
+            case owl.ObjectHasSelf(property):
+                return self._restriction(
+                    property, ("hasSelf", owl.Literal("true", f"{owl.XSD}boolean"))
+                )
+            case owl.ObjectMinCardinality(n, property, filler):
+                return self._object_cardinality("min", n, property, filler)
+            case owl.ObjectMaxCardinality(n, property, filler):
+                return self._object_cardinality("max", n, property, filler)
+            case owl.ObjectExactCardinality(n, property, filler):
+                return self._object_cardinality("", n, property, filler)
+            case owl.DataSomeValuesFrom(data_property, range):
+                return self._restriction(data_property, ("someValuesFrom", self.range(range)))
+            case owl.DataAllValuesFrom(data_property, range):
+                return self._restriction(data_property, ("allValuesFrom", self.range(range)))
+            case owl.DataHasValue(data_property, value):
+                return self._restriction(data_property, ("hasValue", value))
+            case owl.DataMinCardinality(n, data_property, range):
+                return self._data_cardinality("min", n, data_property, range)
+            case owl.DataMaxCardinality(n, data_property, range):
+                return self._data_cardinality("max", n, data_property, range)
+            case owl.DataExactCardinality(n, data_property, range):
+                return self._data_cardinality("", n, data_property, range)
+        raise TypeError(expression)
+
+    def range(self, range: owl.DataRange) -> _Open:
+        """Write a data range, and return its node."""
+        match range:
+            case owl.Datatype(iri):
+                return iri
+            case owl.DataIntersectionOf(operands):
+                return self._datatype("intersectionOf", self._list(map(self.range, operands)))
+            case owl.DataUnionOf(operands):
+                return self._datatype("unionOf", self._list(map(self.range, operands)))
+            case owl.DataComplementOf(operand):
+                return self._datatype("datatypeComplementOf", self.range(operand))
+            case owl.DataOneOf(literals):
+                return self._datatype("oneOf", self._list(literals))
+            case owl.DatatypeRestriction(base, facets):
+                nodes = []
+                for facet, value in facets:
+                    node = self._node()
+                    self._triples.append((node, facet, value))
+                    nodes.append(node)
+                return self._node(
+                    ("type", f"{owl.RDFS}Datatype"),
+                    ("onDatatype", base.iri),
+                    ("withRestrictions", self._list(nodes)),
+                )
+        raise TypeError(range)
+
+    def _class(self, predicate: str, object: _Open) -> _Open:
+        return self._node(("type", f"{owl.OWL}Class"), (predicate, object))
+
+    def _datatype(self, predicate: str, object: _Open) -> _Open:
+        return self._node(("type", f"{owl.RDFS}Datatype"), (predicate, object))
+
+    def property(
+        self, property: owl.ObjectProperty | owl.ObjectInverseOf | owl.DataProperty
+    ) -> _Open:
+        """The node of a property; the triple of an inverse is added."""
+        if isinstance(property, owl.ObjectInverseOf):
+            return self._node(("inverseOf", property.property.iri))
+        return property.iri
+
+    def _restriction(
+        self,
+        property: owl.ObjectProperty | owl.ObjectInverseOf | owl.DataProperty,
+        *rest: tuple[str, _Open],
+    ) -> _Open:
+        return self._node(
+            ("type", f"{owl.OWL}Restriction"), ("onProperty", self.property(property)), *rest
+        )
+
+    def _object_cardinality(
+        self,
+        bound: str,
+        n: int,
+        property: owl.ObjectProperty | owl.ObjectInverseOf,
+        filler: owl.ClassExpression,
+    ) -> _Open:
+        qualifier = None if filler == owl.THING else ("onClass", self.expression(filler))
+        return self._restriction(property, *_cardinality(bound, n, qualifier))
+
+    def _data_cardinality(
+        self, bound: str, n: int, property: owl.DataProperty, range: owl.DataRange
+    ) -> _Open:
+        qualifier = None if range == owl.TOP_DATATYPE else ("onDataRange", self.range(range))
+        return self._restriction(property, *_cardinality(bound, n, qualifier))
+
+    def _list(self, members: Iterable[_Open]) -> _Open:
+        """An RDF list of the nodes ``members``, which are made first."""
+        rest: _Open = f"{owl.RDF}nil"
+        for member in reversed(list(members)):
+            node = self._node()
+            self._triples.append((node, f"{owl.RDF}first", member))
+            self._triples.append((node, f"{owl.RDF}rest", rest))
+            rest = node
+        return rest
+
+    def _node(self, *pairs: tuple[str, _Open]) -> _Open:
+        """A fresh blank node with triples: names in owl:, but for ``type``."""
+        self._nodes += 1
+        node = self._nodes
+        for name, object in pairs:
+            self._triples.append((node, (owl.RDF if name == "type" else owl.OWL) + name, object))
+        return node
+
+
+def _term(node: _Open) -> str:
+    """An N-Triples term; a number stands behind a NUL character."""
+    if isinstance(node, str):
+        return blank_term(node) if node.startswith("_:") else iri_term(node)
+    return f"_:\0{node}" if isinstance(node, int) else literal(node)
+
+
+def _cardinality(
+    bound: str, n: int, qualifier: tuple[str, _Open] | None
+) -> list[tuple[str, _Open]]:
+    word = ("Qualified" if qualifier else "") + "Cardinality"
+    name = bound + word if bound else word[0].lower() + word[1:]
+    number = owl.Literal(str(n), f"{owl.XSD}nonNegativeInteger")
+    return [(name, number), *([qualifier] if qualifier else [])]
+
+
+_RDF_TYPE = f"<{owl.RDF}type>"
+_KINDS = {"Datatype": owl.RDFS + "Datatype"}
+
+
+def declaration_line(kind: str, iri: str) -> str:
+    """Write the declaration of a term as an N-Triples line.
+
+    kind: Class, ObjectProperty, DataProperty, Datatype or NamedIndividual.
+    """
+    name = "DatatypeProperty" if kind == "DataProperty" else kind
+    return f"{iri_term(iri)} {_RDF_TYPE} <{_KINDS.get(kind, owl.OWL + name)}> ."
+
+
+def axiom_lines(axiom: owl.Axiom) -> tuple[str, ...]:
+    """Write `axiom` as N-Triples lines.
+
+    Blank nodes are named as in `shiq.model.ntriples.assertion_lines`.
+
+    Raises: TypeError for a kind of axiom that `shiq.model.clause_axioms` never produces.
+    """
+    graph = TripleWriter()
+    match axiom:
+        case owl.SubClassOf(sub, sup):
+            return graph.write_triple(
+                graph.expression(sub), f"{owl.RDFS}subClassOf", graph.expression(sup)
+            ).lines()
+        case owl.SubObjectPropertyOf(sub, sup):
+            return graph.write_triple(
+                graph.property(sub), f"{owl.RDFS}subPropertyOf", graph.property(sup)
+            ).lines()
+        case owl.SubDataPropertyOf(sub, sup):
+            return graph.write_triple(
+                graph.property(sub), f"{owl.RDFS}subPropertyOf", graph.property(sup)
+            ).lines()
+        case owl.DisjointObjectProperties((one, other)) | owl.DisjointDataProperties((one, other)):
+            return graph.write_triple(
+                graph.property(one), f"{owl.OWL}propertyDisjointWith", graph.property(other)
+            ).lines()
+        case owl.AsymmetricObjectProperty(property):
+            return graph.write_triple(
+                graph.property(property), f"{owl.RDF}type", f"{owl.OWL}AsymmetricProperty"
+            ).lines()
+        case owl.IrreflexiveObjectProperty(property):
+            return graph.write_triple(
+                graph.property(property), f"{owl.RDF}type", f"{owl.OWL}IrreflexiveProperty"
+            ).lines()
+        case owl.DatatypeDefinition(datatype, range):
+            return graph.write_triple(
+                datatype.iri, f"{owl.OWL}equivalentClass", graph.range(range)
+            ).lines()
+    raise TypeError(axiom)

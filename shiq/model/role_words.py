@@ -1,0 +1,289 @@
+"""Which words of roles a role that is not simple stands for, as automata (THEORY, "Chains and
+loops").
+
+With w ⊑ R for chains w, and R∘R ⊑ R for transitive R, a pair is in S iff some word of L(S) links
+it. L(S) is regular where the chains are (OWL 2, section 11.2): B_S has i –S→ f; RR ⊑ R: f –ε→ i;
+Rw ⊑ R: f –w→ f; wR ⊑ R: i –w→ i; w ⊑ R: i –w→ f; letters that are not simple are replaced by
+copies of their automata. Each chain is taken with its mirror image, letters equivalent to S are
+read as S.
+
+Source: Horrocks, Kutz, Sattler, The even more irresistible SROIQ, KR 2006.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from shiq import model as owl
+from shiq.errors import UsageError
+from shiq.model.roles import Role, RoleBox, role_box, role_of
+
+#: A role whose automaton has more states is not eliminated.
+MOST_STATES = 20_000
+
+#: Steps by (state, letter, state); the letter None is ε.
+_Steps: TypeAlias = "set[tuple[int, Role | None, int]]"
+
+
+class Irregular(UsageError):
+    """The role axioms break a global restriction of OWL 2 DL, or need too large an automaton;
+    ``str`` says which. ``roles``: chains into these, or into all roles where there are none, are
+    what breaks it.
+    """
+
+    def __init__(self, message: str, roles: Iterable[Role] = ()) -> None:
+        super().__init__(message)
+        self.roles = frozenset(roles)
+
+
+@dataclass(frozen=True)
+class WordAutomaton:
+    """States 0 … n-1, 0 to begin with; no ε."""
+
+    size: int
+    steps: frozenset[tuple[int, Role, int]]
+    finals: frozenset[int]
+
+
+class RolePaths:
+    """The words that roles stand for, given role inclusions, transitivity and chains among
+    ``axioms``.
+
+    ``roles``: their role box.
+    """
+
+    def __init__(self, axioms: Iterable[owl.Axiom]) -> None:
+        axioms = list(axioms)
+        self.roles: RoleBox = role_box(axioms)
+        box = self.roles
+        chains = [
+            (tuple(map(role_of, a.chain)), role_of(a.sup))
+            for a in axioms
+            if isinstance(a, owl.SubObjectPropertyChain)
+        ]
+        rules = [
+            *chains,
+            *(((r, r), r) for r in box.transitive),
+            *(((r,), s) for r, s in box.inclusions),
+        ]
+        self._rules: dict[Role, set[tuple[Role, ...]]] = defaultdict(set)
+        for word, sup in rules:
+            self._rules[self.name(sup)].add(tuple(map(self.name, word)))
+            self._rules[self.name(sup.inverse)].add(
+                tuple(self.name(r.inverse) for r in reversed(word))
+            )
+        self._automata: dict[Role, WordAutomaton] = {}
+        self._in_progress: list[Role] = []
+
+    def name(self, role: Role) -> Role:
+        """One of the roles that are equivalent to ``role``, the same for all of them."""
+        return min(self.roles.superroles(role) & self.roles.subroles(role))
+
+    def automaton(self, role: Role) -> WordAutomaton:
+        """B_S for S = ``role``. Raises Irregular."""
+        name = self.name(role)
+        if name not in self._automata:
+            if any(name in (r, self.name(r.inverse)) for r in self._in_progress):
+                names = " ≺ ".join(f"<{r.iri}>" for r in (*self._in_progress, name))
+                raise Irregular(
+                    f"the property chains are not regular: {names} (OWL 2 DL, section 11.2)",
+                    (*self._in_progress, name),
+                )
+            self._in_progress.append(name)
+            try:
+                self._automata[name] = self._build_automaton(name)
+            finally:
+                self._in_progress.pop()
+        return self._automata[name]
+
+    def _build_automaton(self, name: Role) -> WordAutomaton:
+        steps: _Steps = {(0, name, 1)}
+        size = 2
+
+        def path(start: int, word: Sequence[Role], end: int) -> None:
+            nonlocal size
+            here = start
+            for i, letter in enumerate(word):
+                there = end if i == len(word) - 1 else size
+                size += there == size
+                if self.roles.is_simple(letter):
+                    steps.add((here, letter, there))
+                else:
+                    inner = self.automaton(letter)
+                    steps.update((size + p, r, size + q) for p, r, q in inner.steps)
+                    steps.add((here, None, size))
+                    steps.update((size + f, None, there) for f in inner.finals)
+                    size += inner.size
+                if size > MOST_STATES:
+                    raise Irregular(
+                        f"the chains below <{name.iri}> need an automaton of more than {MOST_STATES:,} states",
+                        (name,),
+                    )
+                here = there
+
+        for word in sorted(self._rules[name]):
+            if word == (name,):
+                continue
+            if word == (name, name):
+                steps.add((1, None, 0))
+            elif name not in word:
+                if len(word) > 1 or not self.roles.is_simple(word[0]):
+                    path(0, word, 1)
+            elif word[0] == name and name not in word[1:]:
+                path(1, word[1:], 1)
+            elif word[-1] == name and name not in word[:-1]:
+                path(0, word[:-1], 0)
+            else:
+                raise Irregular(
+                    f"a property chain into <{name.iri}> has it in its midst: it is not regular (OWL 2 DL, section 11.2)",
+                    (name,),
+                )
+        return self._minimise(_remove_empty_steps(steps, size, {1}))
+
+    def _minimise(self, automaton: WordAutomaton) -> WordAutomaton:
+        """The same words, with states of the same future as one, and letters below others
+        between the same states left out.
+        """
+        found = automaton
+        while True:
+            smaller = _merge_states(self._drop_implied_letters(_trim(found)))
+            if (smaller.size, len(smaller.steps)) == (found.size, len(found.steps)):
+                return smaller
+            found = smaller
+
+    def _drop_implied_letters(self, automaton: WordAutomaton) -> WordAutomaton:
+        between: dict[tuple[int, int], set[Role]] = defaultdict(set)
+        for p, r, q in automaton.steps:
+            between[p, q].add(self.name(r))
+        kept = frozenset(
+            (p, r, q)
+            for (p, q), letters in between.items()
+            for r in letters
+            if not (self.roles.superroles(r) - {r}) & letters
+        )
+        return replace(automaton, steps=kept)
+
+
+def irregular_chains(
+    axioms: Sequence[owl.Axiom], simple: Mapping[Role, str]
+) -> dict[owl.Axiom, str]:
+    """The property chains among ``axioms`` without which the others are regular, of automata
+    that are not too large, and imply none of the roles in ``simple``, which have to be simple;
+    with what is wrong. Where chains break a rule together, all that do go.
+
+    Stops because each round takes a chain out.
+    """
+    found: dict[owl.Axiom, str] = {}
+    while chains := [
+        a for a in axioms if isinstance(a, owl.SubObjectPropertyChain) and a not in found
+    ]:
+        paths = RolePaths(axiom for axiom in axioms if axiom not in found)
+        obstacle = _find_violation(paths, chains, simple)
+        if obstacle is None:
+            break
+        among = {paths.name(role) for r in obstacle.roles for role in (r, r.inverse)}
+        bad = [chain for chain in chains if paths.name(role_of(chain.sup)) in among]
+        found |= dict.fromkeys(bad or chains, str(obstacle))
+    return found
+
+
+def _find_violation(
+    paths: RolePaths, chains: Iterable[owl.SubObjectPropertyChain], simple: Mapping[Role, str]
+) -> Irregular | None:
+    for role, use in simple.items():
+        below = paths.roles.subroles(role) & paths.roles.composite
+        if below:
+            return Irregular(
+                f"{use} must be simple, but a property chain implies it (OWL 2 DL, section 11.2)",
+                below,
+            )
+    try:
+        for chain in chains:
+            paths.automaton(role_of(chain.sup))
+            for above in sorted(paths.roles.superroles(role_of(chain.sup))):
+                paths.automaton(above)
+    except Irregular as obstacle:
+        return obstacle
+    return None
+
+
+def _remove_empty_steps(steps: _Steps, size: int, finals: set[int]) -> WordAutomaton:
+    forward: dict[int, list[int]] = defaultdict(list)
+    told: dict[int, list[tuple[Role, int]]] = defaultdict(list)
+    for p, role, q in steps:
+        if role is None:
+            forward[p].append(q)
+        else:
+            told[p].append((role, q))
+    found: set[tuple[int, Role, int]] = set()
+    ends: set[int] = set()
+    for state in range(size):
+        reached, todo = {state}, [state]
+        while todo:
+            for q in forward[todo.pop()]:
+                if q not in reached:
+                    reached.add(q)
+                    todo.append(q)
+        found.update((state, role, q) for p in reached for role, q in told[p])
+        if reached & finals:
+            ends.add(state)
+    return WordAutomaton(size, frozenset(found), frozenset(ends))
+
+
+def _trim(automaton: WordAutomaton) -> WordAutomaton:
+    """Without states that no word passes."""
+    after, before = defaultdict(set), defaultdict(set)
+    for p, _, q in automaton.steps:
+        after[p].add(q)
+        before[q].add(p)
+    used = _closure({0}, after) & _closure(set(automaton.finals), before) | {0}
+    return _renumber(automaton, {state: i for i, state in enumerate(sorted(used))})
+
+
+def _closure(start: set[int], next_: Mapping[int, set[int]]) -> set[int]:
+    found, todo = set(start), list(start)
+    while todo:
+        for q in next_.get(todo.pop(), ()):
+            if q not in found:
+                found.add(q)
+                todo.append(q)
+    return found
+
+
+def _merge_states(automaton: WordAutomaton) -> WordAutomaton:
+    """States from which the same words lead to an end become one, as far as partition refinement
+    sees it.
+    """
+    steps: dict[int, list[tuple[Role, int]]] = defaultdict(list)
+    for p, role, q in automaton.steps:
+        steps[p].append((role, q))
+    block = {state: int(state in automaton.finals) for state in range(automaton.size)}
+    count = 0
+    while len(set(block.values())) != count:
+        count = len(set(block.values()))
+        numbers: dict[object, int] = {}
+        signature = {
+            s: (block[s], frozenset((role, block[q]) for role, q in steps[s]))
+            for s in range(automaton.size)
+        }
+        block = {s: numbers.setdefault(signature[s], len(numbers)) for s in range(automaton.size)}
+    return _renumber(automaton, block)
+
+
+def _renumber(automaton: WordAutomaton, number: Mapping[int, int]) -> WordAutomaton:
+    """The automaton with states numbered anew (0 stays 0); steps of states without a number are
+    left out.
+    """
+    steps = frozenset(
+        (number[p], role, number[q])
+        for p, role, q in automaton.steps
+        if p in number and q in number
+    )
+    return WordAutomaton(
+        len(set(number.values())),
+        steps,
+        frozenset(number[f] for f in automaton.finals if f in number),
+    )

@@ -1,0 +1,395 @@
+"""Execution of mappings on single records: the statements of a record, without any table."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sqlite3
+from codecs import BOM_UTF8
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import date, datetime, time
+from decimal import Decimal
+from itertools import product
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from shiq import model as owl
+from shiq.errors import InputError, UsageError
+from shiq.model.ntriples import literal as literal_text
+from shiq.rml.model import (
+    TYPE,
+    LogicalSource,
+    MappingJoin,
+    Path_,
+    Statement,
+    TermMap,
+    TriplesMap,
+    is_resource,
+    members_once,
+)
+from shiq.rml.reader import path_of, read_mapping
+
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_.~-]*")
+
+
+class MissingValueError(ValueError):
+    """The record lacks a value that the mapping refers to, or has an unusable one."""
+
+
+class Number(str):
+    """A JSON number, by its text."""
+
+
+def parse_record(text: str | bytes) -> Any:
+    """Parse a JSON record; numbers keep their text. Raises: ValueError."""
+    if not isinstance(text, str):
+        text = text.removeprefix(BOM_UTF8).decode()
+    try:
+        found, end = _SCAN(text, 0)
+        if end == len(text):
+            return found
+    except StopIteration:
+        pass
+    # With blanks around it, or wrong: whoever reads all of it says how.
+    return _JSON.decode(text)
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no number of JSON")
+
+
+_JSON: Final = json.JSONDecoder(
+    object_pairs_hook=members_once, parse_int=Number, parse_float=Number, parse_constant=_no_number
+)
+_SCAN: Final[Any] = _JSON.scan_once  # type: ignore[attr-defined]
+
+
+def path_text(path: Path_) -> str:
+    """Write a path in JSONPath syntax."""
+    return "$" + "".join(
+        "[*]" if step is None else f"[{step}]" if isinstance(step, int) else f".{step}"
+        for step in path
+    )
+
+
+def values_at(record: Any, path: Path_) -> list[Any]:
+    """Values at ``path`` in a record, without null."""
+    found = [record]
+    for step in path:
+        if step is None:
+            found = [
+                x
+                for v in found
+                for x in (v if isinstance(v, list) else v.values() if isinstance(v, dict) else ())
+            ]
+        elif isinstance(step, int):
+            found = [v[step] for v in found if isinstance(v, list) and step < len(v)]
+        else:
+            found = [v[step] for v in found if isinstance(v, dict) and step in v]
+    return [value for value in found if value is not None]
+
+
+def text_of(value: Any, path: Path_) -> str:
+    """Lexical form of a value of JSON or of a typed column, at ``path``.
+
+    Raises: MissingValueError for a value without one.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return {"nan": "NaN", "inf": "INF", "-inf": "-INF"}.get(text := repr(value), text)
+    if isinstance(value, int):
+        return repr(value)
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, bytes):
+        return value.hex().upper()
+    raise MissingValueError(f"{path_text(path)} is no single value")
+
+
+def _encode_for_iri(text: str) -> str:
+    """Encode a value for an IRI template: reserved characters as %XX, letters of all scripts
+    unchanged.
+    """
+    if _PLAIN.fullmatch(text):
+        return text
+    return "".join(c if c.isalnum() or ord(c) > 159 else quote(c, safe="-._~") for c in text)
+
+
+def term_of(terms: TermMap, texts: Sequence[str], datatype: str = "") -> str:
+    """N-Triples token that a term map makes of the texts of its references. Raises:
+    MissingValueError.
+    """
+    made = value_of(terms, texts, datatype)
+    return (
+        literal_text(made)
+        if isinstance(made, owl.Literal)
+        else made
+        if made.startswith("_:")
+        else f"<{made}>"
+    )
+
+
+def value_of(terms: TermMap, texts: Sequence[str], datatype: str = "") -> str | owl.Literal:
+    """IRI, blank node or literal that a term map makes of the texts of its references.
+
+    Raises: MissingValueError.
+    """
+    pieces = iter(texts)
+    if terms.kind == "Literal":
+        text = "".join(part if isinstance(part, str) else next(pieces) for part in terms.parts)
+        datatype = (
+            terms.datatype
+            or datatype
+            or (owl.RDF + "langString" if terms.language else owl.XSD + "string")
+        )
+        return owl.Literal(text, datatype, terms.language)
+    if terms.kind == "BlankNode":
+        text = "\0".join(part if isinstance(part, str) else next(pieces) for part in terms.parts)
+        return "_:m" + text.encode("utf-8", "surrogatepass").hex()
+    is_template = len(terms.parts) != 2 or terms.parts[0] != ""
+    iri = "".join(
+        p if isinstance(p, str) else _encode_for_iri(next(pieces)) if is_template else next(pieces)
+        for p in terms.parts
+    )
+    if not is_resource(f"<{iri}>"):
+        raise MissingValueError(f"{iri!r} is no absolute IRI")
+    return iri
+
+
+def natural_datatype(value: Any) -> str:
+    """Natural RDF datatype of a value of JSON or of a typed column; "" for a text."""
+    if isinstance(value, Number):
+        return owl.XSD + ("double" if any(c in value for c in ".eE") else "integer")
+    return next((owl.XSD + name for kind, name in _NATURAL if isinstance(value, kind)), "")
+
+
+#: The datatypes of values by their type in Python; a bool is an int there, and a datetime a date.
+_NATURAL: Final[Sequence[tuple[type, str]]] = (
+    (bool, "boolean"),
+    (int, "integer"),
+    (float, "double"),
+    (Decimal, "decimal"),
+    (datetime, "dateTime"),
+    (date, "date"),
+    (time, "time"),
+    (bytes, "hexBinary"),
+)
+
+
+@dataclass
+class MappingProgram:
+    """The triples maps that one source feeds, ready to run on its records.
+
+    parents: triples maps by name, for joins
+    lenient: whether a missing value makes no statement instead of an error
+    """
+
+    maps: Sequence[TriplesMap]
+    parents: Mapping[str, TriplesMap]
+    lenient: bool = False
+    _parent_subjects: dict[MappingJoin, dict[tuple[str, ...], list[str]]] = field(
+        default_factory=dict
+    )
+
+    def statements(self, record: Any) -> list[Statement]:
+        """Statements that the triples maps make of a record. Raises: MissingValueError."""
+        found: list[Statement] = []
+        for triples_map in self.maps:
+            for row in _rows(record, triples_map.source.iterator):
+                for subject in self._terms(triples_map.subject, row):
+                    found += [(subject, TYPE, f"<{iri}>") for iri in triples_map.classes]
+                    for predicate, value in triples_map.predicate_objects:
+                        pairs = product(self._terms(predicate, row), self._objects(value, row))
+                        found += [(subject, name, term) for name, term in pairs]
+        return found
+
+    def load_joins(self) -> MappingProgram:
+        """This program with the parents of all joins already read."""
+        for join in (
+            value
+            for m in self.maps
+            for _, value in m.predicate_objects
+            if isinstance(value, MappingJoin) and value.conditions
+        ):
+            self.parent_subjects(join)
+        return self
+
+    def _objects(self, value: TermMap | MappingJoin, row: Any) -> list[str]:
+        if isinstance(value, TermMap):
+            return self._terms(value, row)
+        if not value.conditions:
+            return self._terms(self.parents[value.parent].subject, row)
+        return self.parent_subjects(value).get(
+            tuple(self._single_text(row, child) for child, _ in value.conditions), []
+        )
+
+    def _single_text(self, row: Any, path: Path_) -> str:
+        found = values_at(row, path)
+        if not found and not self.lenient:
+            raise MissingValueError(
+                f"{path_text(path)} is missing (--allow missing-value makes no triple of it)"
+            )
+        return text_of(found[0], path) if found else "\0"
+
+    def _terms(self, terms: TermMap, row: Any) -> list[str]:
+        if terms.constant:
+            return [terms.constant]
+        paths = [part for part in terms.parts if not isinstance(part, str)]
+        found = [values_at(row, path) for path in paths]
+        for path, values in zip(paths, found):
+            if not values and not self.lenient:
+                raise MissingValueError(
+                    f"{path_text(path)} is missing (--allow missing-value makes no triple of it)"
+                )
+        by_itself = (
+            terms.has_natural_datatype
+            and len(paths) == 1
+            and not terms.datatype
+            and not terms.language
+        )
+        return [
+            term_of(
+                terms,
+                [text_of(v, p) for v, p in zip(values, paths)],
+                natural_datatype(values[0]) if by_itself else "",
+            )
+            for values in product(*found)
+        ]
+
+    def parent_subjects(self, join: MappingJoin) -> dict[tuple[str, ...], list[str]]:
+        """Subjects of the parent of a join, by the values of its join columns."""
+        if join not in self._parent_subjects:
+            parent, found = self.parents[join.parent], dict[tuple[str, ...], list[str]]()
+            paths = [path_of(reference, parent.source.form) for _, reference in join.conditions]
+            for row in rows_of(parent.source):
+                values = [values_at(row, path) for path in paths]
+                for texts in product(
+                    *[[text_of(v, p) for v in vs] for vs, p in zip(values, paths)]
+                ):
+                    found.setdefault(texts, []).extend(self._terms(parent.subject, row))
+            self._parent_subjects[join] = found
+        return self._parent_subjects[join]
+
+
+def _rows(record: Any, iterator: Path_) -> list[Any]:
+    """Rows of a record under an iterator. A record of a stream may be one member of the iterated
+    list.
+    """
+    if iterator[:1] == (None,) and not isinstance(record, list):
+        iterator = iterator[1:]
+    return values_at(record, iterator) if iterator else [record]
+
+
+def rows_of(source: LogicalSource) -> Iterator[Any]:
+    """Rows of the file of a logical source. Raises: InputError."""
+    path = source.path
+    if not path.is_file():
+        raise InputError(
+            f"{path} does not exist",
+            "The mapping names it; or is it the stream? Say --stream NAME.",
+        )
+    try:
+        if source.form == "sql":
+            with closing(
+                sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+            ) as database:
+                cursor = database.execute(source.query)
+                names = [column[0] for column in cursor.description]
+                yield from (dict(zip(names, row)) for row in cursor)
+        elif source.form == "csv":
+            with open(path, encoding="utf-8-sig", newline="") as file:
+                yield from (
+                    {k: v for k, v in row.items() if v != ""} for row in csv.DictReader(file)
+                )
+        else:
+            yield from values_at(parse_record(path.read_bytes()), source.iterator)
+    except (sqlite3.Error, csv.Error, ValueError, OSError) as error:
+        raise InputError(
+            f"{path} cannot be read ({error})",
+            "Look at it, and at its logical source in the mapping.",
+        ) from error
+
+
+def compile_mapping(
+    path: str | Path, stream: str | None, *, lenient: bool = False
+) -> tuple[MappingProgram, list[str]]:
+    """Compile a mapping for a stream.
+
+    Args:
+    stream: name of its logical source; None if the mapping has only one
+
+    Returns: the program of the stream, and the N-Triples lines of all other sources.
+    Raises: InputError, UsageError.
+    """
+    maps = read_mapping(path)
+    names = sorted({m.source.name for m in maps.values()})
+    if stream is None and len(names) > 1:
+        raise UsageError(
+            f"{path} has {len(names)} logical sources: {', '.join(names)}",
+            "Say which is the stream: --stream NAME.",
+        )
+    name = names[0] if stream is None else stream
+    if name not in names:
+        raise UsageError(f"{path} has no logical source {name}", f"It has {', '.join(names)}.")
+    lines: dict[str, None] = {}
+    fed, still = (
+        [m for m in maps.values() if (m.source.name == name) is here] for here in (True, False)
+    )
+    for triples_map in maps.values():
+        for _, value in triples_map.predicate_objects:
+            if isinstance(value, MappingJoin):
+                _check(path, triples_map, value, maps, name)
+    if fed[0].source.form == "sql":
+        raise InputError(f"{path}: a database is no stream", "JSON and CSV are.")
+    for triples_map in still:
+        # Rows without a value make no statement, as RML has it.
+        program = MappingProgram([_drop_iterator(triples_map)], maps, lenient=True)
+        for row in rows_of(triples_map.source):
+            lines.update((f"{s} {p} {o} .", None) for s, p, o in program.statements(row))
+    return MappingProgram(fed, maps, lenient), [*lines]
+
+
+def _drop_iterator(triples_map: TriplesMap) -> TriplesMap:
+    source = triples_map.source
+    rows = LogicalSource(source.name, source.form, (), source.query, source.folder)
+    return TriplesMap(
+        triples_map.name,
+        rows,
+        triples_map.subject,
+        triples_map.classes,
+        triples_map.predicate_objects,
+    )
+
+
+def _check(
+    path: str | Path,
+    child: TriplesMap,
+    join: MappingJoin,
+    maps: Mapping[str, TriplesMap],
+    stream: str,
+) -> None:
+    parent = maps.get(join.parent)
+    if parent is None:
+        raise InputError(
+            f"{path}: {child.name} refers to {join.parent}, which is no triples map",
+            "Look at the name.",
+        )
+    if join.conditions and parent.source.name == stream:
+        raise InputError(
+            f"{path}: {child.name} joins with the stream, which is not known here",
+            "MappingJoin from the stream.",
+        )
+    if not join.conditions and parent.source != child.source:
+        raise InputError(
+            f"{path}: {child.name} refers to {join.parent} of another source without a condition",
+            "Give one.",
+        )

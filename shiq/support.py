@@ -1,0 +1,68 @@
+"""What several rooms use and no one owns: sequences computed on first access, numbers with a noun,
+cached tests of protocols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeGuard, TypeVar, overload
+
+V_co = TypeVar("V_co", covariant=True)
+
+
+class LazySequence(Sequence[V_co]):
+    """A sequence of known length; ``make`` computes its values once, on first access.
+
+    >>> squares = LazySequence(3, lambda: [0, 1, 4])
+    >>> len(squares), list(squares)
+    (3, [0, 1, 4])
+    """
+
+    def __init__(self, length: int, make: Callable[[], Sequence[V_co]]) -> None:
+        self._length, self._make = length, make
+        self._made: Sequence[V_co] | None = None
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, i: int) -> V_co: ...
+    @overload
+    def __getitem__(self, i: slice) -> Sequence[V_co]: ...
+    def __getitem__(self, i: int | slice) -> V_co | Sequence[V_co]:
+        return self._values()[i]
+
+    def _values(self) -> Sequence[V_co]:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+
+# Numbers with a noun, for messages.
+
+
+def pluralize(n: int, one: str, many: str = "") -> str:
+    """Write `n` with its noun: "1 fact", "2 facts".
+
+    many: the plural, if it is not `one` + "s".
+    """
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+# Cached tests of whether a value implements a protocol.
+
+
+T = TypeVar("T")
+_KNOWN: dict[tuple[type, object], bool] = {}
+
+
+def supports(value: object, protocol: Callable[..., T]) -> TypeGuard[T]:
+    """Decide whether the class of `value` has all members of a runtime-checkable `protocol`.
+
+    Like `isinstance`, which inspects every member each time, but cached per class.
+    """
+    key = type(value), protocol
+    if key not in _KNOWN:
+        is_of: Any = protocol
+        _KNOWN[key] = isinstance(value, is_of)
+    return _KNOWN[key]

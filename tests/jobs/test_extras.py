@@ -1,0 +1,101 @@
+"""Without the packages of an extra, a command that needs one says which, and how to install it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import shiq
+
+ROOT = Path(__file__).resolve().parents[2]
+#: What a Python without some packages does: they are looked for, and not there.
+HIDING = """import sys
+from importlib.machinery import PathFinder
+
+class Hiding(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        return None if name.split(".")[0] in {hidden!r} else super().find_spec(name, path, target)
+
+sys.meta_path[sys.meta_path.index(PathFinder)] = Hiding
+"""
+TBOX = "Prefix(:=<urn:t#>)\nOntology(<urn:t>\nDisjointClasses(:Cat :Dog)\n)\n"
+TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("extras")
+    (made / "t.ofn").write_text(TBOX)
+    (made / "base.nt").write_text(f"<urn:t#tom> {TYPE} <urn:t#Cat> .\n")
+    (made / "i.nt").write_text(f"<urn:t#rex> {TYPE} <urn:t#Dog> .\n")
+    (made / "e.jsonl").write_text(f'{{"t": 1, "triples": ["<urn:t#rex> {TYPE} <urn:t#Dog> ."]}}\n')
+    (made / "p.lp").write_text("a(X) :- b(X).\n")
+    assert shiq("index", "-t", "t.ofn", "--store", "kg", "base.nt", "-q", cwd=made).returncode == 0
+    return made
+
+
+def without(
+    packages: tuple[str, ...], folder: Path, *arguments: str, **settings: str
+) -> tuple[int, str]:
+    """The exit code, and what is printed on stderr, of a command in a Python that has none of
+    ``packages``.
+    """
+    place = folder / f"without-{packages[0]}"
+    place.mkdir(exist_ok=True)
+    (place / "sitecustomize.py").write_text(HIDING.format(hidden=set(packages)))
+    environment = {**os.environ, "PYTHONPATH": f"{place}{os.pathsep}{ROOT}", **settings}
+    command = [sys.executable, "-m", "shiq", *arguments]
+    found = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    return found.returncode, found.stderr
+
+
+SPARK = (
+    "check --store kg --insert i.nt --engine spark",
+    "check --store kg --insert i.nt --engine graphframes",
+    "check --store kg --changes table:a.b --from-version 1 --engine spark",
+    "gate --store kg --insert i.nt --engine spark",
+    "index --tbox t.ofn --store other base.nt --engine spark",
+    "stream consistency -t t.ofn -s e.jsonl -w 3 --engine spark",
+    "stream enrich -t t.ofn -s e.jsonl --engine spark",
+    "stream discover -t t.ofn -s e.jsonl --window 1 --slide 1 --engine spark",
+    "stream rules p.lp -s e.jsonl --engine spark",
+)
+
+
+@pytest.mark.parametrize("command", SPARK)
+def test_without_spark(folder: Path, command: str) -> None:
+    code, errors = without(("pyspark", "pandas", "graphframes", "google"), folder, *command.split())
+    assert code == 4
+    assert errors.splitlines() == [
+        "shiq: this needs the package pyspark, which is not installed",
+        "  Install it: pip install 'shiq[spark]'.",
+    ]
+
+
+@pytest.mark.parametrize("command", [SPARK[0], SPARK[5]])
+def test_without_the_packages_of_spark_connect(folder: Path, command: str) -> None:
+    pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
+    code, errors = without(("grpc",), folder, *command.split(), SPARK_REMOTE="sc://localhost:1")
+    assert code == 4
+    first, remedy = errors.splitlines()
+    assert first.startswith("shiq: grpcio ")
+    assert remedy == "  Install it: pip install 'shiq[connect]'."
+
+
+def test_without_rdflib_everything_but_its_graphs_is_there(folder: Path) -> None:
+    code, errors = without(
+        ("rdflib", "pyparsing"), folder, *["check", "--store", "kg", "--insert", "i.nt"]
+    )
+    assert (code, "Traceback" in errors) == (0, False)

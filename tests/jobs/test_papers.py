@@ -1,0 +1,247 @@
+"""`shiq evaluate PAPER`: each paper at a tiny size; rows, counts, pages, peers."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import shiq
+
+from shiq.errors import UsageError
+from shiq.jobs.commands.evaluate import PAPERS
+from shiq.jobs.evaluation.papers import paper_of
+from shiq.jobs.evaluation.papers.enrichment import enriched
+from shiq.jobs.evaluation.papers.page import (
+    MEASURED,
+    PaperSettings,
+    Row,
+    evaluate_paper,
+    html,
+    latencies,
+    markdown,
+    problems,
+    sustained_rate,
+)
+from shiq.jobs.evaluation.papers.rules import (
+    content_caching,
+    evaluate_clingo_anew,
+    evaluate_clingo_once,
+    evaluate_ours,
+    evaluate_ours_anew,
+)
+from shiq.jobs.evaluation.streams.enrichment import NAMES, city, university
+from shiq.jobs.evaluation.streams.rules import GeneratedRules, Grid
+from shiq.streams.enrichment import open_enricher
+
+#: What each page must have at any size: a table, and one of its axes.
+EXPECTED = {
+    "streams": [
+        ("Section 5, set-up", "LUBM: closure"),
+        ("Fig. 5", "LUBM, LTM-2, 6 tasks"),
+        ("Fig. 6a", "LUBM, NTM, bolt 1: conjunctions"),
+        ("Fig. 6b", "LUBM, LTM-3: cached tuples"),
+        ("Fig. 6c", "LUBM, LTM with 3 bolts, a task each"),
+        ("Sustained rate", "LUBM, ltm, one process"),
+        ("Fig. 5", "NPD"),
+    ],
+    "incremental": [
+        ("Table 1", "LUBM-1: role assertions"),
+        ("Fig. 1", "LUBM-1 (0.5): A_add of base"),
+        ("Fig. 1", "LUBM-1 (1.0): A_add, DifferentIndividuals"),
+        ("Fig. 2", "UOBM-1 (0.5): reasoning"),
+        ("Fig. 3", "NPD"),
+        ("Fig. 4", "UOBM-1: A_add of data"),
+    ],
+    "enrichment": [
+        ("Table 1", "5 departments: a hit"),
+        ("Table 2", "100 intersections: misses"),
+        ("Table 3", "200 intersections"),
+        ("Table 4", "10 departments"),
+        ("Fig. 11", "2 individuals, 100 structures: a hit"),
+        ("Fig. 12", "2 individuals, 100 structures: bytes an entry"),
+        ("Fig. 13", "misses in the first 100 events"),
+        ("Fig. 14", "lru, capacity 5: hits"),
+    ],
+    "rules": [
+        ("Fig. 3 a.1, Content Caching, one event", "window 2, every 1 s: latency, mean"),
+        ("Fig. 3 a.2, Content Caching, window 5", "50 events: derived atoms"),
+        ("Fig. 3 b.1, Heavy Join, window 2", "50 facts: accepted points"),
+        ("Fig. 3 b.2, Heavy Join, window 20", "50 facts: sustained"),
+        ("Fig. 4, Photo-voltaic System", "20²: links"),
+        ("Fig. 4, Photo-voltaic System", "20², every 0.1 s: total time"),
+    ],
+    "discovery": [
+        ("Table 2", "buses: axioms of an update"),
+        ("Fig. 5", "|w| 9, k 1/3: rules"),
+        ("Fig. 6", "Φ 2/3, E2"),
+        ("Fig. 7", "c8 (support 0.8, confidence 0.8)"),
+        ("Fig. 8", "E3, gate printed"),
+    ],
+}
+#: Minutes even at a tiny size.
+SLOW = {"discovery", "incremental"}
+
+
+def page_of(name: str, **settings: Any) -> dict[str, Any]:
+    return evaluate_paper(paper_of(name), PaperSettings(size=0.02, **settings), lambda what: None)
+
+
+def rows_of(page: dict[str, Any]) -> dict[tuple[str, str], Row]:
+    return {(row["table"], row["axis"]): Row(**row) for row in page["rows"]}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in EXPECTED]
+)
+def test_the_rows_of_a_paper_are_complete_and_its_counts_stable(name: str) -> None:
+    page, again = page_of(name), page_of(name)
+    rows, more = rows_of(page), rows_of(again)
+    assert len(rows) == len(page["rows"]), "two rows of one axis"
+    assert set(EXPECTED[name]) <= rows.keys() == more.keys()
+    counts = {key: row.ours for key, row in rows.items() if row.unit not in MEASURED}
+    assert counts == {key: row.ours for key, row in more.items() if row.unit not in MEASURED}
+    assert len(counts) > 5
+    for table in {row.table for row in rows.values()}:
+        assert table in markdown(page) and table in html(page)
+    # NPD has no generator: its rows are dashes that name the recipe.
+    for row in rows.values():
+        assert row.ours is not None or row.axis.startswith("NPD") or row.table == "Table 4", row
+
+
+def test_other_seeds_give_other_streams() -> None:
+    one, other = (rows_of(page_of("streams", seed=seed)) for seed in (1, 2))
+    key = ("Fig. 6a", "LUBM, NTM: evaluations")
+    assert one[key].ours != other[key].ours
+
+
+def test_caches_of_bolts_are_counted() -> None:
+    """As the paper says: one bolt at work caches less than two, and LTM-5 as much as NTM."""
+    rows = rows_of(page_of("streams"))
+    cached = {
+        n: rows["Fig. 6b", f"LUBM, {n}: cached tuples"].ours for n in ("NTM", "LTM-3", "LTM-5")
+    }
+    assert cached["NTM"] == cached["LTM-5"]
+    assert (cached["LTM-3"] or 0) > (cached["NTM"] or 0) > 0
+
+
+def test_a_number_that_is_missing_has_a_reason() -> None:
+    page = page_of("streams")
+    assert not problems(page)
+    page["rows"][0] |= {"ours": None, "why": ""}
+    assert problems(page)
+    page["rows"][0] |= {"ours": "many", "why": "because"}
+    assert problems(page)
+
+
+def test_the_command_writes_the_page(tmp_path: Path) -> None:
+    files = {kind: tmp_path / f"page.{kind}" for kind in ("json", "html", "markdown")}
+    words = [word for kind, file in files.items() for word in (f"--{kind}", file)]
+    called = shiq("evaluate", "streams", "--size", "0.02", "--seed", "3", "-q", *words)
+    assert called.returncode == 0
+    page = json.loads(files["json"].read_text(encoding="utf-8"))
+    assert not problems(page)
+    assert page["seed"] == 3 and page["versions"]["shiq"] and page["machine"]["processor"]
+    assert files["markdown"].read_text(encoding="utf-8") in called.stdout
+    assert "<svg" in files["html"].read_text(encoding="utf-8")
+
+
+def test_options_of_something_else_are_refused() -> None:
+    refused = shiq("evaluate", "streams", "--variant", "x")
+    assert refused.returncode == 2 and "--variant is no option of streams" in refused.stderr
+    refused = shiq("evaluate", "lubm", "--size", "0.1")
+    assert refused.returncode == 2 and "--size is no option of lubm" in refused.stderr
+
+
+def test_an_unknown_peer_is_refused() -> None:
+    with pytest.raises(UsageError, match="streams has no peer 'clingo'"):
+        page_of("streams", peers=("clingo",))
+
+
+def test_a_queue_grows_only_beyond_the_sustained_rate() -> None:
+    assert max(latencies([0.1] * 50, 0.1)) == pytest.approx(0.1)
+    assert max(latencies([0.1] * 50, 0.05)) > 2
+
+
+def test_the_sustained_rate_is_that_of_the_work() -> None:
+    def take(count: int) -> None:
+        sum(range(50 * count))
+
+    slow = sustained_rate(take, 0.05)
+    fast = sustained_rate(lambda count: take(count // 20), 0.05)
+    assert 0 < slow < fast
+
+
+def test_a_missing_peer_is_a_dash_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    rows = rows_of(page_of("rules", peers=("clingo",)))
+    row = rows["Fig. 3 b.1, Heavy Join, window 2", "50 facts: sustained"]
+    assert row.peers == {"clingo": None} and "clingo is not installed" in row.why
+
+
+def test_our_rules_and_clingo_derive_the_same() -> None:
+    for window, contents in ((2, 1), (5, 30)):
+        stream = content_caching(window, contents, 70, 3)
+        asked = ("lfu/1", "lru/1", "fifo/1", "random/1", "finish/1")
+        ours, theirs = (
+            [point.found for point in evaluate(stream, asked, False)]
+            for evaluate in (evaluate_ours, evaluate_clingo_anew)
+        )
+        assert ours == theirs
+        # All of the program is at work, but what a single content's stream does not bring.
+        assert all(map(any, zip(*ours[1:]))) or contents == 1
+
+
+def test_the_grid_anew_derives_what_the_incremental_engine_does() -> None:
+    stream = Grid(6, 20, 0.1).stream()
+    rows = GeneratedRules(stream.rules, list(stream.points))
+    runs = [
+        [point.found for point in evaluate(rows, ("reachable/2",), False)]
+        for evaluate in (evaluate_ours, evaluate_ours_anew, evaluate_clingo_once)
+    ]
+    assert runs[0] == runs[1] == runs[2] and len({*map(tuple, runs[0])}) > 2
+
+
+def test_the_first_rows_of_discovery() -> None:
+    rows = islice(paper_of("discovery").rows(PaperSettings(size=0.02), lambda what: None), 12)
+    *sizes, time, rules = rows
+    assert [row.paper for row in sizes] == [300, 53, 60, 270, 600, 81, 6_000, 480, 40, 3_000]
+    assert (time.ours or 0) > 0 and rules.ours == rules.peers["scratch (L15)"]
+
+
+def test_the_first_rows_of_incremental(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The published method looks at most, and a peer that is missing is a dash with its reason."""
+    monkeypatch.setenv("SHIQ_PEERS_HOME", str(tmp_path))
+    settings = PaperSettings(size=0.01, peers=("pellet",))
+    rows = [*islice(paper_of("incremental").rows(settings, lambda what: None), 26)]
+    sizes = {row.axis: row.ours for row in rows if row.table == "Table 1"}
+    assert sizes["LUBM-1: concepts"] == 43 and sizes["LUBM-1: roles"] == 25
+    share = next(row for row in rows if row.axis == "LUBM-1 (0.5): A_add of base")
+    assert 100 >= (share.ours or 0) >= (share.peers["clausal"] or 0) >= (share.peers["auto"] or 0)
+    checked = next(row for row in rows if row.axis == "LUBM-1 (0.5): insertions checked")
+    assert checked.peers == {"pellet": None} and "is not installed" in checked.why
+
+
+def test_the_cache_meets_each_structure_once(tmp_path: Path) -> None:
+    """Hits and misses have the same types; a city of 20 has no more structures than sensors × regions."""
+    scenario = city(20, 400, 1)
+    run = enriched(scenario, tmp_path)
+    assert run.hits.count(False) == run.entries <= 20 * (3 + 3 + 3)
+    assert len(run.hits) == 400 and run.bytes > 0
+    students = university(2, 40, 1)
+    assert enriched(students, tmp_path).hits.count(True) > 20
+    assert all(len(event) == 16 for event in students.events)
+    assert all(len(event) == 6 for event in scenario.events)
+    with open_enricher(tmp_path / "t.ofn", tmp_path / "b.nt", allow=("undeclared",)) as enricher:
+        found = [enricher.enrich(event).types for event in students.events]
+    names = {name for types in found for classes in types.values() for name in classes}
+    assert {f"{NAMES}LeisureStudent", f"{NAMES}EngineeringStudent"} <= names
+
+
+def test_every_paper_can_be_redone() -> None:
+    assert set(EXPECTED) == set(PAPERS)
+    for name in EXPECTED:
+        assert paper_of(name).name == name

@@ -1,0 +1,111 @@
+"""What snapshots entail, as by denying each class and role of each individual by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from shiq import model as owl
+from shiq.abox_ops.entailment import Premises
+from shiq.abox_ops.entailment.snapshots import HornEntailer
+from shiq.answers.verdict import Verdict
+from shiq.functional.writer import axiom_text
+from shiq.streams.discovery.atomsets import Atom, term
+from shiq.streams.discovery.entailing import MinerKnowledge
+from tests.discovery_cases import random_case, said, tbox
+from tests.spec.entailment import entailed_uncached
+
+
+def knowledge_of(seed: int) -> tuple[MinerKnowledge, dict[int, list[owl.Assertion]]]:
+    found, static, stream = random_case(seed)
+    classes = [owl.Class(iri) for iri in sorted(found.signature.classes)]
+    classes += [owl.ObjectSomeValuesFrom(owl.ObjectProperty("urn:s"), owl.Class("urn:B"))]  # type: ignore[list-item]
+    return MinerKnowledge(
+        found, tuple(static), classes, sorted(found.signature.object_properties)
+    ), stream
+
+
+def denied(knowledge: MinerKnowledge, assertions: Iterable[owl.Assertion]) -> set[Atom] | None:
+    """What T entails of ``assertions``; None if they contradict it."""
+    premises = Premises.of(knowledge.tbox.axioms)
+    found = entailed_uncached(premises, assertions, list(knowledge.classes), list(knowledge.roles))
+    assert found.verdict is not Verdict.UNDETERMINED
+    texts = {
+        c.iri if isinstance(c, owl.Class) else axiom_text(c): axiom_text(c)
+        for c in knowledge.classes
+    }
+    types = {(texts[name], term(i)) for i, names in found.types.items() for name in names}
+    pairs = {(f"<{role}>", term(a), term(b)) for role, a, b in found.pairs}
+    return None if found.verdict is Verdict.INCONSISTENT else types | pairs
+
+
+def check(seed: int) -> int:
+    knowledge, stream = knowledge_of(seed)
+    base = knowledge.base
+    assert base == denied(knowledge, knowledge.static), seed
+    several = [*stream.values(), [a for told in stream.values() for a in told]]
+    for assertions in several if base is not None else ():
+        whole, found = (
+            denied(knowledge, (*knowledge.static, *assertions)),
+            knowledge.entailed(assertions),
+        )
+        assert (None if whole is None else whole - (base or frozenset())) == found, seed
+        if whole is not None:
+            atoms = tuple(sorted(found or ()))[:3]
+            assert knowledge.closure(atoms) == denied(knowledge, knowledge.assertions(atoms)), seed
+    return len(several)
+
+
+def test_snapshots_entail_what_cannot_be_denied() -> None:
+    assert sum(map(check, range(4))) > 20
+
+
+@pytest.mark.slow
+def test_many_snapshots_entail_what_cannot_be_denied() -> None:
+    assert sum(map(check, range(1000, 1100))) > 300
+
+
+@pytest.mark.parametrize("start", [0, 30, pytest.param(1000, marks=pytest.mark.slow)])
+def test_labels_say_what_modules_say(start: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = 0
+    for seed in range(start, start + (30 if start < 1000 else 1500)):
+        found = []
+        for way in (HornEntailer.of, lambda premises, asked: None):
+            with monkeypatch.context() as patch:
+                patch.setattr(HornEntailer, "of", way)
+                knowledge, stream = knowledge_of(seed)
+                found.append(
+                    [
+                        knowledge.base,
+                        *(
+                            knowledge.entailed(a)
+                            for a in stream.values()
+                            if knowledge.base is not None
+                        ),
+                    ]
+                )
+        assert found[0] == found[1], seed
+        compared += len(found[0])
+    assert compared > 150
+
+
+def test_what_a_snapshot_brings_travels_along_static_roles() -> None:
+    chain = tbox(
+        "Prefix(:=<urn:>) Ontology(SubClassOf(ObjectSomeValuesFrom(:r :C) :C) SubClassOf(:C ObjectAllValuesFrom(:s :D)))"
+    )
+    static = said("r(a,b) r(b,c) r(c,d) s(a,e) s(e,f)")
+    knowledge = MinerKnowledge(
+        chain, tuple(static), [owl.Class("urn:C"), owl.Class("urn:D")], ["urn:r", "urn:s"]
+    )
+    expected = {(f"<urn:{name}>", f"<urn:{x}>") for name, x in ("Ca", "Cb", "Cc", "Cd", "De")}
+    assert knowledge.base is not None and knowledge.entailed(said("C(d)")) == expected
+    assert denied(knowledge, (*static, *said("C(d)"))) == expected | knowledge.base
+
+
+def test_what_is_not_horn_is_asked() -> None:
+    city = tbox(
+        "Prefix(:=<urn:>) Ontology(SubClassOf(:A ObjectUnionOf(:B :C)) SubClassOf(:B :D) SubClassOf(:C :D))"
+    )
+    knowledge = MinerKnowledge(city, (), [owl.Class(f"urn:{name}") for name in "ABCD"], [])
+    assert knowledge.entailed(said("A(a)")) == {("<urn:A>", "<urn:a>"), ("<urn:D>", "<urn:a>")}
