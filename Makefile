@@ -12,7 +12,11 @@ SEEDS ?= 0:20000
 
 setup: $(VENV)/.installed
 
+# A checkout without symbolic links (core.symlinks=false, some archives) has a line of text in place of each
+LINKS := $(foreach name,abox_ops jobs simplify streams,$(if $(wildcard shiq/$(name)/.),,$(name)))
+
 $(VENV)/.installed: setup.cfg pyproject.toml constraints.txt
+	@for name in $(LINKS); do ln -sfn ../$$name shiq/$$name; done
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "shiq needs Python 3.10 or newer; name one with PYTHON=..."; exit 1; }
 	@command -v java >/dev/null || echo "note: no java found; HermiT needs Java 11 or later, Spark a JDK 17, the own reasoner neither"
 	$(PYTHON) -m venv $(VENV)
