@@ -45,6 +45,7 @@ from shiq.reasoner.jvm import (
     shared_jvm,
 )
 from shiq.reasoner.sending import OntologyText, document
+from tests.time_limits import before_call
 from tests.tools import java_classes
 
 pytestmark = [pytest.mark.jvm, pytest.mark.usefixtures("cold_jvm")]
@@ -183,7 +184,7 @@ def test_a_time_out_kills_it(doomed: Jvm) -> None:
     start = time.monotonic()
     with pytest.raises(JvmExpired, match=r"within 0\.3 s; the JVM was killed"):
         doomed.consistent((), HARD, 0.3)
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 60, "the answer takes minutes"
     assert not doomed.alive
     assert _gone(doomed.pid)
     with pytest.raises(JvmDied):
@@ -220,8 +221,11 @@ def test_out_of_memory(doomed: Jvm) -> None:
         doomed.consistent((), large, 60)
 
 
-def test_an_interrupted_call_leaves_no_jvm_that_still_computes(doomed: Jvm) -> None:
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+def test_an_interrupted_call_leaves_no_jvm_that_still_computes(
+    doomed: Jvm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupt = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    before_call(monkeypatch, doomed, "_exchange", 1, interrupt.start)
     with pytest.raises(KeyboardInterrupt):
         doomed.consistent((), HARD, 30)
     assert not doomed.alive
