@@ -124,10 +124,18 @@ class OutsideEntailer:
         found = set(low.pairs)
         for role in self._asked.roles:
             start, end = map(owl.Class, self._asked.ends(role))
-            for a, b in product(individuals, individuals):
-                ends = owl.ClassAssertion(start, a), owl.ClassAssertion(end, b)
-                if (role, a, b) not in found and whole.entailed((ends,)):
-                    found.add((role, a, b))
+            # Denials of one role together deny each start each end: those with the same ends that
+            # are open are asked at once, mostly all.
+            groups: dict[tuple[str, ...], list[str]] = {}
+            for a in individuals:
+                ends = tuple(b for b in individuals if (role, a, b) not in low.pairs)
+                groups.setdefault(ends, []).append(a)
+            for ends, starts in groups.items():
+                denied = {
+                    (owl.ClassAssertion(start, a), owl.ClassAssertion(end, b)): (role, a, b)
+                    for a, b in product(starts, ends)
+                }
+                found.update(denied[each] for each in whole.entailed(tuple(denied)))
         return frozenset(found)
 
     def _whole(

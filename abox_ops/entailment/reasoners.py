@@ -41,6 +41,10 @@ class Reasoners:
     #: Of all whole questions: (T, B), as far as no event changes how it is written.
     common: CommonOntology = field(default_factory=CommonOntology, repr=False)
 
+    def __getstate__(self) -> dict[str, object]:
+        """Without what runs: another process starts its own."""
+        return {**vars(self), "_modules": None, "_hermit": None}
+
     def decide(
         self, tbox: ClausalTBox, modules: Sequence[Module], deadline: float | None = None
     ) -> list[Answer]:

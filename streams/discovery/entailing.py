@@ -79,7 +79,10 @@ class UndecidedEntailmentError(OperationalError):
     """
 
     def __init__(self, reason: str) -> None:
-        super().__init__(f"what is entailed is not known: {reason}", "Make the TBox simpler.")
+        super().__init__(
+            f"what is entailed is not known: {reason}",
+            "Make the TBox simpler; --allow outside-shiq leaves out what lies beyond SHIQ(D).",
+        )
         self.reason = reason
 
 

@@ -55,7 +55,9 @@ class RuleMiner:
         **options: Any,
     ) -> None:
         ontology = (
-            tbox if isinstance(tbox, Ontology) else open_ontology(tbox, static, vocabulary, catalog)
+            tbox
+            if isinstance(tbox, Ontology)
+            else open_ontology(tbox, static, vocabulary, catalog, allow)
         )
         self.ontology, self.step, self.allow = ontology, step, tuple(allow)
         self.settings = _settings(window, rules, eps, ontology, options)

@@ -11,8 +11,8 @@ Source: docs/DISCOVERY.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
@@ -24,6 +24,7 @@ from shiq.errors import InputError, UsageError
 from shiq.functional import axiom_text, parse_functional
 from shiq.inputs.catalog import Catalogs, read_catalog
 from shiq.model.signature import signature_of
+from shiq.model.walk import parts
 from shiq.rdf import read_assertions, read_ontology
 from shiq.rdf.lines import read_texts
 from shiq.rdf.triples import IRI, LITERAL, Triples
@@ -44,8 +45,8 @@ from shiq.streams.front.checkpoint import fingerprint
 
 @dataclass(frozen=True, eq=False)
 class Ontology:
-    """``classes``: V, by text; ``labels``: what terms are called, by IRI; ``fingerprint``: a
-    short name of T, A and V.
+    """``tbox``: all of T, what lies outside SHIQ(D) too; ``classes``: V, by text; ``labels``: of
+    terms, by IRI; ``fingerprint``: a short name of T, A and V.
     """
 
     tbox: owl.TBox
@@ -93,10 +94,15 @@ class Ontology:
 
 
 def open_ontology(
-    tbox: Any, static: Any = None, vocabulary: Any = None, catalog: Catalogs | None = None
+    tbox: Any,
+    static: Any = None,
+    vocabulary: Any = None,
+    catalog: Catalogs | None = None,
+    allow: Collection[str] = (),
 ) -> Ontology:
     """Reads T and A (each a source or a list of them); ``vocabulary``: a file of class
-    expressions, or these, instead of all named classes of T. Raises: InputError, UsageError.
+    expressions, or these, instead of all named classes of T. What lies outside SHIQ(D) belongs
+    to T and A, unless ``allow`` leaves it out. Raises: InputError, UsageError.
     """
     known = read_catalog(catalog) if catalog else None
     reading = read_ontology(_listed(tbox), catalog=known, chains=False)
@@ -111,16 +117,48 @@ def open_ontology(
         )
         assertions += data.abox
         leftovers += data.leftovers
-    classes = _named(reading.tbox) if vocabulary is None else _expressions(vocabulary)
+    whole = reading.tbox
+    if "outside-shiq" not in allow:
+        axioms, more = _outside(leftovers)
+        leftovers = [x for x in leftovers if x.kind != "outside-shiq" or not x.values]
+        whole = _with_axioms(whole, axioms)
+        named = sorted({part for a in axioms for part in parts(a) if isinstance(part, str)})
+        # Individuals that only T names bind, too.
+        assertions += [*more, *(owl.ClassAssertion(owl.THING, name) for name in named)]
+    classes = _named(whole) if vocabulary is None else _expressions(vocabulary)
     if vocabulary is not None:
-        _refuse_unknown(classes, reading.tbox.signature, signature_of(assertions))
+        _refuse_unknown(classes, whole.signature, signature_of(assertions))
     return Ontology(
-        reading.tbox,
+        whole,
         tuple(dict.fromkeys(assertions)),
         {axiom_text(c): c for c in classes},
         tuple(leftovers),
         reading.labels,
     )
+
+
+def _outside(leftovers: Iterable[Leftover]) -> tuple[list[owl.Axiom], list[owl.Assertion]]:
+    """The axioms and assertions among ``leftovers`` that lie outside SHIQ(D) alone."""
+    axioms, assertions = dict[owl.Axiom, None](), dict[owl.Assertion, None]()
+    for value in (value for x in leftovers if x.kind == "outside-shiq" for value in x.values):
+        if isinstance(value, owl.Axiom):
+            axioms[value] = None
+        else:
+            assertions[value] = None
+    return [*axioms], [*assertions]
+
+
+def _with_axioms(tbox: owl.TBox, axioms: Sequence[owl.Axiom]) -> owl.TBox:
+    """``tbox`` with more ``axioms``."""
+    signature = tbox.signature | signature_of(axioms)
+    return replace(tbox, axioms=(*tbox.axioms, *axioms), signature=signature)
+
+
+def parse_whole(text: str, place: str) -> tuple[owl.TBox, tuple[owl.Assertion, ...]]:
+    """The axioms and assertions of a text in functional syntax, outside SHIQ(D) too."""
+    reading = parse_functional(text, place, "a")
+    axioms, assertions = _outside(reading.leftovers)
+    return _with_axioms(reading.tbox, axioms), (*reading.abox, *assertions)
 
 
 def _listed(given: Any) -> list[Any]:
@@ -170,13 +208,14 @@ def _refuse_unknown(classes: Iterable[owl.ClassExpression], *known: owl.Signatur
 
 
 def expression_of(text: str, place: str) -> owl.ClassExpression:
+    axioms: Sequence[owl.Axiom] = ()
     try:
-        axioms = parse_functional(f"Ontology(SubClassOf({text} <urn:any>))", place, "v").tbox.axioms
+        axioms = parse_whole(f"Ontology(SubClassOf({text} <urn:any>))", place)[0].axioms
     except InputError as error:
-        axioms, text = (), f"{text}: {error.message}"
+        text = f"{text}: {error.message}"
     if len(axioms) != 1 or not isinstance(axioms[0], owl.SubClassOf):
         raise UsageError(
-            f"{place}: no class expression of SHIQ(D): {text}",
+            f"{place}: no class expression: {text}",
             "Write it in functional syntax, with full IRIs.",
         )
     return axioms[0].sub

@@ -16,12 +16,18 @@ import numpy as np
 from shiq import model as owl
 from shiq.errors import OperationalError
 from shiq.files import replace_file, report_write_errors
-from shiq.functional import ontology_text, parse_functional
+from shiq.functional import ontology_text
 from shiq.streams.discovery.atomsets import Tree
 from shiq.streams.discovery.counting import MinedRule
 from shiq.streams.discovery.inkd import CarriedRules
 from shiq.streams.discovery.mining import MinedRules
-from shiq.streams.discovery.ontology import AssertionIntake, Ontology, expression_of, texts_of
+from shiq.streams.discovery.ontology import (
+    AssertionIntake,
+    Ontology,
+    expression_of,
+    parse_whole,
+    texts_of,
+)
 from shiq.streams.discovery.report import RuleFinding
 from shiq.streams.discovery.settings import MinerSettings, TrackedRule
 from shiq.streams.discovery.windows import Windows
@@ -102,13 +108,13 @@ def load(directory: str | PathLike[str]) -> RuleMiner:
         raise OperationalError(
             f"{file}: no saved miner ({error})", "Name the directory that a miner was saved to."
         ) from error
-    reading = parse_functional(document["ontology"], str(file), "a")
+    parsed, static = parse_whole(document["ontology"], str(file))
     signature = owl.Signature(
         **{name: frozenset(iris) for name, iris in document["signature"].items()}
     )
-    tbox = owl.TBox(reading.tbox.axioms, reading.tbox.signature | signature)
+    tbox = owl.TBox(parsed.axioms, parsed.signature | signature)
     classes = {text: expression_of(text, str(file)) for text in document["classes"]}
-    ontology = Ontology(tbox, tuple(reading.abox), classes)
+    ontology = Ontology(tbox, static, classes)
     given = document["settings"]
     rules = tuple(
         TrackedRule(*(tuple(map(tuple, rule[part])) for part in ("body", "head")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
@@ -10,9 +11,11 @@ from shiq import model as owl
 from shiq.abox_ops.entailment import Premises
 from shiq.abox_ops.entailment.snapshots import HornEntailer
 from shiq.answers.verdict import Verdict
-from shiq.functional.writer import axiom_text
+from shiq.functional.writer import axiom_text, ontology_text
+from shiq.streams.discovery import RuleMiner
 from shiq.streams.discovery.atomsets import Atom, term
-from shiq.streams.discovery.entailing import MinerKnowledge
+from shiq.streams.discovery.entailing import MinerKnowledge, UndecidedEntailmentError
+from shiq.streams.discovery.ontology import open_ontology
 from tests.discovery_cases import random_case, said, tbox
 from tests.spec.entailment import entailed_uncached
 
@@ -109,3 +112,76 @@ def test_what_is_not_horn_is_asked() -> None:
     )
     knowledge = MinerKnowledge(city, (), [owl.Class(f"urn:{name}") for name in "ABCD"], [])
     assert knowledge.entailed(said("A(a)")) == {("<urn:A>", "<urn:a>"), ("<urn:D>", "<urn:a>")}
+
+
+#: Chains, and nominals, which reach what SHIQ(D) cannot say.
+BEYOND = (
+    "SubObjectPropertyOf(ObjectPropertyChain(:r :s) :q)",
+    "SubClassOf(ObjectHasValue(:s :a) :E)",
+    "SubClassOf(:F ObjectHasValue(:r :b))",
+    "SubClassOf(ObjectIntersectionOf(:A :E) ObjectOneOf(:a :b))",
+)
+
+
+def beyond(
+    seed: int, number: int, folder: Path
+) -> tuple[MinerKnowledge, dict[int, list[owl.Assertion]]]:
+    """A random case with the axiom of `BEYOND` of this number in T."""
+    found, static, stream = random_case(seed)
+    text = ontology_text(found.axioms, static).rstrip().removesuffix(")")
+    declared = " ".join(f"Declaration(Class(:{c}))" for c in "ABCDEF") + "".join(
+        f" Declaration(ObjectProperty(:{r}))" for r in "rsq"
+    )
+    file = folder / "t.ofn"
+    file.write_text(f"Prefix(:=<urn:>) {text} {declared} {BEYOND[number]})", encoding="utf-8")
+    ontology = open_ontology(file)
+    assert not ontology.leftovers
+    return ontology.knowledge(), stream
+
+
+@pytest.mark.jvm
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(BEYOND)))
+def test_snapshots_beyond_shiq_entail_what_cannot_be_denied(number: int, tmp_path: Path) -> None:
+    compared = 0
+    for seed in range(12):
+        knowledge, stream = beyond(seed, number, tmp_path)
+        try:
+            base = knowledge.base
+        except UndecidedEntailmentError as error:
+            assert "not regular" in error.reason  # with what the random part says of the roles
+            continue
+        assert base == denied(knowledge, knowledge.static), seed
+        for assertions in [*stream.values()][:3] if base is not None else ():
+            whole = denied(knowledge, (*knowledge.static, *assertions))
+            found = knowledge.entailed(assertions)
+            assert (None if whole is None else whole - (base or frozenset())) == found, seed
+            compared += 1
+    assert compared > 20
+
+
+def test_chains_and_nominals_belong_to_the_ontology(tmp_path: Path) -> None:
+    """A chain is read as clauses; what T alone names is an individual; `allow` leaves both out."""
+    declared = (
+        "Declaration(ObjectProperty(:r)) Declaration(ObjectProperty(:s)) Declaration(Class(:C))"
+    )
+    chain = "SubObjectPropertyOf(ObjectPropertyChain(:r :s) :q) SubClassOf(ObjectSomeValuesFrom(:q :C) :D)"
+    file = tmp_path / "t.ofn"
+    file.write_text(f"Prefix(:=<urn:>) Ontology({declared} {chain})", encoding="utf-8")
+    ontology = open_ontology(file)
+    expected = {("<urn:r>", "<urn:a>", "<urn:b>"), ("<urn:s>", "<urn:b>", "<urn:c>")}
+    expected |= {("<urn:C>", "<urn:c>"), ("<urn:D>", "<urn:a>"), ("<urn:q>", "<urn:a>", "<urn:c>")}
+    assert ontology.knowledge().entailed(said("r(a,b) s(b,c) C(c)")) == expected
+    miner = RuleMiner(file, window=1)
+    miner.save(tmp_path / "saved")
+    assert RuleMiner.load(tmp_path / "saved").ontology.tbox.axioms == ontology.tbox.axioms
+    left_out = open_ontology(file, allow=["outside-shiq"])
+    assert [x.kind for x in left_out.leftovers] == ["outside-shiq"]
+    assert ("<urn:D>", "<urn:a>") not in (
+        left_out.knowledge().entailed(said("r(a,b) s(b,c) C(c)")) or ()
+    )
+    file.write_text(
+        f"Prefix(:=<urn:>) Ontology({declared} SubClassOf(:C ObjectHasValue(:r :o)))",
+        encoding="utf-8",
+    )
+    assert owl.ClassAssertion(owl.THING, "urn:o") in open_ontology(file).static
