@@ -131,7 +131,7 @@ class OutsideEntailer:
                 ends = tuple(b for b in individuals if (role, a, b) not in low.pairs)
                 groups.setdefault(ends, []).append(a)
             for ends, starts in groups.items():
-                denied = {
+                denied: dict[Denied, RolePair] = {
                     (owl.ClassAssertion(start, a), owl.ClassAssertion(end, b)): (role, a, b)
                     for a, b in product(starts, ends)
                 }
