@@ -38,8 +38,7 @@ from shiq.jobs.building.dictionary import (
     numbers_of,
     rank_chunks,
 )
-from shiq.jobs.building.exchange import Executor
-from shiq.jobs.building.files import Scratch
+from shiq.jobs.building.exchange import Executor, Scratch
 from shiq.jobs.building.merging import IndexedStore, grouping_tables, merge_classes
 from shiq.jobs.building.reading import Chunks, read
 from shiq.jobs.building.tables import (

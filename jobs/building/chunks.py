@@ -20,8 +20,7 @@ from shiq.columns.arrays import Ints
 from shiq.errors import InputError
 from shiq.inputs.reading import decode_leftover, encode_leftover
 from shiq.inputs.sources import FileSource, TableSource
-from shiq.jobs.building.exchange import Executor
-from shiq.jobs.building.files import RangeFile, Scratch, save
+from shiq.jobs.building.exchange import Executor, RangeFile, Scratch, save
 from shiq.jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
 from shiq.model import Assertion
 from shiq.model.abox import ABox, abox_of

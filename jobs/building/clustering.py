@@ -24,8 +24,18 @@ import numpy as np
 from shiq.columns.arrays import NONE, Columns, Ints, unique
 from shiq.columns.rows import term_key
 from shiq.jobs.building.dictionary import Dictionary, rank_chunks
-from shiq.jobs.building.exchange import Executor, Received, Sent, cut, look_up, received_from
-from shiq.jobs.building.files import Scratch, concatenate, load, save
+from shiq.jobs.building.exchange import (
+    Executor,
+    Received,
+    Scratch,
+    Sent,
+    concatenate,
+    cut,
+    load,
+    look_up,
+    received_from,
+    save,
+)
 from shiq.jobs.building.tables import (
     Numbered,
     Ranges,

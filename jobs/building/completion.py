@@ -41,8 +41,7 @@ from shiq.jobs.building.components import (
     join_components,
     label_shapes,
 )
-from shiq.jobs.building.exchange import Executor
-from shiq.jobs.building.files import Scratch, load, save
+from shiq.jobs.building.exchange import Executor, Scratch, load, save
 from shiq.jobs.building.merging import (
     IndexedStore,
     Ties,

@@ -30,7 +30,7 @@ from shiq.columns.arrays import (
     unique,
 )
 from shiq.jobs.building.components import members_of_modules, write_open
-from shiq.jobs.building.files import Scratch, load, save
+from shiq.jobs.building.exchange import Scratch, load, save
 from shiq.jobs.building.merging import IndexedStore, elements_of, load_classes
 from shiq.jobs.building.tables import Ranges, rank_of
 from shiq.jobs.store.files import DataFile

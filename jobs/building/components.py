@@ -28,8 +28,17 @@ from shiq.abox_ops.labels.calculus import Label
 from shiq.abox_ops.modules.add_set import FoundModules
 from shiq.abox_ops.modules.shapes import Shapes
 from shiq.columns.arrays import Ints, unique
-from shiq.jobs.building.exchange import Executor, Received, Sent, cut, received_from
-from shiq.jobs.building.files import Scratch, concatenate, load, save
+from shiq.jobs.building.exchange import (
+    Executor,
+    Received,
+    Scratch,
+    Sent,
+    concatenate,
+    cut,
+    load,
+    received_from,
+    save,
+)
 from shiq.jobs.building.merging import IndexedStore
 from shiq.jobs.building.tables import Ranges, rank_of
 from shiq.jobs.building.worker import Asking, kept

@@ -14,8 +14,16 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from shiq.columns.arrays import Ints
 from shiq.jobs.building.chunks import ChunkSummary, folder_of
-from shiq.jobs.building.exchange import Executor, Received, Sent, received_from
-from shiq.jobs.building.files import Scratch, concatenate, load, save
+from shiq.jobs.building.exchange import (
+    Executor,
+    Received,
+    Scratch,
+    Sent,
+    concatenate,
+    load,
+    received_from,
+    save,
+)
 from shiq.jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
 
 #: Terms that one part of the dictionary is meant to have.

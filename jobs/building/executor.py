@@ -27,8 +27,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from shiq.errors import OperationalError
 from shiq.inputs.sources import TableSource
-from shiq.jobs.building.exchange import Received, Sent, pack, unpack
-from shiq.jobs.building.files import RangeFile, Scratch
+from shiq.jobs.building.exchange import RangeFile, Received, Scratch, Sent, pack, unpack
 from shiq.jobs.store.replacing import BUILDING
 from shiq.remote.place import Place
 

@@ -22,7 +22,7 @@ from shiq.jobs.building.exchange import Executor
 from shiq.jobs.building.executor import ProcessExecutor
 from shiq.jobs.checking.answer import CROWD, with_note
 from shiq.jobs.checking.base import Findings
-from shiq.jobs.checking.builders import BuildRequest, bytes_of_lines
+from shiq.jobs.checking.calls import BuildRequest, bytes_of_lines
 from shiq.jobs.checking.certifying import Repair, impossible_classes
 from shiq.jobs.checking.deciding import OpenedDecider, close_decider, new_decider
 from shiq.jobs.checking.inputs import catalog_of, is_outside, read_by_form

@@ -20,8 +20,7 @@ from shiq.abox_ops.index.index import ElementLabels, Index, alone
 from shiq.abox_ops.labels.documents import read_labels
 from shiq.abox_ops.labels.numbered_calculus import Calculus
 from shiq.columns.arrays import NONE, Columns, Ints, row_changes, unique
-from shiq.jobs.building.exchange import Executor
-from shiq.jobs.building.files import Scratch, load, save
+from shiq.jobs.building.exchange import Executor, Scratch, load, save
 from shiq.jobs.building.tables import Ranges, rank_of
 from shiq.jobs.building.told import TaskRules
 from shiq.jobs.building.worker import StoreKey, kept

@@ -21,8 +21,7 @@ from shiq.jobs.building.chunks import (
     without_gone,
     write_chunk,
 )
-from shiq.jobs.building.exchange import Executor
-from shiq.jobs.building.files import Scratch
+from shiq.jobs.building.exchange import Executor, Scratch
 from shiq.jobs.checking.inputs import without_ill_typed
 from shiq.model import Assertion, Signature, TBox
 from shiq.model.abox import ABox, abox_of

@@ -18,8 +18,18 @@ from shiq.columns.arrays import NONE, Columns, Ints, distinct, is_in, least_by, 
 from shiq.columns.rows import LITERAL_BITS, TERM_BITS, half_edge_rows, term_key
 from shiq.jobs.building.chunks import folder_of
 from shiq.jobs.building.dictionary import Dictionary
-from shiq.jobs.building.exchange import Executor, Received, Sent, cut, received_from
-from shiq.jobs.building.files import Scratch, concatenate, distinct_rows, load, save
+from shiq.jobs.building.exchange import (
+    Executor,
+    Received,
+    Scratch,
+    Sent,
+    concatenate,
+    cut,
+    distinct_rows,
+    load,
+    received_from,
+    save,
+)
 from shiq.jobs.store.files import DataFile
 from shiq.jobs.store.numbering import BLOCK, GAP, GOOD, NEAR, spread
 from shiq.jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, write_part

@@ -33,8 +33,7 @@ from shiq.abox_ops.labels.numbered import EMPTY_ID, Bools
 from shiq.abox_ops.labels.numbered_calculus import Calculus, distinct_values
 from shiq.columns.arrays import NONE, Ints, distinct, is_in, take, unique
 from shiq.columns.rows import Names
-from shiq.jobs.building.exchange import Executor
-from shiq.jobs.building.files import Scratch, load, save
+from shiq.jobs.building.exchange import Executor, Scratch, load, save
 from shiq.jobs.building.tables import Ranges
 from shiq.jobs.building.worker import kept
 from shiq.jobs.store.files import DataFile

@@ -257,8 +257,7 @@ def _changes(
     OperationalError.
     """
     if options["engine"] == "spark":
-        from shiq.jobs.spark.lake import hidden_version
-        from shiq.jobs.spark.lake_changes import lake_changes, version_taken
+        from shiq.jobs.spark.lake import hidden_version, lake_changes, version_taken
 
         if not table.startswith(TABLE) and hidden_version(table) is not None:
             table = f"{TABLE}delta.`{Path(table).absolute()}`"

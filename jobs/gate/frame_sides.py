@@ -26,7 +26,7 @@ from shiq.jobs.gate.appending import (
     delta_schema,
     write_part,
 )
-from shiq.jobs.gate.row_sides import REASON_COLUMNS, is_delta_side
+from shiq.jobs.gate.table_sides import REASON_COLUMNS, is_delta_side
 from shiq.jobs.spark.lake import present_version
 from shiq.rdf.tables import first_line
 

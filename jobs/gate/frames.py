@@ -33,7 +33,7 @@ from shiq.jobs.gate.answer import GateAnswer, unread_answer
 from shiq.jobs.gate.appending import AppendRun
 from shiq.jobs.gate.decide import BatchNotReadError, gate, reading_batch
 from shiq.jobs.gate.frame_sides import FrameSides, content_hash_of_frame
-from shiq.jobs.gate.row_sides import (
+from shiq.jobs.gate.table_sides import (
     REASON_COLUMNS,
     REFUSED_ROW,
     RowSides,
@@ -41,12 +41,11 @@ from shiq.jobs.gate.row_sides import (
     reason_table,
     refuse_reason_columns,
     row_sides,
+    side_run,
 )
-from shiq.jobs.gate.table_sides import side_run
 from shiq.jobs.spark import engine as spark_engine
 from shiq.jobs.spark.lake import KnownTable, hidden_version, unreadable
-from shiq.jobs.spark.round_files import RoundFiles, round_files
-from shiq.jobs.spark.session import is_connect
+from shiq.jobs.spark.session import RoundFiles, is_connect, round_files
 from shiq.rdf.table_terms import COLUMNS
 from shiq.rdf.tables import EveryColumn, check_columns, table_files
 from shiq.rml.inputs import mapped_sources

@@ -12,12 +12,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from shiq import model as owl
-from shiq.jobs.graphframes.assertions import Write, assertions_of, lines_of
 from shiq.jobs.graphframes.core import running
 from shiq.jobs.graphframes.messages import looked_up
 from shiq.jobs.graphframes.modules import ModuleTables
 from shiq.jobs.graphframes.procedure import EnteredTables
-from shiq.jobs.graphframes.tables import UnionTables, renamed, union
+from shiq.jobs.graphframes.tables import UnionTables, Write, assertions_of, lines_of, renamed, union
 from shiq.model.clause import ClausalTBox
 from shiq.model.ntriples import assertion_lines
 
@@ -40,7 +39,7 @@ class GraphFramesAddSet:
 
     @property
     def _rows(self) -> DataFrame:
-        """A_add, a row for each assertion, as `shiq.jobs.graphframes.assertions` reads it."""
+        """A_add, a row for each assertion, as `shiq.jobs.graphframes.tables` reads it."""
         tables, remedies = self.tables, self.entered.remedies.filter("NOT asserted")
         rows = union(
             self.module_tables.facts.filter("is_kept").drop("term"),

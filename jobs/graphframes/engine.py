@@ -45,8 +45,7 @@ from shiq.jobs.graphframes.modules import lay_out
 from shiq.jobs.graphframes.procedure import enter
 from shiq.jobs.graphframes.tables import UnionTables, frame, renamed, union
 from shiq.jobs.spark.deciding import DDL, decide_rows
-from shiq.jobs.spark.round_files import RoundFiles, round_files
-from shiq.jobs.spark.session import width_of
+from shiq.jobs.spark.session import RoundFiles, round_files, width_of
 from shiq.model.abox import ABox, abox_of, individuals_of
 from shiq.support import LazySequence
 

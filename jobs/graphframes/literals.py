@@ -25,8 +25,7 @@ from shiq.abox_ops.labels.calculus import Label, contradiction
 from shiq.abox_ops.published.definitions import Definition7
 from shiq.bits import bits
 from shiq.datatypes import DataTheory
-from shiq.jobs.building.worker import kept
-from shiq.jobs.spark.worker import spare_imports
+from shiq.jobs.building.worker import kept, spare_imports
 from shiq.model.abox import individuals_of
 from shiq.model.as_json import decode
 from shiq.model.clause import ClausalTBox

@@ -21,14 +21,12 @@ from shiq.abox_ops.labels.calculus import Label
 from shiq.abox_ops.modules.components import KeptAssertions, modules
 from shiq.abox_ops.modules.shapes import Shapes
 from shiq.columns.rows import DIFFERENT, SAME
-from shiq.jobs.building.worker import kept
-from shiq.jobs.graphframes.assertions import literal_in
-from shiq.jobs.graphframes.certificate import CertificateError, certify_components
+from shiq.jobs.building.worker import kept, spare_imports
 from shiq.jobs.graphframes.literals import WorkerRules, label_of
+from shiq.jobs.graphframes.messages import CertificateError, certify_components
 from shiq.jobs.graphframes.procedure import EnteredTables
-from shiq.jobs.graphframes.tables import LITERAL, UnionTables, frame, renamed, union
+from shiq.jobs.graphframes.tables import LITERAL, UnionTables, frame, literal_in, renamed, union
 from shiq.jobs.spark.deciding import shape_name
-from shiq.jobs.spark.worker import spare_imports
 
 _LAID_OUT = "component bigint, shape string, body binary"
 _COLUMNS = ("kind", "name", *LITERAL)
@@ -38,7 +36,7 @@ _COLUMNS = ("kind", "name", *LITERAL)
 class ModuleTables:
     """``facts``: what assertions say of elements that enter: kind, node, other (a node), name,
     texts, whether it is of A_add (is_kept); and where it is of a module, component, term, other_term.
-    ``rows``: what modules are made of, as `shiq.jobs.graphframes.assertions` reads it. ``members``:
+    ``rows``: what modules are made of, as `shiq.jobs.graphframes.tables` reads it. ``members``:
     id, component, term. ``keys``: component, key; modules of one key are alike. ``records``: a
     row for each key: key, component (one of them), count, size, shape, body (null where it is
     larger than a task is given).

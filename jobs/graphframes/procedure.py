@@ -16,9 +16,8 @@ from pyspark.sql import functions as F
 from shiq.bits import bits
 from shiq.columns.arrays import Ints
 from shiq.columns.rows import DIFFERENT
-from shiq.jobs.graphframes.certificate import certify_entered
 from shiq.jobs.graphframes.literals import arrow_column
-from shiq.jobs.graphframes.messages import looked_up
+from shiq.jobs.graphframes.messages import certify_entered, looked_up
 from shiq.jobs.graphframes.tables import LITERAL, UnionTables, frame, renamed, union
 
 

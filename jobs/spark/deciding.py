@@ -19,10 +19,9 @@ from pyspark.sql import SparkSession
 from shiq.abox_ops.modules.shapes import Shape
 from shiq.answers.verdict import Verdict
 from shiq.deadline import seconds_left
-from shiq.jobs.building.worker import Asking, kept, reasoner_of
+from shiq.jobs.building.worker import Asking, kept, reasoner_of, spare_imports
 from shiq.jobs.checking.options import Options
 from shiq.jobs.spark.session import width_of
-from shiq.jobs.spark.worker import spare_imports
 from shiq.model.clause import ClausalTBox
 from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Answer, Deciding, Module, Reasoner

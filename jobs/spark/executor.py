@@ -18,13 +18,12 @@ from pyspark.sql import DataFrame, SparkSession
 from shiq.answers.result import Result
 from shiq.inputs.sources import TableKind, TableSource
 from shiq.jobs.building.chunks import CHUNK_BYTES, ROW_BYTES
-from shiq.jobs.building.exchange import Received, Sent, pack, unpack
-from shiq.jobs.building.files import RangeFile, Scratch
+from shiq.jobs.building.exchange import RangeFile, Received, Scratch, Sent, pack, unpack
 from shiq.jobs.building.indexing import index as index_by
-from shiq.jobs.checking.builders import BuildRequest
+from shiq.jobs.building.worker import spare_imports
+from shiq.jobs.checking.calls import BuildRequest
 from shiq.jobs.spark.reading import triples_of
 from shiq.jobs.spark.session import described, hand_on, spark_session, stop, width_of
-from shiq.jobs.spark.worker import spare_imports
 from shiq.rdf.ranges import TableRange
 from shiq.remote.place import Place
 

@@ -1,29 +1,48 @@
-"""Tables that only a session of Spark's can read, as sources: `table:catalog.schema.t`, and
-Delta tables with deletion vectors or column mapping, where delta-spark is on the session.
+"""Tables that only a session of Spark's can read, as sources and as batches: `table:catalog.schema.t`,
+and Delta tables with deletion vectors or column mapping, where delta-spark is on the session.
 
 Of a table that keeps versions, the one that is the newest when it is asked for is read, in
 tasks, as often as it is needed. Any other may change meanwhile, so a check takes it once, to the
 driver.
+
+A batch is what came and went between two versions, net. Delta tells rows by its change data feed,
+Iceberg by its table `NAME.changes`, a scan of its changelog. They are believed where counts agree:
+rows before, and what came less what went, are the rows after. Else the versions are compared, row
+by row. A triple that one row lost while another still says it is not deleted
+(`shiq.rdf.changes`).
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa  # type: ignore[import-untyped]
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
 
-from shiq.errors import InputError
+from shiq.errors import BUILD_ANEW, InputError
 from shiq.inputs.sources import TABLE, TableKind, TableSource, table_kind
 from shiq.jobs.checking.options import Options
 from shiq.jobs.spark.engine import session_of
+from shiq.rdf.changes import TableChanges, last_committed_version
 from shiq.rdf.table_terms import COLUMNS
-from shiq.rdf.tables import check_columns, first_line, hidden_features
+from shiq.rdf.tables import (
+    BATCH_ROWS,
+    check_columns,
+    delta_log,
+    first_line,
+    hidden_features,
+    read_rows,
+)
+from shiq.rdf.triples import Rejects, Triples, term_text
 
 _SNAPSHOT = re.compile(r"\bcurrent-snapshot-id=(\d+)")
 
@@ -153,3 +172,325 @@ def present_version(session: SparkSession, name: str) -> tuple[str, int | None]:
             return "iceberg", int(found[1]) if found else None
         case other:
             return other, None
+
+
+#: Kinds of rows of Delta's feed and of Iceberg's changelog.
+CAME, WENT = (
+    ("insert", "update_postimage", "update_after"),
+    ("delete", "update_preimage", "update_before"),
+)
+_TYPE = "_change_type"
+#: What stands behind the name of an Iceberg table where a store keeps what it took of it.
+ICEBERG = "#iceberg"
+#: Before the first version of a table.
+_NOTHING = -1
+_ROW = COLUMNS[:4]
+
+
+@dataclass(frozen=True)
+class LakeChanges(TableChanges):
+    """The changes of a table that Spark knows; ``first`` and ``last`` are versions of Delta's,
+    or snapshots of Iceberg's; ``committed``: when the last of Iceberg's was made, in
+    milliseconds, as its ids do not grow.
+    """
+
+    committed: int | None = None
+
+    def __str__(self) -> str:
+        how = (
+            "by its change data feed"
+            if self.by_feed
+            else "by comparing its versions, since it has no whole change data feed"
+        )
+        return f"{self.insertions.name}: {self.rows:,} rows {how}; the next batch is --after-version {self.last}"
+
+    @property
+    def feed(self) -> str:
+        """See `TableChanges.feed`."""
+        return f"{self.path}{ICEBERG}" if self.committed is not None else super().feed
+
+    @property
+    def number(self) -> int:
+        """See `TableChanges.number`."""
+        return self.last if self.committed is None else self.committed
+
+
+def lake_changes(
+    table: str,
+    options: Options,
+    first: int | None = None,
+    last: int | None = None,
+    *,
+    after: int | None = None,
+) -> LakeChanges:
+    """The changes that the versions from ``first`` on, or those after ``after``, made up to
+    ``last`` (None: the newest), of the table that `table:NAME` names. ``first`` 0 is the first
+    snapshot of Iceberg's, too.
+
+    Raises: InputError where Spark knows no such table or versions, or a version is gone.
+    """
+    session = session_of(options)
+    try:
+        known, newest = _known(session, table)
+        kept = _kept(session, known, newest)
+        if first == 0 and known.format == "iceberg":
+            first = kept[1]
+        at = (
+            _place(kept, table, after)
+            if first is None
+            else _place([*kept, kept[-1] + 1], table, first) - 1
+        )
+        end = _place(kept, table, newest if last is None else last)
+        if end < at:
+            raise InputError(
+                f"{table}: {kept[end]} comes before the first version asked for",
+                "Name the earlier version first.",
+            )
+        if at == 0 and kept[0] != _NOTHING:
+            raise InputError(
+                f"{table}: what was there before {kept[1]} has expired",
+                "Build the store anew from the table.",
+            )
+        versions = Versions(session, known, kept[at], kept[end])
+        net, by_feed = ([], True) if at == end else versions.net()
+        came, went = ([row for row in net if (row["n"] > 0) is sign] for sign in (True, False))
+        gone = versions.unsaid(went) if went else []
+        is_iceberg = known.format == "iceberg"
+        path, ids = (table, ()) if is_iceberg else versions.identity()
+        committed = dict(_commits(session, known)).get(kept[end]) if is_iceberg else None
+    except (PySparkException, Py4JError) as error:
+        raise unreadable(table, error) from error
+    first = kept[min(at + 1, end)]
+    taken = f"{table}, {known.told.rpartition(' ')[0]} {first}" + (
+        f" to {kept[end]}" if kept[end] != first else ""
+    )
+    rows = sum(abs(row["n"]) for row in net)
+    return LakeChanges(
+        _source(taken, came),
+        _source(taken, gone),
+        first,
+        kept[end],
+        rows,
+        by_feed,
+        path=path,
+        ids=ids,
+        committed=committed,
+    )
+
+
+def version_taken(table: str, options: Options, taken: Mapping[str, int]) -> int | None:
+    """The last version of the table that `table:NAME` names that a store took, by what was
+    ``taken`` of each feed (`Session.taken`); None where it took none. Raises: InputError where
+    that is another table's, or gone.
+    """
+    session = session_of(options)
+    try:
+        known, _ = _known(session, table)
+        if known.format == "iceberg":
+            number = taken.get(f"{table}{ICEBERG}")
+            found = [
+                snapshot for snapshot, committed in _commits(session, known) if committed == number
+            ]
+            if number is not None and not found:
+                raise InputError(
+                    f"{table}: the snapshot that the store took last has expired, or is of another table that had its name",
+                    f"Build the store anew from the table ({BUILD_ANEW}).",
+                )
+            return found[0] if found else None
+        path, present = _log(session, known)
+    except (PySparkException, Py4JError) as error:
+        raise unreadable(table, error) from error
+    return last_committed_version(
+        taken, path, present, lambda version: _id_at(path, version, present)
+    )
+
+
+def _known(session: SparkSession, table: str) -> tuple[KnownTable, int]:
+    """A table and its newest version. Raises: InputError for one that keeps none."""
+    known = KnownTable.of(session, table)
+    if known.version is None:
+        raise InputError(
+            f"{table} tells no versions, so it tells no changes",
+            "Name one of Delta's or Iceberg's, with rows.",
+        )
+    return known, known.version
+
+
+def _commits(session: SparkSession, known: KnownTable) -> list[tuple[int, int]]:
+    """The snapshots that an Iceberg table keeps, and when each was made, in milliseconds,
+    earliest first.
+    """
+    rows = (
+        session.table(f"{known.name}.snapshots")
+        .select("snapshot_id", F.unix_millis("committed_at").alias("at"))
+        .collect()
+    )
+    return sorted(((row[0], row[1]) for row in rows), key=lambda row: row[1])
+
+
+def _log(session: SparkSession, known: KnownTable) -> tuple[str, str]:
+    """Where a Delta table is, as a path if it is on this machine, and what its log calls it now;
+    "" of what is none.
+    """
+    detail = (
+        session.sql(f"DESCRIBE DETAIL {known.name}").first() if known.format == "delta" else None
+    )
+    if detail is None:
+        return "", ""
+    scheme, _, path = detail["location"].partition(":")
+    return str(Path("/" + path.lstrip("/"))) if scheme == "file" else detail["location"], str(
+        detail["id"]
+    )
+
+
+def _id_at(path: str, version: int, present: str) -> str:
+    """What the log of a Delta table calls it at a version; what it does now, if it is not on
+    this machine. Raises: InputError.
+    """
+    return str(delta_log(Path(path), version)[0].metadata().id) if path.startswith("/") else present
+
+
+def _kept(session: SparkSession, known: KnownTable, newest: int) -> list[int]:
+    """The versions of a table from the oldest to the newest; before them, the one before the
+    oldest, or `_NOTHING`.
+    """
+    if known.format == "delta":
+        return [*range(_NOTHING, newest + 1)]
+    snapshots = (
+        session.table(f"{known.name}.snapshots").select("snapshot_id", "parent_id").collect()
+    )
+    parents, found = {row[0]: row[1] for row in snapshots}, [newest]
+    while found[-1] in parents:
+        parent = parents[found[-1]]
+        found.append(_NOTHING if parent is None else parent)
+    return found[::-1]
+
+
+def _place(kept: Sequence[int], table: str, version: int | None) -> int:
+    if version is None or version not in kept[1:]:
+        raise InputError(
+            f"{table} has no version {version} (any more)", "Is it of another table, or expired?"
+        )
+    return kept.index(version)
+
+
+@dataclass(frozen=True)
+class Versions:
+    """Two versions of a table: ``before`` (`_NOTHING`: none) and ``last``."""
+
+    session: SparkSession
+    known: KnownTable
+    before: int
+    last: int
+
+    def net(self) -> tuple[list[Any], bool]:
+        """The rows that came more often than they went, or the other way round, by ``n``, and
+        whether the table's feed tells.
+        """
+        try:
+            found = _net(self._feed())
+            before = (
+                self.known.at(self.session, self.before).count() if self.before != _NOTHING else 0
+            )
+            if (
+                before + sum(row["n"] for row in found)
+                == self.known.at(self.session, self.last).count()
+            ):
+                return found, True
+        except (PySparkException, Py4JError):
+            pass  # there is none for these versions, or it is not whole
+        both = [(self.last, 1)] + ([(self.before, -1)] if self.before != _NOTHING else [])
+        signed = [
+            _rows(self.known, self.known.at(self.session, v)).withColumn("n", F.lit(n))
+            for v, n in both
+        ]
+        return _net(reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), signed)), False
+
+    def identity(self) -> tuple[str, tuple[str, ...]]:
+        """Where a Delta table is, and what its log calls it at these versions, as
+        `shiq.table_changes` tells.
+        """
+        path, present = _log(self.session, self.known)
+        versions = sorted({self.last if self.before == _NOTHING else self.before, self.last})
+        try:
+            return path, tuple(_id_at(path, version, present) for version in versions if path)
+        except InputError:
+            return "", ()  # of a version that only Spark reads
+
+    def _feed(self) -> DataFrame:
+        """The rows that the table's feed tells between the versions, ``n`` 1 or -1."""
+        reader, name = self.session.read, self.known.name
+        if self.known.format == "delta":
+            span = {"startingVersion": self.before + 1, "endingVersion": self.last}
+            feed = reader.option("readChangeFeed", "true").options(**span).table(name)
+        else:
+            begin = {} if self.before == _NOTHING else {"start-snapshot-id": self.before}
+            feed = reader.options(**begin, **{"end-snapshot-id": self.last}).table(
+                f"{name}.changes"
+            )
+        kind = F.lower(_TYPE)
+        sign = (
+            F.when(kind.isin(*CAME), 1)
+            .when(kind.isin(*WENT), -1)
+            .otherwise(F.raise_error(F.concat(F.lit("kind "), kind)))
+        )
+        return _rows(self.known, feed, sign.alias("n"))
+
+    def unsaid(self, rows: Sequence[Any]) -> list[Any]:
+        """Those of ``rows`` whose triple no row of the last version says, in any spelling; those
+        that are no triple, too.
+        """
+        triples, rejects, ids = (
+            Triples(),
+            Rejects(self.known.name),
+            dict[int, tuple[int, int, int]](),
+        )
+        for number, row in enumerate(rows):
+            begun = len(triples)
+            read_rows([[row[c]] if c in row else [None] for c in COLUMNS], 0, triples, "b", rejects)
+            if len(triples) > begun:
+                ids[number] = triples.row(begun)
+        wanted, left = {*ids.values()}, set[tuple[int, int, int]]()
+        spelt = {row["s"] for row in rows} - {None} | {
+            term_text(triples.terms[s]) for s, _, _ in wanted
+        }
+        subjects = self.session.createDataFrame([(s,) for s in sorted(spelt)], "s string")
+        there = _rows(self.known, self.known.at(self.session, self.last))
+        near = there.join(F.broadcast(subjects), "s", "left_semi").unionByName(
+            there.where(F.col("s").contains("\\"))
+        )
+        for batch in near.toArrow().to_batches(BATCH_ROWS):
+            begun, none = len(triples), [None] * batch.num_rows
+            columns = [
+                batch.column(c).to_pylist() if c in batch.schema.names else none for c in COLUMNS
+            ]
+            read_rows(columns, 0, triples, "b", rejects)
+            left |= wanted & {triples.row(row) for row in range(begun, len(triples))}
+            triples.truncate(begun)
+        return [row for number, row in enumerate(rows) if ids.get(number) not in left]
+
+
+def _rows(known: KnownTable, frame: DataFrame, *more: Column) -> DataFrame:
+    """The columns that are read, as texts, and ``more``. Raises: InputError."""
+    check_columns(known.name, frame.columns)
+    return frame.select(
+        *(F.col(c).cast("string").alias(c) for c in COLUMNS if c in frame.columns), *more
+    )
+
+
+def _net(signed: DataFrame) -> list[Any]:
+    """Rows of `_ROW` by the sum of ``n`` where that is not 0, with the key of one of them."""
+    row = [column for column in _ROW if column in signed.columns]
+    keys = [F.max("key").alias("key")] if "key" in signed.columns else []
+    return (
+        signed.groupBy(*row).agg(F.sum("n").alias("n"), *keys).where("n <> 0").sort(*row).collect()
+    )
+
+
+def _source(name: str, rows: Sequence[Any]) -> TableSource:
+    columns = [column for column in COLUMNS if not rows or column in rows[0]]
+    return TableSource(
+        name,
+        TableKind.ARROW,
+        pa.table({c: pa.array([row[c] for row in rows], pa.string()) for c in columns}),
+    )

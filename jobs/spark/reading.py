@@ -33,8 +33,8 @@ from pyspark.sql import functions as F
 from shiq.errors import InputError
 from shiq.inputs.formats import Format
 from shiq.inputs.sources import FileSource, TableKind, TableSource, source_of
+from shiq.jobs.building.worker import spare_imports
 from shiq.jobs.spark.session import is_connect, width_of
-from shiq.jobs.spark.worker import spare_imports
 from shiq.rdf.lines import read_lines
 from shiq.rdf.ranges import (
     ParsedPart,

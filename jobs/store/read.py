@@ -31,9 +31,8 @@ from shiq.jobs.store.manifest import (
     manifest_at,
     read_manifest,
 )
-from shiq.jobs.store.row_groups import Decoded
 from shiq.jobs.store.schema import COMPLETION, KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
-from shiq.jobs.store.table import ParquetTable
+from shiq.jobs.store.table import Decoded, ParquetTable
 from shiq.jobs.store.verify import check_sizes
 from shiq.model import Literal
 from shiq.model.abox import ABox, Interner, Pairs, columns_of, int_array

@@ -1,10 +1,15 @@
-"""Read a table of a store by key: only the wanted rows, from look-up files where there are any."""
+"""Read a table of a store by key: only the wanted rows, from look-up files where there are any, else
+by row groups. Of a file in an object store blocks are read, each fetched and verified once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -16,16 +21,26 @@ from shiq.columns.arrays import (
     concatenate,
     is_row_in,
     matching_rows,
+    numpy_ints,
+    run_lengths,
     sorted_order,
     take,
     unique,
 )
-from shiq.jobs.store.files import DataFile, verify
+from shiq.errors import StoreError
+from shiq.jobs.store.files import (
+    MOVED,
+    DataFile,
+    damage_error,
+    part_digest,
+    unreadable_error,
+    verify,
+)
 from shiq.jobs.store.lookup import MappedFile, map_lookup_file
 from shiq.jobs.store.manifest import TableVersion
-from shiq.jobs.store.row_groups import Decoded, RowGroups
 from shiq.jobs.store.schema import IDENTITY, SCHEMAS, key_of
-from shiq.remote.place import Place, file_at
+from shiq.remote.place import BLOCK, Place, file_at
+from shiq.remote.remote import Remote
 
 #: Up to so many files are asked each for itself: to find out which ones costs more.
 _FEW = 4
@@ -208,3 +223,244 @@ class ParquetTable:
     def all(self) -> Columns:
         """All rows, in the order of `scan`."""
         return concatenate(list(self.scan()), self._empty)
+
+
+#: Letters of the digest of a block.
+_DIGEST = 8
+
+
+class BlockReader(io.RawIOBase):
+    """File-like reader of the ``file`` at a ``place``."""
+
+    def __init__(self, place: Remote, file: DataFile) -> None:
+        super().__init__()
+        self._place, self._file, self._at = place, file, 0
+
+    def fetch(self, spans: Iterable[tuple[int, int]]) -> None:
+        """Fetch the blocks that cover ``spans``, in few requests."""
+        wanted = {i for start, end in spans for i in range(start // BLOCK, -(-end // BLOCK))}
+        self._copies(sorted(wanted))
+
+    def readable(self) -> bool:
+        """True, as for any readable file."""
+        return True
+
+    def seekable(self) -> bool:
+        """True, as for any seekable file."""
+        return True
+
+    def tell(self) -> int:
+        """Current position in bytes."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Move to a position in bytes."""
+        self._at = (
+            offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._file.bytes}[whence]
+        )
+        return self._at
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Read ``size`` bytes, or all that are left. Raises: StoreError for damaged blocks."""
+        start, end = self._at, self._file.bytes
+        end = end if size is None or size < 0 else min(end, start + size)
+        if start >= end:
+            return b""
+        first, last = start // BLOCK, -(-end // BLOCK)
+        content = b"".join(
+            self._verified(*copy) for copy in sorted(self._copies(list(range(first, last))).items())
+        )
+        self._at = end
+        return content[start - first * BLOCK : end - first * BLOCK]
+
+    def _verified(self, i: int, path: Path) -> bytes:
+        found = path.read_bytes()
+        if part_digest(found) != self._file.digests[_DIGEST * i : _DIGEST * (i + 1)]:
+            what = f"bytes {i * BLOCK:,} to {i * BLOCK + len(found) - 1:,} of {self._file.path} are not as they were written"
+            error = damage_error(path, what, self._place)
+            self._place.forget(self._file.path)
+            raise error
+        return found
+
+    def _copies(self, wanted: list[int]) -> dict[int, Path]:
+        try:
+            return self._place.blocks(self._file.path, wanted, self._file.bytes)
+        except OSError as error:
+            raise unreadable_error(self._place, self._file, error) from error
+
+
+_INT64 = np.iinfo(np.int64)
+
+
+#: Decoded row groups of a store, each by its file, where its rows begin there, and its number; at
+#: most `_MOST_DECODED`.
+Decoded: TypeAlias = dict[tuple[str, int, int], Columns]
+_MOST_DECODED = 500
+
+
+class RowGroups:
+    """Rows of ``file``, sorted by ``key``, with the columns of ``empty``."""
+
+    def __init__(
+        self,
+        store: Place,
+        file: DataFile,
+        key: str,
+        empty: Columns,
+        reads: ReadCounter,
+        decoded: Decoded,
+    ) -> None:
+        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+        self._store, self._file, self._key, self._empty, self._reads, self._decoded = (
+            store,
+            file,
+            key,
+            empty,
+            reads,
+            decoded,
+        )
+        self._blocks: Any = None
+        if isinstance(store, Path) or not file.digests:
+            verify(store, file)
+        else:
+            self._blocks = BlockReader(store, file)
+        try:
+            self._parquet = pq.ParquetFile(
+                self._blocks or file_at(store, file.path),
+                memory_map=self._blocks is None,
+                pre_buffer=False,
+            )
+        except (OSError, pa.ArrowInvalid) as error:
+            raise self._unreadable(error) from error
+        metadata = self._parquet.metadata
+        counts = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+        ends = np.cumsum([0, *counts])
+        first, last = file.start, file.start + file.rows
+        #: The row groups that it has rows of, and which of its rows each begins with.
+        self._groups = [i for i in range(len(counts)) if ends[i] < last and ends[i + 1] > first]
+        self._begins = np.array(
+            [max(int(ends[i]) - first, 0) for i in self._groups] + [file.rows], np.int64
+        )
+        self._cuts = {
+            i: (max(first - int(ends[i]), 0), min(last, int(ends[i + 1])) - int(ends[i]))
+            for i in self._groups
+        }
+        low = file.low if file.low is not None else _INT64.min
+        high = file.high if file.high is not None else _INT64.max
+        bounds = [self._bounds(i, counts[i]) or (low, high) for i in self._groups]
+        self._low, self._high = (
+            np.array([bound[end] for bound in bounds], np.int64) for end in (0, 1)
+        )
+
+    def __len__(self) -> int:
+        return self._file.rows
+
+    def rows_of(self, wanted: Ints) -> Columns:
+        """Rows whose key is in ``wanted`` (ascending, distinct), sorted by key."""
+        return self._selected(self._near(wanted), lambda keys: matching_rows(keys, wanted))
+
+    def degrees(self, wanted: Ints) -> Ints:
+        """Number of rows for each of ``wanted``."""
+        found = np.zeros(len(wanted), np.int64)
+        for rows in self._load(self._near(wanted)):
+            found += run_lengths(rows[self._key], wanted)
+        return found
+
+    def between(self, low: int, high: int) -> Columns:
+        """Rows with low ≤ key < high."""
+        near = np.flatnonzero((self._low < high) & (self._high >= low)).tolist()
+        return self._selected(
+            [self._groups[i] for i in near],
+            lambda keys: np.flatnonzero((keys >= low) & (keys < high)),
+        )
+
+    def part(self, start: int, stop: int) -> Columns:
+        """Rows start … stop-1."""
+        first = max(int(np.searchsorted(self._begins, start, "right")) - 1, 0)
+        last = int(np.searchsorted(self._begins, stop, "left"))
+        rows = concatenate(list(self._load(self._groups[first:last])), self._empty)
+        begin = int(self._begins[first])
+        return {name: column[start - begin : stop - begin] for name, column in rows.items()}
+
+    def places(self, keys: Ints) -> Ints:
+        """Number of rows before each of ``keys``."""
+        found: Ints = np.searchsorted(self.part(0, len(self))[self._key], keys)
+        return found
+
+    def _bounds(self, i: int, count: int) -> tuple[int, int] | None:
+        """The first key and the last of a row group, where it has these rows alone."""
+        if self._cuts[i] != (0, count):
+            return None
+        column = self._parquet.schema_arrow.names.index(self._key)
+        statistics = self._parquet.metadata.row_group(i).column(column).statistics
+        return (
+            (statistics.min, statistics.max)
+            if statistics is not None and statistics.has_min_max
+            else None
+        )
+
+    def _near(self, wanted: Ints) -> list[int]:
+        """The row groups that may have keys among ``wanted``."""
+        near = np.flatnonzero(
+            wanted.searchsorted(self._low, "left") < wanted.searchsorted(self._high, "right")
+        )
+        return [self._groups[i] for i in near.tolist()]
+
+    def _selected(self, groups: Sequence[int], positions: Callable[[Ints], Ints]) -> Columns:
+        """The rows of ``groups`` at the ``positions`` that follow from their keys."""
+        parts = []
+        for rows in self._load(groups):
+            found = positions(rows[self._key])
+            parts.append({name: take(column, found) for name, column in rows.items()})
+        return concatenate(parts, self._empty)
+
+    def _load(self, groups: Sequence[int]) -> Iterator[Columns]:
+        """The rows of ``groups``, one after another."""
+        names = [*self._empty]
+        keys = [(self._file.path, self._file.start, i) for i in groups]
+        if self._blocks is not None:
+            self._blocks.fetch(
+                [self._span(i) for i, key in zip(groups, keys) if key not in self._decoded]
+            )
+        for i, key in zip(groups, keys):
+            rows = self._decoded.get(key)
+            if rows is None:
+                try:
+                    table = self._parquet.read_row_groups([i], columns=names, use_threads=False)
+                except (OSError, pa.ArrowInvalid) as error:
+                    raise self._unreadable(error) from error
+                first, last = self._cuts[i]
+                rows = columns_of(table.slice(first, last - first).select(names))
+                self._reads.row_groups += 1
+                if len(self._decoded) >= _MOST_DECODED:
+                    self._decoded.clear()
+                self._decoded[key] = rows
+            yield rows
+
+    def _span(self, i: int) -> tuple[int, int]:
+        """The first byte of a row group in the file, and the one behind its last."""
+        group = self._parquet.metadata.row_group(i)
+        parts = [group.column(j) for j in range(group.num_columns)]
+        starts = [part.dictionary_page_offset or part.data_page_offset for part in parts]
+        return min(starts), max(
+            start + part.total_compressed_size for start, part in zip(starts, parts)
+        )
+
+    def _unreadable(self, error: Exception) -> StoreError:
+        return StoreError(
+            f"{self._store / self._file.path}: cannot be read ({error})", MOVED, self._store
+        )
+
+
+def columns_of(table: pa.Table) -> Columns:
+    """Convert Arrow columns: integers to int64 arrays, texts stay."""
+    columns: Columns = {}
+    for name in table.column_names:
+        column = table.column(name).combine_chunks()
+        if isinstance(column, pa.ChunkedArray):
+            column = (
+                pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)
+            )
+        columns[name] = column if pa.types.is_string(column.type) else numpy_ints(column)
+    return columns

@@ -35,16 +35,13 @@ from shiq.errors import OperationalError, ShiqError, UsageError
 from shiq.jobs.spark.session import described, width_of
 from shiq.jobs.streaming.chunks import COLUMNS, HEAD, SHOWN, TIMES, Head, columns_of, unpacked
 from shiq.jobs.streaming.ordering import Order, OrderedBatch
-from shiq.jobs.streaming.pieces import (
+from shiq.jobs.streaming.sources import (
     BATCH_BYTES,
     PIECES,
     Piece,
     advanced,
     batch_bytes,
     between,
-    units,
-)
-from shiq.jobs.streaming.sources import (
     check_targets,
     file_chunks,
     is_kafka,
@@ -54,6 +51,7 @@ from shiq.jobs.streaming.sources import (
     topic_chunks,
     topic_texts,
     topics,
+    units,
 )
 from shiq.jobs.streaming.stages import (
     BucketStates,

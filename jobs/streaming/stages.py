@@ -24,7 +24,7 @@ from pyspark import RDD, Broadcast
 from shiq.columns.arrays import numpy_ints, one_array
 from shiq.errors import OperationalError
 from shiq.files import replace_file
-from shiq.jobs.spark.worker import spare_imports
+from shiq.jobs.building.worker import spare_imports
 from shiq.jobs.streaming.chunks import HEAD, SHOWN, TIMES, columns_of, unpacked
 from shiq.streams.front.arrivals import Moment
 from shiq.streams.front.operator import BucketState, Columns, Operator

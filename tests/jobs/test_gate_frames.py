@@ -15,7 +15,7 @@ import pytest
 
 import shiq
 from shiq.errors import OperationalError, StoreError
-from shiq.jobs.gate.row_sides import REASON_COLUMNS
+from shiq.jobs.gate.table_sides import REASON_COLUMNS
 from shiq.spark import check, gate, index
 from tests.command_line import shiq as command
 from tests.planted_rows import COLUMNS, FAULTS, GOOD, ROWS, TYPE, store_in

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from shiq.jobs.graphframes.add_set import GraphFramesAddSet
-    from shiq.jobs.spark.round_files import RoundFiles
+    from shiq.jobs.spark.session import RoundFiles
 
 NAMES = sorted(p.name for p in CASES.iterdir() if p.is_dir())
 
@@ -79,7 +79,7 @@ def calls(
 @pytest.fixture
 def files(spark: SparkSession) -> Iterator[RoundFiles]:
     """The files of a run."""
-    from shiq.jobs.spark.round_files import round_files
+    from shiq.jobs.spark.session import round_files
 
     made = round_files(spark)
     yield made
@@ -138,8 +138,7 @@ FIRST, SECOND = np.array([1, 2, 5, 6, 7]), np.array([2, 3, 6, 5, 7])
 
 
 def test_right_components_pass(spark: SparkSession, calls: str, files: RoundFiles) -> None:
-    from shiq.jobs.graphframes.certificate import certify_components
-    from shiq.jobs.graphframes.messages import graph_calls
+    from shiq.jobs.graphframes.messages import certify_components, graph_calls
     from shiq.jobs.graphframes.tables import frame
 
     edges = frame(spark, {"src": FIRST, "dst": SECOND})
@@ -186,7 +185,7 @@ def test_components_of_random_graphs(spark: SparkSession, calls: str, files: Rou
 def test_wrong_components_are_caught(
     spark: SparkSession, member: list[int], component: list[int]
 ) -> None:
-    from shiq.jobs.graphframes.certificate import CertificateError, certify_components
+    from shiq.jobs.graphframes.messages import CertificateError, certify_components
     from shiq.jobs.graphframes.tables import frame
 
     found = frame(spark, {"id": np.array(member), "component": np.array(component)})
@@ -195,7 +194,7 @@ def test_wrong_components_are_caught(
 
 
 def test_what_enters_wrongly_is_caught(spark: SparkSession) -> None:
-    from shiq.jobs.graphframes.certificate import CertificateError, certify_entered
+    from shiq.jobs.graphframes.messages import CertificateError, certify_entered
     from shiq.jobs.graphframes.tables import frame
 
     # 1 → 2 → 3, and 4 → 3 the other way alone.
@@ -546,9 +545,8 @@ def test_joined_components_are_caught_where_they_are_laid_out(
 ) -> None:
     from pyspark.sql import functions as F
 
-    from shiq.jobs.graphframes.certificate import CertificateError
     from shiq.jobs.graphframes.engine import GraphFramesKnowledgeBase
-    from shiq.jobs.graphframes.messages import DataFrameCalls, ends_of
+    from shiq.jobs.graphframes.messages import CertificateError, DataFrameCalls, ends_of
 
     def joined(_: Any, edges: Any, files: Any) -> Any:
         ids = ends_of(edges)

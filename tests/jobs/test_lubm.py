@@ -18,11 +18,11 @@ from rdflib.compare import to_isomorphic
 
 from shiq.answers.verdict import Verdict
 from shiq.errors import UsageError
+from shiq.jobs.evaluation.generation import tbox_as_rdfxml
 from shiq.jobs.evaluation.lubm.batch import FORMS, BatchDealer, Fault, Planting
 from shiq.jobs.evaluation.lubm.department import Department
 from shiq.jobs.evaluation.lubm.generate import departments, generate, plan
 from shiq.jobs.evaluation.lubm.tbox import NAMESPACE, lubm_tbox
-from shiq.jobs.evaluation.rdfxml import tbox_as_rdfxml
 from shiq.model import (
     OWL,
     RDF,

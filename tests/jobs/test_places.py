@@ -25,7 +25,7 @@ from shiq.errors import OperationalError, StoreError, UsageError
 from shiq.jobs.store import Store, open_store, place_of, write
 from shiq.jobs.store.files import MANIFEST, DataFile, describe_file
 from shiq.jobs.store.manifest import read_manifest
-from shiq.jobs.store.row_groups import BlockReader
+from shiq.jobs.store.table import BlockReader
 from shiq.jobs.store.upkeep import commit, compact, prepare, ranges, write_store
 from shiq.jobs.store.verify import verify_store
 from shiq.model import ClassAssertion

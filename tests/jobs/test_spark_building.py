@@ -40,7 +40,7 @@ from shiq.jobs.building import worker
 from shiq.jobs.building.build import BuildSettings, BuiltStore, build
 from shiq.jobs.building.exchange import Executor
 from shiq.jobs.building.executor import ProcessExecutor
-from shiq.jobs.checking import builders
+from shiq.jobs.checking import calls
 from shiq.jobs.spark import executor as spark_executor
 from shiq.jobs.spark.executor import SparkExecutor
 from shiq.jobs.store import Certificate, Store, numbering, open_store
@@ -704,19 +704,19 @@ def by_both_ways(
     it cost, with their equal stores; and how often ranges settled it.
     """
     results, settled = list[dict[str, Any]](), list[object]()
-    here = builders.index_far
+    here = calls.index_far
 
     def counted(*given: Any) -> Any:
         settled.append(here(*given))
         return settled[-1]
 
     for name, least in (("ranges", 0), ("whole", 1 << 60)):
-        monkeypatch.setattr(builders, "LARGE", least)
-        monkeypatch.setattr(builders, "index_far", counted)
+        monkeypatch.setattr(calls, "LARGE", least)
+        monkeypatch.setattr(calls, "index_far", counted)
         result = index(
             tbox, files, tmp_path / name, reasoner="own", max_conflicts=0, range_size=3, **settings
         )
-        monkeypatch.setattr(builders, "index_far", here)
+        monkeypatch.setattr(calls, "index_far", here)
         told = result.to_dict()
         for cost in ("seconds", "reasoner_calls"):
             told["statistics"].pop(cost)
@@ -814,12 +814,12 @@ def test_a_large_base_is_built_by_workers_and_small_ones_are_not(
     index(ontology.tbox, files, tmp_path / "small", reasoner="own")
     assert not started
     size = files[0].stat().st_size + 10 * files[1].stat().st_size
-    monkeypatch.setattr(builders, "LARGE", size + 1)
+    monkeypatch.setattr(calls, "LARGE", size + 1)
     index(ontology.tbox, files, tmp_path / "less", reasoner="own")
     assert not started
-    monkeypatch.setattr(builders, "LARGE", size)
-    assert builders.bytes_of_lines(files) == size
-    assert not builders.bytes_of_lines([*files, abox_of([])])
+    monkeypatch.setattr(calls, "LARGE", size)
+    assert calls.bytes_of_lines(files) == size
+    assert not calls.bytes_of_lines([*files, abox_of([])])
     index(ontology.tbox, files, tmp_path / "one", reasoner="own")
     monkeypatch.setattr("shiq.jobs.building.indexing._BYTES_OF_WORKER", size // 2)
     monkeypatch.setattr("os.cpu_count", lambda: 8)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from shiq.jobs.spark.worker import spare_imports
+from shiq.jobs.building.worker import spare_imports
 
 
 def test_modules_of_a_zip_file_are_found_again(

@@ -153,7 +153,7 @@ def test_an_executor_is_killed_under_a_program_with_a_key(wanted: str, tmp_path:
     ]
     arguments += ["--out", "out", "--checkpoint", "state", "--json", "report", "-q", "--master"]
     small = (
-        "import sys, shiq.jobs.streaming.pieces as pieces; pieces.BATCH_BYTES = 150;"
+        "import sys, shiq.jobs.streaming.sources as pieces; pieces.BATCH_BYTES = 150;"
         "from shiq.jobs.cli import main; main(sys.argv[1:])"
     )
     with cluster(tmp_path / "cluster") as made, (tmp_path / "errors").open("wb") as errors:

@@ -26,7 +26,7 @@ from shiq.errors import OperationalError
 from shiq.functional.writer import axiom_text, ontology_text
 from shiq.jobs.streaming.chunks import HEAD, rows_of
 from shiq.jobs.streaming.ordering import Order
-from shiq.jobs.streaming.pieces import advanced, between, records, units
+from shiq.jobs.streaming.sources import advanced, between, records, units
 from shiq.model.abox import abox_of
 from shiq.streams.consistency import StreamPlan, StreamResult, plan
 from shiq.streams.consistency.embedded import StreamQuestion, watch_run

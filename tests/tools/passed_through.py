@@ -64,9 +64,9 @@ def checked(store: Path, insertions: Path) -> tuple[Counter[str], int]:
 def made(folder: Path) -> tuple[Path, Path]:
     """A store and a batch of one triple that contradicts nothing, below ``folder``."""
     from shiq.jobs.checking.calls import index
+    from shiq.jobs.evaluation.generation import tbox_as_rdfxml
     from shiq.jobs.evaluation.lubm.generate import ONTOLOGY, departments
     from shiq.jobs.evaluation.lubm.tbox import lubm_tbox
-    from shiq.jobs.evaluation.rdfxml import tbox_as_rdfxml
 
     lines = next(iter(departments(1, 1))).lines
     taken = [line.split() for line in lines if "takesCourse" in line]

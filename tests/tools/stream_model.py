@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 
 from shiq.jobs.streaming.chunks import HEAD, Head, rows_of
 from shiq.jobs.streaming.ordering import Order
-from shiq.jobs.streaming.pieces import (
+from shiq.jobs.streaming.session import streaming_session
+from shiq.jobs.streaming.sources import (
     BATCH_BYTES,
     FOLD,
     PIECES,
@@ -34,7 +35,6 @@ from shiq.jobs.streaming.pieces import (
     records,
     units,
 )
-from shiq.jobs.streaming.session import streaming_session
 from shiq.jobs.streaming.stages import BucketStates, BucketStep
 from shiq.streams.consistency import check_stream, plan
 from shiq.streams.consistency.watch import Watch

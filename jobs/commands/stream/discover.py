@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,14 +14,13 @@ from shiq.jobs.commands.options import catalog_option, field_option
 from shiq.jobs.commands.places import READS, WRITES, GuardedCommand, Writes
 from shiq.jobs.commands.stream.options import Feed, feeding, refuse_idle, static_option, was_given
 from shiq.jobs.outputs import OutputKind
-from shiq.jobs.text.discovery import discovery_text
-from shiq.jobs.text.results import safe
-from shiq.streams.discovery import RuleMiner
+from shiq.jobs.text.results import SHOWN, leftovers_text, safe, seconds_text
 from shiq.streams.discovery.delivery import Delivery
+from shiq.streams.discovery.miner import RuleMiner
+from shiq.streams.discovery.sentences import sentence
 from shiq.streams.discovery.settings import MinerSettings, eps_of
-
-if TYPE_CHECKING:
-    from shiq.streams.discovery.stream import Mining
+from shiq.streams.discovery.stream import Mining
+from shiq.support import pluralize
 
 
 def _report_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
@@ -185,3 +184,49 @@ def _json(file: str | None) -> Any:
         raise InputError(
             f"{file} has no rules: {error}", 'Write a JSON list of {"body": […], "head": […]}.'
         ) from error
+
+
+def discovery_text(
+    result: Mining,
+    miner: RuleMiner,
+    allowed: Collection[str],
+    *,
+    verbose: bool,
+) -> str:
+    """What `shiq stream discover` prints: the verdict, the last window's rules, figures."""
+    lines = [result.verdict.value.upper()]
+    if miner.windows.knowledge.base is None:
+        lines.append(
+            "  the ontology and the static assertions contradict each other: nothing was mined"
+        )
+    if result.inconsistent:
+        lines.append(
+            f"  left out, since they contradict the ontology: snapshots {', '.join(map(str, result.inconsistent))}"
+        )
+    if not result.windows:
+        lines.append(
+            f"  no window is full: the stream has fewer than {pluralize(miner.settings.window, 'snapshot')}"
+        )
+    else:
+        last = result.windows[-1]
+        lines.append(
+            f"  snapshots {last['window'][0]} to {last['window'][1]}: {pluralize(len(last['rules']), 'rule')}"
+            + (
+                f", {last['untold']:,} more not asked for (--min-lift, --head)"
+                if "untold" in last
+                else ""
+            )
+        )
+        shown = last["rules"] if verbose else last["rules"][:SHOWN]
+        lines += [f"    {safe(sentence(rule, miner.ontology.labels))}" for rule in shown]
+    if result.stopped:
+        lines.append(f"  stopped at {miner.settings.max_rules:,} rules (--max-rules)")
+    lines += leftovers_text(result.leftovers, allowed, verbose=verbose)
+    spent = seconds_text(result.statistics["seconds"])
+    figures = result.statistics
+    told = [
+        pluralize(figures["events"], "event"),
+        pluralize(figures["triples"], "triple"),
+        pluralize(figures["windows"], "window"),
+    ]
+    return "\n".join([*lines, "", f"{', '.join(told)}; {miner.settings.method}; {spent}"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from contextlib import closing, nullcontext
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from shiq.jobs.commands.stream.options import (
     store_option,
     tbox_option,
 )
-from shiq.jobs.text.streams import enrichment_text
+from shiq.jobs.text.results import leftovers_text, seconds_text
 from shiq.streams.enrichment import open_enricher
 from shiq.streams.enrichment.cache import POLICIES
 from shiq.streams.enrichment.components import EventWindows
@@ -30,6 +30,7 @@ from shiq.streams.enrichment.stream import EnrichedStream
 from shiq.streams.front.arrivals import EventClock
 from shiq.streams.front.operator import StreamAnswer
 from shiq.streams.front.rejects import RejectLog
+from shiq.support import pluralize
 
 
 def _sources(mapping: str) -> Callable[[Path], bool]:
@@ -225,3 +226,32 @@ def enrich(
             result: StreamAnswer = feed.drive(run, system)
         notes = enricher.notes
     return feed.end(enrichment_text(result, feed.allow, notes, verbose=feed.verbose), result)
+
+
+def enrichment_text(
+    result: StreamAnswer, allowed: Collection[str], notes: Sequence[str], *, verbose: bool = False
+) -> str:
+    """What `shiq stream enrich` prints: the verdict, what was left out, figures."""
+    figures = result.statistics
+    lines = [
+        result.verdict.value.upper(),
+        *leftovers_text(result.leftovers, allowed, verbose=verbose),
+        *notes,
+    ]
+    told = [
+        pluralize(figures["events"], "event"),
+        f"{figures['hits']:,} met before ({figures['hit_rate']:.1%})",
+    ]
+    told += [
+        f"{figures[name]:,} {name}"
+        for name in ("entries", "evictions", "bypassed", "inconsistent", "undetermined")
+        if figures[name]
+    ]
+    spent = seconds_text(figures["seconds"])
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"{', '.join(told)}; {pluralize(figures['reasoner_calls'], 'question')}; {spent}",
+        ]
+    )

@@ -24,7 +24,12 @@ from pathlib import Path
 from typing import TextIO
 
 from shiq.errors import UsageError
-from shiq.jobs.evaluation.generation import GenerationReport, Progress, write_triples
+from shiq.jobs.evaluation.generation import (
+    GenerationReport,
+    Progress,
+    tbox_as_rdfxml,
+    write_triples,
+)
 from shiq.jobs.evaluation.lubm.batch import BatchDealer, Fault, Planting
 from shiq.jobs.evaluation.lubm.department import (
     Department,
@@ -34,7 +39,6 @@ from shiq.jobs.evaluation.lubm.department import (
     department_counts,
 )
 from shiq.jobs.evaluation.lubm.tbox import NAMESPACE, lubm_tbox
-from shiq.jobs.evaluation.rdfxml import tbox_as_rdfxml
 
 ONTOLOGY = NAMESPACE.rstrip("#")
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from shiq.columns.arrays import Ints
+from shiq.jobs.evaluation.generation import tbox_as_rdfxml
 from shiq.jobs.evaluation.lubm.generate import ONTOLOGY
 from shiq.jobs.evaluation.lubm.tbox import lubm_tbox
 from shiq.jobs.evaluation.papers.page import (
@@ -26,7 +27,6 @@ from shiq.jobs.evaluation.papers.page import (
     Say,
     sustained_rate,
 )
-from shiq.jobs.evaluation.rdfxml import tbox_as_rdfxml
 from shiq.streams.consistency import StreamPlan, plan
 from shiq.streams.consistency.masks import masks
 from shiq.streams.consistency.state import Bolts, StreamPartition

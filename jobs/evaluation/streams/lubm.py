@@ -19,10 +19,9 @@ from itertools import count, islice
 from pathlib import Path
 
 from shiq.errors import UsageError
-from shiq.jobs.evaluation.generation import RDF_TYPE
+from shiq.jobs.evaluation.generation import RDF_TYPE, tbox_as_rdfxml
 from shiq.jobs.evaluation.lubm.generate import ONTOLOGY, departments
 from shiq.jobs.evaluation.lubm.tbox import lubm_tbox
-from shiq.jobs.evaluation.rdfxml import tbox_as_rdfxml
 from shiq.model import Class, DisjointClasses
 
 #: A planted contradiction's second class is said so many points after the first, at most.

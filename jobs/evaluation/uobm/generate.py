@@ -30,9 +30,9 @@ from shiq.jobs.evaluation.generation import (
     dealt,
     deck,
     sample,
+    tbox_as_rdfxml,
     write_triples,
 )
-from shiq.jobs.evaluation.rdfxml import tbox_as_rdfxml
 from shiq.jobs.evaluation.uobm import profile
 from shiq.jobs.evaluation.uobm.profile import (
     EVERYBODY,

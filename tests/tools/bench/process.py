@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from shiq.errors import OperationalError
 from shiq.jobs.evaluation.evaluate.process import MeterReading, metered, own_path, worked
-from shiq.jobs.evaluation.generation import GenerationReport
+from shiq.jobs.evaluation.generation import GenerationReport, tbox_as_rdfxml
 from shiq.jobs.evaluation.lubm.generate import ONTOLOGY, generate
 from shiq.jobs.evaluation.lubm.tbox import lubm_tbox
 from shiq.jobs.evaluation.peers.drivers import (
@@ -28,7 +28,6 @@ from shiq.jobs.evaluation.peers.drivers import (
     told,
     write_document,
 )
-from shiq.jobs.evaluation.rdfxml import tbox_as_rdfxml
 from shiq.jobs.store.manifest import read_manifest
 from shiq.reasoner.external import PEERS, Absent, find
 from tests.tools.bench.data import DATA_SEED, Base, base
