@@ -29,6 +29,7 @@ COMMANDS = {
     "status": "shiq.jobs.commands.store",
     "export": "shiq.jobs.commands.store",
     "compact": "shiq.jobs.commands.store",
+    "history": "shiq.jobs.commands.store",
     "simplify": "shiq.jobs.commands.ontology",
     "lint": "shiq.jobs.commands.lint",
     "draft-mapping": "shiq.jobs.commands.ontology",

@@ -75,6 +75,7 @@ ROOMS = (
     "jobs.doctor",
     "jobs.reports",
     "jobs.gate",
+    "jobs.history",
     "shiq.spark",
     "shiq.commands",
     "jobs.streaming",

@@ -23,6 +23,7 @@ from shiq.jobs.commands.options import (
     engine_option,
     explain_option,
     field_option,
+    history_options,
     jar_option,
     lineage_option,
     master_option,
@@ -117,6 +118,7 @@ def _reduced_place(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, 
 @master_option
 @explain_option
 @lineage_option
+@history_options
 @common
 def check(
     store: str | None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from datetime import datetime, timezone
@@ -24,6 +25,7 @@ from shiq.jobs.commands.options import (
     criterion_option,
     engine_option,
     field_option,
+    history_options,
     jar_option,
     master_option,
     module_option,
@@ -36,7 +38,9 @@ from shiq.jobs.commands.running import (
     answering,
     by_prefixes,
     echo_taken_whole,
+    leave_row,
     level,
+    taken_history_options,
 )
 from shiq.jobs.gate import (
     ASIDES,
@@ -199,6 +203,7 @@ def _side(beside: str = "") -> Writes:
 @module_option
 @rows_option
 @master_option
+@history_options
 @common
 def gate(
     store: str,
@@ -226,6 +231,7 @@ def gate(
             "--mode split sets lines aside, and no --quarantine says where they go",
             "Add --quarantine aside.nq, or --dry-run to see what would happen.",
         )
+    begun, history = time.monotonic(), taken_history_options(options)
     answer, so_far = (
         answering(reports, json_file),
         answering(reports, None if json_file == "-" else json_file),
@@ -281,6 +287,7 @@ def gate(
         text = by_prefixes(gated_text(gated, verbose=verbose), inputs)
         click.echo(text.partition("\n")[2] if early.is_made else text)
     answer(gated, asked, labels)
+    leave_row(gated, asked, None if gated.dry_run else history, begun)
     return gated.exit_code
 
 

@@ -25,6 +25,7 @@ from shiq.jobs.commands.places import (
     GuardedCommand,
     Writes,
 )
+from shiq.jobs.history import HistoryOptions
 from shiq.jobs.option_fields import Heading, Takes, declared, default_of, option
 from shiq.jobs.outputs import OutputKind
 
@@ -290,6 +291,16 @@ lineage_option = click.option(
     metavar="FILE",
     help="Append what is read, written and found to FILE as OpenLineage events, a line each.",
 )
+
+
+def history_options(command: F) -> F:
+    """The options of commands that leave a row in the history of a store."""
+    found: F = with_options(
+        command, (field_option(HistoryOptions, name) for name in ("no_history", "keep_history"))
+    )
+    return found
+
+
 snapshot_option = click.option(
     "--snapshot",
     type=click.IntRange(min=1),

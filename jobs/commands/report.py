@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
 from shiq.jobs.commands.options import REPORTS
-from shiq.jobs.commands.places import READS_PATH, WRITES, GuardedCommand
+from shiq.jobs.commands.places import READS_PATH, STORE, WRITES, GuardedCommand, Writes
+from shiq.jobs.outputs import OutputKind
 
+
+def _pages(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
+    return [(name, OutputKind.FOLDER if parameters["history"] else OutputKind.FILE)]
+
+
+WRITES_PAGES = Writes(written=_pages)
 FORMATS = {"html": ".html", "md": ".md", "sarif": ".sarif", "junit": ".junit.xml"}
 
 
 @click.command(cls=GuardedCommand)
-@click.argument("answer", type=READS_PATH, metavar="VERDICT.JSON")
+@click.argument("answer", type=READS_PATH, metavar="VERDICT.JSON", required=False)
+@click.option(
+    "--history",
+    type=STORE,
+    metavar="DIR",
+    help="Instead of an answer: the history of a store, as pages in the folder --html: trends, and a page for each run.",
+)
 @click.option(
     "--html",
-    type=WRITES,
-    metavar="FILE",
-    help="One page, for people; it needs no network and no script.",
+    type=WRITES_PAGES,
+    metavar="FILE|DIR",
+    help="One page, for people; it needs no network and no script. With --history, a folder.",
 )
 @click.option(
     "--md", type=WRITES, metavar="FILE", help="Markdown, for the summary of a build step."
@@ -36,13 +51,20 @@ FORMATS = {"html": ".html", "md": ".md", "sarif": ".sarif", "junit": ".junit.xml
     metavar="FILE|DIR",
     help="As of `shiq check`: by the end of the name.",
 )
-def report(answer: Path, targets: tuple[str, ...], **files: str | None) -> int:
+def report(
+    answer: Path | None, targets: tuple[str, ...], history: str | None, **files: str | None
+) -> int:
     """Make reports again from the JSON that check, certify, index or gate wrote.
 
     \b
     shiq report verdict.json --html tonight.html --sarif tonight.sarif
     shiq report verdict.json --report reports/
+    shiq report --history kg/ --html history/
     """
+    if history:
+        return _report_history(history, answer, targets, files)
+    if answer is None:
+        raise click.UsageError("Give VERDICT.JSON, the answer of a run, or --history.")
     from shiq.jobs.reports.write import Target, prepare, read_answer, target_of, write_reports
 
     asked = [target_of(name) for name in targets]
@@ -52,4 +74,22 @@ def report(answer: Path, targets: tuple[str, ...], **files: str | None) -> int:
     document = read_answer(answer)
     prepare(asked)
     write_reports(document, asked)
+    return 0
+
+
+def _report_history(
+    store: str, answer: Path | None, targets: tuple[str, ...], files: dict[str, str | None]
+) -> int:
+    folder = files.pop("html")
+    if answer or targets or any(files.values()) or not folder:
+        raise click.UsageError(
+            "--history goes with --html DIR alone; `shiq history --json FILE` has it for machines."
+        )
+    from shiq.jobs.commands.store import history_of
+    from shiq.jobs.history import write_pages
+
+    rows, unread = history_of(store)
+    for name in unread:
+        click.echo(f"warning: cannot be read: {name}", err=True)
+    click.echo(write_pages(store, rows, Path(folder)))
     return 0

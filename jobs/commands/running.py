@@ -8,6 +8,7 @@ import re
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,7 @@ from shiq.deadline import report_stages_to
 from shiq.files import json_text, write_whole
 from shiq.inputs.reading import Place
 from shiq.jobs.checking.options import says_taken_whole
+from shiq.jobs.history import HistoryOptions, row_of, write_row
 from shiq.jobs.progress import ProgressLine
 from shiq.jobs.text.results import file_prefixes, result_text, shorten
 
@@ -89,6 +91,7 @@ def run_check(
 
         with RunEvents(Path(file), asked.command, asked.inputs) as events:
             return run_check(lambda settings: events.seen(call(settings)), options, asked)
+    begun, history = time.monotonic(), taken_history_options(options)
     quiet, verbose, json_file = (
         options.pop("quiet"),
         options.pop("verbose"),
@@ -116,7 +119,28 @@ def run_check(
         click.echo(text.partition("\n")[2] if heard.result is not None else text)
     _pack(result, options)
     answer(result, asked, result.labels)
+    leave_row(result, asked, history, begun)
     return EXIT_CODES[result.verdict]
+
+
+def taken_history_options(options: dict[str, Any]) -> HistoryOptions | None:
+    """Take the options of the history out of those of a command; None where it leaves no row."""
+    if "no_history" not in options:
+        return None
+    known = HistoryOptions(options.pop("keep_history"), options.pop("no_history"))
+    return None if known.no_history else known
+
+
+def leave_row(answer: Answer, asked: Request, history: HistoryOptions | None, begun: float) -> None:
+    """Leave a row of ``answer`` in the history of the store that was asked; warn on stderr where
+    it cannot be written.
+    """
+    store = asked.inputs.get("store")
+    if history is None or not store:
+        return
+    row = row_of(answer, asked.command, asked.inputs, time.monotonic() - begun)
+    if failure := write_row(store, row, history.keep_history):
+        click.echo(f"warning: {failure}", err=True)
 
 
 def echo_taken_whole(result: shiq.Result) -> None:

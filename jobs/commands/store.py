@@ -1,4 +1,4 @@
-"""``shiq export | status | compact``: what a store holds, and keeping it small."""
+"""``shiq export | status | compact | history``: what a store holds, and keeping it small."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import asdict
 from datetime import datetime, timezone
 from functools import wraps
 from itertools import starmap
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,6 +17,14 @@ from shiq.errors import at_store
 from shiq.jobs.commands.options import snapshot_option
 from shiq.jobs.commands.places import STORE, WRITES, GuardedCommand
 from shiq.jobs.commands.running import write_json
+from shiq.jobs.history import (
+    ComparedRow,
+    compared,
+    fold,
+    history_text,
+    read_history,
+    write_table,
+)
 from shiq.jobs.text.results import SHOWN, safe
 from shiq.model.ntriples import assertion_lines
 
@@ -112,7 +121,53 @@ def compact(store: str) -> int:
     from shiq.jobs.store.upkeep import compact as run
 
     click.echo(f"snapshot {run(place_of(store)).snapshot}")
+    fold(place_of(store))
     return 0
+
+
+@click.command(cls=GuardedCommand)
+@store_named
+@click.option(
+    "--json", "json_file", type=WRITES, metavar="FILE", help="Write it as JSON; - for stdout."
+)
+@click.option(
+    "--parquet", type=WRITES, metavar="FILE", help="Write it as a table, a row for each run."
+)
+@click.option("--last", type=click.IntRange(1), metavar="N", help="The newest N runs alone.")
+def history(store: str, json_file: str | None, parquet: str | None, last: int | None) -> int:
+    """List the checks and gates of a store: when, what was answered, what it took.
+
+    \b
+    shiq history --store kg/ --last 14
+    shiq history --store kg/ --json history.json
+    shiq report --history kg/ --html history/
+
+    A cause of conflicts is new, known or gone beside the run before. A run is listed where it left
+    a row: without --no-history, and where the store can be written.
+    """
+    rows, unread = history_of(store)
+    shown = rows[-last:] if last else rows
+    if json_file != "-":
+        click.echo(history_text(shown))
+    for name in unread:
+        click.echo(f"warning: cannot be read: {name}", err=True)
+    if parquet:
+        write_table(shown, Path(parquet))
+    write_json(
+        json_file, {"store": store, "runs": [row.to_dict() for row in shown], "unread": unread}
+    )
+    return 0
+
+
+def history_of(store: str) -> tuple[list[ComparedRow], list[str]]:
+    """Read the history of what must be a store. Raises: StoreError."""
+    from shiq.jobs.store import place_of
+    from shiq.jobs.store.manifest import read_manifest
+
+    place = place_of(store)
+    read_manifest(place, older=True)
+    rows, unread = read_history(place)
+    return compared(rows), unread
 
 
 # What a store holds.

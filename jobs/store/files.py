@@ -36,6 +36,8 @@ COPIED = (
 
 #: The file that names the snapshot of a store, and the folder of its tables.
 MANIFEST, TABLES = "store.json", "tables"
+#: The folder of rows that checks leave (`shiq.jobs.history`).
+HISTORY = "history"
 #: The folder of files that tables share.
 SHARED = "tables/commit"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from shiq.answers.verdict import Verdict
 from shiq.errors import StoreError, UsageError
 from shiq.jobs.checking.options import ALWAYS
-from shiq.jobs.store.files import LOCK, MANIFEST, TABLES
+from shiq.jobs.store.files import HISTORY, LOCK, MANIFEST, TABLES
 from shiq.jobs.store.manifest import (
     DOCUMENTS,
     LOOKUPS,
@@ -116,7 +116,7 @@ def refuse_other_content(path: Place) -> None:
         else []
     )
     if MANIFEST not in there:
-        ours = (LOCK, TABLES, LOOKUPS, DOCUMENTS, REMOVED, SNAPSHOTS, BUILDING, UNFINISHED)
+        ours = (LOCK, TABLES, LOOKUPS, DOCUMENTS, REMOVED, SNAPSHOTS, BUILDING, UNFINISHED, HISTORY)
         strange = sorted(set(there).difference(ours))
         if strange:
             raise StoreError(

@@ -1,0 +1,542 @@
+"""The history of a store: one row for each check and gate, kept beside its tables.
+
+A row is a small file of its own, so that two checks at once lose none. It is written after the
+answer, and changes no verdict where it cannot be written. Rows of long ago are folded into one
+file. Pages of the history are in `jobs/templates/history`.
+
+>>> cause = HistoryCause("c1", "disjoint-classes", "both Cat and Dog", 2)
+>>> row = HistoryRow("20300101T000000Z-1", "2030-01-01T00:00:00Z", "check", verdict="inconsistent", causes=(cause,))
+>>> row_from(row.to_dict()) == row
+True
+>>> [(x.new, x.gone) for x in compared([row, HistoryRow("2", "2030-01-02T00:00:00Z", "check")])]
+[(('c1',), ()), ((), ('c1',))]
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, fields
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+from shiq.answers.verdict import drop_empty
+from shiq.errors import OperationalError, ShiqError
+from shiq.files import write_whole
+from shiq.jobs.option_fields import Heading, option
+from shiq.jobs.store.files import HISTORY
+from shiq.remote.place import Place, file_at, place_of, remove
+from shiq.support import pluralize
+
+if TYPE_CHECKING:
+    import shiq
+    from shiq.jobs.gate.answer import GateAnswer
+
+#: What the names of files of folded rows begin with.
+FOLDED: Final = "folded-"
+#: Causes that a row keeps, those with most conflicts first; names of files.
+MOST_CAUSES, MOST_NAMES = 100, 20
+
+
+@dataclass(frozen=True)
+class HistoryOptions:
+    """Whether a row is written, and for how long it stays a file of its own."""
+
+    keep_history: int = option(
+        400,
+        "Days after which rows of the store's history are folded into one file.",
+        least=1,
+        metavar="DAYS",
+        heading=Heading.ANSWERS,
+    )
+    no_history: bool = option(
+        False, "Leave no row in the store's history (`shiq history`).", heading=Heading.ANSWERS
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryCause:
+    """A cause of conflicts: its pattern's ``id``, ``rule`` and ``title``, and how many there are."""
+
+    id: str
+    rule: str
+    title: str
+    count: int
+
+
+#: The counts of a row, before anything is counted.
+NO_COUNTS: Final[Mapping[str, int]] = dict.fromkeys(
+    ("assertions", "inserted", "looked_at", "pulled_in", "set_aside", "conflicts"), 0
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRow:
+    """One check or gate of a batch.
+
+    id: unique in the store, ascending with time. made: when the answer was given, in UTC.
+    insertions_from, deletions_from: names of the batch's files, the first `MOST_NAMES`.
+    snapshot: what it was checked against. committed: what the batch became; 0 if it was not taken.
+    decision: of a gate; else empty.
+    counts: `NO_COUNTS` names them: |A|; |A⁺ \\ A| (of a gate the lines of the batch); |A_add|;
+        elements beyond the batch; lines set aside; conflicts.
+    leftovers: what was not understood, by kind.
+    causes: of conflicts, the first `MOST_CAUSES`.
+    seconds: from the start of the command to its answer.
+    """
+
+    id: str
+    made: str
+    command: str
+    verdict: str = "consistent"
+    decision: str = ""
+    reason: str = ""
+    insertions_from: tuple[str, ...] = ()
+    deletions_from: tuple[str, ...] = ()
+    snapshot: int = 0
+    committed: int = 0
+    counts: Mapping[str, int] = field(default_factory=lambda: dict(NO_COUNTS))
+    leftovers: Mapping[str, int] = field(default_factory=dict)
+    causes: tuple[HistoryCause, ...] = ()
+    seconds: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form, without what is empty."""
+        found = drop_empty(**{**asdict(self), "counts": drop_empty(**self.counts)})
+        return {"verdict": self.verdict, **found}
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRow:
+    """A row beside the one before it: ids of causes that are ``new``, ``known`` and ``gone``."""
+
+    row: HistoryRow
+    new: tuple[str, ...]
+    known: tuple[str, ...]
+    gone: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            **self.row.to_dict(),
+            **drop_empty(new=list(self.new), known=list(self.known), gone=list(self.gone)),
+        }
+
+
+def row_from(value: Mapping[str, Any]) -> HistoryRow:
+    """Read the row of a JSON object. Fields of later versions are left out.
+
+    Raises: ValueError, TypeError, KeyError for what is no row.
+    """
+    names = {known.name for known in fields(HistoryRow)}
+    given = {name: kept for name, kept in value.items() if name in names}
+    for name in ("insertions_from", "deletions_from"):
+        given[name] = tuple(map(str, given.get(name, ())))
+    given["counts"] = {**NO_COUNTS, **given.get("counts", {})}
+    given["causes"] = tuple(HistoryCause(**cause) for cause in given.get("causes", ()))
+    row = HistoryRow(**given)
+    datetime.strptime(row.made, TIME)
+    return row
+
+
+#: How a row writes its time.
+TIME: Final = "%Y-%m-%dT%H:%M:%SZ"
+
+
+def row_of(
+    answer: shiq.Result | GateAnswer, command: str, inputs: Mapping[str, Any], seconds: float
+) -> HistoryRow:
+    """Return the row of an answer to what was asked by ``command`` with ``inputs``."""
+    # Loaded with the answer.
+    from shiq.answers.result import Result
+
+    result = answer if isinstance(answer, Result) else answer.result
+    gated = {} if isinstance(answer, Result) else _gate_fields(answer)
+    now = datetime.now(timezone.utc)
+    kinds = Counter[str]()
+    for leftover in result.evidence.leftovers:
+        kinds[leftover.kind] += leftover.number
+    figures = result.statistics
+    counts = {
+        "assertions": figures.assertions,
+        "inserted": figures.insertions,
+        "looked_at": figures.add_set,
+        "pulled_in": figures.pulled_in,
+        "conflicts": len(result.conflicts) + result.more_conflicts,
+        **gated.pop("counts", {}),
+    }
+    values: dict[str, Any] = {
+        "verdict": result.verdict.value,
+        "causes": _causes((group.pattern, len(group.conflicts)) for group in result.groups),
+        **gated,
+    }
+    return HistoryRow(
+        f"{now:%Y%m%dT%H%M%S.%fZ}-{uuid4().hex[:8]}",
+        now.strftime(TIME),
+        command,
+        reason=(answer.reason or result.reason)[:500],
+        insertions_from=_names(inputs.get("insertions")) or _names(inputs.get("changes")),
+        deletions_from=_names(inputs.get("deletions")),
+        snapshot=result.snapshot,
+        committed=result.committed,
+        counts={**NO_COUNTS, **counts},
+        leftovers=dict(sorted(kinds.items())),
+        seconds=round(seconds, 3),
+        **values,
+    )
+
+
+def _gate_fields(gated: GateAnswer) -> dict[str, Any]:
+    counts = Counter(pattern.id for pattern in gated.patterns)
+    patterns = {pattern.id: pattern for pattern in gated.patterns}
+    return {
+        "verdict": gated.verdict.value,
+        "decision": gated.decision,
+        "counts": {
+            "inserted": len(gated.accepted) + len(gated.set_aside),
+            "set_aside": len(gated.set_aside),
+            "conflicts": len(gated.conflicts),
+        },
+        "causes": _causes((patterns[key], count) for key, count in counts.items()),
+    }
+
+
+def _causes(found: Iterable[tuple[Any, int]]) -> tuple[HistoryCause, ...]:
+    most = sorted(found, key=lambda x: (-x[1], x[0].id))[:MOST_CAUSES]
+    return tuple(HistoryCause(p.id, p.rule, p.title, count) for p, count in most)
+
+
+def _names(given: Any) -> tuple[str, ...]:
+    files = (given,) if isinstance(given, str) else given or ()
+    return tuple(str(file) for file in files[:MOST_NAMES])
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def write_row(store: str | Place, row: HistoryRow, keep_days: int = 400) -> str:
+    """Write ``row`` beside ``store``, and fold what is older than ``keep_days``.
+
+    Returns: why that failed, or an empty text. A history that cannot be written must not change
+    what a check answers.
+    """
+    try:
+        place = place_of(store)
+        _write(place, f"{HISTORY}/{row.id}.json", [row.to_dict()])
+        if isinstance(place, Path):
+            # In an object store each file is a request: `shiq compact` folds there.
+            fold(place, keep_days)
+    except (ShiqError, OSError) as error:
+        return f"{store}: its history has no row of this {row.command} ({error})"
+    return ""
+
+
+def fold(store: Place, keep_days: int = 400) -> int:
+    """Fold the rows that are older than ``keep_days`` into one file; return how many.
+
+    What was folded is removed afterwards. Of two that fold at once each writes the same rows, and
+    a reader takes each row once.
+    """
+    first = f"{datetime.now(timezone.utc) - timedelta(days=keep_days):%Y%m%dT%H%M%S}"
+    names = _file_names(store)
+    old = [name for name in names if not name.startswith(FOLDED) and name < first]
+    if not old:
+        return 0
+    taken = [*(name for name in names if name.startswith(FOLDED)), *old]
+    rows: dict[str, HistoryRow] = {}
+    for name in taken:
+        try:
+            rows |= {row.id: row for row in _read(store, name)}
+        except FileNotFoundError:
+            return 0  # another run folds
+        except (OSError, ValueError, TypeError, KeyError):
+            taken = [kept for kept in taken if kept != name]  # stays as it is
+    _write(store, f"{HISTORY}/{FOLDED}{uuid4().hex}.json", [row.to_dict() for row in rows.values()])
+    for name in taken:
+        remove(store, f"{HISTORY}/{name}")
+    return len(old)
+
+
+def read_history(store: str | Place) -> tuple[list[HistoryRow], list[str]]:
+    """Read the rows of a store, the oldest first, and name the files that could not be read."""
+    place = place_of(store)
+    rows: dict[str, HistoryRow] = {}
+    for _ in range(3):
+        unread: list[str] = []
+        folded_meanwhile = False
+        for name in _file_names(place):
+            try:
+                rows |= {row.id: row for row in _read(place, name)}
+            except FileNotFoundError:
+                folded_meanwhile = True
+            except (OSError, ValueError, TypeError, KeyError) as error:
+                unread.append(
+                    f"{place / HISTORY / name if isinstance(place, Path) else name}: {error}"
+                )
+        if not folded_meanwhile:
+            break
+    return sorted(rows.values(), key=lambda row: row.id), unread
+
+
+def _file_names(store: Place) -> list[str]:
+    if isinstance(store, Path):
+        with suppress(FileNotFoundError):
+            return sorted(x.name for x in os.scandir(store / HISTORY) if x.name.endswith(".json"))
+        return []
+    inside = f"{HISTORY}/"
+    return sorted(name.removeprefix(inside) for name, _ in store.names() if name.startswith(inside))
+
+
+def _read(store: Place, name: str) -> Iterator[HistoryRow]:
+    lines = file_at(store, f"{HISTORY}/{name}").read_text("utf-8").splitlines()
+    return map(row_from, map(json.loads, lines))
+
+
+def _write(store: Place, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    if isinstance(store, Path):
+        (store / HISTORY).mkdir(exist_ok=True)
+        write_whole(store / name, text)
+        return
+    with store.replace_file(name) as path:
+        path.write_text(text, "utf-8")
+
+
+# --- what a history says --------------------------------------------------------------------------
+
+
+def compared(rows: Sequence[HistoryRow]) -> list[ComparedRow]:
+    """Compare the causes of each row with those of the row before it."""
+    found: list[ComparedRow] = []
+    before: set[str] = set()
+    for row in rows:
+        now = {cause.id for cause in row.causes}
+        found.append(
+            ComparedRow(
+                row, *(tuple(sorted(ids)) for ids in (now - before, now & before, before - now))
+            )
+        )
+        before = now
+    return found
+
+
+def history_text(rows: Sequence[ComparedRow]) -> str:
+    """Write a history as a table, a row each, the newest last."""
+    if not rows:
+        return "no check or gate has left a row yet"
+    heads = (
+        "when",
+        "command",
+        "answer",
+        "inserted",
+        "looked at",
+        "conflicts",
+        "causes",
+        "seconds",
+        "batch",
+    )
+    cells = [heads, *map(_cells, rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(heads))]
+    right = range(3, 8)
+    return "\n".join(
+        "  ".join(
+            cell.rjust(widths[i]) if i in right and i != 6 else cell.ljust(widths[i])
+            for i, cell in enumerate(row)
+        ).rstrip()
+        for row in cells
+    )
+
+
+def _cells(compared_row: ComparedRow) -> tuple[str, ...]:
+    row = compared_row.row
+    answer = row.decision or row.verdict
+    answer += f", {row.counts['set_aside']:,} aside" if row.counts["set_aside"] else ""
+    return (
+        row.made.replace("T", " ").removesuffix("Z"),
+        row.command,
+        f"{answer} → {row.committed}" if row.committed else answer,
+        f"{row.counts['inserted']:,}",
+        f"{row.counts['looked_at']:,}",
+        f"{row.counts['conflicts']:,}",
+        cause_changes(compared_row),
+        f"{row.seconds:.1f}",
+        batch_name(row),
+    )
+
+
+def cause_changes(row: ComparedRow) -> str:
+    """Say how many causes are new, known and gone, or nothing where there are none."""
+    counts = {"new": row.new, "known": row.known, "gone": row.gone}
+    return ", ".join(f"{len(ids)} {word}" for word, ids in counts.items() if ids)
+
+
+def batch_name(row: HistoryRow) -> str:
+    """Name the batch of a row by its files, the first one and how many more."""
+    files = (*row.insertions_from, *(f"-{name}" for name in row.deletions_from))
+    if not files:
+        return ""
+    return (
+        files[0] if len(files) == 1 else f"{files[0]} and {pluralize(len(files) - 1, 'file')} more"
+    )
+
+
+def write_table(rows: Sequence[ComparedRow], path: Path) -> None:
+    """Write a history as Parquet, a row each; causes and leftovers as JSON. Raises:
+    OperationalError.
+    """
+    # Loaded where a table is written.
+    import io
+
+    import pyarrow  # type: ignore[import-untyped, unused-ignore]
+    from pyarrow import parquet
+
+    text, number = pyarrow.string(), pyarrow.int64()
+    own = {known.name: known.type for known in fields(HistoryRow) if known.name != "counts"}
+    types = {name: number if kind == "int" else text for name, kind in own.items()}
+    types |= {"seconds": pyarrow.float64(), **dict.fromkeys(NO_COUNTS, number)}
+    lists = ("insertions_from", "deletions_from", "new", "known", "gone")
+    types |= dict.fromkeys(lists, pyarrow.list_(text))
+    values = [{**asdict(x.row), "new": x.new, "known": x.known, "gone": x.gone} for x in rows]
+    data = [
+        {
+            **row,
+            **row["counts"],
+            **{name: json.dumps(row[name]) for name in ("causes", "leftovers")},
+        }
+        for row in values
+    ]
+    schema = pyarrow.schema(types.items())
+    buffer = io.BytesIO()
+    parquet.write_table(pyarrow.Table.from_pylist(data, schema), buffer)
+    write_whole(path, buffer.getvalue())
+
+
+# --- pages ----------------------------------------------------------------------------------------
+
+#: Runs that get a page of their own, the newest.
+MOST_PAGES: Final = 1000
+
+
+def write_pages(store: str, rows: Sequence[ComparedRow], folder: Path) -> Path:
+    """Write the history as pages into ``folder``: `index.html`, and a page for each run.
+
+    Returns: the first page. Raises: OperationalError.
+    """
+    # Loaded where pages are written.
+    from shiq.jobs.pages import render
+
+    shown = list(rows)[-MOST_PAGES:]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OperationalError(
+            f"{folder}: cannot be written ({error.strerror})", "Name another folder."
+        ) from error
+    titles = {cause.id: cause.title for x in rows for cause in x.row.causes}
+    common = {"store": store, "titles": titles, "batch_name": batch_name, "tone": tone}
+    for i, x in enumerate(shown):
+        near = {
+            "before": shown[i - 1] if i else None,
+            "after": shown[i + 1] if i + 1 < len(shown) else None,
+        }
+        write_whole(
+            folder / page_name(x),
+            render("history/run.html", run=x, page=page_name, **near, **common),
+        )
+    first = folder / "index.html"
+    page = render(
+        "history/index.html",
+        rows=shown[::-1],
+        left_out=len(rows) - len(shown),
+        page=page_name,
+        changes=cause_changes,
+        trends=_trends(shown),
+        causes=_cause_days(shown),
+        steps=_next_steps(store, shown),
+        **common,
+    )
+    write_whole(first, page)
+    return first
+
+
+def page_name(row: ComparedRow) -> str:
+    """Name the page of a run."""
+    return f"run-{row.row.id}.html"
+
+
+def tone(row: HistoryRow) -> str:
+    """Return the tone of an answer: good, bad or open."""
+    if row.decision:
+        return {"accepted": "good", "split": "open"}.get(row.decision, "bad")
+    return {"consistent": "good", "inconsistent": "bad"}.get(row.verdict, "open")
+
+
+def _trends(rows: Sequence[ComparedRow]) -> list[dict[str, Any]]:
+    """Return what is drawn run by run: a title, and each run's height, share of the largest."""
+    measures = (
+        ("Conflicts", "", [float(x.row.counts["conflicts"]) for x in rows]),
+        (
+            "Looked at, of the data",
+            "%",
+            [100 * x.row.counts["looked_at"] / max(1, x.row.counts["assertions"]) for x in rows],
+        ),
+        ("Seconds", "s", [x.row.seconds for x in rows]),
+    )
+    return [
+        {
+            "title": title,
+            "unit": unit,
+            "most": max(values, default=0.0),
+            "bars": [
+                (x, value, 100 * value / (max(values) or 1.0)) for x, value in zip(rows, values)
+            ],
+        }
+        for title, unit, values in measures
+    ]
+
+
+def _cause_days(rows: Sequence[ComparedRow]) -> list[dict[str, Any]]:
+    """Return the causes that were met, the latest first: since when, until when, in how many runs."""
+    met: dict[str, list[HistoryRow]] = {}
+    for x in rows:
+        for cause in x.row.causes:
+            met.setdefault(cause.id, []).append(x.row)
+    last = rows[-1].row if rows else None
+    found = [
+        {
+            "id": key,
+            "runs": len(runs),
+            "first": runs[0].made,
+            "last": runs[-1].made,
+            "is_open": runs[-1] is last,
+        }
+        for key, runs in met.items()
+    ]
+    return sorted(found, key=lambda x: (x["last"], x["runs"]), reverse=True)[:MOST_CAUSES]
+
+
+def _next_steps(store: str, rows: Sequence[ComparedRow]) -> list[str]:
+    """Return what to do after the last run."""
+    if not rows:
+        return [f"shiq check --store {store} --insert tonight.nt"]
+    last, x = rows[-1], rows[-1].row
+    batch = " ".join(f"--insert {name}" for name in x.insertions_from) or "--insert BATCH"
+    call = f"shiq check --store {store} {batch}"
+    if x.decision and x.counts["set_aside"]:
+        aside = f"{pluralize(x.counts['set_aside'], 'line')} of {batch_name(x)}"
+        return [f"See why {aside} went to the quarantine, mend them, and gate them again."]
+    if x.counts["conflicts"]:
+        new = pluralize(len(last.new), "cause") + " that the run before did not have"
+        parts = "--mode split --accepted good.nt --quarantine aside.nq --commit"
+        return [
+            f"Look at the conflicts{f' ({new})' if last.new else ''}: {call} --report tonight/",
+            f"Take what contradicts nothing: shiq gate --store {store} {batch} {parts}",
+        ]
+    if x.verdict == "undetermined":
+        return [f"See what was not understood: {call} -v"]
+    return [] if x.committed or x.decision else [f"Take the batch in: {call} --commit"]
