@@ -1,20 +1,26 @@
-"""Where the reports of a run go besides the JSON: rows, what snapshots entail, a folder to read,
-rules to run.
+"""Where the reports of a run go besides the JSON: rows, what snapshots entail, a folder to read;
+and the rules that nothing refutes as axioms of OWL, or as stream rules (ASP).
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shiq import model as owl
 from shiq.files import write_whole
-from shiq.streams.discovery.atomsets import Atom, text_of
-from shiq.streams.discovery.export import exported_text
-from shiq.streams.discovery.report import WindowReport, rules_table
+from shiq.functional import axiom_text
+from shiq.streams.discovery.atomsets import Atom, Tree, atoms_of, iri, text_of
+from shiq.streams.discovery.report import RuleFinding, WindowReport, rules_table
 from shiq.streams.discovery.sentences import page
+from shiq.streams.discovery.snapshots import MinerKnowledge, UndecidedEntailmentError
 from shiq.streams.front.rejects import leftover_rows
+from shiq.support import pluralize
 
 if TYPE_CHECKING:
     from shiq.streams.discovery.miner import RuleMiner
@@ -131,3 +137,240 @@ def _flat(value: Any) -> Any:
         or (isinstance(value, list) and any(isinstance(v, dict) for v in value))
         else value
     )
+
+
+# Mined rules as a program of stream rules (docs/RULES.md): at each point the head follows where
+# the body holds there.
+#
+# Classes and roles are mapped by ``#rdf``, so that triples match; what T ∪ A entails of them
+# stands as facts. A class expression has a predicate of its own, with a rule where conjunctions
+# and ∃ say it.
+
+
+_IRI = re.compile(r"<([^<>]*)>")
+#: Words that a literal may begin with.
+_WORDS = frozenset({"not"})
+
+
+@dataclass
+class _Predicates:
+    """Names of classes and roles, told apart by arity: the last part of an IRI, with a number
+    where that is taken.
+    """
+
+    _names: dict[tuple[str, int], str] = field(default_factory=dict)
+    _taken: set[tuple[str, int]] = field(default_factory=set)
+
+    def name(self, text: str, arity: int) -> str:
+        """That of a class (its text) or a role (its IRI in brackets)."""
+        found = self._names.get((text, arity))
+        if found is None:
+            parts = [re.split("[#/:]", one)[-1] or one for one in _IRI.findall(text)] or [text]
+            plain = re.sub("[^A-Za-z0-9_]", "_", "_".join(parts))
+            stem = plain[0].lower() + plain[1:] if plain[0].isalpha() else f"n{plain}"
+            found, number = stem, 1
+            while (found, arity) in self._taken or found in _WORDS:
+                number += 1
+                found = f"{stem}_{number}"
+            self._taken.add((found, arity))
+            self._names[text, arity] = found
+        return found
+
+    def atom(self, atom: Atom) -> str:
+        """An atom over variables or individuals."""
+        return f"{self.name(atom[0], len(atom) - 1)}({', '.join(map(_argument, atom[1:]))})"
+
+
+def _argument(text: str) -> str:
+    return (
+        text[1:].upper() if text.startswith("?") else f'"{text}"' if text.startswith("_:") else text
+    )
+
+
+def program_text(
+    rules: Sequence[RuleFinding], knowledge: MinerKnowledge, window: tuple[int, int]
+) -> str:
+    """``rules`` of a window as a program."""
+    predicates, written = _Predicates(), list[str]()
+    used = {
+        atom[0]: len(atom) - 1
+        for each in rules
+        for atom in (*atoms_of(each.rule.body), (each.rule.head, "?x0"))
+    }
+    definitions: list[str] = []
+    for text in sorted(text for text in used if not text.startswith("<")):
+        name, body = (
+            predicates.name(text, 1),
+            _meaning(knowledge.vocabulary[text], "?x0", iter(range(1, 1000))),
+        )
+        definitions.append(f"% {name}/1 is {text}{'' if body else ': no rule says who is one'}")
+        if body:
+            used |= {atom[0]: len(atom) - 1 for atom in body}
+            definitions.append(f"{name}(X0) :- {', '.join(map(predicates.atom, body))}.")
+    for found in rules:
+        rule = found.rule
+        body_text = ", ".join(map(predicates.atom, atoms_of(rule.body)))
+        written.append(
+            f"% {rule.support} of {rule.body_support} snapshots, {rule.binding_support} of {rule.binding_body} cases"
+        )
+        written.append(f"{predicates.atom((rule.head, '?x0'))} :- {body_text}.")
+    mapped = [
+        f"#rdf {predicates.name(text, n)}/{n} = {text}."
+        for text, n in sorted(used.items())
+        if text.startswith("<")
+    ]
+    facts = sorted(
+        f"{predicates.atom(atom)}."
+        for atom in knowledge.base or ()
+        if used.get(atom[0]) == len(atom) - 1
+    )
+    return "\n".join(
+        [f"% snapshots {window[0]} to {window[1]}", *mapped, *definitions, *written, *facts, ""]
+    )
+
+
+def _meaning(
+    expression: owl.ClassExpression, own: str, numbers: Iterator[int]
+) -> list[Atom] | None:
+    """The atoms that say that a variable is in a class expression; None where atoms do not."""
+    match expression:
+        case owl.Class(name):
+            return [] if expression == owl.THING else [(f"<{name}>", own)]
+        case owl.ObjectIntersectionOf(operands):
+            parts = [_meaning(operand, own, numbers) for operand in operands]
+            return (
+                None
+                if any(part is None for part in parts)
+                else [atom for part in parts for atom in part or ()]
+            )
+        case owl.ObjectSomeValuesFrom(role, filler):
+            other = f"?x{next(numbers)}"
+            below = _meaning(filler, other, numbers)
+            ends = (other, own) if isinstance(role, owl.ObjectInverseOf) else (own, other)
+            named = role.property if isinstance(role, owl.ObjectInverseOf) else role
+            return None if below is None else [(f"<{named.iri}>", *ends), *below]
+    return None
+
+
+def concept(tree: Tree, knowledge: MinerKnowledge) -> owl.ClassExpression:
+    """A body as an ELI concept."""
+    parts: list[owl.ClassExpression] = [knowledge.vocabulary[name] for name in tree.classes]
+    for role, inverse, below in tree.branches:
+        named = owl.ObjectProperty(iri(role))
+        filler = owl.THING if below == Tree() else concept(below, knowledge)
+        parts.append(
+            owl.ObjectSomeValuesFrom(owl.ObjectInverseOf(named) if inverse else named, filler)
+        )
+    return parts[0] if len(parts) == 1 else owl.ObjectIntersectionOf(tuple(parts))
+
+
+def axiom_of(found: RuleFinding, knowledge: MinerKnowledge) -> owl.SubClassOf:
+    """A rule as an axiom."""
+    return owl.SubClassOf(
+        concept(found.rule.body, knowledge), knowledge.vocabulary[found.rule.head]
+    )
+
+
+@dataclass(frozen=True)
+class Export:
+    """The rules of a report that are exported, and how many are not since a snapshot refutes them,
+    since that is not known, or for their share of cases; ``contradicting``: what the others do not
+    hold with, as texts.
+    """
+
+    rules: Sequence[RuleFinding] = ()
+    refuted: int = 0
+    unchecked: int = 0
+    weak: int = 0
+    contradicting: Sequence[str] = ()
+
+    def counts(self) -> dict[str, int]:
+        """As ``statistics.export`` of the JSON has them."""
+        return {
+            "rules": len(self.rules),
+            "refuted": self.refuted,
+            "unchecked": self.unchecked,
+            "below_min_share": self.weak,
+            "contradicting": len(self.contradicting),
+        }
+
+    def lines(self, share: float) -> list[str]:
+        """For a person; ``share``: the least that is exported."""
+        told = (
+            (self.weak, f"held in less than {100 * share:g} % of the cases (--min-share)"),
+            (self.refuted, "a snapshot contradicts"),
+            (self.unchecked, "nothing says whether a snapshot contradicts"),
+            (len(self.contradicting), "cannot hold beside the others with T, A and each snapshot"),
+        )
+        return [
+            f"exported: {pluralize(len(self.rules), 'rule')}",
+            *(f"not exported: {pluralize(n, 'rule')} that {why}" for n, why in told if n),
+            *(f"  {text}" for text in self.contradicting),
+        ]
+
+
+def kept(miner: RuleMiner, report: WindowReport | None) -> Export:
+    """The rules of a report that held in at least ``min_share`` of their cases, that no snapshot
+    refutes, and that hold together with T, A and each of its snapshots.
+    """
+    if report is None:
+        return Export()
+    against = [each.refuted if isinstance(each, RuleFinding) else None for each in report.found]
+    unrefuted = [
+        each for each in report.found if isinstance(each, RuleFinding) and each.refuted == 0
+    ]
+    share = Fraction(str(miner.settings.min_share))
+    rules = [
+        each for each in unrefuted if each.rule.binding_support >= share * each.rule.binding_body
+    ]
+    weak = len(unrefuted) - len(rules)
+    rules.sort(key=lambda each: each.surprise[1], reverse=True)
+    windows, knowledge = miner.windows, miner.windows.knowledge
+    left_out: list[str] = []
+    snapshots = [
+        windows.snapshots.told.get(index, ())
+        for index in range(report.window[0], report.window[1] + 1)
+        if windows.snapshots.entailed(index) is not None
+    ]
+
+    def holds(some: Sequence[RuleFinding]) -> bool:
+        together = knowledge.with_axioms([axiom_of(each, knowledge) for each in some])
+        try:
+            return together.is_consistent((), ()) and all(
+                together.is_consistent(told, ()) for told in snapshots
+            )
+        except UndecidedEntailmentError:
+            return False
+
+    while rules and not holds(rules):
+        # By share of cases, the strongest that hold together stay.
+        low, high = 0, len(rules)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if holds(rules[:middle]) else (low, middle)
+        weakest = rules.pop(low)
+        left_out.append(f"{text_of(atoms_of(weakest.rule.body))} => {weakest.rule.head}")
+    return Export(rules, sum(map(bool, against)), against.count(None), weak, left_out)
+
+
+def exported_text(
+    miner: RuleMiner, report: WindowReport | None, as_asp: bool
+) -> tuple[str, Export]:
+    """The document, and what is in it."""
+    export = kept(miner, report)
+    window = report.window if report is not None else (0, 0)
+    write = program_text if as_asp else _owl
+    return write(export.rules, miner.windows.knowledge, window), export
+
+
+def _owl(rules: Sequence[RuleFinding], knowledge: MinerKnowledge, window: tuple[int, int]) -> str:
+    lines = ["Ontology("]
+    for found in rules:
+        rule, axiom = found.rule, axiom_text(axiom_of(found, knowledge))
+        cases = f"{rule.binding_support} of {rule.binding_body} cases"
+        note = (
+            f"{rule.support} of {rule.body_support} snapshots, {cases}, {window[0]} to {window[1]}"
+        )
+        annotation = f'Annotation(<http://www.w3.org/2000/01/rdf-schema#comment> "{note}")'
+        lines.append(axiom.replace("SubClassOf(", f"SubClassOf({annotation} ", 1))
+    return "\n".join([*lines, ")", ""])

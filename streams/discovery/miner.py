@@ -147,14 +147,14 @@ class RuleMiner:
 
     def save(self, directory: str | PathLike[str]) -> None:
         """Writes all that it knows to a directory."""
-        from shiq.streams.discovery.saved import save
+        from shiq.streams.discovery.stream import save
 
         save(self, directory)
 
     @classmethod
     def load(cls, directory: str | PathLike[str]) -> RuleMiner:
         """The miner that `save` wrote. Raises: OperationalError."""
-        from shiq.streams.discovery.saved import load
+        from shiq.streams.discovery.stream import load
 
         return load(directory)
 

@@ -1,18 +1,25 @@
-"""Exact rules of a window, by levels: a body is looked at if all that lack one of its atoms are
-frequent.
-
-Source: docs/DISCOVERY.md.
+"""The rules of a window, by three methods (docs/DISCOVERY.md): `mine` goes by levels over kept
+counts, `mine_window` straight by the definitions, `CarriedRules` carries rules from window to
+window, as the source does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from shiq.streams.discovery.atomsets import (
+    ROOT,
+    Atom,
+    AtomIndex,
     Tree,
     atoms_of,
+    bindings,
+    binds,
     parts,
     size,
     smaller,
@@ -21,6 +28,7 @@ from shiq.streams.discovery.atomsets import (
     with_branch,
     with_class,
 )
+from shiq.streams.discovery.columns import Bits, popcount
 from shiq.streams.discovery.counting import BodyCounter, BodyCounts, MinedRule, MiningLimits
 from shiq.streams.discovery.ontology import Theory
 
@@ -168,3 +176,287 @@ def _larger(
             counter.grown[tree] = grown
         larger.update(counter.grown[tree])
     return sorted(each for each in larger if all(part in found for part in parts(each)))
+
+
+#: What each snapshot of a window entails, None where it is inconsistent.
+Window: TypeAlias = Sequence[AtomIndex | None]
+#: For each individual, the snapshots in which something holds of it.
+Extent: TypeAlias = Mapping[str, int]
+
+
+def support(atoms: Sequence[Atom], window: Window) -> int:
+    """σ (Definition 6): how many snapshots have a binding of all of ``atoms``."""
+    return sum(facts is not None and binds(atoms, facts) for facts in window)
+
+
+def mine_window(window: Window, theory: Theory, limits: MiningLimits) -> MinedRules:
+    """The rules of a window (`shiq.streams.discovery.mining.mine`)."""
+    classes, roles = _columns(window, frozenset(theory.vocabulary))
+    least = limits.least(len(window))
+    extents: dict[Tree, Extent] = {}
+    level: Iterable[Tree] = [
+        *(Tree((name,)) for name in theory.classes),
+        *(
+            with_branch(Tree(), 0, role, inverse)
+            for role in roles
+            for inverse in (False, True)
+            if limits.max_variables > 1
+        ),
+    ]
+    for atoms in range(limits.max_atoms):
+        found = {tree: _extent(tree, classes, roles) for tree in level}
+        found = {tree: extent for tree, extent in found.items() if _snapshots(extent) >= least}
+        extents.update(found)
+        if atoms + 1 < limits.max_atoms:
+            level = {
+                more
+                for tree in found
+                for more in _extensions(tree, theory.classes, sorted(roles), limits.max_variables)
+            }
+    kept = theory.one_each(extents, lambda tree: tuple(sorted(extents[tree].items())))
+    rules, by_tbox = [], 0
+    for tree in kept:
+        for head in theory.classes:
+            both = _meet(extents[tree], classes.get(head, {}))
+            n, d = _snapshots(both), _snapshots(extents[tree])
+            if theory.entails(atoms_of(tree), ((head, ROOT),)):
+                by_tbox += 1
+            elif n >= least and limits.is_confident(n, d):
+                rules.append(MinedRule(tree, head, n, d, _pairs(both), _pairs(extents[tree])))
+    return MinedRules(best(rules, limits.max_rules), by_tbox, len(rules) > limits.max_rules)
+
+
+def first_instances(
+    rule: MinedRule, window: Mapping[int, AtomIndex | None], most: int
+) -> list[tuple[int, dict[str, str]]]:
+    """The first bindings of a rule: by snapshot, then by the texts of ?x0, ?x1, …"""
+    found: list[tuple[int, dict[str, str]]] = []
+    atoms = (*atoms_of(rule.body), (rule.head, ROOT))
+    for index, facts in sorted(window.items()):
+        if len(found) < most and facts is not None:
+            found += [
+                (index, dict(each))
+                for each in sorted(sorted(binding.items()) for binding in bindings(atoms, facts))
+            ]
+    return found[:most]
+
+
+def _columns(
+    window: Window, names: frozenset[str]
+) -> tuple[dict[str, dict[str, int]], dict[str, dict[Atom, int]]]:
+    """The snapshots of each class and individual, and of each role and pair."""
+    classes: dict[str, dict[str, int]] = {}
+    roles: dict[str, dict[Atom, int]] = {}
+    for i, facts in enumerate(window):
+        for atom in facts.atoms if facts is not None else ():
+            if len(atom) == 3:
+                pairs = roles.setdefault(atom[0], {})
+                pairs[atom[1:]] = pairs.get(atom[1:], 0) | 1 << i
+            elif atom[0] in names:
+                members = classes.setdefault(atom[0], {})
+                members[atom[1]] = members.get(atom[1], 0) | 1 << i
+    return classes, roles
+
+
+def _extent(
+    tree: Tree, classes: Mapping[str, Extent], roles: Mapping[str, Mapping[Atom, int]]
+) -> Extent:
+    found: Extent | None = None
+    for name in tree.classes:
+        found = classes.get(name, {}) if found is None else _meet(found, classes.get(name, {}))
+    for role, inverse, below in tree.branches:
+        other = _extent(below, classes, roles) if below != Tree() else None
+        reached: dict[str, int] = {}
+        for (subject, object), bits in roles[role].items():
+            near, far = (object, subject) if inverse else (subject, object)
+            bits &= -1 if other is None else other.get(far, 0)
+            if bits:
+                reached[near] = reached.get(near, 0) | bits
+        found = reached if found is None else _meet(found, reached)
+    return found or {}
+
+
+def _meet(first: Extent, second: Extent) -> Extent:
+    return {a: both for a, bits in first.items() if (both := bits & second.get(a, 0))}
+
+
+def _snapshots(extent: Extent) -> int:
+    union = 0
+    for bits in extent.values():
+        union |= bits
+    return union.bit_count()
+
+
+def _pairs(extent: Extent) -> int:
+    return sum(bits.bit_count() for bits in extent.values())
+
+
+def _extensions(
+    tree: Tree, classes: Sequence[str], roles: Sequence[str], variables: int
+) -> Iterable[Tree]:
+    for place in range(width(tree)):
+        yield from (
+            with_class(tree, place, name) for name in classes if name not in _at(tree, place)
+        )
+        if width(tree) < variables:
+            yield from (
+                with_branch(tree, place, role, inverse)
+                for role in roles
+                for inverse in (False, True)
+            )
+
+
+def _at(tree: Tree, place: int) -> tuple[str, ...]:
+    own = f"?x{place}"
+    return tuple(atom[0] for atom in atoms_of(tree) if atom[1:] == (own,))
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What is decided before a slide: ``similarity`` Φ(Δ⁻,Δ⁺), ``rarity`` ϱ₁(Δ⁺),
+    ``kept_similarity`` Φ(S,Δ⁺).
+    """
+
+    similarity: Fraction | None
+    rarity: Fraction | None
+    kept_similarity: Fraction | None
+
+    def acts(self, gate: str, max_similarity: Fraction, min_rarity: Fraction) -> bool:
+        """Whether rules are looked at. ``printed``: Φ < Φmin and ϱ₁ > ϱmin; ``prose``: Φ < Φmin
+        and 1 - ϱ₁ > ϱmin; ``off``: always. What has no basis stands in no way.
+        """
+        if gate == "off":
+            return True
+        rarity = self.rarity if gate == "printed" or self.rarity is None else 1 - self.rarity
+        differs = self.similarity is None or self.similarity < max_similarity
+        return differs and (rarity is None or rarity > min_rarity)
+
+
+def a1(counts: tuple[int, int], joint: int, body: int, sign: int) -> tuple[int, int]:
+    """A1: n and d of a rule after Δ left (-1) or came (+1), of which ``joint`` snapshots have
+    body and head and ``body`` the body. Always both: a snapshot with the body alone counts in d.
+    """
+    return counts[0] + sign * joint, counts[1] + sign * body
+
+
+def a2(
+    counter: BodyCounter,
+    came: BodyCounter,
+    theory: Theory,
+    limits: MiningLimits,
+    stayed: Bits,
+    occurrences: Collection[int],
+) -> Iterable[tuple[Tree, str]]:
+    """A2: the rules with γ > γmin over the window of ``counter``, bound in Δ⁺, which ``came``
+    counts, of whose body and head one is not in S and the other so often as ``occurrences`` (E)
+    has it.
+    """
+
+    def times(tree: Tree) -> int:
+        return int(popcount(counter.counts(tree).body & stayed).sum())
+
+    heads = {name: times(Tree((name,))) for name in theory.classes}
+    absent = frozenset(name for name, often in heads.items() if not often)
+    for tree, (arrived, bound) in bodies(came, theory, limits, 1).heads.items():
+        if absent.isdisjoint(bound) and counter.if_often(tree, arrived.support + 1):
+            continue
+        own = times(tree)
+        new = [
+            h
+            for h in bound
+            if (own in occurrences and h in absent) or (heads[h] in occurrences and own == 0)
+        ]
+        counts = counter.counts(tree, new)
+        yield from (
+            (tree, head)
+            for head in new
+            if limits.is_confident(counts.times[counts.heads[head]], counts.support)
+        )
+
+
+@dataclass
+class CarriedRules:
+    """The rules that are carried, with the counts of the window they belong to; what was last
+    reported.
+    """
+
+    rules: dict[tuple[Tree, str], tuple[int, int]] = field(default_factory=dict)
+    reported: MinedRules | None = None
+    #: Of each rule, in which snapshots it bound when it was last counted.
+    bits: dict[tuple[Tree, str], tuple[Bits, Bits]] = field(default_factory=dict)
+    #: What was told of them: with lift, whether they are refuted, instances.
+    shown: Sequence[Any] = ()
+
+    def copy(self) -> CarriedRules:
+        """The same, which may go on by itself."""
+        return CarriedRules(dict(self.rules), self.reported, dict(self.bits), self.shown)
+
+    def slide(
+        self,
+        counter: BodyCounter,
+        theory: Theory,
+        limits: MiningLimits,
+        window: int,
+        gate: Gate | None,
+        acts: bool,
+        stayed: Bits,
+        arrived: Bits,
+        occurrences: Collection[int],
+    ) -> MinedRules:
+        """A3: the rules of the next window. ``gate``: None for the first window, which is mined
+        from scratch; ``acts``: what it says.
+        """
+        if self.reported is None or gate is None:
+            self.reported = mine(counter, theory, limits, window)
+            self._count(counter, [(rule.body, rule.head) for rule in self.reported.rules])
+            return self.reported
+        if not acts:
+            return self.reported
+        self._count(counter, list(self.rules))
+        came = BodyCounter(counter.columns, arrived)
+        more = (
+            set(a2(counter, came, theory, limits, stayed, occurrences))
+            if gate.kept_similarity
+            else set()
+        )
+        found = bodies(came, theory, limits, limits.least(int(popcount(arrived).sum())))
+        for tree, (counts, heads) in found.heads.items():
+            more.update((rule.body, rule.head) for rule in came.rules(tree, counts, heads, limits))
+        self._count(counter, sorted(more - self.rules.keys()))
+        self.rules = {key: counts for key, counts in self.rules.items() if counts[1]}
+        self.bits = {key: self.bits[key] for key in self.rules}
+        least = limits.least(window)
+        rules = [
+            self._rule(counter, key)
+            for key, (n, d) in self.rules.items()
+            if n >= least and limits.is_confident(n, d)
+        ]
+        self.reported = MinedRules(
+            best(rules, limits.max_rules), found.by_tbox, len(rules) > limits.max_rules
+        )
+        counter.forget()
+        return self.reported
+
+    def _count(self, counter: BodyCounter, keys: Sequence[tuple[Tree, str]]) -> None:
+        """Brings the counts of ``keys`` to the window that ``counter`` looks at: what left since
+        is taken away, what came is put to them (A1, composed).
+        """
+        nothing = np.zeros(counter.columns.words, np.uint64)
+        for key in keys:
+            tree, head = key
+            found = counter.counts(tree, [head])
+            joint, body = found.joint[found.heads[head]].copy(), found.body.copy()
+            old_joint, old_body = self.bits.get(key, (nothing, nothing))
+            counts = self.rules.get(key, (0, 0))
+            counts = a1(counts, _less(old_joint, joint), _less(old_body, body), -1)
+            counts = a1(counts, _less(joint, old_joint), _less(body, old_body), 1)
+            self.rules[key], self.bits[key] = counts, (joint, body)
+
+    def _rule(self, counter: BodyCounter, key: tuple[Tree, str]) -> MinedRule:
+        counts = counter.counts(key[0], [key[1]])
+        return counts.rule(*key)
+
+
+def _less(bits: Bits, others: Bits) -> int:
+    """How many snapshots ``bits`` have and ``others`` have not."""
+    return int(popcount(bits & ~others).sum())

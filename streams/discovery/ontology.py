@@ -39,7 +39,7 @@ from shiq.streams.discovery.atomsets import (
     order_of,
     variable,
 )
-from shiq.streams.discovery.entailing import MinerKnowledge
+from shiq.streams.discovery.snapshots import MinerKnowledge
 from shiq.streams.front.checkpoint import fingerprint
 
 

@@ -3,32 +3,64 @@
 A finite source may be read in any order: how far its lines are out of order is looked up first,
 where it can be read twice, and a window is reported when nothing can come to it any more. A
 source that is followed is reported as it comes; what is late is put in its place, for the
-windows to come.
+windows to come. First the collector, then the operator, then what is saved of a miner.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+import zlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from functools import cached_property
+from itertools import groupby, islice
 from math import inf
+from os import PathLike
+from pathlib import Path
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+import numpy as np
+
+from shiq import model as owl
 from shiq.answers.verdict import Leftover, is_blocking
 from shiq.bits import bits
-from shiq.streams.discovery.ontology import AssertionIntake, Ontology
-from shiq.streams.discovery.operator import BUCKETS, WORD, SnapshotOperator
-from shiq.streams.discovery.report import WindowReport
-from shiq.streams.discovery.saved import restored, stored
+from shiq.errors import OperationalError
+from shiq.files import replace_file, report_write_errors
+from shiq.functional import ontology_text
+from shiq.streams.discovery.atomsets import Atom, Tree
+from shiq.streams.discovery.counting import MinedRule
+from shiq.streams.discovery.mining import CarriedRules, MinedRules
+from shiq.streams.discovery.ontology import (
+    AssertionIntake,
+    Ontology,
+    expression_of,
+    parse_whole,
+    texts_of,
+)
+from shiq.streams.discovery.report import RuleFinding, WindowReport
+from shiq.streams.discovery.settings import MinerSettings, TrackedRule
+from shiq.streams.discovery.snapshots import MinerKnowledge, UndecidedEntailmentError
 from shiq.streams.discovery.windows import Windows
-from shiq.streams.front.arrivals import Arrivals, EventClock
+from shiq.streams.front.arrivals import Arrivals, EventClock, EventLimits, Moment
 from shiq.streams.front.checkpoint import packed, unpacked
-from shiq.streams.front.event import EventError, Record, parse_event
-from shiq.streams.front.operator import BatchReport, Row, StreamAnswer, verdict_of
+from shiq.streams.front.event import Event, EventError, Record, parse_event
+from shiq.streams.front.operator import (
+    BatchReport,
+    Columns,
+    Refused,
+    Row,
+    Split,
+    StreamAnswer,
+    verdict_of,
+)
 from shiq.streams.front.rejects import RejectLog
 from shiq.streams.front.sources import Folder, LinesFile, Source, open_source
+
+if TYPE_CHECKING:
+    from shiq.streams.discovery.miner import RuleMiner
+
 
 #: So many inconsistent snapshots are named.
 _NAMED = 20
@@ -228,3 +260,259 @@ class Discovery:
     def bucket_states(self, state: bytes) -> list[bytes]:
         """Versions that kept all in one had nothing else."""
         return [b""]
+
+
+#: Fixed for a checkpoint; so many tasks work on a batch at most.
+BUCKETS: Final = 16
+#: Snapshots whose entailments are told together.
+WORD: Final = 64
+
+#: What snapshots assert, as N-Triples, each once, by index.
+Texts = dict[int, dict[str, None]]
+
+
+@dataclass(frozen=True)
+class SnapshotOperator:
+    """`shiq.streams.front.operator.Operator`. ``knowledge``: what works out what is entailed,
+    opened, so that what it saturated once is sent along; None where that is not asked.
+    """
+
+    shows: ClassVar[bool] = False
+    durable: ClassVar[bool] = True
+    signature: owl.Signature
+    limits: EventLimits
+    knowledge: MinerKnowledge | None = None
+    buckets: int = 1
+
+    @cached_property
+    def intake(self) -> AssertionIntake:
+        return AssertionIntake(self.signature)
+
+    def split(self, events: Sequence[Event | None]) -> Split:
+        """The triples of events that can be used, by the word of their snapshot."""
+        found, refused = dict[int, list[tuple[int, int, list[str]]]](), list[Refused]()
+        for number, event in enumerate(events):
+            if event is None:
+                continue
+            unused = set[str]()
+
+            def tell(
+                kind: str, reason: str, text: str, number: int = number, unused: set[str] = unused
+            ) -> None:
+                refused.append((number, kind, reason, text))
+                unused.add(text)
+
+            self.intake.assertions(event.triples, tell)
+            texts = [text for text in event.triples if text not in unused]
+            bucket = event.t // WORD % self.buckets
+            found.setdefault(bucket, []).append((number, event.t, texts))
+        parts: dict[int, Columns] = {}
+        for bucket, rows in found.items():
+            numbers, times, own = zip(*rows)
+            parts[bucket] = {"event": np.array(numbers), "t": np.array(times), "texts": list(own)}
+        return Split(parts, refused)
+
+    def open(self, bucket: int, state: bytes | None) -> SnapshotState:
+        """The snapshots of a bucket."""
+        found = json.loads(zlib.decompress(state)) if state else ()
+        return SnapshotState(self, {t: dict.fromkeys(texts) for t, texts in found})
+
+
+@dataclass(frozen=True)
+class SnapshotState:
+    """What the snapshots of a bucket assert, as long as they may change; nothing where it is not
+    asked what they entail.
+    """
+
+    operator: SnapshotOperator
+    held: Texts = field(default_factory=dict)
+
+    def step(self, parts: Sequence[Columns], moment: Moment) -> list[Row]:
+        """Unite snapshots with what came; a row for each word of which some changed."""
+        came = [(t, texts) for part in parts for t, texts in zip(part["t"].tolist(), part["texts"])]
+        if self.operator.knowledge is None:
+            return [{"told": came}]
+        held, new = self.held, Texts()
+        for t, texts in came:
+            if t not in held:
+                held[t], new[t] = {}, {}
+            more = dict.fromkeys(text for text in texts if text not in held[t])
+            if more:
+                held[t].update(more)
+                new.setdefault(t, {}).update(more)
+        rows = [
+            self._word(self.operator.knowledge, new, list(changed))
+            for _, changed in groupby(sorted(new), lambda t: t // WORD)
+        ]
+        for t in [t for t in held if moment.watermark is not None and t < moment.watermark]:
+            del held[t]
+        return rows
+
+    def _word(self, knowledge: MinerKnowledge, new: Texts, changed: Sequence[int]) -> Row:
+        """``told``: what is new of the snapshots that changed; ``out``: those that entail
+        nothing usable, and why that is not known; ``columns``: atoms, each with the bits of the
+        others that entail it.
+        """
+        columns, out = dict[Atom, int](), list[tuple[int, str | None]]()
+        for t in changed:
+            reason = None
+            try:
+                found = knowledge.entailed(
+                    self.operator.intake.assertions([*self.held[t]], lambda *refused: None)
+                )
+            except UndecidedEntailmentError as undecided:
+                found, reason = None, undecided.reason
+            if found is None:
+                out.append((t, reason))
+            for atom in found or ():
+                columns[atom] = columns.get(atom, 0) | 1 << t % WORD
+        told = [(t, list(new[t])) for t in changed]
+        return {"told": told, "out": out, "columns": list(columns.items())}
+
+    def finish(self, moment: Moment) -> Iterable[Row]:
+        """Nothing: all is told as it comes."""
+        return ()
+
+    def to_bytes(self) -> bytes:
+        texts: Any = [[t, list(texts)] for t, texts in self.held.items()]
+        return zlib.compress(json.dumps(texts).encode(), 1) if texts else b""
+
+
+_NAME = "miner.npz"
+
+
+def stored(windows: Windows) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What windows know, as JSON and columns of numbers."""
+    told = windows.snapshots.told
+    parts = [windows.snapshots.text(index, texts_of) for index in told]
+    columns = {
+        "indices": np.array(list(told), np.int64),
+        "lengths": np.array([len(part) for part in parts], np.int64),
+        "texts": np.frombuffer(b"".join(parts), np.uint8),
+    }
+    carried = {str(end): _carried_json(carried) for end, carried in windows.carried.items()}
+    return {"first": windows.first, "newest": windows.newest, "carried": carried}, columns
+
+
+def restored(
+    windows: Windows,
+    intake: AssertionIntake,
+    document: Mapping[str, Any],
+    columns: Mapping[str, Any],
+) -> None:
+    """Lets windows know what `stored` gave."""
+    whole, at = columns["texts"].tobytes(), 0
+    for index, length in zip(columns["indices"].tolist(), columns["lengths"].tolist()):
+        text = zlib.decompress(whole[at : at + length]).decode("utf-8", "surrogatepass")
+        at += length
+        windows.put(index, intake.assertions(text.split("\n") if text else [], _damaged))
+    windows.first, windows.newest = document["first"], document["newest"]
+    windows.carried = {int(end): _carried_of(found) for end, found in document["carried"].items()}
+
+
+def _damaged(kind: str, reason: str, text: str) -> None:
+    raise OperationalError(
+        f"a saved assertion cannot be read: {text} ({reason})",
+        "Remove what was saved and begin anew.",
+    )
+
+
+def save(miner: RuleMiner, directory: str | PathLike[str]) -> None:
+    """See `RuleMiner.save`."""
+    folder, ontology, settings = Path(directory), miner.ontology, miner.settings
+    document, columns = stored(miner.windows)
+    rules = [{"body": rule.body, "head": rule.head} for rule in settings.rules]
+    more = {
+        "ontology": ontology_text(ontology.tbox.axioms, ontology.static),
+        "signature": {
+            name: sorted(getattr(ontology.signature, name))
+            for name in owl.Signature.__dataclass_fields__
+        },
+        "classes": list(ontology.classes),
+        "settings": {**settings.to_dict(), "rules": rules},
+        "step": miner.step,
+        "allow": list(miner.allow),
+        "fingerprint": ontology.fingerprint,
+    }
+    with report_write_errors(folder, "Make room there, or name another directory."):
+        folder.mkdir(parents=True, exist_ok=True)
+        replace_file(folder / _NAME, packed({**document, **more}, columns))
+
+
+def load(directory: str | PathLike[str]) -> RuleMiner:
+    """See `RuleMiner.load`."""
+    from shiq.streams.discovery.miner import RuleMiner
+
+    file = Path(directory) / _NAME
+    try:
+        document, columns = unpacked(file.read_bytes())
+    except (OSError, ValueError, KeyError, json.JSONDecodeError) as error:
+        raise OperationalError(
+            f"{file}: no saved miner ({error})", "Name the directory that a miner was saved to."
+        ) from error
+    parsed, static = parse_whole(document["ontology"], str(file))
+    signature = owl.Signature(
+        **{name: frozenset(iris) for name, iris in document["signature"].items()}
+    )
+    tbox = owl.TBox(parsed.axioms, parsed.signature | signature)
+    classes = {text: expression_of(text, str(file)) for text in document["classes"]}
+    ontology = Ontology(tbox, static, classes)
+    given = document["settings"]
+    rules = tuple(
+        TrackedRule(*(tuple(map(tuple, rule[part])) for part in ("body", "head")))
+        for rule in given["rules"]
+    )
+    found = object.__new__(RuleMiner)
+    found.ontology, found.step, found.allow = ontology, document["step"], tuple(document["allow"])
+    sets = {"eps": frozenset(given["eps"]), "head": tuple(given.get("head", ())), "rules": rules}
+    found.settings = MinerSettings(**{**given, **sets})
+    found.windows, found.leftovers = Windows(ontology, found.settings), []
+    restored(found.windows, AssertionIntake(ontology.signature), document, columns)
+    return found
+
+
+def _carried_json(carried: CarriedRules) -> Any:
+    rules = [
+        [
+            tree,
+            head,
+            *carried.rules[tree, head],
+            *(bits.tobytes().hex() for bits in carried.bits[tree, head]),
+        ]
+        for tree, head in carried.rules
+    ]
+    reported = carried.reported or MinedRules()
+    told = [
+        [r.body, r.head, r.support, r.body_support, r.binding_support, r.binding_body]
+        for r in reported.rules
+    ]
+    shown = [[found.lift, found.refuted, found.instances] for found in carried.shown]
+    return {
+        "rules": rules,
+        "reported": told,
+        "shown": shown,
+        "by_tbox": reported.by_tbox,
+        "stopped": reported.stopped,
+    }
+
+
+def _carried_of(found: Mapping[str, Any]) -> CarriedRules:
+    carried = CarriedRules()
+    for tree, head, n, d, *texts in found["rules"]:
+        key = _tree(tree), head
+        carried.rules[key] = n, d
+        carried.bits[key] = tuple(np.frombuffer(bytes.fromhex(text), np.uint64) for text in texts)  # type: ignore[assignment]
+    told = tuple(MinedRule(_tree(tree), *rest) for tree, *rest in found["reported"])
+    carried.reported = MinedRules(told, found["by_tbox"], found["stopped"])
+    carried.shown = [
+        RuleFinding(rule, lift, refuted, [(index, binding) for index, binding in instances])
+        for rule, (lift, refuted, instances) in zip(told, found["shown"])
+    ]
+    return carried
+
+
+def _tree(found: Any) -> Tree:
+    classes, branches = found
+    return Tree(
+        tuple(classes), tuple((role, inverse, _tree(below)) for role, inverse, below in branches)
+    )

@@ -11,7 +11,7 @@ import numpy as np
 
 from shiq import model as owl
 from shiq.errors import InputError
-from shiq.streams.discovery import ground, scratch
+from shiq.streams.discovery import ground
 from shiq.streams.discovery.atomsets import (
     ROOT,
     Atom,
@@ -25,13 +25,18 @@ from shiq.streams.discovery.atomsets import (
 )
 from shiq.streams.discovery.columns import Bits, SnapshotColumns, popcount
 from shiq.streams.discovery.counting import BodyCounter, MinedRule, SnapshotBindings
-from shiq.streams.discovery.entailing import UndecidedEntailmentError
-from shiq.streams.discovery.inkd import CarriedRules, Gate
-from shiq.streams.discovery.mining import MinedRules, mine
+from shiq.streams.discovery.mining import (
+    CarriedRules,
+    Gate,
+    MinedRules,
+    first_instances,
+    mine,
+    mine_window,
+)
 from shiq.streams.discovery.ontology import Ontology, Theory
 from shiq.streams.discovery.report import GroundFound, RuleFinding, WindowReport, number
 from shiq.streams.discovery.settings import MinerSettings, TrackedRule
-from shiq.streams.discovery.snapshots import Snapshots, counts, rarity
+from shiq.streams.discovery.snapshots import Snapshots, UndecidedEntailmentError, counts, rarity
 
 # Which rules a snapshot contradicts: under the open world a missing head is no counterexample,
 # an impossible one is (docs/DISCOVERY.md).
@@ -344,9 +349,9 @@ class Windows:
                 index: None if self.snapshots.entailed(index) is None else self._facts(index)
                 for index in window
             }
-            found = scratch.mine_window(list(facts.values()), theory, limits)
+            found = mine_window(list(facts.values()), theory, limits)
             shown = [
-                (rule, scratch.instances(rule, facts, settings.instances)) for rule in found.rules
+                (rule, first_instances(rule, facts, settings.instances)) for rule in found.rules
             ]
             return self._told(found, shown, window), found.by_tbox, found.stopped, None
         exact = settings.method == "exact"

@@ -13,8 +13,7 @@ from shiq.answers.verdict import Verdict
 from shiq.rml.model import TYPE
 from shiq.streams.enrichment.cache import Entry
 from shiq.streams.enrichment.key import EventKey
-from shiq.streams.enrichment.reading import shown
-from shiq.streams.enrichment.statements import individual, token
+from shiq.streams.enrichment.statements import individual, shown, token
 
 
 class EnrichedEvent(NamedTuple):
@@ -80,7 +79,7 @@ class EnrichmentCounts:
     )
 
 
-def entry_of(found: Entailment, keyed: EventKey) -> Entry:
+def make_entry(found: Entailment, keyed: EventKey) -> Entry:
     """``found`` by the positions of a key; of an event without one, by name."""
     if found.verdict is not Verdict.CONSISTENT:
         return Entry(found.verdict, reason=found.reason)

@@ -18,8 +18,14 @@ from shiq.rml.model import TYPE, is_resource
 from shiq.streams.enrichment.answers import EnrichedEvent
 from shiq.streams.enrichment.cache import Entry
 from shiq.streams.enrichment.questions import EventQuestion, EventReader
-from shiq.streams.enrichment.reading import apart, labels_of, relabelled, together
-from shiq.streams.enrichment.statements import OddError, split
+from shiq.streams.enrichment.statements import (
+    OddError,
+    apart,
+    labels_of,
+    relabelled,
+    split,
+    together,
+)
 from shiq.streams.front.event import Event
 from shiq.support import LazySequence
 

@@ -27,17 +27,15 @@ from shiq.errors import UsageError
 from shiq.inputs.catalog import Catalogs
 from shiq.rml.model import Statement
 from shiq.rml.program import MappingProgram, compile_mapping
-from shiq.streams.enrichment.answers import EnrichedEvent, EnrichmentCounts, entry_of
+from shiq.streams.enrichment.answers import EnrichedEvent, EnrichmentCounts, make_entry
 from shiq.streams.enrichment.cache import Entries, Entry, capacity_of, policy_named
 from shiq.streams.enrichment.components import Components, WindowEvent
 from shiq.streams.enrichment.entries import EntriesFile
 from shiq.streams.enrichment.key import IllTypedError, Keys
-from shiq.streams.enrichment.knowledge import StaticKnowledge, knowledge_of
+from shiq.streams.enrichment.knowledge import Realizer, StaticKnowledge, knowledge_of
 from shiq.streams.enrichment.prefill import Combinations, PrefillCounts
 from shiq.streams.enrichment.questions import EventQuestion, EventReader, undecided
-from shiq.streams.enrichment.reading import together
-from shiq.streams.enrichment.realize import Realizer
-from shiq.streams.enrichment.statements import OddError, assertions_of
+from shiq.streams.enrichment.statements import OddError, assertions_of, together
 from shiq.support import pluralize
 
 # Signs of life while an event is decided that was not met before.
@@ -207,7 +205,7 @@ class Enricher:
         entry = asked.entry
         if entry is None:
             with self.waiting:
-                entry = entry_of(self.realizer.types(asked.assertions()), asked.keyed)
+                entry = make_entry(self.realizer.types(asked.assertions()), asked.keyed)
         with self._lock:
             if asked.keyed.key is not None and reader is self.reader:
                 self.entries.keep(asked.keyed.key, entry)

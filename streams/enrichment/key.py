@@ -22,10 +22,10 @@ from shiq.model.ntriples import literal as literal_text
 from shiq.model.walk import parts, rebuilt
 from shiq.rml.model import TYPE, Statement, is_resource
 from shiq.streams.enrichment.knowledge import StaticKnowledge, is_simple
-from shiq.streams.enrichment.regions import Regions
 from shiq.streams.enrichment.statements import (
     Kind,
     OddError,
+    Regions,
     Vocabulary,
     class_atom,
     literal_of,

@@ -12,7 +12,7 @@ import pytest
 
 from shiq.streams.consistency import check_stream, plan
 from shiq.streams.discovery import RuleMiner
-from shiq.streams.discovery.inkd import a1
+from shiq.streams.discovery.mining import a1
 from shiq.streams.enrichment import open_enricher
 from shiq.streams.rules import Program
 

@@ -18,8 +18,7 @@ from shiq.streams.discovery import RuleMiner
 from shiq.streams.discovery.atomsets import AtomIndex, binds
 from shiq.streams.discovery.columns import SnapshotColumns
 from shiq.streams.discovery.counting import BodyCounter, MiningLimits
-from shiq.streams.discovery.inkd import Gate, a1, a2
-from shiq.streams.discovery.mining import bodies
+from shiq.streams.discovery.mining import Gate, a1, a2, bodies
 from shiq.streams.discovery.ontology import Ontology
 from shiq.streams.discovery.snapshots import Snapshots, rarity
 from tests.command_line import shiq

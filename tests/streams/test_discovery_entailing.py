@@ -14,8 +14,8 @@ from shiq.answers.verdict import Verdict
 from shiq.functional.writer import axiom_text, ontology_text
 from shiq.streams.discovery import RuleMiner
 from shiq.streams.discovery.atomsets import Atom, term
-from shiq.streams.discovery.entailing import MinerKnowledge, UndecidedEntailmentError
 from shiq.streams.discovery.ontology import open_ontology
+from shiq.streams.discovery.snapshots import MinerKnowledge, UndecidedEntailmentError
 from tests.discovery_cases import random_case, said, tbox
 from tests.spec.entailment import entailed_uncached
 

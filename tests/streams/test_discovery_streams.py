@@ -17,9 +17,9 @@ from shiq.errors import UsageError
 from shiq.functional import parse_functional
 from shiq.model import RDF
 from shiq.model.abox import abox_of
-from shiq.streams.discovery import RuleMiner, inkd
+from shiq.streams.discovery import RuleMiner, mining
 from shiq.streams.discovery.atomsets import text_of
-from shiq.streams.discovery.inkd import Gate
+from shiq.streams.discovery.mining import Gate
 from shiq.streams.discovery.ontology import Ontology
 from shiq.streams.rules import Program
 from tests.command_line import shiq
@@ -676,9 +676,9 @@ def differences() -> int:
 def test_a1_without_the_printed_guard(monkeypatch: pytest.MonkeyPatch) -> None:
     """Error 1: with the guard, a snapshot that leaves with a body alone does not lower d."""
     assert differences() == 0
-    right = inkd.a1
+    right = mining.a1
     monkeypatch.setattr(
-        inkd,
+        mining,
         "a1",
         lambda counts, joint, body, sign: right(counts, joint, body, sign) if joint else counts,
     )
@@ -687,9 +687,9 @@ def test_a1_without_the_printed_guard(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_counts_are_composed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Error 2: two copies that are updated apart and united lose what left."""
-    right = inkd.a1
+    right = mining.a1
     monkeypatch.setattr(
-        inkd,
+        mining,
         "a1",
         lambda counts, joint, body, sign: right(counts, joint, body, sign) if sign > 0 else counts,
     )

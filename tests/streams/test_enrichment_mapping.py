@@ -21,7 +21,7 @@ from shiq.errors import InputError, UsageError
 from shiq.jobs.evaluation.streams import building
 from shiq.rml.program import compile_mapping, parse_record
 from shiq.streams.enrichment import Enricher, open_enricher
-from shiq.streams.enrichment.direct import Direct
+from shiq.streams.enrichment.questions import Direct
 from shiq.streams.enrichment.statements import split
 from tests.command_line import shiq
 from tests.tools import building_gateway

@@ -20,9 +20,8 @@ from shiq.streams.enrichment import components, key
 from shiq.streams.enrichment.cache import Entries, capacity_of
 from shiq.streams.enrichment.enricher import Enricher
 from shiq.streams.enrichment.key import Key
-from shiq.streams.enrichment.knowledge import StaticKnowledge
-from shiq.streams.enrichment.realize import Realizer
-from shiq.streams.enrichment.regions import Regions
+from shiq.streams.enrichment.knowledge import Realizer, StaticKnowledge
+from shiq.streams.enrichment.statements import Regions
 from tests.tools.enrichment import (
     Case,
     Event,

@@ -18,8 +18,7 @@ from deltalake import DeltaTable
 from shiq.errors import UsageError
 from shiq.jobs.evaluation.streams import building
 from shiq.streams.enrichment import Enricher, open_enricher
-from shiq.streams.enrichment.operator import KeyOperator
-from shiq.streams.enrichment.stream import EnrichedStream
+from shiq.streams.enrichment.stream import EnrichedStream, KeyOperator
 from shiq.streams.front.event import Record
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.front.operator import StreamAnswer

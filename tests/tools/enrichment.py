@@ -35,9 +35,8 @@ from shiq.model.walk import parts, rewritten
 from shiq.streams.enrichment.cache import POLICIES, Entries, capacity_of
 from shiq.streams.enrichment.components import WindowEvent
 from shiq.streams.enrichment.enricher import Enricher
-from shiq.streams.enrichment.knowledge import StaticKnowledge
-from shiq.streams.enrichment.reading import read, shown, together
-from shiq.streams.enrichment.realize import Realizer
+from shiq.streams.enrichment.knowledge import Realizer, StaticKnowledge
+from shiq.streams.enrichment.statements import read, shown, together
 from tests.outside_random import random_owl
 from tests.spec.entailment import entailed_uncached
 from tests.tools.random_ontologies.dice import Dice

@@ -30,7 +30,7 @@ from shiq.model.signature import is_reserved
 from shiq.reasoner.external import Absent, InstalledPeer, find
 from shiq.reasoner.sending import document, sendable
 from shiq.streams.enrichment import Enricher, open_enricher
-from shiq.streams.enrichment.reading import read
+from shiq.streams.enrichment.statements import read
 from tests.tools.bench.process import NotMeasured
 from tests.tools.bench.record import Figure
 from tests.tools.bench.repeat import Repeat, Row
