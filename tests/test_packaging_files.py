@@ -1,0 +1,98 @@
+"""Files for registries and hosts: their syntax holds, and each command in them is one of shiq's."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+from shiq.jobs.cli import cli
+
+ROOT = Path(__file__).resolve().parent.parent
+FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
+
+
+def read(name: str | Path) -> object:
+    return yaml.safe_load((ROOT / name).read_text("utf-8"))
+
+
+def parse(words: list[str]) -> None:
+    """Parse a command line of shiq. Raises: click.UsageError for an option that is unknown."""
+    assert words[0] == "shiq"
+    command = cli.get_command(click.Context(cli), words[1])
+    assert command is not None, words[1]
+    known = {option for p in command.params for option in (*p.opts, *p.secondary_opts)}
+    assert {word for word in words[2:] if word.startswith("--")} <= known
+
+
+def test_hooks_call_commands_that_exist() -> None:
+    hooks = read(".pre-commit-hooks.yaml")
+    assert isinstance(hooks, list)
+    for hook in hooks:
+        assert {"id", "name", "entry", "language", "files"} <= set(hook)
+        parse(shlex.split(hook["entry"]))
+        assert re.search(hook["files"], "a/onto.ttl")
+
+
+def test_the_action_is_a_composite_one_whose_script_bash_reads() -> None:
+    action = read("action.yml")
+    assert isinstance(action, dict)
+    assert action["runs"]["using"] == "composite"
+    steps = [step for step in action["runs"]["steps"] if "run" in step]
+    for step in steps:
+        subprocess.run(["bash", "-n", "-c", step["run"]], check=True)
+        # What a user gives is never a part of a script's text.
+        assert "inputs." not in step["run"]
+    script = steps[-1]["run"]
+    for name in ("check", "certify"):
+        assert f"shiq {name}" in script
+    parse(["shiq", "check", "--tbox", "--abox", "--insert", "--report", "--quiet"])
+    parse(["shiq", "certify", "--report", "--quiet"])
+
+
+def test_the_script_of_the_action_ends_as_the_check(tmp_path: Path) -> None:
+    (tmp_path / "t.ofn").write_text("Prefix(:=<urn:t#>) Ontology(<urn:t> DisjointClasses(:A :B))")
+    triple = "<urn:t#i> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:t#{}> .\n"
+    (tmp_path / "a.nt").write_text(triple.format("A"))
+    (tmp_path / "b.nt").write_text(triple.format("B"))
+    action = read("action.yml")
+    assert isinstance(action, dict)
+    script = action["runs"]["steps"][-1]["run"]
+    values = {"ONTOLOGY": "t.ofn", "DATA": "a.nt", "INSERT": "b.nt", "REPORT": "r"}
+    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+    where = {"PATH": path, "GITHUB_OUTPUT": "out", "GITHUB_STEP_SUMMARY": "summary.md"}
+    ended = subprocess.run(
+        ["bash", "-e", "-c", script],
+        cwd=tmp_path,
+        env={**values, **where, "ARGUMENTS": "--reasoner own"},
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert (tmp_path / "out").read_text() == "code=1\n"
+    assert "both A and B" in (tmp_path / "summary.md").read_text("utf-8")
+    assert (tmp_path / "r/report.sarif").is_file()
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda path: path.stem)
+def test_forms_of_issues_have_what_a_host_asks_for(form: Path) -> None:
+    value = read(form)
+    assert isinstance(value, dict)
+    assert {"name", "description", "body"} <= set(value)
+    named = [x["id"] for x in value["body"] if x["type"] != "markdown"]
+    assert len(named) == len(set(named))
+
+
+def test_the_image_runs_as_nobody_in_particular() -> None:
+    lines = (ROOT / "Dockerfile").read_text("utf-8").splitlines()
+    stages = [i for i, line in enumerate(lines) if line.startswith("FROM")]
+    last = [line for line in lines[stages[-1] :] if line.startswith("USER")]
+    slim = [line for line in lines[stages[1] : stages[2]] if line.startswith("USER")]
+    assert (last[-1], slim[-1]) == ("USER shiq", "USER shiq")
+    copied = re.findall(r"^!(\S+)", (ROOT / ".dockerignore").read_text("utf-8"), re.M)
+    assert all((ROOT / name).exists() for name in copied)
