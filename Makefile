@@ -104,7 +104,7 @@ test-scale: setup
 test-door: setup
 	SHIQ_DOOR=1 $(BIN)/python -m pytest -n0 tests/shiq/test_door.py
 
-# Other reasoners for `shiq evaluate --peers`, and itemset miners for the bench row discovery, into a directory of the user's. HermiT is LGPL; Pellet and Openllet are AGPL-3.0 and
+# Other reasoners for `shiq evaluate --peers`, and itemset miners and OWL RL engines, into a directory of the user's. HermiT is LGPL; Pellet and Openllet are AGPL-3.0 and
 # come only with: make peers PEERS=--accept-agpl
 PEERS ?=
 peers: setup

@@ -211,6 +211,12 @@ def _node(expression: owl.ClassExpression) -> str:
             return _restriction(
                 role, _number("owl:maxQualifiedCardinality", n), _filler("owl:onClass", filler)
             )
+        case owl.ObjectMinCardinality(n, role, filler):
+            return _restriction(
+                role, _number("owl:minQualifiedCardinality", n), _filler("owl:onClass", filler)
+            )
+        case owl.DataSomeValuesFrom(data, range):
+            return _restriction(owl.ObjectProperty(data.iri), _range("owl:someValuesFrom", range))
         case owl.DataAllValuesFrom(data, range):
             return _restriction(owl.ObjectProperty(data.iri), _range("owl:allValuesFrom", range))
     raise TypeError(f"no RDF/XML for {expression!r}")

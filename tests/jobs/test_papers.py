@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 from command_line import shiq
 
-from shiq.errors import UsageError
+from shiq.errors import OperationalError, UsageError
 from shiq.jobs.commands.evaluate import PAPERS
+from shiq.jobs.evaluation.evaluate.process import MeterReading
+from shiq.jobs.evaluation.generation import RDF_TYPE
 from shiq.jobs.evaluation.papers import paper_of
-from shiq.jobs.evaluation.papers.enrichment import enriched
+from shiq.jobs.evaluation.papers.enrichment import _types_of, enriched, instances_of
 from shiq.jobs.evaluation.papers.page import (
     MEASURED,
     PaperSettings,
@@ -33,8 +35,12 @@ from shiq.jobs.evaluation.papers.rules import (
     evaluate_ours,
     evaluate_ours_anew,
 )
+from shiq.jobs.evaluation.peers import drivers
+from shiq.jobs.evaluation.peers.drivers import PeerRun
 from shiq.jobs.evaluation.streams.enrichment import NAMES, city, university
 from shiq.jobs.evaluation.streams.rules import GeneratedRules, Grid
+from shiq.reasoner.external import PEERS as PEERS_BY_NAME
+from shiq.reasoner.external import InstalledPeer
 from shiq.streams.enrichment import open_enricher
 
 #: What each page must have at any size: a table, and one of its axes.
@@ -59,8 +65,10 @@ EXPECTED = {
     "enrichment": [
         ("Table 1", "5 departments: a hit"),
         ("Table 2", "100 intersections: misses"),
-        ("Table 3", "200 intersections"),
-        ("Table 4", "10 departments"),
+        ("Table 3", "200 intersections: HermiT"),
+        ("Table 4", "10 departments: an event and all queries"),
+        ("Table 4", "1 departments: answers of the last event"),
+        ("Table 1", "5 departments: ELK"),
         ("Fig. 11", "2 individuals, 100 structures: a hit"),
         ("Fig. 12", "2 individuals, 100 structures: bytes an entry"),
         ("Fig. 13", "misses in the first 100 events"),
@@ -82,6 +90,8 @@ EXPECTED = {
         ("Fig. 8", "E3, gate printed"),
     ],
 }
+#: Other engines of the paper on enrichment.
+ENGINES = {"Pellet", "Subset", "TrOWL", "RDFox", "ELK", "Jena", "QR"}
 #: Minutes even at a tiny size.
 SLOW = {"discovery", "incremental"}
 
@@ -107,9 +117,10 @@ def test_the_rows_of_a_paper_are_complete_and_its_counts_stable(name: str) -> No
     assert len(counts) > 5
     for table in {row.table for row in rows.values()}:
         assert table in markdown(page) and table in html(page)
-    # NPD has no generator: its rows are dashes that name the recipe.
+    # NPD has no generator: its rows are dashes that name the recipe. Engines have rows of their own.
     for row in rows.values():
-        assert row.ours is not None or row.axis.startswith("NPD") or row.table == "Table 4", row
+        is_engine = row.axis.rpartition(": ")[2] in ENGINES
+        assert row.ours is not None or row.axis.startswith("NPD") or is_engine, row
 
 
 def test_other_seeds_give_other_streams() -> None:
@@ -239,6 +250,50 @@ def test_the_cache_meets_each_structure_once(tmp_path: Path) -> None:
         found = [enricher.enrich(event).types for event in students.events]
     names = {name for types in found for classes in types.values() for name in classes}
     assert {f"{NAMES}LeisureStudent", f"{NAMES}EngineeringStudent"} <= names
+
+
+def test_answers_over_static_data_are_those_of_each_individual(tmp_path: Path) -> None:
+    scenario = university(1, 10, 1)
+    enriched(scenario, tmp_path)
+    with open_enricher(
+        tmp_path / "t.ofn", tmp_path / "b.nt", allow=("undeclared",), reasoner="own"
+    ) as enricher:
+        found = instances_of(_types_of(enricher.knowledge))
+        for one in ("course0-0", "teacher0-3", "department0", "hobby2"):
+            line = f"<{NAMES}{one}> {RDF_TYPE} <http://www.w3.org/2002/07/owl#Thing> ."
+            types = enricher.enrich([line]).types[NAMES + one]
+            assert types == {name for name, those in found.items() if NAMES + one in those}
+    assert len(found[NAMES + "Course"]) == 20
+
+
+def test_a_peer_counts_only_if_it_read_all_of_an_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    java = InstalledPeer(PEERS_BY_NAME["hermit"], "java")
+    monkeypatch.setattr(drivers, "installed", lambda name: java)
+    load, event = "peer stage=load seconds=0 cpu=0.5 unread={}", "peer stage=event seconds=1 cpu=2"
+    said = [
+        load.format(0),
+        "urn:a\turn:C",
+        event,
+        load.format(0),
+        event,
+        "peer stage=end seconds=0",
+    ]
+
+    def ask(lines: list[str], events: int) -> list[tuple[float, int]]:
+        used = MeterReading(0, False, "\n".join(lines), "", 1.0, 1.0, 1.0)
+        monkeypatch.setattr(PeerRun, "run", lambda self, title, words: used)
+        files = [Path("e.nt")] * events
+        found = drivers.ask_java("hermit", Path("t.ofn"), files, PeerRun(Path(), 1.0))
+        return [(one.seconds, len(one.types)) for one in found]
+
+    assert ask(said, 2) == [(2.0, 1), (2.0, 0)]
+    for lines, events, words in (
+        (said, 3, "exit code"),
+        (said[:-1], 2, "exit code"),
+        ([load.format(2), *said[1:]], 2, "did not read 2 lines"),
+    ):
+        with pytest.raises(OperationalError, match=words):
+            ask(lines, events)
 
 
 def test_every_paper_can_be_redone() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from time import process_time
 from typing import Any, Final
 
+from shiq.errors import OperationalError
 from shiq.jobs.evaluation.papers.page import (
     PLOT_ONLY,
     NotMeasured,
@@ -23,9 +24,8 @@ from shiq.jobs.evaluation.papers.page import (
     Say,
 )
 from shiq.jobs.evaluation.peers import miners
-from shiq.jobs.evaluation.peers.install import MINERS
+from shiq.jobs.evaluation.peers.install import MINERS, python_of
 from shiq.jobs.evaluation.streams.dublin import RATES, generate
-from shiq.reasoner.external import home
 from shiq.streams.discovery import RuleMiner
 from shiq.streams.discovery.atomsets import text_of
 from shiq.streams.discovery.ground import mine_ground
@@ -257,9 +257,10 @@ PEERS: Final = ("mlxtend", "pyfim")
 
 def itemset_miners(miner: RuleMiner, atoms: int, window: int) -> dict[str, float]:
     """Have itemset miners mine the last window: their CPU seconds. Raises: NotMeasured."""
-    program = home() / MINERS / "bin" / "python"
-    if not program.is_file():
-        raise NotMeasured("mlxtend and pyfim are not installed (make peers).")
+    try:
+        program = python_of(MINERS)
+    except OperationalError as error:
+        raise NotMeasured(f"{error.message}: {error.remedy}") from None
     windows, last = miner.windows, miner.windows.last_end()
     assert last is not None
     names = set(windows.theory.classes)

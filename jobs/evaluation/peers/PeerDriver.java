@@ -31,11 +31,12 @@ import org.semanticweb.owlapi.reasoner.OWLReasonerFactory;
  *
  * <p>PeerDriver FACTORY OPTIONS-CLASS-or-- incremental|scratch TBOX BASE.nt BATCH.nt-or--
  *
- * <p>PeerDriver FACTORY - types DOCUMENT INDIVIDUAL…
+ * <p>PeerDriver FACTORY - types|instances DOCUMENT EVENT.nt…
  *
  * <p>incremental: load the base, check it, add the batch, check again. scratch: load all of it, check. Each line on stdout that
  * begins with "peer " is one stage, as key=value pairs; seconds are wall seconds. Lines of N-Triples that were not understood are
- * counted as "unread", never guessed at. types: each line is an individual, a tab and a class of it; the last one is "end".
+ * counted as "unread", never guessed at. types: of the individuals of each event, beside the document; instances: of the document's
+ * classes. Each event is a stage, behind a line for each individual, a tab and a class of it.
  */
 public final class PeerDriver {
     private static final String RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
@@ -62,9 +63,15 @@ public final class PeerDriver {
     }
 
     public static void main(String[] arguments) throws Throwable {
-        if (arguments[2].equals("types")) {
+        if (arguments[2].equals("types") || arguments[2].equals("instances")) {
             OWLReasonerFactory reasoners = ReasonerDriver.reasonerFactory(arguments[0]);
-            new PeerDriver(arguments[3]).printTypes(reasoners, Arrays.copyOfRange(arguments, 4, arguments.length));
+            for (String event : Arrays.copyOfRange(arguments, 4, arguments.length)) {
+                PeerDriver driver = new PeerDriver(arguments[3]);
+                Set<OWLAxiom> axioms = driver.read(event);
+                stage("load", 0, " unread=" + driver.unread);
+                driver.answer(reasoners, axioms, arguments[2].equals("types"));
+            }
+            stage("end", 0, "");
             System.exit(0);
         }
         long began = ManagementFactory.getRuntimeMXBean().getStartTime();
@@ -105,16 +112,35 @@ public final class PeerDriver {
         System.exit(0);
     }
 
-    private void printTypes(OWLReasonerFactory reasoners, String[] names) throws IOException {
+    /** Reasons about an event, and prints the types of its individuals, or the instances of all classes. */
+    private void answer(OWLReasonerFactory reasoners, Set<OWLAxiom> event, boolean types) throws Throwable {
+        long at = System.nanoTime();
+        Set<OWLNamedIndividual> named = new LinkedHashSet<>();
+        for (OWLAxiom axiom : event) {
+            named.addAll(axiom.getIndividualsInSignature());
+        }
+        add(event);
         OWLReasoner reasoner = reasoners.createReasoner(ontology);
-        PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8.name());
-        for (String name : names) {
-            for (OWLClass type : reasoner.getTypes(individual(name), false).getFlattened()) {
-                out.println(name + "\t" + type.getIRI());
+        StringBuilder found = new StringBuilder();
+        if (types) {
+            for (OWLNamedIndividual individual : named) {
+                for (OWLClass type : reasoner.getTypes(individual, false).getFlattened()) {
+                    found.append(individual.getIRI()).append('\t').append(type.getIRI()).append('\n');
+                }
+            }
+        } else {
+            for (OWLClass type : ontology.getClassesInSignature()) {
+                for (OWLNamedIndividual individual : reasoner.getInstances(type, false).getFlattened()) {
+                    found.append(individual.getIRI()).append('\t').append(type.getIRI()).append('\n');
+                }
             }
         }
-        out.println("end");
+        double seconds = since(at);
+        PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8.name());
+        out.print(found);
         out.flush();
+        stage("event", seconds, "");
+        reasoner.dispose();
     }
 
     private static double cpuBefore;

@@ -6,19 +6,28 @@ calls a file that it cannot find consistent, with exit code 0.
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from shiq.errors import OperationalError
 from shiq.functional import ontology_text
 from shiq.inputs.reading import Reading
-from shiq.jobs.evaluation.evaluate.process import MeterReading
-from shiq.model import OWL, RDF
-from shiq.reasoner.external import INCREMENTAL, InstalledPeer
+from shiq.jobs.evaluation.evaluate.process import MeterReading, metered
+from shiq.jobs.evaluation.peers import owl_rl
+from shiq.jobs.evaluation.peers.install import OWL_RL, python_of
+from shiq.model import OWL, RDF, Assertion, Axiom
+from shiq.model.signature import is_reserved
+from shiq.reasoner.external import INCREMENTAL, Absent, InstalledPeer, find
 from shiq.reasoner.jvm import DRIVER
+from shiq.reasoner.sending import document, sendable
+from shiq.reasoner.structure import entity_kinds
 
+_QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
 _STAGE = re.compile(r"^peer stage=(\S+) seconds=([\d.]+)(.*)$", re.MULTILINE)
 _PAIR = re.compile(r"(\w+)=(\S+)")
 _KONCLUDE_VERDICT = re.compile(r">> Ontology '.*' is (consistent|inconsistent)\.")
@@ -67,11 +76,10 @@ def command(found: InstalledPeer, question: PeerQuestion, heap: str) -> list[str
         return [found.program, "consistency", "-w", "2", "-v", "-i", str(question.document)]
     engine = "incremental" if peer.engine == INCREMENTAL else "scratch"
     files = map(str, (question.tbox, question.base, question.batch))
-    quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
     return [
         found.program,
         f"-Xmx{heap}",
-        quiet,
+        _QUIET,
         "-cp",
         class_path(found),
         "PeerDriver",
@@ -132,6 +140,125 @@ def _konclude(run: MeterReading) -> PeerVerdicts:
     return PeerVerdicts(
         verdict[1], seconds={"load": load, "check": max(0.0, run.wall_seconds - load)}
     )
+
+
+# --- events: the types of their individuals -------------------------------------------------------
+
+_OWL_XML = f"{{{OWL}}}"
+_KINDS = {
+    "class": "Class",
+    "object property": "ObjectProperty",
+    "data property": "DataProperty",
+    "individual": "NamedIndividual",
+    "datatype": "Datatype",
+}
+
+
+@dataclass(frozen=True)
+class PeerRun:
+    """How to run a peer: the folder for its files, seconds at most, heap of a JVM."""
+
+    folder: Path
+    limit: float
+    heap: str = "4g"
+
+    def run(self, title: str, words: Sequence[str]) -> MeterReading:
+        """Run a command. Raises: OperationalError where it fails or reaches the limit."""
+        used = metered(words, self.limit, self.folder / "run")
+        if used.expired:
+            raise OperationalError(f"{title} was stopped after {self.limit:g} s", "Raise --limit.")
+        if used.code:
+            raise OperationalError(f"{title}: {used.complaint()}", "Leave it out of --peers.")
+        return used
+
+
+@dataclass(frozen=True)
+class PeerEvent:
+    """What a peer made of an event: CPU seconds; individuals with their classes."""
+
+    seconds: float
+    types: frozenset[tuple[str, str]]
+
+
+def installed(name: str) -> InstalledPeer:
+    """Return a peer. Raises: OperationalError where it is absent."""
+    found = find(name)
+    if isinstance(found, Absent):
+        raise OperationalError(f"{found.peer.title} is absent: {found.reason}", "Install it.")
+    return found
+
+
+def write_declared(
+    target: Path,
+    axioms: Iterable[Axiom],
+    assertions: Iterable[Assertion],
+    more: Iterable[Assertion] = (),
+) -> Path:
+    """Write axioms and assertions as functional syntax, which declares the names of ``more`` too."""
+    sent, said = sendable(axioms, assertions)
+    whole = document([*sent, *said])
+    used = whole.entities | entity_kinds([*sendable((), more)[1]])
+    named = sorted((kind, iri) for kind, iri in used if not is_reserved(iri))
+    declared = "".join(f"Declaration({_KINDS[kind]}(<{iri}>))\n" for kind, iri in named)
+    head = f"Ontology(<urn:whole>\n{declared}"
+    target.write_text(whole.text.replace("Ontology(", head, 1), encoding="utf-8")
+    return target
+
+
+def ask_java(
+    name: str, static: Path, events: Sequence[Path], run: PeerRun, asks: str = "types"
+) -> list[PeerEvent]:
+    """Have a peer in Java reason about each event beside a document, in one JVM.
+
+    asks: "types" of the individuals of an event, or "instances" of all classes.
+    Raises: OperationalError.
+    """
+    found = installed(name)
+    program = [found.program, f"-Xmx{run.heap}", _QUIET, "-cp", class_path(found), "PeerDriver"]
+    words = [found.peer.factory, "-", asks, str(static), *map(str, events)]
+    used = run.run(found.peer.title, [*program, *words])
+    answers, types, ended = list[PeerEvent](), set[tuple[str, str]](), False
+    for line in used.out.splitlines():
+        stage = _STAGE.match(line)
+        if stage is None:
+            one, _, name = line.partition("\t")
+            types.add((one, name))
+            continue
+        pairs = dict(_PAIR.findall(stage[3]))
+        ended = stage[1] == "end"
+        if pairs.get("unread", "0") != "0":
+            raise OperationalError(
+                f"{found.peer.title} did not read {pairs['unread']} lines", "Please report this."
+            )
+        if stage[1] == "event":
+            answers.append(PeerEvent(float(pairs["cpu"]), frozenset(types)))
+            types = set()
+    if not ended or len(answers) != len(events):
+        raise OperationalError(
+            f"{found.peer.title}: {used.complaint()}", "Leave it out of --peers."
+        )
+    return answers
+
+
+def ask_konclude(whole: Path, run: PeerRun) -> PeerEvent:
+    """Have Konclude realize a document. Raises: OperationalError."""
+    konclude, out = installed("konclude"), run.folder / "types.xml"
+    used = run.run(
+        "Konclude",
+        [konclude.program, "realization", "-w", "2", "-i", str(whole), "-o", str(out)],
+    )
+    types = set()
+    for assertion in ET.parse(out).getroot().iter(f"{_OWL_XML}ClassAssertion"):
+        parts = {part.tag: part.get("IRI", "") for part in assertion}
+        types.add((parts[f"{_OWL_XML}NamedIndividual"], parts[f"{_OWL_XML}Class"]))
+    return PeerEvent(used.cpu_seconds, frozenset(types))
+
+
+def ask_owl_rl(engine: str, files: Sequence[Path], run: PeerRun) -> PeerEvent:
+    """Close files of RDF under the rules of OWL RL by reasonable or owlrl. Raises: OperationalError."""
+    program = [str(python_of(OWL_RL)), str(owl_rl.__file__), engine]
+    answer = json.loads(run.run(engine, [*program, *map(str, files)]).out)
+    return PeerEvent(answer["seconds"], frozenset((one, name) for one, name in answer["types"]))
 
 
 # Ontology and N-Triples together as functional-style syntax, for peers that read no N-Triples.

@@ -4,8 +4,8 @@
 The jars in ``jars.txt`` (group:artifact:version and SHA-256) come from Maven Central, or from
 the repository that $SHIQ_MAVEN or a mirror in the user's Maven settings names; each is checked
 before it is used. Pellet and Openllet are under the AGPL: they are left out unless
-``--accept-agpl`` says that this is all right. The peer ``miners``, itemset miners in Python, gets
-an environment of its own.
+``--accept-agpl`` says that this is all right. Itemset miners and OWL RL engines in Python get an
+environment each.
 """
 
 from __future__ import annotations
@@ -32,9 +32,12 @@ MAVEN_SETTING = "SHIQ_MAVEN"
 _CENTRAL = "https://repo1.maven.org/maven2"
 _SECONDS = 60.0
 _HERE = Path(__file__).parent
-#: Itemset miners, for the bench row ``discovery``.
-MINERS = "miners"
-_MINERS = ("mlxtend==0.25.0", "pyfim==6.28")
+#: Peers in Python, with their packages: itemset miners and OWL RL engines.
+MINERS, OWL_RL = "miners", "owlrl"
+_PACKAGES = {
+    MINERS: ("mlxtend==0.25.0", "pyfim==6.28"),
+    OWL_RL: ("owlrl==7.6.2", "reasonable==0.4.4", "rdflib==7.6.0"),
+}
 
 
 @dataclass(frozen=True)
@@ -153,11 +156,22 @@ def _fetched(jar: Jar, source: str) -> bytes:
     return content
 
 
-def install_miners(folder: Path) -> None:
-    """The itemset miners, in an environment of their own. Raises: OperationalError."""
-    own = folder / MINERS
+def python_of(name: str) -> Path:
+    """Return the Python of the environment `MINERS` or `OWL_RL`. Raises: OperationalError."""
+    program = home() / name / "bin" / "python"
+    if not program.is_file():
+        raise OperationalError(
+            f"{name} is not installed",
+            f"python -m shiq.jobs.evaluation.peers.install {name} does that.",
+        )
+    return program
+
+
+def _install_packages(name: str, folder: Path) -> None:
+    """Make the environment of a peer in Python. Raises: OperationalError."""
+    own = folder / name
     venv.create(own, with_pip=True, clear=True)
-    call = [str(own / "bin" / "python"), "-m", "pip", "install", "--quiet", *_MINERS]
+    call = [str(own / "bin" / "python"), "-m", "pip", "install", "--quiet", *_PACKAGES[name]]
     done = subprocess.run(call, capture_output=True, text=True, check=False)
     if done.returncode:
         shutil.rmtree(own, ignore_errors=True)
@@ -180,12 +194,12 @@ def _write(target: Path, content: bytes) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; 0 if everything asked for is installed."""
     known = PEERS | INCOMPLETE
-    java = [name for name, peer in known.items() if peer.is_java]
+    names = (*(name for name, peer in known.items() if peer.is_java), *_PACKAGES)
     parser = argparse.ArgumentParser(
         prog="python -m shiq.jobs.evaluation.peers.install", description=__doc__
     )
     parser.add_argument(
-        "peers", nargs="*", metavar="PEER", help=f"of {', '.join((*java, MINERS))}; default: all"
+        "peers", nargs="*", metavar="PEER", help=f"of {', '.join(names)}; default: all"
     )
     parser.add_argument(
         "--accept-agpl", action="store_true", help="install those under the AGPL too"
@@ -194,22 +208,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--home", type=Path, default=home(), help="directory to install in (default: %(default)s)"
     )
     given = parser.parse_args(arguments)
-    unknown = set(given.peers) - {*java, MINERS}
+    unknown = set(given.peers) - {*names}
     if unknown:
-        parser.error(
-            f"not known: {', '.join(sorted(unknown))}; known are {', '.join((*java, MINERS))}"
-        )
+        parser.error(f"not known: {', '.join(sorted(unknown))}; known are {', '.join(names)}")
     failed = False
-    for name in given.peers or (*java, MINERS):
+    for name in given.peers or names:
         peer = known.get(name)
-        title, licence = (peer.title, peer.licence) if peer else ("Itemset miners", "BSD, MIT")
+        title, licence = (peer.title, peer.licence) if peer else (name, "BSD, MIT, W3C")
         if peer is not None and peer.is_agpl and not given.accept_agpl:
             print(f"{title}: left out, since it is under the {licence}; --accept-agpl installs it")
             failed = failed or bool(given.peers)
             continue
         try:
             if peer is None:
-                install_miners(given.home)
+                _install_packages(name, given.home)
             else:
                 install(peer, given.home, repository())
         except OperationalError as error:

@@ -13,22 +13,24 @@ import gzip
 import json
 import os
 import shutil
-import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import process_time
-from typing import Any
 
 from shiq.abox_ops.entailment.reasoners import Reasoners
 from shiq.answers.verdict import Verdict
-from shiq.jobs.evaluation.evaluate.process import MeterReading, metered
-from shiq.jobs.evaluation.peers.drivers import class_path
-from shiq.model.signature import is_reserved
-from shiq.reasoner.external import Absent, InstalledPeer, find
-from shiq.reasoner.sending import document, sendable
+from shiq.errors import OperationalError
+from shiq.jobs.evaluation.peers.drivers import (
+    PeerEvent,
+    PeerRun,
+    ask_java,
+    ask_konclude,
+    ask_owl_rl,
+    write_declared,
+)
 from shiq.streams.enrichment import Enricher, open_enricher
 from shiq.streams.enrichment.statements import read
 from tests.tools.bench.process import NotMeasured
@@ -36,16 +38,6 @@ from tests.tools.bench.record import Figure
 from tests.tools.bench.repeat import Repeat, Row
 
 Types = Mapping[str, frozenset[str]]
-#: CPU seconds; individuals with classes.
-Told = tuple[float, list[tuple[Any, Any]]]
-_OWL = "{http://www.w3.org/2002/07/owl#}"
-_KINDS = {
-    "class": "Class",
-    "object property": "ObjectProperty",
-    "data property": "DataProperty",
-    "individual": "NamedIndividual",
-    "datatype": "Datatype",
-}
 
 
 @dataclass(frozen=True)
@@ -106,107 +98,36 @@ class _Question:
     enricher: Enricher
     event: list[str]
 
-    @property
-    def folder(self) -> Path:
-        """An empty one to write to."""
-        folder = self.repeat.bench.folder / "enrich-peers"
+    def ask(self, name: str) -> PeerEvent:
+        """What the peer makes of the event."""
+        knowledge, folder = self.enricher.knowledge, self.repeat.bench.folder / "enrich-peers"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        return folder
-
-    def run(self, name: str, command: list[str], folder: Path) -> MeterReading:
-        used = metered(command, self.repeat.bench.settings.limit, folder / "run")
-        if used.code or used.expired:
-            raise NotMeasured(f"{name} on {self.benchmark.name}: {used.complaint()}")
-        return used
-
-    def to_java(self, name: str, individuals: Iterable[str]) -> Told:
-        """All in one document; the types of ``individuals``."""
-        peer, (folder, given) = self.installed(name), self.document()
-        heap = "-Xmx4g"
-        command = [
-            peer.program,
-            heap,
-            "-cp",
-            class_path(peer),
-            "PeerDriver",
-            peer.peer.factory,
-            "-",
-            "types",
-            str(given),
-            *sorted(individuals),
-        ]
-        used = self.run(name, command, folder)
-        *lines, end = used.out.splitlines()
-        if end != "end":
-            raise NotMeasured(f"{name} on {self.benchmark.name}: {used.complaint()}")
-        return used.cpu_seconds, [tuple(line.split("\t")) for line in lines if "\t" in line]
-
-    def installed(self, name: str) -> InstalledPeer:
-        peer = find(name)
-        if isinstance(peer, Absent):
-            raise NotMeasured(f"{peer.peer.title} is absent: {peer.reason}")
-        return peer
-
-    def document(self) -> tuple[Path, Path]:
-        """T, B and the event in functional syntax, and the folder that it is in."""
-        knowledge, folder = self.enricher.knowledge, self.folder
-        axioms, said = sendable(
-            knowledge.axioms, (*knowledge.static, *read(self.event, knowledge).assertions)
-        )
-        whole, given = document([*axioms, *said]), folder / "whole.ofn"
-        named = sorted((kind, iri) for kind, iri in whole.entities if not is_reserved(iri))
-        declared = "".join(f"Declaration({_KINDS[kind]}(<{iri}>))\n" for kind, iri in named)
-        given.write_text(
-            whole.text.replace("Ontology(", f"Ontology(<urn:whole>\n{declared}", 1),
-            encoding="utf-8",
-        )
-        return folder, given
-
-    def to_konclude(self) -> Told:
-        """All in one document, realized."""
-        konclude, (folder, given) = self.installed("konclude"), self.document()
-        out = folder / "types.xml"
-        used = self.run(
-            "Konclude",
-            [konclude.program, "realization", "-w", "2", "-i", str(given), "-o", str(out)],
-            folder,
-        )
-        types = []
-        for assertion in ET.parse(out).getroot().iter(f"{_OWL}ClassAssertion"):
-            said_of = {part.tag: part.get("IRI") for part in assertion}
-            types.append((said_of.get(f"{_OWL}NamedIndividual"), said_of.get(f"{_OWL}Class")))
-        return used.cpu_seconds, types
-
-    def to_owl_rl(self, engine: str) -> Told:
-        """As the files are, closed under the rules."""
-        python = os.environ.get("SHIQ_OWL_RL")
-        if python is None:
-            raise NotMeasured(
-                "no OWL RL engine: SHIQ_OWL_RL names a Python that has reasonable and owlrl"
-            )
-        folder = self.folder
-        (folder / "event.nt").write_text("\n".join(self.event) + "\n", encoding="utf-8")
-        files = map(str, (*self.benchmark.files(self.data), folder / "event.nt"))
-        used = self.run(
-            engine, [python, str(Path(__file__).with_name("owl_rl.py")), engine, *files], folder
-        )
-        told = json.loads(used.out)
-        return told["seconds"], [(one, name) for one, name in told["types"]]
+        run = PeerRun(folder, self.repeat.bench.settings.limit)
+        event, whole = folder / "event.nt", folder / "whole.ofn"
+        event.write_text("\n".join(self.event) + "\n", encoding="utf-8")
+        said = read(self.event, knowledge).assertions
+        if name in JAVA:
+            write_declared(whole, knowledge.axioms, knowledge.static, said)
+            return ask_java(name, whole, [event], run)[0]
+        if name == "konclude":
+            write_declared(whole, knowledge.axioms, (*knowledge.static, *said))
+            return ask_konclude(whole, run)
+        return ask_owl_rl(name, [*self.benchmark.files(self.data), event], run)
 
     def compare(self, name: str, expected: Types) -> None:
         """Asks, and counts what is told of what we have."""
-        if name in JAVA:
-            seconds, types = self.to_java(name, expected)
-        else:
-            seconds, types = self.to_konclude() if name == "konclude" else self.to_owl_rl(name)
+        try:
+            found = self.ask(name)
+        except OperationalError as error:
+            raise NotMeasured(f"{name} on {self.benchmark.name}: {error.message}") from None
         told = {
             pair
-            for pair in types
+            for pair in found.types
             if pair[0] in expected and pair[1] in self.enricher.knowledge.classes
         }
         right = {(one, c) for one, classes in expected.items() for c in classes}
-        self.repeat.values[f"{self.benchmark.name}: {name}, an event"] = seconds
+        self.repeat.values[f"{self.benchmark.name}: {name}, an event"] = found.seconds
         self.repeat.values[f"{self.benchmark.name}: {name}, complete"] = (
             100 * len(told & right) / len(right)
         )

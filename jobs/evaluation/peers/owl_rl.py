@@ -1,8 +1,8 @@
-"""An OWL RL engine beside ours, by the Python that has it (`SHIQ_OWL_RL`): its CPU seconds, and
-the types that it tells.
+"""An OWL RL engine beside ours, run by the Python that `make peers` gave it: CPU seconds and types,
+as JSON.
 
 ``python owl_rl.py ENGINE FILE…``: reasonable or owlrl; RDF/XML, or N-Triples where the name ends
-so, maybe packed. Writes JSON, imports nothing of ours.
+so, maybe packed. Imports nothing of ours.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 
 def closed(engine: str, graph: Any) -> Iterable[Any]:
-    """The triples that follow of ``graph``."""
+    """Return the triples that follow of ``graph``."""
     if engine == "reasonable":
         import reasonable  # type: ignore[import-not-found]
 
@@ -33,7 +33,7 @@ def closed(engine: str, graph: Any) -> Iterable[Any]:
 
 
 def main() -> None:
-    """Reads, reasons, tells."""
+    """Read the files, reason, print the types."""
     import rdflib
 
     graph = rdflib.Graph()
