@@ -130,7 +130,7 @@ ONLY_IN = {
     "click": ("jobs",),
     "py4j": ("jobs",),
     "owlready2": ("shiq", "jobs"),
-    "rdflib": (),
+    "rdflib": ("jobs.evaluation.peers.owl_rl",),
     "jinja2": ("jobs.pages", "shiq.answers.display"),
     "jsonschema": ("jobs.reports.write",),
     "pyoxigraph": ("shiq", "jobs"),
