@@ -25,7 +25,7 @@ from shiq.jobs.evaluation.streams.enrichment import EnrichmentScenario, city, un
 from shiq.streams.enrichment import Enricher, open_enricher
 from shiq.streams.enrichment.cache import POLICIES
 from shiq.streams.enrichment.knowledge import StaticKnowledge
-from shiq.streams.enrichment.reading import read
+from shiq.streams.enrichment.statements import read
 
 #: Milliseconds by engine, and of the cache (hits alone): by departments, and by intersections.
 _DEPARTMENTS: Final = (1, 5, 10, 15, 20)
