@@ -39,7 +39,7 @@ TOWERS: set[str] = {
     "shiq/rdf/load.py:LoadedSources",
     "shiq/reasoner/hypertableau/tables.py:Tables",
     "shiq/answers/result.py:Result",
-    "streams/consistency/watch.py:Watch",
+    "streams/consistency/operator.py:Watch",
     "streams/discovery/settings.py:MinerSettings",
     "streams/rules/stream.py:RuleStream",
 }

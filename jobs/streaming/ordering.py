@@ -21,10 +21,9 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from shiq.columns.arrays import Ints
 from shiq.jobs.streaming.chunks import Head, TimeSpan
-from shiq.streams.front.arrivals import Arrivals, EventClock, EventLimits
+from shiq.streams.front.arrivals import Arrivals, EventClock, EventLimits, RejectLog
 from shiq.streams.front.event import Event, Record
 from shiq.streams.front.operator import BatchReport, Reject
-from shiq.streams.front.rejects import RejectLog
 
 
 class _Heard(RejectLog):

@@ -63,7 +63,7 @@ from shiq.jobs.streaming.stages import (
 )
 from shiq.streams.front.arrivals import Moment
 from shiq.streams.front.checkpoint import CheckpointContent
-from shiq.streams.front.kafka_options import NO_OPTIONS, KafkaOptions
+from shiq.streams.front.kafka import NO_OPTIONS, KafkaOptions
 from shiq.streams.front.operator import CodedTexts, Collector, Columns, Operator, Row
 from shiq.streams.front.run import StreamRun
 

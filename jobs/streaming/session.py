@@ -13,7 +13,7 @@ from shiq.errors import OperationalError
 from shiq.jobs.spark.session import spark_session, stop
 from shiq.jobs.streaming.query import Query, check_layout
 from shiq.jobs.streaming.sources import BATCH_BYTES, FOLD, is_kafka
-from shiq.streams.front.kafka_options import NO_OPTIONS, SECRET, KafkaOptions
+from shiq.streams.front.kafka import NO_OPTIONS, SECRET, KafkaOptions
 from shiq.streams.front.operator import Collector, R_co
 from shiq.streams.front.run import StreamRun
 

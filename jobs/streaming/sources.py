@@ -31,8 +31,7 @@ from shiq.jobs.streaming.chunks import rows_of, texts_at
 from shiq.jobs.streaming.stages import ChunkRow
 from shiq.rdf.tables import TableFile, open_parquet, table_files
 from shiq.streams.front.event import Record
-from shiq.streams.front.kafka import kafka_address
-from shiq.streams.front.kafka_options import NO_OPTIONS, KafkaOptions
+from shiq.streams.front.kafka import NO_OPTIONS, KafkaOptions, kafka_address
 from shiq.streams.front.run import COLLECTING
 from shiq.streams.front.sources import EventTable, Folder, read_lines
 from shiq.streams.front.tables import file_rows

@@ -16,15 +16,13 @@ import numpy as np
 from shiq.answers.verdict import Verdict
 from shiq.columns.arrays import Ints
 from shiq.errors import UsageError
+from shiq.streams.consistency.operator import BATCH, Watch
 from shiq.streams.consistency.plan import StreamPlan
-from shiq.streams.consistency.set_aside import EventSides
 from shiq.streams.consistency.spans import Spans
-from shiq.streams.consistency.verdicts import Row, StreamResult, Taken
-from shiq.streams.consistency.watch import BATCH, Watch
-from shiq.streams.front.arrivals import Arrivals, EventClock
+from shiq.streams.consistency.verdicts import EventSides, Row, StreamResult, Taken
+from shiq.streams.front.arrivals import Arrivals, EventClock, RejectLog
 from shiq.streams.front.event import Event, Record
 from shiq.streams.front.local import LocalRunner
-from shiq.streams.front.rejects import RejectLog
 from shiq.streams.front.run import StreamRun, started
 from shiq.streams.front.sources import open_source
 
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class StoreChecks:  # a `beside.Beside`
+class StoreChecks:  # a `Beside`
     """At each c that is a multiple of ``every`` (up to ``end``, if given) what came from c -
     ``window`` to c is checked by ``session``, once nothing more can come. ``content``: triples
     by time, as long as a window to come has them; ``next``: the next c, at least.

@@ -32,7 +32,7 @@ from shiq.streams.consistency.dl_lite import (
     misfit,
     role_label,
 )
-from shiq.streams.consistency.masks import Masks
+from shiq.streams.consistency.negative_inclusions import Masks
 from shiq.streams.front.event import Event, Record
 
 _TYPE, _SAME, _DIFFERENT = owl.RDF + "type", owl.OWL + "sameAs", owl.OWL + "differentFrom"

@@ -32,14 +32,15 @@ from shiq.streams.consistency.dl_lite import (
     siblings_disjoint,
     view,
 )
-from shiq.streams.consistency.masks import Masks, masks
 from shiq.streams.consistency.negative_inclusions import (
     GROUPINGS,
     MOST_UNFOLDED,
     Group,
+    Masks,
     UnfoldingError,
     closed,
     closure,
+    masks,
     origins_of,
     refuting,
     roots,

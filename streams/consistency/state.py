@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 
 from shiq.columns.arrays import Ints
-from shiq.streams.consistency.masks import Masks
+from shiq.streams.consistency.negative_inclusions import Masks
 from shiq.streams.consistency.plan import StreamPlan
 from shiq.streams.consistency.spans import (
     BEGINNING,
@@ -182,7 +182,7 @@ def strategy_of(name: str, masks: Masks, bolts: Sequence[Bolt], window: int) -> 
 
 
 class StreamPartition:
-    """The state of some individuals, which are numbers from 0 on; codes are those of `masks.Masks`."""
+    """The state of some individuals, which are numbers from 0 on; codes are those of `Masks`."""
 
     def __init__(self, plan: StreamPlan) -> None:
         self.masks = plan.masks

@@ -14,8 +14,7 @@ import numpy as np
 from shiq.columns.arrays import Ints, ranges
 from shiq.streams.consistency.dl_lite import Negative, shown
 from shiq.streams.consistency.events import Numbering
-from shiq.streams.consistency.masks import Masks
-from shiq.streams.consistency.negative_inclusions import conflicts
+from shiq.streams.consistency.negative_inclusions import Masks, conflicts
 from shiq.streams.consistency.plan import StreamPlan
 from shiq.streams.consistency.spans import Flags, Spans, runs
 from shiq.streams.consistency.verdicts import Row

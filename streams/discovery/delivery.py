@@ -19,7 +19,7 @@ from shiq.streams.discovery.atomsets import Atom, Tree, atoms_of, iri, text_of
 from shiq.streams.discovery.report import RuleFinding, WindowReport, rules_table
 from shiq.streams.discovery.sentences import page
 from shiq.streams.discovery.snapshots import MinerKnowledge, UndecidedEntailmentError
-from shiq.streams.front.rejects import leftover_rows
+from shiq.streams.front.arrivals import leftover_rows
 from shiq.support import pluralize
 
 if TYPE_CHECKING:

@@ -43,7 +43,7 @@ from shiq.streams.discovery.report import RuleFinding, WindowReport
 from shiq.streams.discovery.settings import MinerSettings, TrackedRule
 from shiq.streams.discovery.snapshots import MinerKnowledge, UndecidedEntailmentError
 from shiq.streams.discovery.windows import Windows
-from shiq.streams.front.arrivals import Arrivals, EventClock, EventLimits, Moment
+from shiq.streams.front.arrivals import Arrivals, EventClock, EventLimits, Moment, RejectLog
 from shiq.streams.front.checkpoint import packed, unpacked
 from shiq.streams.front.event import Event, EventError, Record, parse_event
 from shiq.streams.front.operator import (
@@ -55,7 +55,6 @@ from shiq.streams.front.operator import (
     StreamAnswer,
     verdict_of,
 )
-from shiq.streams.front.rejects import RejectLog
 from shiq.streams.front.sources import Folder, LinesFile, Source, open_source
 
 if TYPE_CHECKING:

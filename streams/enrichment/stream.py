@@ -34,7 +34,14 @@ from shiq.streams.enrichment.entries import entry_of, entry_text, key_of, key_te
 from shiq.streams.enrichment.key import EventKey, Key
 from shiq.streams.enrichment.knowledge import Realizer, StaticKnowledge
 from shiq.streams.enrichment.questions import EventQuestion, EventReader, RecordEvent, RecordReader
-from shiq.streams.front.arrivals import Arrivals, EventClock, EventLimits, Moment
+from shiq.streams.front.arrivals import (
+    MALFORMED,
+    Arrivals,
+    EventClock,
+    EventLimits,
+    Moment,
+    RejectLog,
+)
 from shiq.streams.front.event import Event, Record
 from shiq.streams.front.operator import (
     BatchReport,
@@ -47,7 +54,6 @@ from shiq.streams.front.operator import (
     StreamAnswer,
     verdict_of,
 )
-from shiq.streams.front.rejects import MALFORMED, RejectLog
 
 
 @dataclass

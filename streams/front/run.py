@@ -20,11 +20,10 @@ from typing import Any, Final, Protocol, TypeVar
 
 from shiq.errors import UsageError
 from shiq.jobs.outputs import InputPlace, OutputPlace, keep_apart, kind_of_rows, share_no_stdout
-from shiq.streams.front.arrivals import EventClock
+from shiq.streams.front.arrivals import EventClock, RejectLog
 from shiq.streams.front.checkpoint import Checkpoint, CheckpointContent, Pace, checkpointing
 from shiq.streams.front.event import UNITS, Record
 from shiq.streams.front.kafka import KafkaSink
-from shiq.streams.front.rejects import RejectLog
 from shiq.streams.front.sinks import LinesFile, Sink, open_sink, row_text
 from shiq.streams.front.sources import Input, Source
 

@@ -27,8 +27,7 @@ from shiq.inputs.compression import MAGIC_BYTES, packing_of
 from shiq.inputs.formats import Format
 from shiq.inputs.sources import FileSource, TableSource, table_kind
 from shiq.streams.front.event import EventError, Record, time_of
-from shiq.streams.front.kafka import KafkaSource, kafka_address
-from shiq.streams.front.kafka_options import NO_OPTIONS, KafkaOptions
+from shiq.streams.front.kafka import NO_OPTIONS, KafkaOptions, KafkaSource, kafka_address
 
 #: Bytes of a line, at most; a longer one is told and passed over, so that no line fills the memory.
 LONGEST_LINE = 1 << 28

@@ -22,13 +22,18 @@ import numpy as np
 
 from shiq.columns.arrays import Ints, unique
 from shiq.errors import OperationalError
-from shiq.streams.rules.dictionary import FIRST, ConstantDictionary
 from shiq.streams.rules.fixpoint import Recursion, maintain, renew
-from shiq.streams.rules.model import ColumnModel, HeldRows
+from shiq.streams.rules.model import (
+    ColumnModel,
+    HeldRows,
+    MaintainedRule,
+    Predicate,
+    compact,
+    is_counted,
+)
 from shiq.streams.rules.operators import Functions, PointBudget, StepContext
 from shiq.streams.rules.plan import Conjunct, Planner, StreamingPattern, conjuncts, has_now
-from shiq.streams.rules.predicates import MaintainedRule, Predicate, compact, is_counted
-from shiq.streams.rules.relations import NONE, Relation
+from shiq.streams.rules.relations import FIRST, NONE, ConstantDictionary, Relation
 from shiq.streams.rules.safety import global_names
 from shiq.streams.rules.syntax import (
     MOST_DERIVED,

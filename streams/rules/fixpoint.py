@@ -20,10 +20,9 @@ from typing import Final
 import numpy as np
 
 from shiq.columns.arrays import Ints, is_in
-from shiq.streams.rules.bindings import Bindings, seeded
+from shiq.streams.rules.model import MaintainedRule, Predicate, is_derived, supported
 from shiq.streams.rules.operators import StepContext
-from shiq.streams.rules.plan import SIGN, JoinPlan, StreamingPattern
-from shiq.streams.rules.predicates import MaintainedRule, Predicate, is_derived, supported
+from shiq.streams.rules.plan import SIGN, Bindings, JoinPlan, StreamingPattern, seeded
 from shiq.streams.rules.relations import NONE, Flags, one_of_each
 from shiq.streams.rules.windows import WindowView
 from shiq.streams.rules.worklist import NARROW, Worklist

@@ -19,20 +19,21 @@ import numpy as np
 
 from shiq.columns.arrays import Ints, distinct, row_codes
 from shiq.errors import InputError
-from shiq.streams.rules.bindings import Bindings, both, grouped
-from shiq.streams.rules.dictionary import ConstantDictionary, Flags, calculate
 from shiq.streams.rules.plan import (
     COUNTED,
     GROUP,
     AggregateStep,
+    Bindings,
     Call,
     Check,
     Compare,
     JoinStep,
     Step,
     Threshold,
+    both,
+    grouped,
 )
-from shiq.streams.rules.relations import NONE, TooMany
+from shiq.streams.rules.relations import NONE, ConstantDictionary, Flags, TooMany, calculate
 from shiq.streams.rules.syntax import (
     AT_LEAST,
     AT_MOST,

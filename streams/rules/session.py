@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from shiq.errors import OperationalError, UsageError
 from shiq.files import replace_file, report_write_errors
 from shiq.jobs.option_fields import option
-from shiq.streams.front.arrivals import EventClock
-from shiq.streams.front.rejects import MALFORMED, RejectLog
+from shiq.streams.front.arrivals import MALFORMED, EventClock, RejectLog
 from shiq.streams.rules.evaluation import Engine
-from shiq.streams.rules.key import Key, shard_of
 from shiq.streams.rules.model import Evaluator, Model, PointModel
+from shiq.streams.rules.program import Key, shard_of
 from shiq.streams.rules.syntax import MOST_DERIVED, CheckedProgram, Row
 from shiq.streams.rules.tokens import (
     END_OF_POINT,

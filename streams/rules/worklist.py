@@ -17,11 +17,10 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from shiq.columns.arrays import Ints
-from shiq.streams.rules.dictionary import ConstantDictionary
+from shiq.streams.rules.model import MaintainedRule, Predicate
 from shiq.streams.rules.operators import StepContext
 from shiq.streams.rules.plan import Check, Compare, JoinStep, Source, Step, StreamingPattern
-from shiq.streams.rules.predicates import MaintainedRule, Predicate
-from shiq.streams.rules.relations import Relation
+from shiq.streams.rules.relations import ConstantDictionary, Relation
 from shiq.streams.rules.syntax import (
     Arithmetic,
     Constant,

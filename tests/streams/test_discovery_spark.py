@@ -22,9 +22,8 @@ from shiq import model as owl
 from shiq.streams.discovery import RuleMiner
 from shiq.streams.discovery.delivery import Delivery
 from shiq.streams.discovery.ontology import Ontology
-from shiq.streams.front.arrivals import Arrivals, EventClock
+from shiq.streams.front.arrivals import Arrivals, EventClock, RejectLog
 from shiq.streams.front.local import LocalRunner
-from shiq.streams.front.rejects import RejectLog
 from shiq.streams.front.run import started
 from shiq.streams.front.sources import open_source
 from tests.conftest import ROOT

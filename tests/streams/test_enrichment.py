@@ -28,10 +28,9 @@ from shiq.streams.enrichment.knowledge import StaticKnowledge, knowledge_of
 from shiq.streams.enrichment.questions import EventReader
 from shiq.streams.enrichment.statements import split
 from shiq.streams.enrichment.stream import EnrichedStream
-from shiq.streams.front.arrivals import EventClock
+from shiq.streams.front.arrivals import EventClock, RejectLog
 from shiq.streams.front.event import Record
 from shiq.streams.front.local import LocalRunner
-from shiq.streams.front.rejects import RejectLog
 from tests import air_quality as air
 from tests.command_line import shiq
 

@@ -27,9 +27,9 @@ from shiq.reasoner.jvm import Jvm
 from shiq.streams.enrichment import Enricher, open_enricher
 from shiq.streams.enrichment.enricher import SilenceNotice
 from shiq.streams.enrichment.stream import EnrichedStream
+from shiq.streams.front.arrivals import RejectLog
 from shiq.streams.front.event import Record
 from shiq.streams.front.local import LocalRunner
-from shiq.streams.front.rejects import RejectLog
 from shiq.streams.front.sinks import LinesFile
 
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"

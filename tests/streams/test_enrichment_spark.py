@@ -22,7 +22,6 @@ from shiq.streams.enrichment.stream import EnrichedStream, KeyOperator
 from shiq.streams.front.event import Record
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.front.operator import StreamAnswer
-from shiq.streams.front.rejects import RejectLog
 from shiq.streams.front.run import started
 from shiq.streams.front.sources import open_source
 from tests.conftest import ROOT

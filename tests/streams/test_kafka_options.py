@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from shiq.errors import InputError, OperationalError, UsageError
-from shiq.streams.front.kafka import KafkaSource, kafka_address
-from shiq.streams.front.kafka_options import KafkaOptions, read_options
+from shiq.streams.front.kafka import KafkaOptions, KafkaSource, kafka_address, read_options
 from tests.command_line import shiq
 
 SASL = (

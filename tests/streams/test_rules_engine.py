@@ -15,13 +15,12 @@ import pytest
 from shiq.errors import OperationalError
 from shiq.jobs.evaluation.streams.rules import Caching, GeneratedJoin, Grid
 from shiq.streams.rules import Program
-from shiq.streams.rules.dictionary import FIRST, ConstantDictionary, calculate
 from shiq.streams.rules.evaluation import Engine
 from shiq.streams.rules.fixpoint import Recursion, maintain
+from shiq.streams.rules.model import MaintainedRule
 from shiq.streams.rules.naive_evaluation import Reference
 from shiq.streams.rules.operators import StepContext
-from shiq.streams.rules.predicates import MaintainedRule
-from shiq.streams.rules.relations import NONE, Relation
+from shiq.streams.rules.relations import FIRST, NONE, ConstantDictionary, Relation, calculate
 from shiq.streams.rules.syntax import EvaluationError, IntegerOverflow, order
 from shiq.streams.rules.windows import History, WindowCounter, WindowView
 from tests.tools.rules.random_programs import random_case

@@ -18,10 +18,9 @@ from pathlib import Path
 
 import pytest
 
-from shiq.streams.front.arrivals import EventClock
+from shiq.streams.front.arrivals import EventClock, RejectLog
 from shiq.streams.front.event import Record
 from shiq.streams.front.local import LocalRunner
-from shiq.streams.front.rejects import RejectLog
 from shiq.streams.front.run import started
 from shiq.streams.front.sources import Input
 from shiq.streams.rules import Program

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from shiq.streams.front.arrivals import EventClock
+from shiq.streams.front.arrivals import EventClock, RejectLog
 from shiq.streams.front.event import Event, Record
 from shiq.streams.front.local import LocalRunner
-from shiq.streams.front.rejects import RejectLog
 from shiq.streams.rules import Program
 from shiq.streams.rules.session import EvaluationOptions
 from shiq.streams.rules.stream import RuleArrivals, RuleStream, StreamEvaluation
@@ -48,7 +47,7 @@ def _keyed(number: int) -> Iterator[Case]:
 
 def test_buckets_in_batches_are_one_session() -> None:
     from shiq.streams.front.arrivals import EventLimits, Moment
-    from shiq.streams.rules.stream_operator import RulesOperator
+    from shiq.streams.rules.stream import RulesOperator
 
     for case in _keyed(12):
         draw = random.Random(case.seed)

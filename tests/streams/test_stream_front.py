@@ -25,7 +25,7 @@ from shiq.errors import InputError, OperationalError, UsageError
 from shiq.rml.model import RepeatedMemberError
 from shiq.rml.program import parse_record as mapped_record
 from shiq.streams.enrichment.jsonld import record_of
-from shiq.streams.front.arrivals import Arrivals, EventClock
+from shiq.streams.front.arrivals import AHEAD, LATE, MALFORMED, Arrivals, EventClock, RejectLog
 from shiq.streams.front.checkpoint import (
     POINTS,
     Checkpoint,
@@ -37,7 +37,6 @@ from shiq.streams.front.checkpoint import (
 )
 from shiq.streams.front.event import Event, EventError, Record, parse_event
 from shiq.streams.front.kafka import KafkaSource, _ends
-from shiq.streams.front.rejects import AHEAD, LATE, MALFORMED, RejectLog
 from shiq.streams.front.run import PLAIN, Status, StreamRun, started
 from shiq.streams.front.sinks import LinesFile, open_sink
 from shiq.streams.front.sources import Input, open_source

@@ -23,17 +23,16 @@ from shiq.jobs.streaming.stages import BucketStates, BucketStep
 from shiq.jobs.streaming.stages import finish as finished
 from shiq.model import RDF
 from shiq.streams.consistency import plan
-from shiq.streams.consistency.watch import Watch
+from shiq.streams.consistency.operator import Watch
 from shiq.streams.discovery import RuleMiner
 from shiq.streams.discovery.ontology import open_ontology
 from shiq.streams.enrichment import open_enricher
 from shiq.streams.enrichment.cache import Entries
 from shiq.streams.enrichment.stream import EnrichedStream
 from shiq.streams.front import arrivals
-from shiq.streams.front.arrivals import Arrivals, EventClock
+from shiq.streams.front.arrivals import Arrivals, EventClock, RejectLog
 from shiq.streams.front.event import Record
 from shiq.streams.front.local import LocalRunner
-from shiq.streams.front.rejects import RejectLog
 from shiq.streams.front.run import started
 from shiq.streams.front.sources import open_source
 from shiq.streams.rules import Program

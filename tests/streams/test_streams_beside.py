@@ -16,8 +16,7 @@ from shiq.model.abox import abox_of
 from shiq.streams.consistency import check_stream, plan, spans
 from shiq.streams.consistency import set_aside as module
 from shiq.streams.consistency.embedded import StreamQuestion, watch_run
-from shiq.streams.front.arrivals import Arrivals, EventClock
-from shiq.streams.front.rejects import RejectLog
+from shiq.streams.front.arrivals import Arrivals, EventClock, RejectLog
 from shiq.streams.front.run import started
 from shiq.streams.front.sources import open_source
 from tests.streams.test_streams_consistency import (

@@ -21,10 +21,9 @@ import pytest
 
 from shiq.errors import OperationalError
 from shiq.streams.consistency import StreamPlan, plan
-from shiq.streams.consistency.watch import Watch
-from shiq.streams.front.arrivals import Arrivals, EventClock
+from shiq.streams.consistency.operator import Watch
+from shiq.streams.front.arrivals import Arrivals, EventClock, RejectLog
 from shiq.streams.front.local import LocalRunner
-from shiq.streams.front.rejects import RejectLog
 from shiq.streams.front.run import started
 from shiq.streams.front.sources import open_source
 from tests.streams.test_streams_consistency import (

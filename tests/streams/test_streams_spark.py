@@ -30,11 +30,10 @@ from shiq.jobs.streaming.sources import advanced, between, records, units
 from shiq.model.abox import abox_of
 from shiq.streams.consistency import StreamPlan, StreamResult, plan
 from shiq.streams.consistency.embedded import StreamQuestion, watch_run
-from shiq.streams.front.arrivals import Arrivals, EventClock, EventLimits
+from shiq.streams.front.arrivals import Arrivals, EventClock, EventLimits, RejectLog
 from shiq.streams.front.checkpoint import CheckpointContent
 from shiq.streams.front.event import Event, Record
 from shiq.streams.front.operator import Split
-from shiq.streams.front.rejects import RejectLog
 from shiq.streams.front.run import started
 from shiq.streams.front.sources import open_source
 from tests.conftest import ROOT
@@ -487,7 +486,7 @@ def test_spark_shows_which_system_its_query_and_jobs_are_of_and_what_came_of_a_b
 def test_each_system_has_its_name() -> None:
 
     from shiq.jobs.commands.stream import COMMANDS
-    from shiq.streams.consistency.watch import Watch
+    from shiq.streams.consistency.operator import Watch
     from shiq.streams.discovery.stream import Discovery
     from shiq.streams.enrichment.stream import EnrichedStream
     from shiq.streams.rules.stream import RuleStream

@@ -37,9 +37,8 @@ from shiq.jobs.streaming.sources import (
 )
 from shiq.jobs.streaming.stages import BucketStates, BucketStep
 from shiq.streams.consistency import check_stream, plan
-from shiq.streams.consistency.watch import Watch
-from shiq.streams.front.arrivals import Arrivals, EventClock
-from shiq.streams.front.rejects import RejectLog
+from shiq.streams.consistency.operator import Watch
+from shiq.streams.front.arrivals import Arrivals, EventClock, RejectLog
 
 WINDOW, LATENESS = 3, 3
 #: How often Spark's jobs are timed; the first time it loads what they need.

@@ -27,9 +27,8 @@ from shiq.streams.enrichment.cache import POLICIES
 from shiq.streams.enrichment.components import EventWindows
 from shiq.streams.enrichment.enricher import SilenceNotice
 from shiq.streams.enrichment.stream import EnrichedStream
-from shiq.streams.front.arrivals import EventClock
+from shiq.streams.front.arrivals import EventClock, RejectLog
 from shiq.streams.front.operator import StreamAnswer
-from shiq.streams.front.rejects import RejectLog
 from shiq.support import pluralize
 
 

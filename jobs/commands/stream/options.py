@@ -31,11 +31,10 @@ from shiq.jobs.option_fields import Takes, declared, option
 from shiq.jobs.outputs import share_no_stdout
 from shiq.streams.consistency.negative_inclusions import GROUPINGS
 from shiq.streams.consistency.plan import ASSUMPTIONS, STRATEGIES
-from shiq.streams.front.arrivals import Arrivals, EventClock
+from shiq.streams.front.arrivals import Arrivals, EventClock, RejectLog
 from shiq.streams.front.event import UNITS
-from shiq.streams.front.kafka_options import NO_OPTIONS, KafkaOptions, read_options
+from shiq.streams.front.kafka import NO_OPTIONS, KafkaOptions, read_options
 from shiq.streams.front.local import LocalRunner
-from shiq.streams.front.rejects import RejectLog
 from shiq.streams.front.run import Status, StreamRun, started
 from shiq.streams.front.sources import Source, open_source
 

@@ -24,9 +24,9 @@ from shiq.streams.rules import Program
 from shiq.streams.rules.evaluation import Engine
 from shiq.streams.rules.explanation import Explaining
 from shiq.streams.rules.fixpoint import Recursion
+from shiq.streams.rules.model import MaintainedRule
 from shiq.streams.rules.operators import Functions
 from shiq.streams.rules.plan import Call, Check, Compare, JoinPlan, JoinStep, Step
-from shiq.streams.rules.predicates import MaintainedRule
 from shiq.streams.rules.records import Reader, SortedSource, TripleMapping, has_spans
 from shiq.streams.rules.session import EvaluationOptions, evaluator_of
 from shiq.streams.rules.splitting import dot, flat

@@ -28,7 +28,7 @@ from shiq.jobs.evaluation.papers.page import (
     sustained_rate,
 )
 from shiq.streams.consistency import StreamPlan, plan
-from shiq.streams.consistency.masks import masks
+from shiq.streams.consistency.negative_inclusions import masks
 from shiq.streams.consistency.state import Bolts, StreamPartition
 from shiq.streams.consistency.topology import Bolt, Cut, bolts, cheapest, cuts, label_rates
 

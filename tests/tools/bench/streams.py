@@ -24,8 +24,7 @@ from shiq.jobs.evaluation.papers.streams import (
 )
 from shiq.jobs.evaluation.streams.lubm import StreamRecipe, generate
 from shiq.streams.consistency import StreamPlan, check_stream, plan
-from shiq.streams.consistency.masks import masks
-from shiq.streams.consistency.negative_inclusions import closure
+from shiq.streams.consistency.negative_inclusions import closure, masks
 from shiq.streams.consistency.state import StreamPartition, strategy_of
 from shiq.streams.consistency.topology import Cut, bolts, cheapest, label_rates
 from tests.tools.bench.process import NotMeasured
