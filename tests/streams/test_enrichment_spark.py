@@ -19,6 +19,7 @@ from shiq.errors import UsageError
 from shiq.jobs.evaluation.streams import building
 from shiq.streams.enrichment import Enricher, open_enricher
 from shiq.streams.enrichment.stream import EnrichedStream, KeyOperator
+from shiq.streams.front.arrivals import RejectLog
 from shiq.streams.front.event import Record
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.front.operator import StreamAnswer
