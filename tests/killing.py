@@ -5,7 +5,9 @@ from __future__ import annotations
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 
 def run_and_kill(
@@ -26,3 +28,13 @@ def run_and_kill(
             time.sleep(after)
             child.send_signal(signal.SIGKILL)
         child.wait()
+
+
+@contextmanager
+def killed_at_last(process: subprocess.Popen[Any]) -> Iterator[subprocess.Popen[Any]]:
+    """``process``, which does not outlive the block: a test that fails does not wait for it."""
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()

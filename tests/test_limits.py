@@ -50,6 +50,7 @@ def classes_of(text: str) -> tuple[ast.ClassDef, ...]:
     return tuple(node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef))
 
 
+@cache
 def statements(node: ast.ClassDef) -> int:
     """Count the lines of a class without docstrings, whatever its line width."""
     text = ast.unparse(node)

@@ -131,7 +131,7 @@ class Costs:
 def measured(world: tuple[TBox, Sequence[Assertion], Sequence[Assertion]]) -> tuple[Costs, Result]:
     tbox, base, batch = world
     with Costs().counted() as costs:
-        result = check_insertions(tbox, abox_of(base), abox_of(batch))
+        result = check_insertions(tbox, abox_of(base), abox_of(batch), explain_seconds=None)
     assert result.verdict is Verdict.INCONSISTENT
     return costs, result
 

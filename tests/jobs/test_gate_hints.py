@@ -27,6 +27,7 @@ from shiq.jobs.evaluation.lubm.generate import generate
 from shiq.jobs.gate import gate as gate_of
 from shiq.jobs.gate import hints
 from shiq.jobs.gate.hints import SpellingSuggestions
+from tests.killing import killed_at_last
 
 __all__ = ["kg", "store", "units"]
 
@@ -146,20 +147,21 @@ def test_a_stop_ends_looking_and_nothing_else(kg: Path, stop: signal.Signals) ->
     child = (
         "import sys, time\n"
         "from shiq.jobs.gate.hints import SpellingSuggestions\n"
-        "def wait(*_):\n    print('looking', file=sys.stderr, flush=True)\n    time.sleep(60)\n"
+        "def wait(*_):\n    print('looking', file=sys.stderr, flush=True)\n    time.sleep(600)\n"
         "SpellingSuggestions.spellings = wait\n"
         "from shiq.jobs.cli import main\n"
         "main(sys.argv[1:])\n"
     )
     command = [sys.executable, "-c", child, *map(str, asked(kg, [*MEANT, *GOOD], "--commit"))]
-    with subprocess.Popen(
+    started = subprocess.Popen(
         command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    )
+    with killed_at_last(started) as process:
         assert process.stderr is not None
         assert process.stderr.readline() == b"looking\n"
         time.sleep(0.1)
         process.send_signal(stop)
-        printed, complaint = process.communicate()
+        printed, complaint = process.communicate(timeout=300)
     assert (process.returncode, complaint) == (5, b""), complaint
     assert b"3 lines were not looked at" in printed
     after = json.loads((kg.parent / "v.json").read_text())

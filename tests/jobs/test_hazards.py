@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -525,10 +526,11 @@ def test_57_many_conflicts_with_one_cause_are_one_pattern(insert: Run) -> None:
         found["more_conflicts"],
         found["conflicts_complete"],
     ) == (1, 5, 1_995, False)
-    code, said = insert(text, "--max-conflicts", "5000", "--json", "-")
+    whole = ("--max-conflicts", "5000", "--explain-seconds", "3600")
+    code, said = insert(text, *whole, "--json", "-")
     (group,) = json.loads(said)["groups"]
     assert (code, group["count"], group["rule"]) == (1, 2_000, "cax-dw")
-    code, said = insert(text + CLASH, "--max-conflicts", "5000")
+    code, said = insert(text + CLASH, *whole)
     assert (code, "2,001 × both Cat and Dog" in said, said.count("conflict ")) == (1, True, 1), said
 
 
@@ -544,10 +546,12 @@ def test_58_explaining_is_bounded_in_time(monkeypatch: pytest.MonkeyPatch) -> No
     stands and the conflict is counted.
     """
     tbox, batch = chain_to_nothing(60), abox_of([ClassAssertion(Class("urn:C0"), "urn:a")])
-    (conflict,) = check_insertions(tbox, None, batch, reasoner="own").conflicts
+    monkeypatch.setattr("shiq.abox_ops.conflicts.justify.PATIENCE", 3600.0)
+    check = partial(check_insertions, tbox, None, batch, reasoner="own", explain_seconds=None)
+    (conflict,) = check().conflicts
     assert (len(conflict.axioms), conflict.is_minimal) == (61, True)
     monkeypatch.setattr("shiq.abox_ops.conflicts.justify.PATIENCE", 0.0)
-    result = check_insertions(tbox, None, batch, reasoner="own")
+    result = check()
     (conflict,) = result.conflicts
     assert (result.verdict, conflict.is_minimal, len(conflict.insertions)) == (
         Verdict.INCONSISTENT,
@@ -556,7 +560,7 @@ def test_58_explaining_is_bounded_in_time(monkeypatch: pytest.MonkeyPatch) -> No
     )
     assert len(conflict.axioms) >= 61
     ring_at_call(monkeypatch, Explainer, "run")
-    result = check_insertions(tbox, None, batch, reasoner="own", timeout=600)
+    result = check(timeout=600)
     assert (result.verdict, result.more_conflicts) == (Verdict.INCONSISTENT, 1)
 
 

@@ -65,6 +65,7 @@ from shiq.rdf import read_assertions, read_ontology
 from shiq.rdf.vocabulary import RDF
 from shiq.reasoner import create
 from tests.command_line import shiq
+from tests.killing import killed_at_last
 from tests.tools.random_ontologies.kb import random_kb
 
 if TYPE_CHECKING:
@@ -662,7 +663,7 @@ def test_workers_end_with_the_process_that_started_them(number: int, tmp_path: P
         "    executor.run(ends_early, range(2), 'waiting')\n"
     )
     path = os.pathsep.join(map(os.path.abspath, sys.path))
-    with subprocess.Popen(
+    started = subprocess.Popen(
         [
             sys.executable,
             "-c",
@@ -672,11 +673,12 @@ def test_workers_end_with_the_process_that_started_them(number: int, tmp_path: P
         env={**os.environ, "PYTHONPATH": path},
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
-    ) as run:
+    )
+    with killed_at_last(started) as run:
         wait_until(lambda: len([*tmp_path.glob("begun-*")]) == 2 or run.poll() is not None)
         workers = [int(file.name.partition("-")[2]) for file in tmp_path.glob("begun-*")]
         run.send_signal(number)
-        out, _ = run.communicate(timeout=60)
+        out, _ = run.communicate(timeout=300)
     assert len(workers) == 2 and not out
     wait_until(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
 

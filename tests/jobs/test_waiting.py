@@ -44,6 +44,7 @@ from shiq.model.clause import ClausalTBox
 from shiq.model.ntriples import assertion_lines
 from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
+from tests.killing import killed_at_last
 from tests.time_limits import pass_time_at_call
 from tests.tools.random_ontologies.kb import random_kb
 
@@ -158,14 +159,15 @@ def test_on_a_pipe_the_verdict_comes_at_once_and_an_interruption_keeps_it(
     command = [sys.executable, "-c", WAITS, "check", "--store", "kg", "--insert", "many.ttl", "-q"]
     command += ["--reasoner", "own", "--explain-seconds", "3600", "--json", report.name]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    with subprocess.Popen(
+    started = subprocess.Popen(
         command,
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=environment,
-    ) as run:
+    )
+    with killed_at_last(started) as run:
         assert run.stdout is not None
         assert run.stdout.readline() == "INCONSISTENT\n"
         while not (folder / f"{report.name}.waits").exists():
@@ -178,7 +180,7 @@ def test_on_a_pipe_the_verdict_comes_at_once_and_an_interruption_keeps_it(
             [],
         )
         run.send_signal(sent)
-        rest, errors = run.communicate(timeout=120)
+        rest, errors = run.communicate(timeout=300)
     assert (run.returncode, errors) == (1, "")
     assert "interrupted" in rest
     answer = json.loads(report.read_text())

@@ -26,6 +26,7 @@ from shiq.streams.front.arrivals import Arrivals, EventClock, RejectLog
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.front.run import started
 from shiq.streams.front.sources import open_source
+from tests.killing import killed_at_last
 from tests.streams.test_streams_consistency import (
     AXIOMS,
     BOB,
@@ -221,7 +222,7 @@ def test_open_conflicts_are_told_when_they_open(tmp_path: Path) -> None:
     ]
 
 
-def _until(holds: Any, seconds: float = 30.0) -> None:
+def _until(holds: Any, seconds: float = 300.0) -> None:
     patience = time.monotonic() + seconds
     while not holds() and time.monotonic() < patience:
         time.sleep(0.02)
@@ -356,7 +357,7 @@ def test_a_followed_run_ends_by_ctrl_c_and_goes_on(onto: str, tmp_path: Path) ->
         *asked,
     ]
     for number, more in enumerate((STREAM[2], event(20))):
-        with subprocess.Popen(command, stderr=subprocess.PIPE) as child:
+        with killed_at_last(subprocess.Popen(command, stderr=subprocess.PIPE)) as child:
             _until(lambda: out.exists() and out.read_text().count("\n") >= 1)
             with open(source, "a") as file:
                 file.write(json.dumps(more) + "\n")
@@ -365,7 +366,7 @@ def test_a_followed_run_ends_by_ctrl_c_and_goes_on(onto: str, tmp_path: Path) ->
                 lambda: _read_events(tmp_path / "state") == 3 + number and len(read(out)) == want  # noqa: B023
             )
             child.send_signal(signal.SIGINT)
-            assert child.wait(30) == 1
+            assert child.wait(300) == 1
     assert [(row["from"], row["to"], row["final"]) for row in read(out)] == [
         (4, 4, False),
         (4, 7, True),
