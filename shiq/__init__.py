@@ -10,8 +10,9 @@ data frames, no Spark.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from shiq.support import import_on_access
 
 if TYPE_CHECKING:
     from shiq.answers.result import Conflict, NotConsistent, Result
@@ -91,17 +92,13 @@ _HOMES = {
     "shiq.streams.discovery": ("RuleMiner",),
     "shiq.streams.rules": ("Program",),
 }
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
+_find = import_on_access(__name__, _HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        value: Any = _version()
-    elif name in _HOME:
-        value = getattr(import_module(_HOME[name]), name)
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
+    if name != "__version__":
+        return _find(name)
+    value = globals()[name] = _version()
     return value
 
 

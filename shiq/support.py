@@ -1,10 +1,12 @@
-"""What several rooms use and no one owns: sequences computed on first access, numbers with a noun,
-cached tests of protocols.
+"""What several rooms use and no one owns: sequences computed and names imported on first access,
+numbers with a noun, cached tests of protocols.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any, TypeGuard, TypeVar, overload
 
 V_co = TypeVar("V_co", covariant=True)
@@ -36,6 +38,22 @@ class LazySequence(Sequence[V_co]):
         if self._made is None:
             self._made = self._make()
         return self._made
+
+
+def import_on_access(module: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a module: each of its names is imported from its home, the key
+    of ``homes`` that lists it, when it is first asked for.
+    """
+    home_of = {name: home for home, names in homes.items() for name in names}
+
+    def find(name: str) -> Any:
+        if name not in home_of:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        value = getattr(import_module(home_of[name]), name)
+        setattr(sys.modules[module], name, value)
+        return value
+
+    return find
 
 
 # Numbers with a noun, for messages.

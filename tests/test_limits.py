@@ -25,8 +25,6 @@ TOWERS: set[str] = {
     "abox_ops/told/work_list.py:WorkList",
     "jobs/checking/base.py:Findings",
     "jobs/checking/options.py:Options",
-    "jobs/commands/places.py:ReadsData",
-    "jobs/commands/places.py:ReadsStore",
     "jobs/commands/stream/options.py:Feed",
     "jobs/evaluation/evaluate/record.py:Run",
     "jobs/evaluation/uobm/generate.py:Writer",

@@ -22,7 +22,7 @@ from shiq.jobs.building.exchange import Executor
 from shiq.jobs.building.executor import ProcessExecutor
 from shiq.jobs.checking.answer import CROWD, with_note
 from shiq.jobs.checking.base import Findings
-from shiq.jobs.checking.calls import BuildRequest, bytes_of_lines
+from shiq.jobs.checking.calls import BuildRequest
 from shiq.jobs.checking.certifying import Repair, impossible_classes
 from shiq.jobs.checking.deciding import OpenedDecider, close_decider, new_decider
 from shiq.jobs.checking.inputs import catalog_of, is_outside, read_by_form
@@ -212,7 +212,7 @@ def index_here(request: BuildRequest) -> Result | None:
     def notes(built: BuiltStore) -> tuple[Leftover, ...]:
         return impossible_classes(built.indexed.rules.calculus().tbox, options)
 
-    processes = min(os.cpu_count() or 1, bytes_of_lines(request.sources) // _BYTES_OF_WORKER)
+    processes = min(os.cpu_count() or 1, request.size // _BYTES_OF_WORKER)
     with ProcessExecutor(max(1, processes)) as executor:
         result = index(executor, request, is_settled, notes)
     return result if settled else None

@@ -19,12 +19,6 @@ from shiq.inputs.reading import Reading
 from shiq.inputs.sources import FileSource, Given, source_of
 from shiq.jobs.checking.answer import Answering, in_time, make_result, out_of_time, with_note
 from shiq.jobs.checking.base import Findings, OpenBase, mark_agreed
-from shiq.jobs.checking.certifying import (
-    BaseQuestion,
-    Repair,
-    certificate_of,
-    decide_tbox_alone,
-)
 from shiq.jobs.checking.deciding import OpenedDecider, check_batch
 from shiq.jobs.checking.inputs import (
     assertions_of,
@@ -226,7 +220,6 @@ def index(
 
     Settings as in `check_insertions`.
     """
-    from shiq.jobs.checking.calls import LARGE, bytes_of_lines, index_far
     from shiq.jobs.checking.certifying import (
         BaseQuestion,
         StoredBase,
@@ -248,11 +241,10 @@ def index(
             "the new store is made of another store and of nothing else",
             "Name neither ontology, data nor engine.",
         )
-    if options.engine in BUILDERS or (
-        from_store is None and repair is None and bytes_of_lines(sources) >= LARGE
-    ):
+    size = bytes_of_lines(sources) if options.engine not in BUILDERS else 0
+    if options.engine in BUILDERS or (from_store is None and repair is None and size >= LARGE):
         taken = feeds_of(sources_of(abox))
-        built = index_far(tbox, sources, path, options, repair, taken, place)
+        built = index_far(tbox, sources, path, options, repair, taken, place, size)
         if built is not None:
             return with_source_notes(built, sources)
 
@@ -337,6 +329,7 @@ class BuildRequest:
     answer: makes the result and the certificate of what was found.
     repair: sets conflicting assertions aside.
     taken: versions of the Delta tables to read, by feed.
+    size: bytes of the sources, where that decided that the builder is asked.
     """
 
     ontology: Reading
@@ -347,6 +340,7 @@ class BuildRequest:
     repair: Repair | None = None
     taken: Mapping[str, int] = field(default_factory=dict)
     place: Any = None
+    size: int = 0
 
 
 def index_far(
@@ -357,10 +351,13 @@ def index_far(
     repair: Repair | None,
     taken: Mapping[str, int],
     place: Any,
+    size: int,
 ) -> Result | None:
     """Build a store outside this process; see `index` and `BuildRequest`. Returns None if the
     builder leaves it to this process.
     """
+    from shiq.jobs.checking.certifying import BaseQuestion, certificate_of, decide_tbox_alone
+
     clock = Clock(progress=options.progress)
     ontology = ontology_of(sources_of(tbox), options)
     ontology = replace(ontology, leftovers=(*ontology.leftovers, *empty_tbox(ontology)))
@@ -393,7 +390,7 @@ def index_far(
 
     build = import_by_name(BUILDERS.get(options.engine, BUILDER_HERE))
     result: Result | None = build(
-        BuildRequest(ontology, sources_of(abox), store, options, answer, repair, taken, place)
+        BuildRequest(ontology, sources_of(abox), store, options, answer, repair, taken, place, size)
     )
     return result
 

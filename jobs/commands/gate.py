@@ -58,7 +58,7 @@ from shiq.jobs.gate import (
 )
 from shiq.jobs.gate import gate as run
 from shiq.jobs.gate.lines import bare_name
-from shiq.jobs.gate.table_sides import is_delta_side, is_table_side, place_of_side
+from shiq.jobs.gate.table_sides import is_delta_side, is_table_side, place_of_side, table_sides
 from shiq.jobs.known import read_known
 from shiq.jobs.outputs import OutputKind
 from shiq.jobs.progress import ProgressLine
@@ -323,8 +323,6 @@ def _gate_rows(
     **settings: Any,
 ) -> GateAnswer:
     """Gate one table, and write its rows on this machine."""
-    from shiq.jobs.gate.table_sides import table_sides
-
     tables = input_sources(list(insertions), options_in(settings))
     sides = table_sides(tables, accepted, quarantine, session.path)
     return run(

@@ -23,6 +23,8 @@ from shiq.jobs.commands.options import (
 from shiq.jobs.commands.places import INPUTS, STORE, GuardedCommand, Writes, file_beside
 from shiq.jobs.commands.running import Request, run_check
 from shiq.jobs.outputs import OutputKind
+from shiq.jobs.store import place_of
+from shiq.jobs.store.replacing import claim_place
 
 
 class _IndexCommand(GuardedCommand):
@@ -111,8 +113,6 @@ def index(
     --replace is given (exit 2).
     """
     from shiq.api import index as build
-    from shiq.jobs.store import place_of
-    from shiq.jobs.store.replacing import claim_place
 
     if not tbox and from_store is None:
         raise click.UsageError("No ontology: give --tbox FILE, or --from-store OLD.")

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from enum import Enum
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -21,11 +22,13 @@ from click.shell_completion import CompletionItem
 
 from shiq.errors import InputError
 from shiq.files import report_write_errors
+from shiq.inputs.catalog import read_catalog
 from shiq.inputs.formats import FORMAT_NAMES
 from shiq.inputs.sources import STDIN, take_standard_input
 from shiq.jobs.option_fields import Heading
 from shiq.jobs.outputs import FOLDERS, InputPlace, OutputKind, OutputPlace, keep_apart, kind_of_rows
 from shiq.jobs.store.files import is_store
+from shiq.remote.inputs import pin_inputs
 from shiq.remote.place import is_address
 
 #: What finds the files that a named one refers to, as a catalog does.
@@ -61,35 +64,38 @@ class _Place(click.Path):
             ctx.meta.setdefault(key, []).append((self, _shown(param), os.fspath(value)))
 
 
+class InputKind(Enum):
+    """Kind of an input. ``FACTS``: an ontology, base or batch: ``-`` is standard input; a prefix of
+    an object store, or a folder of Hadoop's file system, stands for the files below it. ``STORE``: a
+    store, perhaps to be gone on with.
+    """
+
+    FILE = "a file"
+    FACTS = "facts"
+    STORE = "a store"
+
+
 class Reads(_Place):
     """The name of a file, folder, table or address that is read. ``leads_to``: for a file that
     refers to others.
     """
 
     def __init__(
-        self, path_type: type[str] | type[Path] = str, leads_to: LeadsTo | None = None
+        self,
+        path_type: type[str] | type[Path] = str,
+        leads_to: LeadsTo | None = None,
+        kind: InputKind = InputKind.FILE,
     ) -> None:
         super().__init__(path_type)
-        self.leads_to = leads_to
+        self.leads_to, self.kind = leads_to, kind
+        self.names_folder = kind is InputKind.STORE
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not isinstance(self, ReadsStore) and is_store(Path(value)):
+        if self.kind is not InputKind.STORE and is_store(Path(value)):
             holds = f"'shiq export --store {value} > data.nt' writes what it holds as a file."
             self.fail(f"{value} is a store. Give it by --store; or {holds}", param, ctx)
         self.note(_READ, value, param, ctx)
         return super().convert(value, param, ctx)
-
-
-class ReadsData(Reads):
-    """The names of ontologies, bases and batches. ``-`` is standard input; a prefix of an object
-    store, or a folder of Hadoop's file system, stands for the files below it.
-    """
-
-
-class ReadsStore(Reads):
-    """The name of a store that is read, and perhaps gone on with."""
-
-    names_folder = True
 
 
 class Writes(_Place):
@@ -141,7 +147,7 @@ class GuardedCommand(click.Command):
         named = [
             (option, name)
             for kind, option, name in ctx.meta.get(_READ, ())
-            if isinstance(kind, ReadsData)
+            if kind.kind is InputKind.FACTS
         ]
         standard = [option for option, name in named if name == STDIN]
         syntax = ctx.meta.get(FORMAT)
@@ -159,20 +165,18 @@ class GuardedCommand(click.Command):
                 self._spread(ctx, stack)
             self._keep_apart(ctx)
             if standard:
-                # Loaded where it is read.
-
                 stack.enter_context(reading_standard_input(syntax))
             return super().invoke(ctx)
 
     def _spread(self, ctx: click.Context, stack: ExitStack) -> None:
         """Names the files below prefixes one by one, which stand for one content each from here on."""
         from shiq.jobs.checking.inputs import expand_folders
-        from shiq.remote.inputs import pin_inputs
 
         stack.enter_context(pin_inputs())
         for param in self.params:
             if (
-                isinstance(param.type, ReadsData)
+                isinstance(param.type, Reads)
+                and param.type.kind is InputKind.FACTS
                 and param.name
                 and isinstance(given := ctx.params.get(param.name), tuple)
             ):
@@ -201,9 +205,6 @@ def _shown(param: click.Parameter) -> str:
 
 def imported_by(catalog: str) -> Callable[[Path], bool]:
     """What a catalog has for what is imported, or a folder of ontologies."""
-    # Loaded where one is named.
-    from shiq.inputs.catalog import read_catalog
-
     return read_catalog(catalog).leads_to
 
 
@@ -212,7 +213,8 @@ def file_beside(end: str, kind: OutputKind = OutputKind.FILE) -> Written:
     return lambda name, parameters: [(name, kind), (f"{Path(name)}{end}", OutputKind.FILE)]
 
 
-READS, READS_PATH, INPUTS, STORE = Reads(), Reads(Path), ReadsData(), ReadsStore()
+READS, READS_PATH = Reads(), Reads(Path)
+INPUTS, STORE = Reads(kind=InputKind.FACTS), Reads(kind=InputKind.STORE)
 CATALOG = Reads(leads_to=imported_by)
 WRITES, WRITES_FOLDER, WRITES_ROWS = (
     Writes(),

@@ -12,6 +12,7 @@ from shiq.answers.verdict import Verdict
 from shiq.jobs.commands.options import Commands, Nearest, Seconds, master_option
 from shiq.jobs.commands.places import READS, READS_PATH, STORE, WRITES, GuardedCommand, Writes
 from shiq.jobs.commands.running import write_json
+from shiq.jobs.doctor import FAIL, examine, to_dict
 
 
 @click.group(cls=Commands)
@@ -157,8 +158,6 @@ def doctor(spark: bool, master: str | None, heap: str, json_file: str | None) ->
     """What works on this machine, and what to do about the rest. Exits with 4 if something that
     every check needs does not.
     """
-    from shiq.jobs.doctor import FAIL, examine, to_dict
-
     findings = []
     for finding in examine(heap=heap, spark=spark, master=master):
         findings.append(finding)

@@ -25,6 +25,7 @@ from shiq.jobs.history import (
     read_history,
     write_table,
 )
+from shiq.jobs.store import place_of
 from shiq.jobs.text.results import SHOWN, safe
 from shiq.model.ntriples import assertion_lines
 
@@ -61,7 +62,6 @@ def store_named(command: Callable[..., int]) -> Callable[..., int]:
 def export(store: str, snapshot: int | None, set_aside: bool, aside: bool) -> int:
     """Print the assertions of a store as N-Triples."""
     from shiq.jobs.store import open_store as opened
-    from shiq.jobs.store import place_of
     from shiq.rdf.values_as_nodes import is_on_value_nodes
 
     with opened(place_of(store), snapshot, older=True) as kept:
@@ -93,7 +93,6 @@ def export(store: str, snapshot: int | None, set_aside: bool, aside: bool) -> in
 def status(store: str, json_file: str | None, verify: bool) -> int:
     """What a store holds: snapshot, certificate, sizes, and which snapshots it keeps."""
     from shiq.jobs.store import open_store as opened
-    from shiq.jobs.store import place_of
     from shiq.jobs.store import status as status_of
     from shiq.jobs.store.verify import verify_store
 
@@ -117,7 +116,6 @@ def compact(store: str) -> int:
     Files that no snapshot has needed for a week are removed, and in an object store what a build
     that died left.
     """
-    from shiq.jobs.store import place_of
     from shiq.jobs.store.upkeep import compact as run
 
     click.echo(f"snapshot {run(place_of(store)).snapshot}")

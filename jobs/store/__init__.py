@@ -4,10 +4,10 @@ builds and grows it.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shiq.remote.place import place_of
+from shiq.support import import_on_access
 
 if TYPE_CHECKING:
     from shiq.jobs.store.manifest import Certificate, tbox_hash
@@ -16,15 +16,11 @@ if TYPE_CHECKING:
 __all__ = ["Certificate", "Store", "open_store", "place_of", "status", "tbox_hash"]
 
 
-#: The modules of what is loaded, with numpy and pyarrow, where it is used.
-_HOMES = {
-    **dict.fromkeys(("Store", "open_store", "status"), "shiq.jobs.store.read"),
-    **dict.fromkeys(("Certificate", "tbox_hash"), "shiq.jobs.store.manifest"),
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
-    return value
+# These load numpy and pyarrow.
+__getattr__ = import_on_access(
+    __name__,
+    {
+        "shiq.jobs.store.read": ("Store", "open_store", "status"),
+        "shiq.jobs.store.manifest": ("Certificate", "tbox_hash"),
+    },
+)

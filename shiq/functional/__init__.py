@@ -7,8 +7,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from shiq.support import import_on_access
 
 if TYPE_CHECKING:
     from shiq.functional.document import Document
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Document", "axiom_text", "ontology_text", "parse_functional", "read_document"]
 
-
-def __getattr__(name: str) -> Any:
-    # Who writes does not load what reads.
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = "writer" if name.endswith("_text") else "reader"
-    value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
-    return value
+# What writes does not load what reads.
+__getattr__ = import_on_access(
+    __name__,
+    {
+        f"{__name__}.reader": ("Document", "parse_functional", "read_document"),
+        f"{__name__}.writer": ("axiom_text", "ontology_text"),
+    },
+)

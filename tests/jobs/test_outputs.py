@@ -15,7 +15,7 @@ import pytest
 
 from shiq.errors import UsageError
 from shiq.jobs.cli import cli
-from shiq.jobs.commands.places import GuardedCommand, Reads, ReadsStore, Writes
+from shiq.jobs.commands.places import STORE, GuardedCommand, Reads, Writes
 from shiq.jobs.outputs import (
     FOLDERS,
     InputPlace,
@@ -465,7 +465,7 @@ def test_an_option_that_is_not_guarded_is_seen(tmp_path: Path) -> None:
         Path(write).write_text("lost")
 
     @click.command()
-    @click.option("--read", type=ReadsStore())
+    @click.option("--read", type=STORE)
     @click.option("--write", type=Writes())
     def careless(read: str, write: str) -> None:
         Path(write).write_text("lost")

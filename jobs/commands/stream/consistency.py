@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from shiq.api import open_store
 from shiq.errors import UsageError
 from shiq.jobs.commands.places import WRITES_ROWS, GuardedCommand
 from shiq.jobs.commands.running import write_json
@@ -99,8 +100,6 @@ def consistency(
     Exit codes: 0 consistent at every point of time; 1 not; 3 something was left out and nothing
     contradicts; 2; 4.
     """
-    from shiq.api import open_store
-
     if options["strategy"] != "ltm":
         refuse_idle(("rates", "grouping"), "--strategy ltm")
     if accepted and not quarantine:

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from shiq.api import open_store
 from shiq.errors import ShiqError, UsageError
 from shiq.jobs.commands.options import Nearest, Seconds, catalog_option
 from shiq.jobs.commands.places import WRITES_ROWS, GuardedCommand, Reads
@@ -22,6 +23,7 @@ from shiq.jobs.commands.stream.options import (
     tbox_option,
 )
 from shiq.jobs.text.results import leftovers_text, seconds_text
+from shiq.rml.reader import read_mapping
 from shiq.streams.enrichment import open_enricher
 from shiq.streams.enrichment.cache import POLICIES
 from shiq.streams.enrichment.components import EventWindows
@@ -34,9 +36,6 @@ from shiq.support import pluralize
 
 def _sources(mapping: str) -> Callable[[Path], bool]:
     """What a mapping has for a logical source, and is read once."""
-    # Loaded where there is a mapping.
-    from shiq.rml.reader import read_mapping
-
     try:
         files = {each.source.path.resolve() for each in read_mapping(mapping).values()}
     except ShiqError:
@@ -156,8 +155,6 @@ def enrich(
     Exit codes: 0 each event was decided and is consistent; 1 some contradicts; 3 some was not
     decided, none contradicts; 2; 4.
     """
-    from shiq.api import open_store
-
     if feed.engine == "spark" and window is not None:
         raise UsageError("windows are of one process", "Leave out --engine spark, or --window.")
     if (store is None) == (not tbox):

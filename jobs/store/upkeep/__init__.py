@@ -16,11 +16,11 @@ What changes a store is loaded when it is first asked for: most processes only o
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shiq.jobs.store import Certificate, open_store, place_of
 from shiq.jobs.store.read import renewed
+from shiq.support import import_on_access
 
 if TYPE_CHECKING:
     from shiq.jobs.store.read import stored_abox
@@ -43,19 +43,13 @@ __all__ = [
     "write_store",
 ]
 
-_HOMES = {
-    "certify": "shiq.jobs.store.write",
-    "claim_place": "shiq.jobs.store.replacing",
-    "commit": "shiq.jobs.store.upkeep.commits",
-    "compact": "shiq.jobs.store.upkeep.commits",
-    "prepare": "shiq.jobs.store.upkeep.build",
-    "stored_abox": "shiq.jobs.store.read",
-    "write_store": "shiq.jobs.store.upkeep.build",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
-    return value
+__getattr__ = import_on_access(
+    __name__,
+    {
+        "shiq.jobs.store.read": ("stored_abox",),
+        "shiq.jobs.store.replacing": ("claim_place",),
+        "shiq.jobs.store.upkeep.build": ("prepare", "write_store"),
+        "shiq.jobs.store.upkeep.commits": ("commit", "compact"),
+        "shiq.jobs.store.write": ("certify",),
+    },
+)
