@@ -34,6 +34,8 @@ _BOTH = frozenset(
     ]
 )
 OF_PAPERS = _BOTH | {"full", "size", "markdown_file"}
+#: What one paper has alone.
+OF_ONE = {"incremental": {"reasoner", "repeats"}, "discovery": {"accuracy"}}
 OF_FAMILIES = _BOTH | frozenset(
     ["universities", "criteria", "engines", "variants", "batches", "slices", "work", "earlier"]
 )
@@ -131,6 +133,27 @@ OF_FAMILIES = _BOTH | frozenset(
     help="Of a paper: scale of the experiments; 1 takes up to ten minutes.",
 )
 @click.option(
+    "--reasoner",
+    type=Nearest(["own", "hermit", "pellet"]),
+    default="own",
+    show_default=True,
+    help="Of incremental: checks what the published method keeps.",
+)
+@click.option(
+    "--repeats",
+    type=click.IntRange(1, 20),
+    default=1,
+    show_default=True,
+    help="Of incremental: check each batch so often; the fastest counts.",
+)
+@click.option(
+    "--accuracy",
+    multiple=True,
+    type=READS,
+    metavar="FILE",
+    help="Of discovery, twice: compare the rules that two runs of `shiq stream discover` wrote, window by window.",
+)
+@click.option(
     "--markdown",
     "markdown_file",
     type=WRITES,
@@ -160,7 +183,8 @@ def evaluate(
     """
     progress = ProgressLine(level(quiet, verbose))
     name = options["family"]
-    _check_options(context, OF_PAPERS if name in PAPERS else OF_FAMILIES)
+    own = OF_ONE.get(name, set())
+    _check_options(context, OF_PAPERS | own if name in PAPERS else OF_FAMILIES)
     try:
         if name in PAPERS:
             files = {"json": json_file, "html": html_file, "markdown": markdown_file}
@@ -169,7 +193,8 @@ def evaluate(
             from shiq.jobs.evaluation.evaluate.command import run_command
             from shiq.jobs.evaluation.evaluate.settings import settings_of
 
-            known = {key: value for key, value in options.items() if key not in ("full", "size")}
+            of_papers = ("full", "size", "reasoner", "repeats", "accuracy")
+            known = {key: value for key, value in options.items() if key not in of_papers}
             shown = run_command(settings_of(known), json_file, html_file, earlier, progress)
     finally:
         progress.close()
@@ -199,7 +224,11 @@ def _paper(
     )
 
     peers = tuple(word.strip() for word in options["peers"].split(",") if word.strip())
-    kept = {key: options[key] for key in ("full", "size", "seed", "data", "limit", "heap")}
+    names = ("full", "size", "seed", "data", "limit", "heap", "reasoner", "repeats")
+    kept = {key: options[key] for key in names}
+    kept["accuracy"] = tuple(map(Path, options["accuracy"]))
+    if len(kept["accuracy"]) not in (0, 2):
+        raise UsageError("--accuracy compares two files", "Give it twice.")
     kept["data"] = Path(kept["data"]) if kept["data"] else None
     page = evaluate_paper(
         paper_of(name), PaperSettings(peers=peers, **kept), lambda what: progress(what, 0, 0)

@@ -58,7 +58,7 @@ EXPECTED = {
         ("Table 1", "LUBM-1: role assertions"),
         ("Fig. 1", "LUBM-1 (0.5): A_add of base"),
         ("Fig. 1", "LUBM-1 (1.0): A_add, DifferentIndividuals"),
-        ("Fig. 2", "UOBM-1 (0.5): reasoning"),
+        ("Fig. 2", "UOBM-1 (0.5): reasoning by own"),
         ("Fig. 3", "NPD"),
         ("Fig. 4", "UOBM-1: A_add of data"),
     ],
@@ -233,7 +233,41 @@ def test_the_first_rows_of_incremental(monkeypatch: pytest.MonkeyPatch, tmp_path
     share = next(row for row in rows if row.axis == "LUBM-1 (0.5): A_add of base")
     assert 100 >= (share.ours or 0) >= (share.peers["clausal"] or 0) >= (share.peers["auto"] or 0)
     checked = next(row for row in rows if row.axis == "LUBM-1 (0.5): insertions checked")
-    assert checked.peers == {"pellet": None} and "is not installed" in checked.why
+    assert checked.peers["pellet"] is None and "is not installed" in checked.why
+    times = {row.axis: row.ours or 0.0 for row in rows if row.unit == "s"}
+    parts = (times["LUBM-1 (0.5): generating"], times["LUBM-1 (0.5): reasoning by own"])
+    assert min(parts) > 0 and sum(parts) == pytest.approx(times["LUBM-1 (0.5): insertions checked"])
+
+
+def test_two_runs_of_discovery_are_compared(tmp_path: Path) -> None:
+    def report(window: list[int], *heads: str) -> str:
+        rules = [{"body": [["urn:A", 0]], "head": [[head, 0]], "support": 3} for head in heads]
+        return json.dumps({"window": window, "rules": rules}) + "\n"
+
+    one, other = tmp_path / "one.jsonl", tmp_path / "other.jsonl"
+    one.write_text(report([0, 9], "urn:B", "urn:C") + report([5, 14], "urn:B"), encoding="utf-8")
+    other.write_text(report([0, 9], "urn:C", "urn:D"), encoding="utf-8")
+    called = shiq(
+        "evaluate",
+        "discovery",
+        "--accuracy",
+        one,
+        "--accuracy",
+        other,
+        "-q",
+        "--json",
+        tmp_path / "j",
+    )
+    assert called.returncode == 0
+    rows = rows_of(json.loads((tmp_path / "j").read_text(encoding="utf-8")))
+    assert rows["Two runs", "window 0–9: accuracy"].ours == pytest.approx(1 / 3, abs=1e-3)
+    assert rows["Two runs", "window 0–9: rules"].peers == {"second run": 2, "both": 1}
+    assert "second run does not have" in rows["Two runs", "window 5–14"].why
+    other.write_text("\n", encoding="utf-8")
+    refused = shiq("evaluate", "discovery", "--accuracy", one, "--accuracy", other, "-q")
+    assert refused.returncode == 4 and f"{other}:1" in refused.stderr
+    refused = shiq("evaluate", "streams", "--accuracy", one)
+    assert refused.returncode == 2 and "--accuracy is no option of streams" in refused.stderr
 
 
 def test_the_cache_meets_each_structure_once(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from time import process_time
 from typing import Any, Final
 
-from shiq.errors import OperationalError
+from shiq.errors import InputError, OperationalError
 from shiq.jobs.evaluation.papers.page import (
     PLOT_ONLY,
     NotMeasured,
@@ -80,6 +80,42 @@ def accuracy(found: Collection[str], expected: Collection[str]) -> float:
     return len({*found} & {*expected}) / len(either) if either else 1.0
 
 
+def _rules_by_window(file: Path) -> dict[tuple[int, ...], frozenset[str]]:
+    """Read what `shiq stream discover` wrote: a report a line. Raises: InputError."""
+    found, number = {}, 0
+    try:
+        with file.open(encoding="utf-8") as lines:
+            for line in lines:
+                number += 1
+                report = json.loads(line)
+                found[tuple(report["window"])] = rules_of(report)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        where = f"{file}:{number}" if number else str(file)
+        raise InputError(
+            f"{where}: {type(error).__name__}: {error}",
+            "Name files that `shiq stream discover --out` wrote.",
+        ) from error
+    return found
+
+
+def _compare(
+    one: Mapping[tuple[int, ...], frozenset[str]], other: Mapping[tuple[int, ...], frozenset[str]]
+) -> Iterator[Row]:
+    """Compare the rules of two runs, window by window."""
+    for window in sorted({*one, *other}):
+        axis = f"window {'–'.join(map(str, window))}"
+        if window not in one or window not in other:
+            which = "second" if window in one else "first"
+            yield Row("Two runs", axis, "", why=f"The {which} run does not have this window.")
+            continue
+        a, b = one[window], other[window]
+        why = "Ours: rules that both runs have, of those of either."
+        yield Row("Two runs", f"{axis}: accuracy", "", None, round(accuracy(a, b), 4), why=why)
+        why = "Ours: of the first run."
+        counts = {"second run": len(b), "both": len(a & b)}
+        yield Row("Two runs", f"{axis}: rules", "", None, len(a), counts, why)
+
+
 def rarities(window: int) -> dict[str, frozenset[int]]:
     """Return E1 … E6: in how many snapshots what is rare may hold.
 
@@ -118,7 +154,10 @@ class _City:
 
 
 def rows(settings: PaperSettings, say: Say) -> Iterator[Row]:
-    """Redo Table 2 and Fig. 5 to 8."""
+    """Redo Table 2 and Fig. 5 to 8; or compare two runs."""
+    if settings.accuracy:
+        yield from _compare(*map(_rules_by_window, settings.accuracy))
+        return
     with tempfile.TemporaryDirectory() as folder:
         city = _City(settings, Path(folder) / "city")
         yield from _streams(city)

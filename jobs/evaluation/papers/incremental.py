@@ -10,9 +10,10 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from time import process_time
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
@@ -36,7 +37,8 @@ from shiq.jobs.evaluation.papers.page import (
     Say,
 )
 from shiq.jobs.evaluation.peers.drivers import PeerQuestion, command, told, write_document
-from shiq.model import OWL, RDF
+from shiq.model import OWL, RDF, Assertion
+from shiq.model.ntriples import assertion_lines
 from shiq.rdf import read_ontology
 from shiq.reasoner.external import INCREMENTAL, PEERS, Absent, find
 from shiq.simplify import simplify
@@ -53,6 +55,12 @@ _SHARES: Final = {
 _GAINS: Final = {"lubm": "30 %", "uobm": "20 %", "npd": "50 %"}
 #: Shares of fresh individuals; the paper has 0.5.
 _FRESH: Final = (0.0, 0.5, 1.0)
+#: The published method, and ours.
+_CRITERIA: Final = ("definition7", "clausal", "auto")
+_CPU: Final = (
+    "All are CPU times: ours in one process, the base indexed; peers with reading the batch (from "
+    "scratch: with all). Ours is the published method; reasoning by a peer is on A_add from scratch."
+)
 #: One insertion of so many is an inequality.
 _INEQUALITIES: Final = 100
 
@@ -134,14 +142,12 @@ class _Experiment:
         for fresh in _FRESH:
             batch = self._batch(fresh)
             with open_store(store) as session:
-                results = {
-                    criterion: session.check(str(batch), criterion=criterion, **self.options)
-                    for criterion in ("definition7", "clausal", "auto")
-                }
+                checks = {name: self._check(session, batch, name) for name in _CRITERIA}
                 # A_add is read while the store is open.
-                kinds = Counter(type(found).__name__ for found in results["definition7"].a_add)
+                looked_at = list(checks["definition7"].result.a_add)
             peers = self._peers(batch) if fresh == 0.5 else {}
-            yield from self._batch_rows(figure, fresh, results, kinds, peers)
+            yield from self._sizes_of_batch(figure, fresh, checks, looked_at)
+            yield from self._times_of_batch(figure, fresh, checks, looked_at, peers)
         yield Row(
             figure,
             f"{self.dataset.name}: index and certify, before any batch",
@@ -150,6 +156,30 @@ class _Experiment:
             prepared,
             why="The paper assumes that the base is consistent; ours checks it once.",
         )
+
+    def _check(self, session: Any, batch: Path, criterion: str) -> _Check:
+        """Check a batch as often as is asked: CPU seconds of the fastest time."""
+        found = list[_Check]()
+        for _ in range(self.settings.repeats):
+            marks = list[tuple[str, float]]()
+
+            def mark(
+                stage: str, done: int, total: int, marks: list[tuple[str, float]] = marks
+            ) -> None:
+                marks.append((stage, process_time()))
+
+            begun = process_time()
+            result = session.check(
+                str(batch), criterion=criterion, reasoner="own", progress=mark, **self.options
+            )
+            spent = process_time() - begun
+            deciding = sum(
+                after - at
+                for (stage, at), (_, after) in pairwise(marks)
+                if stage.startswith("deciding")
+            )
+            found.append(_Check(result, spent, deciding))
+        return min(found, key=lambda check: check.spent)
 
     def _batch(self, fresh: float) -> Path:
         """Write 5 % of insertions, one of a hundred an inequality."""
@@ -164,55 +194,66 @@ class _Experiment:
         file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         return file
 
-    def _batch_rows(
-        self,
-        figure: str,
-        fresh: float,
-        results: dict[str, Result],
-        kinds: Counter[str],
-        peers: dict[str, _Asked],
+    def _sizes_of_batch(
+        self, figure: str, fresh: float, checks: dict[str, _Check], looked_at: Sequence[Assertion]
     ) -> Iterator[Row]:
-        published, (name, size) = results["definition7"], (self.dataset.name, len(self.triples))
+        axis, size = f"{self.dataset.name} ({fresh})", len(self.triples)
         paper, words = _SHARES[self.dataset.family]
         why = (
             f"{words} Ours is the published method; beside it our own criteria. F_s(T) takes in "
             "domains, ranges and functional data properties: the kinds below say how much."
         )
         shares = {
-            criterion: round(100 * result.statistics.add_set / size, 3)
-            for criterion, result in results.items()
+            criterion: round(100 * check.result.statistics.add_set / size, 3)
+            for criterion, check in checks.items()
         }
-        axis, ours = f"{name} ({fresh})", shares.pop("definition7")
-        yield Row(
-            figure,
-            f"{axis}: A_add of base",
-            "%",
-            paper if fresh == 0.5 else None,
-            ours,
-            shares,
-            why,
-        )
-        for kind, count in sorted(kinds.items()):
+        ours, paper = shares.pop("definition7"), paper if fresh == 0.5 else None
+        yield Row(figure, f"{axis}: A_add of base", "%", paper, ours, shares, why)
+        for kind, count in sorted(Counter(type(one).__name__ for one in looked_at).items()):
             why = "Not in the paper: A_add by kind of assertion."
             yield Row(figure, f"{axis}: A_add, {kind}", "", None, count, why=why)
-        seconds = published.statistics.seconds
-        reasoning = seconds.get("deciding", 0.0)
-        notes = " ".join(asked.note for asked in peers.values() if asked.note)
-        why = f"{PLOT_ONLY} Ours: wall time in one process, the base indexed; peers: CPU time. {notes}".strip()
-        yield Row(figure, f"{axis}: reasoning", "s", None, reasoning, why=why)
-        spent = sum(seconds.values())
-        yield Row(
-            figure, f"{axis}: generating, with reading", "s", None, spent - reasoning, why=why
-        )
-        steps = {name: asked.step for name, asked in peers.items()}
-        yield Row(figure, f"{axis}: insertions checked", "s", None, spent, steps, why)
+
+    def _times_of_batch(
+        self,
+        figure: str,
+        fresh: float,
+        checks: dict[str, _Check],
+        looked_at: Sequence[Assertion],
+        peers: dict[str, _Asked],
+    ) -> Iterator[Row]:
+        """CPU seconds of the published method, generating and reasoning apart, as the paper has them."""
+        axis, reasoner = f"{self.dataset.name} ({fresh})", self.settings.reasoner
+        published = checks["definition7"]
+        generated, reasoned = published.spent - published.deciding, _Asked(published.deciding)
+        if reasoner != "own":
+            reasoned = self._reason(reasoner, looked_at)
+        notes = [reasoned.note, *(asked.note for asked in peers.values())]
+        why = " ".join([PLOT_ONLY, _CPU, *filter(None, dict.fromkeys(notes))])
+        yield Row(figure, f"{axis}: generating", "s", None, generated, why=why)
+        title = f"{axis}: reasoning by {reasoner}"
+        yield Row(figure, title, "s", None, reasoned.prepared, why=why)
+        whole = None if reasoned.prepared is None else generated + reasoned.prepared
+        steps: dict[str, float | None] = {
+            name: check.spent for name, check in checks.items() if name != "definition7"
+        }
+        steps |= {name: asked.step for name, asked in peers.items()}
+        yield Row(figure, f"{axis}: insertions checked", "s", None, whole, steps, why)
+
+    def _reason(self, reasoner: str, looked_at: Sequence[Assertion]) -> _Asked:
+        """Have a peer check A_add from scratch, as the paper does: CPU seconds with loading."""
+        file = self.folder / "a_add.nt"
+        lines = (line for assertion in looked_at for line in assertion_lines(assertion))
+        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        nothing = self.folder / "nothing.nt"
+        nothing.write_text("", encoding="utf-8")
+        return self._ask(reasoner, file, nothing)
 
     def _peers(self, batch: Path) -> dict[str, _Asked]:
-        return {name: self._ask(name, batch) for name in self.settings.peers}
+        return {name: self._ask(name, self.base, batch) for name in self.settings.peers}
 
-    def _ask(self, name: str, batch: Path) -> _Asked:
+    def _ask(self, name: str, base: Path, batch: Path) -> _Asked:
         try:
-            return ask_peer(name, self.dataset, (self.base, batch), self.folder, self.settings)
+            return ask_peer(name, self.dataset, (base, batch), self.folder, self.settings)
         except NotMeasured as why:
             return _Asked(note=str(why))
 
@@ -227,7 +268,9 @@ class _Experiment:
             **self.options,
         )
         spent = process_time() - begun
-        peers = {name: self._ask(name, self.base) for name in self.settings.peers}
+        nothing = self.folder / "nothing.nt"
+        nothing.write_text("", encoding="utf-8")
+        peers = {name: self._ask(name, self.base, nothing) for name in self.settings.peers}
         notes = " ".join(asked.note for asked in peers.values() if asked.note)
         words = f"The paper in words: about {_GAINS[self.dataset.family]} faster than Pellet."
         why = f"{PLOT_ONLY} {words} Ours: CPU seconds. {notes}".strip()
@@ -236,6 +279,14 @@ class _Experiment:
         share = round(100 * result.statistics.add_set / len(self.triples), 3)
         why = "Of N8 the paper says: over 90 %."
         yield Row("Fig. 4", f"{self.dataset.name}: A_add of data", "%", None, share, why=why)
+
+
+class _Check(NamedTuple):
+    """A batch checked by ours: the result, CPU seconds, and those of the reasoner among them."""
+
+    result: Result
+    spent: float
+    deciding: float
 
 
 class _Asked:

@@ -69,6 +69,8 @@ class PaperSettings:
 
     size: scale of the experiments; full: the paper's sizes; peers: systems to run beside.
     data: the user's copy of data that no generator makes; limit: seconds for a run of a peer.
+    reasoner: checks what the published method keeps (incremental); repeats: the fastest counts.
+    accuracy: outputs of two runs of discovery, to compare instead.
     """
 
     size: float = 1.0
@@ -78,6 +80,9 @@ class PaperSettings:
     data: Path | None = None
     limit: float = 300.0
     heap: str = "4g"
+    reasoner: str = "own"
+    repeats: int = 1
+    accuracy: tuple[Path, ...] = ()
 
     def sized(self, usual: float, full: float, least: int = 1) -> int:
         """Return the paper's number, or the usual one scaled.
