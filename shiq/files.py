@@ -1,4 +1,4 @@
-"""Write files atomically and durably."""
+"""Write files atomically and durably; read secrets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, Final
 
-from shiq.errors import NO_ROOM, OperationalError
+from shiq.errors import NO_ROOM, InputError, OperationalError, UsageError
 
 _IN_A_DIRECTORY: Final = "Name a file in a directory that exists and may be written."
 #: What is added to the name of a file for the one beside it that says why.
@@ -42,6 +42,28 @@ def report_write_errors(path: Path, remedy: str = "") -> Iterator[None]:
         )
         raise OperationalError(
             f"{path}: cannot be written ({error.strerror or error})", remedy or usual
+        ) from error
+
+
+def read_secret(given: str, option: str) -> str:
+    """Return what `option` was given, read from a variable or file where it says ``env:NAME`` or
+    ``file:PATH``.
+
+    Raises: UsageError for a variable that is not set, InputError for a file that cannot be read;
+    neither shows the value.
+    """
+    kind, _, name = given.partition(":")
+    if kind == "env":
+        if name not in os.environ:
+            raise UsageError(f"{option}: there is no variable {name}", f"Set it: export {name}=…")
+        return os.environ[name]
+    if kind != "file":
+        return given
+    try:
+        return Path(name).read_text(encoding="utf-8").rstrip("\r\n")
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{option}: {name} cannot be read", "Check the path and its permissions."
         ) from error
 
 

@@ -76,6 +76,7 @@ ROOMS = (
     "jobs.reports",
     "jobs.gate",
     "jobs.history",
+    "jobs.alerts",
     "shiq.spark",
     "shiq.commands",
     "jobs.streaming",

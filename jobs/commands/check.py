@@ -18,12 +18,12 @@ from shiq.inputs.sources import TABLE, source_of
 from shiq.jobs.checking.options import PUBLISHED, Options
 from shiq.jobs.commands.options import (
     KINDS_LISTED,
+    after_run_options,
     common,
     criterion_option,
     engine_option,
     explain_option,
     field_option,
-    history_options,
     jar_option,
     lineage_option,
     master_option,
@@ -118,7 +118,7 @@ def _reduced_place(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, 
 @master_option
 @explain_option
 @lineage_option
-@history_options
+@after_run_options
 @common
 def check(
     store: str | None,

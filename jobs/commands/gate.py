@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from datetime import datetime, timezone
@@ -21,11 +20,11 @@ from shiq.jobs.checking.inputs import input_sources
 from shiq.jobs.checking.options import Options, options_in
 from shiq.jobs.commands.options import (
     Nearest,
+    after_run_options,
     common,
     criterion_option,
     engine_option,
     field_option,
-    history_options,
     jar_option,
     master_option,
     module_option,
@@ -33,14 +32,13 @@ from shiq.jobs.commands.options import (
 )
 from shiq.jobs.commands.places import INPUTS, READS_PATH, STORE, GuardedCommand, Writes
 from shiq.jobs.commands.running import (
+    AfterRun,
     Request,
     StopSignal,
     answering,
     by_prefixes,
     echo_taken_whole,
-    leave_row,
     level,
-    taken_history_options,
 )
 from shiq.jobs.gate import (
     ASIDES,
@@ -203,7 +201,7 @@ def _side(beside: str = "") -> Writes:
 @module_option
 @rows_option
 @master_option
-@history_options
+@after_run_options
 @common
 def gate(
     store: str,
@@ -231,7 +229,7 @@ def gate(
             "--mode split sets lines aside, and no --quarantine says where they go",
             "Add --quarantine aside.nq, or --dry-run to see what would happen.",
         )
-    begun, history = time.monotonic(), taken_history_options(options)
+    after = AfterRun.taken_from(options)
     answer, so_far = (
         answering(reports, json_file),
         answering(reports, None if json_file == "-" else json_file),
@@ -287,7 +285,7 @@ def gate(
         text = by_prefixes(gated_text(gated, verbose=verbose), inputs)
         click.echo(text.partition("\n")[2] if early.is_made else text)
     answer(gated, asked, labels)
-    leave_row(gated, asked, None if gated.dry_run else history, begun)
+    after.follow_up(gated, asked, gated.exit_code, has_row=not gated.dry_run)
     return gated.exit_code
 
 

@@ -14,6 +14,7 @@ import click
 
 from shiq.answers.verdict import KINDS
 from shiq.inputs.formats import FORMAT_NAMES
+from shiq.jobs.alerts import AlertOptions
 from shiq.jobs.checking.options import GONE, Options
 from shiq.jobs.commands.places import (
     CATALOG,
@@ -293,11 +294,11 @@ lineage_option = click.option(
 )
 
 
-def history_options(command: F) -> F:
-    """The options of commands that leave a row in the history of a store."""
-    found: F = with_options(
-        command, (field_option(HistoryOptions, name) for name in ("no_history", "keep_history"))
-    )
+def after_run_options(command: F) -> F:
+    """The options of commands that leave a row in the history of a store, and alert."""
+    owners = (AlertOptions, "notify", "metrics"), (HistoryOptions, "no_history", "keep_history")
+    made = (field_option(owner, name) for owner, *names in owners for name in names)
+    found: F = with_options(command, made)
     return found
 
 

@@ -11,10 +11,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import click
 
@@ -23,6 +23,7 @@ from shiq.answers.verdict import EXIT_CODES
 from shiq.deadline import report_stages_to
 from shiq.files import json_text, write_whole
 from shiq.inputs.reading import Place
+from shiq.jobs.alerts import AlertOptions, addresses, post, write_metrics
 from shiq.jobs.checking.options import says_taken_whole
 from shiq.jobs.history import HistoryOptions, row_of, write_row
 from shiq.jobs.progress import ProgressLine
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 #: What a command answers; its JSON is made only where it is asked for.
 Answer: TypeAlias = "shiq.Result | GateAnswer"
+#: A dataclass of options.
+T = TypeVar("T")
 
 
 def level(quiet: bool, verbose: bool) -> int:
@@ -89,7 +92,7 @@ def run_check(
     if file := options.pop("lineage", None):
         with RunEvents(Path(file), asked.command, asked.inputs) as events:
             return run_check(lambda settings: events.seen(call(settings)), options, asked)
-    begun, history = time.monotonic(), taken_history_options(options)
+    after = AfterRun.taken_from(options)
     quiet, verbose, json_file = (
         options.pop("quiet"),
         options.pop("verbose"),
@@ -117,28 +120,53 @@ def run_check(
         click.echo(text.partition("\n")[2] if heard.result is not None else text)
     _pack(result, options)
     answer(result, asked, result.labels)
-    leave_row(result, asked, history, begun)
+    after.follow_up(result, asked, EXIT_CODES[result.verdict])
     return EXIT_CODES[result.verdict]
 
 
-def taken_history_options(options: dict[str, Any]) -> HistoryOptions | None:
-    """Take the options of the history out of those of a command; None where it leaves no row."""
-    if "no_history" not in options:
-        return None
-    known = HistoryOptions(options.pop("keep_history"), options.pop("no_history"))
-    return None if known.no_history else known
+@dataclass(frozen=True)
+class AfterRun:
+    """What a run does once its answer is out: a row in the history, messages, figures.
 
-
-def leave_row(answer: Answer, asked: Request, history: HistoryOptions | None, begun: float) -> None:
-    """Leave a row of ``answer`` in the history of the store that was asked; warn on stderr where
-    it cannot be written.
+    Where that fails a warning says so; the answer stays.
     """
-    store = asked.inputs.get("store")
-    if history is None or not store:
-        return
-    row = row_of(answer, asked.command, asked.inputs, time.monotonic() - begun)
-    if failure := write_row(store, row, history.keep_history):
-        click.echo(f"warning: {failure}", err=True)
+
+    history: HistoryOptions
+    alerts: AlertOptions
+    webhooks: Sequence[str]
+    begun: float
+
+    @classmethod
+    def taken_from(cls, options: dict[str, Any]) -> AfterRun:
+        """Take what belongs to it out of the options of a command. Raises: UsageError, InputError."""
+
+        def taken(owner: type[T]) -> T:
+            known = (x.name for x in fields(owner))  # type: ignore[arg-type]
+            return owner(**{name: options.pop(name) for name in known if name in options})
+
+        history, alerts = taken(HistoryOptions), taken(AlertOptions)
+        return cls(history, alerts, addresses(alerts), time.monotonic())
+
+    def follow_up(
+        self, answer: Answer, asked: Request, exit_code: int, *, has_row: bool = True
+    ) -> None:
+        """Leave a row of ``answer`` in the history of the store, if it ``has_row``; alert."""
+        store = str(asked.inputs.get("store") or "")
+        has_row &= bool(store) and not self.history.no_history and asked.command in _WITH_ROWS
+        metrics = self.alerts.metrics
+        told = self.webhooks if exit_code else ()
+        if not has_row and not metrics and not told:
+            return
+        row = row_of(answer, asked.command, asked.inputs, time.monotonic() - self.begun)
+        failures = [post(address, row, store) for address in told]
+        failures += [write_row(store, row, self.history.keep_history)] if has_row else []
+        failures += [write_metrics(metrics, row, store, exit_code)] if metrics else []
+        for failure in filter(None, failures):
+            click.echo(f"warning: {failure}", err=True)
+
+
+#: Commands that leave rows.
+_WITH_ROWS: Final = ("check", "gate")
 
 
 def echo_taken_whole(result: shiq.Result) -> None:

@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import difflib
 import json
-import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from shiq.errors import InputError, OperationalError, UsageError
+from shiq.errors import OperationalError, UsageError
+from shiq.files import read_secret
 from shiq.streams.front.event import Record
 
 #: Whose values are never shown.
@@ -170,7 +169,9 @@ def read_options(texts: Iterable[str]) -> KafkaOptions:
         key = _key(given.strip())
         if key in found:
             raise UsageError(f"--source-option {key} is given twice", "Give it once.")
-        found[key] = _secret(key, value) if _IS_SECRET.search(key) else value
+        found[key] = (
+            read_secret(value, f"--source-option {key}") if _IS_SECRET.search(key) else value
+        )
         if key in _OF_SPARK and key != _DELAY and not re.fullmatch("[1-9][0-9]*", value):
             raise UsageError(
                 f"--source-option {key}={value}: not a number from 1 on",
@@ -194,24 +195,6 @@ def _key(given: str) -> str:
             f"Did you mean {shown}? Settings of the client begin with {_CLIENT}",
         )
     return known[lower]
-
-
-def _secret(key: str, value: str) -> str:
-    kind, _, name = value.partition(":")
-    if kind == "env":
-        if name not in os.environ:
-            raise UsageError(
-                f"--source-option {key}: there is no variable {name}", f"Set it: export {name}=…"
-            )
-        return os.environ[name]
-    if kind != "file":
-        return value
-    try:
-        return Path(name).read_text(encoding="utf-8").rstrip("\r\n")
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"--source-option {key}: {name} cannot be read", "Check the path and its permissions."
-        ) from error
 
 
 def _jaas(mechanism: str, user: str, password: str) -> str:

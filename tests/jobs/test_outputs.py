@@ -43,6 +43,7 @@ TEXTS |= {
     "stream",
     "capacity",
     "max_quarantine",
+    "notify",
     "only",
     "head",
     "why",
