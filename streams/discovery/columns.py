@@ -23,6 +23,15 @@ Bits: TypeAlias = npt.NDArray[np.uint64]
 _DEAD = 20_000
 
 
+#: Before the names of atoms that heads are counted by, where these come from other streams.
+HEAD = "\N{RIGHTWARDS ARROW}"
+
+
+def tagged(tag: str, atom: Atom) -> Atom:
+    """An atom with ``tag`` before its name."""
+    return (tag + atom[0], *atom[1:])
+
+
 class Extension(NamedTuple):
     """Individuals, ascending, and for each the snapshots in which something holds of it."""
 

@@ -39,13 +39,18 @@ from shiq.streams.discovery.columns import (
 class Support:
     """The extensions of bodies in some ``words`` of the columns, as these are now, in the
     snapshots ``among`` alone if these are given. Those of classes and of branches of at most
-    ``kept`` atoms are kept.
+    ``kept`` atoms are kept. ``tag``: before the names of heads in the columns.
     """
 
     def __init__(
-        self, columns: SnapshotColumns, words: Ints, kept: int = 2, among: Bits | None = None
+        self,
+        columns: SnapshotColumns,
+        words: Ints,
+        kept: int = 2,
+        among: Bits | None = None,
+        tag: str = "",
     ) -> None:
-        self.columns, self.words, self.kept = columns, words, kept
+        self.columns, self.words, self.kept, self.tag = columns, words, kept, tag
         self._among = None if among is None else among[words]
         self._each: tuple[Sequence[str], Ints, Ints, Bits] | None = None
         self._classes: dict[str, Extension] = {}
@@ -79,7 +84,7 @@ class Support:
         many do in each word.
         """
         if self._each is None or self._each[0] != names:
-            each = [self.name(name) for name in names]
+            each = [self.name(self.tag + name) for name in names]
             of = np.repeat(np.arange(len(names)), [len(one.rows) for one in each])
             self._each = (
                 names,
@@ -140,7 +145,7 @@ class Support:
         """
         found = self._lacking.get((tree, name))
         if found is None:
-            body, own = self.body(tree), self.name(name)
+            body, own = self.body(tree), self.name(self.tag + name)
             hit, place = _found(body.rows, own.rows)
             bits = body.bits.copy()
             bits[hit] &= ~own.bits[place]
@@ -234,8 +239,8 @@ class BodyCounter:
     are now.
     """
 
-    def __init__(self, columns: SnapshotColumns, among: Bits | None = None) -> None:
-        self.columns, self._among = columns, among
+    def __init__(self, columns: SnapshotColumns, among: Bits | None = None, tag: str = "") -> None:
+        self.columns, self._among, self._tag = columns, among, tag
         self.known: dict[Tree, BodyCounts] = {}
         #: Bodies of one atom more than a body, as long as those of one atom are the same.
         self.grown: dict[Tree, Sequence[Tree]] = {}
@@ -336,7 +341,7 @@ class BodyCounter:
             self._version = self.columns.version
         key = words.tobytes()
         if key not in self._supports:
-            self._supports[key] = Support(self.columns, words, among=self._among)
+            self._supports[key] = Support(self.columns, words, among=self._among, tag=self._tag)
         return self._supports[key]
 
     def forget(self) -> None:

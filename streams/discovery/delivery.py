@@ -70,7 +70,7 @@ class Delivery:
         text, export = exported_text(self.miner, self.last, self.exported.endswith(".lp"))
         write_whole(Path(self.exported), text)
         result.statistics["export"] = export.counts()
-        return export.lines(self.miner.settings.min_share)
+        return export.lines(self.miner.settings.report.min_share)
 
     def document(self, result: Mining) -> dict[str, Any]:
         """As ``--json`` writes it."""
@@ -319,7 +319,7 @@ def kept(miner: RuleMiner, report: WindowReport | None) -> Export:
     unrefuted = [
         each for each in report.found if isinstance(each, RuleFinding) and each.refuted == 0
     ]
-    share = Fraction(str(miner.settings.min_share))
+    share = Fraction(str(miner.settings.report.min_share))
     rules = [
         each for each in unrefuted if each.rule.binding_support >= share * each.rule.binding_body
     ]

@@ -27,7 +27,7 @@ from shiq.errors import UsageError
 from shiq.rdf import read_assertions
 from shiq.streams.discovery.ontology import Ontology, open_ontology
 from shiq.streams.discovery.report import WindowReport
-from shiq.streams.discovery.settings import MinerSettings
+from shiq.streams.discovery.settings import MinerSettings, refuse_unknown_sources
 from shiq.streams.discovery.windows import Windows
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ class RuleMiner:
             open_source(str(source))
             for source in ([sources] if isinstance(sources, str | PathLike) else sources)
         ]
+        refuse_unknown_sources(self.settings, [source.name for source in opened])
         with started(opened, {}) as run:
             found: list[WindowReport] = []
             system = self.system(heard=found.append, kept=False)
@@ -93,9 +94,10 @@ class RuleMiner:
 
         return Discovery(self.windows, self.ontology, step=self.step, allow=self.allow, **more)
 
-    def partial_fit(self, index: int, sources: Any) -> WindowReport | None:
+    def partial_fit(self, index: int, sources: Any, stream: str = "") -> WindowReport | None:
         """Unites snapshot ``index`` with what ``sources`` assert (a list, as `check_insertions`
-        takes it; empty: an empty snapshot).
+        takes it; empty: an empty snapshot); ``stream``: where that comes from, as
+        ``body_sources`` and ``head_sources`` name it.
 
         The report of the window that ends with the newest index, if it is full and due; of an
         older index that of the newest window again; else None. Unseen snapshots are empty.
@@ -108,7 +110,7 @@ class RuleMiner:
             self.leftovers += reading.leftovers
             assertions = reading.abox
         newest = self.windows.newest
-        self.windows.put(index, assertions)
+        self.windows.put(index, assertions, stream)
         if newest is not None and index < newest:
             end = self.windows.last_end()
         else:
@@ -137,8 +139,7 @@ class RuleMiner:
                 "Merge miners whose method is exact or scratch.",
             )
         merged = self._fresh()
-        merged.windows.snapshots.unite(self.windows.snapshots, other.windows.snapshots)
-        merged.windows.reach(self.windows, other.windows)
+        merged.windows.unite(self.windows, other.windows)
         merged.leftovers = [
             *self.leftovers,
             *(x for x in other.leftovers if x not in self.leftovers),
@@ -181,10 +182,15 @@ def _settings(
 
     if isinstance(eps, str):
         eps = eps_of(eps)
-    head = options.pop("head", ())
-    heads = heads_of([head] if isinstance(head, str) else head, ontology.spellings)
+    for name in ("head", "body_sources", "head_sources"):
+        given = options.get(name, ())
+        given = (given,) if isinstance(given, str | PathLike) else given
+        options[name] = tuple(map(str, given))
+    heads = heads_of(options.pop("head"), ontology.spellings)
     tracked = tracked_of(rules, ontology.spellings, ontology.roles) if rules is not None else ()
     try:
-        return MinerSettings(window, rules=tracked, eps=frozenset(eps or ()), head=heads, **options)
+        return MinerSettings.of(
+            window, rules=tracked, eps=frozenset(eps or ()), head=heads, **options
+        )
     except TypeError as error:
         raise UsageError(f"RuleMiner: {error}", "See `shiq stream discover --help`.") from None

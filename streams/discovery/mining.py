@@ -28,7 +28,7 @@ from shiq.streams.discovery.atomsets import (
     with_branch,
     with_class,
 )
-from shiq.streams.discovery.columns import Bits, popcount
+from shiq.streams.discovery.columns import HEAD, Bits, popcount
 from shiq.streams.discovery.counting import BodyCounter, BodyCounts, MinedRule, MiningLimits
 from shiq.streams.discovery.ontology import Theory
 
@@ -115,7 +115,11 @@ def _frequent(
     """
     found: FrequentBodies = {}
     level = [Tree((name,)) for name in theory.classes]
-    roles = [name for name in counter.columns.names() if name not in theory.vocabulary]
+    roles = [
+        name
+        for name in counter.columns.names()
+        if name not in theory.vocabulary and not name.startswith(HEAD)
+    ]
     if limits.max_variables > 1:
         level += [
             with_branch(Tree(), 0, role, inverse) for role in roles for inverse in (False, True)
@@ -189,9 +193,10 @@ def support(atoms: Sequence[Atom], window: Window) -> int:
     return sum(facts is not None and binds(atoms, facts) for facts in window)
 
 
-def mine_window(window: Window, theory: Theory, limits: MiningLimits) -> MinedRules:
-    """The rules of a window (`shiq.streams.discovery.mining.mine`)."""
-    classes, roles = _columns(window, frozenset(theory.vocabulary))
+def mine_window(window: Window, theory: Theory, limits: MiningLimits, tag: str = "") -> MinedRules:
+    """The rules of a window; ``tag``: before the names of heads."""
+    names = {name for own in theory.vocabulary for name in (own, tag + own)}
+    classes, roles = _columns(window, names)
     least = limits.least(len(window))
     extents: dict[Tree, Extent] = {}
     level: Iterable[Tree] = [
@@ -217,7 +222,7 @@ def mine_window(window: Window, theory: Theory, limits: MiningLimits) -> MinedRu
     rules, by_tbox = [], 0
     for tree in kept:
         for head in theory.classes:
-            both = _meet(extents[tree], classes.get(head, {}))
+            both = _meet(extents[tree], classes.get(tag + head, {}))
             n, d = _snapshots(both), _snapshots(extents[tree])
             if theory.entails(atoms_of(tree), ((head, ROOT),)):
                 by_tbox += 1
@@ -227,11 +232,11 @@ def mine_window(window: Window, theory: Theory, limits: MiningLimits) -> MinedRu
 
 
 def first_instances(
-    rule: MinedRule, window: Mapping[int, AtomIndex | None], most: int
+    rule: MinedRule, window: Mapping[int, AtomIndex | None], most: int, tag: str = ""
 ) -> list[tuple[int, dict[str, str]]]:
     """The first bindings of a rule: by snapshot, then by the texts of ?x0, ?x1, …"""
     found: list[tuple[int, dict[str, str]]] = []
-    atoms = (*atoms_of(rule.body), (rule.head, ROOT))
+    atoms = (*atoms_of(rule.body), (tag + rule.head, ROOT))
     for index, facts in sorted(window.items()):
         if len(found) < most and facts is not None:
             found += [
@@ -242,14 +247,14 @@ def first_instances(
 
 
 def _columns(
-    window: Window, names: frozenset[str]
+    window: Window, names: Collection[str]
 ) -> tuple[dict[str, dict[str, int]], dict[str, dict[Atom, int]]]:
     """The snapshots of each class and individual, and of each role and pair."""
     classes: dict[str, dict[str, int]] = {}
     roles: dict[str, dict[Atom, int]] = {}
     for i, facts in enumerate(window):
         for atom in facts.atoms if facts is not None else ():
-            if len(atom) == 3:
+            if len(atom) == 3 and not atom[0].startswith(HEAD):
                 pairs = roles.setdefault(atom[0], {})
                 pairs[atom[1:]] = pairs.get(atom[1:], 0) | 1 << i
             elif atom[0] in names:

@@ -100,7 +100,7 @@ class WindowReport:
     are; ``by_count``: how many assertions are entailed in exactly so many snapshots;
     ``stopped``: there are more rules than the limit allows; ``undecided``: snapshots that are
     left out since nothing decides what they entail; ``untold``: how many rules were found besides,
-    which are not asked for.
+    which are not asked for; ``changed``: the assertions that are new, and obsolete, if asked for.
     """
 
     window: tuple[int, int]
@@ -117,6 +117,7 @@ class WindowReport:
     seconds: Mapping[str, float] = field(default_factory=dict)
     undecided: tuple[int, ...] = ()
     untold: int = 0
+    changed: Mapping[str, Sequence[str]] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As the JSON has it."""
@@ -130,6 +131,7 @@ class WindowReport:
             **undecided,
             "missing": list(self.missing),
             "changes": changes,
+            **({"changed": dict(self.changed)} if self.changed is not None else {}),
             "similarity": number(self.changes.similarity) if self.changes is not None else None,
             "rarity": {
                 "distinct": sum(self.by_count.values()),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
+from difflib import get_close_matches
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from shiq.errors import UsageError
@@ -27,26 +29,30 @@ class TrackedRule:
 
 
 @dataclass(frozen=True)
-class MinerSettings:
-    """See `shiq stream discover --help`. ``eps``: E of A2, empty for 1 to |w|."""
+class GateSettings:
+    """At which slides `inkd` looks for rules, and for which. ``eps``: E of A2, empty for 1 to |w|."""
 
-    window: int
-    slide: int = option(1, "By how many the next begins later.", least=1)
-    method: str = option("exact", "", choices=METHODS)
-    min_support: float = option(0.4, "The share of the window.", takes=Takes.FRACTION)
-    min_confidence: float = option(0.8, "More than this.", takes=Takes.FRACTION)
-    max_atoms: int = option(3, "Of a body.", least=1)
-    max_variables: int = option(3, "Of a body.", least=1)
-    language: str = option("variables", "", choices=LANGUAGES)
-    instances: int = option(5, "How many of a rule are shown.", least=0)
-    refute: bool = option(False, "Count the snapshots that contradict a rule.")
-    eps: frozenset[int] = frozenset()
     gate: str = option(
         "printed", "For inkd: at which slides it looks for rules; off: at each.", choices=GATES
     )
     min_rarity: float = option(0.0, "For the gate.", takes=Takes.FRACTION)
     max_similarity: float = option(0.6, "For the gate.", takes=Takes.FRACTION)
-    max_rules: int = option(100_000, "", least=1)
+    eps: frozenset[int] = frozenset()
+
+    @property
+    def shares(self) -> tuple[Fraction, Fraction]:
+        """Φmin and ϱmin."""
+        return Fraction(str(self.max_similarity)), Fraction(str(self.min_rarity))
+
+    def occurrences(self, window: int) -> range | frozenset[int]:
+        """E of A2."""
+        return self.eps or range(1, window + 1)
+
+
+@dataclass(frozen=True)
+class ReportSettings:
+    """What a report tells of the rules that hold, and of what changed."""
+
     min_lift: float = option(0.0, "Tell rules of this lift or more.", takes=Takes.AMOUNT)
     head: tuple[str, ...] = option(
         (), "Tell rules with this head: a class; repeatable.", many=True, metavar="CLASS"
@@ -57,12 +63,62 @@ class MinerSettings:
         flags=("--min-share", "--export-share"),
         takes=Takes.FRACTION,
     )
+    instances: int = option(5, "How many of a rule are shown.", least=0)
+    refute: bool = option(False, "Count the snapshots that contradict a rule.")
+    list_changes: bool = option(
+        False, "Tell which assertions are new since the window before, and which obsolete."
+    )
+
+
+@dataclass(frozen=True)
+class MinerSettings:
+    """See `shiq stream discover --help`. ``body_sources``: from which streams a rule's body
+    comes, ``head_sources``: its head; empty for all.
+    """
+
+    window: int
+    slide: int = option(1, "By how many the next begins later.", least=1)
+    method: str = option("exact", "", choices=METHODS)
+    min_support: float = option(0.4, "The share of the window.", takes=Takes.FRACTION)
+    min_confidence: float = option(0.8, "More than this.", takes=Takes.FRACTION)
+    max_atoms: int = option(3, "Of a body.", least=1)
+    max_variables: int = option(3, "Of a body.", least=1)
+    language: str = option("variables", "", choices=LANGUAGES)
+    max_rules: int = option(100_000, "", least=1)
     rules: tuple[TrackedRule, ...] = field(default=())
+    body_sources: tuple[str, ...] = option(
+        (),
+        "Mine rules from this stream, a --source, to those of --to: its body holds by this stream alone; repeatable.",
+        flags=("--from",),
+        many=True,
+        metavar="SOURCE",
+    )
+    head_sources: tuple[str, ...] = option(
+        (),
+        "Mine rules to this stream, a --source: its head holds by this stream alone; repeatable.",
+        flags=("--to",),
+        many=True,
+        metavar="SOURCE",
+    )
+    gating: GateSettings = field(default_factory=GateSettings)
+    report: ReportSettings = field(default_factory=ReportSettings)
+
+    @classmethod
+    def of(cls, window: int, **options: Any) -> MinerSettings:
+        """The settings with these ``options``, wherever they belong. Raises: TypeError for one
+        that is none.
+        """
+        groups = {
+            name: group(**{f.name: options.pop(f.name) for f in fields(group) if f.name in options})
+            for name, group in _GROUPS.items()
+        }
+        return cls(window, **groups, **options)
 
     def __post_init__(self) -> None:
+        given = self.to_dict()
         for name in ("window", "slide", "max_atoms", "max_variables", "max_rules"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} is {getattr(self, name)}", "It is at least 1.")
+            if given[name] < 1:
+                raise UsageError(f"{name} is {given[name]}", "It is at least 1.")
         for name in (
             "min_support",
             "min_confidence",
@@ -70,24 +126,34 @@ class MinerSettings:
             "max_similarity",
             "min_share",
         ):
-            if not 0 <= getattr(self, name) <= 1:
-                raise UsageError(f"{name} is {getattr(self, name)}", "It is a share, from 0 to 1.")
-        if not self.min_lift >= 0:
-            raise UsageError(f"min_lift is {self.min_lift}", "It is 0 or more.")
+            if not 0 <= given[name] <= 1:
+                raise UsageError(f"{name} is {given[name]}", "It is a share, from 0 to 1.")
+        if not self.report.min_lift >= 0:
+            raise UsageError(f"min_lift is {self.report.min_lift}", "It is 0 or more.")
         if self.slide > self.window:
             raise UsageError(
                 f"a slide of {self.slide} over windows of {self.window} leaves snapshots out",
                 "Make it smaller.",
             )
         for name, known in (("method", METHODS), ("language", LANGUAGES), ("gate", GATES)):
-            if getattr(self, name) not in known:
+            if given[name] not in known:
                 raise UsageError(
-                    f"{name} {getattr(self, name)!r} is not known", f"Known: {', '.join(known)}."
+                    f"{name} {given[name]!r} is not known", f"Known: {', '.join(known)}."
                 )
         if self.method == "inkd" and self.language == "ground":
             raise UsageError(
                 "inkd works in the language of variables", "Choose --method exact for ground rules."
             )
+        if self.has_origins and (self.method == "inkd" or self.language == "ground"):
+            raise UsageError(
+                "rules from one stream to another are mined by exact or scratch, over variables",
+                "Leave out --from and --to, or --method inkd and --language ground.",
+            )
+
+    @property
+    def has_origins(self) -> bool:
+        """Whether it matters which stream an assertion came from."""
+        return bool(self.body_sources or self.head_sources)
 
     @property
     def limits(self) -> MiningLimits:
@@ -100,19 +166,27 @@ class MinerSettings:
             self.max_rules,
         )
 
-    @property
-    def gate_shares(self) -> tuple[Fraction, Fraction]:
-        """Φmin and ϱmin."""
-        return Fraction(str(self.max_similarity)), Fraction(str(self.min_rarity))
-
-    @property
-    def occurrences(self) -> range | frozenset[int]:
-        """E of A2."""
-        return self.eps or range(1, self.window + 1)
-
     def to_dict(self) -> dict[str, Any]:
         """As the JSON has it."""
-        return {**asdict(self), "eps": sorted(self.eps), "rules": len(self.rules)}
+        found = {name: getattr(self, name) for name in (f.name for f in fields(self))}
+        for name in _GROUPS:
+            found |= asdict(found.pop(name))
+        return {**found, "eps": sorted(found["eps"]), "rules": len(self.rules)}
+
+
+_GROUPS: dict[str, type] = {"gating": GateSettings, "report": ReportSettings}
+
+
+def refuse_unknown_sources(settings: MinerSettings, sources: Sequence[str]) -> None:
+    """Raises: UsageError for a stream of ``--from`` or ``--to`` that is no source."""
+    named = (("--from", settings.body_sources), ("--to", settings.head_sources))
+    for flag, name in ((flag, name) for flag, names in named for name in names):
+        if Path(name) not in map(Path, sources):
+            near = get_close_matches(name, sources, 1, 0)
+            raise UsageError(
+                f"{flag} {name} is no source of this run",
+                f"Did you mean {near[0]}?" if near else "Name it by --source, too.",
+            )
 
 
 def eps_of(text: str) -> frozenset[int]:
@@ -137,7 +211,6 @@ def heads_of(given: Sequence[str], classes: Mapping[str, str]) -> tuple[str, ...
     """``--head``: classes of the vocabulary, as rules have them. ``classes``: see `tracked_of`.
     Raises: UsageError for one that is not known, with those whose last parts are nearest.
     """
-    from difflib import get_close_matches
 
     def last_part(text: str) -> str:
         return re.split("[#/:]", text)[-1].rstrip(">)")
@@ -160,7 +233,6 @@ def tracked_of(
     it may be written. Raises: UsageError for a class or role that is not known, with the nearest
     one.
     """
-    from difflib import get_close_matches
 
     def atoms(rule: Any, name: str) -> tuple[Atom, ...]:
         listed = rule.get(name) if isinstance(rule, dict) else None

@@ -31,7 +31,7 @@ from shiq.abox_ops.entailment.result import Types
 from shiq.answers.verdict import Leftover, Verdict
 from shiq.errors import OperationalError, UsageError
 from shiq.functional.writer import axiom_text
-from shiq.streams.discovery.atomsets import Atom, Atoms, iri, term
+from shiq.streams.discovery.atomsets import Atom, Atoms, iri, term, text_of
 
 
 class Changes(NamedTuple):
@@ -252,14 +252,27 @@ class Snapshots:
         """What each consistent snapshot of a window entails of classes."""
         return [_of_classes(found) for found in map(self.entailed, window) if found is not None]
 
-    def changes(self, before: range, after: range) -> tuple[Changes, str]:
-        """From one window to another, and of what: of the ``union`` of each, or of what some of
-        its ``snapshots`` entails where either union is inconsistent.
+    def compared(self, *windows: range) -> tuple[list[frozenset[Atom]], str]:
+        """What each of ``windows`` entails of classes, and of what that is: of the ``union`` of
+        each, or of what some of its ``snapshots`` entails where some union is inconsistent.
         """
-        first, second = self.union(before), self.union(after)
-        if first is None or second is None:
-            return changes(self.some(before), self.some(after)), "snapshots"
-        return changes(first, second), "union"
+        unions = [union for window in windows if (union := self.union(window)) is not None]
+        if len(unions) == len(windows):
+            return unions, "union"
+        return [self.some(window) for window in windows], "snapshots"
+
+    def changes(self, before: range, after: range) -> tuple[Changes, str]:
+        """From one window to another, and of what (see `compared`)."""
+        (first, second), basis = self.compared(before, after)
+        return changes(first, second), basis
+
+    def changed(self, before: range, after: range) -> dict[str, list[str]]:
+        """The assertions that are ``new`` and ``obsolete``, as texts."""
+        (first, second), _ = self.compared(before, after)
+        return {
+            "new": sorted(text_of([atom]) for atom in second - first),
+            "obsolete": sorted(text_of([atom]) for atom in first - second),
+        }
 
 
 def _ends(window: range) -> tuple[int, int]:

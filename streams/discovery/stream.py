@@ -26,7 +26,7 @@ import numpy as np
 from shiq import model as owl
 from shiq.answers.verdict import Leftover, is_blocking
 from shiq.bits import bits
-from shiq.errors import OperationalError
+from shiq.errors import OperationalError, UsageError
 from shiq.files import replace_file, report_write_errors
 from shiq.functional import ontology_text
 from shiq.streams.discovery.atomsets import Atom, Tree
@@ -45,7 +45,7 @@ from shiq.streams.discovery.snapshots import MinerKnowledge, UndecidedEntailment
 from shiq.streams.discovery.windows import Windows
 from shiq.streams.front.arrivals import Arrivals, EventClock, EventLimits, Moment, RejectLog
 from shiq.streams.front.checkpoint import packed, unpacked
-from shiq.streams.front.event import Event, EventError, Record, parse_event
+from shiq.streams.front.event import Event, EventError, Record, event_of, parse_event
 from shiq.streams.front.operator import (
     BatchReport,
     Columns,
@@ -101,6 +101,8 @@ class Discovery:
     def __post_init__(self) -> None:
         self.intake = AssertionIntake(self.ontology.signature)
         self.arrivals.step = self.step
+        if self.windows.origins:
+            self.arrivals.parse = event_with_source
         self.arrivals.window = self.windows.settings.window
         self.reported: int | None = None
         self.told: list[dict[str, Any]] = []
@@ -144,6 +146,11 @@ class Discovery:
         knowledge, limits = self.windows.knowledge, self.arrivals.limits()
         if not in_tasks:
             return SnapshotOperator(self.ontology.signature, limits)
+        if self.windows.origins:
+            raise UsageError(
+                "rules from one stream to another are mined in one process",
+                "Leave out --engine spark, or --from and --to.",
+            )
         knowledge.entailed(())
         return SnapshotOperator(self.ontology.signature, limits, knowledge, BUCKETS)
 
@@ -162,12 +169,12 @@ class Discovery:
         """Put triples into snapshots, with what these entail where that was worked out."""
         begun = perf_counter()
         snapshots = self.windows.snapshots
-        for t, texts in row["told"]:
+        for t, texts, *source in row["told"]:
             assertions = self.intake.assertions(texts, lambda *refused: None)
-            self.windows.put(t, assertions)
+            self.windows.put(t, assertions, *source)
         if "columns" in row:
             undecided = dict(row["out"])
-            entailed: dict[int, list[Any]] = {t: [] for t, _ in row["told"]}
+            entailed: dict[int, list[Any]] = {t: [] for t, *_ in row["told"]}
             first = row["told"][0][0] // WORD * WORD
             for atom, mask in row["columns"]:
                 for place in bits(mask):
@@ -289,7 +296,7 @@ class SnapshotOperator:
 
     def split(self, events: Sequence[Event | None]) -> Split:
         """The triples of events that can be used, by the word of their snapshot."""
-        found, refused = dict[int, list[tuple[int, int, list[str]]]](), list[Refused]()
+        found, refused = dict[int, list[tuple[int, int, list[str], str]]](), list[Refused]()
         for number, event in enumerate(events):
             if event is None:
                 continue
@@ -304,11 +311,13 @@ class SnapshotOperator:
             self.intake.assertions(event.triples, tell)
             texts = [text for text in event.triples if text not in unused]
             bucket = event.t // WORD % self.buckets
-            found.setdefault(bucket, []).append((number, event.t, texts))
+            found.setdefault(bucket, []).append((number, event.t, texts, event.raw or ""))
         parts: dict[int, Columns] = {}
         for bucket, rows in found.items():
-            numbers, times, own = zip(*rows)
-            parts[bucket] = {"event": np.array(numbers), "t": np.array(times), "texts": list(own)}
+            numbers, times, own, sources = zip(*rows)
+            origin = {"source": list(sources)} if self.knowledge is None else {}
+            where = {"event": np.array(numbers), "t": np.array(times)}
+            parts[bucket] = {**where, "texts": list(own), **origin}
         return Split(parts, refused)
 
     def open(self, bucket: int, state: bytes | None) -> SnapshotState:
@@ -328,9 +337,10 @@ class SnapshotState:
 
     def step(self, parts: Sequence[Columns], moment: Moment) -> list[Row]:
         """Unite snapshots with what came; a row for each word of which some changed."""
-        came = [(t, texts) for part in parts for t, texts in zip(part["t"].tolist(), part["texts"])]
         if self.operator.knowledge is None:
-            return [{"told": came}]
+            each = (zip(part["t"].tolist(), part["texts"], part["source"]) for part in parts)
+            return [{"told": [row for part in each for row in part]}]
+        came = [(t, texts) for part in parts for t, texts in zip(part["t"].tolist(), part["texts"])]
         held, new = self.held, Texts()
         for t, texts in came:
             if t not in held:
@@ -378,17 +388,25 @@ class SnapshotState:
 
 
 _NAME = "miner.npz"
+#: Before the names of columns: of all that snapshots assert, and of what bodies and heads come from.
+_PARTS = ("", "body_", "head_")
+
+
+def event_with_source(record: Record, unit: str) -> Event:
+    """The event of a record, with the name of its source. Raises: EventError."""
+    return event_of(record, unit)._replace(raw=record.source)
 
 
 def stored(windows: Windows) -> tuple[dict[str, Any], dict[str, Any]]:
     """What windows know, as JSON and columns of numbers."""
-    told = windows.snapshots.told
-    parts = [windows.snapshots.text(index, texts_of) for index in told]
-    columns = {
-        "indices": np.array(list(told), np.int64),
-        "lengths": np.array([len(part) for part in parts], np.int64),
-        "texts": np.frombuffer(b"".join(parts), np.uint8),
-    }
+    columns: dict[str, Any] = {}
+    for name, snapshots in zip(_PARTS, (windows.snapshots, *windows.origins)):
+        parts = [snapshots.text(index, texts_of) for index in snapshots.told]
+        columns |= {
+            f"{name}indices": np.array(list(snapshots.told), np.int64),
+            f"{name}lengths": np.array([len(part) for part in parts], np.int64),
+            f"{name}texts": np.frombuffer(b"".join(parts), np.uint8),
+        }
     carried = {str(end): _carried_json(carried) for end, carried in windows.carried.items()}
     return {"first": windows.first, "newest": windows.newest, "carried": carried}, columns
 
@@ -400,11 +418,13 @@ def restored(
     columns: Mapping[str, Any],
 ) -> None:
     """Lets windows know what `stored` gave."""
-    whole, at = columns["texts"].tobytes(), 0
-    for index, length in zip(columns["indices"].tolist(), columns["lengths"].tolist()):
-        text = zlib.decompress(whole[at : at + length]).decode("utf-8", "surrogatepass")
-        at += length
-        windows.put(index, intake.assertions(text.split("\n") if text else [], _damaged))
+    for name, snapshots in zip(_PARTS, (windows.snapshots, *windows.origins)):
+        whole, at = columns[f"{name}texts"].tobytes(), 0
+        indices, lengths = columns[f"{name}indices"], columns[f"{name}lengths"]
+        for index, length in zip(indices.tolist(), lengths.tolist()):
+            text = zlib.decompress(whole[at : at + length]).decode("utf-8", "surrogatepass")
+            at += length
+            snapshots.put(index, intake.assertions(text.split("\n") if text else [], _damaged))
     windows.first, windows.newest = document["first"], document["newest"]
     windows.carried = {int(end): _carried_of(found) for end, found in document["carried"].items()}
 
@@ -464,7 +484,8 @@ def load(directory: str | PathLike[str]) -> RuleMiner:
     found = object.__new__(RuleMiner)
     found.ontology, found.step, found.allow = ontology, document["step"], tuple(document["allow"])
     sets = {"eps": frozenset(given["eps"]), "head": tuple(given.get("head", ())), "rules": rules}
-    found.settings = MinerSettings(**{**given, **sets})
+    origins = {name: tuple(given.get(name, ())) for name in ("body_sources", "head_sources")}
+    found.settings = MinerSettings.of(**{**given, **sets, **origins})
     found.windows, found.leftovers = Windows(ontology, found.settings), []
     restored(found.windows, AssertionIntake(ontology.signature), document, columns)
     return found

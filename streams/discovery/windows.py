@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -23,7 +24,7 @@ from shiq.streams.discovery.atomsets import (
     tree_anywhere,
     with_class,
 )
-from shiq.streams.discovery.columns import Bits, SnapshotColumns, popcount
+from shiq.streams.discovery.columns import HEAD, Bits, SnapshotColumns, popcount, tagged
 from shiq.streams.discovery.counting import BodyCounter, MinedRule, SnapshotBindings
 from shiq.streams.discovery.mining import (
     CarriedRules,
@@ -49,11 +50,11 @@ Consistent = Callable[[Sequence[Atom]], bool]
 Lacking = Callable[[MinedRule], Iterable[str]]
 
 
-def lacking(facts: AtomIndex) -> Lacking:
-    """By what a snapshot entails, binding by binding."""
+def lacking(facts: AtomIndex, tag: str = "") -> Lacking:
+    """By what a snapshot entails, binding by binding; ``tag``: before the names of heads."""
     return lambda rule: sorted(
         {binding[ROOT] for binding in bindings(atoms_of(rule.body), facts)}
-        - facts.members(rule.head)
+        - facts.members(tag + rule.head)
     )
 
 
@@ -155,6 +156,11 @@ class Windows:
     def __init__(self, ontology: Ontology, settings: MinerSettings) -> None:
         self.settings, self.knowledge = settings, ontology.knowledge()
         self.snapshots = Snapshots(self.knowledge)
+        #: What the streams bring that bodies come from, and heads.
+        self.origins = tuple(
+            Snapshots(self.knowledge) for _ in range(2 * self.settings.has_origins)
+        )
+        self._tag = HEAD if self.origins else ""
         self.theory = Theory(self.knowledge.closure, tuple(ontology.classes))
         self.first: int | None = None
         self.newest: int | None = None
@@ -165,15 +171,21 @@ class Windows:
     def _begin(self) -> None:
         self.columns = SnapshotColumns(self.settings.window)
         self.columns.begin(self.knowledge.base or ())
-        self.counter = BodyCounter(self.columns)
-        self._placed: dict[int, tuple[int, int]] = {}
+        self.counter = BodyCounter(self.columns, tag=self._tag)
+        self._placed: dict[int, tuple[int, ...]] = {}
         self._tracked: dict[int, tuple[int, list[tuple[bool, bool]]]] = {}
 
-    def put(self, index: int, assertions: Iterable[owl.Assertion]) -> None:
-        """Unites a snapshot with ``assertions``."""
+    def put(self, index: int, assertions: Iterable[owl.Assertion], source: str = "") -> None:
+        """Unites a snapshot with ``assertions``, which the stream ``source`` brings."""
         self.first = index if self.first is None else min(self.first, index)
         self.newest = index if self.newest is None else max(self.newest, index)
+        assertions = list(assertions)
         self.snapshots.put(index, assertions)
+        places = {Path(source), Path(source).parent}  # of a file, its folder is the source, too
+        wanted = self.settings.body_sources, self.settings.head_sources
+        for names, snapshots in zip(wanted, self.origins):
+            if not names or not places.isdisjoint(map(Path, names)):
+                snapshots.put(index, assertions)
 
     def is_end(self, index: int) -> bool:
         """Whether a full window that is due ends there."""
@@ -193,8 +205,11 @@ class Windows:
             - (self.newest - self.first + 1 - self.settings.window) % self.settings.slide
         )
 
-    def reach(self, *others: Windows) -> None:
-        """Knows the same indices as ``others``."""
+    def unite(self, *others: Windows) -> None:
+        """Takes the snapshots of ``others``. Raises: UsageError for one that two of them have."""
+        self.snapshots.unite(*(other.snapshots for other in others))
+        for own, *theirs in zip(self.origins, *(other.origins for other in others)):
+            own.unite(*theirs)
         self.first = min((other.first for other in others if other.first is not None), default=None)
         self.newest = max(
             (other.newest for other in others if other.newest is not None), default=None
@@ -218,12 +233,18 @@ class Windows:
             range(end - size + 1 - slide, end + 1 - slide),
         )
         if settings.method == "scratch":
-            snapshots.again(window)
+            for each in (snapshots, *self.origins):
+                each.again(window)
             self.theory = Theory(self.knowledge.closure, self.theory.vocabulary)
         with self._timed("entailing"):
             inconsistent, undecided = snapshots.left_out(window)
+            open_ = {*undecided, *(i for each in self.origins for i in each.left_out(window)[1])}
+            undecided = tuple(sorted(open_))
             has_before = self.first is not None and before[0] >= self.first
             compared = snapshots.changes(before, window) if has_before else None
+            changed = None
+            if has_before and settings.report.list_changes:
+                changed = snapshots.changed(before, window)
             gate = self._gate(before, window) if has_before and settings.method == "inkd" else None
         with self._timed("counting"):
             self._place(window)
@@ -247,16 +268,21 @@ class Windows:
             self.seconds,
             undecided,
             len(found) - len(told),
+            changed,
         )
         self.seconds = dict.fromkeys(self.seconds, 0.0)
-        snapshots.forget(end + 1 - size - 2 * slide)
+        for each in (snapshots, *self.origins):
+            each.forget(end + 1 - size - 2 * slide)
         return report
 
     def _asked_for(
         self, found: Sequence[RuleFinding | GroundFound]
     ) -> list[RuleFinding | GroundFound]:
         """The rules that are told, what surprises first. A head stands for its equals under T."""
-        entails, asked = self.theory.entails, [((name, ROOT),) for name in self.settings.head]
+        entails, asked = (
+            self.theory.entails,
+            [((name, ROOT),) for name in self.settings.report.head],
+        )
         heads = {
             atom[0]
             for atom in ((name, ROOT) for name in self.theory.classes)
@@ -265,7 +291,8 @@ class Windows:
         told = [
             each
             for each in found
-            if each.surprise[0] >= self.settings.min_lift and (not asked or each.head in heads)
+            if each.surprise[0] >= self.settings.report.min_lift
+            and (not asked or each.head in heads)
         ]
         return sorted(told, key=lambda each: each.surprise, reverse=True)
 
@@ -294,13 +321,26 @@ class Windows:
         changed.
         """
         for index in window:
-            state = (index, self.snapshots.version.get(index, 0))
+            versions = (each.version.get(index, 0) for each in (self.snapshots, *self.origins))
+            state = (index, *versions)
             if self._placed.get(index % self.columns.size) != state:
-                self.columns.put(index, self.snapshots.entailed(index))
+                self.columns.put(index, self._entailed(index))
                 self._placed[index % self.columns.size] = state
 
+    def _entailed(self, index: int) -> Iterable[Atom] | None:
+        """What a snapshot entails for bodies, and, with the tag, for heads; None where it, or
+        what some of its streams entail, is not known.
+        """
+        found = self.snapshots.entailed(index)
+        if found is None or not self.origins:
+            return found
+        body, head = (snapshots.entailed(index) for snapshots in self.origins)
+        if body is None or head is None:
+            return None
+        return (*body, *(tagged(self._tag, atom) for atom in head))
+
     def _by_count(self, window: range) -> dict[int, int]:
-        if self.settings.method == "scratch":
+        if self.settings.method == "scratch" or self.origins:
             return counts(self.snapshots.each(window))
         columns = self.columns
         numbers = columns.class_atoms()
@@ -311,14 +351,16 @@ class Windows:
 
     def _count(self, rule: TrackedRule, window: range) -> tuple[int, int]:
         """n and d of any two atomsets: of trees from the columns, else snapshot by snapshot."""
-        whole = (*rule.body, *rule.head)
+        whole = (*rule.body, *(tagged(self._tag, atom) for atom in rule.head))
         if self.settings.method != "scratch":
             trees = [tree_anywhere(atoms) for atoms in (whole, rule.body)]
             if None not in trees:
                 n, d = (self.counter.counts(tree).support for tree in trees if tree is not None)
                 return n, d
         n = d = 0
-        for index in self.snapshots.consistent(window):
+        for index in window:
+            if self._entailed(index) is None:
+                continue
             facts = self._facts(index, frozenset(atom[0] for atom in whole))
             n, d = n + binds(whole, facts), d + binds(rule.body, facts)
         return n, d
@@ -327,7 +369,7 @@ class Windows:
         """What a consistent snapshot entails, with T ∪ A; ``names``: the classes and roles that
         matter.
         """
-        atoms = (*(self.knowledge.base or ()), *(self.snapshots.entailed(index) or ()))
+        atoms = (*(self.knowledge.base or ()), *(self._entailed(index) or ()))
         return AtomIndex(atom for atom in atoms if names is None or atom[0] in names)
 
     # --- mining -----------------------------------------------------------------------------------
@@ -346,12 +388,13 @@ class Windows:
 
         if settings.method == "scratch":
             facts = {
-                index: None if self.snapshots.entailed(index) is None else self._facts(index)
+                index: None if self._entailed(index) is None else self._facts(index)
                 for index in window
             }
-            found = mine_window(list(facts.values()), theory, limits)
+            found = mine_window(list(facts.values()), theory, limits, self._tag)
             shown = [
-                (rule, first_instances(rule, facts, settings.instances)) for rule in found.rules
+                (rule, first_instances(rule, facts, settings.report.instances, self._tag))
+                for rule in found.rules
             ]
             return self._told(found, shown, window), found.by_tbox, found.stopped, None
         exact = settings.method == "exact"
@@ -380,7 +423,7 @@ class Windows:
         settings, end = self.settings, window[-1]
         older = max((at for at in self.carried if at < end), default=None)
         carried = CarriedRules() if older is None else self.carried[older].copy()
-        acts = gate is not None and gate.acts(settings.gate, *settings.gate_shares)
+        acts = gate is not None and gate.acts(settings.gating.gate, *settings.gating.shares)
         masks = (
             self.columns.mask(window[: len(window) - settings.slide]),
             self.columns.mask(window[len(window) - settings.slide :]),
@@ -393,7 +436,7 @@ class Windows:
             gate,
             acts,
             *masks,
-            settings.occurrences,
+            settings.gating.occurrences(settings.window),
         )
         self.carried = {at: self.carried[at] for at in (older,) if at is not None} | {end: carried}
         if gate is None:
@@ -414,9 +457,9 @@ class Windows:
         lifts: dict[str, int] = {}
         for rule in mined.rules:
             if rule.head not in lifts:
-                lifts[rule.head] = self.counter.counts(Tree((rule.head,))).support
+                lifts[rule.head] = self.counter.counts(Tree((self._tag + rule.head,))).support
         against: Sequence[int | None] = [None] * len(mined.rules)
-        if self.settings.refute:
+        if self.settings.report.refute:
             against = refuted_in(mined.rules, self.snapshots, self._lacking, window)
         return [
             RuleFinding(
@@ -431,7 +474,7 @@ class Windows:
     def _lacking(self, index: int) -> Lacking:
         """By the columns, or for the reference by what the snapshot entails."""
         if self.settings.method == "scratch":
-            return lacking(self._facts(index))
+            return lacking(self._facts(index), self._tag)
         place = index % self.columns.size
         support, bit = self.counter.support(np.array([place >> 6])), np.uint64(1 << (place & 63))
         return lambda rule: support.lacking(rule.body, rule.head, bit)
@@ -444,19 +487,20 @@ class Windows:
         """
         counted, whole = (
             self.counter.counts(rule.body, [rule.head]),
-            with_class(rule.body, 0, rule.head),
+            with_class(rule.body, 0, self._tag + rule.head),
         )
+        most = self.settings.report.instances
         found: list[tuple[int, dict[str, str]]] = []
         for index in self._held(counted.joint[counted.heads[rule.head]], window):
-            if len(found) >= self.settings.instances:
+            if len(found) >= most:
                 break
             if index not in snapshots:
-                snapshots[index] = SnapshotBindings(self.columns, index, self.settings.instances)
+                snapshots[index] = SnapshotBindings(self.columns, index, most)
             found += [(index, each) for each in snapshots[index].first(whole)]
-        return found[: self.settings.instances]
+        return found[:most]
 
     def _held(self, places: Bits, window: range) -> list[int]:
         """The first snapshots of some bits."""
         at = np.flatnonzero(np.unpackbits(places.astype("<u8").view(np.uint8), bitorder="little"))
         indices = (at - window[0]) % self.columns.size + window[0]
-        return np.sort(indices)[: self.settings.instances].tolist()  # type: ignore[no-any-return]
+        return np.sort(indices)[: self.settings.report.instances].tolist()  # type: ignore[no-any-return]

@@ -46,6 +46,8 @@ TEXTS |= {
     "notify",
     "only",
     "head",
+    "body_sources",
+    "head_sources",
     "why",
     "eps",
     "cut",

@@ -4,6 +4,7 @@ order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -17,7 +18,14 @@ from shiq.streams.discovery import RuleMiner
 from shiq.streams.discovery.atomsets import ROOT, AtomIndex, Tree, atoms_of, order_of, text_of
 from shiq.streams.discovery.counting import MiningLimits
 from shiq.streams.discovery.ontology import Ontology, Theory
-from tests.discovery_cases import brute_rules, random_case, told, write_stream
+from tests.discovery_cases import (
+    all_bodies,
+    binding_pairs,
+    brute_rules,
+    random_case,
+    told,
+    write_stream,
+)
 
 OPTIONS: dict[str, Any] = {
     "window": 3,
@@ -167,6 +175,82 @@ def test_windows_of_several_words(tmp_path: Path) -> None:
 @pytest.mark.parametrize("start", range(100, 400, 50))
 def test_all_ways_agree_on_many(start: int, tmp_path: Path) -> None:
     assert sum(check(seed, tmp_path) for seed in range(start, start + 50)) > 200
+
+
+# --- from one stream to another -------------------------------------------------------------------
+
+
+def rules_across(
+    ontology: Ontology, streams: Sequence[dict[int, Any]], window: range
+) -> set[tuple[Any, ...]]:
+    """The rules of a window whose body holds by one stream and whose head by another, each body
+    counted by its bindings in every spelling.
+    """
+    knowledge = ontology.knowledge()
+    theory = Theory(knowledge.closure, tuple(ontology.classes))
+    base = knowledge.base or frozenset()
+    bodies: list[AtomIndex | None] = []
+    heads: list[set[Any]] = []
+    for i in window:
+        whole = knowledge.entailed([a for stream in streams for a in stream.get(i, ())])
+        own = [knowledge.entailed(stream.get(i, ())) for stream in streams]
+        bodies.append(None if whole is None else AtomIndex(base | (own[0] or frozenset())))
+        heads.append(set() if whole is None else set(own[1] or ()))
+    found = set()
+    for tree in all_bodies(sorted(ontology.classes), ontology.roles, 2, 2):
+        atoms = atoms_of(tree)
+        body = binding_pairs(atoms, bodies)
+        for head in theory.classes:
+            both = {(place, x) for place, x in body if (head, x) in heads[place]}
+            n, d = len({place for place, _ in both}), len({place for place, _ in body})
+            if 2 * n >= len(window) and 2 * n > d and not theory.entails(atoms, ((head, ROOT),)):
+                found.add((text_of(atoms), head, n, d, len(both), len(body)))
+    return found
+
+
+def check_across(seed: int, folder: Path) -> int:
+    """Whether both methods, a restart and a merge agree with the count by bindings."""
+    (ontology, stream), dice = ontology_of(seed), Random(seed)
+    if ontology.knowledge().base is None:
+        return 0
+    streams: list[dict[int, Any]] = [{}, {}]
+    for t, assertions in stream.items():
+        for assertion in assertions:
+            for place in (0, 1) if dice.random() < 0.5 else (dice.randint(0, 1),):
+                streams[place].setdefault(t, []).append(assertion)
+    names = [write_stream(folder / f"{i}.jsonl", stream) for i, stream in enumerate(streams)]
+    options = {**OPTIONS, "body_sources": names[:1], "head_sources": names[1:], "refute": True}
+    exact, scratch = (
+        [told(r.to_dict()) for r in RuleMiner(ontology, method=m, **options).run(names)]
+        for m in ("exact", "scratch")
+    )
+    assert exact == scratch, seed
+    miners = [RuleMiner(ontology, **options) for _ in range(2)]
+    for place, own in enumerate(streams):
+        for t, assertions in own.items():
+            miners[t % 2].partial_fit(t, [abox_of(assertions)], names[place])
+    miners[0].save(folder / "across")
+    merged = RuleMiner.load(folder / "across").merge(miners[1])
+    for report in exact:
+        first, last = report["window"]
+        expected = rules_across(ontology, streams, range(first, last + 1))
+        spelled = found_rules(report)
+        assert spelled <= expected, (seed, spelled - expected)
+        # Of equivalent spellings one is told: each of the others has its counts.
+        assert {rule[1:] for rule in expected} == {rule[1:] for rule in spelled}, seed
+        if last == merged.windows.last_end():
+            assert told(merged.windows.report(last).to_dict()) == report, seed
+    return sum(len(report["rules"]) for report in exact)
+
+
+@pytest.mark.parametrize(
+    "start", [0, *(pytest.param(start, marks=pytest.mark.slow) for start in (20, 60))]
+)
+def test_rules_from_one_stream_to_another(start: int, tmp_path: Path) -> None:
+    assert (
+        sum(check_across(seed, tmp_path) for seed in range(start, start + (4 if not start else 40)))
+        > 5
+    )
 
 
 # --- ground ---------------------------------------------------------------------------------------

@@ -203,6 +203,58 @@ def heads(window: dict[str, Any]) -> list[tuple[str, str, float, float]]:
     ]
 
 
+def test_rules_from_one_stream_to_another_by_the_command(tmp_path: Path) -> None:
+    """Events of one source, jams of another: no rule within one of them, and a restart changes nothing."""
+    call = written(tmp_path, {0: "Event(a)", 1: "Event(b) Jam(c)", 2: "Event(a)", 3: "Event(b)"})
+    jams = {0: "Jam(a)", 1: "Jam(b)", 2: "Slow(a)", 3: "Jam(b)"}
+    other = write_stream(tmp_path / "jams.jsonl", {t: said(what) for t, what in jams.items()})
+    across = ("--from", tmp_path / "s.jsonl", "--to", other, "--max-atoms", 1)
+    sources = (*call, "--source", other, "--window", 4, "--min-confidence", 0.5)
+    code, (window,) = windows_of(tmp_path, *sources, *across)
+    assert code == 0 and heads(window) == [("Event", "Slow", 1, 1), ("Event", "Jam", 1, 0.75)]
+    code, (merged,) = windows_of(tmp_path, *sources, "--max-atoms", 1)
+    assert code == 0 and {rule[:2] for rule in heads(merged)} > {("Jam", "Event")}
+    refused = shiq(*sources, "--from", tmp_path / "s.jsn", *across[2:], "--out", "-")
+    assert refused.returncode == 2 and f"Did you mean {tmp_path / 's.jsonl'}?" in refused.stderr
+    refused = shiq(*sources, *across, "--method", "inkd")
+    assert refused.returncode == 2 and "by exact or scratch" in refused.stderr
+    # A run that goes on has what its checkpoint knows of each stream.
+    miner = RuleMiner(
+        tmp_path / "t.ofn",
+        **{"window": 4, "max_atoms": 1, "min_confidence": 0.5},  # type: ignore[arg-type]
+        body_sources=tmp_path / "s.jsonl",
+        head_sources=other,
+    )
+    for t, what in jams.items():
+        miner.partial_fit(t, [abox_of(said(what))], other)
+        events = {0: "Event(a)", 1: "Event(b) Jam(c)", 2: "Event(a)", 3: "Event(b)"}[t]
+        report = miner.partial_fit(t, [abox_of(said(events))], str(tmp_path / "s.jsonl"))
+        miner.save(tmp_path / "saved")
+        miner = RuleMiner.load(tmp_path / "saved")
+    assert report is not None and heads(report.to_dict()) == heads(window)
+
+
+def test_which_assertions_changed(tmp_path: Path) -> None:
+    call = written(tmp_path, {0: "Jam(a)", 1: "Jam(b)", 2: "Slow(c)"})
+    _, windows = windows_of(tmp_path, *call, "--window", 1, "--list-changes", "--report", tmp_path)
+    assert [window.get("changed") for window in windows] == [
+        None,
+        {
+            "new": ["<urn:Jam>(<urn:b>)", "<urn:Slow>(<urn:b>)"],
+            "obsolete": ["<urn:Jam>(<urn:a>)", "<urn:Slow>(<urn:a>)"],
+        },
+        {
+            "new": ["<urn:Slow>(<urn:c>)"],
+            "obsolete": ["<urn:Jam>(<urn:b>)", "<urn:Slow>(<urn:b>)"],
+        },
+    ]
+    assert all(
+        len(window["changed"][name]) == window["changes"][name]
+        for window in windows[1:]
+        for name in ("new", "obsolete")
+    )
+
+
 @pytest.mark.parametrize("more", [(), ("--method", "scratch"), ("--method", "inkd")])
 def test_what_surprises_is_told_first(tmp_path: Path, more: tuple[object, ...]) -> None:
     """A rule of twice the lift and half the share goes before one that says nothing new."""

@@ -18,9 +18,18 @@ from shiq.jobs.text.results import SHOWN, leftovers_text, safe, seconds_text
 from shiq.streams.discovery.delivery import Delivery
 from shiq.streams.discovery.miner import RuleMiner
 from shiq.streams.discovery.sentences import sentence
-from shiq.streams.discovery.settings import MinerSettings, eps_of
+from shiq.streams.discovery.settings import (
+    GateSettings,
+    MinerSettings,
+    ReportSettings,
+    eps_of,
+    refuse_unknown_sources,
+)
 from shiq.streams.discovery.stream import Mining
 from shiq.support import pluralize
+
+#: Settings that older checkpoints do not have.
+_LATER = ("head", "min_lift", "body_sources", "head_sources", "list_changes")
 
 
 def _report_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
@@ -66,16 +75,19 @@ def _report_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, O
     metavar="FILE",
     help='Rules that are counted whatever their counts are: [{"body": [["<class>", "?x0"]], "head": […]}].',
 )
-@field_option(MinerSettings, "min_lift")
-@field_option(MinerSettings, "head")
-@field_option(MinerSettings, "instances")
-@field_option(MinerSettings, "refute")
+@field_option(MinerSettings, "body_sources")
+@field_option(MinerSettings, "head_sources")
+@field_option(ReportSettings, "min_lift")
+@field_option(ReportSettings, "head")
+@field_option(ReportSettings, "instances")
+@field_option(ReportSettings, "refute")
+@field_option(ReportSettings, "list_changes")
 @click.option(
     "--eps", metavar="N,…", help="For inkd: how often what was there already was there, as 1,2,4-9."
 )
-@field_option(MinerSettings, "gate")
-@field_option(MinerSettings, "min_rarity")
-@field_option(MinerSettings, "max_similarity")
+@field_option(GateSettings, "gate")
+@field_option(GateSettings, "min_rarity")
+@field_option(GateSettings, "max_similarity")
 @field_option(MinerSettings, "max_rules")
 @click.option(
     "--entailments",
@@ -90,7 +102,7 @@ def _report_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, O
     metavar="FILE",
     help="Write the last rules that nothing refutes: .ofn (OWL) or .lp (ASP).",
 )
-@field_option(MinerSettings, "min_share")
+@field_option(ReportSettings, "min_share")
 @click.option(
     "--report",
     "folder",
@@ -142,12 +154,13 @@ def discover(
         catalog=catalog,
         **options,
     )
+    refuse_unknown_sources(miner.settings, feed.sources)
     settings = {
         # Older checkpoints do not have those that say nothing by default.
         **{
             k: str(v)
             for k, v in miner.settings.to_dict().items()
-            if k != "min_share" and (v or k not in ("head", "min_lift"))
+            if k != "min_share" and (v or k not in _LATER)
         },
         "ontology": miner.ontology.fingerprint,
         "step": str(step),
