@@ -23,6 +23,7 @@ USAGE, OPERATIONAL, INTERRUPTED = 2, 4, 130
 COMMANDS = {
     "certify": "shiq.jobs.commands.index",
     "index": "shiq.jobs.commands.index",
+    "init": "shiq.jobs.commands.index",
     "check": "shiq.jobs.commands.check",
     "gate": "shiq.jobs.commands.gate",
     "report": "shiq.jobs.commands.report",

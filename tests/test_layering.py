@@ -41,6 +41,7 @@ ROOMS = (
     "jobs.known",
     "jobs.pages",
     "jobs.option_fields",
+    "jobs.configuration",
     "jobs.checking.options",
     "jobs.checking.base",
     "jobs.checking.inputs",

@@ -22,6 +22,7 @@ from shiq.jobs.commands.options import (
 )
 from shiq.jobs.commands.places import INPUTS, STORE, GuardedCommand, Writes, file_beside
 from shiq.jobs.commands.running import Request, run_check
+from shiq.jobs.configuration import write_configuration
 from shiq.jobs.outputs import OutputKind
 from shiq.jobs.store import place_of
 from shiq.jobs.store.replacing import claim_place
@@ -197,3 +198,23 @@ def certify(
     return run_check(
         lambda settings: certify_store(store, list(tbox) or None, **settings), options, asked
     )
+
+
+@click.command(cls=GuardedCommand)
+@click.option(
+    "--tbox", "-t", multiple=True, required=True, type=INPUTS, help="Ontology file; repeatable."
+)
+@click.option(
+    "--store", "-s", default="kg", show_default=True, type=STORE, help="Where the store is to be."
+)
+@click.argument("data", nargs=-1, type=INPUTS)
+def init(tbox: tuple[str, ...], store: str, data: tuple[str, ...]) -> int:
+    """Write shiq.toml, a policy of the gate, and a workflow for pull requests into this folder.
+
+    \b
+    shiq init --tbox onto.ttl data.nt.gz
+    """
+    for name in write_configuration(tbox, data, store):
+        click.echo(f"wrote {name}")
+    click.echo(f"next: shiq index {' '.join(data) or 'DATA'}")
+    return 0

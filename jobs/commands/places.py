@@ -25,6 +25,7 @@ from shiq.files import report_write_errors
 from shiq.inputs.catalog import read_catalog
 from shiq.inputs.formats import FORMAT_NAMES
 from shiq.inputs.sources import STDIN, take_standard_input
+from shiq.jobs.configuration import defaults_for
 from shiq.jobs.option_fields import Heading
 from shiq.jobs.outputs import FOLDERS, InputPlace, OutputKind, OutputPlace, keep_apart, kind_of_rows
 from shiq.jobs.store.files import is_store
@@ -142,6 +143,22 @@ class GuardedCommand(click.Command):
             if records:
                 with formatter.section(heading.value):
                     formatter.write_dl(records)
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **how: Any,
+    ) -> click.Context:
+        """Make the context of a call, with the defaults that a file gives."""
+        asks_help = {"-h", "--help"} & set(args)
+        if parent is not None and not how.get("resilient_parsing") and not asks_help:
+            path, above = [info_name or ""], parent
+            while above.parent is not None:
+                path, above = [above.info_name or "", *path], above.parent
+            how.setdefault("default_map", defaults_for(self, path))
+        return super().make_context(info_name, args, parent, **how)
 
     def invoke(self, ctx: click.Context) -> Any:
         named = [
