@@ -34,9 +34,8 @@ from shiq.abox_ops.elements.graph import Graph
 from shiq.abox_ops.elements.normal import name_of
 from shiq.abox_ops.elements.union_view import UnionView, batch_of, split
 from shiq.abox_ops.engine import CRITERIA, MODEL, AddSet, Inquiry, NamedModule
-from shiq.abox_ops.index.calculi import Calculi
 from shiq.abox_ops.index.deletion import index_without
-from shiq.abox_ops.index.index import Index, alone, build_index, stored_index, touched_by
+from shiq.abox_ops.index.index import Calculi, Index, alone, build_index, stored_index, touched_by
 from shiq.abox_ops.labels.numbered_calculus import Calculus
 from shiq.abox_ops.local_add_set import LocalAddSet
 from shiq.abox_ops.modules.add_set import AddSetColumns

@@ -11,7 +11,6 @@ from functools import cached_property
 import numpy as np
 
 from shiq import model as owl
-from shiq.abox_ops.elements.assertions import assertions_about
 from shiq.abox_ops.elements.base import FRESH
 from shiq.abox_ops.elements.graph import flags
 from shiq.abox_ops.elements.union_view import UnionView
@@ -20,7 +19,7 @@ from shiq.abox_ops.labels.calculus import EMPTY, Label
 from shiq.abox_ops.modules.add_set import ROLES, AddSetColumns, FoundModules, clause_of
 from shiq.abox_ops.patch.patch import Patch
 from shiq.answers.result import PulledIn
-from shiq.columns.arrays import distinct, is_row_in, set_difference, unique
+from shiq.columns.arrays import Ints, distinct, is_row_in, set_difference, unique
 from shiq.columns.rows import SAME
 from shiq.model.abox import individuals_of
 from shiq.model.clause import ClausalTBox
@@ -137,11 +136,10 @@ class LocalAddSet(FoundModules):
         return [remedy for remedy in self.found.remedies if remedy not in asserted]
 
     def kept(self) -> Iterator[owl.Assertion]:
-        """See `shiq.abox_ops.modules.closure.kept_assertions`."""
+        """See `shiq.abox_ops.modules.components.kept_assertions`."""
         # Loaded where somebody looks at the assertions: few do.
         from shiq.abox_ops.elements.quotient import Partition
-        from shiq.abox_ops.modules.closure import Closure, kept_assertions
-        from shiq.abox_ops.modules.components import KeptAssertions
+        from shiq.abox_ops.modules.components import Closure, KeptAssertions, kept_assertions
 
         found, graph = self.found, self.found.graph
         others = np.array([e for e, _, _ in found.remedies], np.int64)
@@ -260,3 +258,56 @@ def _count_complex(found: AddSetColumns, whole: UnionView) -> int:
                 case _:
                     count += 1
     return count
+
+
+#: The tables that say something about an individual, complex assertions apart.
+_TABLES = ("class_assertions", "half_edges", "data_assertions", "pairs")
+
+
+def assertions_about(
+    whole: UnionView, nodes: Ints, *, with_old: bool = True
+) -> Iterator[tuple[str, owl.Assertion]]:
+    """Yield (individual, assertion about it) for all ``nodes``, fetched together: those that are
+    inserted, and, ``with_old``, those of the base.
+    """
+    if not len(nodes):
+        return
+    names = whole.names
+    types, edges, data, pairs = (whole.rows_of(name, nodes, with_old=with_old) for name in _TABLES)
+    mentioned = unique(np.concatenate([nodes, edges["neighbour"], pairs["neighbour"]]))
+    known = dict(zip(mentioned.tolist(), whole.terms_of(mentioned)))
+
+    def terms(column: Ints) -> Iterator[str]:
+        return map(known.__getitem__, column.tolist())
+
+    for term, c in zip(terms(types["node"]), types["class"].tolist()):
+        yield term, owl.ClassAssertion(owl.Class(names.classes.values[c]), term)
+    for term, r, other in zip(
+        terms(edges["node"]), edges["role"].tolist(), terms(edges["neighbour"])
+    ):
+        property_ = owl.ObjectProperty(names.object_properties.values[r // 2])
+        if r % 2 == 0:
+            yield term, owl.ObjectPropertyAssertion(property_, term, other)
+        elif other != term:
+            yield term, owl.ObjectPropertyAssertion(property_, other, term)
+    for term, p, value in zip(
+        terms(data["node"]), data["property"].tolist(), whole.literals_of(data["literal"])
+    ):
+        yield (
+            term,
+            owl.DataPropertyAssertion(
+                owl.DataProperty(names.data_properties.values[p]), term, value
+            ),
+        )
+    for term, kind, other in zip(
+        terms(pairs["node"]), pairs["kind"].tolist(), terms(pairs["neighbour"])
+    ):
+        make = owl.SameIndividual if kind // 2 * 2 == SAME else owl.DifferentIndividuals
+        if kind % 2 == 0:
+            yield term, make(term, other)
+        elif other != term:
+            yield term, make(other, term)
+    for node, assertion, is_inserted in whole.complex_of(nodes):
+        if not (with_old or is_inserted):
+            continue
+        yield known[node], assertion

@@ -4,7 +4,7 @@ of what reasoners err on.
 HermiT and Openllet miss consequences of chains above inverses, of transitivity in cycles of
 inverses, of negative assertions on roles that are not simple, and of keys on complex classes. So
 a nominal is named, N ≡ {a}, and ∃r.{a} is ∃r.N; ∃r.Self is named. The rest is SHIQ(D) with
-chains, and takes the passes of every other TBox, `shiq.simplify.paths` for transitivity. A key is on
+chains, and takes the passes of every other TBox, `shiq.simplify.chains` for transitivity. A key is on
 a name Q with C ⊑ Q. What comes out has a model if and only if (T, A) has one.
 
 Keys speak of individuals that IRIs name, and reasoners are sent names for blank nodes too: those
@@ -28,16 +28,15 @@ from shiq.model.clause_axioms import role_axioms
 from shiq.model.profile import rewrite_for_simple_roles, roles_required_simple
 from shiq.model.role_words import Irregular, RolePaths
 from shiq.model.roles import RoleBox, role_of
-from shiq.model.signature import is_reserved
-from shiq.model.walk import parts, rewritten
+from shiq.model.walk import is_reserved, parts, rewritten
 from shiq.rdf.values_as_nodes import inverse_functional_properties, properties_needing_values
 from shiq.rdf.vocabulary import LANGUAGE
+from shiq.simplify.chains import eliminate_paths
 from shiq.simplify.desugar import ROLE_AXIOMS, desugar
 from shiq.simplify.inclusion import PREFIX, Context
 from shiq.simplify.locality import names_of
 from shiq.simplify.nnf import to_nnf
 from shiq.simplify.normal_form import normal_form
-from shiq.simplify.paths import eliminate_paths
 
 V = TypeVar("V")
 _NOMINALS = (owl.ObjectOneOf, owl.ObjectHasValue)

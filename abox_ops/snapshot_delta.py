@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiq.abox_ops.counting.growth import grow_classes, known_classes
+from shiq.abox_ops.counting.merge_classes import grow_classes, known_classes
 from shiq.abox_ops.elements.base import FRESH, StoredSnapshot, as_overlay
 from shiq.abox_ops.elements.graph import Graph, flags
-from shiq.abox_ops.elements.partition import components, of_several
+from shiq.abox_ops.elements.quotient import components, of_several
 from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.index.index import Index, TouchedNodes, merge_classes, touched_by
 from shiq.abox_ops.labels.calculus import Label

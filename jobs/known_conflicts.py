@@ -33,10 +33,11 @@ from shiq.abox_ops.conflicts.refuter import Refuter
 from shiq.abox_ops.conflicts.support import Supports
 from shiq.abox_ops.engine import AddSet, KnowledgeBase, NamedModule
 from shiq.abox_ops.labels.calculus import LabelSpace
+from shiq.abox_ops.modules.add_set import asked, positions
 from shiq.abox_ops.modules.decide import Decider
-from shiq.abox_ops.modules.named import asked, positions
 from shiq.answers.result import Conflict
 from shiq.answers.verdict import Verdict
+from shiq.columns.rows import FAMILIES, names_in_use, remove_assertions, row_masks, select_rows
 from shiq.explanation import ConflictGroup, ExplainedConflicts
 from shiq.files import WHY, json_text, write_whole
 from shiq.inputs.reading import UNDECIDED, QuarantinedAssertion, Reading
@@ -44,7 +45,6 @@ from shiq.jobs.checking.options import engine_named
 from shiq.jobs.store import tbox_hash
 from shiq.jobs.undecided import open_values
 from shiq.model.abox import ABox, Pairs, abox_of, individuals_of
-from shiq.model.abox_parts import FAMILIES, names_in_use, remove_assertions, row_masks, select_rows
 from shiq.model.ntriples import assertion_lines
 from shiq.reasoner.structure import with_individuals
 

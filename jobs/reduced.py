@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from shiq import model as owl
 from shiq.abox_ops.engine import AddSet
-from shiq.abox_ops.modules.named import NamedModules
+from shiq.abox_ops.modules.add_set import NamedModules
 from shiq.answers.result import Result
 from shiq.answers.verdict import LEAVING_OUT, UNKNOWN_DATATYPE, UNREAD, Verdict, is_blocking
 from shiq.datatypes import DataTheory

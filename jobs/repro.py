@@ -18,7 +18,7 @@ from typing import Any
 
 import shiq
 from shiq.abox_ops.engine import NamedModule
-from shiq.abox_ops.modules.audit import Disagreement
+from shiq.abox_ops.modules.decide import Disagreement
 from shiq.answers.verdict import Verdict
 from shiq.api import Session, certify
 from shiq.errors import InputError, OperationalError, UsageError

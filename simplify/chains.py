@@ -1,11 +1,15 @@
-"""Reduce a TBox with property chains, Self and reflexive roles to one of SHIQ(D).
+"""Reduce a TBox with property chains, Self and reflexive roles to one of SHIQ(D) (THEORY, "Chains and
+loops as clauses").
 
-See THEORY, "Chains and loops as clauses".
+∀ on roles above chains is eliminated over the automaton of S (`shiq.model.role_words`): L₁ ⊑ ∀S.L₂
+becomes L₁ ⊑ Q_i, Q_p ⊑ ∀R.Q_q for p –R→ q, and Q_f ⊑ L₂. A model of the result extends to one of
+the original: add all pairs linked by words to the non-simple roles, which no bound, loop or key
+sees.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from shiq import model as owl
@@ -13,14 +17,20 @@ from shiq.model.built_in import BOTTOM, TOP
 from shiq.model.clause_axioms import role_axioms
 from shiq.model.profile import rewrite_for_simple_roles, roles_required_simple
 from shiq.model.role_words import Irregular, RolePaths
-from shiq.model.roles import RoleBox, role_of
+from shiq.model.roles import RoleBox, expression_of, role_of
 from shiq.model.walk import parts
 from shiq.simplify.desugar import desugar
-from shiq.simplify.inclusion import Context, restriction_of
+from shiq.simplify.inclusion import (
+    Context,
+    Inclusion,
+    complement_of,
+    disjuncts,
+    restriction_of,
+    union_of,
+)
 from shiq.simplify.loops import Loops, contract_loops, name_loops
 from shiq.simplify.nnf import to_nnf
 from shiq.simplify.normal_form import normal_form
-from shiq.simplify.paths import eliminate_paths
 
 
 @dataclass(frozen=True)
@@ -89,3 +99,81 @@ def is_readable(axiom: owl.Axiom) -> bool:
     """Decide whether `axiom` is in SHIQ(D), apart from what `eliminate_chains` can rewrite."""
     beyond = (owl.HasKey, owl.ObjectOneOf, owl.ObjectHasValue)
     return not any(isinstance(part, beyond) for part in parts(axiom))
+
+
+LABEL = "paths"
+
+
+class PathClauses:
+    """A generator of the inclusions along automata; each is generated once.
+
+    Names depend only on (S, state, L₂).
+    """
+
+    def __init__(self, context: Context, paths: RolePaths) -> None:
+        self._names, self._origins, self._paths = (
+            context.fresh_names(LABEL),
+            context.role_origins,
+            paths,
+        )
+        self._known: set[tuple[object, ...]] = set()
+
+    def expand(
+        self, inclusion: Inclusion, restriction: owl.ObjectAllValuesFrom
+    ) -> Iterator[Inclusion]:
+        """Yield the inclusions along words that replace a ∀ on a non-simple role. Raises: Irregular.
+
+        If L₁ is ⊤, so is Q_i. The definitions of states are conservative for all chains, so they
+        have no origins.
+        """
+        others = tuple(d for d in inclusion.disjuncts if d is not restriction)
+        filler = disjuncts(restriction.filler)
+        is_positive = any(isinstance(d, owl.Class) for d in filler)
+        upper = self._paths.name(role_of(restriction.property))
+        automaton = self._paths.automaton(upper)
+        states: list[owl.ClassExpression] = [
+            self._names.literal((upper, state, frozenset(filler)), is_positive)[0]
+            for state in range(automaton.size)
+        ]
+        origins = inclusion.origins | self._origins.words(role_of(restriction.property))
+        if not others:
+            states[0] = owl.THING
+        else:
+            yield Inclusion(owl.THING, union_of((*others, states[0])), origins)
+        key = (upper, frozenset(filler), bool(others))
+        if key in self._known:
+            return
+        self._known.add(key)
+        for p, role, q in sorted(automaton.steps):
+            if states[q] != owl.THING:
+                step = owl.ObjectAllValuesFrom(expression_of(role), states[q])
+                yield _step_inclusion(states[p], (step,), origins)
+        for f in sorted(automaton.finals):
+            yield _step_inclusion(states[f], filler, origins)
+
+
+def _step_inclusion(
+    state: owl.ClassExpression, what: Sequence[owl.ClassExpression], origins: frozenset[int]
+) -> Inclusion:
+    if state == owl.THING:
+        return Inclusion(owl.THING, union_of(what), origins)
+    return Inclusion(owl.THING, union_of((complement_of(state), *what)))
+
+
+def eliminate_paths(
+    inclusions: Sequence[Inclusion], context: Context, paths: RolePaths
+) -> list[Inclusion]:
+    """Rewrite inclusions in normal form so that none depends on transitivity or chains.
+
+    Raises: Irregular.
+    """
+    clauses = PathClauses(context, paths)
+    result: list[Inclusion] = []
+    for inclusion in inclusions:
+        result.append(inclusion)
+        restriction = restriction_of(inclusion)
+        if isinstance(restriction, owl.ObjectAllValuesFrom) and not paths.roles.is_simple(
+            role_of(restriction.property)
+        ):
+            result += clauses.expand(inclusion, restriction)
+    return result

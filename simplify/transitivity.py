@@ -25,7 +25,7 @@ from shiq.simplify.inclusion import (
 
 if TYPE_CHECKING:
     from shiq.model.role_words import RolePaths
-    from shiq.simplify.paths import PathClauses
+    from shiq.simplify.chains import PathClauses
 
 LABEL = "transitivity"
 
@@ -82,7 +82,7 @@ def eliminate_transitivity(inclusions: Sequence[Inclusion], context: Context) ->
 
 def _path_clauses(context: Context, paths: RolePaths) -> PathClauses:
     # Loaded where a TBox has property chains.
-    from shiq.simplify.paths import PathClauses
+    from shiq.simplify.chains import PathClauses
 
     return PathClauses(context, paths)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from shiq.abox_ops.elements.base import StoreBase
-from shiq.abox_ops.elements.partition import StoredPartition
+from shiq.abox_ops.elements.quotient import StoredPartition
 from shiq.abox_ops.index.index import stored_index
 from shiq.columns.arrays import unique
 from shiq.jobs.store import Store

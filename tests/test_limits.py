@@ -34,7 +34,7 @@ TOWERS: set[str] = {
     "shiq/model/abox.py:ABox",
     "shiq/model/abox.py:ABoxBuilder",
     "shiq/rdf/expressions.py:Expressions",
-    "shiq/rdf/load.py:LoadedSources",
+    "shiq/rdf/loaded_sources.py:LoadedSources",
     "shiq/reasoner/hypertableau/tables.py:Tables",
     "shiq/answers/result.py:Result",
     "streams/consistency/operator.py:Watch",

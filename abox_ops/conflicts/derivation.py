@@ -28,8 +28,8 @@ from shiq.abox_ops.labels.calculus import (
     join,
 )
 from shiq.abox_ops.labels.data import DataView
-from shiq.bits import bits
 from shiq.model.roles import Role, role_of
+from shiq.support import bits
 
 #: A literal of an end of a link: which end (0 or 1), whether it is positive, its atom.
 Literal: TypeAlias = tuple[int, bool, int]

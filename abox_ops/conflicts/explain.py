@@ -17,22 +17,20 @@ from itertools import chain
 from typing import TypeAlias
 
 from shiq import model as owl
-from shiq.abox_ops.conflicts.core import core
-from shiq.abox_ops.conflicts.hitting_sets import groups_of, hitting_sets, next_removal
 from shiq.abox_ops.conflicts.justify import ReasonCache, justify
 from shiq.abox_ops.conflicts.refuter import Refuter
-from shiq.abox_ops.conflicts.shrink import SMALL, areas
-from shiq.abox_ops.conflicts.support import Supports
+from shiq.abox_ops.conflicts.shrink import SMALL, areas, groups_of, hitting_sets, next_removal
+from shiq.abox_ops.conflicts.support import Supports, core
 from shiq.abox_ops.conflicts.told_cores import HiddenCores, ToldCores
 from shiq.abox_ops.conflicts.turns import SAMPLE, Turns
 from shiq.abox_ops.engine import AddSet
 from shiq.abox_ops.labels.calculus import EMPTY, Label
 from shiq.answers.result import Conflict
+from shiq.columns.rows import remove_assertions
 from shiq.deadline import is_past, seconds_left
 from shiq.explanation.patterns import cause_of
 from shiq.explanation.proof import prove
 from shiq.model.abox import ABox, abox_of
-from shiq.model.abox_parts import remove_assertions
 from shiq.model.clause import ClausalTBox
 
 #: More conflicts than this are not looked at one by one when something was undetermined in a check

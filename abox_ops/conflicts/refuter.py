@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
 from shiq import model as owl
-from shiq.abox_ops.conflicts.budget import HARD_SECONDS, QuestionBudget
 from shiq.abox_ops.conflicts.derivation import has_told_clash
-from shiq.abox_ops.conflicts.shrink import SMALL, shrink
+from shiq.abox_ops.conflicts.shrink import HARD_SECONDS, SMALL, QuestionBudget, shrink
 from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.elements.normal import atom_names, definitions, normalise
 from shiq.abox_ops.engine import Decide

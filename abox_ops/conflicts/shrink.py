@@ -1,12 +1,20 @@
-"""Minimal subsets: the smallest part of a list that still has a monotone property."""
+"""Minimal subsets: the smallest part of a list that still has a monotone property, and the hitting
+sets of those that were found.
+
+How much is asked on the way is limited by counts, so that nothing hangs on the machine's speed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import TypeVar
 
+from shiq import model as owl
+from shiq.abox_ops.elements.quotient import Partition
 from shiq.model import Assertion
 from shiq.model.abox import individuals_of
+from shiq.support import bits
 
 V = TypeVar("V")
 
@@ -89,3 +97,140 @@ def _without_chunks(items: list[V], size: int, holds: Callable[[list[V]], bool])
         else:
             start += size
     return kept
+
+
+#: Assertions that questions about one conflict hold together, for the base and for the axioms, and
+#: those about all conflicts.
+MOST = 15_000
+MOST_OF_ALL = 40_000
+#: So many, of one conflict, are asked about in any case.
+LEAST = 400
+#: What a question that a small budget leaves open counts for, in assertions.
+OPEN = 300
+#: Questions about one conflict that go beyond a small budget of the own reasoner, and those about
+#: all; and the seconds of each.
+HARD = 8
+HARD_OF_ALL = 100
+HARD_SECONDS = 5.0
+
+
+@dataclass
+class QuestionBudget:
+    """What may still be asked about a conflict; nothing is counted between conflicts.
+
+    left: assertions in questions; hard: questions that go beyond a small budget; of_all,
+    hard_of_all: those for all further ones. is_told_first: whether told literals are looked at
+    before a reasoner is asked, since they show what it leaves open.
+    """
+
+    left: int = 0
+    hard: int = 0
+    of_all: int = field(default_factory=lambda: MOST_OF_ALL)
+    hard_of_all: int = HARD_OF_ALL
+    is_told_first: bool = False
+    is_counted: bool = False
+
+    def begin(self, *, is_told: bool) -> None:
+        """Allow what one conflict has for its base, or for its axioms; nothing hard where told
+        literals alone show it.
+        """
+        self.left = max(LEAST, min(MOST, self.of_all))
+        self.hard = 0 if is_told else HARD
+        self.is_told_first, self.is_counted = False, True
+
+    def end(self) -> None:
+        """Stop counting."""
+        self.is_counted = False
+
+    def is_spent(self, assertions: int) -> bool:
+        """Whether a question about so many ``assertions`` is one too many; else it is taken off."""
+        if not self.is_counted:
+            return False
+        if assertions > self.left:
+            self.left = 0
+            return True
+        self.left -= assertions
+        self.of_all = max(0, self.of_all - assertions)
+        return False
+
+    def count_open(self) -> None:
+        """Take off what an open question costs."""
+        self.left, self.is_told_first = max(0, self.left - OPEN), True
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether every further question is one too many."""
+        return self.is_counted and not self.left
+
+    def takes_hard(self) -> bool:
+        """Whether one more question may go beyond a small budget; it is taken off then."""
+        self.hard, self.hard_of_all = self.hard - 1, self.hard_of_all - (self.hard > 0)
+        return self.hard >= 0 and self.hard_of_all >= 0
+
+
+def groups_of(conflicts: list[frozenset[owl.Assertion]]) -> list[list[frozenset[owl.Assertion]]]:
+    """Conflicts that share insertions, directly or by others, together."""
+    together: Partition[int] = Partition()
+    first: dict[owl.Assertion, int] = {}
+    for i, conflict in enumerate(conflicts):
+        for assertion in conflict:
+            together.union(first.setdefault(assertion, i), i)
+    found: dict[int, list[frozenset[owl.Assertion]]] = {}
+    for i, conflict in enumerate(conflicts):
+        found.setdefault(together.find(i), []).append(conflict)
+    return list(found.values())
+
+
+#: More hitting sets of one group than this are not enumerated.
+HITTING_SETS = 200
+
+
+def hitting_sets(conflicts: list[frozenset[owl.Assertion]]) -> list[frozenset[owl.Assertion]]:
+    """List the minimal sets that meet every conflict (at most `HITTING_SETS`), smallest first, in
+    a fixed order.
+
+    Sets are bit masks, the first assertion the highest bit. Those so far that meet the next
+    conflict stay minimal. Each other one is joined with each element of it, which none of these
+    has; so no two of the joined sets contain each other, and only one that stays can be a part
+    of one.
+    """
+    elements = sorted(frozenset().union(*conflicts), key=repr, reverse=True)
+    bit = {element: 1 << i for i, element in enumerate(elements)}
+    masks = [sum(map(bit.__getitem__, conflict)) for conflict in conflicts]
+    partial = [0]
+    for conflict in sorted(masks, key=_order):
+        staying = [h for h in partial if h & conflict]
+        grown = list[int]()
+        for one in (1 << i for i in bits(conflict)):
+            rests = [h & ~one for h in staying if h & one]
+            grown += [
+                h | one
+                for h in partial
+                if not h & conflict and not any(not rest & ~h for rest in rests)
+            ]
+        partial = sorted((*staying, *grown), key=_order)[:HITTING_SETS]
+    return [frozenset(elements[i] for i in bits(h)) for h in partial]
+
+
+def _order(mask: int) -> tuple[int, int]:
+    """The order of sets: by size, then by their first elements."""
+    return mask.bit_count(), -mask
+
+
+def next_removal(
+    conflicts: list[frozenset[owl.Assertion]], tried: set[frozenset[owl.Assertion]]
+) -> tuple[set[owl.Assertion], set[frozenset[owl.Assertion]]]:
+    """One untried minimal hitting set of each group, all together; nothing if every one has been
+    tried.
+    """
+    removed: set[owl.Assertion] = set()
+    fresh: set[frozenset[owl.Assertion]] = set()
+    for group in groups_of(conflicts):
+        hitting = hitting_sets(group)
+        if not hitting:
+            continue  # a conflict without insertions: A by itself, which nothing taken away mends
+        untried = next((h for h in hitting if h not in tried), None)
+        if untried is not None:
+            fresh.add(untried)
+        removed |= untried if untried is not None else hitting[0]
+    return removed, fresh

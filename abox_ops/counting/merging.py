@@ -22,7 +22,7 @@ from shiq.abox_ops.counting.groups import (
     taken_groups,
 )
 from shiq.abox_ops.elements.graph import flag_of, flags
-from shiq.abox_ops.elements.partition import components
+from shiq.abox_ops.elements.quotient import components
 from shiq.abox_ops.labels.calculus import CompiledClause
 from shiq.abox_ops.labels.numbered import Bools
 from shiq.columns.arrays import NONE, Ints, unique

@@ -34,12 +34,13 @@ from shiq.columns.rows import (
     ROW_COLUMNS,
     Names,
     abox_rows,
+    are_strings,
+    are_strings_in,
     assertion_count,
     complex_rows,
     positions_of,
     used_individuals,
 )
-from shiq.columns.strings import are_strings, are_strings_in
 from shiq.model import Assertion, Literal, TBox
 from shiq.model.abox import ABox, Interner
 from shiq.model.as_json import decode
@@ -378,7 +379,7 @@ def strings_among(
     literals: Ints, old: Callable[[Ints], Bools], new: Sequence[Literal], first: int = FRESH
 ) -> Bools:
     """Which ``literals`` are legal strings: by ``old`` those below ``first``, by ``new`` those
-    from it on. See `shiq.columns.strings`.
+    from it on. See `shiq.columns.rows`.
     """
     is_new = literals >= first
     found = np.zeros(len(literals), np.bool_)

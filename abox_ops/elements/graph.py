@@ -17,7 +17,7 @@ import numpy as np
 from shiq import model as owl
 from shiq.abox_ops.elements.base import FRESH
 from shiq.abox_ops.elements.normal import normalise
-from shiq.abox_ops.elements.partition import StoredPartition, components
+from shiq.abox_ops.elements.quotient import StoredPartition, components
 from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.labels.numbered import EMPTY_ID, Bools
 from shiq.columns.arrays import NONE, Columns, Ints, extend_column, positions, ranges, unique

@@ -1,5 +1,5 @@
-"""Equal individuals as one element: union-find over individuals, and over whatever else may have
-to be one.
+"""Equal individuals as one element: union-find, and partitions of numbers in which few classes have
+more than one member.
 
 >>> classes = Partition()
 >>> classes.union("b", "a"), classes.find("b"), classes.find("c")
@@ -9,7 +9,24 @@ to be one.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from shiq.columns.arrays import (
+    Columns,
+    Ints,
+    Table,
+    array_table,
+    distinct,
+    is_in,
+    least_by,
+    overlay,
+    positions,
+    set_difference,
+    unique,
+)
 
 V = TypeVar("V", bound=Hashable)
 
@@ -82,3 +99,112 @@ class Partition(Generic[V]):
 
 def _key(value: Any) -> Any:
     return value
+
+
+@dataclass(frozen=True, eq=False)
+class StoredPartition:
+    """Partition as a store keeps it: ``by_member``: (member, group) and ``by_group``: (group,
+    member), of the classes that have more than one member. A group is named by one of its
+    members.
+    """
+
+    by_member: Table
+    by_group: Table
+
+    def __len__(self) -> int:
+        return len(self.by_member)
+
+    def of(self, ids: Ints) -> Ints:
+        """The group of each id."""
+        if not len(self):
+            return ids
+        rows = self.by_member.rows_of(ids)
+        if not len(rows["member"]):
+            return ids
+        position = np.minimum(positions(rows["member"], ids), len(rows["member"]) - 1)
+        found: Ints = np.where(rows["member"][position] == ids, rows["group"][position], ids)
+        return found
+
+    def members(self, groups: Ints) -> tuple[Ints, Ints]:
+        """(group, member) for every member of the (distinct) ``groups``, sorted by group."""
+        rows = (
+            self.by_group.rows_of(groups)
+            if len(self)
+            else {"group": groups[:0], "member": groups[:0]}
+        )
+        alone = set_difference(groups, rows["group"])
+        group, member = (
+            np.concatenate([rows["group"], alone]),
+            np.concatenate([rows["member"], alone]),
+        )
+        order = np.lexsort((member, group))
+        return group[order], member[order]
+
+    def change_rows(self, added: Columns, removed: Columns) -> StoredPartition:
+        """Lay a change of rows (member, group) over both tables."""
+        return StoredPartition(
+            overlay(self.by_member, added, removed), overlay(self.by_group, added, removed)
+        )
+
+    def regroup(self, members: Ints, groups: Ints) -> StoredPartition:
+        """Put each of the (distinct) ``members``, which are whole groups, into the group of its
+        position in ``groups``.
+        """
+        member, group = of_several(members, groups)
+        return self.change_rows({"member": member, "group": group}, self.by_member.rows_of(members))
+
+
+def grouping(member: Ints, group: Ints) -> StoredPartition:
+    """The grouping that puts each ``member`` into its ``group``; those alone may be among them."""
+    members, groups = of_several(member, group)
+    columns = {"member": members, "group": groups}
+    return StoredPartition(array_table("member", columns), array_table("group", columns))
+
+
+def of_several(member: Ints, group: Ints) -> tuple[Ints, Ints]:
+    """(member, group) of the groups that have more than one of the (distinct) members, each
+    named by its least one.
+    """
+    if not len(member):
+        return member, group
+    _, which, _ = distinct(group)
+    least = least_by(which, member, int(which.max()) + 1)
+    crowded = np.bincount(which)[which] > 1
+    return member[crowded], least[which[crowded]]
+
+
+def components(count: int, first: Ints, second: Ints) -> Ints:
+    """The least number of its component for each of 0 … count-1, where first[i] and second[i]
+    are connected.
+
+    Stops because every round with an open pair makes two components one.
+    """
+    least = np.arange(count, dtype=np.int64)
+    while True:
+        a, b = least[first], least[second]
+        open_ = a != b
+        if not open_.any():
+            return least
+        first, second = a[open_], b[open_]
+        np.minimum.at(least, np.maximum(first, second), np.minimum(first, second))
+        while True:
+            further = least[least]
+            if np.array_equal(further, least):
+                break
+            least = further
+
+
+def regroup_after_deletion(
+    grouping: StoredPartition, lost: Ints, left: Ints, origin: Ints
+) -> StoredPartition:
+    """``grouping`` with, in the place of the elements ``lost``, what is ``left`` of them:
+    left[i] of origin[i].
+    """
+    group, member = grouping.members(unique(grouping.of(lost)))
+    gone = grouping.by_member.rows_of(member)
+    stays = ~is_in(member, lost)
+    members, groups = of_several(
+        np.concatenate([member[stays], left]),
+        np.concatenate([group[stays], grouping.of(origin)]),
+    )
+    return grouping.change_rows({"member": members, "group": groups}, gone)

@@ -16,8 +16,7 @@ from collections.abc import Iterable, Sequence
 from shiq import model as owl
 from shiq.abox_ops.entailment.entailer import Entailer
 from shiq.abox_ops.entailment.inside import union_of
-from shiq.abox_ops.entailment.premises import Premises
-from shiq.abox_ops.entailment.result import Entailment
+from shiq.abox_ops.entailment.premises import Entailment, Premises
 
 __all__ = ["Entailer", "Entailment", "Premises", "entailed", "union_of"]
 

@@ -11,7 +11,6 @@ from typing import TypeAlias
 
 from shiq.abox_ops.entailment.reasoners import Reasoners
 from shiq.answers.verdict import Verdict
-from shiq.bits import bits
 from shiq.model.clause import ClausalTBox
 from shiq.model.roles import Role
 from shiq.reasoner.hypertableau.questions import Atoms, Questions, UndecidedDataError
@@ -19,6 +18,7 @@ from shiq.reasoner.hypertableau.rules import OutOfBudget
 from shiq.reasoner.hypertableau.state import State
 from shiq.reasoner.hypertableau.tables import Tables
 from shiq.reasoner.protocol import Module
+from shiq.support import bits
 
 
 class OpenQuestion(Exception):

@@ -11,9 +11,8 @@ from shiq.abox_ops.entailment.inside import InsideEntailer, union_of
 from shiq.abox_ops.entailment.modules import AskedVocabulary
 from shiq.abox_ops.entailment.outside import OutsideEntailer
 from shiq.abox_ops.entailment.plain import PlainReading
-from shiq.abox_ops.entailment.premises import Premises
+from shiq.abox_ops.entailment.premises import Entailment, Premises, undetermined
 from shiq.abox_ops.entailment.reasoners import Reasoners
-from shiq.abox_ops.entailment.result import Entailment, undetermined
 from shiq.abox_ops.entailment.snapshots import HornEntailer
 from shiq.model.abox import ABox
 from shiq.reasoner.protocol import Answer

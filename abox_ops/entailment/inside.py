@@ -11,14 +11,23 @@ from shiq import model as owl
 from shiq.abox_ops.entailment.bounds import AskedRole, Contradiction, ModuleQuestions, OpenQuestion
 from shiq.abox_ops.entailment.modules import AskedVocabulary, ModuleFinder
 from shiq.abox_ops.entailment.plain import PlainReading
-from shiq.abox_ops.entailment.premises import EventAssertions, Premises, class_text, named_classes
+from shiq.abox_ops.entailment.premises import (
+    INCONSISTENT,
+    Entailment,
+    EventAssertions,
+    Premises,
+    RolePair,
+    Types,
+    class_text,
+    named_classes,
+    undetermined,
+)
 from shiq.abox_ops.entailment.reasoners import Reasoners
-from shiq.abox_ops.entailment.result import INCONSISTENT, Entailment, RolePair, Types, undetermined
 from shiq.answers.verdict import Verdict
-from shiq.bits import bits
 from shiq.model.clause import ClausalTBox
 from shiq.model.roles import Role
 from shiq.reasoner.protocol import Answer
+from shiq.support import bits
 
 
 def union_of(parts: Iterable[frozenset[str] | None]) -> frozenset[str] | None:

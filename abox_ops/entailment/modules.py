@@ -17,7 +17,7 @@ from shiq.abox_ops.entailment.premises import EventAssertions, Premises
 from shiq.abox_ops.entailment.reasoners import Reasoners
 from shiq.abox_ops.local import LocalKnowledgeBase
 from shiq.abox_ops.local_add_set import LocalAddSet
-from shiq.abox_ops.modules.named import distinct_answers
+from shiq.abox_ops.modules.add_set import distinct_answers
 from shiq.answers.verdict import Verdict
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.deadline import is_past

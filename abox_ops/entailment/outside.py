@@ -18,15 +18,18 @@ from shiq.abox_ops.entailment.inside import Conclusions, InsideEntailer
 from shiq.abox_ops.entailment.modules import AskedVocabulary
 from shiq.abox_ops.entailment.plain import PlainReading
 from shiq.abox_ops.entailment.premises import (
+    INCONSISTENT,
+    Entailment,
     EventAssertions,
     Premises,
+    RolePair,
     asked_classes,
     class_text,
     denial,
     mentioned,
+    undetermined,
 )
 from shiq.abox_ops.entailment.reasoners import Reasoners, WholeQuestion
-from shiq.abox_ops.entailment.result import INCONSISTENT, Entailment, RolePair, undetermined
 from shiq.answers.verdict import Verdict
 from shiq.model.walk import parts, rewritten
 from shiq.reasoner.protocol import Answer

@@ -7,16 +7,28 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shiq import model as owl
-from shiq.abox_ops.entailment.horn import HornLabels, LabelClash, LabelledGraph, LabelOpen, is_horn
+from shiq.abox_ops.entailment.horn import (
+    HornLabels,
+    LabelClash,
+    LabelledGraph,
+    LabelOpen,
+    RoleGraph,
+    is_horn,
+)
 from shiq.abox_ops.entailment.modules import MOST_TOUCHED, AskedVocabulary
-from shiq.abox_ops.entailment.paths import RoleGraph
-from shiq.abox_ops.entailment.premises import Premises, class_text, is_own
-from shiq.abox_ops.entailment.result import INCONSISTENT, Entailment, undetermined
+from shiq.abox_ops.entailment.premises import (
+    INCONSISTENT,
+    Entailment,
+    Premises,
+    class_text,
+    is_own,
+    undetermined,
+)
 from shiq.answers.verdict import Verdict
-from shiq.bits import bits
 from shiq.datatypes import DataTheory, IllTyped
-from shiq.model.signature import is_reserved
+from shiq.model.walk import is_reserved
 from shiq.simplify import simplify
+from shiq.support import bits
 
 
 class NotPlain(Exception):

@@ -14,7 +14,7 @@ import numpy as np
 
 from shiq.abox_ops.elements.base import Base, OverlayBase
 from shiq.abox_ops.elements.graph import Graph, flags, longer
-from shiq.abox_ops.elements.partition import components, regroup_after_deletion
+from shiq.abox_ops.elements.quotient import components, regroup_after_deletion
 from shiq.abox_ops.index.index import ElementLabels, Index, alone, least_nodes
 from shiq.abox_ops.labels.calculus import CompiledClause, Label, LabelSpace
 from shiq.abox_ops.labels.numbered import EMPTY_ID, Bools, combinations

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from shiq.abox_ops.labels.calculus import Label, LabelSpace, clashes, join
-from shiq.bits import bits
 from shiq.model.clause import AtLeast
 from shiq.model.roles import Role
+from shiq.support import bits
 
 #: How deep witnesses of witnesses are looked at.
 DEPTH = 2

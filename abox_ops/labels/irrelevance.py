@@ -27,9 +27,9 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from shiq.abox_ops.labels.calculus import CompiledClause, Label, LabelSpace
-from shiq.bits import bits
 from shiq.model.clause import AtLeast, ClausalTBox, Clause
 from shiq.model.roles import Role, RoleBox
+from shiq.support import bits
 
 
 @dataclass

@@ -17,8 +17,7 @@ from shiq.abox_ops.labels.data import DataView
 from shiq.abox_ops.labels.irrelevance import Needs, Residuals
 from shiq.abox_ops.labels.numbered import EMPTY_ID, Bools, LabelTable, RoleCalculus, combinations
 from shiq.columns.arrays import Columns, Ints, unique
-from shiq.columns.rows import Names
-from shiq.columns.strings import STRING, are_strings
+from shiq.columns.rows import STRING, Names, are_strings
 from shiq.model.clause import ClausalTBox, DataAtMost
 from shiq.model.roles import Role
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from shiq.bits import bits, mask_of
+from shiq.support import bits, mask_of
 
 #: From so many atoms on, clauses are tuples of literals: there, both cost about as much.
 WIDE = 2048

@@ -11,8 +11,7 @@ from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.elements.normal import normalise, vocabulary
 from shiq.abox_ops.engine import NamedModule
 from shiq.abox_ops.labels.calculus import clashes, contradiction
-from shiq.abox_ops.modules.closure import Closure
-from shiq.abox_ops.modules.components import KeptAssertions, modules
+from shiq.abox_ops.modules.components import Closure, KeptAssertions, modules
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.model import Assertion, TBox
 from shiq.model.abox import individuals_of

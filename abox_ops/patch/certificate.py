@@ -13,13 +13,13 @@ from shiq.abox_ops.counting.groups import CountedGraph
 from shiq.abox_ops.counting.merge_classes import MergeClasses
 from shiq.abox_ops.elements.base import Base
 from shiq.abox_ops.elements.graph import Graph
-from shiq.abox_ops.elements.partition import StoredPartition, components, grouping
+from shiq.abox_ops.elements.quotient import StoredPartition, components, grouping
 from shiq.abox_ops.engine import Certain, Inquiry
 from shiq.abox_ops.index.index import Index, TouchedNodes, alone
 from shiq.abox_ops.labels.numbered import Bools
 from shiq.abox_ops.labels.numbered_calculus import Calculus
 from shiq.abox_ops.patch.assumptions import assume
-from shiq.abox_ops.patch.crossings import find_crossings
+from shiq.abox_ops.patch.border import find_crossings
 from shiq.abox_ops.patch.outside import OutsideCompletion
 from shiq.abox_ops.patch.patch import Patch, PatchRound
 from shiq.abox_ops.patch.region import Named, PatchInput, PatchRegion, count_region

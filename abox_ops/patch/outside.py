@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from shiq.abox_ops.elements.base import FRESH, StoredSnapshot
-from shiq.abox_ops.elements.partition import StoredPartition, regroup_after_deletion
+from shiq.abox_ops.elements.quotient import StoredPartition, regroup_after_deletion
 from shiq.abox_ops.index.index import Index
 from shiq.abox_ops.labels.calculus import EMPTY, Label
 from shiq.abox_ops.labels.completion import Completions

@@ -1,5 +1,6 @@
-"""A_add under the criteria `model` and `clausal`: a region of columns, and the steps of a round that
-let it grow (THEORY, "The add set", "Inside" and "Border rules"; `tests.spec.patch`).
+"""A_add under the criteria `model` and `clausal`: a region of columns, the steps of a round that let
+it grow, and what of it is kept (THEORY, "The add set", "Inside" and "Border rules";
+`tests.spec.patch`).
 
 Each step runs over all elements or role assertions at once, and asks `abox_ops` once per distinct
 combination of labels.
@@ -15,16 +16,21 @@ import numpy as np
 
 from shiq.abox_ops.counting.merge_classes import MergeClasses
 from shiq.abox_ops.engine import Certain, NamedModule, unheard
-from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.labels.numbered import EMPTY_ID, Bools
 from shiq.abox_ops.modules.add_set import AddSetColumns
 from shiq.abox_ops.patch.assumptions import assume_labels, touched_start, uncovered_insertions
-from shiq.abox_ops.patch.crossings import Crossings, find_crossings
-from shiq.abox_ops.patch.kept import add_set_of, kept_rows
-from shiq.abox_ops.patch.region import PatchRegion, count_region
+from shiq.abox_ops.patch.border import Crossings, find_crossings
+from shiq.abox_ops.patch.region import (
+    PatchRegion,
+    contradictory,
+    count_region,
+    may_clash,
+    open_assertions,
+)
 from shiq.abox_ops.patch.saturation import settle_told
 from shiq.abox_ops.patch.stride import stride
-from shiq.abox_ops.patch.widen import can_widen, widen_region
-from shiq.columns.arrays import Columns, Ints, unique
+from shiq.abox_ops.patch.widening import can_widen, widen_region
+from shiq.columns.arrays import NONE, Columns, Ints, is_in, row_codes, unique
 from shiq.model.clause import ClausalTBox
 
 
@@ -162,3 +168,74 @@ class Patch:
     def _elements(self, individuals: Sequence[str]) -> Ints:
         graph = self.region.graph
         return unique(graph.elements_of(graph.whole.nodes_of(individuals)))
+
+
+#: Whether a negative statement may contradict what stands between two elements (`may_clash`).
+MayClash = Callable[[PatchRegion, Ints, Ints], Bools]
+
+
+def keeps(
+    region: PatchRegion,
+    source: Ints,
+    role: Ints,
+    target: Ints,
+    may_clash_between: MayClash = may_clash,
+) -> Bools:
+    """Whether each role assertion is kept; all between their ends are among them, from the first
+    to the second.
+    """
+    judged = open_assertions(region)
+    open_ = judged.relevant(source, role, target)
+    seen = judged.seen(source, role, target) & ~open_
+    code = row_codes(source, target)
+    linked = is_in(code, code[open_])
+    also = (seen & ~linked).nonzero()[0]
+    seen[also] = may_clash_between(region, source[also], target[also])
+    kept: Bools = open_ | seen
+    return kept
+
+
+def kept_rows(region: PatchRegion) -> tuple[Columns, Columns]:
+    """The role assertions and data of I that are kept."""
+    rest = region.inside & ~contradictory(region)
+    source, role, target = region.graph.half_edges(rest)
+    inner = rest[target]
+    source, role, target = source[inner], role[inner], target[inner]
+    kept = keeps(region, source, role, target) & (role % 2 == 0)
+    data = open_assertions(region).kept_data(rest.nonzero()[0])
+    return {"source": source[kept], "role": role[kept], "target": target[kept]}, data
+
+
+def add_set_of(
+    region: PatchRegion, rows: tuple[Columns, Columns], *, is_bare: bool
+) -> AddSetColumns:
+    """A_add with its kept ``rows``; ``is_bare``: with told⁺ alone, else with what is assumed and
+    the residuals.
+    """
+    graph, table = region.graph, region.calculus.table
+    clash = contradictory(region)
+    labels = graph.label.copy()
+    elements = region.inside.nonzero()[0]
+    if is_bare:
+        labels[elements] = table.visible(graph.label[elements])
+    else:
+        here, _, residuals, _ = region.kept_out
+        start = np.full(len(graph), EMPTY_ID, np.int64)
+        labels[elements] = table.join(
+            table.visible(region.labels.mu[elements]),
+            table.accumulate(start, here, residuals)[elements],
+        )
+    touched = unique(graph.rep[region.touched]) if region.touched is not None else NONE
+    edges, data = rows
+    return AddSetColumns(
+        graph,
+        elements,
+        region.active,
+        graph.label,
+        labels,
+        touched,
+        np.flatnonzero(clash),
+        edges,
+        data,
+        pulled_in=region.pulled_in,
+    )

@@ -14,10 +14,10 @@ from typing import Protocol
 
 import numpy as np
 
-from shiq.abox_ops.counting.growth import known_classes, missing_ties
+from shiq.abox_ops.counting.merge_classes import known_classes, missing_ties
 from shiq.abox_ops.elements.base import Base
 from shiq.abox_ops.elements.graph import Graph, flags
-from shiq.abox_ops.elements.partition import StoredPartition, grouping
+from shiq.abox_ops.elements.quotient import StoredPartition, grouping
 from shiq.abox_ops.index.index import Index, alone
 from shiq.abox_ops.labels.numbered import Bools, by_distinct
 from shiq.abox_ops.labels.numbered_calculus import Calculus
@@ -29,7 +29,7 @@ from shiq.abox_ops.patch.certificate import (
     of_told,
 )
 from shiq.abox_ops.patch.effort import next_effort
-from shiq.abox_ops.patch.kept import keeps
+from shiq.abox_ops.patch.patch import keeps
 from shiq.abox_ops.patch.region import (
     PartLabels,
     PatchInput,
@@ -169,7 +169,7 @@ class RangeCertifier:
 
     def widen(self, modules: Sequence[Ints]) -> FailedModules:
         """What ``modules`` that failed change: see
-        `shiq.abox_ops.patch.widen.widen_region`. Nothing, where nothing is assumed
+        `shiq.abox_ops.patch.widening.widen_region`. Nothing, where nothing is assumed
         of their elements.
         """
         every = unique(np.concatenate([NONE, *modules]))

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from shiq.abox_ops.elements.base import FRESH
-from shiq.abox_ops.elements.partition import components, of_several
+from shiq.abox_ops.elements.quotient import components, of_several
 from shiq.abox_ops.labels.calculus import Label
 from shiq.abox_ops.labels.numbered import combinations
 from shiq.abox_ops.labels.numbered_calculus import Calculus

@@ -18,7 +18,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from shiq.abox_ops.elements.graph import NameLiteral
 from shiq.abox_ops.elements.normal import normalise
-from shiq.abox_ops.elements.partition import StoredPartition, grouping
+from shiq.abox_ops.elements.quotient import StoredPartition, grouping
 from shiq.abox_ops.index.index import Extra, negated, vocabulary_of
 from shiq.abox_ops.labels.calculus import EMPTY, Label, clashes
 from shiq.abox_ops.labels.documents import clauses_hash, complex_text, label_rows

@@ -18,13 +18,13 @@ from functools import partial
 
 import numpy as np
 
-from shiq.abox_ops.counting.growth import known_classes
+from shiq.abox_ops.counting.merge_classes import known_classes
 from shiq.abox_ops.elements.base import StoreBase
 from shiq.abox_ops.elements.graph import Graph, flags
 from shiq.abox_ops.index.index import Index, alone, touched_by
 from shiq.abox_ops.labels.calculus import Label
 from shiq.abox_ops.modules.add_set import AddSetColumns, FoundModules
-from shiq.abox_ops.modules.audit import DrawnShapes, drawn
+from shiq.abox_ops.modules.decide import DrawnShapes, drawn
 from shiq.abox_ops.modules.open_assertions import OpenAssertions, negated_properties
 from shiq.answers.verdict import Verdict
 from shiq.columns.arrays import Ints, distinct, unique

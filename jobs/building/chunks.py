@@ -17,6 +17,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from shiq.answers.verdict import Leftover
 from shiq.columns.arrays import Ints
+from shiq.columns.rows import remove_assertions
 from shiq.errors import InputError
 from shiq.inputs.reading import decode_leftover, encode_leftover
 from shiq.inputs.sources import FileSource, TableSource
@@ -24,7 +25,6 @@ from shiq.jobs.building.exchange import Executor, RangeFile, Scratch, save
 from shiq.jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
 from shiq.model import Assertion
 from shiq.model.abox import ABox, abox_of
-from shiq.model.abox_parts import remove_assertions
 from shiq.rdf.assemble import build_abox
 from shiq.rdf.lines import LONGEST_LINE
 from shiq.rdf.range_reports import (

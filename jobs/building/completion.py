@@ -21,7 +21,7 @@ import numpy as np
 
 from shiq.abox_ops.labels.calculus import Label
 from shiq.abox_ops.labels.documents import read_labels
-from shiq.abox_ops.modules.audit import DrawnShapes, drawn
+from shiq.abox_ops.modules.decide import DrawnShapes, drawn
 from shiq.answers.verdict import Verdict
 from shiq.columns.arrays import Ints, unique
 from shiq.jobs.building.completion_tasks import (

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from shiq.abox_ops.elements.partition import StoredPartition
+from shiq.abox_ops.elements.quotient import StoredPartition
 from shiq.abox_ops.labels.calculus import Label
 from shiq.abox_ops.labels.documents import label_rows, labels_in_order, read_labels
 from shiq.abox_ops.labels.numbered import Bools

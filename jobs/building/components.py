@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from shiq.abox_ops.elements.partition import components
+from shiq.abox_ops.elements.quotient import components
 from shiq.abox_ops.engine import NamedModule
 from shiq.abox_ops.labels.calculus import Label
 from shiq.abox_ops.modules.add_set import FoundModules

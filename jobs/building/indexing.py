@@ -11,8 +11,7 @@ from typing import Any, cast
 
 from shiq.abox_ops.engine import MODEL, AddSet
 from shiq.abox_ops.local import LocalKnowledgeBase
-from shiq.abox_ops.modules.audit import Audit, examine
-from shiq.abox_ops.modules.decide import Decider
+from shiq.abox_ops.modules.decide import Audit, Decider, examine
 from shiq.answers.result import Result
 from shiq.answers.verdict import Leftover, Verdict
 from shiq.api import certify

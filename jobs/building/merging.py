@@ -12,10 +12,10 @@ from functools import partial
 import numpy as np
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from shiq.abox_ops.counting.growth import known_classes, missing_ties
+from shiq.abox_ops.counting.merge_classes import known_classes, missing_ties
 from shiq.abox_ops.elements.base import StoreBase
 from shiq.abox_ops.elements.graph import Graph
-from shiq.abox_ops.elements.partition import StoredPartition, components, grouping
+from shiq.abox_ops.elements.quotient import StoredPartition, components, grouping
 from shiq.abox_ops.index.index import ElementLabels, Index, alone
 from shiq.abox_ops.labels.documents import read_labels
 from shiq.abox_ops.labels.numbered_calculus import Calculus

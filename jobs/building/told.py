@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from shiq.abox_ops.elements.graph import NameLiteral, flags
-from shiq.abox_ops.elements.partition import components
+from shiq.abox_ops.elements.quotient import components
 from shiq.abox_ops.index.index import Extra
 from shiq.abox_ops.labels.calculus import Label
 from shiq.abox_ops.labels.documents import label_rows, read_labels

@@ -59,7 +59,7 @@ def kept(
 class Asking:
     """A reasoner, and how it is asked. ``seconds``: what is left for each task; None for no limit;
     ``audit``: the share of the shapes that are handed to the driver, to be decided again
-    (`shiq.abox_ops.modules.audit`).
+    (`shiq.abox_ops.modules.decide`).
     """
 
     reasoner: str

@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from shiq.abox_ops.engine import MODEL, NO_WIDENING, AddSet, PatchAddSet, WideningFigures
-from shiq.abox_ops.modules.named import NamedModules
+from shiq.abox_ops.modules.add_set import NamedModules
 from shiq.abox_ops.patch.effort import MOST_ELEMENTS, MOST_QUESTIONS
 from shiq.answers.result import Evidence, Result, Statistics
 from shiq.answers.verdict import (

@@ -19,7 +19,7 @@ from shiq.model import Assertion, TBox
 from shiq.model.abox import ABox
 
 if TYPE_CHECKING:
-    from shiq.abox_ops.modules.audit import Audit
+    from shiq.abox_ops.modules.decide import Audit
     from shiq.answers.result import Conflict
     from shiq.simplify.locality import ReachableAxioms
 

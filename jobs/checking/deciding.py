@@ -10,8 +10,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from shiq.abox_ops.engine import MODEL, AddSet, Inquiry, ModelKnowledgeBase, Settling, unheard
-from shiq.abox_ops.modules.decide import Decider
-from shiq.abox_ops.modules.named import (
+from shiq.abox_ops.modules.add_set import (
     NamedModules,
     asked,
     distinct_answers,
@@ -20,6 +19,7 @@ from shiq.abox_ops.modules.named import (
     positions,
     tally,
 )
+from shiq.abox_ops.modules.decide import Decider
 from shiq.answers.result import Result, UndecidedModule
 from shiq.answers.verdict import Leftover, Verdict
 from shiq.deadline import is_past, seconds_left
@@ -443,7 +443,7 @@ def new_decider(options: Options) -> Decider:
     if not options.audit:
         return Decider(reasoner, options.progress)
     # Loaded where it is asked for.
-    from shiq.abox_ops.modules.audit import Audit
+    from shiq.abox_ops.modules.decide import Audit
 
     by_hermit = partial(create, "hermit", heap=options.heap)
     by_own = partial(create, "own")

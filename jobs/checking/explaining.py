@@ -8,8 +8,8 @@ from typing import Protocol
 from shiq.abox_ops.conflicts.explain import Checker, Explainer
 from shiq.abox_ops.conflicts.refuter import Refuter
 from shiq.abox_ops.engine import MODEL, AddSet, Layering, ModelKnowledgeBase
+from shiq.abox_ops.modules.add_set import inconsistent_groups, tally
 from shiq.abox_ops.modules.decide import Decider
-from shiq.abox_ops.modules.named import inconsistent_groups, tally
 from shiq.answers.verdict import Verdict
 from shiq.deadline import DeadlineExceeded, interrupt_after, report_stages_to
 from shiq.jobs.checking.base import Explanation, OpenBase

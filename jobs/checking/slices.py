@@ -31,8 +31,8 @@ from shiq.abox_ops.engine import (
     WideningFigures,
 )
 from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.modules.add_set import NamedModules, distinct_answers, individuals_in, tally
 from shiq.abox_ops.modules.decide import Decider
-from shiq.abox_ops.modules.named import NamedModules, distinct_answers, individuals_in, tally
 from shiq.abox_ops.modules.shapes import Shape
 from shiq.answers.result import PulledIn
 from shiq.answers.verdict import Leftover, Verdict, is_blocking_kind

@@ -25,8 +25,14 @@ from shiq.jobs.gate.lines import (
     spaced_text,
 )
 from shiq.model import OWL, RDF
-from shiq.rdf.bulk import is_for_graph
-from shiq.rdf.vocabulary import AXIOM_NODES, FILLERS, OPERATORS, REIFICATIONS, is_misspelt
+from shiq.rdf.vocabulary import (
+    AXIOM_NODES,
+    FILLERS,
+    OPERATORS,
+    REIFICATIONS,
+    is_for_graph,
+    is_misspelt,
+)
 
 # Group the lines of a batch that RDF maps to one assertion, wherever they stand.
 #

@@ -46,8 +46,8 @@ from shiq.jobs.gate.table_sides import (
 from shiq.jobs.spark import engine as spark_engine
 from shiq.jobs.spark.lake import KnownTable, hidden_version, unreadable
 from shiq.jobs.spark.session import RoundFiles, is_connect, round_files
-from shiq.rdf.table_terms import COLUMNS
 from shiq.rdf.tables import EveryColumn, check_columns, table_files
+from shiq.rdf.terms import COLUMNS
 from shiq.rml.inputs import mapped_sources
 from shiq.rml.tables import columns_wanted
 

@@ -78,7 +78,7 @@ def read_statements(
     source = source_of(value)
     if isinstance(source, ObjectSource):
         raise UsageError(f"a {source.name} is not read triple by triple", "Give a file or a table.")
-    loaded = load([value], "b", None, catalog, follow=False)
+    loaded = load([value], "b", None, catalog)
     if loaded.axioms or loaded.assertions or loaded.different_lists:
         raise UsageError(
             f"{source.name} is no RDF, and not read triple by triple", "Convert it to Turtle."

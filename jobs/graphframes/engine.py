@@ -21,8 +21,7 @@ from pyspark.sql import functions as F
 
 from shiq.abox_ops.index.index import touched_by
 from shiq.abox_ops.local import LocalKnowledgeBase
-from shiq.abox_ops.modules.audit import drawn, examine
-from shiq.abox_ops.modules.decide import Decider
+from shiq.abox_ops.modules.decide import Decider, drawn, examine
 from shiq.abox_ops.published.procedure import rules_of, told_nodes
 from shiq.answers.result import UndecidedModule
 from shiq.answers.verdict import Leftover, Verdict

@@ -22,14 +22,14 @@ from shiq import model as owl
 from shiq.abox_ops.elements.graph import Rare
 from shiq.abox_ops.elements.normal import normalise
 from shiq.abox_ops.labels.calculus import Label, contradiction
-from shiq.abox_ops.published.definitions import Definition7
-from shiq.bits import bits
+from shiq.abox_ops.published.procedure import Definition7
 from shiq.datatypes import DataTheory
 from shiq.jobs.building.worker import kept, spare_imports
 from shiq.model.abox import individuals_of
 from shiq.model.as_json import decode
 from shiq.model.clause import ClausalTBox
 from shiq.model.roles import Role, RoleBox
+from shiq.support import bits
 
 #: What `WorkerRules.normal` gives, as Spark has it.
 NORMAL = "array<struct<kind: string, name: bigint, other: string, lexical: string, datatype: string, language: string>>"

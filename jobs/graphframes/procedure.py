@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from shiq.bits import bits
 from shiq.columns.arrays import Ints
 from shiq.columns.rows import DIFFERENT
 from shiq.jobs.graphframes.literals import arrow_column
 from shiq.jobs.graphframes.messages import certify_entered, looked_up
 from shiq.jobs.graphframes.tables import LITERAL, UnionTables, frame, renamed, union
+from shiq.support import bits
 
 
 @dataclass(frozen=True)

@@ -192,7 +192,7 @@ def _rows_about(
     no scope.
     """
     # Loaded where a conflict is about a table.
-    from shiq.rdf.tables import read_table
+    from shiq.rdf.load import read_table
     from shiq.rdf.triples import Rejects, Triples
 
     triples = Triples()

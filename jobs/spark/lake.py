@@ -33,7 +33,6 @@ from shiq.inputs.sources import TABLE, TableKind, TableSource, table_kind
 from shiq.jobs.checking.options import Options
 from shiq.jobs.spark.engine import session_of
 from shiq.rdf.changes import TableChanges, last_committed_version
-from shiq.rdf.table_terms import COLUMNS
 from shiq.rdf.tables import (
     BATCH_ROWS,
     check_columns,
@@ -42,6 +41,7 @@ from shiq.rdf.tables import (
     hidden_features,
     read_rows,
 )
+from shiq.rdf.terms import COLUMNS
 from shiq.rdf.triples import Rejects, Triples, term_text
 
 _SNAPSHOT = re.compile(r"\bcurrent-snapshot-id=(\d+)")

@@ -45,8 +45,8 @@ from shiq.rdf.ranges import (
     part_of,
     table_ranges,
 )
-from shiq.rdf.table_terms import COLUMNS, values_of
 from shiq.rdf.tables import check_columns, read_rows
+from shiq.rdf.terms import COLUMNS, values_of
 from shiq.remote.place import is_address
 from shiq.rml.tables import RowBlock, TableMapping, columns_wanted, read_blocks
 

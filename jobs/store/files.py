@@ -16,7 +16,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from shiq.errors import BUILD_ANEW, StoreError
-from shiq.remote.place import BLOCK as DIGESTED
+from shiq.remote.copies import BLOCK as DIGESTED
 from shiq.remote.place import Place, file_at
 
 #: What to do where a file of a store cannot be read.

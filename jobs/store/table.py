@@ -39,7 +39,8 @@ from shiq.jobs.store.files import (
 from shiq.jobs.store.lookup import MappedFile, map_lookup_file
 from shiq.jobs.store.manifest import TableVersion
 from shiq.jobs.store.schema import IDENTITY, SCHEMAS, key_of
-from shiq.remote.place import BLOCK, Place, file_at
+from shiq.remote.copies import BLOCK
+from shiq.remote.place import Place, file_at
 from shiq.remote.remote import Remote
 
 #: Up to so many files are asked each for itself: to find out which ones costs more.

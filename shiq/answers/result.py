@@ -187,7 +187,7 @@ class Result:
     complete: whether ``conflicts`` has all minimal ones.
     snapshot: of the store; 0 without a store. committed: the snapshot of the batch; 0 if none.
     labels: of the terms of the TBox, if there are conflicts.
-    disagreements: of an audit (`shiq.abox_ops.modules.audit.Disagreement`).
+    disagreements: of an audit (`shiq.abox_ops.modules.decide.Disagreement`).
     undecided: modules that no reasoner decided (engines of this process).
     why_pulled: causes of reading further elements, most frequent first, if requested.
     ended: False while conflicts are still being explained; the verdict is already final.

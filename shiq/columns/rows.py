@@ -1,18 +1,22 @@
-"""Rows of an ABox in each table of assertions, numbers of class and property names, and term
-hashes.
+"""Rows of an ABox: the table of each assertion, numbers of class and property names, term hashes,
+selection by name, and the test for literals that are legal values of xsd:string.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa  # type: ignore[import-untyped]
 
-from shiq.columns.arrays import Column, Columns, Ints, unique
-from shiq.model import Assertion, Literal
-from shiq.model.abox import ABox, Interner, individuals_of
+from shiq.columns.arrays import Column, Columns, Ints, letters_of, unique
+from shiq.model import XSD, Assertion, Literal
+from shiq.model.abox import COLUMNS, ABox, Interner, abox_of, individuals_of, int_array
 
 #: Kinds of pairs; + 1 where the node was named second.
 SAME, DIFFERENT = 0, 2
@@ -177,3 +181,133 @@ def literal_text(literal: Literal) -> str:
     U+0000.
     """
     return f"{literal.lexical}\0{literal.datatype}\0{literal.language}"
+
+
+STRING = XSD + "string"
+# What XML 1.1 allows in no text.
+_ODD = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ODD_BYTE = (np.arange(0x100) < 0x20) & ~np.isin(np.arange(0x100), list(b"\t\n\r"))
+
+
+def are_strings(literals: Sequence[Literal]) -> npt.NDArray[np.bool_]:
+    """Boolean mask of the ``literals`` that are legal xsd:string values.
+
+    If any literal has an illegal character, the mask is all False and each literal has to be tested
+    by itself.
+    """
+    plain = np.fromiter(
+        (v.datatype == STRING and not v.language for v in literals), np.bool_, len(literals)
+    )
+    if _ODD.search("".join([literals[i].lexical for i in np.flatnonzero(plain).tolist()])):
+        plain[:] = False
+    return plain
+
+
+def are_strings_in(lexical: Column, datatype: Column, language: Column) -> npt.NDArray[np.bool_]:
+    """Boolean mask as of `are_strings`, for literals whose parts are columns of texts."""
+    plain = _equals(datatype, STRING.encode()) & _equals(language, b"")
+    letters, _ = letters_of(lexical)
+    if _ODD_BYTE[letters].any() or (
+        (letters >= 0x80).any() and _ODD.search(letters.tobytes().decode())
+    ):
+        plain[:] = False
+    return plain
+
+
+def _equals(texts: pa.Array, text: bytes) -> npt.NDArray[np.bool_]:
+    """Boolean mask of the ``texts`` equal to ``text``."""
+    letters, ends = letters_of(texts)
+    found: npt.NDArray[np.bool_] = np.diff(ends) == len(text)
+    if text and found.any():
+        at = np.add.outer(ends[:-1][found], np.arange(len(text)))
+        found[found] = (letters[at] == np.frombuffer(text, np.uint8)).all(axis=1)
+    return found
+
+
+_Mask: TypeAlias = Any  # numpy array of bool
+_VALUES: Final = {
+    "name": "",
+    "subject": "individuals",
+    "object": "individuals",
+    "literal": "literals",
+}
+#: The kinds of assertions that have columns, and what they are about.
+FAMILIES: Final = {"class": "classes", "role": "object_properties", "data": "data_properties"}
+
+
+def names_in_use(abox: ABox, family: str) -> list[str]:
+    """Return the names that the assertions of a family are about, sorted.
+
+    family: a key of `FAMILIES`.
+    """
+    values: list[str] = getattr(abox, FAMILIES[family])
+    return sorted(values[i] for i in np.unique(_column(abox, f"{family}_name")).tolist())
+
+
+def _column(abox: ABox, name: str) -> Ints:
+    return np.asarray(getattr(abox, name), np.int64)
+
+
+def row_masks(abox: ABox, names: Mapping[str, Collection[str]]) -> list[_Mask]:
+    """Return one mask per family: the rows about a class or property in `names`.
+
+    names: by family, the names wanted.
+    """
+    masks = []
+    for family, wanted in names.items():
+        values = getattr(abox, FAMILIES[family])
+        chosen = np.fromiter((value in wanted for value in values), np.bool_, len(values))
+        masks.append(chosen[_column(abox, f"{family}_name")])
+    return masks
+
+
+def select_rows(abox: ABox, masks: Sequence[_Mask], rare: Mapping[str, Any] | None = None) -> ABox:
+    """Build the ABox of the rows that `masks` select.
+
+    masks: one per family, in the order of `COLUMNS`.
+    rare: replacements for the fields without columns (same, different, complex); by default they
+        stay.
+    """
+    columns: dict[str, Any] = {
+        name: int_array(_column(abox, name)[mask])
+        for mask, family in zip(masks, COLUMNS)
+        for name in family
+    }
+    return replace(abox, **columns, **(rare or {}))
+
+
+def remove_assertions(abox: ABox, gone: Collection[Assertion]) -> ABox:
+    """Return `abox` without the assertions in `gone`."""
+    less = abox_of(gone)
+    ids: dict[str, list[int]] = {}
+    for values in ("individuals", "literals", *FAMILIES.values()):
+        wanted = {value: i for i, value in enumerate(getattr(less, values))}
+        ids[values] = [-1] * len(wanted)
+        for i, value in enumerate(getattr(abox, values)):
+            if value in wanted:
+                ids[values][wanted[value]] = i
+    masks = []
+    for family in COLUMNS:
+        places = [
+            ids[_VALUES[name.split("_")[1]] or FAMILIES[name.split("_")[0]]] for name in family
+        ]
+        rows = {
+            tuple(place[i] for place, i in zip(places, row))
+            for row in zip(*(getattr(less, name) for name in family))
+        }
+        columns = [_column(abox, name) for name in family]
+        keep = np.ones(len(columns[0]), np.bool_)
+        near = np.flatnonzero(np.isin(columns[0], [row[0] for row in rows]))
+        keep[near] = [
+            row not in rows for row in zip(*(column[near].tolist() for column in columns))
+        ]
+        masks.append(keep)
+    pairs = ids["individuals"]
+    same = {(pairs[a], pairs[b]) for a, b in less.same}
+    complex_ = set(less.complex)
+    rare = {
+        "same": tuple(x for x in abox.same if x not in same),
+        "different": abox.different.difference({(pairs[a], pairs[b]) for a, b in less.different}),
+        "complex": tuple(x for x in abox.complex if x not in complex_),
+    }
+    return select_rows(abox, masks, rare)

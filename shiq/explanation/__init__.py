@@ -12,9 +12,8 @@
 from shiq.explanation.grouping import ConflictGroup, ExplainedConflicts, group, sentence
 from shiq.explanation.labels import Labels
 from shiq.explanation.manchester import manchester
-from shiq.explanation.patterns import Pattern
+from shiq.explanation.patterns import Pattern, told_apart
 from shiq.explanation.phrases import plainly
-from shiq.explanation.titles import told_apart
 
 __all__ = [
     "ConflictGroup",

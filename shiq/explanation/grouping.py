@@ -8,8 +8,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from shiq.explanation.labels import Labels
-from shiq.explanation.patterns import Form, Key, Pattern, PatternStory, form_of, iris_in, told_of
-from shiq.explanation.titles import told_apart
+from shiq.explanation.patterns import (
+    Form,
+    Key,
+    Pattern,
+    PatternStory,
+    form_of,
+    iris_in,
+    told_apart,
+    told_of,
+)
 
 if TYPE_CHECKING:
     from shiq.answers.result import Conflict

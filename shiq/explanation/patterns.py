@@ -1,28 +1,36 @@
-"""What conflicts with one cause have in common, and the story of each.
+"""What conflicts with one cause have in common: their pattern, its title and the story of each.
 
 The cause of a conflict is what its proof (`shiq.explanation.proof`) needs from the last fact on
 that all of it rests on. Whoever is a SeismicSurvey contradicts the ontology, however it came to
 be one: asserted, by a domain, by a range. Where no single fact carries the contradiction, the
-cause is the whole conflict.
+cause is the whole conflict. A title is a row of a table; no two causes in one table share it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from shiq import model as owl
 from shiq.explanation.forms import canonical_rows, canonical_text, rows_of
 from shiq.explanation.labels import Labels
 from shiq.explanation.manchester import manchester
-from shiq.explanation.phrases import PLACE, Naming, literal_kind, plain_literal
+from shiq.explanation.phrases import (
+    PLACE,
+    Naming,
+    a,
+    literal_kind,
+    plain_literal,
+    property_name,
+    range_noun,
+)
 from shiq.explanation.proof import prove, without_inverse
 from shiq.explanation.proof_steps import Clash, Fact, Proof, Step
 from shiq.explanation.story import KNOWN, TONIGHT, told
-from shiq.explanation.titles import title
 from shiq.functional import axiom_text
 from shiq.model.ntriples import Node, blank_term
 from shiq.model.walk import parts
@@ -44,7 +52,7 @@ class Pattern:
     none fits; ``title``: few words, for a row of a table; ``axioms``: functional syntax, sorted;
     ``manchester``: the same in Manchester syntax with labels; ``sentence``: plain English, in
     general. ``names``: of the terms in the axioms, sorted, and ``facts``: how many assertions it
-    takes, for what tells it from others (`shiq.explanation.titles.told_apart`).
+    takes, for what tells it from others (`shiq.explanation.patterns.told_apart`).
 
     Which assertions were inserted and which were there does not count, so that a pattern met
     tonight is the one of old data.
@@ -299,3 +307,148 @@ def _general(
 
 
 _LETTERS = "XYZVWUABCDEFG"
+
+
+T = TypeVar("T")
+
+#: Names that a title is told apart by, letters of a sentence that does it, and those by which
+#: titles have to differ.
+_NAMES, _MOST_LETTERS, _SEEN = 3, 80, 150
+
+
+def title(proof: Proof | None, core: owl.Assertion | None, labels: Labels) -> str:
+    """What is impossible, named after ``core``, the fact that it all comes from, if there is one."""
+    if proof is None or not isinstance(proof.last.fact, Clash):
+        return "contradiction"
+    what = _what(proof, labels)
+    match core:
+        case owl.ClassAssertion(owl.Class(iri), _):
+            return f"{labels.of(iri)}: {what}"
+        case owl.ClassAssertion():
+            return what
+    return what
+
+
+def _what(proof: Proof, labels: Labels) -> str:
+    last = proof.last
+    assert isinstance(last.fact, Clash)
+    names = list(
+        dict.fromkeys(
+            f"“{property_name(f.property, labels)}”"
+            for f in last.fact.about
+            if isinstance(
+                f,
+                owl.ObjectPropertyAssertion
+                | owl.DataPropertyAssertion
+                | owl.NegativeObjectPropertyAssertion
+                | owl.NegativeDataPropertyAssertion,
+            )
+        )
+    )
+    if not names and last.premises:
+        by_fact = {step.fact: step for step in proof.steps}
+        made = by_fact.get(last.premises[0])
+        of = [
+            p for p in (made.premises if made else ()) if isinstance(p, owl.ObjectPropertyAssertion)
+        ]
+        names = [f"“{property_name(of[0].property, labels)}”"] if of else []
+    name = " and ".join(names)
+    classes = [f.expression for f in last.fact.about if isinstance(f, owl.ClassAssertion)]
+    named = [labels.of(c.iri) for c in classes if isinstance(c, owl.Class)]
+    match last.rule:
+        case "cax-dw" | "cax-adc" if len(named) == 2 and named[0] == named[1]:
+            return f"nothing can be {a(named[0])}"
+        case "prp-pdw" | "prp-adp" if len(names) == 1:
+            return f"{name}: nothing can have one"
+        case "cax-dw" | "cax-adc":
+            return (
+                f"both {named[0]} and {named[1]}"
+                if len(named) == 2
+                else "two classes that exclude each other"
+            )
+        case "cls-com":
+            return f"must not be {a(named[0])}, but is" if named else "a class and its opposite"
+        case "cls-nothing2":
+            return "cannot exist"
+        case "dt-not-type":
+            match last.axiom, *classes:
+                case (owl.DataPropertyRange(_, range), *_) | (
+                    None,
+                    owl.DataAllValuesFrom(_, range),
+                ):
+                    return f"{name}: not {range_noun(range, labels)}"
+            return f"{name}: not a valid value"
+        case "prp-irp":
+            return f"{name} to itself"
+        case "prp-asyp":
+            return f"{name} in both directions"
+        case "prp-pdw" | "prp-adp":
+            return f"{name} at once"
+        case "prp-npa1" | "prp-npa2":
+            return f"{name}, though it is denied"
+        case "eq-diff1":
+            return "the same and different"
+        case "prp-fp":
+            return f"two values for {name}" if name else "two values where only one may be"
+        case "prp-ifp":
+            return f"one {name} from two things"
+    if last.cases:
+        return "no case is possible"
+    return f"too many {name}" if name else "contradiction"
+
+
+# --- telling them apart ---------------------------------------------------------------------------
+
+
+def told_apart(patterns: Sequence[Pattern]) -> list[Pattern]:
+    """``patterns``, in their order, with a title for each id that no other id has. It follows
+    from what they are, not from their order: the names that others do not have, how many facts
+    it takes, what is said of it alone, and where all of that is the same its id.
+    """
+    by_id = {p.id: p for p in reversed(patterns)}
+    ids = sorted(by_id)
+    found = {id: by_id[id].title for id in ids}
+    for alike in _classes(ids, found.__getitem__):
+        for id, more in _telling([by_id[id] for id in alike]).items():
+            found[id] += f" ({', '.join(more)})" if more else ""
+    seen = Counter(title[:_SEEN] for title in found.values())
+    found = {
+        id: title if seen[title[:_SEEN]] == 1 else f"{id}: {title}" for id, title in found.items()
+    }
+    return [replace(by_id[p.id], title=found[p.id]) for p in patterns]
+
+
+def _telling(patterns: Sequence[Pattern]) -> dict[str, tuple[str, ...]]:
+    """What tells ``patterns`` apart, by their id, as far as one thing after the other does."""
+    found: dict[str, tuple[str, ...]] = {p.id: () for p in patterns}
+    for said in (_own_names, _facts, _own_words):
+        for alike in _classes(patterns, lambda p: found[p.id]):
+            for p, more in zip(alike, said(alike)):
+                found[p.id] += (more,) if more else ()
+    return found
+
+
+def _own_names(patterns: Sequence[Pattern]) -> Iterable[str]:
+    shared = set(patterns[0].names).intersection(*(p.names for p in patterns))
+    return (", ".join([name for name in p.names if name not in shared][:_NAMES]) for p in patterns)
+
+
+def _facts(patterns: Sequence[Pattern]) -> Iterable[str]:
+    differ = len({p.facts for p in patterns}) > 1
+    return (f"{p.facts} fact{'s' * (p.facts != 1)}" if differ else "" for p in patterns)
+
+
+def _own_words(patterns: Sequence[Pattern]) -> Iterable[str]:
+    said = [re.split(r"(?<=[.;,]) ", p.sentence) for p in patterns]
+    times = Counter(part for words in said for part in set(words))
+    for words in said:
+        own = next((part.rstrip(".;,") for part in words if times[part] == 1), "")
+        yield own if len(own) <= _MOST_LETTERS else f"{own[: _MOST_LETTERS - 1]}…"
+
+
+def _classes(values: Sequence[T], by: Callable[[T], Hashable]) -> list[list[T]]:
+    """The values that are alike ``by`` something and not alone, in their order."""
+    found: dict[Hashable, list[T]] = {}
+    for value in values:
+        found.setdefault(by(value), []).append(value)
+    return [alike for alike in found.values() if len(alike) > 1]

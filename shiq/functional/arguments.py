@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from shiq import model as m
-from shiq.model.signature import is_reserved
+from shiq.model.walk import is_reserved
 from shiq.rdf.vocabulary import ORDINARY_CLASSES, PLAIN_PROPERTIES, is_unknown_datatype
 
 

@@ -20,7 +20,7 @@ from shiq.functional.arguments import (
     Import,
     RefusedConstruct,
 )
-from shiq.model.signature import PROPERTIES, is_reserved, signature_of
+from shiq.model.walk import PROPERTIES, is_reserved, signature_of
 
 #: Deeper nesting is refused: whatever walks expressions by recursion must not overflow later.
 MAX_DEPTH = 200
@@ -65,7 +65,7 @@ class Document:
 
     @property
     def labels(self) -> Iterator[tuple[str, str, owl.Literal]]:
-        """Labels in the annotations: (IRI, one of `shiq.model.signature.PROPERTIES`, label)."""
+        """Labels in the annotations: (IRI, one of `shiq.model.walk.PROPERTIES`, label)."""
         for _, property, subject, value in self.annotations:
             if property in PROPERTIES and isinstance(value, owl.Literal):
                 yield subject, property, value

@@ -40,7 +40,7 @@ from shiq.functional.arguments import (
     plain_iri,
     role,
 )
-from shiq.model.signature import MOST_DIFFERENT
+from shiq.model.walk import MOST_DIFFERENT
 
 _FEW = 8
 

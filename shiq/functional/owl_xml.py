@@ -24,9 +24,10 @@ from shiq.functional.arguments import Blank, Group, KindedIri, RefusedConstruct,
 from shiq.functional.document import MAX_DEPTH, Document, DocumentBuilder, short_text
 from shiq.functional.grammar import AXIOMS, CONSTRUCTS, build, unknown_construct
 from shiq.functional.tokens import BLANK_LABEL, IRI, LANGUAGE, Prefixes
+from shiq.inputs.formats import Declarations
 from shiq.model import OWL, RDF, XSD, Literal, ObjectInverseOf
 from shiq.rdf.terms import resolve
-from shiq.rdf.xml import Declarations, line_from
+from shiq.rdf.xml import line_from
 from shiq.rdf.xml_grammar import SEPARATOR, XML, Name, name_of
 
 # Names and literals of OWL/XML: prefixes, references resolved against xml:base, open elements.

@@ -21,7 +21,7 @@ from shiq.functional.grammar import AXIOMS, CONSTRUCTS, build, unknown_construct
 from shiq.functional.tokens import Prefixes, Token, tokens
 from shiq.inputs.reading import Reading
 from shiq.model.abox import abox_of
-from shiq.model.signature import choose_labels
+from shiq.model.walk import choose_labels
 
 _AXIOM_LINE = re.compile(rf"\n[ \t]*((?:{'|'.join(AXIOMS)})[ \t]*\()")
 # Keywords that never stand inside an item of this keyword: where one does, the item's closing

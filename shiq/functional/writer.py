@@ -9,8 +9,7 @@ from typing import TypeVar
 
 from shiq import model as owl
 from shiq.model.ntriples import blank_term
-from shiq.model.signature import is_reserved
-from shiq.model.walk import parts
+from shiq.model.walk import is_reserved, parts
 
 _ENTITIES = (owl.Class, owl.ObjectProperty, owl.DataProperty, owl.Datatype)
 _CARDINALITIES = (

@@ -1,11 +1,16 @@
-"""Recognise the syntax of a file by its first bytes, and by its name where these are ambiguous."""
+"""Recognise the syntax of a file by its first bytes, and by its name where these are ambiguous.
+
+Declarations of a document in XML are checked here too: no entity may fetch or grow.
+"""
 
 from __future__ import annotations
 
 import re
 import shlex
+from contextlib import suppress
 from enum import Enum
 from pathlib import Path
+from xml.parsers import expat
 
 from shiq.errors import InputError
 
@@ -162,8 +167,6 @@ def _xml(head: bytes) -> Format:
     """Which of the two syntaxes in XML a document begins in. RDF/XML may have an owl:Ontology at
     its root too, with a name.
     """
-    from shiq.rdf.xml import root_of
-
     root, attributes = root_of(head)
     owl = root == "http://www.w3.org/2002/07/owl#Ontology"
     rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -172,6 +175,84 @@ def _xml(head: bytes) -> Format:
         if owl and not any(text.startswith(rdf) for text in attributes)
         else Format.RDFXML
     )
+
+
+#: Namespace abbreviations are far below; what is larger could be made to grow.
+LONGEST_ENTITY = 512
+MOST_ENTITIES = 1000
+_REFERENCE = re.compile(r"&|%[A-Za-z_:]")
+
+
+class Declarations:
+    """Check of the declarations of the document ``name`` while ``parser`` reads it."""
+
+    def __init__(self, parser: expat.XMLParserType, name: str) -> None:
+        self._name, self._entities, self._refers_outside = name, 0, False
+        parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+        parser.StartDoctypeDeclHandler = self._doctype
+        parser.EntityDeclHandler = self._entity
+        parser.NotStandaloneHandler = self._not_standalone
+
+    def check(self) -> None:
+        """Refuse, at the root, a document that needs external declarations. Raises: InputError."""
+        if self._refers_outside:
+            raise InputError(
+                f"{self._name} takes declarations from outside by its DOCTYPE, and nothing is fetched",
+                "Declare what it needs in the document itself: an entity that is not known would be passed over.",
+            )
+
+    def _doctype(self, root: str, system: str | None, public: str | None, internal: int) -> None:
+        if system is not None or public is not None:
+            raise InputError(
+                f"{self._name} refers to an external document type ({system or public}), and nothing is fetched",
+                "Remove the SYSTEM or PUBLIC identifier from its DOCTYPE.",
+            )
+
+    def _entity(
+        self,
+        key: str,
+        parameter: int,
+        value: str | None,
+        base: str | None,
+        system: str | None,
+        public: str | None,
+        notation: str | None,
+    ) -> None:
+        self._entities += 1
+        remedy = 'Only short internal entities such as <!ENTITY owl "http://www.w3.org/2002/07/owl#"> are accepted.'
+        if system is not None or public is not None or value is None:
+            raise InputError(
+                f"{self._name} declares the external entity {key}, and nothing is fetched", remedy
+            )
+        if parameter or _REFERENCE.search(value):
+            raise InputError(f"{self._name} declares the entity {key} by other entities", remedy)
+        if len(value) > LONGEST_ENTITY or self._entities > MOST_ENTITIES:
+            raise InputError(
+                f"{self._name} declares an entity that is too long, or too many ({key})", remedy
+            )
+
+    def _not_standalone(self) -> int:
+        self._refers_outside = True  # said where its DOCTYPE has been read
+        return 1
+
+
+def root_of(head: bytes) -> tuple[str, list[str]]:
+    """Root element of a document that begins with ``head``, and its attributes; "" if there is
+    none.
+
+    Names have namespace and local name in one.
+    """
+    found: list[tuple[str, list[str]]] = []
+    parser = expat.ParserCreate(namespace_separator="")
+    Declarations(parser, "")
+    parser.StartElementHandler = lambda tag, attributes: (
+        None if found else found.append((tag, list(attributes)))
+    )
+    with suppress(
+        expat.ExpatError, InputError, LookupError, ValueError
+    ):  # said by whoever reads it
+        parser.Parse(head, False)
+    return found[0] if found else ("", [])
 
 
 def _json(name: str, extension: str, head: bytes) -> Format:

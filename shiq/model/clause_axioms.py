@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from shiq import model as owl
-from shiq.bits import bits
 from shiq.model.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
 from shiq.model.roles import Role, RoleBox, expression_of, loop_name
 from shiq.reasoner.protocol import Module
+from shiq.support import bits
 
 
 def clause_axioms(tbox: ClausalTBox) -> tuple[owl.Axiom, ...]:

@@ -29,8 +29,7 @@ from typing import Any, TypeAlias, TypeVar
 from shiq import model as owl
 from shiq.model.built_in import BOTTOM, TOP, remove_built_in, remove_built_in_from_assertion
 from shiq.model.roles import Role, RoleBox, role_box, role_of
-from shiq.model.signature import OF_INDIVIDUALS
-from shiq.model.walk import parts, rebuilt
+from shiq.model.walk import OF_INDIVIDUALS, parts, rebuilt
 from shiq.rdf.vocabulary import LANGUAGE, VALUE_LINK
 
 _NOMINALS = (owl.ObjectOneOf, owl.ObjectHasValue, owl.ObjectHasSelf)

@@ -10,15 +10,26 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from shiq.answers.verdict import Leftover
 from shiq.model import NOTHING, Literal, Signature
+from shiq.rdf.namespaces import unknown_name
 from shiq.rdf.ontology_header import unknown_word
-from shiq.rdf.triples import IRI, LITERAL, Triples, column
+from shiq.rdf.triples import (
+    IRI,
+    LITERAL,
+    Flags,
+    Rows,
+    Triples,
+    column,
+    distinct_ids,
+    flags_of,
+    name_flags,
+)
 from shiq.rdf.vocabulary import (
     ANNOTATIONS,
     BUILT_IN_DATA,
@@ -26,26 +37,20 @@ from shiq.rdf.vocabulary import (
     DATATYPES,
     INDIVIDUAL_TYPES,
     KNOWN,
-    PLAIN_CLASSES,
-    PLAIN_PROPERTIES,
-    SWRL,
     TYPE,
     VALUE_LINK,
     VALUE_ROLE,
+    KindOf,
     NearMisses,
-    is_member_property,
     is_misspelt,
+    is_odd_type,
     is_reserved,
+    is_structural,
 )
 
 if TYPE_CHECKING:
     from shiq.vocabularies import VocabularyChoice
 
-
-#: The kind of a term in the tables of known vocabularies.
-KindOf: TypeAlias = Callable[[str], str]
-Rows = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 # What a predicate or a class is.
 _UNKNOWN, _OBJECT, _DATA, _EITHER, _ANNOTATION, _CLASS, _DATATYPE, _INDIVIDUAL, _GRAPH = range(9)
@@ -96,13 +101,6 @@ class ResolvedRows:
     )  # data assertions that were set aside, see `shiq.rdf.bulk`
 
 
-def distinct_ids(ids: npt.NDArray[Any]) -> Rows:
-    """Distinct term ids, ascending. (numpy's own function would load its masked arrays, which is
-    slow.)
-    """
-    return np.bincount(ids).nonzero()[0]
-
-
 def graph_rows(triples: Triples) -> Rows:
     """Rows for `shiq.rdf.graph`: reserved predicates except annotations, and types that are not
     class names.
@@ -110,55 +108,8 @@ def graph_rows(triples: Triples) -> Rows:
     predicates, values = column(triples.predicate), column(triples.object)
     structural = flags_of(triples, distinct_ids(predicates), lambda term: is_structural(str(term)))
     types = predicates == triples.id(TYPE)
-    odd_types = flags_of(triples, distinct_ids(values[types]), _is_odd_type)
+    odd_types = flags_of(triples, distinct_ids(values[types]), is_odd_type)
     return np.flatnonzero(np.where(types, odd_types[values], structural[predicates]))
-
-
-def is_for_graph(predicate: str, value: object) -> bool:
-    """Whether a triple belongs to the vocabulary graph."""
-    return _is_odd_type(value) if predicate == TYPE else is_structural(predicate)
-
-
-def is_structural(iri: str) -> bool:
-    """Whether triples with this predicate belong to the vocabulary graph (of rdf:type only some)."""
-    if iri.startswith(SWRL):
-        return True
-    plain = (
-        iri in ANNOTATIONS
-        or iri in BUILT_IN_OBJECT
-        or iri in BUILT_IN_DATA
-        or iri in PLAIN_PROPERTIES
-    )
-    return is_reserved(iri) and not plain and not is_member_property(iri)
-
-
-def _is_odd_type(term: object) -> bool:
-    if not isinstance(term, str) or term.startswith(("_:", SWRL)):
-        return True
-    return (
-        is_reserved(term)
-        and term != NOTHING.iri
-        and term not in PLAIN_CLASSES
-        and term not in INDIVIDUAL_TYPES
-    )
-
-
-def flags_of(triples: Triples, ids: Iterable[int], test: Callable[[Any], bool]) -> Flags:
-    """Boolean array by term id: the result of ``test`` for the terms ``ids``, False for all others."""
-    flags = np.zeros(len(triples.terms), dtype=bool)
-    for i in ids:
-        flags[i] = test(triples.terms[i])
-    return flags
-
-
-def name_flags(triples: Triples, names: Iterable[str]) -> Flags:
-    """Boolean array by term id: True for the terms ``names``."""
-    flags = np.zeros(len(triples.terms), dtype=bool)
-    for name in names:
-        found = triples.ids.get(name)
-        if found is not None:
-            flags[found] = True
-    return flags
 
 
 def individuals_of(triples: Triples) -> set[str]:
@@ -170,7 +121,7 @@ def individuals_of(triples: Triples) -> set[str]:
     plain = flags_of(
         triples,
         distinct_ids(values[rows]),
-        lambda term: isinstance(term, str) and not _is_odd_type(term),
+        lambda term: isinstance(term, str) and not is_odd_type(term),
     )
     return {str(triples.terms[i]) for i in distinct_ids(subjects[rows & plain[values]])}
 
@@ -335,7 +286,7 @@ def _is_in(known: Signature, iri: str) -> bool:
 
 
 def _class_kind(term: object, known: Signature, kind_in_table: KindOf) -> int:
-    if not isinstance(term, str) or _is_odd_type(term):
+    if not isinstance(term, str) or is_odd_type(term):
         return _GRAPH
     if term in INDIVIDUAL_TYPES:
         return _INDIVIDUAL
@@ -468,9 +419,6 @@ def _language_leftovers(
 
 
 def _unknown_name(triples: Triples, what: str, term: int, rows: Rows, near: NearMisses) -> Leftover:
-    # Loaded where a name is unknown, as it is elsewhere.
-    from shiq.rdf.undeclared import unknown_name
-
     message, hint = unknown_name(what, str(triples.terms[term]), near)
     return triples.leftover(
         "undeclared", message, int(rows[0]), hint=hint, count=len(rows), rows=rows.tolist()

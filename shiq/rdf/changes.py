@@ -19,7 +19,6 @@ from typing import Any
 
 from shiq.errors import BUILD_ANEW, InputError
 from shiq.inputs.sources import TableKind, TableSource, path_of, table_kind
-from shiq.rdf.table_terms import COLUMNS
 from shiq.rdf.tables import (
     check_columns,
     delta_log,
@@ -29,6 +28,7 @@ from shiq.rdf.tables import (
     read_rows,
     rows_of,
 )
+from shiq.rdf.terms import COLUMNS
 from shiq.rdf.triples import Rejects, Triples, term_text
 from shiq.remote.place import is_address
 from shiq.support import pluralize

@@ -1,11 +1,7 @@
 """Axioms in doubt: axioms that only some readings of an ontology have (THEORY, "Axioms in doubt").
 
->>> words = (RDFS + "subClasssOf", RDFS + "subpropertyOf", OWL + "domain", OWL + "isEquivalentTo")
->>> [local_name(intended_word(word)) for word in words]
-['subClassOf', 'subPropertyOf', 'domain', '']
-
-Assumptions that make an uninterpreted axiom true whatever it means (THEORY, "Axioms that were
-not understood").
+Assumptions make an uninterpreted axiom true whatever it means (THEORY, "Axioms that were not
+understood").
 
 >>> A, p = owl.Class("urn:A"), owl.ObjectProperty("urn:p")
 >>> restriction = owl.ObjectExactCardinality(1, p, owl.THING)
@@ -26,102 +22,30 @@ import numpy as np
 
 from shiq import model as owl
 from shiq.answers.verdict import Leftover
-from shiq.model import OWL, RDFS, Assertion, Axiom, Literal, Signature, TBox
+from shiq.model import RDFS, Assertion, Axiom, Signature, TBox
 from shiq.model.profile import roles_required_simple
 from shiq.model.roles import role_box, role_of
 from shiq.model.walk import entities
 from shiq.rdf.expressions import Expressions
 from shiq.rdf.graph import OpenPropertyError, UnmappedError, VocabularyGraph
 from shiq.rdf.kinds import DATA, OBJECT, Kinds
-from shiq.rdf.namespaces import SlipFinder
+from shiq.rdf.namespaces import IN_DOUBT
 from shiq.rdf.ontology_header import UNMET
 from shiq.rdf.triples import Term, column
 from shiq.rdf.vocabulary import (
-    CHARACTERISTICS,
     DECLARATIONS,
     FILLERS,
     FIRST,
-    FUNCTIONAL,
     OPERATORS,
     REST,
     SWRL,
     TYPE,
     is_reserved,
-    local_name,
 )
-from shiq.vocabularies import kind_of
 
 if TYPE_CHECKING:
     from shiq.inputs.reading import Reading
-    from shiq.rdf.load import LoadedSources
-
-
-IN_DOUBT = "in-doubt"
-#: Words of which each triple is an axiom, with whether a class expression may stand behind them.
-_RELATIONS = {
-    **dict.fromkeys(
-        (
-            RDFS + "subClassOf",
-            RDFS + "domain",
-            RDFS + "range",
-            OWL + "equivalentClass",
-            OWL + "disjointWith",
-        ),
-        True,
-    ),
-    **dict.fromkeys((RDFS + "subPropertyOf", OWL + "equivalentProperty", OWL + "inverseOf"), False),
-}
-_WORDS = {local_name(word): word for word in (*_RELATIONS, *CHARACTERISTICS, FUNCTIONAL)}
-_FINDER = SlipFinder(_WORDS)
-
-
-def intended_word(word: str) -> str:
-    """Word of OWL that a misspelt reserved word was probably meant to be; "" if unknown or
-    ambiguous.
-
-    ``owl:SymetricProperty`` is ambiguous, and ``rdfs:supClassOf`` may be a converse.
-    """
-    name = local_name(word)
-    near = [] if name.lower().startswith("sup") else _FINDER.matches(name)
-    return _WORDS.get(name) or (_WORDS[near[0]] if len(near) == 1 else "")
-
-
-def intended_triple(
-    graph: VocabularyGraph,
-    subject: str,
-    predicate: str,
-    value: Term,
-    word: str,
-    declared: Collection[str],
-) -> tuple[str, str, Term] | None:
-    """Axiom that a triple with a misspelt word was probably meant to be; None for any other triple.
-
-    The kinds of all its names must be declared, or no other axiom may use them, so that it decides
-    no kind.
-    """
-
-    def is_known(name: str) -> bool:
-        if (
-            is_reserved(name)
-            or name in declared
-            or kind_of(name)
-            or any(kind in DECLARATIONS for kind in graph.types(name))
-        ):
-            return True
-        rows = zip(graph.subjects, graph.predicates, graph.objects)
-        return all(
-            predicate == word for subject, predicate, value in rows if name in (subject, value)
-        )
-
-    found = intended_word(word)
-    if subject.startswith("_:") or not is_known(subject) or isinstance(value, Literal):
-        return None
-    if predicate == word and found in _RELATIONS:
-        is_fit = _RELATIONS[found] if value.startswith("_:") else is_known(value)
-        return (subject, found, value) if is_fit else None
-    if predicate == TYPE and value == word and found and found not in _RELATIONS:
-        return subject, TYPE, found
-    return None
+    from shiq.rdf.loaded_sources import LoadedSources
 
 
 @dataclass(frozen=True)

@@ -143,4 +143,4 @@ def _headers_of_document(source: FileSource) -> Collection[OntologyHeader]:
     # This module is below the loader, which asks it for imports.
     from shiq.rdf.load import load
 
-    return document_headers(load([source.path], "h", None, follow=False).triples)
+    return document_headers(load([source.path], "h", None).triples)

@@ -1,29 +1,49 @@
-"""Resolution of imports: the imports still to be read, and the file or table for each."""
+"""Resolution of imports: the imports still to be read, and for each the file, the table of triples,
+or the table of a well-known vocabulary (`shiq.vocabularies`).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from shiq.answers.verdict import Leftover, is_blocking
 from shiq.errors import InputError
+from shiq.functional import axiom_text
+from shiq.functional.reader import read_document
 from shiq.inputs.limits import limits
 from shiq.inputs.sources import FileSource, source_of
-from shiq.rdf.kinds import DATA, OBJECT
+from shiq.model import (
+    Axiom,
+    DataProperty,
+    DisjointUnion,
+    InverseObjectProperties,
+    ObjectProperty,
+    Signature,
+)
+from shiq.model.built_in import remove_built_in
+from shiq.model.walk import entities
+from shiq.rdf.kinds import DATA, OBJECT, Kinds
+from shiq.rdf.loaded_sources import AssumedKinds, LoadedSources, StatedValue, add_assertions
 from shiq.rdf.ontology_header import UNMET, UnmetImport, without_fragment
 from shiq.rdf.triples import Term, column
 from shiq.rdf.vocabulary import IMPORTS, LANGUAGE_DOCUMENTS
 from shiq.remote.place import is_address
+from shiq.support import pluralize
+from shiq.vocabularies import VocabularyTable
 
 if TYPE_CHECKING:
     from shiq.inputs.catalog import Catalog
     from shiq.inputs.reading import Reading
-    from shiq.rdf.load import LoadedSources
+    from shiq.rdf.loaded_sources import LoadedSources
+
+#: Loads sources: names, scope of blank nodes, progress.
+Load: TypeAlias = Callable[[Sequence[object], str, None], LoadedSources]
 
 #: Files that a message names one by one.
 _SHOWN = 3
@@ -37,6 +57,8 @@ class ImportQueue:
     Args:
     read: files that were read
     given: IRIs of ontologies that need not be read, besides those of the sources
+    load: reads a file without its imports
+    read_file: reads a file with its imports
     """
 
     def __init__(
@@ -45,9 +67,12 @@ class ImportQueue:
         catalog: Catalog | None,
         read: set[Path],
         given: Collection[str],
+        load: Load,
+        read_file: Callable[[str], Reading],
         *,
         doubt: bool = False,
     ) -> None:
+        self._load, self._read_file = load, read_file
         self._loaded, self._catalog, self._read_paths, self._doubt = loaded, catalog, read, doubt
         self._answered_iris = {
             *map(without_fragment, given),
@@ -121,7 +146,9 @@ class ImportQueue:
             paths = self._ambiguous_files[iri]
             if not self._read_paths.isdisjoint(path.resolve() for path in paths):
                 continue
-            if (kinds := kinds_of_the_same(self._names(paths))) is not None:
+            if (
+                kinds := kinds_of_the_same(self._names(paths), self._load, self._read_file)
+            ) is not None:
                 self._assume(iri, paths, kinds)
                 return self._headed(iri, paths[0])
             self._differing_iris.add(iri)
@@ -146,7 +173,7 @@ class ImportQueue:
                 )
                 few = len(paths) <= MOST_CANDIDATES
                 self._loaded.candidates[iri] = candidates_of(
-                    names, leftover, [_read(name) for name in names] if few else ()
+                    names, leftover, [self._read_file(name) for name in names] if few else ()
                 )
             if self._loaded.candidates[iri] is not None:
                 path = next(
@@ -160,9 +187,6 @@ class ImportQueue:
         self, iri: str, paths: Sequence[Path], kinds: Mapping[str, Collection[str]]
     ) -> None:
         """Record the kinds of properties under which the files of an import have the same content."""
-        # Here, since loading asks for imports.
-        from shiq.rdf.load import AssumedKinds
-
         shown, hint = self._candidate_texts(iri, paths)
         message = f"but {len(paths)} files say that they are <{iri}>, and do not hold the same then: {shown}"
         self._loaded.assumed_kinds.append(
@@ -218,7 +242,7 @@ class ImportQueue:
             iri: table for iri in missing if (table := choice.table_for_import(iri)) is not None
         }
         if tables:
-            from shiq.rdf.known_vocabularies import add_vocabulary_table
+            from shiq.rdf.imports import add_vocabulary_table
 
             for table in dict.fromkeys(tables.values()):
                 add_vocabulary_table(table, self._loaded)
@@ -242,8 +266,14 @@ class ImportQueue:
                 )
 
 
-def kinds_of_the_same(names: Sequence[str]) -> dict[str, set[str]] | None:
+def kinds_of_the_same(
+    names: Sequence[str], load: Load, read: Callable[[str], Reading]
+) -> dict[str, set[str]] | None:
     """Compare files of one ontology.
+
+    Args:
+    load: reads a file without its imports
+    read: reads a file with its imports
 
     Returns: names that only some files annotate or declare, with the kinds of property (object,
         data, none); empty for files with equal bytes. None if axioms, assertions or leftovers
@@ -255,13 +285,13 @@ def kinds_of_the_same(names: Sequence[str]) -> dict[str, set[str]] | None:
     try:
         if len({source.read() for source in sources if isinstance(source, FileSource)}) == 1:
             return {}
-        readings = [_read(name) for name in names]
+        readings = [read(name) for name in names]
     except InputError:
         return None
     first = _content(readings[0])
     if first is None or any(_content(reading) != first for reading in readings[1:]):
         return None
-    stated, known = [_document_triples(name) for name in names], readings[0].tbox.signature
+    stated, known = [_document_triples(load, name) for name in names], readings[0].tbox.signature
     different = {
         term
         for row in frozenset().union(*stated) - stated[0].intersection(*stated)
@@ -272,24 +302,15 @@ def kinds_of_the_same(names: Sequence[str]) -> dict[str, set[str]] | None:
     return {iri: {kind for kind, properties in logical if iri in properties} for iri in different}
 
 
-def _document_triples(name: str) -> set[tuple[Term, ...]]:
+def _document_triples(load: Load, name: str) -> set[tuple[Term, ...]]:
     """Triples of a document, and its axioms on annotation properties."""
-    from shiq.rdf.load import load
-
-    loaded = load([name], "o", None, follow=False)
+    loaded = load([name], "o", None)
     triples, terms = loaded.triples, loaded.triples.terms
     rows = {
         tuple(terms[i] for i in row)
         for row in zip(triples.subject, triples.predicate, triples.object)
     }
     return rows | {(keyword, *properties) for _, _, keyword, properties in loaded.annotation_axioms}
-
-
-def _read(name: str) -> Reading:
-    # This module is below the reader, which asks it for imports.
-    from shiq.rdf.reader import read_ontology
-
-    return read_ontology([name])
 
 
 def _content(reading: Reading) -> tuple[object, ...] | None:
@@ -300,3 +321,145 @@ def _content(reading: Reading) -> tuple[object, ...] | None:
         (leftover.kind, leftover.message, leftover.text) for leftover in reading.leftovers
     )
     return frozenset(reading.tbox.axioms), reading.tbox.signature, frozenset(reading.abox), left
+
+
+def add_vocabulary_table(table: VocabularyTable, loaded: LoadedSources) -> None:
+    """Add the axioms and kinds of a known vocabulary, with a leftover that names shiq's table."""
+    name = table.file_name
+    document = read_document(f"Ontology({chr(10).join(table.axioms)})", name, f"v{table.name}")
+    for term in sorted(table.non_dl_terms.keys() & loaded.triples.ids.keys()):
+        message = f"{table.label} says of <{term}> what OWL 2 DL cannot say: it is {table.non_dl_terms[term]}"
+        loaded.leftovers.append(Leftover("outside-shiq", message, name))
+    loaded.leftovers += (
+        Leftover("outside-shiq", f"{table.label} has {text}", name)
+        for text in table.non_dl_statements
+    )
+    loaded.sources.append(name)
+    loaded.triples.begin_source(name)
+    loaded.table_axioms += (StatedValue(axiom, name) for _, axiom in document.axioms)
+    add_assertions((StatedValue(assertion, name) for _, assertion in document.assertions), loaded)
+    names = {
+        kind: frozenset(iri for iri, of in table.kinds.items() if of == kind)
+        for kind in {*table.kinds.values()}
+    }
+    either, none = names.get("property", frozenset()), frozenset[str]()
+    brought = document.signature | Signature(
+        names.get("class", none),
+        names.get("object", none) | either,
+        names.get("data", none) | either,
+        names.get("annotation", none),
+        names.get("datatype", none),
+        frozenset(table.kinds),
+    )
+    before = loaded.signature
+    loaded.signature = _resolve_open_kinds(before | brought, before, brought.open_properties)
+    loaded.signature = _resolve_open_kinds(
+        loaded.signature, document.signature, before.open_properties & loaded.dual_names, either
+    )
+    loaded.dual_names |= brought.open_properties | (
+        document.signature.classes & document.signature.datatypes
+    )
+    assumed: dict[str, list[str]] = {iri: [] for iri in table.annotation_properties}
+    for kind, of_kind in (
+        (OBJECT, document.signature.object_properties),
+        (DATA, document.signature.data_properties),
+    ):
+        for iri in of_kind:
+            assumed.setdefault(iri, []).append(kind)
+    message = f"but not in {name}, which lacks what {table.title} says of such a property"
+    hint = "give the vocabulary's own file, by --catalog or as a source"
+    loaded.assumed_kinds.append(
+        AssumedKinds(assumed, Leftover("punning", message, name, hint=hint))
+    )
+    loaded.ontologies.update(
+        (*table.ontologies, *(iri + end for iri in table.ontologies for end in "#/"))
+    )
+    message = f"{table.label}: from shiq's table, {len(table.axioms):,} axioms"
+    loaded.leftovers.append(Leftover("vocabulary", message, name))
+    loaded.imports += (
+        (iri, Leftover("missing-import", f"<{iri}> is imported, but not read", name))
+        for iri in table.imports
+    )
+
+
+def _resolve_open_kinds(
+    united: Signature, by: Signature, left_open: Collection[str], either: Collection[str] = ()
+) -> Signature:
+    """Reduce ``united`` to the kind in ``by`` for each property in ``left_open``, except those in
+    ``either`` that ``by`` leaves open too.
+    """
+    objects = (by.object_properties - by.data_properties).intersection(left_open).difference(either)
+    values = (by.data_properties - by.object_properties).intersection(left_open).difference(either)
+    return replace(
+        united,
+        object_properties=united.object_properties - values,
+        data_properties=united.data_properties - objects,
+    )
+
+
+def differences(
+    table: VocabularyTable, source: str, here: Collection[Axiom], kinds: Kinds
+) -> Iterator[Leftover]:
+    """Leftovers on differences between a vocabulary's own document and shiq's table of it.
+
+    Names of open kind are not compared, since other sources may decide their kind.
+
+    Args:
+    here: axioms of the ``source``
+    """
+    document = read_document(f"Ontology({chr(10).join(table.axioms)})", source, "v")
+    open_names = {
+        iri for iri, kind in table.kinds.items() if kind == "property"
+    } | document.signature.open_properties
+    open_names |= table.non_dl_terms.keys()
+    known = [axiom for _, axiom in document.axioms]
+
+    def comparable(axioms: Collection[Axiom], others: Collection[Axiom]) -> list[str]:
+        there = set(map(_without_order, others))
+        new = (x for x in axioms if _without_order(x) not in there)
+        return sorted(
+            axiom_text(x) for x in new if open_names.isdisjoint(e.iri for e in entities(x))
+        )
+
+    # A table has no axioms that the top and bottom properties meet.
+    here = [plain for axiom in here for plain in remove_built_in(axiom)]
+    new, absent = comparable(here, known), comparable(known, here)
+    terms = sorted(iri for iri in table.kinds if not kinds.is_entity(iri) and iri not in open_names)
+    counts = (
+        (new, "axiom", "here"),
+        (absent, "axiom", "in the table"),
+        (terms, "term", "in the table"),
+    )
+    if new or absent or terms:
+        what = ", ".join(
+            f"{pluralize(len(found), text)} only {where}" for found, text, where in counts if found
+        )
+        first = (new or absent or terms)[0]
+        message = f"it replaces shiq's table of {table.label}, and differs from it: {what}, first: {first}"
+        yield Leftover("vocabulary", message, source)
+
+
+def _without_order(axiom: Axiom) -> object:
+    """Axiom in a form that is equal for any order of equivalent, disjoint or inverse members."""
+    is_symmetric = isinstance(axiom, InverseObjectProperties) or type(axiom).__name__.startswith(
+        ("Equivalent", "Disjoint")
+    )
+    fields = [getattr(axiom, name) for name in type(axiom).__match_args__]
+    members = fields[0] if isinstance(fields[0], tuple) else fields
+    return (
+        (type(axiom), frozenset(members))
+        if is_symmetric and not isinstance(axiom, DisjointUnion)
+        else axiom
+    )
+
+
+def drop_other_readings(loaded: LoadedSources, kinds: Kinds) -> Iterator[StatedValue[Axiom]]:
+    """Axioms of tables without the reading that a declaration or use of the ontology excludes."""
+    dropped: set[object] = set()
+    for iri in loaded.dual_names:
+        found = kinds.logical_kinds(iri)
+        if len(found) == 1:
+            dropped.add(DataProperty(iri) if found == {OBJECT} else ObjectProperty(iri))
+    for item in loaded.table_axioms:
+        if not dropped or dropped.isdisjoint(entities(item.value)):
+            yield item

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shiq import model as owl
-from shiq.model.signature import MOST_DIFFERENT
+from shiq.model.walk import MOST_DIFFERENT
 from shiq.rdf.expressions import Expressions
 from shiq.rdf.graph import (
     AllDifferent,

@@ -14,13 +14,15 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
 from shiq.errors import InputError
-from shiq.inputs.catalog import Catalog
 from shiq.rdf.triples import Rejects, Term, shorten
+
+if TYPE_CHECKING:
+    from shiq.inputs.catalog import Catalog
 
 # Terms of a JSON-LD document by what any of its contexts defines them to be.
 

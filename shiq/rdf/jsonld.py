@@ -9,17 +9,20 @@ reported here. Contexts are never fetched: they come from the catalog or are ref
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyoxigraph as ox
 
 from shiq.errors import InputError
-from shiq.inputs.catalog import Catalog
 from shiq.inputs.sources import FileSource
 from shiq.model import RDF, Literal
 from shiq.rdf.json_text import NOWHERE, TEXT, UNMAPPED, RewrittenJson, restore_texts, rewrite_json
 from shiq.rdf.lines import message_of
 from shiq.rdf.terms import RefusedTermError, literal_of
 from shiq.rdf.triples import Labels, Rejects, Term, Triples
+
+if TYPE_CHECKING:
+    from shiq.inputs.catalog import Catalog
 
 _MOST_ERRORS = 1000
 

@@ -1,14 +1,14 @@
-"""Loading of all sources: triples as columns, axioms and assertions of other sources as values."""
+"""Loading of all sources, each by the reader of its format, with the imports that are followed."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from shiq import model as owl
 from shiq.answers.verdict import IN_DATA, Leftover
@@ -17,114 +17,28 @@ from shiq.inputs.formats import AXIOM_FORMATS, LINE_FORMATS, Format
 from shiq.inputs.reading import Place, Reading
 from shiq.inputs.sources import FileSource, ObjectKind, ObjectSource, Source, TableSource, source_of
 from shiq.model.abox import ABox
-from shiq.model.signature import PROPERTIES
-from shiq.rdf.bulk import is_structural
-from shiq.rdf.kinds import DATA, OBJECT, Kinds, Use
+from shiq.model.walk import PROPERTIES
+from shiq.rdf.kinds import DATA, OBJECT, Use
 from shiq.rdf.lines import read_lines, refuse_no_line
-from shiq.rdf.ontology_header import UNMET, UnmetImport, document_iris, without_fragment
-from shiq.rdf.places import plain_triple
+from shiq.rdf.loaded_sources import LoadedSources, StatedValue, add_assertions
+from shiq.rdf.ontology_header import UNMET, document_iris
+from shiq.rdf.terms import COLUMNS, bare_rows
 from shiq.rdf.triples import Rejects, Triples, numbered_labels, triple_text, written_labels
 from shiq.rdf.vocabulary import (
     BUILT_IN_DATA,
     BUILT_IN_OBJECT,
     IMPORTS,
-    LANGUAGE_DOCUMENTS,
     is_reserved,
+    is_structural,
 )
 
 if TYPE_CHECKING:
     from shiq.functional.document import Document
     from shiq.inputs.catalog import Catalog
-    from shiq.rdf.doubt import Candidates
     from shiq.rdf.imports import ImportQueue
-    from shiq.rdf.objects import RewrittenLiterals
     from shiq.vocabularies import VocabularyChoice
 
 Progress: TypeAlias = Callable[[str, int], None]
-
-V = TypeVar("V", bound=owl.Axiom | owl.Assertion)
-
-
-@dataclass(frozen=True)
-class StatedValue(Generic[V]):
-    """An axiom or assertion that did not come as triples, with its place."""
-
-    value: V
-    source: str
-    line: int = 0
-
-
-@dataclass(frozen=True)
-class AssumedKinds:
-    """Assumption that properties have no kind besides ``kinds`` (object, data, or none for
-    annotation properties).
-
-    leftover: reported if a property has a further kind; its message continues the given one
-    """
-
-    kinds: Mapping[str, Collection[str]]
-    leftover: Leftover
-
-    def leftovers(self, kinds: Kinds, either: Collection[str]) -> Iterator[Leftover]:
-        """Leftovers on properties with a further kind, or of open kind (``either``) and assumed to
-        have none.
-        """
-        for iri in sorted(self.kinds):
-            further = kinds.logical_kinds(iri).difference(self.kinds[iri])
-            if further or (iri in either and not self.kinds[iri]):
-                what = " and ".join(
-                    f"{kind} property" for kind in sorted(further or (OBJECT, DATA))
-                )
-                yield replace(
-                    self.leftover, message=f"<{iri}> is read as {what}, {self.leftover.message}"
-                )
-
-
-@dataclass
-class LoadedSources:
-    """Content of all sources.
-
-    signature: of what did not come as triples
-    imports: likewise, each with the leftover for the case that nothing answers it
-    full_leftovers: leftovers of malformed lines, with all these lines
-    ledger: buckets of what is accounted for already
-    labels: as `Document.labels`
-    annotation_axioms: as `Document.annotation_axioms`, with the source
-    uses: uses of properties outside of triples
-    different_lists: long lists of pairwise different individuals
-    unmet_imports: what a catalog knows of unanswered imports, by IRI without an empty fragment
-    table_axioms: axioms of known vocabularies
-    assumed_kinds: kinds that properties must not exceed
-    dual_names: names that ``table_axioms`` have as two kinds, since their kind is open
-    vocabulary: known vocabularies that count; None for all
-    documents: ontology IRIs of each source
-    candidates: files of one ontology with different contents; None if they are not read
-    """
-
-    triples: Triples = field(default_factory=Triples)
-    axioms: list[StatedValue[owl.Axiom]] = field(default_factory=list)
-    assertions: list[StatedValue[owl.Assertion]] = field(default_factory=list)
-    signature: owl.Signature = field(default_factory=owl.Signature)
-    ontologies: set[str] = field(default_factory=set)
-    imports: list[tuple[str, Leftover]] = field(default_factory=list)
-    leftovers: list[Leftover] = field(default_factory=list)
-    full_leftovers: list[tuple[Sequence[Leftover], Iterable[Leftover]]] = field(
-        default_factory=list
-    )
-    rewritten_literals: list[RewrittenLiterals] = field(default_factory=list)
-    ledger: Counter[str] = field(default_factory=Counter)
-    sources: list[str] = field(default_factory=list)
-    labels: list[tuple[str, str, owl.Literal]] = field(default_factory=list)
-    annotation_axioms: list[tuple[str, int, str, tuple[str, ...]]] = field(default_factory=list)
-    uses: list[Use] = field(default_factory=list)
-    different_lists: list[tuple[Place, tuple[str, ...]]] = field(default_factory=list)
-    unmet_imports: dict[str, UnmetImport] = field(default_factory=dict)
-    table_axioms: list[StatedValue[owl.Axiom]] = field(default_factory=list)
-    assumed_kinds: list[AssumedKinds] = field(default_factory=list)
-    dual_names: set[str] = field(default_factory=set)
-    vocabulary: VocabularyChoice | None = None
-    documents: dict[str, set[str]] = field(default_factory=dict)
-    candidates: dict[str, Candidates | None] = field(default_factory=dict)
 
 
 def load(
@@ -134,7 +48,7 @@ def load(
     catalog: Catalog | None = None,
     given: Collection[str] = (),
     *,
-    follow: bool = True,
+    follow: Callable[[str], Reading] | None = None,
     vocabulary: VocabularyChoice | None = None,
     doubt: bool = False,
 ) -> LoadedSources:
@@ -143,7 +57,8 @@ def load(
     Args:
     scope: blank nodes of the i-th source become ``_:{scope}{i}.label``
     given: IRIs of ontologies that need not be read
-    follow: whether imports are read
+    follow: reads one file with its imports, to compare files of one ontology; None: imports are
+        not read
     vocabulary: known vocabularies that count; None for all
     doubt: whether all files of one ontology are read if their contents differ
 
@@ -164,12 +79,14 @@ def load(
         if i < len(known):
             source = known[i]
         else:
-            if not follow or not (named or loaded.imports or IMPORTS in loaded.triples.ids):
+            if follow is None or not (named or loaded.imports or IMPORTS in loaded.triples.ids):
                 return loaded
             # Loaded where something is imported.
             from shiq.rdf.imports import ImportQueue
 
-            imports = imports or ImportQueue(loaded, catalog, read, given, doubt=doubt)
+            imports = imports or ImportQueue(
+                loaded, catalog, read, given, load, follow, doubt=doubt
+            )
             found = imports.next()
             if found is None:
                 return loaded
@@ -185,8 +102,6 @@ def load(
             loaded.ontologies.add(source.iri)
             _file(source, own, loaded, progress, catalog)
         elif isinstance(source, TableSource):
-            from shiq.rdf.tables import read_table
-
             rejects = Rejects(source.name)
             passed_over = read_table(source, loaded.triples, own, rejects, progress)
             _account(rejects, loaded)
@@ -272,6 +187,42 @@ def _triples(
         read_xml(source, triples, numbered_labels(scope), rejects, progress)
 
 
+def read_table(
+    source: TableSource,
+    triples: Triples,
+    scope: str,
+    rejects: Rejects,
+    progress: Callable[[str, int], None] | None = None,
+) -> tuple[Leftover, ...]:
+    """Read a table into ``triples``; malformed rows become ``rejects`` with number and key.
+
+    Returns: leftover on the files of its folder that are not read.
+    Raises: InputError for a table without s, p and o, or an unreadable one; OperationalError if
+        Spark fails.
+    """
+    from shiq.rdf.tables import read_rows, table_files, table_rows
+
+    if source.parts is not None:
+        from shiq.rdf.ranges import read_parts
+
+        read_parts(source.parts(), triples, scope, rejects, progress)
+        return table_files(source)[1]
+    if source.mapping is not None:
+        # Loaded where a mapping says what rows mean.
+        from shiq.rml.tables import read_mapped
+
+        return read_mapped(source, triples, scope, rejects, progress)
+    begun = len(triples)
+    files, passed_over = table_files(source)
+    for numbers, rows in table_rows(source, files, COLUMNS, rejects):
+        read_rows(
+            bare_rows(rows) if source.has_bare_terms else rows, 0, triples, scope, rejects, numbers
+        )
+        if progress is not None:
+            progress(source.name, len(triples) - begun)
+    return passed_over
+
+
 def _account(rejects: Rejects, loaded: LoadedSources) -> None:
     if rejects.total:
         told = rejects.leftovers()
@@ -351,22 +302,6 @@ def _annotations(document: Document, name: str, loaded: LoadedSources) -> int:
     return handed_on
 
 
-def add_assertions(stated: Iterable[StatedValue[owl.Assertion]], loaded: LoadedSources) -> None:
-    """Add assertions, as triples where possible."""
-    loaded.assertions += (
-        item for item in stated if not add_row(loaded.triples, item.value, item.line)
-    )
-
-
-def add_row(triples: Triples, assertion: owl.Assertion, line: int = 0) -> bool:
-    """Add an assertion on a named class or property as a triple; False for any other."""
-    triple = plain_triple(assertion)
-    if triple is None:
-        return False
-    triples.add(*triple, line)
-    return True
-
-
 def _object(source: ObjectSource, scope: str, loaded: LoadedSources) -> None:
     rejects = Rejects(source.name)
     triples, name = loaded.triples, source.name
@@ -384,7 +319,7 @@ def _object(source: ObjectSource, scope: str, loaded: LoadedSources) -> None:
                 read_oxigraph(source.value, name, triples, numbered_labels(scope), rejects)
             )
         case ObjectKind.OWLREADY:
-            from shiq.rdf.owlready import iris_of, read_owlready
+            from shiq.rdf.objects import iris_of, read_owlready
 
             loaded.ontologies.update(iris_of(source.value))
             loaded.leftovers += read_owlready(
@@ -453,22 +388,4 @@ def _leftovers(leftovers: Iterable[Leftover], loaded: LoadedSources) -> None:
             imported = re.search(r"<([^>]*)>", leftover.message)
             loaded.imports.append((imported[1] if imported else "", leftover))
         else:
-            loaded.leftovers.append(leftover)
-
-
-def account_imports(loaded: LoadedSources, given: Iterable[str]) -> None:
-    """Account for the imports of sources that are no triples."""
-    known = LANGUAGE_DOCUMENTS | {without_fragment(iri) for iri in given}
-    for iri, leftover in loaded.imports:
-        if without_fragment(iri) in known:
-            loaded.ledger["annotation"] += leftover.count
-        else:
-            if found := loaded.unmet_imports.get(without_fragment(iri)):
-                leftover = replace(
-                    leftover,
-                    kind=found.kind,
-                    message=f"<{iri}> is imported, but {found.message}",
-                    hint=found.hint,
-                )
-            loaded.ledger[f"leftover:{leftover.kind}"] += leftover.count
             loaded.leftovers.append(leftover)

@@ -1,4 +1,5 @@
-"""Namespaces of an ontology's terms, and the search for misspelt names.
+"""Namespaces of an ontology's terms, the search for misspelt names, and what was probably meant by an
+unknown word of a reserved namespace.
 
 >>> namespace_of("http://xmlns.com/foaf/0.1/Person"), namespace_of("http://purl.obolibrary.org/obo/BFO_0000001")
 ('http://xmlns.com/foaf/0.1/', 'http://purl.obolibrary.org/obo/BFO_')
@@ -7,26 +8,46 @@
 (True, False)
 >>> own.is_foreign("https://www.example.org/onto.owl#Dog"), own.nearest("https://www.example.org/onto.owl#Dog")
 (False, 'http://example.org/onto#')
+>>> is_vacuous("urn:Cat", RDFS + "description", Literal("purrs"), RDFS + "description")
+True
+>>> is_vacuous("urn:Cat", RDFS + "subclassOf", "urn:Animal", RDFS + "subclassOf")
+False
+>>> words = (RDFS + "subClasssOf", RDFS + "subpropertyOf", OWL + "domain", OWL + "isEquivalentTo")
+>>> [local_name(intended_word(word)) for word in words]
+['subClassOf', 'subPropertyOf', 'domain', '']
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 
+from shiq.model import OWL, RDFS, Literal
+from shiq.rdf.graph import VocabularyGraph
+from shiq.rdf.triples import Term
 from shiq.rdf.vocabulary import (
     ANNOTATIONS,
+    CARDINALITIES,
+    CHARACTERISTICS,
     DATATYPES,
+    DECLARATIONS,
     FACETS,
+    FIRST,
+    FUNCTIONAL,
     KNOWN,
     NAMESPACES,
     PLAIN_CLASSES,
     PLAIN_PROPERTIES,
+    TYPE,
+    NearMisses,
+    is_reserved,
+    known_word,
     local_name,
 )
+from shiq.vocabularies import VocabularyChoice, kind_of
 
 #: All OBO ontologies share this folder; the prefix before the number tells them apart.
 _OBO = "http://purl.obolibrary.org/obo/"
@@ -168,7 +189,7 @@ class OwnNamespaces:
         self._declared = self._names if declared is None else frozenset(declared)
         self._terms = terms
         self.nearest = lru_cache(1024)(self._nearest)
-        self._slips = cache(self._finder)
+        self._slips = cache(self.vocabulary_finder)
 
     @cached_property
     def _own_cores(self) -> dict[str, str]:
@@ -201,7 +222,7 @@ class OwnNamespaces:
             return not finder.nearest(iri[len(space) :]) and not self._is_near_name(iri, space)
         return not self.nearest(iri)
 
-    def _finder(self, space: str) -> SlipFinder | None:
+    def vocabulary_finder(self, space: str) -> SlipFinder | None:
         """Finder of slips in the known vocabulary of a namespace; None if there is none or it is an
         own one.
         """
@@ -354,3 +375,184 @@ def _distance(first: str, second: str) -> int:
         for j, b in enumerate(second, 1):
             before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (a != b))
     return row[-1]
+
+
+@cache
+def vocabulary_finder(space: str) -> SlipFinder:
+    """Finder of slips in the known vocabulary of a namespace."""
+    return SlipFinder(
+        term[len(space) :] for term in VocabularyChoice().kinds_in(space) if term.startswith(space)
+    )
+
+
+def unknown_name(what: str, iri: str, near: NearMisses) -> tuple[str, str]:
+    """Message and hint for a class or property that the TBox lacks."""
+    space = namespace_of(iri)
+    meant = vocabulary_finder(space).nearest(iri[len(space) :])
+    nearest = (meant and space + meant) or near.nearest(iri) or known_word(iri)
+    hint = f"did you mean <{nearest}>?" if nearest else f"declare the {what} in the TBox"
+    return f"the TBox does not know the {what} <{iri}>", hint
+
+
+#: Words of which axioms are made, that a literal may follow.
+_BEFORE_LITERALS = (
+    FACETS | CARDINALITIES.keys() | {OWL + "hasValue", OWL + "hasSelf", OWL + "targetValue", FIRST}
+)
+
+
+#: Words of which axioms are made, that a name or node may follow; predicates begin with a small
+#: letter.
+_BEFORE_NODES = {
+    word
+    for word in KNOWN - ANNOTATIONS - DATATYPES - FACETS - PLAIN_PROPERTIES
+    if local_name(word)[0].islower()
+}
+
+
+#: Annotation properties that only document, and other words for such.
+_DOCUMENTING = ("label", "comment", "seealso", "isdefinedby", "versioninfo")
+
+
+_DOCUMENTING_LITERALS = frozenset(
+    (
+        "about",
+        "abstract",
+        "definition",
+        "description",
+        "example",
+        "name",
+        "note",
+        "remark",
+        "summary",
+        "title",
+        "version",
+    )
+)
+
+
+_DECLARING = {
+    "class": "class",
+    **dict.fromkeys(("property", "objectproperty", "datatypeproperty", "dataproperty"), "property"),
+}
+
+
+_ABOVE = (RDFS + "domain", RDFS + "range", RDFS + "subClassOf")
+
+
+def is_vacuous(subject: str, predicate: str, value: Term, word: str) -> bool:
+    """Whether a triple with the unknown ``word`` is in no axiom, whatever the word was meant to be
+    (THEORY, "Unknown words").
+    """
+    name = local_name(word).lower()
+    if predicate in _ABOVE and value == word:
+        return name == "resource"
+    if predicate == TYPE and value == word:
+        return name in ("resource", "description") or bool(declared_kind(word))
+    if predicate == RDFS + "subPropertyOf" and value == word:
+        return name in {local_name(iri).lower() for iri in ANNOTATIONS}
+    if predicate != word or subject.startswith("_:"):
+        return False
+    documents = max(SequenceMatcher(None, name, word).ratio() for word in _DOCUMENTING) >= 0.75
+    if isinstance(value, Literal):
+        if name in _DOCUMENTING_LITERALS:
+            return True
+        return (
+            documents
+            and not _resembles(name, _BEFORE_LITERALS, 0.6)
+            and not _resembles(name, _BEFORE_NODES, 0.75)
+        )
+    return documents and not _resembles(name, _BEFORE_NODES | _BEFORE_LITERALS, 0.6)
+
+
+def declared_kind(word: str) -> str:
+    """Kind that ``x rdf:type word`` declares by another spelling: "class", "property" (open), or ""
+    for other words.
+    """
+    return _DECLARING.get(local_name(word).lower(), "")
+
+
+def _resembles(name: str, words: Iterable[str], share: float) -> bool:
+    """Whether one of ``words`` begins like ``name``, or shares that ``share`` of letters (Ratcliff
+    and Obershelp).
+    """
+    others = [local_name(word).lower() for word in words]
+    return any(
+        other.startswith(name)
+        or name.startswith(other)
+        or SequenceMatcher(None, name, other).ratio() >= share
+        for other in others
+    )
+
+
+IN_DOUBT = "in-doubt"
+
+
+#: Words of which each triple is an axiom, with whether a class expression may stand behind them.
+_RELATIONS = {
+    **dict.fromkeys(
+        (
+            RDFS + "subClassOf",
+            RDFS + "domain",
+            RDFS + "range",
+            OWL + "equivalentClass",
+            OWL + "disjointWith",
+        ),
+        True,
+    ),
+    **dict.fromkeys((RDFS + "subPropertyOf", OWL + "equivalentProperty", OWL + "inverseOf"), False),
+}
+
+
+_INTENDED_WORDS = {local_name(word): word for word in (*_RELATIONS, *CHARACTERISTICS, FUNCTIONAL)}
+
+
+_INTENDED = SlipFinder(_INTENDED_WORDS)
+
+
+def intended_word(word: str) -> str:
+    """Word of OWL that a misspelt reserved word was probably meant to be; "" if unknown or
+    ambiguous.
+
+    ``owl:SymetricProperty`` is ambiguous, and ``rdfs:supClassOf`` may be a converse.
+    """
+    name = local_name(word)
+    near = [] if name.lower().startswith("sup") else _INTENDED.matches(name)
+    return _INTENDED_WORDS.get(name) or (_INTENDED_WORDS[near[0]] if len(near) == 1 else "")
+
+
+def intended_triple(
+    graph: VocabularyGraph,
+    subject: str,
+    predicate: str,
+    value: Term,
+    word: str,
+    declared: Collection[str],
+) -> tuple[str, str, Term] | None:
+    """Axiom that a triple with a misspelt word was probably meant to be; None for any other triple.
+
+    The kinds of all its names must be declared, or no other axiom may use them, so that it decides
+    no kind.
+    """
+
+    def is_known(name: str) -> bool:
+        if (
+            is_reserved(name)
+            or name in declared
+            or kind_of(name)
+            or any(kind in DECLARATIONS for kind in graph.types(name))
+        ):
+            return True
+        rows = zip(graph.subjects, graph.predicates, graph.objects)
+        return all(
+            predicate == word for subject, predicate, value in rows if name in (subject, value)
+        )
+
+    found = intended_word(word)
+    if subject.startswith("_:") or not is_known(subject) or isinstance(value, Literal):
+        return None
+    if predicate == word and found in _RELATIONS:
+        is_fit = _RELATIONS[found] if value.startswith("_:") else is_known(value)
+        return (subject, found, value) if is_fit else None
+    if predicate == TYPE and value == word and found and found not in _RELATIONS:
+        return subject, TYPE, found
+    return None

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from shiq.answers.verdict import Leftover
 from shiq.model import OWL, Literal
 from shiq.rdf.graph import VocabularyGraph
+from shiq.rdf.namespaces import IN_DOUBT, intended_triple, is_vacuous
 from shiq.rdf.triples import IRI, Term, Triples, column, term_text
 from shiq.rdf.vocabulary import (
     AXIOM_NODES,
@@ -98,9 +99,6 @@ def _read_misspelt_words(
                 if predicate not in BEFORE_RANGES or not is_unknown_datatype(word):
                     kind = _kind(subject, predicate, value, word)
                     if kind == "unknown-vocabulary" and declared is not None:
-                        # Loaded where a word is unknown.
-                        from shiq.rdf.doubt import IN_DOUBT, intended_triple
-
                         if triple := intended_triple(
                             graph, subject, predicate, value, word, declared
                         ):
@@ -120,9 +118,6 @@ def _read_misspelt_words(
 
 
 def _kind(subject: str, predicate: str, value: Term, word: str) -> str:
-    # Loaded where a word is unknown.
-    from shiq.rdf.undeclared import is_vacuous
-
     return "unknown-word" if is_vacuous(subject, predicate, value, word) else "unknown-vocabulary"
 
 

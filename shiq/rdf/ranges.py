@@ -32,8 +32,8 @@ from shiq.inputs.formats import LINE_FORMATS, Format
 from shiq.inputs.sources import FileSource, TableKind, TableSource, path_of
 from shiq.model import Literal
 from shiq.rdf.lines import read_lines
-from shiq.rdf.table_terms import COLUMNS
 from shiq.rdf.tables import TableFile, read_rows, row_groups, rows_of, table_files
+from shiq.rdf.terms import COLUMNS
 from shiq.rdf.triples import BLANK, IRI, LITERAL, Rejects, Triples, column
 from shiq.remote.place import is_address
 

@@ -16,8 +16,7 @@ from shiq import model as owl
 from shiq.answers.verdict import IN_DATA, UNKNOWN_DATATYPE, Leftover
 from shiq.inputs.reading import Assumption, Place, Reading
 from shiq.model.abox import ABox
-from shiq.model.signature import OF_INDIVIDUALS, PROPERTIES, choose_labels, signature_of
-from shiq.model.walk import entities
+from shiq.model.walk import OF_INDIVIDUALS, PROPERTIES, choose_labels, entities, signature_of
 from shiq.rdf.accounts import (
     Finding,
     LeftoverRecords,
@@ -25,15 +24,15 @@ from shiq.rdf.accounts import (
     cap_leftovers,
     is_vacuous_expression,
 )
-from shiq.rdf.assemble import build_abox
-from shiq.rdf.bulk import ResolvedRows, graph_rows, individuals_of, is_for_graph, resolve
+from shiq.rdf.assemble import AssertionPlaces, LeftoverRowPlaces, build_abox
+from shiq.rdf.bulk import ResolvedRows, graph_rows, individuals_of, resolve
+from shiq.rdf.declarations import find_kinds
 from shiq.rdf.graph import GraphMapping, OpenPropertyError, build_graph, unattached_groups
-from shiq.rdf.kinds import find_kinds
-from shiq.rdf.load import LoadedSources, Progress, StatedValue, account_imports, add_row, load
+from shiq.rdf.load import Progress, load
+from shiq.rdf.loaded_sources import LoadedSources, StatedValue, account_imports, add_row
 from shiq.rdf.ontology_header import check_imports, scan_header
-from shiq.rdf.places import AssertionPlaces, LeftoverRowPlaces
 from shiq.rdf.triples import LITERAL, Triples, column
-from shiq.rdf.vocabulary import TYPE, NearMisses, is_misspelt, nearest_known
+from shiq.rdf.vocabulary import TYPE, NearMisses, is_for_graph, is_misspelt, nearest_known
 
 if TYPE_CHECKING:
     from shiq.inputs.catalog import Catalog
@@ -67,7 +66,9 @@ def read_ontology(
 
     Source: OWL 2 Mapping to RDF Graphs, section 3. Raises: InputError, UsageError.
     """
-    loaded = load(sources, scope, progress, catalog, vocabulary=vocabulary, doubt=doubt)
+    loaded = load(
+        sources, scope, progress, catalog, follow=_read_file, vocabulary=vocabulary, doubt=doubt
+    )
     reader = _Reader(loaded, closed=closed, doubt=doubt)
     reader.compare_copies()
     axioms = dict.fromkeys(reader.axioms())
@@ -144,7 +145,9 @@ def read_assertions(
 
     Raises: InputError, UsageError.
     """
-    loaded = load(sources, scope, progress, catalog, ontologies, vocabulary=vocabulary)
+    loaded = load(
+        sources, scope, progress, catalog, ontologies, follow=_read_file, vocabulary=vocabulary
+    )
     reader = _Reader(loaded, ontologies, fixed=signature)
     own = _own_axiom_test(axioms, beside)
     findings: dict[owl.Axiom | owl.Assertion, list[Finding]] = {
@@ -197,6 +200,10 @@ def _findings(
     return findings
 
 
+def _read_file(name: str) -> Reading:
+    return read_ontology([name])
+
+
 class _Reader:
     """Two-step reader of loaded sources: first the graph, then, once the caller has sorted the
     axioms, the data.
@@ -226,7 +233,7 @@ class _Reader:
         base = loaded.signature if fixed is None else fixed | loaded.signature
         self.kinds, problems = find_kinds(graph, base, fixed, loaded.uses, loaded.vocabulary)
         if loaded.table_axioms:
-            from shiq.rdf.known_vocabularies import drop_other_readings
+            from shiq.rdf.imports import drop_other_readings
 
             loaded.axioms += drop_other_readings(loaded, self.kinds)
         self.expressions = expressions = None
@@ -313,7 +320,7 @@ class _Reader:
             for table in {
                 table for iri in iris if (table := choice.table_for_import(iri)) is not None
             }:
-                from shiq.rdf.known_vocabularies import differences
+                from shiq.rdf.imports import differences
 
                 here = {item.value for item in self.loaded.axioms if item.source == source}
                 placed = (
@@ -552,7 +559,7 @@ def _unknown_names(
     if not values:
         return
     # Loaded where something is no plain triple.
-    from shiq.rdf.undeclared import unknown_name
+    from shiq.rdf.namespaces import unknown_name
 
     properties = known.object_properties | known.data_properties
     near_class, near_property = NearMisses(known.classes), NearMisses(properties)

@@ -9,7 +9,7 @@ and the others are read.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from shiq.errors import InputError, OperationalError
 from shiq.inputs.folders import DELTA_LOG, files_of, is_parquet
 from shiq.inputs.sources import TableKind, TableSource
 from shiq.rdf.lines import read_lines
-from shiq.rdf.table_terms import COLUMNS, Rows, bare_rows, line_of, problem_of, texts_of, values_of
+from shiq.rdf.terms import COLUMNS, Rows, line_of, problem_of, texts_of, values_of
 from shiq.rdf.triples import Rejects, Triples
 
 #: Rows that are read at a time.
@@ -34,40 +34,6 @@ _REFUSED_FEATURES, _MAPPING = (
     frozenset({"deletionVectors", "columnMapping"}),
     "delta.columnMapping.mode",
 )
-
-
-def read_table(
-    source: TableSource,
-    triples: Triples,
-    scope: str,
-    rejects: Rejects,
-    progress: Callable[[str, int], None] | None = None,
-) -> tuple[Leftover, ...]:
-    """Read a table into ``triples``; malformed rows become ``rejects`` with number and key.
-
-    Returns: leftover on the files of its folder that are not read.
-    Raises: InputError for a table without s, p and o, or an unreadable one; OperationalError if
-        Spark fails.
-    """
-    if source.parts is not None:
-        from shiq.rdf.ranges import read_parts
-
-        read_parts(source.parts(), triples, scope, rejects, progress)
-        return table_files(source)[1]
-    if source.mapping is not None:
-        # Loaded where a mapping says what rows mean.
-        from shiq.rml.tables import read_mapped
-
-        return read_mapped(source, triples, scope, rejects, progress)
-    begun = len(triples)
-    files, passed_over = table_files(source)
-    for numbers, rows in table_rows(source, files, COLUMNS, rejects):
-        read_rows(
-            bare_rows(rows) if source.has_bare_terms else rows, 0, triples, scope, rejects, numbers
-        )
-        if progress is not None:
-            progress(source.name, len(triples) - begun)
-    return passed_over
 
 
 def read_rows(

@@ -16,7 +16,7 @@ from typing import Any, Final
 from shiq.errors import InputError
 from shiq.inputs.sources import TableKind, TableSource
 from shiq.rdf.lines import utf8_error
-from shiq.rdf.table_terms import Rows
+from shiq.rdf.terms import Rows
 from shiq.rdf.triples import Rejects
 
 #: Rows of CSV, and records of JSON lines, that are read at a time.

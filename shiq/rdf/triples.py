@@ -22,6 +22,9 @@ from shiq.answers.verdict import CUT, LIKE_OTHERS, Leftover
 from shiq.inputs.reading import Spool
 from shiq.model import Literal
 
+#: Numbers of rows, and a flag for each row or term.
+Rows = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 Term: TypeAlias = str | Literal
 IRI, BLANK, LITERAL = 0, 1, 2
 LONGEST_TEXT = 300
@@ -301,3 +304,28 @@ def numbered_labels(scope: str) -> Labels:
         return f"_:{scope}.{label}"
 
     return name
+
+
+def distinct_ids(ids: npt.NDArray[Any]) -> Rows:
+    """Distinct term ids, ascending. (numpy's own function would load its masked arrays, which is
+    slow.)
+    """
+    return np.bincount(ids).nonzero()[0]
+
+
+def flags_of(triples: Triples, ids: Iterable[int], test: Callable[[Any], bool]) -> Flags:
+    """Boolean array by term id: the result of ``test`` for the terms ``ids``, False for all others."""
+    flags = np.zeros(len(triples.terms), dtype=bool)
+    for i in ids:
+        flags[i] = test(triples.terms[i])
+    return flags
+
+
+def name_flags(triples: Triples, names: Iterable[str]) -> Flags:
+    """Boolean array by term id: True for the terms ``names``."""
+    flags = np.zeros(len(triples.terms), dtype=bool)
+    for name in names:
+        found = triples.ids.get(name)
+        if found is not None:
+            flags[found] = True
+    return flags

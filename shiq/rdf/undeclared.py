@@ -5,25 +5,15 @@
 >>> known = Signature(classes=declared | {"owl:Nothing", "urn:x:Persn"}, declared=declared)
 >>> [(iri, near) for iri, _, near in find_slips(known)]
 [('owl:Nothing', 'http://www.w3.org/2002/07/owl#Nothing'), ('urn:x:Persn', 'urn:x:Person')]
-
-Undefined words in reserved namespaces that can be in no axiom.
-
->>> is_vacuous("urn:Cat", RDFS + "description", Literal("purrs"), RDFS + "description")
-True
->>> is_vacuous("urn:Cat", RDFS + "subclassOf", "urn:Animal", RDFS + "subclassOf")
-False
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from difflib import SequenceMatcher
-from functools import cache
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
-from shiq.model import OWL, RDFS, Literal, Signature
-from shiq.rdf.bulk import Flags, KindOf, distinct_ids, flags_of, is_structural, name_flags
+from shiq.model import Literal, Signature
 from shiq.rdf.graph import VocabularyGraph
 from shiq.rdf.kinds import Problem
 from shiq.rdf.namespaces import (
@@ -32,19 +22,25 @@ from shiq.rdf.namespaces import (
     is_language_word,
     is_unexpanded,
     namespace_of,
+    vocabulary_finder,
 )
-from shiq.rdf.triples import IRI, LITERAL, Term, Triples, column
+from shiq.rdf.triples import (
+    IRI,
+    LITERAL,
+    Flags,
+    Triples,
+    column,
+    distinct_ids,
+    flags_of,
+    name_flags,
+)
 from shiq.rdf.vocabulary import (
     ANNOTATIONS,
-    CARDINALITIES,
-    DATATYPES,
-    FACETS,
-    FIRST,
     KNOWN,
-    PLAIN_PROPERTIES,
-    TYPE,
+    KindOf,
     NearMisses,
     is_reserved,
+    is_structural,
     known_word,
     local_name,
 )
@@ -170,23 +166,6 @@ def _are_siblings(graph: VocabularyGraph, first: str, second: str) -> bool:
     )
 
 
-@cache
-def _finder(space: str) -> SlipFinder:
-    """Finder of slips in the known vocabulary of a namespace."""
-    return SlipFinder(
-        term[len(space) :] for term in VocabularyChoice().kinds_in(space) if term.startswith(space)
-    )
-
-
-def unknown_name(what: str, iri: str, near: NearMisses) -> tuple[str, str]:
-    """Message and hint for a class or property that the TBox lacks."""
-    space = namespace_of(iri)
-    meant = _finder(space).nearest(iri[len(space) :])
-    nearest = (meant and space + meant) or near.nearest(iri) or known_word(iri)
-    hint = f"did you mean <{nearest}>?" if nearest else f"declare the {what} in the TBox"
-    return f"the TBox does not know the {what} <{iri}>", hint
-
-
 def documenting_rows(
     triples: Triples,
     known: Signature,
@@ -260,88 +239,8 @@ def _is_plain(iri: str, known: Signature) -> bool:
     properties = known.object_properties | known.data_properties | known.annotation_properties
     own = SlipFinder(name[len(space) :] for name in properties if namespace_of(name) == space)
     is_word = local.lower() in _AXIOM_WORDS or _WORDS.nearest(local)
-    return not is_word and not own.nearest(local) and not _finder(space).nearest(local)
+    return not is_word and not own.nearest(local) and not vocabulary_finder(space).nearest(local)
 
 
 _AXIOM_WORDS = {local_name(word).lower() for word in KNOWN - ANNOTATIONS}
 _WORDS = SlipFinder(local_name(word) for word in KNOWN - ANNOTATIONS)
-
-
-#: Words of which axioms are made, that a literal may follow.
-_BEFORE_LITERALS = (
-    FACETS | CARDINALITIES.keys() | {OWL + "hasValue", OWL + "hasSelf", OWL + "targetValue", FIRST}
-)
-#: Words of which axioms are made, that a name or node may follow; predicates begin with a small
-#: letter.
-_BEFORE_NODES = {
-    word
-    for word in KNOWN - ANNOTATIONS - DATATYPES - FACETS - PLAIN_PROPERTIES
-    if local_name(word)[0].islower()
-}
-#: Annotation properties that only document, and other words for such.
-_DOCUMENTING = ("label", "comment", "seealso", "isdefinedby", "versioninfo")
-_DOCUMENTING_LITERALS = frozenset(
-    (
-        "about",
-        "abstract",
-        "definition",
-        "description",
-        "example",
-        "name",
-        "note",
-        "remark",
-        "summary",
-        "title",
-        "version",
-    )
-)
-_DECLARING = {
-    "class": "class",
-    **dict.fromkeys(("property", "objectproperty", "datatypeproperty", "dataproperty"), "property"),
-}
-_ABOVE = (RDFS + "domain", RDFS + "range", RDFS + "subClassOf")
-
-
-def is_vacuous(subject: str, predicate: str, value: Term, word: str) -> bool:
-    """Whether a triple with the unknown ``word`` is in no axiom, whatever the word was meant to be
-    (THEORY, "Unknown words").
-    """
-    name = local_name(word).lower()
-    if predicate in _ABOVE and value == word:
-        return name == "resource"
-    if predicate == TYPE and value == word:
-        return name in ("resource", "description") or bool(declared_kind(word))
-    if predicate == RDFS + "subPropertyOf" and value == word:
-        return name in {local_name(iri).lower() for iri in ANNOTATIONS}
-    if predicate != word or subject.startswith("_:"):
-        return False
-    documents = max(SequenceMatcher(None, name, word).ratio() for word in _DOCUMENTING) >= 0.75
-    if isinstance(value, Literal):
-        if name in _DOCUMENTING_LITERALS:
-            return True
-        return (
-            documents
-            and not _is_near(name, _BEFORE_LITERALS, 0.6)
-            and not _is_near(name, _BEFORE_NODES, 0.75)
-        )
-    return documents and not _is_near(name, _BEFORE_NODES | _BEFORE_LITERALS, 0.6)
-
-
-def declared_kind(word: str) -> str:
-    """Kind that ``x rdf:type word`` declares by another spelling: "class", "property" (open), or ""
-    for other words.
-    """
-    return _DECLARING.get(local_name(word).lower(), "")
-
-
-def _is_near(name: str, words: Iterable[str], share: float) -> bool:
-    """Whether one of ``words`` begins like ``name``, or shares that ``share`` of letters (Ratcliff
-    and Obershelp).
-    """
-    others = [local_name(word).lower() for word in words]
-    return any(
-        other.startswith(name)
-        or name.startswith(other)
-        or SequenceMatcher(None, name, other).ratio() >= share
-        for other in others
-    )

@@ -6,11 +6,16 @@ Source: OWL 2 Structural Specification, section 2.4 and 4; OWL 2 Mapping to RDF 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
+from typing import TypeAlias
 
-from shiq.model import OWL, RDF, RDFS, XSD
+from shiq.model import NOTHING, OWL, RDF, RDFS, XSD
+
+#: The kind of a term in the tables of known vocabularies.
+KindOf: TypeAlias = Callable[[str], str]
+
 
 TYPE = RDF + "type"
 FIRST, REST, NIL = RDF + "first", RDF + "rest", RDF + "nil"
@@ -257,3 +262,33 @@ class NearMisses:
             return self._by_name[name]
         near = get_close_matches(name, self._by_name, 1, 0.8 if len(name) > 5 else 0.6)
         return self._by_name[near[0]] if near else ""
+
+
+def is_for_graph(predicate: str, value: object) -> bool:
+    """Whether a triple belongs to the vocabulary graph."""
+    return is_odd_type(value) if predicate == TYPE else is_structural(predicate)
+
+
+def is_structural(iri: str) -> bool:
+    """Whether triples with this predicate belong to the vocabulary graph (of rdf:type only some)."""
+    if iri.startswith(SWRL):
+        return True
+    plain = (
+        iri in ANNOTATIONS
+        or iri in BUILT_IN_OBJECT
+        or iri in BUILT_IN_DATA
+        or iri in PLAIN_PROPERTIES
+    )
+    return is_reserved(iri) and not plain and not is_member_property(iri)
+
+
+def is_odd_type(term: object) -> bool:
+    """Whether a type is no class name, so that its triples belong to the vocabulary graph."""
+    if not isinstance(term, str) or term.startswith(("_:", SWRL)):
+        return True
+    return (
+        is_reserved(term)
+        and term != NOTHING.iri
+        and term not in PLAIN_CLASSES
+        and term not in INDIVIDUAL_TYPES
+    )

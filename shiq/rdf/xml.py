@@ -1,10 +1,8 @@
 """Reader of RDF/XML: XML parsing and recovery after errors, around the grammar.
 
-expat decides well-formedness and normalises texts and values. Entities that could fetch or grow are
-refused. An RDF error (such as an IRI with a space) costs the top-level
-element that it is in; the others are read.
-
-XML documents as UTF-8 bytes, and the check of their declarations: no entity may fetch or grow.
+expat decides well-formedness and normalises texts and values, from UTF-8 bytes. Entities that could
+fetch or grow are refused. An RDF error (such as an IRI with a space) costs the top-level element
+that it is in; the others are read.
 """
 
 from __future__ import annotations
@@ -15,90 +13,15 @@ from contextlib import suppress
 from xml.parsers import expat
 
 from shiq.errors import InputError
+from shiq.inputs.formats import Declarations
 from shiq.inputs.sources import FileSource
 from shiq.model import RDF
 from shiq.rdf.triples import Labels, Rejects, Triples
 from shiq.rdf.xml_grammar import SEPARATOR, Grammar, RefusedXmlError, name_of
 
-#: Namespace abbreviations are far below; what is larger could be made to grow.
-LONGEST_ENTITY = 512
-MOST_ENTITIES = 1000
-_REFERENCE = re.compile(r"&|%[A-Za-z_:]")
 _DECLARATION = re.compile(rb"\s*<\?xml\b[^>]*\?>")
 _MARK = b"\xef\xbb\xbf"
 _FEED_BYTES = 1 << 16
-
-
-class Declarations:
-    """Check of the declarations of the document ``name`` while ``parser`` reads it."""
-
-    def __init__(self, parser: expat.XMLParserType, name: str) -> None:
-        self._name, self._entities, self._refers_outside = name, 0, False
-        parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
-        parser.StartDoctypeDeclHandler = self._doctype
-        parser.EntityDeclHandler = self._entity
-        parser.NotStandaloneHandler = self._not_standalone
-
-    def check(self) -> None:
-        """Refuse, at the root, a document that needs external declarations. Raises: InputError."""
-        if self._refers_outside:
-            raise InputError(
-                f"{self._name} takes declarations from outside by its DOCTYPE, and nothing is fetched",
-                "Declare what it needs in the document itself: an entity that is not known would be passed over.",
-            )
-
-    def _doctype(self, root: str, system: str | None, public: str | None, internal: int) -> None:
-        if system is not None or public is not None:
-            raise InputError(
-                f"{self._name} refers to an external document type ({system or public}), and nothing is fetched",
-                "Remove the SYSTEM or PUBLIC identifier from its DOCTYPE.",
-            )
-
-    def _entity(
-        self,
-        key: str,
-        parameter: int,
-        value: str | None,
-        base: str | None,
-        system: str | None,
-        public: str | None,
-        notation: str | None,
-    ) -> None:
-        self._entities += 1
-        remedy = 'Only short internal entities such as <!ENTITY owl "http://www.w3.org/2002/07/owl#"> are accepted.'
-        if system is not None or public is not None or value is None:
-            raise InputError(
-                f"{self._name} declares the external entity {key}, and nothing is fetched", remedy
-            )
-        if parameter or _REFERENCE.search(value):
-            raise InputError(f"{self._name} declares the entity {key} by other entities", remedy)
-        if len(value) > LONGEST_ENTITY or self._entities > MOST_ENTITIES:
-            raise InputError(
-                f"{self._name} declares an entity that is too long, or too many ({key})", remedy
-            )
-
-    def _not_standalone(self) -> int:
-        self._refers_outside = True  # said where its DOCTYPE has been read
-        return 1
-
-
-def root_of(head: bytes) -> tuple[str, list[str]]:
-    """Root element of a document that begins with ``head``, and its attributes; "" if there is
-    none.
-
-    Names have namespace and local name in one.
-    """
-    found: list[tuple[str, list[str]]] = []
-    parser = expat.ParserCreate(namespace_separator="")
-    Declarations(parser, "")
-    parser.StartElementHandler = lambda tag, attributes: (
-        None if found else found.append((tag, list(attributes)))
-    )
-    with suppress(
-        expat.ExpatError, InputError, LookupError, ValueError
-    ):  # said by whoever reads it
-        parser.Parse(head, False)
-    return found[0] if found else ("", [])
 
 
 def line_from(data: bytes, at: int) -> str:

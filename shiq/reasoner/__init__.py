@@ -7,13 +7,12 @@ when a reasoner is made, so that importing this package starts no JVM and needs 
 from __future__ import annotations
 
 import difflib
-import math
-import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 from shiq.errors import UsageError
+from shiq.reasoner.protocol import check_heap, check_timeout
 
 if TYPE_CHECKING:
     from shiq.reasoner.protocol import Reasoner
@@ -92,26 +91,3 @@ def create(
             "Say --accept-agpl if that is all right, or use --reasoner hermit.",
         )
     return maker(heap, timeout)
-
-
-_HEAP = re.compile(r"[1-9]\d*[kKmMgG]")
-
-
-def check_heap(heap: str) -> None:
-    """Raises UsageError unless ``heap`` is a size as a JVM's -Xmx takes it.
-
-    >>> check_heap("512m")
-    """
-    if not _HEAP.fullmatch(heap):
-        raise UsageError(
-            f"not a heap size: {heap!r}", "Write a number with k, m or g, such as 512m or 2g."
-        )
-
-
-def check_timeout(timeout: float | None) -> None:
-    """Raises UsageError unless ``timeout`` is None or a positive number of seconds."""
-    if timeout is not None and not 0 < timeout < math.inf:
-        raise UsageError(
-            f"not a time limit: {timeout!r}",
-            "Give a positive number of seconds, or none for no limit.",
-        )

@@ -24,9 +24,7 @@ from shiq.model.axioms import READ_BY_FORM
 from shiq.model.clause import ClausalTBox
 from shiq.model.clause_axioms import clause_axioms, module_assertions, numbered_names
 from shiq.model.roles import role_box
-from shiq.model.signature import is_reserved
-from shiq.model.walk import parts
-from shiq.reasoner import check_heap, check_timeout
+from shiq.model.walk import is_reserved, parts
 from shiq.reasoner.jvm import (
     JavaReasoner,
     JvmDied,
@@ -35,7 +33,7 @@ from shiq.reasoner.jvm import (
     release_jvm,
     shared_jvm,
 )
-from shiq.reasoner.protocol import Answer, Module, SentQuestions
+from shiq.reasoner.protocol import Answer, Module, SentQuestions, check_heap, check_timeout
 from shiq.reasoner.proxied import (
     Bound,
     OpaqueData,

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import IO, NoReturn
 
 from shiq.errors import ReasonerError
-from shiq.reasoner import check_heap
+from shiq.reasoner.protocol import check_heap
 from shiq.reasoner.sending import OntologyText
 
 START_SECONDS = 60.0

@@ -7,11 +7,14 @@ or an opaque datatype gives an `Answer` UNDETERMINED with the reason.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from shiq.answers.verdict import Verdict
+from shiq.errors import UsageError
 from shiq.model import Literal
 from shiq.model.clause import ClausalTBox
 from shiq.model.roles import Role
@@ -21,6 +24,8 @@ OPAQUE = "opaque datatype"
 
 #: How a reason begins that rests on numbers which a reasoner would have to build.
 LARGE_NUMBER = "large number"
+
+_HEAP = re.compile(r"[1-9]\d*[kKmMgG]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +135,23 @@ class Reasoner(Protocol):
 
     def close(self) -> None:
         """Release resources such as a JVM. May be called twice."""
+
+
+def check_heap(heap: str) -> None:
+    """Raises UsageError unless ``heap`` is a size as a JVM's -Xmx takes it.
+
+    >>> check_heap("512m")
+    """
+    if not _HEAP.fullmatch(heap):
+        raise UsageError(
+            f"not a heap size: {heap!r}", "Write a number with k, m or g, such as 512m or 2g."
+        )
+
+
+def check_timeout(timeout: float | None) -> None:
+    """Raises UsageError unless ``timeout`` is None or a positive number of seconds."""
+    if timeout is not None and not 0 < timeout < math.inf:
+        raise UsageError(
+            f"not a time limit: {timeout!r}",
+            "Give a positive number of seconds, or none for no limit.",
+        )

@@ -18,11 +18,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from shiq import model as owl
-from shiq.bits import bits
 from shiq.model.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
 from shiq.model.roles import ROLE_INCLUSIONS
 from shiq.model.walk import parts
 from shiq.reasoner.protocol import Module
+from shiq.support import bits
 
 # Which class names of a TBox are defined by one axiom A ≡ C, and acyclically so; and which
 # properties only say "has some".

@@ -19,6 +19,8 @@ from pathlib import Path
 
 from shiq.errors import NO_ROOM, OperationalError, UsageError
 
+#: Bytes of a block of a file, where a file that is large is read in part.
+BLOCK = 1 << 16
 #: Bytes of all copies, unless SHIQ_CACHE_SIZE says otherwise.
 _LIMIT = 16 << 30
 #: Seconds for which a copy is left to whoever is about to open it.

@@ -30,9 +30,6 @@ REMOTE = {
     "hdfs": "hdfs",
 }
 
-#: Bytes of a block of a file, where a file that is large is read in part.
-BLOCK = 1 << 16
-
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(//?)(.*)", re.DOTALL)
 
 #: What those who read an address cut off, resolve or take for another character.

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from shiq.errors import StoreError
-from shiq.remote.copies import copies
-from shiq.remote.place import BLOCK
+from shiq.remote.copies import BLOCK, copies
 
 R = TypeVar("R", bound="Remote")
 

@@ -1,4 +1,5 @@
-"""Assignment of tables to the logical sources of a mapping, before any row is read."""
+"""Assignment of inputs to the logical sources of a mapping, before any row or record is read: tables
+to read in bulk, or a stream, for which the mapping is compiled."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from shiq.errors import UsageError
+from shiq.errors import InputError, UsageError
 from shiq.inputs.sources import (
     TABLE,
     TableKind,
@@ -19,14 +20,20 @@ from shiq.inputs.sources import (
     table_kind,
     text_table_kind,
 )
-from shiq.rdf.table_terms import COLUMNS
 from shiq.rdf.tables import EveryColumn, table_files
+from shiq.rdf.terms import COLUMNS
 from shiq.rdf.text_tables import json_records, read_header
 from shiq.rdf.triples import Rejects
 from shiq.rml.draft import TableHead
-from shiq.rml.model import LogicalSource, MappingJoin, TermMap, TriplesMap
-from shiq.rml.program import parse_record
-from shiq.rml.reader import path_of, read_mapping
+from shiq.rml.model import (
+    LogicalSource,
+    MappingJoin,
+    TermMap,
+    TriplesMap,
+    steps_of,
+)
+from shiq.rml.program import MappingProgram, parse_record, rows_of
+from shiq.rml.reader import read_mapping
 from shiq.rml.tables import TableMapping, references_of
 
 
@@ -324,8 +331,84 @@ def _check_joins(
         if table is not None:
             columns = columns_of(table)
             references = [
-                path_of(reference, parent.source.form) for _, reference in join.conditions
+                steps_of(reference, parent.source.form) for _, reference in join.conditions
             ]
             for path in (*references, *parent.subject.references):
                 if columns is not None and path[0] not in columns:
                     raise _missing_column(where, table, path[0], columns)
+
+
+def compile_mapping(
+    path: str | Path, stream: str | None, *, lenient: bool = False
+) -> tuple[MappingProgram, list[str]]:
+    """Compile a mapping for a stream.
+
+    Args:
+    stream: name of its logical source; None if the mapping has only one
+
+    Returns: the program of the stream, and the N-Triples lines of all other sources.
+    Raises: InputError, UsageError.
+    """
+    maps = read_mapping(path)
+    names = sorted({m.source.name for m in maps.values()})
+    if stream is None and len(names) > 1:
+        raise UsageError(
+            f"{path} has {len(names)} logical sources: {', '.join(names)}",
+            "Say which is the stream: --stream NAME.",
+        )
+    name = names[0] if stream is None else stream
+    if name not in names:
+        raise UsageError(f"{path} has no logical source {name}", f"It has {', '.join(names)}.")
+    lines: dict[str, None] = {}
+    fed, still = (
+        [m for m in maps.values() if (m.source.name == name) is here] for here in (True, False)
+    )
+    for triples_map in maps.values():
+        for _, value in triples_map.predicate_objects:
+            if isinstance(value, MappingJoin):
+                _check(path, triples_map, value, maps, name)
+    if fed[0].source.form == "sql":
+        raise InputError(f"{path}: a database is no stream", "JSON and CSV are.")
+    for triples_map in still:
+        # Rows without a value make no statement, as RML has it.
+        program = MappingProgram([_drop_iterator(triples_map)], maps, lenient=True)
+        for row in rows_of(triples_map.source):
+            lines.update((f"{s} {p} {o} .", None) for s, p, o in program.statements(row))
+    return MappingProgram(fed, maps, lenient), [*lines]
+
+
+def _drop_iterator(triples_map: TriplesMap) -> TriplesMap:
+    source = triples_map.source
+    rows = LogicalSource(source.name, source.form, (), source.query, source.folder)
+    return TriplesMap(
+        triples_map.name,
+        rows,
+        triples_map.subject,
+        triples_map.classes,
+        triples_map.predicate_objects,
+    )
+
+
+def _check(
+    path: str | Path,
+    child: TriplesMap,
+    join: MappingJoin,
+    maps: Mapping[str, TriplesMap],
+    stream: str,
+) -> None:
+    parent = maps.get(join.parent)
+    if parent is None:
+        raise InputError(
+            f"{path}: {child.name} refers to {join.parent}, which is no triples map",
+            "Look at the name.",
+        )
+    if join.conditions and parent.source.name == stream:
+        raise InputError(
+            f"{path}: {child.name} joins with the stream, which is not known here",
+            "MappingJoin from the stream.",
+        )
+    if not join.conditions and parent.source != child.source:
+        raise InputError(
+            f"{path}: {child.name} refers to {join.parent} of another source without a condition",
+            "Give one.",
+        )

@@ -136,3 +136,26 @@ def members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             f'the member "{next(name for name in names if names.count(name) > 1)}" is there twice'
         )
     return found
+
+
+_STEP: Final = re.compile(
+    r"\.?([^.\[\]'\"*?()@$]+)|\[\s*(\d+)\s*\]|\[\s*'([^']*)'\s*\]|\[\s*\"([^\"]*)\"\s*\]|\.?\[?(\*)\]?"
+)
+
+
+def steps_of(text: str, form: str = "json") -> Path_:
+    """Parse a reference into a path; for CSV and databases it is a column. Raises: ValueError."""
+    if form != "json":
+        return (text,)
+    rest, found = text.strip().removeprefix("$"), list[str | int | None]()
+    while rest:
+        match = _STEP.match(rest)
+        if match is None or not match[0]:
+            raise ValueError(f"the path {text} is not known here: names, places and [*] are")
+        name, place, single, double, every = match.groups()
+        if every or place is not None:
+            found.append(None if every else int(place))
+        else:
+            found.append(next(part for part in (name, single, double) if part is not None))
+        rest = rest[match.end() :]
+    return tuple(found)

@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
 from itertools import product
-from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
 from shiq import model as owl
-from shiq.errors import InputError, UsageError
+from shiq.errors import InputError
 from shiq.model.ntriples import literal as literal_text
 from shiq.rml.model import (
     TYPE,
@@ -30,8 +29,8 @@ from shiq.rml.model import (
     TriplesMap,
     is_resource,
     members_once,
+    steps_of,
 )
-from shiq.rml.reader import path_of, read_mapping
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.~-]*")
 
@@ -269,7 +268,7 @@ class MappingProgram:
         """Subjects of the parent of a join, by the values of its join columns."""
         if join not in self._parent_subjects:
             parent, found = self.parents[join.parent], dict[tuple[str, ...], list[str]]()
-            paths = [path_of(reference, parent.source.form) for _, reference in join.conditions]
+            paths = [steps_of(reference, parent.source.form) for _, reference in join.conditions]
             for row in rows_of(parent.source):
                 values = [values_at(row, path) for path in paths]
                 for texts in product(
@@ -317,79 +316,3 @@ def rows_of(source: LogicalSource) -> Iterator[Any]:
             f"{path} cannot be read ({error})",
             "Look at it, and at its logical source in the mapping.",
         ) from error
-
-
-def compile_mapping(
-    path: str | Path, stream: str | None, *, lenient: bool = False
-) -> tuple[MappingProgram, list[str]]:
-    """Compile a mapping for a stream.
-
-    Args:
-    stream: name of its logical source; None if the mapping has only one
-
-    Returns: the program of the stream, and the N-Triples lines of all other sources.
-    Raises: InputError, UsageError.
-    """
-    maps = read_mapping(path)
-    names = sorted({m.source.name for m in maps.values()})
-    if stream is None and len(names) > 1:
-        raise UsageError(
-            f"{path} has {len(names)} logical sources: {', '.join(names)}",
-            "Say which is the stream: --stream NAME.",
-        )
-    name = names[0] if stream is None else stream
-    if name not in names:
-        raise UsageError(f"{path} has no logical source {name}", f"It has {', '.join(names)}.")
-    lines: dict[str, None] = {}
-    fed, still = (
-        [m for m in maps.values() if (m.source.name == name) is here] for here in (True, False)
-    )
-    for triples_map in maps.values():
-        for _, value in triples_map.predicate_objects:
-            if isinstance(value, MappingJoin):
-                _check(path, triples_map, value, maps, name)
-    if fed[0].source.form == "sql":
-        raise InputError(f"{path}: a database is no stream", "JSON and CSV are.")
-    for triples_map in still:
-        # Rows without a value make no statement, as RML has it.
-        program = MappingProgram([_drop_iterator(triples_map)], maps, lenient=True)
-        for row in rows_of(triples_map.source):
-            lines.update((f"{s} {p} {o} .", None) for s, p, o in program.statements(row))
-    return MappingProgram(fed, maps, lenient), [*lines]
-
-
-def _drop_iterator(triples_map: TriplesMap) -> TriplesMap:
-    source = triples_map.source
-    rows = LogicalSource(source.name, source.form, (), source.query, source.folder)
-    return TriplesMap(
-        triples_map.name,
-        rows,
-        triples_map.subject,
-        triples_map.classes,
-        triples_map.predicate_objects,
-    )
-
-
-def _check(
-    path: str | Path,
-    child: TriplesMap,
-    join: MappingJoin,
-    maps: Mapping[str, TriplesMap],
-    stream: str,
-) -> None:
-    parent = maps.get(join.parent)
-    if parent is None:
-        raise InputError(
-            f"{path}: {child.name} refers to {join.parent}, which is no triples map",
-            "Look at the name.",
-        )
-    if join.conditions and parent.source.name == stream:
-        raise InputError(
-            f"{path}: {child.name} joins with the stream, which is not known here",
-            "MappingJoin from the stream.",
-        )
-    if not join.conditions and parent.source != child.source:
-        raise InputError(
-            f"{path}: {child.name} refers to {join.parent} of another source without a condition",
-            "Give one.",
-        )

@@ -16,7 +16,15 @@ from shiq import model as owl
 from shiq.errors import UsageError
 from shiq.model.ntriples import literal as literal_text
 from shiq.rdf.load import load
-from shiq.rml.model import LogicalSource, MappingJoin, Path_, TermMap, TriplesMap, folder_of
+from shiq.rml.model import (
+    LogicalSource,
+    MappingJoin,
+    Path_,
+    TermMap,
+    TriplesMap,
+    folder_of,
+    steps_of,
+)
 
 _SPACES: Final = (
     "http://www.w3.org/ns/r2rml#",
@@ -52,9 +60,6 @@ _FORMULATIONS: Final = {
 _TRIPLES_MAP: Final = _KNOWN["triples map"] - {"label"}
 #: How the name of a mapping in YARRRML ends.
 YAML: Final = (".yml", ".yaml")
-_STEP: Final = re.compile(
-    r"\.?([^.\[\]'\"*?()@$]+)|\[\s*(\d+)\s*\]|\[\s*'([^']*)'\s*\]|\[\s*\"([^\"]*)\"\s*\]|\.?\[?(\*)\]?"
-)
 
 
 def read_mapping(path: str | Path) -> dict[str, TriplesMap]:
@@ -314,24 +319,6 @@ class _Reader:
 
     def _path(self, text: str) -> Path_:
         try:
-            return path_of(text, self.form)
+            return steps_of(text, self.form)
         except ValueError as error:
             raise self._refuse(str(error)) from None
-
-
-def path_of(text: str, form: str = "json") -> Path_:
-    """Parse a reference into a path; for CSV and databases it is a column. Raises: ValueError."""
-    if form != "json":
-        return (text,)
-    rest, found = text.strip().removeprefix("$"), list[str | int | None]()
-    while rest:
-        match = _STEP.match(rest)
-        if match is None or not match[0]:
-            raise ValueError(f"the path {text} is not known here: names, places and [*] are")
-        name, place, single, double, every = match.groups()
-        if every or place is not None:
-            found.append(None if every else int(place))
-        else:
-            found.append(next(part for part in (name, single, double) if part is not None))
-        rest = rest[match.end() :]
-    return tuple(found)

@@ -18,12 +18,12 @@ from shiq import model as owl
 from shiq.answers.verdict import Leftover
 from shiq.datatypes import DataTheory
 from shiq.inputs.sources import TableKind, TableSource
-from shiq.rdf.table_terms import Misfit
 from shiq.rdf.tables import table_files, table_rows
+from shiq.rdf.terms import Misfit
 from shiq.rdf.text_tables import json_records
 from shiq.rdf.triples import Rejects, Triples
 from shiq.rdf.vocabulary import TYPE
-from shiq.rml.model import MappingJoin, Path_, TermMap, TriplesMap
+from shiq.rml.model import MappingJoin, Path_, TermMap, TriplesMap, steps_of
 from shiq.rml.program import (
     MissingValueError,
     natural_datatype,
@@ -34,7 +34,6 @@ from shiq.rml.program import (
     value_of,
     values_at,
 )
-from shiq.rml.reader import path_of
 
 #: Values of a column whose terms are remembered.
 _REMEMBERED: Final = 1 << 17
@@ -464,7 +463,7 @@ class _MappedReader:
             # Of an input they are told where it is read.
             if parent.source.name not in self.mapping.inputs:
                 self._side_rejects.append(rejects)
-            paths = [path_of(reference, parent.source.form) for _, reference in join.conditions]
+            paths = [steps_of(reference, parent.source.form) for _, reference in join.conditions]
             wanted = list(
                 dict.fromkeys(str(path[0]) for path in (*parent.subject.references, *paths))
             )

@@ -24,8 +24,8 @@ from shiq.rml.model import (
     TriplesMap,
     folder_of,
     is_resource,
+    steps_of,
 )
-from shiq.rml.reader import path_of
 
 #: Long and short names of what each kind of node may say.
 
@@ -424,6 +424,6 @@ class _Reader:
 
     def _path(self, text: str, node: Any) -> Path_:
         try:
-            return path_of(text, self.form)
+            return steps_of(text, self.form)
         except ValueError as error:
             raise self._refuse(node, str(error)) from None

@@ -23,8 +23,7 @@ from shiq.answers.verdict import Leftover
 from shiq.errors import InputError, UsageError
 from shiq.functional import axiom_text, parse_functional
 from shiq.inputs.catalog import Catalogs, read_catalog
-from shiq.model.signature import signature_of
-from shiq.model.walk import parts
+from shiq.model.walk import parts, signature_of
 from shiq.rdf import read_assertions, read_ontology
 from shiq.rdf.lines import read_texts
 from shiq.rdf.triples import IRI, LITERAL, Triples

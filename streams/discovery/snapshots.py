@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from shiq import model as owl
 from shiq.abox_ops.entailment import Entailer, Entailment, Premises
-from shiq.abox_ops.entailment.result import Types
+from shiq.abox_ops.entailment.premises import Types
 from shiq.answers.verdict import Leftover, Verdict
 from shiq.errors import OperationalError, UsageError
 from shiq.functional.writer import axiom_text

@@ -25,7 +25,6 @@ import numpy as np
 
 from shiq import model as owl
 from shiq.answers.verdict import Leftover, is_blocking
-from shiq.bits import bits
 from shiq.errors import OperationalError, UsageError
 from shiq.files import replace_file, report_write_errors
 from shiq.functional import ontology_text
@@ -56,6 +55,7 @@ from shiq.streams.front.operator import (
     verdict_of,
 )
 from shiq.streams.front.sources import Folder, LinesFile, Source, open_source
+from shiq.support import bits
 
 if TYPE_CHECKING:
     from shiq.streams.discovery.miner import RuleMiner

@@ -25,8 +25,9 @@ from typing import Any, Final
 from shiq.answers.verdict import Verdict
 from shiq.errors import UsageError
 from shiq.inputs.catalog import Catalogs
+from shiq.rml.inputs import compile_mapping
 from shiq.rml.model import Statement
-from shiq.rml.program import MappingProgram, compile_mapping
+from shiq.rml.program import MappingProgram
 from shiq.streams.enrichment.answers import EnrichedEvent, EnrichmentCounts, make_entry
 from shiq.streams.enrichment.cache import Entries, Entry, capacity_of, policy_named
 from shiq.streams.enrichment.components import Components, WindowEvent

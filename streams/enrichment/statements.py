@@ -29,8 +29,7 @@ from shiq.model.built_in import TOP
 from shiq.model.ntriples import assertion_lines
 from shiq.model.ntriples import literal as literal_text
 from shiq.model.roles import RoleBox, role_box
-from shiq.model.signature import is_reserved
-from shiq.model.walk import parts
+from shiq.model.walk import is_reserved, parts
 from shiq.rdf import read_assertions
 from shiq.rml.model import TYPE, Statement, is_resource
 from shiq.streams.enrichment.knowledge import StaticKnowledge, way_out

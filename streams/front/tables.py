@@ -10,8 +10,8 @@ from typing import Any
 from shiq.errors import InputError, OperationalError
 from shiq.files import report_write_errors
 from shiq.inputs.sources import TableSource
-from shiq.rdf.table_terms import line_of
 from shiq.rdf.tables import BATCH_ROWS, TableFile, open_parquet, table_files
+from shiq.rdf.terms import line_of
 from shiq.streams.front.event import Event
 
 _TRIPLES, _ATOMS = ("s", "p", "o", "t"), ("atom", "t")

@@ -16,15 +16,7 @@ from shiq.abox_ops.labels.irrelevance import Irrelevance, Needs
 from shiq.abox_ops.modules import shapes as shapes_
 from shiq.abox_ops.modules.components import KeptAssertions, modules
 from shiq.abox_ops.modules.shapes import Shapes
-from shiq.abox_ops.published.definitions import (
-    Definition7,
-    Outcome,
-    Remedy,
-    m_part,
-    remedies,
-    u_part,
-)
-from shiq.bits import bits
+from shiq.abox_ops.published.procedure import Definition7, Outcome, Remedy, m_part, remedies, u_part
 from shiq.functional import parse_functional
 from shiq.model import (
     XSD,
@@ -42,6 +34,7 @@ from shiq.model import (
 from shiq.model.roles import Role, role_box
 from shiq.reasoner.protocol import Module
 from shiq.simplify import SimplifiedTBox, simplify
+from shiq.support import bits
 from tests.spec.counting import Counts
 
 PREFIX = "Prefix(:=<urn:t#>) Prefix(owl:=<http://www.w3.org/2002/07/owl#>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>)"

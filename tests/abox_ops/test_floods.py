@@ -30,7 +30,7 @@ from shiq.model import (
     SubClassOf,
     TBox,
 )
-from shiq.model.signature import signature_of
+from shiq.model.walk import signature_of
 from tests.tools.floods import compare, search_floods
 from tests.tools.hint_floods import search_hint_floods
 from tests.tools.random_ontologies.recurring import RecurringWorld

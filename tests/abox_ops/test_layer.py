@@ -14,8 +14,8 @@ import pytest
 from shiq.abox_ops.conflicts import explain
 from shiq.abox_ops.engine import AddSet, Inquiry
 from shiq.abox_ops.local import LocalKnowledgeBase
+from shiq.abox_ops.modules.add_set import distinct_answers
 from shiq.abox_ops.modules.decide import Decider
-from shiq.abox_ops.modules.named import distinct_answers
 from shiq.answers.verdict import Verdict
 from shiq.api import check_insertions, index
 from shiq.columns.arrays import Columns, Ints, OverlayTable

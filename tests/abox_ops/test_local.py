@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shiq.abox_ops.counting import growth
-from shiq.abox_ops.elements.partition import components, grouping
+from shiq.abox_ops.counting import merge_classes as merging
+from shiq.abox_ops.elements.quotient import components, grouping
 from shiq.abox_ops.engine import CRITERIA, AddSet
 from shiq.abox_ops.index import deletion
 from shiq.abox_ops.local import LocalKnowledgeBase
@@ -318,7 +318,7 @@ def test_merge_classes_grow_around_what_a_batch_changes(seeds: range) -> None:
 
 def test_merge_classes_that_do_not_grow_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """The cases above would find commits that unite nothing."""
-    monkeypatch.setattr(growth, "missing_ties", lambda _, elements: (elements[:0], elements[:0]))
+    monkeypatch.setattr(merging, "missing_ties", lambda _, elements: (elements[:0], elements[:0]))
     assert compare_classes(range(100))[1]
 
 
@@ -339,7 +339,7 @@ def test_merge_classes_grow_at_neighbours_of_what_deletions_change(
     case = Case(TBox(axioms), abox, (), (is_witness,))
     found = merge_classes(case)
     assert found and found[0]["x"] == found[1]["x"] == {"x", "y"}
-    monkeypatch.setattr(growth, "_neighbours", lambda _, elements: elements[:0])
+    monkeypatch.setattr(merging, "_neighbours", lambda _, elements: elements[:0])
     found = merge_classes(case)
     assert found and found[0]["x"] == {"x"}
 

@@ -9,7 +9,7 @@ import pytest
 
 from shiq.abox_ops.engine import CRITERIA, NamedModule
 from shiq.abox_ops.local import LocalKnowledgeBase
-from shiq.abox_ops.modules.named import NamedModules, asked, positions, tally
+from shiq.abox_ops.modules.add_set import NamedModules, asked, positions, tally
 from shiq.answers.verdict import Verdict
 from shiq.functional import parse_functional
 from shiq.model.abox import abox_of

@@ -8,7 +8,7 @@ import pytest
 
 from shiq.abox_ops.labels.calculus import clashes
 from shiq.abox_ops.labels.propagation import MaskPropagation, WidePropagation
-from shiq.bits import bits
+from shiq.support import bits
 
 WIDTH = 7
 CLASH = (1 << WIDTH - 1, 1 << WIDTH - 1)

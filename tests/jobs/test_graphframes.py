@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from shiq import model as owl
-from shiq.abox_ops.published.definitions import Definition7, Outcome, m_part
+from shiq.abox_ops.published.procedure import Definition7, Outcome, m_part
 from shiq.answers.result import Result
 from shiq.answers.verdict import Verdict
 from shiq.errors import OperationalError
@@ -156,7 +156,7 @@ def test_right_components_pass(spark: SparkSession, calls: str, files: RoundFile
 
 @pytest.mark.slow
 def test_components_of_random_graphs(spark: SparkSession, calls: str, files: RoundFiles) -> None:
-    from shiq.abox_ops.elements.partition import components
+    from shiq.abox_ops.elements.quotient import components
     from shiq.jobs.graphframes.messages import graph_calls
     from shiq.jobs.graphframes.tables import frame
 

@@ -32,7 +32,7 @@ from shiq.model import ClassAssertion
 from shiq.model.abox import abox_of
 from shiq.remote import copies
 from shiq.remote.bucket import Bucket
-from shiq.remote.place import BLOCK
+from shiq.remote.copies import BLOCK
 from shiq.remote.remote import Remote
 from tests.tools.random_ontologies.kb import random_kb
 

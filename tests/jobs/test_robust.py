@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shiq import check_insertions, open_store
-from shiq.abox_ops.modules.audit import Audit, drawn, examine
-from shiq.abox_ops.modules.decide import Decider
+from shiq.abox_ops.modules.decide import Audit, Decider, drawn, examine
 from shiq.answers.verdict import INFORMATIVE, KINDS, Verdict, is_blocking_kind
 from shiq.api import index
 from shiq.errors import InputError, UsageError

@@ -55,7 +55,7 @@ from shiq.model import (
 )
 from shiq.model.abox import abox_of
 from shiq.model.ntriples import assertion_lines
-from shiq.model.signature import signature_of
+from shiq.model.walk import signature_of
 from shiq.reasoner import create
 from tests.abox_ops.test_layer import agree, from_scratch, verdict_of
 

@@ -37,7 +37,7 @@ from shiq.model import (
 )
 from shiq.rdf import read_assertions
 from shiq.rdf.ranges import ByteRange, ParsedPart, Range, byte_ranges, part_of, table_ranges
-from shiq.rdf.table_terms import COLUMNS, line_of
+from shiq.rdf.terms import COLUMNS, line_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -24,6 +24,7 @@ from shiq.abox_ops.local_add_set import LocalAddSet
 from shiq.answers.result import Result
 from shiq.answers.verdict import Verdict
 from shiq.api import certify, check_insertions, index, open_store
+from shiq.columns.rows import remove_assertions
 from shiq.errors import UsageError
 from shiq.jobs.reports.write import problems
 from shiq.model import (
@@ -39,7 +40,6 @@ from shiq.model import (
     TBox,
 )
 from shiq.model.abox import abox_of
-from shiq.model.abox_parts import remove_assertions
 from shiq.model.clause import ClausalTBox
 from shiq.model.ntriples import assertion_lines
 from shiq.reasoner.own import OwnReasoner

@@ -12,6 +12,7 @@ import pytest
 
 import tests.spec  # noqa: F401 -- the engine `spec`
 from shiq.api import check_insertions, index, open_store
+from shiq.columns.rows import remove_assertions
 from shiq.errors import UsageError
 from shiq.inputs.reading import Place, Reading
 from shiq.jobs import store as keeper
@@ -19,7 +20,6 @@ from shiq.jobs.gate.lines import read_statements
 from shiq.jobs.store.read import stored_abox
 from shiq.model import Class, ClassAssertion, DifferentIndividuals, SameIndividual
 from shiq.model.abox import ABox, Pairs, abox_of
-from shiq.model.abox_parts import remove_assertions
 from shiq.rdf import read_assertions, read_ontology
 from tests.rdf_helpers import LINES_BEFORE, NS, PREFIXES, data, kinds, turtle, write
 

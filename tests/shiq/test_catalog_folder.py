@@ -132,7 +132,7 @@ def test_headers_are_read_as_loading_reads_them(tmp_path: Path) -> None:
         )
         source = source_of(file)
         assert isinstance(source, FileSource)
-        expected = document_headers(load([file], "t", None, follow=False).triples)
+        expected = document_headers(load([file], "t", None).triples)
         assert set(read_headers(source).ontologies) == expected, text
         seen += bool(expected)
     assert seen > 100

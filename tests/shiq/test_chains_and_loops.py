@@ -22,8 +22,8 @@ from shiq.model.role_words import RolePaths, WordAutomaton, irregular_chains
 from shiq.model.roles import Role, RoleBox, role_box, role_of
 from shiq.reasoner.hypertableau import tables
 from shiq.simplify import loops, simplify
+from shiq.simplify.chains import PathClauses
 from shiq.simplify.inclusion import Context, Inclusion
-from shiq.simplify.paths import PathClauses
 from tests.tools.random_ontologies.chains import KINDS, random_chain_kb
 from tests.tools.random_ontologies.gadgets import LOOP_GADGETS, PATH_GADGETS, gadget
 

@@ -6,7 +6,6 @@ import random
 
 import pytest
 
-from shiq.bits import bits
 from shiq.model import (
     NOTHING,
     THING,
@@ -50,6 +49,7 @@ from shiq.model.clause import AtLeast, ClausalTBox, Clause, DataAtLeast, DataAtM
 from shiq.model.clause_axioms import clause_axiom, clause_axioms, module_assertions, numbered_names
 from shiq.model.roles import Role, RoleBox, role_box
 from shiq.reasoner.protocol import Module
+from shiq.support import bits
 
 A, B, C, D = (Class(f"urn:{name}") for name in "ABCD")
 R, S = ObjectProperty("urn:r"), ObjectProperty("urn:s")

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from shiq.rml.program import compile_mapping, parse_record
+from shiq.rml.inputs import compile_mapping
+from shiq.rml.program import parse_record
 
 PREFIXES = (
     "@prefix rr: <http://www.w3.org/ns/r2rml#> . @prefix rml: <http://semweb.mmlab.be/ns/rml#> . "

@@ -22,7 +22,7 @@ from shiq.functional import axiom_text, ontology_text, parse_functional, read_do
 from shiq.functional.reader import MAX_DEPTH
 from shiq.inputs.reading import Reading
 from shiq.model.abox import abox_of
-from shiq.model.signature import MOST_DIFFERENT
+from shiq.model.walk import MOST_DIFFERENT
 
 ROOT = Path(__file__).resolve().parents[2]
 PEERS = ROOT / os.environ.get("SHIQ_PEERS", "../shared/peers")

@@ -25,7 +25,7 @@ from shiq.model import (
     TBox,
 )
 from shiq.model.ntriples import assertion_lines
-from shiq.model.signature import signature_of
+from shiq.model.walk import signature_of
 from shiq.rdf import read_assertions, read_ontology
 from shiq.rdf.range_reports import (
     LEFT_OUT,

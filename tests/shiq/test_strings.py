@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from shiq.columns.arrays import arrow_texts
-from shiq.columns.strings import STRING, are_strings, are_strings_in
+from shiq.columns.rows import STRING, are_strings, are_strings_in
 from shiq.model import RDF, XSD, Literal
 
 PLAIN = [

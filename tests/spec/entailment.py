@@ -13,15 +13,18 @@ from itertools import product
 
 from shiq import model as owl
 from shiq.abox_ops.entailment.premises import (
+    INCONSISTENT,
+    Entailment,
     EventAssertions,
     Premises,
+    RolePair,
     asked_classes,
     class_text,
     denial,
     mentioned,
+    undetermined,
 )
 from shiq.abox_ops.entailment.reasoners import Reasoners, consistent
-from shiq.abox_ops.entailment.result import INCONSISTENT, Entailment, RolePair, undetermined
 from shiq.answers.verdict import Verdict
 from shiq.reasoner.protocol import Answer
 

@@ -16,8 +16,7 @@ from shiq.abox_ops.engine import CRITERIA, NO_WIDENING, Inquiry, NamedModule, Wi
 from shiq.abox_ops.labels.calculus import EMPTY, Label, LabelSpace, clashes
 from shiq.abox_ops.labels.data import DataView
 from shiq.abox_ops.labels.irrelevance import Needs
-from shiq.abox_ops.modules.closure import Closure, kept_assertions
-from shiq.abox_ops.modules.components import modules
+from shiq.abox_ops.modules.components import Closure, kept_assertions, modules
 from shiq.abox_ops.modules.from_scratch import closure_of_all
 from shiq.abox_ops.patch.widening import patched
 from shiq.datatypes import DataTheory

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from shiq import model as owl
 from shiq.abox_ops.engine import Certain, NamedModule, unheard
 from shiq.abox_ops.labels.calculus import EMPTY, clashes, join
-from shiq.abox_ops.modules.closure import Closure
-from shiq.abox_ops.modules.components import KeptAssertions, modules
+from shiq.abox_ops.modules.components import Closure, KeptAssertions, modules
 from shiq.abox_ops.patch.effort import NO_EFFORT, Effort, turn
 from shiq.abox_ops.patch.stride import strides, surroundings
 from shiq.model.abox import individuals_of

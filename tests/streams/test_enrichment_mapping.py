@@ -19,7 +19,8 @@ from shiq.abox_ops.entailment import Entailment
 from shiq.answers.verdict import Verdict
 from shiq.errors import InputError, UsageError
 from shiq.jobs.evaluation.streams import building
-from shiq.rml.program import compile_mapping, parse_record
+from shiq.rml.inputs import compile_mapping
+from shiq.rml.program import parse_record
 from shiq.streams.enrichment import Enricher, open_enricher
 from shiq.streams.enrichment.questions import Direct
 from shiq.streams.enrichment.statements import split

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from shiq.abox_ops.elements.partition import StoredPartition
+from shiq.abox_ops.elements.quotient import StoredPartition
 from shiq.abox_ops.engine import never_over
 from shiq.abox_ops.local import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider

@@ -30,8 +30,7 @@ from shiq.answers.verdict import Verdict
 from shiq.errors import InputError
 from shiq.model.abox import abox_of, individuals_of
 from shiq.model.ntriples import assertion_lines
-from shiq.model.signature import signature_of
-from shiq.model.walk import parts, rewritten
+from shiq.model.walk import parts, rewritten, signature_of
 from shiq.streams.enrichment.cache import POLICIES, Entries, capacity_of
 from shiq.streams.enrichment.components import WindowEvent
 from shiq.streams.enrichment.enricher import Enricher

@@ -25,8 +25,7 @@ from shiq.answers.verdict import UNREAD
 from shiq.functional import axiom_text
 from shiq.inputs.reading import Reading
 from shiq.model import RDF
-from shiq.model.signature import OF_INDIVIDUALS
-from shiq.model.walk import entities
+from shiq.model.walk import OF_INDIVIDUALS, entities
 from shiq.rdf import read_ontology
 from shiq.rdf.load import load
 from shiq.rdf.triples import Triples

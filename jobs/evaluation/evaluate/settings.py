@@ -13,8 +13,8 @@ from shiq.api import ENGINES
 from shiq.errors import UsageError
 from shiq.jobs.checking.options import AUTO, check_known
 from shiq.jobs.evaluation.evaluate import data
-from shiq.reasoner import check_heap
 from shiq.reasoner.external import PEERS
+from shiq.reasoner.protocol import check_heap
 
 #: Engines that are evaluated unless others are named, as far as they exist.
 DEFAULT_ENGINES = ("local", "spark")

@@ -21,7 +21,7 @@ from shiq.jobs.evaluation.evaluate.process import MeterReading, metered
 from shiq.jobs.evaluation.peers import owl_rl
 from shiq.jobs.evaluation.peers.install import OWL_RL, python_of
 from shiq.model import OWL, RDF, Assertion, Axiom
-from shiq.model.signature import is_reserved
+from shiq.model.walk import is_reserved
 from shiq.reasoner.external import INCREMENTAL, Absent, InstalledPeer, find
 from shiq.reasoner.jvm import DRIVER
 from shiq.reasoner.sending import document, sendable

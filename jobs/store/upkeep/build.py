@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from shiq.abox_ops.elements.base import ArrayBase, array_base
-from shiq.abox_ops.elements.partition import StoredPartition, grouping
+from shiq.abox_ops.elements.quotient import StoredPartition, grouping
 from shiq.abox_ops.engine import Decide, Inquiry
 from shiq.abox_ops.index.index import Index, build_index
 from shiq.abox_ops.labels.documents import clauses_hash, complex_text, label_rows, labels_in_order

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import combinations, islice
 
-from shiq.bits import bits
 from shiq.reasoner.hypertableau.data import DataStatement
 from shiq.reasoner.hypertableau.state import State, TableauClash
 from shiq.reasoner.hypertableau.tables import Rule
+from shiq.support import bits
 
 #: Neighbours of a node from which on bounds look at a few that they count.
 MANY_NEIGHBOURS = 64

@@ -12,13 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from shiq.bits import bits
 from shiq.datatypes.integer_program import Row, integral_point
 from shiq.model.clause import AtLeast
 from shiq.reasoner.hypertableau.checks import blocked_nodes
 from shiq.reasoner.hypertableau.state import MERGE, State, TableauClash
 from shiq.reasoner.hypertableau.tables import Need, Rule, Tables
 from shiq.reasoner.protocol import LARGE_NUMBER
+from shiq.support import bits
 
 if TYPE_CHECKING:
     from shiq.reasoner.hypertableau.rules import Search

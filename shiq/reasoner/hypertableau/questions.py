@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
-from shiq.bits import bits
 from shiq.reasoner.hypertableau.rules import Search, load, saturate
 from shiq.reasoner.hypertableau.search import expand, find_model, undo
 from shiq.reasoner.hypertableau.state import ADD, State, TableauClash
 from shiq.reasoner.hypertableau.tables import Tables
 from shiq.reasoner.protocol import Module
+from shiq.support import bits
 
 #: (node, atom, whether it holds).
 Literal: TypeAlias = tuple[int, int, bool]

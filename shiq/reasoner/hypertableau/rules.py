@@ -12,7 +12,6 @@ from collections import deque
 from heapq import heappush
 from itertools import combinations
 
-from shiq.bits import bits
 from shiq.reasoner.hypertableau.checks import (
     check_data,
     count_dependencies,
@@ -32,6 +31,7 @@ from shiq.reasoner.hypertableau.state import (
 )
 from shiq.reasoner.hypertableau.tables import Rule, Tables, Wake
 from shiq.reasoner.protocol import Module
+from shiq.support import bits
 
 #: Kinds of alternatives in the order of choice: a limit on data brings nothing new, a name may
 #: bring needs.

@@ -15,7 +15,6 @@ from itertools import count
 from typing import Any
 
 from shiq.answers.verdict import Verdict
-from shiq.bits import bits
 from shiq.reasoner.hypertableau.checks import (
     blocked_nodes,
     data_culprits,
@@ -36,6 +35,7 @@ from shiq.reasoner.hypertableau.rules import (
 from shiq.reasoner.hypertableau.state import ADD, Match, State, TableauClash
 from shiq.reasoner.hypertableau.tables import Need, Tables
 from shiq.reasoner.protocol import Answer, Module
+from shiq.support import bits
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from shiq.bits import bits
 from shiq.model.clause import AtLeast, DataAtLeast, DataAtMost
 from shiq.reasoner.hypertableau.data import DataStatement
 from shiq.reasoner.hypertableau.tables import Rule, Tables
 from shiq.reasoner.protocol import Module
+from shiq.support import bits
 
 #: An asserted data restriction, value or negated value, with its dependency set.
 DataFact: TypeAlias = tuple[DataStatement, int]

@@ -1,0 +1,319 @@
+"""Kinds of all names of a reading: those declared, by the triples of the declarations, and those that
+use shows (`shiq.rdf.kinds`)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from shiq.model import RDFS, Signature
+from shiq.rdf.graph import VocabularyGraph
+from shiq.rdf.kinds import (
+    ANNOTATION,
+    DATA,
+    OBJECT,
+    Kinds,
+    Problem,
+    Use,
+    assign_known_kinds,
+    infer_kinds,
+    kinds_of,
+    properties,
+    used_as_classes,
+)
+from shiq.rdf.namespaces import declared_kind
+from shiq.rdf.vocabulary import (
+    ANNOTATIONS,
+    BUILT_IN_CLASSES,
+    BUILT_IN_DATA,
+    BUILT_IN_OBJECT,
+    CHARACTERISTICS,
+    DATATYPES,
+    DECLARATIONS,
+    KNOWN,
+    TYPE,
+    is_member_property,
+    is_misspelt,
+    is_reserved,
+)
+
+if TYPE_CHECKING:
+    from shiq.vocabularies import VocabularyChoice
+
+
+def find_kinds(
+    graph: VocabularyGraph,
+    base: Signature,
+    fixed: Signature | None = None,
+    uses: Sequence[Use] = (),
+    vocabulary: VocabularyChoice | None = None,
+) -> tuple[Kinds, list[Problem]]:
+    """Determine the kinds of all names: from ``base``, then from declarations, then from use.
+
+    Declarations are assigned a bucket; illegal ones become problems. Names of open kind in ``base``
+    have no kind yet.
+
+    Args:
+    fixed: signature of a TBox that was read before
+    uses: uses in inputs that are no triples
+    vocabulary: known vocabularies that count; None for all
+    """
+    declared: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    characterised: set[str] = set()
+    for i, (subject, predicate, value) in enumerate(
+        zip(graph.subjects, graph.predicates, graph.objects)
+    ):
+        if (
+            predicate == TYPE
+            and not subject.startswith("_:")
+            and graph.bucket[i] in ("", "leftover:unknown-word")
+        ):
+            kind = _declared_kind(value) if isinstance(value, str) else None
+            if kind is not None:
+                declared[subject][kind].append(i)
+            elif value in CHARACTERISTICS:
+                characterised.add(subject)
+    kinds = Kinds(
+        set(base.classes),
+        set(base.datatypes),
+        set(base.object_properties - base.open_properties),
+        set(base.data_properties - base.open_properties),
+        set(base.annotation_properties),
+        dual_properties=base.open_properties,
+        declared=(base.declared or base.all_terms).union(
+            iri for iri in declared if not is_reserved(iri)
+        ),
+    )
+    for iri in characterised:
+        if DATA not in declared[iri] and iri not in kinds.data_properties:
+            declared[iri].setdefault(OBJECT, [])
+    shown: dict[str, dict[str, Use]] = defaultdict(dict)
+    for use in uses:
+        shown[use.iri].setdefault(use.kind, use)
+    declare = _DeclarationReader(graph, kinds, fixed)
+    problems = [
+        problem
+        for iri, by_kind in declared.items()
+        for problem in declare(iri, by_kind, shown.pop(iri, {}))
+    ]
+    problems += [problem for iri, by_use in shown.items() for problem in declare(iri, {}, by_use)]
+    if len(graph):
+        kinds.classes.update(
+            iri
+            for iri in used_as_classes(graph)
+            if not is_reserved(iri) and iri not in kinds.datatypes
+        )
+        notes = {
+            iri
+            for iri in (*kinds.annotation_properties, *ANNOTATIONS)
+            if not kinds.logical_kinds(iri)
+        }
+        infer_kinds(graph, kinds, mixed=fixed is None)
+        if assign_known_kinds(graph, kinds, vocabulary):
+            infer_kinds(graph, kinds, mixed=fixed is None)
+        for iri in sorted(iri for iri in notes if kinds.logical_kinds(iri)):
+            what = " and ".join(f"{kind} property" for kind in sorted(kinds.logical_kinds(iri)))
+            message = f"<{iri}> is an annotation property, and axioms use it as {what}: it is read as the latter"
+            mentions = (
+                i
+                for i, row in enumerate(zip(graph.subjects, graph.predicates, graph.objects))
+                if iri in row
+            )
+            first = next(chain(declared.get(iri, {}).get(ANNOTATION, ()), mentions), -1)
+            place = (
+                None
+                if first >= 0
+                else next(((use.source, use.line) for use in uses if use.iri == iri), ("", 0))
+            )
+            problems.append(
+                Problem(first, "annotation-punning", message, "use two names", 1, iri, place)
+            )
+    return kinds, problems
+
+
+def _declared_kind(word: str) -> str | None:
+    if word in DECLARATIONS or not is_misspelt(word):
+        return DECLARATIONS.get(word)
+    return declared_kind(word) or None
+
+
+@dataclass(frozen=True)
+class _DeclarationReader:
+    """Adds the declared kinds of a name to ``kinds``.
+
+    base_signature: `fixed` of `find_kinds`
+    """
+
+    graph: VocabularyGraph
+    kinds: Kinds
+    base_signature: Signature | None
+
+    def __call__(
+        self, iri: str, by_kind: Mapping[str, list[int]], uses: Mapping[str, Use]
+    ) -> Iterator[Problem]:
+        graph, kinds = self.graph, self.kinds
+        triples = [i for indexes in by_kind.values() for i in indexes]
+        if is_reserved(iri):
+            bad = [
+                i
+                for kind, indexes in by_kind.items()
+                if not _is_built_in(iri, kind)
+                for i in indexes
+            ]
+            # A declaration has no effect, but which axioms there are on an annotation property
+            # depends on it.
+            problem = "without-effect"
+            if iri in ANNOTATIONS and _is_in_axioms(graph, iri):
+                problem = "punning" if self.base_signature is not None else "annotation-punning"
+                for kind in by_kind if self.base_signature is None else ():
+                    if kind in (OBJECT, DATA):
+                        kinds.add_kind(iri, kind)
+            count = graph.assign(bad, f"leftover:{problem}")
+            graph.assign(triples, "declaration")
+            if bad:
+                message = f"the built-in term <{iri}> is declared as something else"
+                yield Problem(bad[0], problem, message, "use a name of your own", count, iri)
+            return
+        classes, datatypes = "class" in by_kind, "datatype" in by_kind
+        rdfs_only = all(graph.objects[i] == RDFS + "Class" for i in by_kind.get("class", ()))
+        if datatypes and classes and rdfs_only:
+            classes = False
+        two = []
+        before = kinds_of(kinds, iri)
+        if iri in kinds.dual_properties and {OBJECT, DATA} <= uses.keys():
+            before = {OBJECT, DATA}  # said of it outright, not left open
+        held = {kind for kind in (OBJECT, DATA, ANNOTATION) if kind in by_kind} | before
+        if held == {ANNOTATION}:
+            held |= uses.keys()
+        elif held and ANNOTATION in uses:
+            held.add(ANNOTATION)
+        logical = held - {ANNOTATION}
+        known = (
+            _kinds_in(self.base_signature, iri)
+            if self.base_signature is not None
+            else {OBJECT, DATA}
+        )
+        if len(logical) > 1:
+            two.append(" and ".join(f"{kind} property" for kind in sorted(held)))
+            if not before or self.base_signature is None:
+                kinds.open(iri)
+        else:
+            for kind, names in properties(kinds):
+                if kind in held:
+                    names.add(iri)
+        if (classes or iri in kinds.classes) and (datatypes or iri in kinds.datatypes):
+            two.append("class and datatype")
+        if classes:
+            kinds.classes.add(iri)
+        if datatypes:
+            kinds.datatypes.add(iri)
+        # Where the axioms are read with the declarations, each counts for both properties.
+        problem = (
+            "punning" if not logical <= known or len(two) != (len(logical) > 1) else "two-readings"
+        )
+        if two and triples:
+            count = graph.assign(triples, f"leftover:{problem}")
+            yield Problem(
+                triples[0],
+                problem,
+                f"<{iri}> is declared as {', '.join(two)}",
+                "use two names",
+                count,
+                iri,
+            )
+        elif len(logical) > 1 and uses and (self.base_signature is None or problem == "punning"):
+            use = next(iter(uses.values()))
+            place = (use.source, use.line)
+            yield Problem(
+                -1,
+                problem,
+                f"<{iri}> is used as {', '.join(two)}",
+                "use two names",
+                use.count,
+                iri,
+                place,
+            )
+        if len(logical) == 1 and ANNOTATION in held:
+            yield from self._note(iri, next(iter(logical)), by_kind, uses)
+        graph.assign(triples, "declaration")
+
+    def _note(
+        self, iri: str, kind: str, by_kind: Mapping[str, list[int]], uses: Mapping[str, Use]
+    ) -> Iterator[Problem]:
+        """Problems of annotation properties that are also object or data properties.
+
+        They are read as the latter, so that no axiom is lost. If a TBox knew only the annotation
+        property, its axioms and assertions may have been ignored.
+        """
+        known = _kinds_in(self.base_signature or Signature(), iri)
+        if len(known) > 1:
+            return
+        what = f"{'an' if kind == OBJECT else 'a'} {kind} property"
+        if ANNOTATION in known:
+            found, order = "punning", (kind, ANNOTATION)
+            message = (
+                f"<{iri}> is {what} here, but an annotation property of the TBox: "
+                "what was said with it before was passed over"
+            )
+            hint = f"declare it as {what} in the TBox"
+        else:
+            found, order = "annotation-punning", (ANNOTATION, kind)
+            message, hint = (
+                f"<{iri}> is an annotation property and {what}: it is read as the latter",
+                "use two names",
+            )
+        for said in order:
+            if indexes := by_kind.get(said):
+                count = self.graph.assign(indexes, f"leftover:{found}")
+                yield Problem(indexes[0], found, message, hint, max(count, 1), iri)
+                return
+            if use := uses.get(said):
+                yield Problem(-1, found, message, hint, use.count, iri, (use.source, use.line))
+                return
+
+
+def _kinds_in(known: Signature, iri: str) -> set[str]:
+    pairs = (
+        (OBJECT, known.object_properties),
+        (DATA, known.data_properties),
+        (ANNOTATION, known.annotation_properties),
+    )
+    return {kind for kind, names in pairs if iri in names}
+
+
+def _is_in_axioms(graph: VocabularyGraph, iri: str) -> bool:
+    """Whether the graph has more on a property than declarations and subproperties."""
+    return any(
+        (subject == iri and not (predicate == TYPE and value in DECLARATIONS))
+        or (value == iri and predicate != RDFS + "subPropertyOf")
+        for subject, predicate, value in zip(graph.subjects, graph.predicates, graph.objects)
+    )
+
+
+def _is_built_in(iri: str, kind: str) -> bool:
+    """Whether a declaration of the reserved ``iri`` changes nothing: it has that kind already, or
+    is no entity.
+    """
+    if (iri in KNOWN or is_member_property(iri)) and not (
+        iri in BUILT_IN_CLASSES or iri in DATATYPES or _is_property(iri)
+    ):
+        return True
+    match kind:
+        case "class":
+            return iri in BUILT_IN_CLASSES
+        case "datatype":
+            return iri in DATATYPES
+        case "object":
+            return iri in BUILT_IN_OBJECT
+        case "data":
+            return iri in BUILT_IN_DATA
+        case "annotation":
+            return iri in ANNOTATIONS
+    return _is_property(iri)
+
+
+def _is_property(iri: str) -> bool:
+    return iri in BUILT_IN_OBJECT or iri in BUILT_IN_DATA or iri in ANNOTATIONS
