@@ -38,7 +38,6 @@ TOWERS: set[str] = {
     "shiq/reasoner/hypertableau/tables.py:Tables",
     "shiq/answers/result.py:Result",
     "streams/consistency/operator.py:Watch",
-    "streams/rules/stream.py:RuleStream",
 }
 
 

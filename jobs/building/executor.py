@@ -46,7 +46,7 @@ class ProcessExecutor:
 
     def __init__(self, processes: int = 0) -> None:
         self._processes = processes
-        self._workers: list[_Worker] = []
+        self._workers: list[Worker] = []
         self._folder: Path | None = None
 
     def __enter__(self) -> ProcessExecutor:
@@ -101,9 +101,9 @@ class ProcessExecutor:
         if not self._processes:
             return list(map(_run_task, tasks))
         if tasks and not self._workers:
-            self._workers = [_Worker() for _ in range(self._processes)]
+            self._workers = [Worker() for _ in range(self._processes)]
         results, coming = [b""] * len(tasks), iter(enumerate(tasks))
-        busy: dict[Any, tuple[_Worker, int]] = {}
+        busy: dict[Any, tuple[Worker, int]] = {}
         for worker, (number, task) in zip(self._workers, coming):
             busy[worker.take(task)] = worker, number
         while busy:
@@ -194,10 +194,13 @@ def _map_file(path: str) -> pa.MemoryMappedFile:
 # --- workers --------------------------------------------------------------------------------------
 
 
-class _Worker:
-    """A worker process, from the side of the one that started it."""
+class Worker:
+    """A worker process, from the side of the one that started it. ``what``: it belongs to, as
+    an error says it.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, what: str = "of the build") -> None:
+        self._what = what
         path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
         # In a session of its own: Ctrl-C is for this process, which ends the worker.
         self._process = subprocess.Popen(
@@ -247,7 +250,7 @@ class _Worker:
         code = self._process.wait()
         how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
         return OperationalError(
-            f"a worker process of the build ended {how}",
+            f"a worker process {self._what} ended {how}",
             "Is there memory enough? Each core has a worker of its own, see free -m.",
         )
 

@@ -5,11 +5,11 @@ operator, rows to the collector.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, pairwise
 from time import perf_counter
-from typing import ClassVar, Final, Generic, Protocol
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias
 
 from shiq.errors import OperationalError
 from shiq.streams.front.arrivals import Moment
@@ -19,6 +19,7 @@ from shiq.streams.front.operator import (
     BucketState,
     Collector,
     Columns,
+    Operator,
     R_co,
     Row,
     Split,
@@ -50,11 +51,23 @@ class LocalCollector(Collector[R_co], Protocol[R_co]):
         """The states of buckets in a checkpoint of versions whose systems ran themselves."""
 
 
+#: Gives the state of a bucket of an operator, at the beginning or as it was saved.
+Opener: TypeAlias = Callable[[Any, int, bytes | None], BucketState]
+
+
+def open_here(operator: Operator, bucket: int, state: bytes | None) -> BucketState:
+    """The state of a bucket in this process."""
+    return operator.open(bucket, state)
+
+
 @dataclass
 class LocalRunner(Generic[R_co]):
-    """Runs the operator of a collector in this process (`shiq.streams.front.run.StreamSystem`)."""
+    """Runs the operator of a collector in this process (`shiq.streams.front.run.StreamSystem`).
+    ``opener``: gives the state of a bucket of an operator.
+    """
 
     collector: LocalCollector[R_co]
+    opener: Opener = open_here
 
     def __post_init__(self) -> None:
         self.operator, self.arrivals = self.collector.operator(), self.collector.arrivals
@@ -68,7 +81,7 @@ class LocalRunner(Generic[R_co]):
         self._taken, self._patience = 0.0, self.collector.patience
 
     def _opened(self, states: Iterable[bytes | None]) -> list[BucketState]:
-        return [self.operator.open(bucket, state) for bucket, state in enumerate(states)]
+        return [self.opener(self.operator, bucket, state) for bucket, state in enumerate(states)]
 
     def take(self, record: Record) -> bool:
         """Take a record, and step if enough wait; whether time went on by it."""
@@ -114,13 +127,16 @@ class LocalRunner(Generic[R_co]):
         self.collector.collect(report, self._step(split.parts, moment))
 
     def _step(self, parts: Mapping[int, Columns], moment: Moment) -> Iterator[Row]:
-        """Step each bucket; count the seconds that the rows take to be made."""
+        """Step all buckets; count the seconds that the rows take to be made."""
         begun, seconds = perf_counter(), self.collector.seconds
-        for bucket, state in enumerate(self.states):
-            for row in state.step([parts[bucket]] if bucket in parts else [], moment):
-                seconds["deciding"] += perf_counter() - begun
-                yield row
-                begun = perf_counter()
+        steps = [
+            state.step([parts[bucket]] if bucket in parts else [], moment)
+            for bucket, state in enumerate(self.states)
+        ]
+        for row in _in_full(steps):
+            seconds["deciding"] += perf_counter() - begun
+            yield row
+            begun = perf_counter()
         seconds["deciding"] += perf_counter() - begun
 
     def state(self) -> bytes:
@@ -136,6 +152,9 @@ class LocalRunner(Generic[R_co]):
             own, *buckets = [whole[low:high] for low, high in pairwise(ends)]
         else:
             own, buckets = state, self.collector.bucket_states(state)
+        if len(buckets) == 1 < len(self.states):
+            # A version that kept all in one bucket.
+            buckets = self.collector.bucket_states(b"\n".join([own, *buckets]))
         if len(buckets) != len(self.states):
             raise OperationalError(
                 f"saved with {len(buckets)} buckets, not {len(self.states)}", "Go on with as many."
@@ -147,9 +166,19 @@ class LocalRunner(Generic[R_co]):
         """Step to the end of the input; the result."""
         self.flush()
         moment = self.arrivals.moment
-        return self.collector.finish(
-            chain.from_iterable(state.finish(moment) for state in self.states)
-        )
+        return self.collector.finish(_in_full([state.finish(moment) for state in self.states]))
+
+
+def _in_full(steps: Iterable[Iterable[Row]]) -> Iterator[Row]:
+    """The rows of all buckets; where one fails, those of the others come before its error."""
+    failed = None
+    for rows in steps:
+        try:
+            yield from rows
+        except OperationalError as error:
+            failed = failed or error
+    if failed is not None:
+        raise failed
 
 
 def _shown(split: Split, records: list[Record]) -> Columns:

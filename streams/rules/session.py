@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import zlib
-from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from base64 import b64decode
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from operator import index
 from pathlib import Path
@@ -19,13 +19,12 @@ from shiq.files import replace_file, report_write_errors
 from shiq.jobs.option_fields import option
 from shiq.streams.front.arrivals import MALFORMED, EventClock, RejectLog
 from shiq.streams.rules.evaluation import Engine
-from shiq.streams.rules.model import Evaluator, Model, PointModel
+from shiq.streams.rules.model import Evaluator, Model
 from shiq.streams.rules.program import Key, shard_of
 from shiq.streams.rules.syntax import MOST_DERIVED, CheckedProgram, Row
 from shiq.streams.rules.tokens import (
     END_OF_POINT,
     AtomError,
-    columns_from,
     columns_of,
     read_atom,
     rows_of,
@@ -35,8 +34,7 @@ if TYPE_CHECKING:
     from shiq.streams.rules.program import Program
 
 
-# A keyed program by shards: an evaluator for some of the keys each, their models together
-# (docs/RULES.md).
+# A keyed program by shards, each with some of the keys (docs/RULES.md).
 
 
 def parts_of(program: CheckedProgram, key: Key, shards: int) -> list[CheckedProgram]:
@@ -56,67 +54,22 @@ def split_rows(rows: Mapping[str, Any], key: Key, shard: int, shards: int) -> di
     return found
 
 
-@dataclass(frozen=True)
-class Union:
-    """The models of one point in all shards as one."""
-
-    parts: Sequence[PointModel]
-
-    @property
-    def t(self) -> int:
-        return self.parts[0].t
-
-    def predicates(self) -> Iterable[str]:
-        return list(
-            dict.fromkeys(predicate for part in self.parts for predicate in part.predicates())
-        )
-
-    def rows(self, predicate: str, derived: bool = False) -> Sequence[Row]:
-        return list(
-            dict.fromkeys(row for part in self.parts for row in part.rows(predicate, derived))
-        )
-
-    def texts(self, predicate: str, derived: bool = False) -> Sequence[str]:
-        return list(
-            dict.fromkeys(text for part in self.parts for text in part.texts(predicate, derived))
-        )
-
-    def columns(self, predicate: str, derived: bool = False) -> tuple[Any, ...]:
-        return columns_from(self.rows(predicate, derived), predicate)
-
-
-@dataclass
-class ShardedEvaluator:
-    """An evaluator of several."""
-
-    key: Key
-    shards: Sequence[Evaluator]
-
-    def step(self, t: int, rows: Mapping[str, Any]) -> Union:
-        size = len(self.shards)
-        return Union(
-            [
-                one.step(t, split_rows(rows, self.key, shard, size))
-                for shard, one in enumerate(self.shards)
-            ]
-        )
-
-    def state(self) -> bytes:
-        return json.dumps([b64encode(one.state()).decode() for one in self.shards]).encode()
-
-    def restore(self, state: bytes) -> None:
-        try:
-            states = [b64decode(one) for one in json.loads(state)]
-        except (ValueError, TypeError) as error:
-            raise OperationalError(
-                f"this is no state of shards ({error})", "Start anew."
-            ) from error
-        if len(states) != len(self.shards):
-            raise OperationalError(
-                f"saved with {len(states)} shards, not {len(self.shards)}", "Go on with as many."
-            )
-        for one, its in zip(self.shards, states):
-            one.restore(its)
+def sessions_of_shards(state: bytes, key: Key, shards: int) -> list[bytes]:
+    """The session of each shard, from the `RuleSession.state` of a version that had one session
+    over the evaluators of all. Raises: OperationalError.
+    """
+    head, _, rest = state.partition(b"\n")
+    try:
+        session, states = json.loads(head), [b64decode(one) for one in json.loads(rest)]
+    except (ValueError, TypeError) as error:
+        raise OperationalError(f"this is no state of shards ({error})", "Start anew.") from error
+    if len(states) != shards:
+        raise OperationalError(f"saved with {len(states)} shards, not {shards}", "Give as many.")
+    found = []
+    for shard, own in enumerate(states):
+        points = {t: split_rows(rows, key, shard, shards) for t, rows in session["open"].items()}
+        found.append(json.dumps({**session, "open": points}).encode() + b"\n" + own)
+    return found
 
 
 TIMELINES: Final = ("dense", "on-input")
@@ -373,16 +326,6 @@ def restored(program: Program, path: Path) -> RuleSession:
     return session
 
 
-def evaluator_of(program: Program, options: EvaluationOptions, shards: int = 1) -> Evaluator:
-    """What evaluates the points of a program; ``shards``: by so many evaluators, each with its
-    keys.
-    """
-
-    def one(checked: CheckedProgram) -> Evaluator:
-        return Engine(checked, program.functions, options.complete_windows, options.max_atoms)
-
-    if shards == 1 or program.key.key is None:
-        return one(program.checked)
-    return ShardedEvaluator(
-        program.key.key, [one(part) for part in parts_of(program.checked, program.key.key, shards)]
-    )
+def evaluator_of(program: Program, options: EvaluationOptions) -> Evaluator:
+    """The engine that evaluates the points of a program."""
+    return Engine(program.checked, program.functions, options.complete_windows, options.max_atoms)

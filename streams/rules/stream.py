@@ -1,5 +1,5 @@
-"""Stream rules as an operator, and its collector: atoms by key in buckets, an evaluator each; a row a
-point.
+"""Stream rules as an operator, and its collector: atoms by key in buckets, an evaluator each; a
+row a point.
 
 A program without a key has one bucket; one without input has its points all the same.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import resource
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,7 +18,7 @@ from time import perf_counter
 from typing import Any, ClassVar, Final
 
 from shiq.answers.verdict import Leftover
-from shiq.errors import InputError
+from shiq.errors import InputError, OperationalError
 from shiq.streams.front.arrivals import (
     AHEAD,
     LATE,
@@ -38,37 +39,38 @@ from shiq.streams.rules.records import Reader, TripleMapping, parse_record
 from shiq.streams.rules.session import (
     EvaluationOptions,
     RuleSession,
-    evaluator_of,
     file_text,
     parts_of,
+    sessions_of_shards,
 )
-from shiq.streams.rules.syntax import EvaluationError
 from shiq.streams.rules.tokens import END_OF_POINT, AtomError, read_atom
 
 
 @dataclass(frozen=True)
 class RulesOperator:
-    """`shiq.streams.front.operator.Operator`. ``python``: the text of the program's functions,
-    where it has to be sent without them; ``evaluator``: what evaluates it, where it is in this
-    process; then atoms need not be sent as texts, and `@end` closes a point.
+    """`shiq.streams.front.operator.Operator`. ``shown``: derived or all; ``quads``: rows are
+    N-Quads; ``python``: the text of the program's functions, for where it is sent without them;
+    ``evaluator``: what evaluates the one bucket, if not an engine. ``in_tasks``: of a cluster:
+    atoms are sent as texts, and `@end` closes nothing.
     """
 
     shows: ClassVar[bool] = False
     durable: ClassVar[bool] = True
     program: Program
     options: EvaluationOptions
-    limits: EventLimits
+    limits: EventLimits = field(default_factory=EventLimits)
     shown: str = "derived"
     quads: bool = False
     buckets: int = 1
     python: str | None = None
     evaluator: Evaluator | None = None
+    in_tasks: bool = False
 
     @cached_property
     def programs(self) -> list[Program]:
         """The program of each bucket."""
         whole = self.program
-        if self.python is not None:
+        if self.python is not None and not whole.functions:
             whole = replace(whole, functions=functions_of(self.python))
         if self.buckets == 1 or (key := whole.key.key) is None:
             return [whole]
@@ -83,7 +85,7 @@ class RulesOperator:
         key, every = (self.program.key.key or {}) if self.buckets > 1 else {}, range(self.buckets)
         found: list[list[tuple[int, int, Any]]] = [[] for _ in every]
         refused, atoms, before = list[Refused](), 0, self.mapping.unmapped
-        is_here, has_points = self.evaluator is not None, self.options.timeline != "dense"
+        has_points = self.options.timeline != "dense"
         for number, event in enumerate(events):
             if event is None:
                 continue
@@ -99,8 +101,8 @@ class RulesOperator:
                     if atom is None:
                         continue
                     if atom == END_OF_POINT:
-                        if is_here:
-                            found[0].append((number, t, atom))
+                        for rows in () if self.in_tasks else found:
+                            rows.append((number, t, atom))
                         continue
                     parsed = read_atom(atom)
                 except AtomError as error:
@@ -109,7 +111,7 @@ class RulesOperator:
                 atoms += 1
                 at = key.get(parsed[0])
                 for bucket in every if at is None else (shard_of(parsed[1][at], self.buckets),):
-                    found[bucket].append((number, t, parsed if is_here else atom))
+                    found[bucket].append((number, t, atom if self.in_tasks else parsed))
         parts: dict[int, Columns] = {}
         for bucket, rows in enumerate(found):
             if rows:
@@ -133,6 +135,11 @@ class RulesState:
 
     operator: RulesOperator
     session: RuleSession
+
+    @property
+    def brought(self) -> set[str]:
+        """The predicates that input has had atoms of."""
+        return self.session.brought
 
     def step(self, parts: Sequence[Columns], moment: Moment) -> Iterator[Row]:
         """Take atoms, and evaluate the points before the watermark, or up to one that ended."""
@@ -211,60 +218,46 @@ class RuleArrivals(Arrivals):
 
 @dataclass
 class RuleStream:
-    """Makes rows of models (`shiq.streams.front.operator.Collector`). ``shown``: derived or all;
-    ``quads``: rows are N-Quads; ``python``: the text of the program's functions. ``push`` makes
-    rows that were written readable; where it is given, each point that is closed is written at
-    once. ``evaluator``: what evaluates in this process, unless it is ``shards`` engines.
+    """Makes rows of models (`shiq.streams.front.operator.Collector`). ``asked``: what is done
+    with events, but for the limits; ``push`` makes rows that were written readable: where it is
+    given, each point that is closed is written at once.
     """
 
     name: ClassVar[str] = "rules"
     batch: ClassVar[int] = 1_000
     by_point: ClassVar[bool] = True
     patience: ClassVar[float] = inf
-    program: Program
-    options: EvaluationOptions
+    asked: RulesOperator
     arrivals: RuleArrivals
     write: Callable[[Sequence[str]], None]
-    shown: str = "derived"
-    quads: bool = False
-    shards: int = 1
-    python: str | None = None
     push: Callable[[], None] | None = None
-    evaluator: Evaluator | None = None
     points: int = 0
     counts: dict[str, int] = field(default_factory=lambda: {"atoms": 0, "unmapped": 0})
     seconds: dict[str, float] = field(
         default_factory=lambda: dict.fromkeys(("reading", "deciding", "writing"), 0.0)
     )
     _rows: list[str] = field(default_factory=list)
-    _session: RuleSession | None = None
+    _states: Sequence[Any] = ()
 
     def __post_init__(self) -> None:
-        self.arrivals.window = self.program.horizon
+        self.arrivals.window = self.asked.program.horizon
         self._begun = perf_counter()
 
     def operator(self, *, in_tasks: bool = False) -> RulesOperator:
         """What is done with events; functions are sent to tasks as text."""
-        limits, shown = self.arrivals.limits(), (self.shown, self.quads)
-        if in_tasks:
-            program, limits = (
-                replace(self.program, functions={}),
-                replace(limits, parse=parse_record),
-            )
-            return RulesOperator(program, self.options, limits, *shown, self.shards, self.python)
-        evaluator = self.evaluator or evaluator_of(self.program, self.options, self.shards)
-        return RulesOperator(self.program, self.options, limits, *shown, evaluator=evaluator)
+        limits = self.arrivals.limits()
+        if not in_tasks:
+            return replace(self.asked, limits=limits)
+        program = replace(self.asked.program, functions={})
+        limits = replace(limits, parse=parse_record)
+        return replace(self.asked, program=program, limits=limits, in_tasks=True)
 
     def collect(self, report: BatchReport, rows: Iterable[Row]) -> None:
-        """Write the rows of points, each as it is known where they come from one bucket."""
+        """Write the rows of points, each as it is known where this process makes them."""
         report.settle(self.arrivals, self.counts)
-        before = self.points
-        if report.states:
-            self._session = report.states[0].session
+        before, self._states = self.points, report.states
         self._write(rows)
-        if self._session is not None:
-            self.arrivals.clock.closed = self._session.closed
-        if self._session is None:
+        if not self._states:
             self.flush()  # a batch of tasks is saved whole
         elif self.push is not None and self.points > before:
             self.flush()
@@ -272,21 +265,23 @@ class RuleStream:
 
     def _write(self, rows: Iterable[Row]) -> None:
         try:
-            for row in rows if self._session is not None else _united(rows):
-                self._tell(row)
-        except EvaluationError:
+            for row in united(rows, self.asked.buckets):
+                begun = perf_counter()
+                self._add(row)
+                self.seconds["writing"] += perf_counter() - begun
+        except OperationalError:
             self.flush()  # what earlier points gave
             raise
 
-    def _tell(self, row: Row) -> None:
-        begun = perf_counter()
+    def _add(self, row: Row) -> None:
         self.points += 1
+        if self._states:
+            self.arrivals.clock.closed = row["t"]
         for atom in row.get("unwritable", ()):
             self.arrivals.rejects.add(UNWRITABLE, f"point {row['t']}", 0, NO_NODE, atom)
-        self._rows += row["atoms"] if self.quads else [row_text(row)]
+        self._rows += row["atoms"] if self.asked.quads else [row_text(row)]
         if len(self._rows) >= _WAITING:
             self.flush()
-        self.seconds["writing"] += perf_counter() - begun
 
     def flush(self) -> None:
         """Write the rows that wait."""
@@ -308,8 +303,11 @@ class RuleStream:
         arrivals.restore(found["arrivals"])
 
     def bucket_states(self, state: bytes) -> list[bytes]:
-        """The session in a checkpoint of a version that kept all in one."""
-        return [state.partition(b"\n")[2]]
+        """The sessions in a checkpoint of a version that kept all in one."""
+        session, key = state.partition(b"\n")[2], self.asked.program.key.key
+        if self.asked.buckets == 1 or key is None:
+            return [session]
+        return sessions_of_shards(session, key, self.asked.buckets)
 
     def finish(self, rows: Iterable[Row]) -> StreamEvaluation:
         """Write the points that are open. Raises: InputError where no record could be read."""
@@ -321,10 +319,9 @@ class RuleStream:
                 rejects.none_of("an event or a line of atoms"),
                 "Write `time atom; atom; …` a line, or JSON.",
             )
-        key, spent = self.program.key.key, perf_counter() - self._begun
+        key, spent = self.asked.program.key.key, perf_counter() - self._begun
         self.seconds["reading"] = spent - self.seconds["deciding"] - self.seconds["writing"]
-        is_here = self._session is not None
-        seconds = self.seconds if is_here else {"all": spent}
+        seconds = self.seconds if self._states else {"all": spent}
         statistics = {
             "points": self.points,
             "atoms": self.counts["atoms"],
@@ -335,24 +332,29 @@ class RuleStream:
             "unwritable": rejects.counts[UNWRITABLE],
             "seconds": {name: round(spent, 3) for name, spent in seconds.items()},
             "peak_mb": peak_mb(),
-            "shards": self.shards,
+            "shards": self.asked.buckets,
             "key": None if key is None else dict(key),
         }
-        if self._session is not None:
-            statistics["undefined"] = self.program.undefined(self._session.brought)
+        if self._states:
+            brought = set[str]().union(*(state.brought for state in self._states))
+            statistics["undefined"] = self.asked.program.undefined(brought)
         return StreamEvaluation(tuple(rejects.leftovers()), statistics)
 
 
-def _united(rows: Iterable[Row]) -> Iterator[Row]:
-    """The points of all buckets, in order; the atoms of each together."""
-    points: dict[int, tuple[set[str], set[str]]] = {}
+def united(rows: Iterable[Row], buckets: int) -> Iterator[Row]:
+    """The points that all buckets gave, each as soon as it is whole; the atoms of each together."""
+    points = defaultdict[int, list[Row]](list)
     for row in rows:
-        atoms, unwritable = points.setdefault(row["t"], (set(), set()))
-        atoms.update(row["atoms"])
-        unwritable.update(row.get("unwritable", ()))
-    for t, (atoms, unwritable) in sorted(points.items()):
-        more = {"unwritable": sorted(unwritable)} if unwritable else {}
-        yield {"t": t, "atoms": sorted(atoms), **more}
+        parts = points[row["t"]]
+        parts.append(row)
+        if len(parts) == buckets:
+            del points[row["t"]]
+            if buckets > 1:
+                names = [name for name in row if name != "t"]
+                texts = (sorted({one for part in parts for one in part[name]}) for name in names)
+                row = {"t": row["t"], **dict(zip(names, texts))}
+            yield row
+    assert not points, f"points that not all buckets gave: {sorted(points)[:5]}"
 
 
 def _of_before(state: bytes) -> dict[str, Any]:

@@ -362,9 +362,32 @@ def test_shards_give_the_same_lines(tmp_path: Path) -> None:
     one = shiq("stream", "rules", keyed, "-s", tmp_path / "in", "-q")
     three = shiq("stream", "rules", keyed, "-s", tmp_path / "in", "--shards", 3)
     assert one.stdout == three.stdout and "3 shards" in three.stderr
+    tail = tmp_path / "tail"
+    tail.write_text("41 b(1)\n42 @end\n")
+    followed = ("stream", "rules", keyed, "-s", tmp_path / "in", "-s", tail, "-q")
+    assert shiq(*followed).stdout == shiq(*followed, "--shards", 3).stdout
     keyed.write_text("c :- b(X) in [3].\n")
     none = shiq("stream", "rules", keyed, "-s", tmp_path / "in", "--shards", 3)
     assert f"no key: {keyed}:1:1: c :- b(X) in [3]." in none.stderr and "1 shard;" in none.stderr
+
+
+def test_shards_are_processes_that_fail_and_go_on_as_one_does(tmp_path: Path) -> None:
+    keyed, python = tmp_path / "keyed.lp", tmp_path / "f.py"
+    python.write_text("import os\nprint('loud')\ndef own(x): return os.getpid()\n")
+    keyed.write_text("p(X,Y) :- b(X), &own(X;Y).\n")
+    (tmp_path / "in").write_text("0 " + "; ".join(f"b({n})" for n in range(1, 13)) + "\n")
+    asked = ["stream", "rules", keyed, "-s", tmp_path / "in", "--python", python, "-q"]
+    done = shiq(*asked, "--shards", 3)
+    assert done.returncode == 0, done.stderr
+    (row,) = [json.loads(line) for line in done.stdout.splitlines() if line != "loud"]
+    assert len(row["atoms"]) == 12
+    assert len({atom.split(",")[1] for atom in row["atoms"]}) == 3
+    python.write_text("def own(x): return 7 // (x - 3)\n")
+    (tmp_path / "in").write_text("0 b(1); b(2)\n1 b(4)\n2 b(3); b(5)\n3 b(1)\n")
+    one, three = shiq(*asked), shiq(*asked, "--shards", 3)
+    assert one.returncode == three.returncode == 4
+    assert one.stdout == three.stdout and three.stdout.count("\n") == 2
+    assert one.stderr == three.stderr
 
 
 def test_explain_graph_and_why(program: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from shiq.streams.front.local import LocalRunner
 from shiq.streams.rules import Program, ProgramError
 from shiq.streams.rules.explanation import Explaining
 from shiq.streams.rules.session import EvaluationOptions
-from shiq.streams.rules.stream import RuleArrivals, RuleStream
+from shiq.streams.rules.stream import RuleArrivals, RulesOperator, RuleStream
 from shiq.streams.rules.tokens import read_atom
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "RULES.md"
@@ -40,7 +41,8 @@ def told(program: tuple[str, str], log: tuple[str, str]) -> str:
     """The lines that come out."""
     rows: list[str] = []
     stream = _stream(program, log)
-    stream.write, stream.quads = rows.extend, bool(stream.program.checked.mapped)
+    stream.write = rows.extend
+    stream.asked = replace(stream.asked, quads=bool(stream.asked.program.checked.mapped))
     _feed(stream, log[1])
     return "".join(row + "\n" for row in rows)
 
@@ -48,10 +50,10 @@ def told(program: tuple[str, str], log: tuple[str, str]) -> str:
 def why(program: tuple[str, str], log: tuple[str, str], atom: str, when: int) -> str:
     """What --why prints."""
     stream = _stream(program, log)
-    explaining = Explaining(stream.program.checked, FUNCTIONS, when=when)
-    stream.evaluator = explaining
+    explaining = Explaining(stream.asked.program.checked, FUNCTIONS, when=when)
+    stream.asked = replace(stream.asked, evaluator=explaining)
     _feed(stream, log[1])
-    found = explaining.because(stream.program, *read_atom(atom))
+    found = explaining.because(stream.asked.program, *read_atom(atom))
     assert found is not None
     return "\n".join(found.lines()) + "\n"
 
@@ -67,7 +69,7 @@ def _stream(program: tuple[str, str], log: tuple[str, str]) -> RuleStream:
     timeline = "on-input" if "on-input" in log[0] else "dense"
     options = EvaluationOptions(timeline, complete_windows="complete_windows" in log[0])
     arrivals = RuleArrivals(EventClock(), RejectLog())
-    return RuleStream(parsed, options, arrivals, lambda rows: None)
+    return RuleStream(RulesOperator(parsed, options), arrivals, lambda rows: None)
 
 
 def _feed(stream: RuleStream, log: str) -> None:

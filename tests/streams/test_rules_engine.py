@@ -4,7 +4,9 @@ what it forgets.
 
 from __future__ import annotations
 
+import json
 import tracemalloc
+from base64 import b64encode
 from collections import Counter as Tally
 from collections.abc import Iterable
 from typing import Any
@@ -14,6 +16,9 @@ import pytest
 
 from shiq.errors import OperationalError
 from shiq.jobs.evaluation.streams.rules import Caching, GeneratedJoin, Grid
+from shiq.streams.front.arrivals import EventClock, RejectLog
+from shiq.streams.front.event import Record
+from shiq.streams.front.local import LocalRunner
 from shiq.streams.rules import Program
 from shiq.streams.rules.evaluation import Engine
 from shiq.streams.rules.fixpoint import Recursion, maintain
@@ -21,6 +26,8 @@ from shiq.streams.rules.model import MaintainedRule
 from shiq.streams.rules.naive_evaluation import Reference
 from shiq.streams.rules.operators import StepContext
 from shiq.streams.rules.relations import FIRST, NONE, ConstantDictionary, Relation, calculate
+from shiq.streams.rules.session import EvaluationOptions
+from shiq.streams.rules.stream import RuleArrivals, RulesOperator, RuleStream
 from shiq.streams.rules.syntax import EvaluationError, IntegerOverflow, order
 from shiq.streams.rules.windows import History, WindowCounter, WindowView
 from tests.tools.rules.random_programs import random_case
@@ -412,3 +419,41 @@ def test_an_aggregate_binds_both_of_its_guards() -> None:
     )
     models = list(program.run([(0, ["a(1)", "k(1)", "k(2)"]), (1, ["a(1)", "a(2)", "k(1)"])]))
     assert [model.derived for model in models] == [["p(1,1)", "q(1,1)"], ["p(2,2)"]]
+
+
+def test_a_checkpoint_of_shards_in_one_session_is_gone_on_with() -> None:
+    """As versions wrote it whose shards were evaluators of one session."""
+    program = Program.parse("c(X) :- b(X) at least 2 in [3]. k(1). d(X) :- c(X), k(_).")
+    found: list[str] = []
+
+    def stream(shards: int) -> RuleStream:
+        arrivals = RuleArrivals(EventClock(1), RejectLog())
+        operator = RulesOperator(program, EvaluationOptions(lateness=1), buckets=shards)
+        return RuleStream(operator, arrivals, found.extend)
+
+    def take(runner: LocalRunner[Any], times: range) -> None:
+        for t in times:
+            runner.take(Record("s", t, f"{t} b({t % 5}); b({t % 2})".encode()))
+
+    whole, apart = LocalRunner(stream(1)), LocalRunner(stream(3))
+    take(whole, range(6))
+    take(apart, range(6))
+    for runner in (whole, apart):
+        runner.flush()
+    own, *buckets = whole.collector.state(), *(one.to_bytes() for one in apart.states)
+    states = json.dumps([b64encode(one.partition(b"\n")[2]).decode() for one in buckets]).encode()
+    session = whole.states[0].to_bytes().partition(b"\n")[0] + b"\n" + states
+    head = json.dumps([len(own), len(session)]).encode()
+    again = LocalRunner(stream(3))
+    again.restore(b"".join([head, b"\n", own, session]))
+    found.clear()
+    take(whole, range(6, 12))
+    whole.finish()
+    wanted = list(found)
+    found.clear()
+    take(again, range(6, 12))
+    again.finish()
+    assert found == wanted and any("d(1)" in row for row in found)
+    lost = LocalRunner(stream(2))
+    with pytest.raises(OperationalError, match="saved with 3 shards, not 2"):
+        lost.restore(b"".join([head, b"\n", own, session]))

@@ -25,7 +25,7 @@ from shiq.streams.front.run import started
 from shiq.streams.front.sources import Input
 from shiq.streams.rules import Program
 from shiq.streams.rules.session import EvaluationOptions
-from shiq.streams.rules.stream import RuleArrivals, RuleStream
+from shiq.streams.rules.stream import RuleArrivals, RulesOperator, RuleStream
 from tests.command_line import shiq
 from tests.conftest import ROOT
 
@@ -189,5 +189,7 @@ def test_a_point_that_is_closed_is_out_before_the_next_record_is_read(tmp_path: 
     with started([], {"out": str(out)}) as run:
         run.input = Feed([])
         arrivals, write = RuleArrivals(EventClock(), RejectLog()), run.outputs.texts("out")
-        stream = RuleStream(program, EvaluationOptions(), arrivals, write, push=run.outputs.push)
+        stream = RuleStream(
+            RulesOperator(program, EvaluationOptions()), arrivals, write, push=run.outputs.push
+        )
         assert run.drive(LocalRunner(stream), follow=True).statistics["points"] == 5

@@ -15,7 +15,7 @@ from shiq.streams.front.event import Event, Record
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.rules import Program
 from shiq.streams.rules.session import EvaluationOptions
-from shiq.streams.rules.stream import RuleArrivals, RuleStream, StreamEvaluation
+from shiq.streams.rules.stream import RuleArrivals, RulesOperator, RuleStream, StreamEvaluation
 from tests.command_line import shiq
 from tests.streams_here import judged
 from tests.tools.rules.random_programs import FUNCTIONS, Case, random_case
@@ -101,7 +101,7 @@ def test_the_second_event_of_an_id_is_dropped_in_one_process_and_on_spark() -> N
     def stream() -> tuple[LocalRunner[StreamEvaluation], list[str]]:
         rows: list[str] = []
         arrivals = RuleArrivals(EventClock(2, 20), RejectLog())
-        return LocalRunner(RuleStream(program, options, arrivals, rows.extend)), rows
+        return LocalRunner(RuleStream(RulesOperator(program, options), arrivals, rows.extend)), rows
 
     (whole, lines), (first, some), (second, others) = stream(), stream(), stream()
     for record in records:

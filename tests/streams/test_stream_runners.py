@@ -38,7 +38,7 @@ from shiq.streams.front.sources import open_source
 from shiq.streams.rules import Program
 from shiq.streams.rules.records import Reader, TripleMapping
 from shiq.streams.rules.session import EvaluationOptions
-from shiq.streams.rules.stream import RuleArrivals, RuleStream
+from shiq.streams.rules.stream import RuleArrivals, RulesOperator, RuleStream
 from tests.streams_here import Here
 
 if TYPE_CHECKING:
@@ -101,7 +101,9 @@ class System:
         if self.program is not None:
             reader = Reader(TripleMapping(self.program.checked.mapped, "sec"))
             arrivals = RuleArrivals(clock, log, reader=reader)
-            return RuleStream(self.program, EvaluationOptions(), arrivals, rows.extend)
+            return RuleStream(
+                RulesOperator(self.program, EvaluationOptions()), arrivals, rows.extend
+            )
         miner = RuleMiner(self.ontology, window=4, slide=2, max_atoms=1)
 
         def told(report: Any) -> None:

@@ -34,7 +34,7 @@ from shiq.streams.consistency.plan import ASSUMPTIONS, STRATEGIES
 from shiq.streams.front.arrivals import Arrivals, EventClock, RejectLog
 from shiq.streams.front.event import UNITS
 from shiq.streams.front.kafka import NO_OPTIONS, KafkaOptions, read_options
-from shiq.streams.front.local import LocalRunner
+from shiq.streams.front.local import LocalRunner, Opener, open_here
 from shiq.streams.front.run import Status, StreamRun, started
 from shiq.streams.front.sources import Source, open_source
 
@@ -149,12 +149,14 @@ class Feed:
         settings = {**own, **self.options.changing, **settings}
         return started(sources, targets, self.checkpoint, settings, self._status())
 
-    def drive(self, run: StreamRun, collector: Any, time: Any = None) -> Any:
+    def drive(
+        self, run: StreamRun, collector: Any, time: Any = None, opener: Opener = open_here
+    ) -> Any:
         """What comes of ``run``, in this process or by Spark; ``time``: of a record, to merge
-        sources by in this process.
+        sources by in this process; ``opener``: gives the states of buckets there.
         """
         if self.engine != "spark":
-            return run.drive(LocalRunner(collector), follow=self.follow, time=time)
+            return run.drive(LocalRunner(collector, opener), follow=self.follow, time=time)
         from shiq.jobs.streaming.session import on_spark
 
         how = {"format": self.format, "follow": self.follow, "master": self.master}

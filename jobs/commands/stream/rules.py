@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+import pickle
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
-from shiq.errors import InputError, UsageError
+from shiq.errors import InputError, OperationalError, UsageError
 from shiq.files import write_whole
 from shiq.jobs.commands.options import Nearest, field_option
 from shiq.jobs.commands.places import READS, WRITES, GuardedCommand
 from shiq.jobs.commands.running import write_json
 from shiq.jobs.commands.stream.options import Feed, feeding, keep_known
 from shiq.jobs.text.results import leftovers_text, seconds_text
-from shiq.streams.front.local import LocalRunner
+from shiq.streams.front.local import LocalRunner, Opener, open_here
 from shiq.streams.front.sources import open_source
 from shiq.streams.rules import Program
 from shiq.streams.rules.evaluation import Engine
@@ -30,12 +32,21 @@ from shiq.streams.rules.plan import Call, Check, Compare, JoinPlan, JoinStep, St
 from shiq.streams.rules.records import Reader, SortedSource, TripleMapping, has_spans
 from shiq.streams.rules.session import EvaluationOptions, evaluator_of
 from shiq.streams.rules.splitting import dot, flat
-from shiq.streams.rules.stream import RuleArrivals, RuleStream, StreamEvaluation
+from shiq.streams.rules.stream import (
+    RuleArrivals,
+    RulesOperator,
+    RulesState,
+    RuleStream,
+    StreamEvaluation,
+)
 from shiq.streams.rules.syntax import CheckedProgram, windowed
 from shiq.streams.rules.tokens import AtomError, read_atom
 from shiq.support import pluralize
 
 if TYPE_CHECKING:
+    from shiq.jobs.building.executor import Worker
+    from shiq.streams.front.arrivals import Moment
+    from shiq.streams.front.operator import BucketState, Columns, Row
     from shiq.streams.front.run import StreamRun
     from shiq.streams.front.sources import Source
 
@@ -69,7 +80,7 @@ _FORMATS = ("auto", "log", "jsonl", "table")
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Evaluators, where there is a key.",
+    help="Processes that evaluate it, where there is a key.",
 )
 @click.option(
     "--explain",
@@ -131,48 +142,133 @@ def rules(
     if program.key.key is None and (shards > 1 or feed.engine == "spark"):
         feed.tell(f"one shard: {program.key}")
         shards = 1
-    return _run(feed, program, options, show, shards, python)
+    quads = feed.out.endswith(".nq")
+    return _run(
+        feed, RulesOperator(program, options, shown=show, quads=quads, buckets=shards), python
+    )
 
 
-def _run(
-    feed: Feed,
-    program: Program,
-    options: EvaluationOptions,
-    show: str,
-    shards: int,
-    python: str | None,
-) -> int:
-
+def _run(feed: Feed, asked: RulesOperator, python: str | None) -> int:
     settings = {
-        **options.settings(program),
-        "show": show,
-        "shards": str(shards),
+        **asked.options.settings(asked.program),
+        "show": asked.shown,
+        "shards": str(asked.buckets),
         "python": _digest(python),
     }
+    if python is not None:
+        asked = replace(asked, python=Path(python).read_text(encoding="utf-8-sig"))
     is_on_spark, several = feed.engine == "spark", len(feed.sources) > 1
-    reader, made = _reading(feed, program)
-    with feed.started(settings, {} if is_on_spark else made) as run:
-        stream = _stream(feed, run, program, options, reader)
-        stream.shown, stream.quads, stream.shards = show, feed.out.endswith(".nq"), shards
+    reader, made = _reading(feed, asked.program)
+    with (
+        feed.started(settings, {} if is_on_spark else made) as run,
+        shard_processes(1 if is_on_spark else asked.buckets) as opener,
+    ):
+        stream = _stream(feed, run, asked, reader)
         stream.write = run.outputs.texts("out")
-        if is_on_spark:
-            if python is not None:
-                stream.python = Path(python).read_text(encoding="utf-8-sig")
-            if several and not feed.follow:
-                # Sources that are not merged by time have no order that an event could be late in.
-                stream.arrivals.clock.lateness = None
-        elif feed.follow:
+        if is_on_spark and several and not feed.follow:
+            # Sources that are not merged by time have no order that an event could be late in.
+            stream.arrivals.clock.lateness = None
+        elif feed.follow and not is_on_spark:
             stream.push = run.outputs.push
-        result: StreamEvaluation = feed.drive(run, stream, reader.time if several else None)
+        time = reader.time if several else None
+        result: StreamEvaluation = feed.drive(run, stream, time, opener)
     return feed.end(evaluated_text(result, verbose=feed.verbose), result)
 
 
-def _stream(
-    feed: Feed, run: StreamRun, program: Program, options: EvaluationOptions, reader: Reader
-) -> RuleStream:
+def _stream(feed: Feed, run: StreamRun, asked: RulesOperator, reader: Reader) -> RuleStream:
     """What makes rows of the records of ``run``; it writes none."""
     arrivals = feed.arrivals(run, partial(RuleArrivals, reader=reader))
-    return RuleStream(program, options, arrivals, lambda rows: None)
+    return RuleStream(asked, arrivals, lambda rows: None)
+
+
+# Shards, each in a process of its own.
+
+#: What `Operator.open` is asked to begin a shard: the operator, the bucket, and its state.
+Opening: TypeAlias = tuple[RulesOperator, int, bytes | None]
+#: The state of the shard that this process evaluates.
+_SHARD: Final[list[RulesState]] = []
+
+
+@dataclass
+class ShardProcess:
+    """The state of a shard, from the side of the process that reads the stream
+    (`shiq.streams.front.operator.BucketState`). ``opening``: until the first call.
+    """
+
+    worker: Worker
+    opening: Opening | None
+    brought: set[str] = field(default_factory=set)
+
+    def _begin(self, *asked: Any) -> None:
+        self.worker.take(pickle.dumps((answer_of_shard, (self.opening, *asked))))
+        self.opening = None
+
+    def _result(self) -> Any:
+        found, error, brought = pickle.loads(self.worker.result())
+        self.brought |= brought
+        return found, error
+
+    def step(self, parts: Sequence[Columns], moment: Moment) -> Iterator[Row]:
+        """Send what came; the rows are there when they are asked for."""
+        self._begin("step", parts, moment)
+        return self._rows()
+
+    def finish(self, moment: Moment) -> Iterator[Row]:
+        self._begin("finish", moment)
+        return self._rows()
+
+    def _rows(self) -> Iterator[Row]:
+        rows, error = self._result()
+        yield from rows
+        if error is not None:
+            raise OperationalError(*error)
+
+    def to_bytes(self) -> bytes:
+        self._begin("to_bytes")
+        return b"".join(self._result()[0])
+
+
+def answer_of_shard(
+    opening: Opening | None, name: str, *given: Any
+) -> tuple[list[Any], tuple[str, str] | None, set[str]]:
+    """In the process of a shard: what a method of its state gives, one by one; the error that
+    ended it; and the predicates that its input had.
+    """
+    if opening is not None:
+        operator, bucket, before = opening
+        _SHARD[:] = [operator.open(bucket, before)]
+    state, found = _SHARD[0], list[Any]()
+    try:
+        answer = getattr(state, name)(*given)
+        found.extend([answer] if isinstance(answer, bytes) else answer)
+    except OperationalError as error:
+        return found, (error.message, error.remedy), state.brought
+    return found, None, state.brought
+
+
+@contextmanager
+def shard_processes(shards: int) -> Iterator[Opener]:
+    """Gives what opens the states of buckets: in processes that end with the context, or in this
+    one where there is one shard.
+    """
+    if shards == 1:
+        yield open_here
+        return
+    from shiq.jobs.building.executor import Worker
+
+    workers: dict[int, Worker] = {}
+
+    def opened(operator: RulesOperator, bucket: int, state: bytes | None) -> BucketState:
+        worker = workers.setdefault(bucket, Worker("of a shard"))
+        # Its functions go as a text.
+        operator = replace(operator, program=replace(operator.program, functions={}))
+        return ShardProcess(worker, (operator, bucket, state))
+
+    try:
+        yield opened
+    finally:
+        for worker in workers.values():
+            worker.end(0.0)
 
 
 def _digest(python: str | None) -> str:
@@ -188,10 +284,10 @@ def _why(feed: Feed, program: Program, options: EvaluationOptions, why: str, whe
         raise UsageError(f"--why: {error}", "Write a ground atom.") from error
     reader, made = _reading(feed, program)
     with replace(feed, out="-", checkpoint=None).started({}, made) as run:
-        stream = _stream(feed, run, program, options, reader)
         settings = program.checked, program.functions, options.complete_windows, options.max_atoms
         explaining = Explaining(*settings, when=when, engine=evaluator_of(program, options))
-        stream.evaluator = explaining
+        asked = RulesOperator(program, options, evaluator=explaining)
+        stream = _stream(feed, run, asked, reader)
         time = reader.time if len(feed.sources) > 1 else None
         result = run.drive(LocalRunner(stream), time=time)
     if explaining.model is None:

@@ -62,6 +62,8 @@ class _Step:
         self.windows: dict[Any, int] = {}
         self.names: set[str] = set()
         self.fresh = 0
+        #: Whether ``_`` is clingo's own.
+        self.projects = False
 
     def text(self, given: Mapping[str, Iterable[Row]], past: Mapping[int, Point]) -> str:
         for rule in self.program.rules:
@@ -112,6 +114,8 @@ class _Step:
                 if term.operator == "/"
                 else f"({left}{term.operator}{right})"
             )
+        if self.projects and isinstance(term, Variable) and term.is_anonymous:
+            return "_"
         return (
             f"V{re.sub(r'[^A-Za-z0-9]', '_', term.name)}"
             if isinstance(term, Variable)
@@ -120,7 +124,10 @@ class _Step:
 
     def _literal(self, literal: Literal) -> list[str]:
         if isinstance(literal, WindowedLiteral):
-            return self._windowed(literal)
+            self.projects = literal.negated or (literal.operator == AT_MOST and not literal.binds)
+            found = self._windowed(literal)
+            self.projects = False
+            return found
         if isinstance(literal, ComparisonLiteral):
             return [
                 f"{'not ' if literal.negated else ''}{self._term(literal.left)}{literal.relation}{self._term(literal.right)}"
@@ -199,7 +206,12 @@ class _Step:
     def _defined(self, atom: Atom) -> str:
         """True, where the arithmetic of the arguments has a value."""
         return ", ".join(
-            [f"{self._term(term)}={self._term(term)}" for term in atom.arguments] or ["#true"]
+            [
+                f"{self._term(term)}={self._term(term)}"
+                for term in atom.arguments
+                if not (isinstance(term, Variable) and term.is_anonymous)
+            ]
+            or ["#true"]
         )
 
 
