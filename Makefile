@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SHIQ := $(BIN)/shiq
 SEEDS ?= 0:20000
 
-.PHONY: demo demo-consistency demo-building demo-discovery test setup lint test-spark test-jvm test-slow test-differential test-graphframes test-lake test-scale test-door peers java bench bench-scale clean
+.PHONY: docs demo demo-consistency demo-building demo-discovery test setup lint test-spark test-jvm test-slow test-differential test-graphframes test-lake test-scale test-door peers java bench bench-scale clean
 
 setup: $(VENV)/.installed
 
@@ -67,6 +67,11 @@ lint: setup
 
 test: setup
 	$(BIN)/python -m pytest -m "not slow and (contract or not spark and not jvm)" -n 2 --dist loadfile --no-loadscope-reorder
+
+# The site, into build/site; a warning is an error
+docs: setup
+	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 # What runs on Spark (one session), and what asks HermiT: `make test` has their contracts alone
 test-spark: setup

@@ -29,7 +29,8 @@ def gate(
     """Decide what of a batch a store can take: ``answer.accepted`` and ``answer.set_aside``.
 
     Args:
-        insertions, deletions: files, or lists of files.
+        insertions: files, or lists of files.
+        deletions: likewise.
         store: the path of a store, or an open one.
         mode: split sets lines aside that contradict or are not understood; reject accepts all
             lines or none.
@@ -56,7 +57,8 @@ def lint(
     """Read an ontology, and data by its vocabulary, and list what is not understood.
 
     Args:
-        ontology, data: files, or lists of files.
+        ontology: files, or lists of files.
+        data: likewise.
         settings: allow, fail_on, known, classes, catalog, vocabulary, progress
             (`shiq.jobs.lint.lint`).
 

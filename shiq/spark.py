@@ -67,14 +67,18 @@ def gate(
 
     Args:
         mode: split sets rows aside that contradict or are not understood; reject accepts all
-        rows or none. commit: take the accepted rows into the store, in one step. columns: the
-        columns that hold s, p, o and graph, where they have other names: ``{"s": "subject",
-        …}``. mapping: a file (RML, YARRRML) that says what the columns mean; rows go to one side
-        as a whole. accepted, quarantine: tables to which the rows are added, once for each run,
-        before the store takes any: ``"NAME.delta"``, a folder that executors share, or
-        ``"table:catalog.schema.t"`` of Delta's or Iceberg's. settings: as in
-        `shiq.check_insertions`, and unit, aside, policy, identities and max_quarantine as in
-        docs/GATE.md.
+            rows or none.
+        commit: take the accepted rows into the store, in one step.
+        columns: the columns that hold s, p, o and graph, where they have other names:
+            ``{"s": "subject", …}``.
+        mapping: a file (RML, YARRRML) that says what the columns mean; rows go to one side as a
+            whole.
+        accepted: a table to which these rows are added, once for each run, before the store takes
+            any: ``"NAME.delta"``, a folder that executors share, or ``"table:catalog.schema.t"``
+            of Delta's or Iceberg's.
+        quarantine: likewise.
+        settings: as in `shiq.check_insertions`, and unit, aside, policy, identities and
+            max_quarantine as in docs/GATE.md.
 
     Raises: UsageError, for a column of the name of one of the five too; OperationalError.
     """

@@ -17,7 +17,8 @@ def assert_consistent(sources: Given | Result, more: Given = None, **settings: A
     """Assert that an ontology, with its data, is consistent, or that a result says so.
 
     Args:
-        sources, more: as in `shiq.certify`, or a result.
+        sources: as in `shiq.certify`, or a result.
+        more: as in `shiq.certify`.
         settings: as in `shiq.check_insertions`.
 
     Raises: AssertionError with the verdict and the first causes.

@@ -12,6 +12,7 @@ import click
 import pytest
 import yaml
 
+import shiq
 from shiq.jobs.cli import cli
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -96,3 +97,8 @@ def test_the_image_runs_as_nobody_in_particular() -> None:
     assert (last[-1], slim[-1]) == ("USER shiq", "USER shiq")
     copied = re.findall(r"^!(\S+)", (ROOT / ".dockerignore").read_text("utf-8"), re.M)
     assert all((ROOT / name).exists() for name in copied)
+
+
+def test_the_page_of_the_python_interface_has_every_exported_name() -> None:
+    shown = re.findall(r"^::: shiq\.(\w+)$", (ROOT / "docs/API.md").read_text("utf-8"), re.M)
+    assert sorted({*shown, "KINDS", "__version__"} - {"spark"}) == sorted(shiq.__all__)

@@ -485,7 +485,8 @@ def check(
     """Check a batch against a store.
 
     Args:
-        insertions, deletions: as in `check_insertions`. Deletions come first.
+        insertions: as in `check_insertions`.
+        deletions: likewise. They come first.
         store: the path of a store, or an open one.
         commit: take the batch into the store, in one step, if it stays consistent.
 

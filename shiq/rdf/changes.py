@@ -196,8 +196,7 @@ def table_changes(table: str | Path, first: int, last: int | None = None) -> Tab
     Both versions are included. If ``first`` is the version after the newest one, there are no
     changes.
 
-    Raises: InputError if ``table`` is no Delta table of triples, lacks a version, or lacks the
-        files of one.
+    Raises: InputError if ``table`` is no Delta table of triples, or lacks a version or its files.
     """
     path, name = _delta_path(str(table)), str(table)
     newest = delta_table(path).version()
