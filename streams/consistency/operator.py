@@ -140,7 +140,10 @@ class ConsistencyOperator:
             # States of Spark's buckets had only what was told.
             found.rows.told = document.get("told", document)
             found.partition.strategy.evaluations = document.get("evaluations", 0)
-            found.partition.most_rows, found.partition.most_bytes = document.get("cached", (0, 0))
+            # Earlier states do not have what bolts cached.
+            rows, size, *bolts = document.get("cached", (0, 0))
+            found.partition.most_rows, found.partition.most_bytes = rows, size
+            found.partition.strategy.most_cached = bolts[0] if bolts else 0
         return found
 
 
@@ -214,7 +217,11 @@ class ConsistencyState:
         document = {
             "told": self.rows.told,
             "evaluations": partition.strategy.evaluations,
-            "cached": [partition.most_rows, partition.most_bytes],
+            "cached": [
+                partition.most_rows,
+                partition.most_bytes,
+                partition.strategy.most_cached,
+            ],
         }
         return packed(document, {**partition.spans._asdict(), "names": self.names.column()})
 
@@ -396,7 +403,11 @@ class Watch:
             "duplicates": self.arrivals.duplicates,
             "tuples": tuples,
             "evaluations": self.partition.strategy.evaluations,
-            "cached": {"rows": self.partition.most_rows, "bytes": self.partition.most_bytes},
+            "cached": {
+                "rows": self.partition.most_rows,
+                "bytes": self.partition.most_bytes,
+                "bolts": self.partition.strategy.most_cached,
+            },
             "rejected": dict(self.arrivals.rejects.counts),
             "seconds": {name: round(spent, 3) for name, spent in self.seconds.items()},
         }

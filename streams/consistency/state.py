@@ -45,11 +45,12 @@ Live: TypeAlias = list[tuple[int, int]]
 
 
 class Strategy:
-    """What looks at tuples, and counts what it evaluates; one that keeps nothing itself only
-    suspects.
+    """What looks at tuples, and counts what it evaluates, and the most spans that it caches itself;
+    one that keeps nothing itself only suspects.
     """
 
     evaluations: int = 0
+    most_cached: int = 0
 
     def take(self, key: Ints, label: Ints, start: Ints, end: Ints) -> None:
         """Looks at tuples that arrive."""
@@ -87,6 +88,7 @@ class _Stage:
     partners: Mapping[str, tuple[tuple[str, ...], ...]]
     lift: Mapping[str, tuple[str, ...]]
     cache: dict[int, dict[str, Live]] = field(default_factory=lambda: defaultdict(dict))
+    cached: int = 0
 
     def take(self, key: int, label: str, start: int, end: int) -> bool:
         """Whether an arriving tuple meets all the others of a conjunction; it is cached in any
@@ -96,7 +98,9 @@ class _Stage:
         if not partners:
             return False
         live = self.cache[key]
-        live[label] = joined_with(live.get(label, []), start, end)
+        before = live.get(label, [])
+        live[label] = joined_with(before, start, end)
+        self.cached += len(live[label]) - len(before)
         # Each conjunction is an operation of its own, and says what it finds.
         return sum(_meet(live, others, start, end) for others in partners) > 0
 
@@ -141,6 +145,7 @@ class Bolts(Strategy):
                         self._suspects.add(x)
                     onward |= dict.fromkeys(stage.lift.get(name, ()))
                 arriving = tuple(onward)
+        self.most_cached = max(self.most_cached, sum(stage.cached for stage in self.stages))
 
     def suspects(self, key: Ints, label: Ints, starts: Ints) -> Flags:
         return np.fromiter((x in self._suspects for x in key[starts].tolist()), bool, len(starts))
@@ -160,6 +165,9 @@ class Bolts(Strategy):
                     stage.cache[key] = live
                 else:
                     del stage.cache[key]
+            stage.cached = sum(
+                len(spans) for live in stage.cache.values() for spans in live.values()
+            )
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
         self._suspects = {numbers[x] for x in self._suspects if x in numbers}

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -315,6 +316,22 @@ def test_names_that_are_gone_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> N
         result = check_stream(plan(BOB, 3, strategy), stream, batch=10)
         assert [r["individual"] for r in result.spans] == [f"{T}x{t}" for t in range(0, 200, 2)]
         assert result.statistics["cached"]["rows"] < 60
+
+
+def test_caches_of_bolts_are_counted_by_strategy() -> None:
+    """Masks cache nothing beside the spans; a label that two bolts test is cached in both."""
+    admin = owl.Class(T + "Admin")
+    axioms = (*AXIOMS, owl.DisjointClasses((STUDENT, admin)))
+    signature = replace(BOB.signature, classes=BOB.signature.classes | {admin.iri})
+    stream = [event(t, isa(f"x{n}", "Student")) for t in range(3) for n in range(10)]
+    cached = [
+        check_stream(
+            plan(owl.TBox(axioms, signature), 9, name, cut=cut), stream, batch=10
+        ).statistics["cached"]
+        for name, cut in (("mask", ()), ("ntm", ()), ("ltm", (1,)))
+    ]
+    assert [counts["rows"] for counts in cached] == [10, 10, 10]
+    assert [counts["bolts"] for counts in cached] == [0, 10, 20]
 
 
 def test_late_times_do_not_overflow() -> None:

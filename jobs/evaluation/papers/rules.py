@@ -9,7 +9,7 @@ import importlib.util
 import re
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -72,19 +72,26 @@ def evaluate_ours_anew(
     stream: GeneratedRules, asked: tuple[str, ...], texts: bool
 ) -> Iterator[PointRun]:
     """Evaluate each point from scratch, on what the windows hold, as clingo does."""
-    begun = _clocks()
+    begun, past = _clocks(), _Past(stream.rules)
     program = Program.parse(_over_windows(stream.rules))
     yield _point(begun, [])
     for held in windows(stream):
         by_name: dict[str, list[tuple[int, ...]]] = {}
         for (name, row), many in held.items():
             by_name.setdefault(f"{_bare(name)}_/{len(row) + 1}", []).append((*row, many))
+        by_name |= {
+            f"{name}_before/1": [(one,) for one in before]
+            for name, before in past.always(held).items()
+            if before
+        }
         rows = {name: tuple(np.array(found).T) for name, found in by_name.items()}
         begun = _clocks()
         session = program.session()
         (model,) = [*session.push(0, rows), *session.finish()]
         columns = [model.columns(predicate) for predicate in asked]
-        yield _point(begun, [len(found[0]) for found in columns])
+        point = _point(begun, [len(found[0]) for found in columns])
+        past.add({name: {*model.columns(f"{name}/1")[0].tolist()} for name in past.points})
+        yield point
 
 
 def _clocks() -> tuple[float, float]:
@@ -143,25 +150,39 @@ def _over_windows(rules: str) -> str:
     return _ALWAYS.sub(lambda m: f"{m[1]}{m[2]}, {m[1]}_before{m[2]}", kept)
 
 
+class _Past:
+    """The individuals of each predicate that `always` looks back on, at the last points."""
+
+    def __init__(self, rules: str) -> None:
+        lengths = {found[0]: int(found[2]) for found in _ALWAYS.findall(rules)}
+        self.points = {name: deque[set[int]](maxlen=many) for name, many in lengths.items()}
+
+    def always(self, held: Counter[tuple[str, tuple[int, ...]]]) -> dict[str, set[int]]:
+        """Return those that are in all points; points before the first one do not count."""
+        known = {row[0] for _, row in held}
+        return {name: known.intersection(*points) for name, points in self.points.items()}
+
+    def add(self, found: Mapping[str, set[int]]) -> None:
+        """Add a point."""
+        for name, points in self.points.items():
+            points.append(found[name])
+
+
 def evaluate_clingo_anew(
     stream: GeneratedRules, asked: tuple[str, ...], texts: bool
 ) -> Iterator[PointRun]:
     """Evaluate each point by clingo from scratch."""
-    clingo = _clingo()
-    back = {found[0]: int(found[2]) for found in _ALWAYS.findall(stream.rules)}
-    shown = [*asked, *(f"{name}/1" for name in back)]
+    clingo, past = _clingo(), _Past(stream.rules)
+    shown = [*asked, *(f"{name}/1" for name in past.points)]
     rules = _over_windows(stream.rules) + "".join(f"#show {name}.\n" for name in shown)
-    past: dict[str, deque[set[str]]] = {name: deque(maxlen=length) for name, length in back.items()}
     yield PointRun(0.0, 0.0, [])
     for held in windows(stream):
         facts = "".join(
             f"{_bare(name)}_({','.join(map(str, row))},{many}).\n"
             for (name, row), many in held.items()
         )
-        # Points before the first one do not count.
-        known = {str(row[0]) for _, row in held}
-        for name, sets in past.items():
-            facts += "".join(f"{name}_before({x}).\n" for x in known.intersection(*sets))
+        for name, before in past.always(held).items():
+            facts += "".join(f"{name}_before({x}).\n" for x in before)
         begun = _clocks()
         control = clingo.Control(["--warn=none"])
         control.add("base", [], rules + facts)
@@ -169,8 +190,12 @@ def evaluate_clingo_anew(
         symbols = _solved(control, texts)
         point = _point(begun, [])
         number = Counter(name for name, _ in symbols)
-        for name, sets in past.items():
-            sets.append({str(symbol)[len(name) + 1 : -1] for n, symbol in symbols if n == name})
+        past.add(
+            {
+                one: {int(str(symbol)[len(one) + 1 : -1]) for n, symbol in symbols if n == one}
+                for one in past.points
+            }
+        )
         yield point._replace(found=[number[name] for name in _names(asked)])
 
 
@@ -267,7 +292,7 @@ class _Experiment:
     asked: tuple[str, ...]
     period: float
     accepted: int | None
-    systems: tuple[str, ...] = ("clingo",)
+    systems: tuple[str, ...] = ("clingo", "ours, anew")
 
 
 _OTHERS: Final[dict[str, System]] = {
