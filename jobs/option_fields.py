@@ -36,14 +36,19 @@ class Takes(Enum):
     """What the text after an option is, where the field's default does not say it."""
 
     TEXT = auto()
+    WORDS = auto()
+    NUMBERS = auto()
+    POSITIVE = auto()
     TIME = auto()
     SHARE = auto()
     FRACTION = auto()
     AMOUNT = auto()
     INPUT_FILE = auto()
+    INPUT_PATH = auto()
     CATALOG = auto()
     OUTPUT_FILE = auto()
     OUTPUT_ROWS = auto()
+    OUTPUT_FOLDER = auto()
     REPORT = auto()
     STATE_FOLDER = auto()
 
@@ -56,7 +61,7 @@ class DeclaredOption:
     heading: what it stands under in `--help`.
     flags: how it is written, where that is not the field's name; a short form beside it.
     choices: the values it takes, if only these.
-    takes, least: what its value is; the least whole number.
+    takes, least, most: what its value is; the least and the greatest whole number.
     many: whether it can be repeated; the field is a collection then.
     """
 
@@ -66,6 +71,7 @@ class DeclaredOption:
     choices: tuple[str, ...] = ()
     takes: Takes = Takes.TEXT
     least: int | None = None
+    most: int | None = None
     many: bool = False
     metavar: str | None = None
 
@@ -83,6 +89,11 @@ def declared(owner: type, name: str) -> DeclaredOption:
     """Return the option of the field ``name``. Raises: KeyError."""
     found: DeclaredOption = _field(owner, name).metadata[_KEY]
     return found
+
+
+def declared_names(owner: type) -> list[str]:
+    """List the fields of a dataclass that are options."""
+    return [field.name for field in fields(owner) if _KEY in field.metadata]
 
 
 def default_of(owner: type, name: str) -> Any:

@@ -8,11 +8,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import click
 
 from shiq.answers.verdict import KINDS
+from shiq.errors import UsageError
 from shiq.inputs.formats import FORMAT_NAMES
 from shiq.jobs.alerts import AlertOptions
 from shiq.jobs.checking.options import GONE, Options
@@ -20,6 +22,7 @@ from shiq.jobs.commands.places import (
     CATALOG,
     FORMAT,
     READS,
+    READS_PATH,
     WRITES,
     WRITES_ROWS,
     GroupedOption,
@@ -27,7 +30,7 @@ from shiq.jobs.commands.places import (
     Writes,
 )
 from shiq.jobs.history import HistoryOptions
-from shiq.jobs.option_fields import Heading, Takes, declared, default_of, option
+from shiq.jobs.option_fields import DeclaredOption, Heading, Takes, declared, default_of, option
 from shiq.jobs.outputs import OutputKind
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -98,6 +101,32 @@ class Seconds(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of l
         return seconds
 
 
+class Words(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of later versions
+    """Words with commas between them."""
+
+    name = "words"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        return tuple(word.strip() for word in str(value).split(",") if word.strip())
+
+
+class Numbers(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of later versions
+    """Whole numbers with commas between them."""
+
+    name = "numbers"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        try:
+            return tuple(int(word) for word in str(value).split(","))
+        except ValueError:
+            what = getattr(param, "name", None) or "this"
+            raise UsageError(f"not numbers of {what}: {value!r}", "Write 1, or 1,5.") from None
+
+
 class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of later versions
     """A share of a whole: 0.05, or 5%."""
 
@@ -119,14 +148,19 @@ class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of lat
 #: The type of an option's value.
 _TYPES: Mapping[Takes, Any] = {
     Takes.TEXT: None,
+    Takes.WORDS: Words(),
+    Takes.NUMBERS: Numbers(),
+    Takes.POSITIVE: click.FloatRange(0, min_open=True),
     Takes.TIME: Seconds(),
     Takes.SHARE: Share(),
     Takes.FRACTION: click.FloatRange(0, 1),
     Takes.AMOUNT: click.FloatRange(0),
     Takes.INPUT_FILE: READS,
+    Takes.INPUT_PATH: READS_PATH,
     Takes.CATALOG: CATALOG,
     Takes.OUTPUT_FILE: WRITES,
     Takes.OUTPUT_ROWS: WRITES_ROWS,
+    Takes.OUTPUT_FOLDER: Writes(OutputKind.FOLDER, Path),
     Takes.REPORT: REPORTS,
     Takes.STATE_FOLDER: Writes(OutputKind.OWN),
 }
@@ -141,20 +175,31 @@ def field_option(owner: type, name: str, **changes: Any) -> Callable[[F], F]:
     if isinstance(default, bool):
         how["is_flag"] = True
     else:
-        how["type"] = (
-            Nearest(shown.choices)
-            if shown.choices
-            else click.IntRange(min=shown.least)
-            if shown.least is not None
-            else _TYPES[shown.takes]
-        )
+        how["type"] = _type_of(shown)
         if shown.many:
             how["multiple"] = True
+        elif isinstance(default, tuple):
+            how |= {"default": ",".join(map(str, default)), "show_default": bool(default)}
         elif default is not None:
             # A share of nothing is what "not at all" is.
             how |= {"default": default, "show_default": shown.takes is not Takes.SHARE}
     flags = shown.flags or (f"--{name.replace('_', '-')}",)
     return click.option(*flags, name, cls=GroupedOption, **(how | changes))
+
+
+def field_options(owner: type, *names: str) -> Callable[[Any], Any]:
+    """Return the decorator that gives a command the options of several fields, in this order."""
+    return lambda command: with_options(command, (field_option(owner, name) for name in names))
+
+
+def _type_of(shown: DeclaredOption) -> Any:
+    if shown.choices:
+        return Nearest(shown.choices)
+    if shown.least is None:
+        return _TYPES[shown.takes]
+    if shown.takes is Takes.TIME:
+        return Seconds(shown.least)
+    return click.IntRange(shown.least, shown.most)
 
 
 def with_options(command: Any, options: Iterable[Callable[[Any], Any]]) -> Any:

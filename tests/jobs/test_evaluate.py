@@ -25,7 +25,6 @@ from shiq.answers.verdict import Verdict
 from shiq.errors import InputError, OperationalError, UsageError
 from shiq.files import write_whole
 from shiq.jobs.cli import main
-from shiq.jobs.evaluation.evaluate.command import read_document, table
 from shiq.jobs.evaluation.evaluate.data import (
     batches,
     datasets,
@@ -36,7 +35,15 @@ from shiq.jobs.evaluation.evaluate.data import (
 from shiq.jobs.evaluation.evaluate.page import page
 from shiq.jobs.evaluation.evaluate.plots import Bar, BarGroup, Plot, Series, bars, lines
 from shiq.jobs.evaluation.evaluate.process import MeterReading, metered
-from shiq.jobs.evaluation.evaluate.record import Run, compare, problems, runs_of, wrong_counts
+from shiq.jobs.evaluation.evaluate.record import (
+    Run,
+    compare,
+    problems,
+    read_document,
+    runs_of,
+    table,
+    wrong_counts,
+)
 from shiq.jobs.evaluation.evaluate.run import evaluate
 from shiq.jobs.evaluation.evaluate.settings import Settings
 from shiq.jobs.evaluation.peers import install

@@ -12,14 +12,13 @@ import pytest
 from command_line import shiq
 
 from shiq.errors import OperationalError, UsageError
-from shiq.jobs.commands.evaluate import PAPERS
 from shiq.jobs.evaluation.evaluate.process import MeterReading
+from shiq.jobs.evaluation.evaluate.settings import PAPERS, PaperSettings
 from shiq.jobs.evaluation.generation import RDF_TYPE
 from shiq.jobs.evaluation.papers import paper_of
 from shiq.jobs.evaluation.papers.enrichment import _types_of, enriched, instances_of
 from shiq.jobs.evaluation.papers.page import (
     MEASURED,
-    PaperSettings,
     Row,
     evaluate_paper,
     html,

@@ -195,7 +195,6 @@ def _lines(rows: Ints, terms: Any) -> list[str]:
     ]
 
 
-FAMILIES = ("lubm", "uobm", "npd")
 #: Sizes of the small batches.
 SMALL = (1000, 100, 1)
 #: The data is cut into so many slices, each as large as the random batch.

@@ -1,5 +1,5 @@
-"""What an evaluation writes down: one record per run, checked against its schema before it is
-written.
+"""What an evaluation of benchmark data writes down: one record per run; read again, compared, and
+as a table.
 
 >>> run = Run("LUBM-1", "shiq", "clausal", "local", "1", outcome="answered", verdict="consistent")
 >>> problems({"schema_version": 1, "machine": {}, "runs": [run.to_dict()], "comparisons": [], "batches": [], "datasets": []})
@@ -10,12 +10,13 @@ written.
 
 from __future__ import annotations
 
-import os
-import platform
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
+from shiq.errors import InputError
 from shiq.jobs.reports.write import schema_problems
 
 #: Version of the JSON form; it changes when a field changes its meaning or goes.
@@ -177,35 +178,6 @@ def problems(document: object) -> list[str]:
     return schema_problems(document, SCHEMA)
 
 
-def machine() -> dict[str, Any]:
-    """What the figures were measured on."""
-    return {
-        "processor": _first("/proc/cpuinfo", "model name")
-        or platform.processor()
-        or platform.machine(),
-        "cores": os.cpu_count(),
-        "memory_mb": _memory_mb(),
-        "system": f"{platform.system()} {platform.release()}",
-        "python": platform.python_version(),
-        "load": round(os.getloadavg()[0], 2),
-    }
-
-
-def _first(path: str, key: str) -> str:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return next(
-                (line.split(":", 1)[1].strip() for line in file if line.startswith(key)), ""
-            )
-    except OSError:
-        return ""
-
-
-def _memory_mb() -> int | None:
-    value = _first("/proc/meminfo", "MemTotal").split(" ")[0]
-    return int(value) // 1024 if value.isdigit() else None
-
-
 def runs_of(documents: Sequence[Mapping[str, Any]]) -> list[Run]:
     """The runs of several evaluations, in their order; of two that asked the same, the later one
     counts.
@@ -315,3 +287,92 @@ def wrong_counts(
         for label in comparison.wrong:
             counts[label]["wrong"] += 1
     return counts
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """An evaluation that was written earlier. Raises InputError."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: {error}", "Name a file that `shiq evaluate` wrote.") from error
+    wrong = problems(document)
+    if wrong:
+        raise InputError(
+            f"{path} is not an evaluation: {wrong[0]}", "Name a file that `shiq evaluate` wrote."
+        )
+    return dict(document)
+
+
+def table(runs: Sequence[Run], comparisons: Sequence[dict[str, Any]]) -> str:
+    """The runs as lines of text, and what there is to say about disagreements."""
+    head = (
+        "data",
+        "batch",
+        "system",
+        "looked at",
+        "of base",
+        "answer",
+        "before CPU s",
+        "step CPU s",
+        "step wall s",
+        "MB",
+    )
+    rows = [head, *(_row(run) for run in runs if run.outcome != "absent")]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    used = dict.fromkeys(
+        f"{run.criterion} is {what_users_get(run)}" for run in runs if what_users_get(run)
+    )
+    lines += used
+    absent = dict.fromkeys(
+        (run.label if run.is_own else run.system, run.note)
+        for run in runs
+        if run.outcome == "absent"
+    )
+    lines += [f"not installed: {name}: {note}" for name, note in absent]
+    lines += [
+        f"{run.dataset}, {run.batch}: {row[2]}: {row[5]}: {run.note}"
+        for run, row in zip((run for run in runs if run.outcome != "absent"), rows[1:], strict=True)
+        if run.note and run.verdict == "undetermined"
+    ]
+    disagreed = [c for c in comparisons if not c["agreed"] or c["wrong"]]
+    lines.append(
+        f"{len(comparisons)} questions compared, {len(disagreed)} with different or wrong answers"
+    )
+    for c in disagreed:
+        said = "; ".join(
+            f"{label}: {verdict}"
+            for label, verdict in c["verdicts"].items()
+            if verdict != "undetermined"
+        )
+        right = (
+            f"right: {c['truth']} ({c['why']})"
+            if c["truth"]
+            else f"not settled {c['why']}".rstrip()
+        )
+        lines.append(f"  {c['dataset']}, {c['batch']}: {said}; {right}")
+    return "\n".join(lines)
+
+
+def _row(run: Run) -> tuple[str, ...]:
+    share = (
+        f"{100 * run.add_set / run.assertions:.2f} %"
+        if run.add_set is not None and run.assertions
+        else ""
+    )
+    return (
+        run.dataset,
+        run.batch,
+        run.label if run.batch != BASE else run.system,
+        "" if run.add_set is None else f"{run.add_set:,}",
+        share,
+        run.verdict if run.outcome == "answered" else run.outcome,
+        *(
+            "" if value is None else f"{value:.2f}"
+            for value in (run.prepare_cpu_seconds, run.step_cpu_seconds, run.step_seconds)
+        ),
+        "" if run.peak_mb is None else f"{run.peak_mb:.0f}",
+    )

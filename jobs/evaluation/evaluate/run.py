@@ -14,38 +14,34 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from shiq.errors import OperationalError, UsageError
+from shiq.errors import UsageError
 from shiq.inputs.reading import Reading
 from shiq.jobs.checking.options import AUTO
 from shiq.jobs.evaluation.evaluate import data
 from shiq.jobs.evaluation.evaluate.data import BatchFile, Dataset
-from shiq.jobs.evaluation.evaluate.process import MeterReading, metered, worked
+from shiq.jobs.evaluation.evaluate.process import MeterReading, worked
 from shiq.jobs.evaluation.evaluate.record import (
     BASE,
     OWN,
+    SCHEMA,
     SCHEMA_VERSION,
     Comparison,
     Run,
     compare,
-    machine,
-    problems,
 )
-from shiq.jobs.evaluation.evaluate.settings import Settings
-from shiq.jobs.evaluation.peers.drivers import PeerQuestion, command, told, write_document
-from shiq.reasoner.external import INCREMENTAL, PEERS, Absent, find
+from shiq.jobs.evaluation.evaluate.settings import DEFAULT_ENGINES, Settings
+from shiq.jobs.evaluation.harness import Progress, Save, checked_document
+from shiq.jobs.evaluation.peers.drivers import PeerQuestion, ask_peer
+from shiq.reasoner.external import PEERS, Absent, find
 
 #: The share of a run's limit by which a run of ours ends by itself, reading included, so that what
 #: it knows by then is told.
 SHARE_OF_LIMIT = 0.9
-
-#: Called with what is being done, runs done, and runs in all as far as they are known.
-Progress = Callable[[str, int, int], None]
-Save = Callable[[dict[str, Any]], None]
 
 
 @dataclass
@@ -161,7 +157,7 @@ class _Evaluation:
         for criterion in self.settings.criteria:
             if criterion == "none" and not (large or batch.name == "1"):
                 continue
-            for engine in self.settings.used_engines:
+            for engine in self.settings.engines or DEFAULT_ENGINES:
                 if engine == "local" or large:
                     yield criterion, engine
 
@@ -310,33 +306,31 @@ class _Evaluation:
         question = PeerQuestion(
             dataset.tbox, batch.base, batch.file, self.folder / "run" / "document.ofn"
         )
-        left_out = 0
-        if not peer.is_java:
-            left_out = self._write_document(dataset, batch, question.document)
-        ran = metered(
-            command(found, question, self.settings.heap), self.settings.limit, self.folder / "run"
+        step = ask_peer(
+            found,
+            question,
+            lambda: self._ontology(dataset.tbox),
+            self.settings.limit,
+            self.settings.heap,
         )
-        question.document.unlink(missing_ok=True)
-        used = replace(blank, cpu_seconds=ran.cpu_seconds, peak_mb=ran.peak_mb)
-        answer = told(found, ran)
+        ran, answer = step.used, step.verdicts
         seconds = {
             **answer.seconds,
             "start and end": max(0.0, ran.wall_seconds - sum(answer.seconds.values())),
         }
-        used = replace(used, seconds=seconds, base_verdict=answer.base_verdict or None)
-        if ran.expired:
-            return self.tried.note(
-                key, replace(used, outcome="limit", note=f"stopped after {self.settings.limit:g} s")
-            )
-        if answer.trouble:
-            return self.tried.note(key, replace(used, outcome="crash", note=answer.trouble))
-        step, step_cpu = ran.wall_seconds, ran.cpu_seconds
-        if peer.engine == INCREMENTAL:
-            step, step_cpu = (
-                sum(times[stage] for stage in ("reading the batch", "step"))
-                for times in (seconds, answer.cpu_seconds)
-            )
-        unread = answer.unread + left_out
+        used = replace(
+            blank,
+            outcome=step.outcome,
+            cpu_seconds=ran.cpu_seconds,
+            peak_mb=ran.peak_mb,
+            seconds=seconds,
+            base_verdict=answer.base_verdict or None,
+        )
+        if step.outcome != "answered":
+            limit = f"stopped after {self.settings.limit:g} s"
+            note = limit if step.outcome == "limit" else answer.trouble
+            return self.tried.note(key, replace(used, note=note))
+        unread = answer.unread + step.left_out
         if (
             answer.read is not None
         ):  # it may hold more than it read line by line: what the TBox's file asserts already
@@ -346,20 +340,19 @@ class _Evaluation:
         return replace(
             used,
             verdict=verdict,
-            step_seconds=step,
-            prepare_seconds=ran.wall_seconds - step,
-            step_cpu_seconds=step_cpu,
-            prepare_cpu_seconds=ran.cpu_seconds - step_cpu,
+            step_seconds=step.seconds,
+            prepare_seconds=ran.wall_seconds - step.seconds,
+            step_cpu_seconds=step.cpu_seconds,
+            prepare_cpu_seconds=ran.cpu_seconds - step.cpu_seconds,
             note=f"{unread:,} lines not read{said}" if unread else "",
         )
 
-    def _write_document(self, dataset: Dataset, batch: BatchFile, target: Path) -> int:
+    def _ontology(self, tbox: Path) -> Reading:
         from shiq.rdf import read_ontology
 
-        if dataset.tbox not in self.readings:
-            self.readings[dataset.tbox] = read_ontology([str(dataset.tbox)])
-        target.parent.mkdir(parents=True, exist_ok=True)
-        return write_document(target, self.readings[dataset.tbox], (batch.base, batch.file))
+        if tbox not in self.readings:
+            self.readings[tbox] = read_ontology([str(tbox)])
+        return self.readings[tbox]
 
     # --- disagreements ----------------------------------------------------------------------------
 
@@ -409,21 +402,21 @@ def document(
     began: float,
 ) -> dict[str, Any]:
     """The JSON form of an evaluation. Raises OperationalError where it does not fit its own schema."""
-    made = {
-        "schema_version": SCHEMA_VERSION,
-        "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began)),
-        "machine": machine(),
-        "settings": {
+    return checked_document(
+        SCHEMA,
+        SCHEMA_VERSION,
+        began,
+        settings={
             "seed": settings.seed,
             "limit_seconds": settings.limit,
             "heap": settings.heap,
             "reasoner": settings.reasoner,
         },
-        "datasets": [
+        datasets=[
             {"name": d.name, "family": d.family, "about": d.about, "allowed": list(d.allow)}
             for d in datasets.values()
         ],
-        "batches": [
+        batches=[
             {
                 "dataset": name,
                 "name": b.name,
@@ -433,7 +426,7 @@ def document(
             }
             for (name, _), b in batches.items()
         ],
-        "peers": [
+        peers=[
             {
                 "name": p.name,
                 "title": p.title,
@@ -443,15 +436,9 @@ def document(
             }
             for p in PEERS.values()
         ],
-        "runs": [run.to_dict() for run in runs],
-        "comparisons": [comparison.to_dict() for comparison in comparisons],
-    }
-    wrong = problems(made)
-    if wrong:
-        raise OperationalError(
-            f"the evaluation does not fit its schema: {'; '.join(wrong[:3])}", "Please report this."
-        )
-    return made
+        runs=[run.to_dict() for run in runs],
+        comparisons=[comparison.to_dict() for comparison in comparisons],
+    )
 
 
 def _blank(

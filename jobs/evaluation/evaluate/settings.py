@@ -1,50 +1,89 @@
-"""What an evaluation is asked for: data, criteria, engines, reasoners, batches."""
+"""What an evaluation is asked for: benchmark data or a paper, how large, beside which systems."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from shiq.abox_ops.engine import CRITERIA, MODEL
-from shiq.api import ENGINES
 from shiq.errors import UsageError
-from shiq.jobs.checking.options import AUTO, check_known
-from shiq.jobs.evaluation.evaluate import data
+from shiq.jobs.checking.options import AUTO, ENGINES, check_known
+from shiq.jobs.option_fields import Takes, option
 from shiq.reasoner.external import PEERS
 from shiq.reasoner.protocol import check_heap
 
-#: Engines that are evaluated unless others are named, as far as they exist.
+FAMILIES = ("lubm", "uobm", "npd")
+PAPERS = ("incremental", "streams", "enrichment", "discovery", "rules")
+#: Engines that are evaluated unless others are named.
 DEFAULT_ENGINES = ("local", "spark")
 
 
+@dataclass(frozen=True, kw_only=True)
+class EvaluationSettings:
+    """What every evaluation is asked for. ``limit``: seconds for a run; ``heap``: of a peer's JVM."""
+
+    data: Path | None = option(
+        None,
+        "Your copy of the data; else it is generated (not NPD).",
+        takes=Takes.INPUT_PATH,
+        metavar="DIR",
+    )
+    peers: tuple[str, ...] = option(
+        (),
+        "Systems to run beside: pellet, openllet, hermit, konclude; those of a paper are others.",
+        takes=Takes.WORDS,
+        metavar="P,…",
+    )
+    seed: int = option(1, "Of batches and generated data.", least=0)
+    limit: float = option(300.0, "Seconds for one run.", takes=Takes.TIME, least=1, metavar="TIME")
+    heap: str = option("4g", "Memory for a JVM, as 512m or 4g.", metavar="SIZE")
+
+
 @dataclass(frozen=True)
-class Settings:
-    """What to evaluate. ``limit``: seconds for a run; ``heap``: of a peer's JVM; ``slices``: how
-    many of the data's own slices; ``variants``, ``batches``: regular expressions, found in the
-    names of data sets and batches that count; () for all.
+class Settings(EvaluationSettings):
+    """What to measure on benchmark data. ``slices``: how many of the data's own slices;
+    ``variants``, ``batches``: regular expressions, found in the names of data sets and batches that
+    count; () for all.
     """
 
     family: str
-    universities: tuple[int, ...] = (1,)
-    data: Path | None = None
-    peers: tuple[str, ...] = ()
-    criteria: tuple[str, ...] = (AUTO, "clausal", "definition7", "none")
-    engines: tuple[str, ...] = ()
-    variants: tuple[str, ...] = ()
-    batches: tuple[str, ...] = ()
+    universities: tuple[int, ...] = option(
+        (1,),
+        "Sizes of LUBM and UOBM.",
+        flags=("--universities", "-n"),
+        takes=Takes.NUMBERS,
+        metavar="N[,N…]",
+    )
+    criteria: tuple[str, ...] = option(
+        (AUTO, "clausal", "definition7", "none"), "", takes=Takes.WORDS, metavar="C,…"
+    )
+    engines: tuple[str, ...] = option(
+        (), "Default: local, spark.", takes=Takes.WORDS, metavar="E,…"
+    )
+    variants: tuple[str, ...] = option(
+        (),
+        "Only data sets with this in their names; repeatable.",
+        flags=("--variant",),
+        many=True,
+        metavar="PATTERN",
+    )
+    batches: tuple[str, ...] = option(
+        (),
+        "Only batches with this in their names; repeatable.",
+        flags=("--batch",),
+        many=True,
+        metavar="PATTERN",
+    )
     reasoner: str = "auto"
-    seed: int = 1
-    slices: int = 2
-    limit: float = 300.0
-    heap: str = "4g"
-    work: Path | None = None
+    slices: int = option(2, "Twentieths of the data to hold out.", least=0, most=20)
+    work: Path | None = option(
+        None, "Keep intermediate files there.", takes=Takes.OUTPUT_FOLDER, metavar="DIR"
+    )
 
     def __post_init__(self) -> None:
         for given, known, what in (
-            ((self.family,), data.FAMILIES, "data set"),
+            ((self.family,), FAMILIES, "data set"),
             (self.criteria, (AUTO, MODEL, *CRITERIA), "criterion"),
             (self.peers, PEERS, "peer"),
             (self.engines, ENGINES, "engine"),
@@ -62,22 +101,47 @@ class Settings:
                 ) from None
         check_heap(self.heap)
 
-    @property
-    def used_engines(self) -> tuple[str, ...]:
-        return self.engines or tuple(name for name in DEFAULT_ENGINES if name in ENGINES)
 
+@dataclass(frozen=True)
+class PaperSettings(EvaluationSettings):
+    """How to redo a paper. ``size``: scale of the experiments; ``full``: the paper's sizes."""
 
-def settings_of(options: Mapping[str, Any]) -> Settings:
-    """Settings from the command line's options, whose lists are words with commas between them.
-    Raises UsageError.
-    """
-    values = dict(options)
-    for name in ("peers", "criteria", "engines"):
-        values[name] = tuple(word.strip() for word in values[name].split(",") if word.strip())
-    try:
-        values["universities"] = tuple(int(word) for word in values["universities"].split(","))
-    except ValueError:
-        raise UsageError(
-            f"not numbers of universities: {values['universities']!r}", "Write 1, or 1,5."
-        ) from None
-    return Settings(**values)
+    full: bool = option(False, "Of a paper: its own sizes, which may take hours.")
+    size: float = option(
+        1.0,
+        "Of a paper: scale of the experiments; 1 takes up to ten minutes.",
+        takes=Takes.POSITIVE,
+    )
+    reasoner: str = option(
+        "own",
+        "Of incremental: checks what the published method keeps.",
+        choices=("own", "hermit", "pellet"),
+    )
+    repeats: int = option(
+        1, "Of incremental: check each batch so often; the fastest counts.", least=1, most=20
+    )
+    accuracy: tuple[Path, ...] = option(
+        (),
+        "Of discovery, twice: compare the rules that two runs of `shiq stream discover` wrote, window by window.",
+        takes=Takes.INPUT_PATH,
+        many=True,
+        metavar="FILE",
+    )
+
+    def __post_init__(self) -> None:
+        if len(self.accuracy) not in (0, 2):
+            raise UsageError("--accuracy compares two files", "Give it twice.")
+
+    def sized(self, usual: float, full: float, least: int = 1) -> int:
+        """Return the paper's number, or the usual one scaled.
+
+        >>> PaperSettings(size=0.5).sized(100, 1000), PaperSettings(full=True).sized(100, 1000)
+        (50, 1000)
+        """
+        return int(full) if self.full else max(least, round(usual * self.size))
+
+    def family(self, name: str) -> Path | None:
+        """Return the folder of the user's data called ``name``, if there is one."""
+        if self.data is None:
+            return None
+        return next((f for f in (self.data / name, self.data) if f.is_dir()), None)

@@ -15,11 +15,11 @@ from time import process_time
 from typing import Any, Final
 
 from shiq.errors import InputError, OperationalError
+from shiq.jobs.evaluation.evaluate.settings import PaperSettings
 from shiq.jobs.evaluation.papers.page import (
     PLOT_ONLY,
     NotMeasured,
     Paper,
-    PaperSettings,
     Row,
     Say,
 )

@@ -11,8 +11,9 @@ from typing import Final, NamedTuple
 
 from shiq.abox_ops.entailment import Entailer, Premises
 from shiq.errors import OperationalError, ShiqError
+from shiq.jobs.evaluation.evaluate.settings import PaperSettings
 from shiq.jobs.evaluation.generation import tbox_as_rdfxml
-from shiq.jobs.evaluation.papers.page import PLOT_ONLY, Paper, PaperSettings, Row, Say
+from shiq.jobs.evaluation.papers.page import PLOT_ONLY, Paper, Row, Say
 from shiq.jobs.evaluation.peers.drivers import (
     PeerEvent,
     PeerRun,

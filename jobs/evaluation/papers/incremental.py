@@ -27,16 +27,15 @@ from shiq.jobs.evaluation.evaluate.data import (
     random_batch,
     read_triples,
 )
-from shiq.jobs.evaluation.evaluate.process import metered
+from shiq.jobs.evaluation.evaluate.settings import PaperSettings
 from shiq.jobs.evaluation.papers.page import (
     PLOT_ONLY,
     NotMeasured,
     Paper,
-    PaperSettings,
     Row,
     Say,
 )
-from shiq.jobs.evaluation.peers.drivers import PeerQuestion, command, told, write_document
+from shiq.jobs.evaluation.peers.drivers import PeerQuestion, ask_peer
 from shiq.model import OWL, RDF, Assertion
 from shiq.model.ntriples import assertion_lines
 from shiq.rdf import read_ontology
@@ -253,7 +252,7 @@ class _Experiment:
 
     def _ask(self, name: str, base: Path, batch: Path) -> _Asked:
         try:
-            return ask_peer(name, self.dataset, (base, batch), self.folder, self.settings)
+            return _ask_peer(name, self.dataset, (base, batch), self.folder, self.settings)
         except NotMeasured as why:
             return _Asked(note=str(why))
 
@@ -298,7 +297,7 @@ class _Asked:
         self.prepared, self.step, self.note = prepared, step, note
 
 
-def ask_peer(
+def _ask_peer(
     name: str, dataset: Dataset, files: Sequence[Path], folder: Path, settings: PaperSettings
 ) -> _Asked:
     """Ask a peer about a base and a batch. Raises: NotMeasured."""
@@ -306,20 +305,22 @@ def ask_peer(
     if isinstance(found, Absent):
         raise NotMeasured(f"{peer.title} is not installed: {found.reason}")
     base, batch = files
-    question = PeerQuestion(dataset.tbox, base, batch, folder / "document.ofn")
-    if not peer.is_java:
-        write_document(question.document, read_ontology([str(dataset.tbox)]), (base, batch))
-    used = metered(command(found, question, settings.heap), settings.limit, folder / "run")
-    answer = told(found, used)
-    if used.expired:
+    question = PeerQuestion(dataset.tbox, base, batch, folder / "run" / "document.ofn")
+    step = ask_peer(
+        found,
+        question,
+        lambda: read_ontology([str(dataset.tbox)]),
+        settings.limit,
+        settings.heap,
+    )
+    if step.outcome == "limit":
         raise NotMeasured(f"{peer.title} was stopped after {settings.limit:g} s.")
-    if answer.trouble:
-        raise NotMeasured(f"{peer.title}: {answer.trouble}")
-    step = used.cpu_seconds
+    if step.outcome == "crash":
+        raise NotMeasured(f"{peer.title}: {step.verdicts.trouble}")
+    said, spent = step.verdicts.verdict, step.used.cpu_seconds
     if peer.engine == INCREMENTAL:
-        step = sum(answer.cpu_seconds[stage] for stage in ("reading the batch", "step"))
-        return _Asked(used.cpu_seconds - step, step, f"{peer.title} says {answer.verdict}.")
-    return _Asked(step, step, f"{peer.title}, from scratch, says {answer.verdict}.")
+        return _Asked(spent - step.cpu_seconds, step.cpu_seconds, f"{peer.title} says {said}.")
+    return _Asked(spent, spent, f"{peer.title}, from scratch, says {said}.")
 
 
 PAPER = Paper(

@@ -11,19 +11,17 @@ A page is made once, and written as JSON, as HTML and as Markdown.
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import platform
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 import shiq
-from shiq.errors import OperationalError, UsageError
+from shiq.errors import UsageError
 from shiq.jobs.evaluation.evaluate.plots import Bar, BarGroup, Plot, bars
-from shiq.jobs.evaluation.evaluate.record import machine
+from shiq.jobs.evaluation.evaluate.settings import PaperSettings
+from shiq.jobs.evaluation.harness import Progress, Save, checked_document, commit
 from shiq.jobs.pages import render
 from shiq.jobs.reports.write import schema_problems
 
@@ -64,42 +62,6 @@ class Row:
 
 
 @dataclass(frozen=True)
-class PaperSettings:
-    """How to redo a paper.
-
-    size: scale of the experiments; full: the paper's sizes; peers: systems to run beside.
-    data: the user's copy of data that no generator makes; limit: seconds for a run of a peer.
-    reasoner: checks what the published method keeps (incremental); repeats: the fastest counts.
-    accuracy: outputs of two runs of discovery, to compare instead.
-    """
-
-    size: float = 1.0
-    full: bool = False
-    peers: tuple[str, ...] = ()
-    seed: int = 1
-    data: Path | None = None
-    limit: float = 300.0
-    heap: str = "4g"
-    reasoner: str = "own"
-    repeats: int = 1
-    accuracy: tuple[Path, ...] = ()
-
-    def sized(self, usual: float, full: float, least: int = 1) -> int:
-        """Return the paper's number, or the usual one scaled.
-
-        >>> PaperSettings(size=0.5).sized(100, 1000), PaperSettings(full=True).sized(100, 1000)
-        (50, 1000)
-        """
-        return int(full) if self.full else max(least, round(usual * self.size))
-
-    def family(self, name: str) -> Path | None:
-        """Return the folder of the user's data called ``name``, if there is one."""
-        if self.data is None:
-            return None
-        return next((f for f in (self.data / name, self.data) if f.is_dir()), None)
-
-
-@dataclass(frozen=True)
 class Paper:
     """A paper with its experiments.
 
@@ -122,45 +84,30 @@ def evaluate_paper(paper: Paper, settings: PaperSettings, say: Say) -> dict[str,
     if unknown:
         known = ", ".join(paper.peers) or "none"
         raise UsageError(f"{paper.name} has no peer {unknown[0]!r}", f"Known: {known}.")
-    made = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    rows = []
+    began, rows = time.time(), list[dict[str, Any]]()
     for row in paper.rows(settings, say):
         rows.append(row.to_dict())
         say(f"{row.table}, {row.axis}")
-    page = {
-        "schema_version": SCHEMA_VERSION,
-        "paper": paper.name,
-        "citation": paper.citation,
-        "made": made,
-        "machine": machine(),
-        "versions": _versions(),
-        "seed": settings.seed,
-        "commit": commit(),
-        "size": "full" if settings.full else settings.size,
-        "peers": list(settings.peers),
-        "rows": rows,
-    }
-    if wrong := problems(page):
-        raise OperationalError(
-            f"the page does not fit its schema: {'; '.join(wrong[:3])}", "Please report this."
-        )
-    return page
+    return checked_document(
+        SCHEMA,
+        SCHEMA_VERSION,
+        began,
+        paper=paper.name,
+        citation=paper.citation,
+        versions=_versions(),
+        seed=settings.seed,
+        commit=commit(),
+        size="full" if settings.full else settings.size,
+        peers=list(settings.peers),
+        rows=rows,
+    )
 
 
-def commit() -> str:
-    """Return the commit of this clone, with a + if its files differ; "" outside a clone."""
-    root = Path(__file__).resolve().parents[3]
-    words = (["rev-parse", "--short=12", "HEAD"], ["status", "--porcelain", "-uno"])
-    try:
-        head, changed = (
-            subprocess.run(
-                ["git", "-C", str(root), *call], capture_output=True, text=True, check=True
-            ).stdout.strip()
-            for call in words
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return ""
-    return head + ("+" if changed else "")
+def measure_paper(
+    paper: Paper, settings: PaperSettings, progress: Progress, save: Save
+) -> dict[str, Any]:
+    """Redo the experiments of ``paper`` (see `evaluate_paper`) for a harness."""
+    return evaluate_paper(paper, settings, lambda what: progress(what, 0, 0))
 
 
 def _versions() -> dict[str, str]:
@@ -324,11 +271,6 @@ def html(page: Mapping[str, Any]) -> str:
     return render(
         "evaluation/paper.html", name=page["paper"], facts=facts(page), tables=tables(page)
     )
-
-
-def json_page(page: Mapping[str, Any]) -> str:
-    """Return a page as JSON."""
-    return json.dumps(page, indent=1, ensure_ascii=False) + "\n"
 
 
 # --- arithmetic of the experiments ------------------------------------------------------------------

@@ -16,11 +16,11 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
+from shiq.jobs.evaluation.evaluate.settings import PaperSettings
 from shiq.jobs.evaluation.papers.page import (
     PLOT_ONLY,
     NotMeasured,
     Paper,
-    PaperSettings,
     Row,
     Say,
     latencies,

@@ -16,13 +16,13 @@ from typing import Any, Final
 import numpy as np
 
 from shiq.columns.arrays import Ints
+from shiq.jobs.evaluation.evaluate.settings import PaperSettings
 from shiq.jobs.evaluation.generation import tbox_as_rdfxml
 from shiq.jobs.evaluation.lubm.generate import ONTOLOGY
 from shiq.jobs.evaluation.lubm.tbox import lubm_tbox
 from shiq.jobs.evaluation.papers.page import (
     PLOT_ONLY,
     Paper,
-    PaperSettings,
     Row,
     Say,
     sustained_rate,

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -140,6 +140,54 @@ def _konclude(run: MeterReading) -> PeerVerdicts:
     return PeerVerdicts(
         verdict[1], seconds={"load": load, "check": max(0.0, run.wall_seconds - load)}
     )
+
+
+@dataclass(frozen=True)
+class PeerStep:
+    """A peer asked about a base and a batch: what it used, and what it says.
+
+    seconds, cpu_seconds: from the batch to the answer; for a peer that starts over, all of it.
+    left_out: lines that the peer was not sent. outcome: answered, limit or crash.
+    """
+
+    used: MeterReading
+    verdicts: PeerVerdicts
+    seconds: float
+    cpu_seconds: float
+    left_out: int = 0
+
+    @property
+    def outcome(self) -> str:
+        """How it ended."""
+        if self.used.expired:
+            return "limit"
+        return "crash" if self.verdicts.trouble else "answered"
+
+
+def ask_peer(
+    found: InstalledPeer,
+    question: PeerQuestion,
+    ontology: Callable[[], Reading],
+    limit: float,
+    heap: str,
+) -> PeerStep:
+    """Ask a peer about a base and a batch; ``ontology`` reads the TBox for one that takes no files
+    of triples. What it writes stands beside the question's document.
+    """
+    folder, left_out = question.document.parent, 0
+    folder.mkdir(parents=True, exist_ok=True)
+    if not found.peer.is_java:
+        left_out = write_document(question.document, ontology(), (question.base, question.batch))
+    used = metered(command(found, question, heap), limit, folder)
+    question.document.unlink(missing_ok=True)
+    verdicts, seconds, cpu_seconds = told(found, used), used.wall_seconds, used.cpu_seconds
+    is_answered = not used.expired and not verdicts.trouble
+    if is_answered and found.peer.engine == INCREMENTAL:
+        seconds, cpu_seconds = (
+            sum(times[stage] for stage in ("reading the batch", "step"))
+            for times in (verdicts.seconds, verdicts.cpu_seconds)
+        )
+    return PeerStep(used, verdicts, seconds, cpu_seconds, left_out)
 
 
 # --- events: the types of their individuals -------------------------------------------------------

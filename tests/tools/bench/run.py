@@ -25,7 +25,7 @@ from typing import Any
 
 from shiq.errors import OperationalError, ShiqError, UsageError
 from shiq.files import write_whole
-from shiq.jobs.evaluation.evaluate.record import machine
+from shiq.jobs.evaluation.harness import machine
 from shiq.jobs.evaluation.papers.page import commit
 from shiq.jobs.progress import ProgressLine
 from tests.tools.bench.discovery import DISCOVERY_ROWS

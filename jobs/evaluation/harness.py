@@ -1,0 +1,139 @@
+"""The harness of `shiq evaluate`: what evaluations of benchmark data and of papers have in common.
+
+An evaluation is a document, held against its schema before it is shown: as JSON, as a page, as text.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from shiq.errors import OperationalError
+from shiq.files import write_whole
+from shiq.jobs.evaluation.evaluate.settings import PAPERS
+from shiq.jobs.reports.write import schema_problems
+
+Document: TypeAlias = Mapping[str, Any]
+#: Called with what is being done, runs done, and runs in all as far as they are known.
+Progress: TypeAlias = Callable[[str, int, int], None]
+#: Called with what there is so far.
+Save: TypeAlias = Callable[[Document], None]
+
+
+@dataclass(frozen=True)
+class Harness:
+    """One kind of evaluation. measure: makes its document by settings; html, text: show one."""
+
+    measure: Callable[[Any, Progress, Save], Document]
+    html: Callable[[Document], str]
+    text: Callable[[Document], str]
+
+    def run(self, settings: Any, files: Mapping[str, str | None], progress: Progress) -> str:
+        """Measure, and write ``files`` (json, html, markdown; None: not) whenever there is more.
+
+        Returns the text. Raises: UsageError, OperationalError.
+        """
+        forms = {"json": json_form, "html": self.html, "markdown": self.text}
+
+        def save(document: Document) -> None:
+            for kind, file in files.items():
+                if file is not None:
+                    write_whole(Path(file), forms[kind](document))
+
+        found = self.measure(settings, progress, save)
+        save(found)
+        return self.text(found)
+
+
+def harness_of(name: str, earlier: Sequence[str] = ()) -> Harness:
+    """Return the harness of a paper or of a family of benchmark data, whose page shows ``earlier``
+    evaluations as well. Raises: InputError for a file that is none.
+    """
+    if name in PAPERS:
+        from shiq.jobs.evaluation.papers import page, paper_of
+
+        return Harness(partial(page.measure_paper, paper_of(name)), page.html, page.markdown)
+    from shiq.jobs.evaluation.evaluate import record
+    from shiq.jobs.evaluation.evaluate.page import page as render_page
+    from shiq.jobs.evaluation.evaluate.run import evaluate
+
+    before = [record.read_document(Path(file)) for file in earlier]
+    return Harness(
+        evaluate,
+        lambda document: render_page([*before, document]),
+        lambda document: record.table(record.runs_of([document]), document["comparisons"]),
+    )
+
+
+def json_form(document: Document) -> str:
+    """Return a document as JSON."""
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def checked_document(
+    schema: Mapping[str, Any], version: int, began: float, **parts: Any
+) -> dict[str, Any]:
+    """Return the document of ``parts`` with its version, when and where it was made.
+
+    Raises: OperationalError where it does not fit its ``schema``.
+    """
+    made = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began))
+    document = {"schema_version": version, "made": made, "machine": machine(), **parts}
+    if wrong := schema_problems(document, schema):
+        raise OperationalError(
+            f"the evaluation does not fit its schema: {'; '.join(wrong[:3])}", "Please report this."
+        )
+    return document
+
+
+def commit() -> str:
+    """Return the commit of this clone, with a + if its files differ; "" outside a clone."""
+    root = Path(__file__).resolve().parents[3]
+    words = (["rev-parse", "--short=12", "HEAD"], ["status", "--porcelain", "-uno"])
+    try:
+        head, changed = (
+            subprocess.run(
+                ["git", "-C", str(root), *call], capture_output=True, text=True, check=True
+            ).stdout.strip()
+            for call in words
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return head + ("+" if changed else "")
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were measured on."""
+    return {
+        "processor": _first("/proc/cpuinfo", "model name")
+        or platform.processor()
+        or platform.machine(),
+        "cores": os.cpu_count(),
+        "memory_mb": _memory_mb(),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "load": round(os.getloadavg()[0], 2),
+    }
+
+
+def _first(path: str, key: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return next(
+                (line.split(":", 1)[1].strip() for line in file if line.startswith(key)), ""
+            )
+    except OSError:
+        return ""
+
+
+def _memory_mb() -> int | None:
+    value = _first("/proc/meminfo", "MemTotal").split(" ")[0]
+    return int(value) // 1024 if value.isdigit() else None
