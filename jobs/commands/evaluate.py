@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -14,6 +17,9 @@ from shiq.jobs.commands.running import level
 from shiq.jobs.evaluation.evaluate.settings import FAMILIES, PAPERS, PaperSettings, Settings
 from shiq.jobs.option_fields import declared_names
 from shiq.jobs.progress import ProgressLine
+
+if TYPE_CHECKING:
+    from shiq.jobs.evaluation.harness import Harness
 
 #: What one paper has alone.
 _OF_ONE = {"reasoner": "incremental", "repeats": "incremental", "accuracy": "discovery"}
@@ -71,15 +77,36 @@ def evaluate(
     _check_options(context, {*names, "markdown_file" if is_paper else "earlier"})
     known = {name: options[name] for name in names}
     try:
-        from shiq.jobs.evaluation.harness import harness_of
-
         settings = PaperSettings(**known) if is_paper else Settings(family, **known)
         files = {"json": json_file, "html": html_file, "markdown": markdown_file}
-        shown = harness_of(family, earlier).run(settings, files, progress)
+        shown = _harness_of(family, earlier).run(settings, files, progress)
     finally:
         progress.close()
     click.echo(shown)
     return 0
+
+
+def _harness_of(name: str, earlier: Sequence[str] = ()) -> Harness:
+    """Return the harness of a paper or of a family of benchmark data, whose page shows ``earlier``
+    evaluations as well. Raises: InputError for a file that is none.
+    """
+    # Loaded where something is measured, with numpy.
+    from shiq.jobs.evaluation.harness import Harness
+
+    if name in PAPERS:
+        from shiq.jobs.evaluation.papers import page, paper_of
+
+        return Harness(partial(page.measure_paper, paper_of(name)), page.html, page.markdown)
+    from shiq.jobs.evaluation.evaluate import record
+    from shiq.jobs.evaluation.evaluate.page import page as render_page
+    from shiq.jobs.evaluation.evaluate.run import evaluate
+
+    before = [record.read_document(Path(file)) for file in earlier]
+    return Harness(
+        evaluate,
+        lambda document: render_page([*before, document]),
+        lambda document: record.table(record.runs_of([document]), document["comparisons"]),
+    )
 
 
 def _check_options(context: click.Context, known: set[str]) -> None:

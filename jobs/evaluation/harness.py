@@ -10,15 +10,13 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from shiq.errors import OperationalError
 from shiq.files import write_whole
-from shiq.jobs.evaluation.evaluate.settings import PAPERS
 from shiq.jobs.reports.write import schema_problems
 
 Document: TypeAlias = Mapping[str, Any]
@@ -51,26 +49,6 @@ class Harness:
         found = self.measure(settings, progress, save)
         save(found)
         return self.text(found)
-
-
-def harness_of(name: str, earlier: Sequence[str] = ()) -> Harness:
-    """Return the harness of a paper or of a family of benchmark data, whose page shows ``earlier``
-    evaluations as well. Raises: InputError for a file that is none.
-    """
-    if name in PAPERS:
-        from shiq.jobs.evaluation.papers import page, paper_of
-
-        return Harness(partial(page.measure_paper, paper_of(name)), page.html, page.markdown)
-    from shiq.jobs.evaluation.evaluate import record
-    from shiq.jobs.evaluation.evaluate.page import page as render_page
-    from shiq.jobs.evaluation.evaluate.run import evaluate
-
-    before = [record.read_document(Path(file)) for file in earlier]
-    return Harness(
-        evaluate,
-        lambda document: render_page([*before, document]),
-        lambda document: record.table(record.runs_of([document]), document["comparisons"]),
-    )
 
 
 def json_form(document: Document) -> str:
