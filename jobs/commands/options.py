@@ -101,7 +101,7 @@ class Seconds(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of l
         return seconds
 
 
-class Words(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of later versions
+class WordList(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of later versions
     """Words with commas between them."""
 
     name = "words"
@@ -112,7 +112,7 @@ class Words(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of lat
         return tuple(word.strip() for word in str(value).split(",") if word.strip())
 
 
-class Numbers(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of later versions
+class NumberList(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of later versions
     """Whole numbers with commas between them."""
 
     name = "numbers"
@@ -148,8 +148,8 @@ class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]  # of lat
 #: The type of an option's value.
 _TYPES: Mapping[Takes, Any] = {
     Takes.TEXT: None,
-    Takes.WORDS: Words(),
-    Takes.NUMBERS: Numbers(),
+    Takes.WORDS: WordList(),
+    Takes.NUMBERS: NumberList(),
     Takes.POSITIVE: click.FloatRange(0, min_open=True),
     Takes.TIME: Seconds(),
     Takes.SHARE: Share(),
