@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from json.encoder import encode_basestring as _quoted
 from typing import Any, NamedTuple
 
@@ -52,6 +52,10 @@ class EnrichedEvent(NamedTuple):
         are by themselves.
         """
         return dict(self.entry.static)
+
+    def with_reason(self, reason: str) -> EnrichedEvent:
+        """This answer, with another reason."""
+        return self._replace(entry=replace(self.entry, reason=reason))
 
     def ntriples(self) -> list[str]:
         """The event and the types, as N-Triples lines."""
@@ -124,6 +128,11 @@ def row_halves(found: EnrichedEvent, t: int | None, identifier: str | None) -> t
 
 def whole_row(line: int, hit: bool, first: str, second: str) -> str:
     return f'{{"line": {line}, {first}, "hit": {"true" if hit else "false"}, {second}'
+
+
+def with_member(row: str, name: str, value: str) -> str:
+    """A row with one more member, at its end."""
+    return f'{row[:-1]}, "{name}": {value}}}'
 
 
 def types_text(found: EnrichedEvent) -> str:

@@ -13,17 +13,21 @@ An ontology and static data opened for events to be enriched.
 
 from __future__ import annotations
 
+import hashlib
+import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
 from typing import Any, Final
 
+from shiq.abox_ops.entailment.premises import mentioned
 from shiq.answers.verdict import Verdict
-from shiq.errors import UsageError
+from shiq.errors import InputError, UsageError
 from shiq.inputs.catalog import Catalogs
 from shiq.rml.inputs import compile_mapping
 from shiq.rml.model import Statement
@@ -36,7 +40,7 @@ from shiq.streams.enrichment.key import IllTypedError, Keys
 from shiq.streams.enrichment.knowledge import Realizer, StaticKnowledge, knowledge_of
 from shiq.streams.enrichment.prefill import Combinations, PrefillCounts
 from shiq.streams.enrichment.questions import EventQuestion, EventReader, undecided
-from shiq.streams.enrichment.statements import OddError, assertions_of, together
+from shiq.streams.enrichment.statements import OddError, assertions_of, shown, together
 from shiq.support import pluralize
 
 # Signs of life while an event is decided that was not met before.
@@ -115,6 +119,8 @@ class Enricher:
             entries.keep(key, entry)
         self.counts = EnrichmentCounts()
         self.prefilled: PrefillCounts | None = None
+        #: What changes B while a stream runs, if anything does.
+        self.folder: StaticFolder | None = None
         self.waiting: AbstractContextManager[object] = nullcontext()
         self.components = Components(self._answer)
         self._lock = threading.RLock()
@@ -212,6 +218,23 @@ class Enricher:
                 self.entries.keep(asked.keyed.key, entry)
         return entry
 
+    def explain(
+        self, asked: EventQuestion, found: EnrichedEvent, classes: Iterable[str]
+    ) -> list[dict[str, object]]:
+        """Why individuals are of those of ``classes`` that an answer tells: one minimal reason
+        each, as a row has it; None for one that nothing decides again.
+        """
+        begun = perf_counter()
+        types, assertions = {**found.types, **found.static_types}, asked.assertions()
+        names = {shown(name): name for name in mentioned(assertions)}
+        told = [(one, c) for c in classes for one in sorted(types) if c in types[one]]
+        reasons = [self.realizer.explain(assertions, names.get(one, one), c) for one, c in told]
+        self.counts.seconds["deciding"] += perf_counter() - begun
+        return [
+            {"individual": one, "class": c, **({} if reason is None else reason.to_dict())}
+            for (one, c), reason in zip(told, reasons)
+        ]
+
     def prefill(self, limit: int | None = None) -> PrefillCounts:
         """Reasons ahead about all that the mapping can make (docs/ENRICHMENT.md), up to
         ``limit`` entries, and no more than there is room for. Raises: UsageError without a
@@ -295,6 +318,58 @@ class Enricher:
         self.realizer.close()
         if self.file is not None:
             self.file.save(self.entries)
+
+
+#: How the name of a file ends, before its extension, whose assertions are deleted.
+DELETED: Final = ".delete"
+
+
+@dataclass
+class StaticFolder:
+    """A folder of which each file that is new is an update of B, taken between events, in order
+    of names. ``taken``: the hashes of those that were, by name; ``tell`` hears of each.
+    """
+
+    path: Path
+    tell: Callable[[str], None] = lambda line: None
+    taken: dict[str, str] = field(default_factory=dict)
+
+    def follow(self, enricher: Enricher) -> None:
+        """Take what is new. Raises: InputError."""
+        try:
+            names = [entry.name for entry in os.scandir(self.path) if entry.is_file()]
+        except OSError as error:
+            raise InputError(
+                f"{self.path} cannot be read ({error})", "Check --static-follow."
+            ) from error
+        for name in sorted(names):
+            if name not in self.taken and not name.startswith((".", "_")):
+                self._take(enricher, name)
+
+    def restore(self, enricher: Enricher, taken: Mapping[str, str]) -> None:
+        """Take again what another run took. Raises: InputError where that is not there as it was."""
+        for name, hashed in taken.items():
+            file = self.path / name
+            if not file.is_file() or _hash_of(file) != hashed:
+                raise InputError(
+                    f"{file} is not as it was when the checkpoint was written",
+                    "Put it back as it was, or begin anew with another --checkpoint.",
+                )
+            self._take(enricher, name)
+
+    def _take(self, enricher: Enricher, name: str) -> None:
+        file = self.path / name
+        is_deleted = file.stem.endswith(DELETED)
+        try:
+            enricher.update_static(*((None, str(file)) if is_deleted else (str(file), None)))
+        except InputError as error:
+            raise InputError(f"{file}: {error.message}", error.remedy) from error
+        self.taken[name] = _hash_of(file)
+        self.tell(f"{file}: {'taken out of' if is_deleted else 'put into'} the static data")
+
+
+def _hash_of(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def open_enricher(

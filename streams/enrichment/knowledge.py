@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from shiq import model as owl
+from shiq.abox_ops.conflicts.shrink import connected, shrink
 from shiq.abox_ops.entailment import Entailer, Entailment, Premises, union_of
 from shiq.abox_ops.entailment.reasoners import Reasoners
 from shiq.answers.verdict import Leftover, Verdict, is_blocking
@@ -35,7 +36,8 @@ from shiq.jobs.checking.session import Session
 from shiq.model.abox import ABox, abox_of, individuals_of
 from shiq.model.ntriples import assertion_lines
 from shiq.model.walk import parts
-from shiq.simplify.locality import names_of
+from shiq.simplify.inclusion import PREFIX
+from shiq.simplify.locality import names_of, relevant_axioms
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,6 +233,31 @@ def _outside(reading: Reading) -> list[owl.Assertion]:
 REASONERS: Final = ("auto", "own", "hermit")
 
 
+@dataclass(frozen=True)
+class TypeReason:
+    """Why an individual is of a class: of the event, of B and of T what is needed for it;
+    ``is_minimal``: whether each part was found to be.
+    """
+
+    assertions: tuple[owl.Assertion, ...]
+    static: tuple[owl.Assertion, ...]
+    axioms: tuple[owl.Axiom, ...]
+    is_minimal: bool = True
+
+    def to_dict(self) -> dict[str, object]:
+        """As a row has it: statements, and axioms in functional syntax."""
+        event, static = (
+            [line.strip() for one in part for line in assertion_lines(one)]
+            for part in (self.assertions, self.static)
+        )
+        found: dict[str, object] = {
+            "event": event,
+            "static": static,
+            "axioms": [*map(axiom_text, self.axioms)],
+        }
+        return found if self.is_minimal else {**found, "minimal": False}
+
+
 @dataclass
 class Realizer:
     """Asks about one event after another; ``calls`` counts the questions, ``before`` those of
@@ -243,6 +270,8 @@ class Realizer:
     static: bool = False
     before: int = 0
     _entailer: Entailer = field(init=False, repr=False)
+    #: The axioms that explained a class last.
+    _explaining: dict[str, Sequence[owl.Axiom]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if self.reasoner not in REASONERS:
@@ -310,6 +339,41 @@ class Realizer:
                 Verdict.UNDETERMINED, reason=f"{found.reason}; a longer --timeout may decide it"
             )
         return found
+
+    def explain(
+        self, assertions: Sequence[owl.Assertion], individual: str, name: str
+    ) -> TypeReason | None:
+        """One minimal reason why ``individual`` is of the class ``name``, beside B and T; of B as
+        little as can be, then of the event, then of T. None where nothing decides that it is.
+        """
+        denied = owl.Class(f"{PREFIX}explained")
+        denial = owl.DisjointClasses((denied, owl.Class(name)))
+        told = owl.ClassAssertion(denied, individual)
+        deadline, is_open = self._deadline(), False
+
+        def follows(part: Iterable[owl.Assertion], axioms: Iterable[owl.Axiom]) -> bool:
+            nonlocal is_open
+            premises = Premises.of((*axioms, denial), (*part, told))
+            asked = Entailer(premises, (), reasoners=self._reasoners)
+            verdict = asked.is_consistent(deadline).verdict
+            is_open |= verdict is Verdict.UNDETERMINED
+            return verdict is Verdict.INCONSISTENT
+
+        knowledge = self.knowledge
+        near = [*knowledge.static]
+        if not knowledge.outside:  # nominals tie everything to everything
+            near = connected((*assertions, told), near)
+        if not follows((*assertions, *near), knowledge.axioms):
+            return None
+        static = shrink(near, lambda part: follows((*assertions, *part), knowledge.axioms))
+        own = shrink(assertions, lambda part: follows((*part, *static), knowledge.axioms))
+        axioms = relevant_axioms(knowledge.axioms, (*own, *static, denial))
+        for candidates in (self._explaining.get(name, ()), axioms, knowledge.axioms):
+            if follows((*own, *static), candidates):
+                axioms = shrink(candidates, lambda part: follows((*own, *static), part))
+                break
+        self._explaining[name] = axioms
+        return TypeReason(tuple(own), tuple(static), tuple(axioms), is_minimal=not is_open)
 
     def _deadline(self) -> float | None:
         return None if self.timeout is None else time.monotonic() + self.timeout

@@ -398,7 +398,7 @@ def read(lines: Sequence[str], knowledge: StaticKnowledge) -> EventReading:
     ]
     reason = ""
     if open_:
-        reason = f"line {open_[0].line}: {open_[0].message} ({open_[0].kind}){way_out(x.kind for x in open_)}"
+        reason = f"triple {open_[0].line}: {open_[0].message} ({open_[0].kind}){way_out(x.kind for x in open_)}"
     return EventReading(tuple(dict.fromkeys(assertions)), reason)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import perf_counter
@@ -18,6 +18,7 @@ import numpy as np
 
 from shiq.answers.verdict import Verdict, is_blocking
 from shiq.errors import UsageError
+from shiq.jobs.option_fields import option
 from shiq.rml.program import MappingProgram
 from shiq.streams.enrichment.answers import (
     EnrichedEvent,
@@ -26,6 +27,7 @@ from shiq.streams.enrichment.answers import (
     make_entry,
     row_text,
     types_text,
+    with_member,
 )
 from shiq.streams.enrichment.cache import Entry
 from shiq.streams.enrichment.components import EventWindows, HeldEvent
@@ -77,12 +79,27 @@ class RecordIntake(Arrivals):
         return (found,)
 
 
+@dataclass(frozen=True)
+class RowSettings:
+    """Which rows there are, and what they have besides."""
+
+    only: tuple[str, ...] = option(
+        (), "Rows with such a type alone; repeatable.", many=True, metavar="CLASS"
+    )
+    timings: bool = option(False, "Put the seconds that each event took into its row.")
+    explain: tuple[str, ...] = option(
+        (),
+        "Tell why something is of this class: one minimal set of assertions and axioms; repeatable.",
+        many=True,
+        metavar="CLASS",
+    )
+
+
 @dataclass
 class EnrichedStream:
-    """Writes the rows of events (`shiq.streams.front.operator.Collector`). ``only``: keeps rows
-    with one of these types; ``push`` makes those that were written readable at once; ``jsonld``:
-    records are such objects; ``windows``: has one row a window, ``clock``: which events are in
-    time for that.
+    """Writes the rows of events (`shiq.streams.front.operator.Collector`). ``push`` makes those
+    that were written readable at once; ``jsonld``: records are such objects; ``windows``: has one
+    row a window, ``clock``: which events are in time for that.
     """
 
     name: ClassVar[str] = "enrich"
@@ -94,11 +111,11 @@ class EnrichedStream:
     write: Callable[[Sequence[str]], None]
     rejects: RejectLog
     unit: str = "sec"
-    only: Collection[str] = ()
     push: Callable[[], None] = lambda: None
     jsonld: bool = False
     windows: EventWindows | None = None
     clock: EventClock = field(default_factory=lambda: EventClock(None))
+    rows: RowSettings = field(default_factory=RowSettings)
     seconds: dict[str, float] = field(default_factory=lambda: {"deciding": 0.0})
     _shown: float = 0.0
     _rows: list[str] = field(default_factory=list)
@@ -121,7 +138,8 @@ class EnrichedStream:
     def operator(self, *, in_tasks: bool = False) -> Operator:
         """What is done with events; what tasks need of the enricher is handed over."""
         if not in_tasks:
-            return LiveOperator(self.enricher, self.arrivals.limits())
+            limits = self.arrivals.limits()
+            return LiveOperator(self.enricher, limits, timed=self.rows.timings)
         if self.records.form in ("csv", "jsonld"):
             raise UsageError(
                 "rows of a table with a mapping, and JSON-LD, are read in one process",
@@ -152,10 +170,10 @@ class EnrichedStream:
             for event, line in zip(shown["event"], shown["line"]):
                 self.windows.add(event, line)
         elif "asked" in shown:
-            for line, event, asked, reader in zip(
-                shown["line"], shown["event"], shown["asked"], shown["reader"]
+            for line, event, asked, reader, taken in zip(
+                shown["line"], shown["event"], shown["asked"], shown["reader"], shown["seconds"]
             ):
-                self._answer(line, event.raw, asked, reader)
+                self._answer(line, event.raw, asked, reader, taken)
         elif shown:
             for line, given, key in zip(shown["line"], shown["given"], shown["key"]):
                 self._answer(line, *_of_task(given, key, entries), self.enricher.reader)
@@ -189,28 +207,42 @@ class EnrichedStream:
         if made and self.enricher.file is not None:
             self.enricher.file.save(made)
 
-    def _answer(self, line: int, raw: RecordEvent, asked: Asked, reader: Any) -> None:
-        """Write the row of an event."""
+    def _answer(
+        self, line: int, raw: RecordEvent, asked: Asked, reader: Any, spent: float = 0.0
+    ) -> None:
+        """Write the row of an event, of which ``spent`` seconds went to its key."""
+        begun = perf_counter()
         found = (
             self.enricher.undecided(f"line {line}: {raw.problem}")
             if asked is None
             else self.enricher.answer(asked, reader)
         )
-        if not self.only or has_type(found, self.only):
-            self.put(row_text(found, line, raw.t, raw.id))
+        spent += perf_counter() - begun
+        if self.rows.only and not has_type(found, self.rows.only):
+            return
+        if found.reason.startswith("triple "):
+            found = found.with_reason(f"line {line}, {found.reason}")
+        row = row_text(found, line, raw.t, raw.id)
+        if self.rows.explain and type(asked) is EventQuestion:
+            reasons = self.enricher.explain(asked, found, self.rows.explain)
+            row = with_member(row, "explanations", json.dumps(reasons, ensure_ascii=False))
+        self.put(with_member(row, "seconds", f"{spent:.6f}") if self.rows.timings else row)
 
     def _decide(self, windows: Iterable[tuple[int, list[HeldEvent]]]) -> None:
         """Write the rows of windows."""
         assert self.windows is not None
         for c, inside in windows:
+            begun = perf_counter()
             found = self.enricher.window([held.event for held in inside])
-            if not self.only or has_type(found, self.only):
+            spent = perf_counter() - begun
+            if not self.rows.only or has_type(found, self.rows.only):
                 lines = json.dumps([held.line for held in inside])
                 reason = json.dumps(found.reason, ensure_ascii=False)
                 hit = "true" if found.hit else "false"
                 told = f'"verdict": "{found.verdict.value}", "hit": {hit}, {types_text(found)}, "reason": {reason}'
                 span = f"[{c - self.windows.width}, {c}]"
-                self.put(f'{{"window": {span}, "lines": {lines}, {told}}}')
+                row = f'{{"window": {span}, "lines": {lines}, {told}}}'
+                self.put(with_member(row, "seconds", f"{spent:.6f}") if self.rows.timings else row)
 
     def put(self, row: str) -> None:
         """Take a row to be written."""
@@ -243,6 +275,8 @@ class EnrichedStream:
             "cache": enricher.entries.state(),
         }
         windows = {} if self.windows is None else self.windows.state()
+        if enricher.folder is not None:
+            windows |= {"static": list(enricher.folder.taken.items())}
         return json.dumps({**found, **windows}).encode()
 
     def restore(self, state: bytes) -> None:
@@ -250,6 +284,8 @@ class EnrichedStream:
         found = json.loads(state)
         # Versions with a state for each runner had what is now one within it.
         found = {**found, **found.get("stream", {}), **found.get("own", {})}
+        if self.enricher.folder is not None:
+            self.enricher.folder.restore(self.enricher, dict(found["static"]))
         counts = self.enricher.counts = EnrichmentCounts(**found["counts"])
         counts.undetermined -= found.get("broken", 0)
         self.arrivals.spent = counts.seconds
@@ -314,15 +350,20 @@ Asked = EventQuestion | EnrichedEvent | None
 
 
 def questions(
-    events: Iterable[Event | None], reader: EventReader
+    events: Iterable[Event | None], reader: EventReader, spent: list[float] | None = None
 ) -> tuple[list[Asked], list[Refused]]:
     """What each event asks, None where a record is none, or is asked about in a window; and
-    which records are no events.
+    which records are no events. ``spent`` takes the seconds of each.
     """
     raws: list[RecordEvent | None] = [None if event is None else event.raw for event in events]
-    asked: list[Asked] = [
-        None if raw is None or raw.problem else reader.question(raw.event) for raw in raws
-    ]
+    asked = list[Asked]()
+    begun = perf_counter()
+    for raw in raws:
+        asked.append(None if raw is None or raw.problem else reader.question(raw.event))
+        if spent is not None:
+            now = perf_counter()
+            spent.append(now - begun)
+            begun = now
     refused: list[Refused] = [
         (place, MALFORMED, raw.problem, raw.text)
         for place, raw in enumerate(raws)
@@ -342,14 +383,18 @@ class LiveOperator:
     buckets: ClassVar[int] = 1
     enricher: Enricher
     limits: EventLimits
+    timed: bool = False
 
     def split(self, events: Sequence[Event | None]) -> Split:
-        """The events, and what they ask."""
+        """The events, and what they ask, once what is new of the static data was taken."""
+        if self.enricher.folder is not None:
+            self.enricher.folder.follow(self.enricher)
         begun, reader = perf_counter(), self.enricher.reader
-        asked, refused = questions(events, reader)
+        spent: list[float] | None = [] if self.timed else None
+        asked, refused = questions(events, reader, spent)
         self.enricher.counts.seconds["keys"] += perf_counter() - begun
         shown = {"event": events, "asked": asked, "reader": [reader] * len(asked)}
-        return Split({}, refused, shown=shown)
+        return Split({}, refused, shown={**shown, "seconds": spent or [0.0] * len(asked)})
 
     def open(self, bucket: int, state: bytes | None) -> KeyState:
         """Nothing is kept in buckets."""

@@ -45,6 +45,7 @@ TEXTS |= {
     "max_quarantine",
     "notify",
     "only",
+    "explain",
     "head",
     "body_sources",
     "head_sources",

@@ -12,8 +12,8 @@ import click
 
 from shiq.api import open_store
 from shiq.errors import ShiqError, UsageError
-from shiq.jobs.commands.options import Nearest, Seconds, catalog_option
-from shiq.jobs.commands.places import WRITES_ROWS, GuardedCommand, Reads
+from shiq.jobs.commands.options import Nearest, Seconds, catalog_option, field_option
+from shiq.jobs.commands.places import READS, WRITES_ROWS, GuardedCommand, Reads
 from shiq.jobs.commands.stream.options import (
     Feed,
     feeding,
@@ -27,8 +27,8 @@ from shiq.rml.reader import read_mapping
 from shiq.streams.enrichment import open_enricher
 from shiq.streams.enrichment.cache import POLICIES
 from shiq.streams.enrichment.components import EventWindows
-from shiq.streams.enrichment.enricher import SilenceNotice
-from shiq.streams.enrichment.stream import EnrichedStream
+from shiq.streams.enrichment.enricher import SilenceNotice, StaticFolder
+from shiq.streams.enrichment.stream import EnrichedStream, RowSettings
 from shiq.streams.front.arrivals import EventClock, RejectLog
 from shiq.streams.front.operator import StreamAnswer
 from shiq.support import pluralize
@@ -106,8 +106,14 @@ def _sources(mapping: str) -> Callable[[Path], bool]:
     metavar="D",
     help="From window to window.",
 )
+@field_option(RowSettings, "only")
+@field_option(RowSettings, "explain")
+@field_option(RowSettings, "timings")
 @click.option(
-    "--only", multiple=True, metavar="CLASS", help="Rows with such a type alone; repeatable."
+    "--static-follow",
+    type=READS,
+    metavar="DIR",
+    help="Each file that comes to this folder is more static data from then on; NAME.delete.nt is taken away.",
 )
 @click.option(
     "--reasoner",
@@ -143,6 +149,9 @@ def enrich(
     window: int | None,
     slide: int,
     only: tuple[str, ...],
+    explain: tuple[str, ...],
+    timings: bool,
+    static_follow: str | None,
     **options: Any,
 ) -> int:
     """Which types follow of each event, by the whole of an OWL 2 ontology? One row a line of the
@@ -157,6 +166,11 @@ def enrich(
     """
     if feed.engine == "spark" and window is not None:
         raise UsageError("windows are of one process", "Leave out --engine spark, or --window.")
+    if feed.engine == "spark" and (explain or timings or static_follow):
+        raise UsageError(
+            "--explain, --timings and --static-follow are of one process",
+            "Leave out --engine spark, or these.",
+        )
     if (store is None) == (not tbox):
         raise UsageError("name the ontology by --tbox, or a store by --store", "One of the two.")
     told = {
@@ -180,6 +194,11 @@ def enrich(
         )
     if slide != 1 and window is None:
         raise UsageError("--slide is from window to window", "Give their width by --window.")
+    if explain and window is not None:
+        raise UsageError("--explain is of single events", "Leave out --window, or --explain.")
+    # Older checkpoints do not have those that say nothing by default.
+    more = {"explain": ", ".join(explain), "timings": timings, "static-follow": static_follow}
+    settings |= {name: str(value) for name, value in more.items() if value}
     settings |= {
         "prefill": str(prefill),
         "window": str(window),
@@ -192,11 +211,12 @@ def enrich(
             list(tbox) or None, given, mapping=mapping, stream=stream, allow=feed.allow, **options
         ) as enricher,
     ):
-        for name in only:  # no row would have it, mostly for a typo
+        asked = [*(("--only", name) for name in only), *(("--explain", name) for name in explain)]
+        for flag, name in asked:  # no row would have it, mostly for a typo
             keep_known(
                 name,
                 enricher.knowledge.classes,
-                f"--only {name}: neither the ontology nor the static data knows this class",
+                f"{flag} {name}: neither the ontology nor the static data knows this class",
             )
         settings["tbox"] = enricher.knowledge.digest[:12]
         tell = (lambda line: None) if feed.quiet else partial(click.echo, err=True)
@@ -209,13 +229,17 @@ def enrich(
                 run.outputs.texts("out"),
                 rejects,
                 feed.unit,
-                frozenset(only),
                 push=run.outputs.push,
                 jsonld=feed.format == "jsonld",
                 windows=None if window is None else EventWindows(window, slide),
                 clock=EventClock(None) if window is None else feed.arrivals(run).clock,
+                rows=RowSettings(only, timings, explain),
             )
             run.status.tell_rejects(rejects)
+            if static_follow is not None:
+                enricher.folder = StaticFolder(Path(static_follow), tell)
+                if run.saved is None:
+                    enricher.folder.follow(enricher)
             if prefill and run.saved is None:
                 enricher.prefill()
             waiting.before = system.show
