@@ -16,5 +16,6 @@ CMD ["--help"]
 
 FROM slim AS full
 USER root
-RUN apt-get update && apt-get install --no-install-recommends -y default-jre-headless && rm -rf /var/lib/apt/lists/*
+RUN apt-get update && apt-get install --no-install-recommends -y default-jre-headless && rm -rf /var/lib/apt/lists/* \
+    && pip install --no-cache-dir "owlready2>=0.47"
 USER shiq

@@ -112,7 +112,7 @@ jobs:
       - uses: actions/checkout@v4
       - uses: actions/setup-python@v5
         with: {{python-version: "3.12"}}
-      - run: pip install shiq
+      - run: pip install 'shiq[hermit]'
       - run: shiq certify {files} --report report/
       - if: always()
         run: cat report/report.md >> "$GITHUB_STEP_SUMMARY"

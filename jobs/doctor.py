@@ -28,8 +28,10 @@ OK, WARN, FAIL = "ok", "warn", "fail"
 SCHEMA_VERSION = 1
 
 #: What the program needs, and what some of it needs (by extra).
-NEEDED = ("click", "numpy", "pyarrow", "deltalake", "pyoxigraph", "owlready2")
+NEEDED = ("click", "numpy", "pyarrow", "pyoxigraph")
 OPTIONAL = {
+    "owlready2": "hermit",
+    "deltalake": "lake",
     "pyspark": "spark",
     "graphframes-py": "spark",
     "obstore": "cloud",

@@ -82,6 +82,7 @@ _EXTRAS = {
     ),
     **dict.fromkeys(("google.rpc", "googleapis-common-protos", "zstandard"), "connect"),
     "confluent_kafka": "kafka",
+    "deltalake": "lake",
     **dict.fromkeys(("hdfs_native", "obstore"), "cloud"),
     **dict.fromkeys(("yaml", "PyYAML"), "yarrrml"),
 }

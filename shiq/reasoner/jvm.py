@@ -41,7 +41,7 @@ HERMIT = "org.semanticweb.HermiT.Reasoner"
 
 _REMEDY_JAVA = "Install a Java runtime (11 or later; Debian: default-jre-headless), or set JAVA_HOME; or use --reasoner own."
 _REMEDY_START = "Try another --heap, and `java -version` in a shell; or use --reasoner own."
-_REMEDY_JAR = "Install owlready2 in this Python environment (pip install shiq brings it); or use --reasoner own."
+_REMEDY_JAR = "Install owlready2 in this Python environment (pip install 'shiq[hermit]'); or use --reasoner own."
 
 _OPTIONS = (
     "-Xss16m",  # deep class expressions are parsed and normalised by recursion

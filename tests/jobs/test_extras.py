@@ -99,3 +99,41 @@ def test_without_rdflib_everything_but_its_graphs_is_there(folder: Path) -> None
         ("rdflib", "pyparsing"), folder, *["check", "--store", "kg", "--insert", "i.nt"]
     )
     assert (code, "Traceback" in errors) == (0, False)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "gate --store kg --insert i.nt --accepted good.delta --quarantine bad.delta --mode split",
+        "check --store kg --changes lake --from-version 0",
+        "check --store kg --insert lake",
+    ],
+)
+def test_without_deltalake_what_needs_it_says_so(folder: Path, command: str) -> None:
+    (folder / "lake" / "_delta_log").mkdir(parents=True, exist_ok=True)
+    code, errors = without(("deltalake", "arro3"), folder, *command.split())
+    assert code == 4
+    assert errors.splitlines() == [
+        "shiq: this needs the package deltalake, which is not installed",
+        "  Install it: pip install 'shiq[lake]'.",
+    ]
+
+
+def test_without_owlready2_hermit_is_missing_alone(folder: Path) -> None:
+    check = ["check", "--store", "kg", "--insert", "i.nt"]
+    assert without(("owlready2",), folder, *check)[0] == 0
+    code, errors = without(("owlready2",), folder, *check, "--reasoner", "hermit")
+    assert code == 4
+    assert "pip install 'shiq[hermit]'" in errors
+
+
+def test_without_extras_files_and_stores_are_checked(folder: Path) -> None:
+    missing = ("deltalake", "arro3", "owlready2", "pandas", "pyspark", "rdflib", "yaml", "obstore")
+    for command in (
+        "certify t.ofn base.nt",
+        "lint t.ofn",
+        "check --store kg --insert i.nt",
+        "check -t t.ofn -i i.nt",
+    ):
+        code, errors = without(missing, folder, *command.split())
+        assert (code, "Traceback" in errors) == (0, False)
