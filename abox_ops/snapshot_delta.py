@@ -183,7 +183,6 @@ class _Growth:
         self.patch, self.merged, self.classes = patch, merged, classes
         self.old, self.index, self.whole, self.told, self.free = old, index, whole, told, free
         self.graph = told.graph
-        self.calculus = told.calculus
         base = as_overlay(whole.base)
         self.vanished, self.gone = base.vanished, base.removed
 
@@ -273,7 +272,10 @@ class _Growth:
         renamed = ElementRenames(
             names, self.graph.label[reps], self.node[first], key, into, gone, self.free.node
         )
-        outside, rows = self.patch.region.given.outside, renewed(self.patch, self.calculus, renamed)
+        outside, rows = (
+            self.patch.region.given.outside,
+            renewed(self.patch, self.told.calculus, renamed),
+        )
         tables = {
             "completed": outside.others,
             "outside": outside.classes.by_member,
@@ -302,7 +304,7 @@ class _Growth:
             renewal["completed"][0]["label"] = stored(others)
         keys = unique(self.old.equal.of(self.touched))
         rows = self._mapped({"element": self.name[reps], "label": label})
-        known = self.calculus.table.labels
+        known = self.told.calculus.table.labels
         return [known[i] for i in new.tolist()], row_changes(
             self.old.labels.table.rows_of(keys), rows
         )

@@ -58,7 +58,6 @@ class WorkList:
             )
             for c in calculus.functional
         ]
-        self._bounded = frozenset().union(*(below for _, below, _ in self._bounds))
 
     def find(self, key: int) -> int:
         """The key of the element that an element is part of by now."""
@@ -75,7 +74,7 @@ class WorkList:
             edges = self._edges_of(key)
             if self._send(key, edges):
                 self.todo[key] = None
-            elif self._bounded and not self.has_stopped:
+            elif self._bounds and not self.has_stopped:
                 self._merge_around(key, edges)
 
     def _edges_of(self, key: int) -> list[HalfEdge]:
@@ -125,7 +124,8 @@ class WorkList:
         """Makes one what a ≤1 S.C forces to be one at ``key`` and at those that have it for a
         neighbour.
         """
-        centres = {self.find(y): None for role, y, _ in edges if role ^ 1 in self._bounded}
+        bounded = set[int]().union(*(below for _, below, _ in self._bounds))
+        centres = {self.find(y): None for role, y, _ in edges if role ^ 1 in bounded}
         for centre in (key, *centres):
             if centre in self.active or self._from_outside:
                 self._merge_at(self.find(centre))

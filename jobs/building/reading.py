@@ -207,11 +207,11 @@ def _loaded(
         for report in own:
             for triple in report.cross_range_triples:
                 loaded.triples.add(*triple)
-        loaded.ontologies |= document_iris(loaded.triples, begun)
+        loaded.imports.ontologies |= document_iris(loaded.triples, begun)
         shown, total = rejects_of(own)
         loaded.leftovers += (*shown, *passed_over.get(scope, ()))
         if isinstance(source, FileSource):
-            loaded.ontologies.add(source.iri)
+            loaded.imports.ontologies.add(source.iri)
             refuse_no_triples(own, f" ({shown[0].message})" if shown else "")
         if total:
             loaded.ledger["leftover:malformed"] += total

@@ -124,7 +124,7 @@ def columns_of(columns: Iterable[array[int]]) -> dict[str, array[int]]:
 
 @dataclass
 class ABoxBuilder:
-    """Mutable columns of an `ABox` under construction. `build` removes duplicates.
+    """Rows of an `ABox` under construction, each once, in the order first added.
 
     same, different: pairs of individual ids. complex: assertions kept as model values.
     """
@@ -134,34 +134,26 @@ class ABoxBuilder:
     object_properties: Interner[str] = field(default_factory=Interner)
     data_properties: Interner[str] = field(default_factory=Interner)
     literals: Interner[owl.Literal] = field(default_factory=Interner)
-    class_subject: array[int] = field(default_factory=_column)
-    class_name: array[int] = field(default_factory=_column)
-    role_subject: array[int] = field(default_factory=_column)
-    role_name: array[int] = field(default_factory=_column)
-    role_object: array[int] = field(default_factory=_column)
-    data_subject: array[int] = field(default_factory=_column)
-    data_name: array[int] = field(default_factory=_column)
-    data_literal: array[int] = field(default_factory=_column)
+    class_rows: dict[tuple[int, ...], None] = field(default_factory=dict)
+    role_rows: dict[tuple[int, ...], None] = field(default_factory=dict)
+    data_rows: dict[tuple[int, ...], None] = field(default_factory=dict)
     same: list[tuple[int, int]] = field(default_factory=list)
     different: list[tuple[int, int]] = field(default_factory=list)
     complex: list[owl.Assertion] = field(default_factory=list)
 
     def add_class(self, individual: str, name: str) -> None:
         """Add the assertion that `individual` belongs to the class `name`."""
-        self.class_subject.append(self.individuals.id(individual))
-        self.class_name.append(self.classes.id(name))
+        self.class_rows[self.individuals.id(individual), self.classes.id(name)] = None
 
     def add_role(self, subject: str, name: str, object: str) -> None:
         """Add the object property assertion `name`(subject, object)."""
-        self.role_subject.append(self.individuals.id(subject))
-        self.role_name.append(self.object_properties.id(name))
-        self.role_object.append(self.individuals.id(object))
+        role = self.object_properties.id(name)
+        self.role_rows[self.individuals.id(subject), role, self.individuals.id(object)] = None
 
     def add_data(self, subject: str, name: str, literal: owl.Literal) -> None:
         """Add the data property assertion `name`(subject, literal)."""
-        self.data_subject.append(self.individuals.id(subject))
-        self.data_name.append(self.data_properties.id(name))
-        self.data_literal.append(self.literals.id(literal))
+        row = self.individuals.id(subject), self.data_properties.id(name), self.literals.id(literal)
+        self.data_rows[row] = None
 
     def add(self, assertion: owl.Assertion) -> None:
         """Add any assertion. On an inverse property, subject and object change places."""
@@ -188,17 +180,12 @@ class ABoxBuilder:
                 self.complex.append(assertion)
 
     def build(self) -> ABox:
-        """Return the `ABox` of the columns, each assertion once, in the order of the first copies."""
-        classes = dict.fromkeys(zip(self.class_subject, self.class_name))
-        roles = dict.fromkeys(zip(self.role_subject, self.role_name, self.role_object))
-        data = dict.fromkeys(zip(self.data_subject, self.data_name, self.data_literal))
-        families: tuple[tuple[Iterable[tuple[int, ...]], int], ...] = (
-            (classes, 2),
-            (roles, 3),
-            (data, 3),
-        )
+        """Return the `ABox` of the rows, each assertion once, in the order of the first copies."""
+        families = (self.class_rows, self.role_rows, self.data_rows)
         columns = [
-            array("q", (row[i] for row in rows)) for rows, width in families for i in range(width)
+            array("q", (row[i] for row in rows))
+            for rows, names in zip(families, COLUMNS)
+            for i in range(len(names))
         ]
         return ABox(
             individuals=self.individuals.values,

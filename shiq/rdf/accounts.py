@@ -69,7 +69,7 @@ class ReadingLedger:
             where = f"leftover:{found[0][0]}" if found else bucket
             count = self.graph.assign((made.main, *made.triples), where)
             if self.expressions is not None:
-                count += self.graph.assign(self.expressions.triples_of(made.keys, done), where)
+                count += self.graph.assign(self.expressions.loop.triples_of(made.keys, done), where)
             if found:
                 placed.add(made.value)
                 self._record_findings(

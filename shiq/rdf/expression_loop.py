@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -54,21 +54,18 @@ class _Frame:
 class ExpressionLoop:
     """Builder of the expressions of one graph, each node once.
 
-    Subclasses define ``leaf`` and ``construct``.
+    leaf: the value of a name; None for a blank node; raises UnmappedError
+    construct: a generator for the construct at a node, or for the triple of it that is named: asks
+        for operands, and appends its triples to the list that is given
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        leaf: Callable[[str, Term], Any],
+        construct: Callable[[str, str, int, list[int]], Build],
+    ) -> None:
+        self._leaf, self._construct = leaf, construct
         self._built_expressions: dict[Key, _BuiltExpression | UnmappedError] = {}
-
-    def leaf(self, sort: str, node: Term) -> Any:
-        """Value of a name; None for a blank node. Raises: UnmappedError."""
-        raise NotImplementedError
-
-    def construct(self, sort: str, node: str, triple: int, triples: list[int]) -> Build:
-        """Generator for the construct at ``node``: asks for operands, and appends its triples to
-        ``triples``.
-        """
-        raise NotImplementedError
 
     def triples_of(self, keys: Iterable[Key], done: set[Key]) -> Iterator[int]:
         """Triples of the expressions ``keys`` and of all inside them, except those in ``done``,
@@ -85,7 +82,7 @@ class ExpressionLoop:
 
     def run(self, sort: str, node: Term, used: list[Key]) -> Any:
         """Build the expression at ``node``; its key is appended to ``used``. Raises: UnmappedError."""
-        leaf = self.leaf(sort, node)
+        leaf = self._leaf(sort, node)
         return leaf if leaf is not None else self.drive((sort, str(node), -1), used)
 
     def drive(self, wanted: Key, used: list[Key]) -> Any:
@@ -107,7 +104,7 @@ class ExpressionLoop:
                         if problem is not None
                         else frame.steps.send(answer)
                     )
-                    answer, problem = None if triple else self.leaf(sort, node), None
+                    answer, problem = None if triple else self._leaf(sort, node), None
                     if answer is None:
                         key = (sort, str(node), triple[0] if triple else -1)
                         answer = self._ask(frame, key, stack, open_keys)
@@ -149,7 +146,7 @@ class ExpressionLoop:
     def _frame(self, key: Key) -> _Frame:
         triples: list[int] = []
         sort, node, triple = key
-        return _Frame(key, triples, self.construct(sort, node, triple, triples))
+        return _Frame(key, triples, self._construct(sort, node, triple, triples))
 
     def _absorb(self, frame: _Frame, key: Key) -> UnmappedError | None:
         """Add the finished ``key`` to ``frame``; an error if the frame grows too large."""

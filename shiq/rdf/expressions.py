@@ -9,7 +9,8 @@ Source: OWL 2 Mapping to RDF Graphs, section 3.2.4 (tables 11 to 15), with the f
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 from shiq import model as owl
 from shiq.rdf.expression_loop import Build, ExpressionLoop, Key
@@ -52,23 +53,41 @@ _INTEGERS = frozenset(
     )
     for name in names
 )
-_OBJECT_CARDINALITY = {
-    "min": owl.ObjectMinCardinality,
-    "max": owl.ObjectMaxCardinality,
-    "exact": owl.ObjectExactCardinality,
+#: What is made of a word of OWL, by the sort of its operands.
+_CARDINALITIES: Final[Mapping[tuple[str, str], Any]] = {
+    (CLASS, "min"): owl.ObjectMinCardinality,
+    (CLASS, "max"): owl.ObjectMaxCardinality,
+    (CLASS, "exact"): owl.ObjectExactCardinality,
+    (RANGE, "min"): owl.DataMinCardinality,
+    (RANGE, "max"): owl.DataMaxCardinality,
+    (RANGE, "exact"): owl.DataExactCardinality,
 }
-_DATA_CARDINALITY = {
-    "min": owl.DataMinCardinality,
-    "max": owl.DataMaxCardinality,
-    "exact": owl.DataExactCardinality,
+_RESTRICTIONS: Final[Mapping[tuple[str, str], Any]] = {
+    (CLASS, "someValuesFrom"): owl.ObjectSomeValuesFrom,
+    (CLASS, "allValuesFrom"): owl.ObjectAllValuesFrom,
+    (RANGE, "someValuesFrom"): owl.DataSomeValuesFrom,
+    (RANGE, "allValuesFrom"): owl.DataAllValuesFrom,
+}
+_BOOLEAN: Final[Mapping[tuple[str, str], Any]] = {
+    (CLASS, "intersectionOf"): owl.ObjectIntersectionOf,
+    (CLASS, "unionOf"): owl.ObjectUnionOf,
+    (RANGE, "intersectionOf"): owl.DataIntersectionOf,
+    (RANGE, "unionOf"): owl.DataUnionOf,
+}
+#: The same of no operands.
+_EMPTY: Final[Mapping[tuple[str, str], Any]] = {
+    (CLASS, "intersectionOf"): owl.THING,
+    (CLASS, "unionOf"): owl.NOTHING,
+    (RANGE, "intersectionOf"): owl.TOP_DATATYPE,
+    (RANGE, "unionOf"): owl.DataComplementOf(owl.TOP_DATATYPE),
 }
 
 
-class Expressions(ExpressionLoop):
+class Expressions:
     """Builder of the OWL expressions of one graph, each node once."""
 
     def __init__(self, graph: VocabularyGraph, kinds: Kinds) -> None:
-        super().__init__()
+        self.loop = ExpressionLoop(self._leaf, self._construct)
         self._graph = graph
         self._kinds = kinds
         #: Blank nodes with several descriptions, each the class of them all: their first triple,
@@ -79,11 +98,11 @@ class Expressions(ExpressionLoop):
 
     def class_expression(self, node: Term, used: list[Key]) -> owl.ClassExpression:
         """Class expression at ``node``; its key is appended to ``used``. Raises: UnmappedError."""
-        return self.run(CLASS, node, used)  # type: ignore[no-any-return]
+        return self.loop.run(CLASS, node, used)  # type: ignore[no-any-return]
 
     def data_range(self, node: Term, used: list[Key]) -> owl.DataRange:
         """Data range at ``node``; its key is appended to ``used``. Raises: UnmappedError."""
-        return self.run(RANGE, node, used)  # type: ignore[no-any-return]
+        return self.loop.run(RANGE, node, used)  # type: ignore[no-any-return]
 
     def definition(self, triple: int, used: list[Key], *, datatype: bool = False) -> Any:
         """Expression that ``triple`` defines for a name, in the style of OWL 1 (``unionOf`` on a
@@ -91,7 +110,7 @@ class Expressions(ExpressionLoop):
 
         Raises: UnmappedError.
         """
-        return self.drive(
+        return self.loop.drive(
             (RANGE if datatype else CLASS, self._graph.subjects[triple], triple), used
         )
 
@@ -171,11 +190,11 @@ class Expressions(ExpressionLoop):
 
     # --- what the loop asks for ---
 
-    def construct(self, sort: str, node: str, triple: int, triples: list[int]) -> Build:
-        """Generator for the construct at ``node``; see `ExpressionLoop.construct`."""
+    def _construct(self, sort: str, node: str, triple: int, triples: list[int]) -> Build:
+        """Generator for the construct at ``node``; see `ExpressionLoop`."""
         return (self._class if sort == CLASS else self._range)(node, triple, triples)
 
-    def leaf(self, sort: str, node: Term) -> Any:
+    def _leaf(self, sort: str, node: Term) -> Any:
         """Value of a name; None for a blank node. Raises: UnmappedError."""
         if not isinstance(node, str):
             raise UnmappedError(
@@ -264,19 +283,7 @@ class Expressions(ExpressionLoop):
             raise UnmappedError(
                 "malformed", f"a data range where a class is expected, at {term_text(node)}"
             )
-        operands = []
-        members = self._list(value, triples)
-        for member in (
-            members
-            if predicate == owl.OWL + "intersectionOf"
-            else _fitting_members(self._kinds, CLASS, members)
-        ):
-            operands.append((yield CLASS, member))
-        if len(operands) == 1:
-            return operands[0]
-        if predicate == owl.OWL + "intersectionOf":
-            return owl.ObjectIntersectionOf(tuple(operands)) if operands else owl.THING
-        return owl.ObjectUnionOf(tuple(operands)) if operands else owl.NOTHING
+        return (yield from self._operands(CLASS, predicate.removeprefix(owl.OWL), value, triples))
 
     def _restriction(self, node: str, definition: int, triples: list[int]) -> Build:
         graph = self._graph
@@ -286,61 +293,50 @@ class Expressions(ExpressionLoop):
             )
         on = graph.single(node, _ON_PROPERTY, "owl:onProperty")
         triples.append(on)
-        if self.property_kind(graph.objects[on]) == DATA:
-            return (
-                yield from self._data_restriction(
-                    node, definition, self.data_property(graph.objects[on]), triples
-                )
-            )
-        role = self.object_property(graph.objects[on], triples)
+        is_data = self.property_kind(graph.objects[on]) == DATA
+        sort = RANGE if is_data else CLASS
+        property: Any = (
+            self.data_property(graph.objects[on])
+            if is_data
+            else self.object_property(graph.objects[on], triples)
+        )
         predicate, value = graph.predicates[definition], graph.objects[definition]
-        match predicate.removeprefix(owl.OWL):
-            case "someValuesFrom":
-                return owl.ObjectSomeValuesFrom(role, (yield CLASS, value))
-            case "allValuesFrom":
-                return owl.ObjectAllValuesFrom(role, (yield CLASS, value))
-            case "hasValue":
-                if isinstance(value, owl.Literal):
-                    raise UnmappedError(
-                        "malformed",
-                        f"the literal {term_text(value)} as value of an object property",
-                    )
-                return owl.ObjectHasValue(role, value)
-            case "hasSelf":
-                if not isinstance(value, owl.Literal) or value.lexical not in ("true", "1"):
-                    raise UnmappedError(
-                        "malformed", f"owl:hasSelf with {term_text(value)} instead of true"
-                    )
-                return owl.ObjectHasSelf(role)
-        number = _number(value)
-        qualifier = _qualifier(self._graph, node, predicate, _ON_CLASS, _ON_DATA_RANGE, triples)
-        filler = owl.THING if qualifier is None else (yield CLASS, qualifier)
-        return _OBJECT_CARDINALITY[CARDINALITIES[predicate]](number, role, filler)
-
-    def _data_restriction(
-        self, node: str, definition: int, property: owl.DataProperty, triples: list[int]
-    ) -> Build:
-        predicate, value = self._graph.predicates[definition], self._graph.objects[definition]
-        match predicate.removeprefix(owl.OWL):
-            case "someValuesFrom":
-                return owl.DataSomeValuesFrom(property, (yield RANGE, value))
-            case "allValuesFrom":
-                return owl.DataAllValuesFrom(property, (yield RANGE, value))
-            case "hasValue":
-                if not isinstance(value, owl.Literal):
-                    raise UnmappedError(
-                        "malformed",
-                        f"the individual {term_text(value)} as value of a data property",
-                    )
-                return owl.DataHasValue(property, value)
-            case "hasSelf":
+        if make := _RESTRICTIONS.get((sort, predicate.removeprefix(owl.OWL))):
+            return make(property, (yield sort, value))
+        if predicate == owl.OWL + "hasValue":
+            if isinstance(value, owl.Literal) != is_data:
+                what, whose = ("individual", "a data") if is_data else ("literal", "an object")
+                raise UnmappedError(
+                    "malformed", f"the {what} {term_text(value)} as value of {whose} property"
+                )
+            has_value: Any = owl.DataHasValue if is_data else owl.ObjectHasValue
+            return has_value(property, value)
+        if predicate == owl.OWL + "hasSelf":
+            if is_data:
                 raise UnmappedError(
                     "malformed", f"owl:hasSelf on the data property <{property.iri}>"
                 )
+            if not isinstance(value, owl.Literal) or value.lexical not in ("true", "1"):
+                raise UnmappedError(
+                    "malformed", f"owl:hasSelf with {term_text(value)} instead of true"
+                )
+            return owl.ObjectHasSelf(property)
         number = _number(value)
-        qualifier = _qualifier(self._graph, node, predicate, _ON_DATA_RANGE, _ON_CLASS, triples)
-        data_range = owl.TOP_DATATYPE if qualifier is None else (yield RANGE, qualifier)
-        return _DATA_CARDINALITY[CARDINALITIES[predicate]](number, property, data_range)
+        wanted, other = (_ON_DATA_RANGE, _ON_CLASS) if is_data else (_ON_CLASS, _ON_DATA_RANGE)
+        qualifier = _qualifier(graph, node, predicate, wanted, other, triples)
+        filler = _EMPTY[sort, "intersectionOf"] if qualifier is None else (yield sort, qualifier)
+        return _CARDINALITIES[sort, CARDINALITIES[predicate]](number, property, filler)
+
+    def _operands(self, sort: str, word: str, head: Term, triples: list[int]) -> Build:
+        """Intersection or union of the members of a list."""
+        members, operands = self._list(head, triples), []
+        for member in (
+            members if word == "intersectionOf" else _fitting_members(self._kinds, sort, members)
+        ):
+            operands.append((yield sort, member))
+        if len(operands) == 1:
+            return operands[0]
+        return _BOOLEAN[sort, word](tuple(operands)) if operands else _EMPTY[sort, word]
 
     # --- data ranges ---
 
@@ -366,29 +362,17 @@ class Expressions(ExpressionLoop):
             case "onDatatype":
                 return self._facets(node, value, triples)
             case "intersectionOf" | "unionOf":
-                operands = []
-                members = self._list(value, triples)
-                for member in (
-                    members
-                    if predicate == owl.OWL + "intersectionOf"
-                    else _fitting_members(self._kinds, RANGE, members)
-                ):
-                    operands.append((yield RANGE, member))
-                if len(operands) == 1:
-                    return operands[0]
-                if predicate == owl.OWL + "intersectionOf":
-                    return owl.DataIntersectionOf(tuple(operands)) if operands else owl.TOP_DATATYPE
                 return (
-                    owl.DataUnionOf(tuple(operands))
-                    if operands
-                    else owl.DataComplementOf(owl.TOP_DATATYPE)
+                    yield from self._operands(
+                        RANGE, predicate.removeprefix(owl.OWL), value, triples
+                    )
                 )
         raise UnmappedError(
             "malformed", f"a class where a data range is expected, at {term_text(node)}"
         )
 
     def _facets(self, node: str, base: Term, triples: list[int]) -> owl.DatatypeRestriction:
-        datatype = self.leaf(RANGE, base)
+        datatype = self._leaf(RANGE, base)
         if datatype is None:
             raise UnmappedError(
                 "malformed", f"owl:onDatatype with the blank node {term_text(base)}"

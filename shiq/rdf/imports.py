@@ -76,7 +76,7 @@ class ImportQueue:
         self._loaded, self._catalog, self._read_paths, self._doubt = loaded, catalog, read, doubt
         self._answered_iris = {
             *map(without_fragment, given),
-            *map(without_fragment, loaded.ontologies),
+            *map(without_fragment, loaded.imports.ontologies),
             *LANGUAGE_DOCUMENTS,
         }
         self._queried_iris: set[str] = set()
@@ -110,14 +110,16 @@ class ImportQueue:
         values = [triples.terms[triples.object[row]] for row in rows]
         names = (
             *(value for value in values if isinstance(value, str)),
-            *(iri for iri, _ in self._loaded.imports),
+            *(iri for iri, _ in self._loaded.imports.stated),
         )
-        choice = self._loaded.vocabulary
+        choice = self._loaded.tables.choice
         return dict.fromkeys(map(without_fragment, (*names, *(choice.imports if choice else ()))))
 
     def _unanswered_iris(self) -> list[str]:
         """Imports that are the IRI of no document read so far."""
-        answered = self._answered_iris | {without_fragment(iri) for iri in self._loaded.ontologies}
+        answered = self._answered_iris | {
+            without_fragment(iri) for iri in self._loaded.imports.ontologies
+        }
         return [iri for iri in self._imported_iris() if iri not in answered]
 
     def _unambiguous_file(self) -> FileSource | None:
@@ -129,7 +131,7 @@ class ImportQueue:
                 continue
             self._queried_iris.add(iri)
             if path := self._catalog.find(iri):
-                self._loaded.ontologies.add(iri)
+                self._loaded.imports.ontologies.add(iri)
                 if path.resolve() not in self._read_paths:
                     return self._source(iri, path)
                 continue
@@ -161,7 +163,7 @@ class ImportQueue:
         """
         for iri in sorted(self._differing_iris) if self._doubt else ():
             paths = self._ambiguous_files[iri]
-            if iri not in self._loaded.candidates:
+            if iri not in self._loaded.imports.candidates:
                 # Loaded where something is in doubt.
                 from shiq.rdf.doubt import candidates_of
 
@@ -172,10 +174,10 @@ class ImportQueue:
                     self._names(paths),
                 )
                 few = len(paths) <= MOST_CANDIDATES
-                self._loaded.candidates[iri] = candidates_of(
+                self._loaded.imports.candidates[iri] = candidates_of(
                     names, leftover, [self._read_file(name) for name in names] if few else ()
                 )
-            if self._loaded.candidates[iri] is not None:
+            if self._loaded.imports.candidates[iri] is not None:
                 path = next(
                     (path for path in paths if path.resolve() not in self._read_paths), None
                 )
@@ -189,7 +191,7 @@ class ImportQueue:
         """Record the kinds of properties under which the files of an import have the same content."""
         shown, hint = self._candidate_texts(iri, paths)
         message = f"but {len(paths)} files say that they are <{iri}>, and do not hold the same then: {shown}"
-        self._loaded.assumed_kinds.append(
+        self._loaded.imports.assumed_kinds.append(
             AssumedKinds(kinds, Leftover("ambiguous-import", message, hint=hint))
         )
 
@@ -237,7 +239,7 @@ class ImportQueue:
             return False
         from shiq.vocabularies import VocabularyChoice
 
-        choice = self._loaded.vocabulary or VocabularyChoice()
+        choice = self._loaded.tables.choice or VocabularyChoice()
         tables = {
             iri: table for iri in missing if (table := choice.table_for_import(iri)) is not None
         }
@@ -246,7 +248,7 @@ class ImportQueue:
 
             for table in dict.fromkeys(tables.values()):
                 add_vocabulary_table(table, self._loaded)
-            self._loaded.ontologies.update(tables)
+            self._loaded.imports.ontologies.update(tables)
         return bool(tables)
 
     def _explain(self) -> None:
@@ -259,9 +261,9 @@ class ImportQueue:
                 message = (
                     f"{len(paths)} files say that they are it, and do not hold the same: {shown}"
                 )
-                self._loaded.unmet_imports[iri] = UnmetImport("ambiguous-import", message, hint)
+                self._loaded.imports.unmet[iri] = UnmetImport("ambiguous-import", message, hint)
             elif hint := self._catalog.hint(iri):
-                self._loaded.unmet_imports[iri] = UnmetImport(
+                self._loaded.imports.unmet[iri] = UnmetImport(
                     "missing-import", "not read: nothing is fetched", hint
                 )
 
@@ -336,7 +338,7 @@ def add_vocabulary_table(table: VocabularyTable, loaded: LoadedSources) -> None:
     )
     loaded.sources.append(name)
     loaded.triples.begin_source(name)
-    loaded.table_axioms += (StatedValue(axiom, name) for _, axiom in document.axioms)
+    loaded.tables.axioms += (StatedValue(axiom, name) for _, axiom in document.axioms)
     add_assertions((StatedValue(assertion, name) for _, assertion in document.assertions), loaded)
     names = {
         kind: frozenset(iri for iri, of in table.kinds.items() if of == kind)
@@ -354,9 +356,12 @@ def add_vocabulary_table(table: VocabularyTable, loaded: LoadedSources) -> None:
     before = loaded.signature
     loaded.signature = _resolve_open_kinds(before | brought, before, brought.open_properties)
     loaded.signature = _resolve_open_kinds(
-        loaded.signature, document.signature, before.open_properties & loaded.dual_names, either
+        loaded.signature,
+        document.signature,
+        before.open_properties & loaded.tables.dual_names,
+        either,
     )
-    loaded.dual_names |= brought.open_properties | (
+    loaded.tables.dual_names |= brought.open_properties | (
         document.signature.classes & document.signature.datatypes
     )
     assumed: dict[str, list[str]] = {iri: [] for iri in table.annotation_properties}
@@ -368,15 +373,15 @@ def add_vocabulary_table(table: VocabularyTable, loaded: LoadedSources) -> None:
             assumed.setdefault(iri, []).append(kind)
     message = f"but not in {name}, which lacks what {table.title} says of such a property"
     hint = "give the vocabulary's own file, by --catalog or as a source"
-    loaded.assumed_kinds.append(
+    loaded.imports.assumed_kinds.append(
         AssumedKinds(assumed, Leftover("punning", message, name, hint=hint))
     )
-    loaded.ontologies.update(
+    loaded.imports.ontologies.update(
         (*table.ontologies, *(iri + end for iri in table.ontologies for end in "#/"))
     )
     message = f"{table.label}: from shiq's table, {len(table.axioms):,} axioms"
     loaded.leftovers.append(Leftover("vocabulary", message, name))
-    loaded.imports += (
+    loaded.imports.stated += (
         (iri, Leftover("missing-import", f"<{iri}> is imported, but not read", name))
         for iri in table.imports
     )
@@ -456,10 +461,10 @@ def _without_order(axiom: Axiom) -> object:
 def drop_other_readings(loaded: LoadedSources, kinds: Kinds) -> Iterator[StatedValue[Axiom]]:
     """Axioms of tables without the reading that a declaration or use of the ontology excludes."""
     dropped: set[object] = set()
-    for iri in loaded.dual_names:
+    for iri in loaded.tables.dual_names:
         found = kinds.logical_kinds(iri)
         if len(found) == 1:
             dropped.add(DataProperty(iri) if found == {OBJECT} else ObjectProperty(iri))
-    for item in loaded.table_axioms:
+    for item in loaded.tables.axioms:
         if not dropped or dropped.isdisjoint(entities(item.value)):
             yield item

@@ -20,7 +20,7 @@ from shiq.model.abox import ABox
 from shiq.model.walk import PROPERTIES
 from shiq.rdf.kinds import DATA, OBJECT, Use
 from shiq.rdf.lines import read_lines, refuse_no_line
-from shiq.rdf.loaded_sources import LoadedSources, StatedValue, add_assertions
+from shiq.rdf.loaded_sources import KnownAxioms, LoadedSources, StatedValue, add_assertions
 from shiq.rdf.ontology_header import UNMET, document_iris
 from shiq.rdf.terms import COLUMNS, bare_rows
 from shiq.rdf.triples import Rejects, Triples, numbered_labels, triple_text, written_labels
@@ -71,7 +71,7 @@ def load(
         if isinstance(source, ObjectSource)
         for name in _scopes(source.value)
     }
-    loaded = LoadedSources(vocabulary=vocabulary)
+    loaded = LoadedSources(tables=KnownAxioms(vocabulary))
     named = vocabulary is not None and vocabulary.imported_tables
     read: set[Path] = set()
     imports: ImportQueue | None = None
@@ -79,7 +79,9 @@ def load(
         if i < len(known):
             source = known[i]
         else:
-            if follow is None or not (named or loaded.imports or IMPORTS in loaded.triples.ids):
+            if follow is None or not (
+                named or loaded.imports.stated or IMPORTS in loaded.triples.ids
+            ):
                 return loaded
             # Loaded where something is imported.
             from shiq.rdf.imports import ImportQueue
@@ -99,7 +101,7 @@ def load(
         loaded.triples.begin_source(source.name)
         if isinstance(source, FileSource):
             read.add(source.path.resolve())
-            loaded.ontologies.add(source.iri)
+            loaded.imports.ontologies.add(source.iri)
             _file(source, own, loaded, progress, catalog)
         elif isinstance(source, TableSource):
             rejects = Rejects(source.name)
@@ -114,8 +116,8 @@ def load(
                     f"{source.name} is imported, but holds no triple",
                     "Is it the right file? Fetch it again.",
                 )
-            loaded.documents[source.name] = document_iris(loaded.triples, begun)
-            loaded.ontologies |= loaded.documents[source.name]
+            loaded.imports.documents[source.name] = document_iris(loaded.triples, begun)
+            loaded.imports.ontologies |= loaded.imports.documents[source.name]
     raise AssertionError
 
 
@@ -255,8 +257,8 @@ def _document(document: Document, name: str, loaded: LoadedSources) -> None:
     loaded.axioms += (StatedValue(axiom, name, line) for line, axiom in document.axioms)
     _add_signature(document.signature, loaded)
     loaded.labels += document.labels
-    loaded.ontologies.update(document.iris)
-    loaded.documents[name] = {*document.iris}
+    loaded.imports.ontologies.update(document.iris)
+    loaded.imports.documents[name] = {*document.iris}
     add_assertions(
         (StatedValue(assertion, name, line) for line, assertion in document.assertions), loaded
     )
@@ -321,7 +323,7 @@ def _object(source: ObjectSource, scope: str, loaded: LoadedSources) -> None:
         case ObjectKind.OWLREADY:
             from shiq.rdf.objects import iris_of, read_owlready
 
-            loaded.ontologies.update(iris_of(source.value))
+            loaded.imports.ontologies.update(iris_of(source.value))
             loaded.leftovers += read_owlready(
                 source.value, name, triples, written_labels(scope), rejects, _reread
             )
@@ -367,7 +369,7 @@ def _reading(reading: Reading, name: str, loaded: LoadedSources) -> None:
     loaded.labels += (
         (iri, PROPERTIES[0], owl.Literal(label)) for iri, label in reading.labels.items()
     )
-    loaded.ontologies |= reading.ontologies
+    loaded.imports.ontologies |= reading.ontologies
     # What no axiom knows is looked at anew. Triples are not there any more: their surplus over
     # axioms stays.
     counts = Counter(reading.ledger)
@@ -386,6 +388,6 @@ def _leftovers(leftovers: Iterable[Leftover], loaded: LoadedSources) -> None:
     for leftover in leftovers:
         if leftover.kind in UNMET:
             imported = re.search(r"<([^>]*)>", leftover.message)
-            loaded.imports.append((imported[1] if imported else "", leftover))
+            loaded.imports.stated.append((imported[1] if imported else "", leftover))
         else:
             loaded.leftovers.append(leftover)

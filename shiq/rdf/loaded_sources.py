@@ -62,32 +62,55 @@ class AssumedKinds:
 
 
 @dataclass
+class Imports:
+    """Ontologies that were read, and what they import.
+
+    stated: imports that did not come as triples, each with the leftover for the case that nothing
+        answers it
+    unmet: what a catalog knows of unanswered imports, by IRI without an empty fragment
+    documents: ontology IRIs of each source
+    candidates: files of one ontology with different contents; None if they are not read
+    assumed_kinds: kinds that properties must not exceed
+    """
+
+    ontologies: set[str] = field(default_factory=set)
+    stated: list[tuple[str, Leftover]] = field(default_factory=list)
+    unmet: dict[str, UnmetImport] = field(default_factory=dict)
+    documents: dict[str, set[str]] = field(default_factory=dict)
+    candidates: dict[str, Candidates | None] = field(default_factory=dict)
+    assumed_kinds: list[AssumedKinds] = field(default_factory=list)
+
+
+@dataclass
+class KnownAxioms:
+    """Axioms of known vocabularies.
+
+    choice: known vocabularies that count; None for all
+    dual_names: names that ``axioms`` have as two kinds, since their kind is open
+    """
+
+    choice: VocabularyChoice | None = None
+    axioms: list[StatedValue[owl.Axiom]] = field(default_factory=list)
+    dual_names: set[str] = field(default_factory=set)
+
+
+@dataclass
 class LoadedSources:
     """Content of all sources.
 
     signature: of what did not come as triples
-    imports: likewise, each with the leftover for the case that nothing answers it
     full_leftovers: leftovers of malformed lines, with all these lines
     ledger: buckets of what is accounted for already
     labels: as `Document.labels`
     annotation_axioms: as `Document.annotation_axioms`, with the source
     uses: uses of properties outside of triples
     different_lists: long lists of pairwise different individuals
-    unmet_imports: what a catalog knows of unanswered imports, by IRI without an empty fragment
-    table_axioms: axioms of known vocabularies
-    assumed_kinds: kinds that properties must not exceed
-    dual_names: names that ``table_axioms`` have as two kinds, since their kind is open
-    vocabulary: known vocabularies that count; None for all
-    documents: ontology IRIs of each source
-    candidates: files of one ontology with different contents; None if they are not read
     """
 
     triples: Triples = field(default_factory=Triples)
     axioms: list[StatedValue[owl.Axiom]] = field(default_factory=list)
     assertions: list[StatedValue[owl.Assertion]] = field(default_factory=list)
     signature: owl.Signature = field(default_factory=owl.Signature)
-    ontologies: set[str] = field(default_factory=set)
-    imports: list[tuple[str, Leftover]] = field(default_factory=list)
     leftovers: list[Leftover] = field(default_factory=list)
     full_leftovers: list[tuple[Sequence[Leftover], Iterable[Leftover]]] = field(
         default_factory=list
@@ -99,13 +122,8 @@ class LoadedSources:
     annotation_axioms: list[tuple[str, int, str, tuple[str, ...]]] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)
     different_lists: list[tuple[Place, tuple[str, ...]]] = field(default_factory=list)
-    unmet_imports: dict[str, UnmetImport] = field(default_factory=dict)
-    table_axioms: list[StatedValue[owl.Axiom]] = field(default_factory=list)
-    assumed_kinds: list[AssumedKinds] = field(default_factory=list)
-    dual_names: set[str] = field(default_factory=set)
-    vocabulary: VocabularyChoice | None = None
-    documents: dict[str, set[str]] = field(default_factory=dict)
-    candidates: dict[str, Candidates | None] = field(default_factory=dict)
+    imports: Imports = field(default_factory=Imports)
+    tables: KnownAxioms = field(default_factory=KnownAxioms)
 
 
 def add_assertions(stated: Iterable[StatedValue[owl.Assertion]], loaded: LoadedSources) -> None:
@@ -127,11 +145,11 @@ def add_row(triples: Triples, assertion: owl.Assertion, line: int = 0) -> bool:
 def account_imports(loaded: LoadedSources, given: Iterable[str]) -> None:
     """Account for the imports of sources that are no triples."""
     known = LANGUAGE_DOCUMENTS | {without_fragment(iri) for iri in given}
-    for iri, leftover in loaded.imports:
+    for iri, leftover in loaded.imports.stated:
         if without_fragment(iri) in known:
             loaded.ledger["annotation"] += leftover.count
         else:
-            if found := loaded.unmet_imports.get(without_fragment(iri)):
+            if found := loaded.imports.unmet.get(without_fragment(iri)):
                 leftover = replace(
                     leftover,
                     kind=found.kind,

@@ -216,7 +216,9 @@ class _Mapper(IndividualMapper):
 
     def _with_triples(self, item: MappedValue[V]) -> MappedValue[V]:
         return MappedValue(
-            item.value, item.main, [*item.triples, *self.expressions.triples_of(item.keys, set())]
+            item.value,
+            item.main,
+            [*item.triples, *self.expressions.loop.triples_of(item.keys, set())],
         )
 
     # --- rdf:type ---

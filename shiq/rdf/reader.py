@@ -93,7 +93,7 @@ def read_ontology(
     findings = _findings(reported)
     reader.ledger.record_values(loaded.axioms, reader.mapping.axioms, "axiom", findings)
     tbox = owl.TBox(tuple(dict.fromkeys(inside)), known)
-    candidates = [found for found in loaded.candidates.values() if found is not None]
+    candidates = [found for found in loaded.imports.candidates.values() if found is not None]
     if reader.surroundings.doubtful_triples or candidates:
         # Loaded where something is in doubt.
         from shiq.rdf.doubt import candidate_leftovers, mark_doubtful
@@ -231,8 +231,8 @@ class _Reader:
         )
         self.reified_axioms = self._imply()
         base = loaded.signature if fixed is None else fixed | loaded.signature
-        self.kinds, problems = find_kinds(graph, base, fixed, loaded.uses, loaded.vocabulary)
-        if loaded.table_axioms:
+        self.kinds, problems = find_kinds(graph, base, fixed, loaded.uses, loaded.tables.choice)
+        if loaded.tables.axioms:
             from shiq.rdf.imports import drop_other_readings
 
             loaded.axioms += drop_other_readings(loaded, self.kinds)
@@ -250,9 +250,9 @@ class _Reader:
         }
         for problem in problems:
             self.ledger.record_problem(problem)
-        self.ontologies = frozenset((*ontologies, *loaded.ontologies))
+        self.ontologies = frozenset((*ontologies, *loaded.imports.ontologies))
         self.ledger.leftovers += check_imports(
-            graph, triples, self.ontologies, loaded.unmet_imports
+            graph, triples, self.ontologies, loaded.imports.unmet
         )
         account_imports(loaded, self.ontologies)
         self.mapping = GraphMapping()
@@ -269,7 +269,7 @@ class _Reader:
         either = {*self.kinds.dual_properties, *self.mapping.in_both_readings}
         loaded.leftovers += (
             leftover
-            for assumed in loaded.assumed_kinds
+            for assumed in loaded.imports.assumed_kinds
             for leftover in assumed.leftovers(self.kinds, either)
         )
         self.kinds.reopen()
@@ -305,7 +305,7 @@ class _Reader:
             *self.mapping.in_both_readings,
             *self.mapping.open_fillers,
             *self.dual_properties,
-            *self.loaded.dual_names,
+            *self.loaded.tables.dual_names,
             *before,
         }
 
@@ -315,8 +315,8 @@ class _Reader:
             return
         from shiq.vocabularies import VocabularyChoice
 
-        choice = self.loaded.vocabulary or VocabularyChoice()
-        for source, iris in self.loaded.documents.items():
+        choice = self.loaded.tables.choice or VocabularyChoice()
+        for source, iris in self.loaded.imports.documents.items():
             for table in {
                 table for iri in iris if (table := choice.table_for_import(iri)) is not None
             }:
@@ -412,7 +412,7 @@ class _Reader:
             nodes=self.surroundings.nodes,
             individuals=self._typed_individuals,
             counted=self.read,
-            vocabulary=self.loaded.vocabulary,
+            vocabulary=self.loaded.tables.choice,
             notes=self.is_ontology,
         )
         stated = [*self.loaded.assertions, *_built_in(self.triples, bulk)]
