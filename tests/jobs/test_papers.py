@@ -87,6 +87,7 @@ EXPECTED = {
         ("Fig. 6", "Φ 2/3, E2"),
         ("Fig. 7", "c8 (support 0.8, confidence 0.8)"),
         ("Fig. 8", "E3, gate printed"),
+        ("Fig. 8", "|w| 9, E6, gate off"),
     ],
 }
 #: Other engines of the paper on enrichment.
