@@ -32,7 +32,6 @@ TOWERS: set[str] = {
     "shiq/model/abox.py:ABox",
     "shiq/reasoner/hypertableau/tables.py:Tables",
     "shiq/answers/result.py:Result",
-    "streams/consistency/operator.py:Watch",
 }
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from shiq.answers.verdict import Verdict
 from shiq.columns.arrays import Ints
 from shiq.errors import UsageError
-from shiq.streams.consistency.operator import BATCH, Watch
+from shiq.streams.consistency.operator import BATCH, StreamQuestion, Watch
 from shiq.streams.consistency.plan import StreamPlan
 from shiq.streams.consistency.spans import Spans
 from shiq.streams.consistency.verdicts import EventSides, Row, StreamResult, Taken
@@ -176,26 +176,6 @@ def check_stream(
         )
 
 
-@dataclass(frozen=True)
-class StreamQuestion:
-    """Of a run: the ends of the stream, how many events are taken at once, which leftovers do
-    not matter, and whether rows are to be told before they are final.
-    """
-
-    start: int | None = None
-    end: int | None = None
-    batch: int = BATCH
-    allow: Collection[str] = ()
-    follow: bool = False
-
-    def __post_init__(self) -> None:
-        if self.start is not None and self.end is not None and self.start > self.end:
-            raise UsageError(
-                f"the stream begins at {self.start} and ends at {self.end}",
-                "Give a later end, or an earlier start.",
-            )
-
-
 def watch_run(
     run: StreamRun,
     plan: StreamPlan,
@@ -212,9 +192,7 @@ def watch_run(
     """
     outputs = run.outputs
     tell = heard or outputs.to("out")
-    watch = Watch(
-        plan, arrivals, asked.start, asked.end, asked.batch, asked.allow, tell, asked.follow
-    )
+    watch = Watch(plan, arrivals, asked, tell)
     if "accepted" in outputs.sinks or "quarantine" in outputs.sinks:
         accept, set_aside = outputs.texts("accepted"), outputs.texts("quarantine")
         watch.beside.append(EventSides(watch.partition.masks, plan.window, accept, set_aside))

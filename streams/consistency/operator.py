@@ -11,13 +11,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 from zlib import crc32
 
 import numpy as np
 
 from shiq.answers.verdict import Leftover, Verdict, is_blocking
 from shiq.columns.arrays import Ints
+from shiq.errors import UsageError
 from shiq.rdf import read_assertions
 from shiq.streams.consistency.events import (
     EventColumns,
@@ -49,17 +50,26 @@ def bucket_of(names: Sequence[str], buckets: int) -> Ints:
     )
 
 
+class StaticContent(NamedTuple):
+    """What holds at all times: the one name of each individual that has several; names, and by
+    row whose it is and its label.
+    """
+
+    same: Mapping[str, str]
+    names: Sequence[str]
+    key: Ints
+    label: Ints
+
+
 @dataclass(frozen=True)
 class ConsistencyOperator:
-    """`shiq.streams.front.operator.Operator`. ``same``: one name of individuals that have several;
-    ``static``: names, and of what holds at all times of whom it is and its label; ``follow``: conflicts are told when
-    they open, too; ``shows``: the collector is to see events.
+    """`shiq.streams.front.operator.Operator`. ``follow``: conflicts are told when they open, too;
+    ``shows``: the collector is to see events.
     """
 
     durable: ClassVar[bool] = True
     plan: StreamPlan
-    same: Mapping[str, str]
-    static: tuple[Sequence[str], Ints, Ints]
+    static: StaticContent
     limits: EventLimits
     follow: bool = False
     shows: bool = False
@@ -67,7 +77,7 @@ class ConsistencyOperator:
 
     @cached_property
     def _encoder(self) -> TripleEncoder:
-        return TripleEncoder(self.plan.view, self.plan.masks, same=self.same)
+        return TripleEncoder(self.plan.view, self.plan.masks, same=self.static.same)
 
     def split(self, events: Sequence[Event | None]) -> Split:
         """Columns of the events' triples by bucket: who, label, t, and the event."""
@@ -128,7 +138,7 @@ class ConsistencyOperator:
         """Spans that are live, at first those that are static, and their names."""
         found = ConsistencyState(self)
         if state is None:
-            names, key, label = self.static
+            _, names, key, label = self.static
             rows = np.flatnonzero(bucket_of(names, self.buckets)[key] == bucket)
             who, which = np.unique(key[rows], return_inverse=True)
             found.names.set([names[n] for n in who.tolist()])
@@ -232,13 +242,32 @@ BATCH = 20_000
 BUCKETS = 32
 
 
+@dataclass(frozen=True)
+class StreamQuestion:
+    """Of a run: the ends of the stream, how many events are taken at once, which leftovers do
+    not matter, and whether rows are to be told before they are final.
+    """
+
+    start: int | None = None
+    end: int | None = None
+    batch: int = BATCH
+    allow: Collection[str] = ()
+    follow: bool = False
+
+    def __post_init__(self) -> None:
+        if self.start is not None and self.end is not None and self.start > self.end:
+            raise UsageError(
+                f"the stream begins at {self.start} and ends at {self.end}",
+                "Give a later end, or an earlier start.",
+            )
+
+
 @dataclass
 class Watch:
     """One stream being checked (`shiq.streams.front.operator.Collector`).
 
-    ``heard``: takes rows as they become known; ``follow``: those of conflicts that are open
-    still are told too, and ``inconsistent`` is how many individuals and pairs have one at the
-    newest time.
+    ``heard``: takes rows as they become known; ``inconsistent``: how many individuals and pairs
+    have a conflict at the newest time, where the stream is followed.
     """
 
     name: ClassVar[str] = "consistency"
@@ -246,12 +275,8 @@ class Watch:
     patience: ClassVar[float] = inf
     plan: StreamPlan
     arrivals: Arrivals
-    start: int | None = None
-    end: int | None = None
-    batch: int = BATCH
-    allow: Collection[str] = ()
+    asked: StreamQuestion = StreamQuestion()
     heard: Callable[[list[Row]], None] = lambda rows: None
-    follow: bool = False
     beside: list[Beside] = field(default_factory=list)
     seconds: dict[str, float] = field(
         default_factory=lambda: dict.fromkeys(("reading", "deciding", "writing"), 0.0)
@@ -264,7 +289,6 @@ class Watch:
 
     def __post_init__(self) -> None:
         self.partition, self.names = StreamPartition(self.plan), Numbering()
-        self.encoder = TripleEncoder(self.plan.view, self.plan.masks)
         self.verdicts = Verdicts(self.plan.window)
         self.leftovers = list(self.plan.leftovers)
         self.arrivals.window, self.arrivals.unused = self.plan.window, self._unused
@@ -280,37 +304,43 @@ class Watch:
             )
             assertions += reading.abox
             self.leftovers += [
-                leftover for leftover in reading.leftovers if is_blocking(leftover, self.allow)
+                leftover
+                for leftover in reading.leftovers
+                if is_blocking(leftover, self.asked.allow)
             ]
-        self.encoder.same = one_name(assertions)
+        encoder = TripleEncoder(self.plan.view, self.plan.masks, same=one_name(assertions))
         left: list[object] = []
-        columns = static_columns(self.encoder, assertions, left.append)
+        columns = static_columns(encoder, assertions, left.append)
         if left:
             reason = "a static assertion that is none of names and roles"
             self.leftovers.append(
                 Leftover("outside-dl-lite", reason, text=str(left[0]), count=len(left))
             )
-        self.counts["tuples"] = self.encoder.tuples
-        self.static = list(self.encoder.names.names), columns.key, columns.label
+        self.counts["tuples"] = encoder.tuples
+        names = list(encoder.names.names)
+        self.static = StaticContent(encoder.same, names, columns.key, columns.label)
         self.partition.take_static(columns.key, columns.label)
         if self.beside:
-            self.names = self.encoder.names
+            self.names = encoder.names
         for one in self.beside:
             one.begin(self.partition.spans)
         self.verdicts.always |= any(
-            is_blocking(leftover, self.allow) for leftover in self.leftovers
+            is_blocking(leftover, self.asked.allow) for leftover in self.leftovers
         )
         self._begun = perf_counter()
 
     def operator(self, *, in_tasks: bool = False) -> ConsistencyOperator:
         """What is done with events; what is static is handed over."""
-        limits = self.arrivals.limits(self.start, self.end)
-        buckets = BUCKETS if in_tasks else 1
-        how = self.follow, bool(self.beside), buckets
-        return ConsistencyOperator(self.plan, self.encoder.same, self.static, limits, *how)
+        limits = self.arrivals.limits(self.asked.start, self.asked.end)
+        how = self.asked.follow, bool(self.beside), BUCKETS if in_tasks else 1
+        return ConsistencyOperator(self.plan, self.static, limits, *how)
+
+    @property
+    def batch(self) -> int:
+        return self.asked.batch
 
     def _unused(self, kind: str, t: int | None) -> None:
-        if kind not in self.allow:
+        if kind not in self.asked.allow:
             self.verdicts.not_used(t)
 
     def flush(self) -> None:
@@ -377,8 +407,8 @@ class Watch:
         """Takes the last rows; what is known."""
         newest, rejects = self.arrivals.clock.newest, self.arrivals.rejects
         rejects.refuse_if_all(newest is None)
-        first = self.arrivals.first if self.start is None else self.start
-        last = newest if self.end is None else self.end
+        first = self.arrivals.first if self.asked.start is None else self.asked.start
+        last = newest if self.asked.end is None else self.asked.end
         found = sorted(rows, key=order)
         self._pass(END if last is None else last)
         self._tell(found)
@@ -387,7 +417,7 @@ class Watch:
         leftovers = [*self.leftovers, *rejects.leftovers()]
         values = {run["verdict"] for run in runs}
         undetermined = Verdict.UNDETERMINED.value in values or any(
-            is_blocking(leftover, self.allow) for leftover in leftovers
+            is_blocking(leftover, self.asked.allow) for leftover in leftovers
         )
         verdict = verdict_of(Verdict.INCONSISTENT.value in values, undetermined)
         whole = tuple(sorted(self.rows, key=order))

@@ -71,7 +71,7 @@ class AxiomLeftOut(NamedTuple):
 @dataclass(frozen=True)
 class StreamPlan:
     """``negatives``: the closed ones with their axioms; ``grouped``: their roots, group by
-    group. What JSON shows has its names: `positive`, `negative`, `horn`, `left_out`,
+    group; ``expected_tuples``: of a unit of time. What JSON shows has its names: `positive`, `negative`, `horn`, `left_out`,
     `unsatisfiable`, `closure`, `roots`, `groups`, `bolts`, `lanes`.
     """
 
@@ -86,6 +86,7 @@ class StreamPlan:
     closure: int
     leftovers: tuple[Leftover, ...] = ()
     abox: ABox = field(default_factory=ABox)
+    expected_tuples: float = 0.0
 
     @cached_property
     def root_set(self) -> Group:
@@ -95,6 +96,21 @@ class StreamPlan:
     def masks(self) -> Masks:
         """The masks of all roots."""
         return masks(self.view, self.root_set)
+
+    @property
+    def mask(self) -> dict[str, float] | None:
+        """What a mask costs: its labels, the sides of its roots, its bytes, and the evaluations
+        of a unit of time, one a tuple; None for bolts.
+        """
+        if self.strategy != "mask":
+            return None
+        sides = [*self.masks.pairs.words, *(self.masks.wide_sides.words if self.masks.wide else ())]
+        return {
+            "labels": len(self.masks.labels),
+            "sides": len(sides),
+            "bytes": sum(side.nbytes for side in sides),
+            "expected_evaluations": self.expected_tuples,
+        }
 
     @property
     def roots(self) -> tuple[Labels, ...]:
@@ -186,6 +202,7 @@ _TOLD = (
     "roots",
     "groups",
     "lanes",
+    "mask",
 )
 _OF_BOLTS = ("groups", "conjunctions", "inferences", "expected_evaluations")
 
@@ -233,7 +250,7 @@ def plan(
     else:
         chosen = _checked(cut, len(groups))
     complete = closure(seen, (root for group in groups for root in group), seen.vocabulary)
-    pipeline = costed(bolts(seen, groups, chosen), by_label)
+    pipeline = () if strategy == "mask" else costed(bolts(seen, groups, chosen), by_label)
     return StreamPlan(
         seen,
         window,
@@ -246,6 +263,7 @@ def plan(
         counted(seen, complete),
         kept,
         reading.abox,
+        sum(by_label.values()),
     )
 
 

@@ -23,7 +23,7 @@ from shiq.jobs.streaming.stages import BucketStates, BucketStep
 from shiq.jobs.streaming.stages import finish as finished
 from shiq.model import RDF
 from shiq.streams.consistency import plan
-from shiq.streams.consistency.operator import Watch
+from shiq.streams.consistency.operator import StreamQuestion, Watch
 from shiq.streams.discovery import RuleMiner
 from shiq.streams.discovery.ontology import open_ontology
 from shiq.streams.enrichment import open_enricher
@@ -95,7 +95,7 @@ class System:
             return EnrichedStream(enricher, rows.extend, log)
         if self.plan is not None:
             heard = lambda found: rows.extend(map(json.dumps, found))  # noqa: E731
-            watch = Watch(self.plan, Arrivals(clock, log), heard=heard, batch=7)
+            watch = Watch(self.plan, Arrivals(clock, log), StreamQuestion(batch=7), heard)
             watch.begin(None)
             return watch
         if self.program is not None:

@@ -14,7 +14,7 @@ from shiq.answers.verdict import Verdict
 from shiq.api import check_insertions, open_store
 from shiq.model.abox import abox_of
 from shiq.streams.consistency import check_stream, plan, spans
-from shiq.streams.consistency import set_aside as module
+from shiq.streams.consistency import verdicts as module
 from shiq.streams.consistency.embedded import StreamQuestion, watch_run
 from shiq.streams.front.arrivals import Arrivals, EventClock, RejectLog
 from shiq.streams.front.run import started

@@ -400,6 +400,33 @@ def test_command_plan(onto: str, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "0,7 is no cut of 1 group" in capsys.readouterr().err
 
 
+def test_command_plan_names_inclusions_by_bolt_and_what_a_mask_costs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    onto = tmp_path / "o.ofn"
+    classes = "".join(f"Declaration(Class(<urn:{name}>))" for name in "ABCD")
+    onto.write_text(
+        f"Ontology({classes} DisjointClasses(<urn:A> <urn:B>) DisjointClasses(<urn:C> <urn:D>)"
+        " SubClassOf(<urn:C> <urn:A>))"
+    )
+
+    def told(*more: str) -> list[str]:
+        assert ran("plan", "--tbox", str(onto), *more) == 0
+        return capsys.readouterr().out.splitlines()
+
+    ltm = told("--strategy", "ltm", "--cut", "1", "-v")
+    at = [number for number, line in enumerate(ltm) if line.startswith("bolt ")]
+    own = [ltm[at[0] + 1 : at[1]], ltm[at[1] + 1 :]]
+    assert sorted(own) == [["  urn:A, urn:B"], ["  urn:C, urn:D"]]
+    assert told("--strategy", "ltm", "--cut", "1") == [x for x in ltm if not x.startswith("  ")]
+    mask = told("--json", str(tmp_path / "p.json"))
+    assert mask[-1] == "mask         5 labels, 2 sides: 80 bytes, 4 evaluations expected"
+    assert sorted(told("-v")[-2:]) == ["  urn:A, urn:B", "  urn:C, urn:D"]
+    found = json.loads((tmp_path / "p.json").read_text())
+    assert (found["mask"]["labels"], found["mask"]["expected_evaluations"]) == (5, 4)
+    assert found["bolts"] == []
+
+
 def test_command_consistency(onto: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = lines(tmp_path / "e.jsonl", *STREAM)
     out, runs, rejects = (

@@ -21,7 +21,7 @@ import pytest
 
 from shiq.errors import OperationalError
 from shiq.streams.consistency import StreamPlan, plan
-from shiq.streams.consistency.operator import Watch
+from shiq.streams.consistency.operator import StreamQuestion, Watch
 from shiq.streams.front.arrivals import Arrivals, EventClock, RejectLog
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.front.run import started
@@ -61,7 +61,7 @@ def watched(
         [open_source(str(folder / "events.jsonl"))], targets, folder / "checkpoint", found.settings
     ) as run:
         arrivals = Arrivals(EventClock(LATENESS), RejectLog(run.outputs.texts("rejects")))
-        watch = Watch(found, arrivals, start, end, batch, heard=run.outputs.to("out"))
+        watch = Watch(found, arrivals, StreamQuestion(start, end, batch), run.outputs.to("out"))
         watch.begin(None)
         runner = LocalRunner(watch)
         if dies_after is not None:
@@ -196,11 +196,8 @@ def test_open_conflicts_are_told_when_they_open(tmp_path: Path) -> None:
         watch = Watch(
             plan(BOB, 3),
             Arrivals(EventClock(), RejectLog()),
-            0,
-            None,
-            1,
-            heard=rows.extend,
-            follow=True,
+            StreamQuestion(0, None, 1, follow=True),
+            rows.extend,
         )
         watch.begin(None)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import ExitStack
+from itertools import islice
 from typing import Any
 
 import click
@@ -26,7 +27,7 @@ from shiq.streams.consistency import plan as planned
 from shiq.streams.consistency.embedded import StreamQuestion, watch_run
 from shiq.streams.consistency.events import rate_source
 from shiq.streams.consistency.operator import BATCH
-from shiq.streams.consistency.plan import StreamPlan
+from shiq.streams.consistency.plan import Labels, StreamPlan
 from shiq.streams.consistency.verdicts import StreamResult
 from shiq.support import pluralize
 
@@ -172,14 +173,29 @@ def plan_text(plan: StreamPlan, *, verbose: bool = False) -> str:
         f"closure      {plan.closure:,}; {pluralize(len(plan.roots), 'root')}, {pluralize(plan.lanes, 'lane')} of 64",
         f"groups       {sizes} ({plan.grouping})",
     ]
+    if plan.mask is not None:
+        labels, sides, size, evaluations = plan.mask.values()
+        lines.append(
+            f"mask         {labels:,.0f} labels, {sides:,.0f} sides: {size:,.0f} bytes, "
+            f"{evaluations:,.0f} evaluations expected"
+        )
+        lines += _inclusions(plan.groups) if verbose else []
+    groups = iter(plan.groups)
     for number, bolt in enumerate(plan.bolts, 1):
         lines.append(
             f"bolt {number:<8}{pluralize(bolt.groups, 'group')}: {pluralize(bolt.conjunctions, 'conjunction')}, "
             f"{pluralize(bolt.inferences, 'inference')}, {bolt.expected_evaluations:,.0f} evaluations expected"
         )
+        own = list(islice(groups, bolt.groups))
+        lines += _inclusions(own) if verbose else []
     if plan.unsatisfiable:
         lines.append(f"cannot have members: {_some(plan.unsatisfiable, verbose)}")
     return "\n".join(lines + leftovers_text(plan.leftovers, (), verbose=verbose))
+
+
+def _inclusions(groups: Iterable[Iterable[Labels]]) -> list[str]:
+    """The negative inclusions of some groups, a line each: labels that nothing has together."""
+    return [f"  {safe(', '.join(dict.fromkeys(root)))}" for group in groups for root in group]
 
 
 def stream_text(
