@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from shiq.streams.rules.splitting import arcs, components
+from shiq.streams.rules.splitting import arcs, ordered_components
 from shiq.streams.rules.syntax import (
     AT_MOST,
     COUNT,
@@ -402,7 +402,7 @@ def _recursive(rules: Sequence[StreamRule]) -> set[str]:
     for arc in every:
         following.setdefault(arc.source, []).append(arc.target)
     found = {arc.source for arc in every if arc.source == arc.target}
-    for members in components(list(following), following):
+    for members in ordered_components(following, following):
         found |= set(members) if len(members) > 1 else set()
     return found
 

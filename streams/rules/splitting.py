@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from shiq.model.roles import components
 from shiq.streams.rules.syntax import (
     Atom,
     Literal,
@@ -50,42 +51,18 @@ def arcs(rules: Iterable[StreamRule]) -> list[Arc]:
     ]
 
 
-def components(
+def ordered_components(
     nodes: Iterable[str], successors: Mapping[str, Sequence[str]]
 ) -> list[tuple[str, ...]]:
-    """The strongly connected components, each before those that it leads to (Tarjan's algorithm,
-    without recursion).
-    """
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    path: list[str] = []
-    found: list[tuple[str, ...]] = []
-    done: set[str] = set()
-    for root in nodes:
-        work = [(root, iter(successors.get(root, ())))] if root not in index else []
-        if work:
-            index[root] = low[root] = len(index)
-            path.append(root)
-        while work:
-            node, following = work[-1]
-            for other in following:
-                if other not in index:
-                    index[other] = low[other] = len(index)
-                    path.append(other)
-                    work.append((other, iter(successors.get(other, ()))))
-                    break
-                if other not in done:
-                    low[node] = min(low[node], index[other])
-            else:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == index[node]:
-                    members = path[path.index(node) :]
-                    del path[len(path) - len(members) :]
-                    done.update(members)
-                    found.append(tuple(members))
-    return found[::-1]
+    """The strongly connected components, each before those that it leads to."""
+    every = {node: successors.get(node, ()) for node in nodes}
+    every |= {
+        target: successors.get(target, ())
+        for targets in successors.values()
+        for target in targets
+        if target not in every
+    }
+    return [tuple(members[::-1]) for members in components(every)][::-1]
 
 
 def strata(rules: Sequence[StreamRule], problems: list[ProgramProblem]) -> tuple[Stratum, ...]:
@@ -98,7 +75,7 @@ def strata(rules: Sequence[StreamRule], problems: list[ProgramProblem]) -> tuple
     for arc in every:
         following.setdefault(arc.source, []).append(arc.target)
     found, place = [], {}
-    for number, members in enumerate(components(heads[::-1], following)):
+    for number, members in enumerate(ordered_components(heads[::-1], following)):
         place.update(dict.fromkeys(members, number))
         own = tuple(rule for rule in rules if rule.head.predicate in members)
         found.append(
@@ -250,17 +227,8 @@ class Splitting:
                         waiting.append(state)
             yield from ((start, node) for node, passed in seen if passed)
 
-    def orders(self) -> Iterator[tuple[int, ...]]:
-        """Every order of the components that satisfies all arcs."""
-        yield from self._orders(())
-
-    def _orders(self, begun: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        if len(begun) == len(self.members):
-            yield begun
-        for node in self._ready(begun):
-            yield from self._orders((*begun, node))
-
-    def _ready(self, done: Sequence[int]) -> list[int]:
+    def ready(self, done: Sequence[int]) -> list[int]:
+        """The components that may come next."""
         blocked = {j for (i, j) in self.graph if i not in done}
         return [
             node for node in range(len(self.members)) if node not in done and node not in blocked
@@ -282,7 +250,7 @@ class Splitting:
         done: list[int] = []
         run: list[int] = []
         while len(done) < len(self.members):
-            ready = self._ready(done)
+            ready = self.ready(done)
             joining = (
                 node for node in ready if not any((before, node) in self.apart for before in run)
             )
@@ -317,7 +285,7 @@ def split(rules: Sequence[StreamRule]) -> Splitting:
         following.setdefault(arc.source, []).append(arc.target)
     members = tuple(
         tuple(sorted(component, key=heads.index))
-        for component in components(heads[::-1], following)
+        for component in ordered_components(heads[::-1], following)
     )
     place = {predicate: i for i, component in enumerate(members) for predicate in component}
     recursive = {place[p] for p, q in labels if place[p] == place[q]}

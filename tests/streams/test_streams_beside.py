@@ -15,7 +15,8 @@ from shiq.api import check_insertions, open_store
 from shiq.model.abox import abox_of
 from shiq.streams.consistency import check_stream, plan, spans
 from shiq.streams.consistency import verdicts as module
-from shiq.streams.consistency.embedded import StreamQuestion, watch_run
+from shiq.streams.consistency.embedded import watch_run
+from shiq.streams.consistency.operator import StreamQuestion
 from shiq.streams.front.arrivals import Arrivals, EventClock, RejectLog
 from shiq.streams.front.run import started
 from shiq.streams.front.sources import open_source

@@ -29,7 +29,8 @@ from shiq.jobs.streaming.ordering import Order
 from shiq.jobs.streaming.sources import advanced, between, records, units
 from shiq.model.abox import abox_of
 from shiq.streams.consistency import StreamPlan, StreamResult, plan
-from shiq.streams.consistency.embedded import StreamQuestion, watch_run
+from shiq.streams.consistency.embedded import watch_run
+from shiq.streams.consistency.operator import StreamQuestion
 from shiq.streams.front.arrivals import Arrivals, EventClock, EventLimits, RejectLog
 from shiq.streams.front.checkpoint import CheckpointContent
 from shiq.streams.front.event import Event, Record

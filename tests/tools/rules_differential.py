@@ -17,12 +17,12 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from unittest.mock import patch
 
 import click
@@ -147,30 +147,32 @@ def sharded(case: Case) -> Answer | None:
 
 
 def by_clingo(case: Case) -> Answer:
-    """What clingo says: of the rules as they are written, unless an at most is to bind."""
+    """What clingo says."""
+    return clingo_answer(program_of(case), case.events, case.options, case.at_most_binds)
+
+
+def clingo_answer(
+    program: Program,
+    events: Sequence[tuple[int, list[str]]],
+    options: Mapping[str, Any],
+    at_most_binds: bool = False,
+) -> Answer:
+    """What clingo says of the rules as they are written, unless an at most is to bind."""
     from tests.tools.rules import clingo_twin
 
-    program = program_of(case)
     points: dict[int, dict[str, list[Row]]] = {}
-    for t, atoms in case.events:
+    for t, atoms in events:
         point = points.setdefault(t, {})
         for predicate, row in map(read_atom, atoms):
             point.setdefault(predicate, []).append(row)
-    times = (
-        sorted(points)
-        if case.options["timeline"] == "on-input"
-        else range(min(points), max(points) + 1)
-    )
+    on_input = options["timeline"] == "on-input"
+    times = sorted(points) if on_input else range(min(points), max(points) + 1)
     checked = program.checked
-    if not case.at_most_binds:
+    if not at_most_binds:
         facts = {name: list(rows) for name, rows in program.read_as.facts.items()}
         checked = replace(checked, rules=tuple(program.read_as.rules), facts=facts, parts={})
-    found = clingo_twin.run(
-        checked,
-        FUNCTIONS,
-        [(t, checked.given(points.get(t, {}))) for t in times],
-        case.options["complete_windows"],
-    )
+    given = [(t, checked.given(points.get(t, {}))) for t in times]
+    found = clingo_twin.run(checked, program.functions, given, options["complete_windows"])
     return [(t, _texts(program, whole), _texts(program, heads)) for t, whole, heads in found]
 
 

@@ -24,9 +24,9 @@ from shiq.jobs.commands.stream.options import (
 )
 from shiq.jobs.text.results import SHOWN, leftovers_text, safe, seconds_text
 from shiq.streams.consistency import plan as planned
-from shiq.streams.consistency.embedded import StreamQuestion, watch_run
+from shiq.streams.consistency.embedded import watch_run
 from shiq.streams.consistency.events import rate_source
-from shiq.streams.consistency.operator import BATCH
+from shiq.streams.consistency.operator import BATCH, StreamQuestion
 from shiq.streams.consistency.plan import Labels, StreamPlan
 from shiq.streams.consistency.verdicts import StreamResult
 from shiq.support import pluralize
