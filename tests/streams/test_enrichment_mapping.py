@@ -71,6 +71,38 @@ def test_readings_alert_by_room_and_value(opened: Enricher) -> None:
     assert opened.enrich(_reading(2, 101)).static_types == {B + "room2": {B + "AlarmRoom"}}
 
 
+def test_a_mapping_in_yarrrml_makes_the_same_events(folder: Path, tmp_path: Path) -> None:
+    """The readings' map of the building, written as YARRRML; the rest of it is static data."""
+    pytest.importorskip("yaml")
+    mapping = tmp_path / "m.yml"
+    mapping.write_text(
+        f"""prefixes: {{ex: "{B}", sosa: "http://www.w3.org/ns/sosa/", xsd: "http://www.w3.org/2001/XMLSchema#"}}
+sources:
+  readings: {{access: readings, referenceFormulation: jsonpath, iterator: "$"}}
+mappings:
+  reading:
+    sources: readings
+    s: ex:$(reading)
+    po:
+      - [a, sosa:Observation]
+      - [sosa:madeBySensor, "ex:$(sensor)~iri"]
+      - [sosa:hasSimpleResult, $(value), xsd:decimal]
+"""
+    )
+    records = [parse_record(line) for line in (folder / "readings.jsonl").read_text().splitlines()]
+    programs = [
+        compile_mapping(file, "readings")[0] for file in (mapping, folder / "mapping.rml.ttl")
+    ]
+    for record in records:
+        ours, theirs = (sorted(program.statements(record)) for program in programs)
+        assert ours == theirs and len(ours) == 3
+    mapping.write_text(mapping.read_text().replace("po:", "pp:"))
+    broken = shiq(
+        "stream", "enrich", "-t", folder / "building.ofn", "--mapping", mapping, "-s", "-"
+    )
+    assert broken.returncode == 2 and f"{mapping}, line 8" in broken.stderr
+
+
 def test_direct_keys_are_those_of_the_triples(opened: Enricher, folder: Path) -> None:
     assert opened.reader.direct is not None and opened.reader.direct.is_possible
     for line in (folder / "readings.jsonl").read_text().splitlines():

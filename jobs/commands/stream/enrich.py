@@ -71,7 +71,7 @@ def _sources(mapping: str) -> Callable[[Path], bool]:
     "--mapping",
     type=Reads(leads_to=_sources),
     metavar="FILE",
-    help="RML: each line of the source is a raw JSON record (CSV: a row).",
+    help="RML, or YARRRML (.yml): each line of the source is a raw JSON record (CSV: a row).",
 )
 @click.option(
     "--stream", metavar="NAME", help="Of a mapping with several logical sources, the stream's."
