@@ -148,6 +148,11 @@ def test_a_number_that_is_missing_has_a_reason() -> None:
     assert problems(page)
 
 
+def test_peers_stand_with_their_versions() -> None:
+    page = page_of("rules") | {"peers": ["hermit", "owlrl", "clingo"]}
+    assert "* peers: HermiT 1.4.5, owlrl 7.6.2, clingo\n" in markdown(page)
+
+
 def test_the_command_writes_the_page(tmp_path: Path) -> None:
     files = {kind: tmp_path / f"page.{kind}" for kind in ("json", "html", "markdown")}
     words = [word for kind, file in files.items() for word in (f"--{kind}", file)]
@@ -155,6 +160,7 @@ def test_the_command_writes_the_page(tmp_path: Path) -> None:
     assert called.returncode == 0
     page = json.loads(files["json"].read_text(encoding="utf-8"))
     assert not problems(page)
+    assert "* data: generated\n" in called.stdout
     assert page["seed"] == 3 and page["versions"]["shiq"] and page["machine"]["processor"]
     assert files["markdown"].read_text(encoding="utf-8") in called.stdout
     assert "<svg" in files["html"].read_text(encoding="utf-8")

@@ -22,8 +22,10 @@ from shiq.errors import UsageError
 from shiq.jobs.evaluation.evaluate.plots import Bar, BarGroup, Plot, bars
 from shiq.jobs.evaluation.evaluate.settings import PaperSettings
 from shiq.jobs.evaluation.harness import Progress, Save, checked_document, commit
+from shiq.jobs.evaluation.peers.install import PACKAGES
 from shiq.jobs.pages import render
 from shiq.jobs.reports.write import schema_problems
+from shiq.reasoner.external import INCOMPLETE, PEERS
 
 #: Version of the JSON form; it changes when a field changes its meaning or goes.
 SCHEMA_VERSION = 1
@@ -99,6 +101,9 @@ def evaluate_paper(paper: Paper, settings: PaperSettings, say: Say) -> dict[str,
         commit=commit(),
         size="full" if settings.full else settings.size,
         peers=list(settings.peers),
+        data="generated"
+        if settings.data is None
+        else "the user's copy where there is one (--data)",
         rows=rows,
     )
 
@@ -247,8 +252,16 @@ def facts(page: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("versions", ", ".join(f"{name} {value}" for name, value in page["versions"].items())),
         ("made", f"{page['made']}, commit {page['commit'] or 'unknown'}, seed {page['seed']}"),
         ("size", "the paper's" if size == "full" else f"{size:g} of the default"),
-        ("peers", ", ".join(page["peers"]) or "none asked for (--peers)"),
+        ("data", page["data"]),
+        ("peers", ", ".join(map(_title, page["peers"])) or "none asked for (--peers)"),
     ]
+
+
+def _title(peer: str) -> str:
+    """Return a peer with its version, where this program names one."""
+    known = PEERS | INCOMPLETE
+    pinned = {words.partition("==")[0]: words for names in PACKAGES.values() for words in names}
+    return known[peer].title if peer in known else pinned.get(peer, peer).replace("==", " ")
 
 
 def markdown(page: Mapping[str, Any]) -> str:

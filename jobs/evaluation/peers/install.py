@@ -34,7 +34,7 @@ _SECONDS = 60.0
 _HERE = Path(__file__).parent
 #: Peers in Python, with their packages: itemset miners and OWL RL engines.
 MINERS, OWL_RL = "miners", "owlrl"
-_PACKAGES = {
+PACKAGES = {
     MINERS: ("mlxtend==0.25.0", "pyfim==6.28"),
     OWL_RL: ("owlrl==7.6.2", "reasonable==0.4.4", "rdflib==7.6.0"),
 }
@@ -171,7 +171,7 @@ def _install_packages(name: str, folder: Path) -> None:
     """Make the environment of a peer in Python. Raises: OperationalError."""
     own = folder / name
     venv.create(own, with_pip=True, clear=True)
-    call = [str(own / "bin" / "python"), "-m", "pip", "install", "--quiet", *_PACKAGES[name]]
+    call = [str(own / "bin" / "python"), "-m", "pip", "install", "--quiet", *PACKAGES[name]]
     done = subprocess.run(call, capture_output=True, text=True, check=False)
     if done.returncode:
         shutil.rmtree(own, ignore_errors=True)
@@ -194,7 +194,7 @@ def _write(target: Path, content: bytes) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; 0 if everything asked for is installed."""
     known = PEERS | INCOMPLETE
-    names = (*(name for name, peer in known.items() if peer.is_java), *_PACKAGES)
+    names = (*(name for name, peer in known.items() if peer.is_java), *PACKAGES)
     parser = argparse.ArgumentParser(
         prog="python -m shiq.jobs.evaluation.peers.install", description=__doc__
     )
