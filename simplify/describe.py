@@ -59,14 +59,14 @@ def concept_text(expression: owl.ClassExpression, short: Shortener = str) -> str
             return " ⊓ ".join(_bracket(operand, short) for operand in operands)
         case owl.ObjectUnionOf(operands):
             return " ⊔ ".join(_bracket(operand, short) for operand in operands)
-        case owl.ObjectSomeValuesFrom(property, filler):
-            return f"∃{role_text(role_of(property), short)}.{_bracket(filler, short)}"
-        case owl.ObjectAllValuesFrom(property, filler):
-            return f"∀{role_text(role_of(property), short)}.{_bracket(filler, short)}"
-        case owl.ObjectMinCardinality(n, property, filler):
-            return f"≥{n} {role_text(role_of(property), short)}.{_bracket(filler, short)}"
-        case owl.ObjectMaxCardinality(n, property, filler):
-            return f"≤{n} {role_text(role_of(property), short)}.{_bracket(filler, short)}"
+        case owl.ObjectSomeValuesFrom(property, filler) | owl.ObjectAllValuesFrom(property, filler):
+            sign = "∃" if isinstance(expression, owl.ObjectSomeValuesFrom) else "∀"
+            return f"{sign}{role_text(role_of(property), short)}.{_bracket(filler, short)}"
+        case owl.ObjectMinCardinality(n, property, filler) | owl.ObjectMaxCardinality(
+            n, property, filler
+        ):
+            sign = "≥" if isinstance(expression, owl.ObjectMinCardinality) else "≤"
+            return f"{sign}{n} {role_text(role_of(property), short)}.{_bracket(filler, short)}"
         case owl.DataMinCardinality(n, data_property, data_range):
             return _data_text(DataAtLeast(n, data_property.iri, data_range), short)
         case owl.DataMaxCardinality(n, data_property, data_range):

@@ -4,8 +4,10 @@ A_add written back as assertions, with its size |A_add| (THEORY, "The add set").
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from shiq import model as owl
 from shiq.abox_ops.elements.element_graph import ElementGraph
@@ -60,50 +62,33 @@ def modules(
         components.union(subject, object)
     names = sorted({components.find(e) for e in kept.labels})
     node = {e: i for name in names for i, e in enumerate(components.members(name))}
-    by_component: dict[str, _Parts] = {name: _Parts() for name in names}
-    for a, role, b in kept.edges:
-        by_component[components.find(a)].edges.append((node[a], role, node[b]))
-    for a, role, b in kept.negative_edges:
-        if components.find(a) == components.find(b):
-            by_component[components.find(a)].negative_edges.append((node[a], role, node[b]))
+    facts: dict[str, dict[str, set[Any]]] = {name: defaultdict(set) for name in names}
+    for kind, rows in (("edges", kept.edges), ("negative_edges", kept.negative_edges)):
+        for a, role, b in rows:
+            if components.find(a) == components.find(b):
+                facts[components.find(a)][kind].add((node[a], role, node[b]))
     for a, b in kept.different:
         if components.find(a) == components.find(b):
-            by_component[components.find(a)].different.append(
-                (min(node[a], node[b]), max(node[a], node[b]))
-            )
-    for a, property, literal in kept.data:
-        by_component[components.find(a)].data.append((node[a], property, literal))
-    for a, property, literal in kept.negative_data:
-        by_component[components.find(a)].negative_data.append((node[a], property, literal))
+            ends = min(node[a], node[b]), max(node[a], node[b])
+            facts[components.find(a)]["different"].add(ends)
+    for kind, values in (("data", kept.data), ("negative_data", kept.negative_data)):
+        for a, property, literal in values:
+            facts[components.find(a)][kind].add((node[a], property, literal))
     found = []
     for name in names:
-        elements = components.members(name)
-        parts = by_component[name]
+        elements, parts = components.members(name), facts[name]
         labels = [kept.labels.get(e, EMPTY) for e in elements]
-        found.append(
-            NamedModule(
-                Module(
-                    tuple(label[0] for label in labels),
-                    tuple(label[1] for label in labels),
-                    tuple(sorted(parts.edges)),
-                    tuple(sorted(parts.negative_edges)),
-                    tuple(sorted(set(parts.different))),
-                    tuple(sorted(parts.data, key=repr)),
-                    tuple(sorted(parts.negative_data, key=repr)),
-                ),
-                tuple(members[e] if members else (e,) for e in elements),
-            )
+        module = Module(
+            tuple(label[0] for label in labels),
+            tuple(label[1] for label in labels),
+            tuple(sorted(parts["edges"])),
+            tuple(sorted(parts["negative_edges"])),
+            tuple(sorted(parts["different"])),
+            tuple(sorted(parts["data"], key=repr)),
+            tuple(sorted(parts["negative_data"], key=repr)),
         )
+        found.append(NamedModule(module, tuple(members[e] if members else (e,) for e in elements)))
     return found
-
-
-@dataclass
-class _Parts:
-    edges: list[tuple[int, Role, int]] = field(default_factory=list)
-    negative_edges: list[tuple[int, Role, int]] = field(default_factory=list)
-    different: list[tuple[int, int]] = field(default_factory=list)
-    data: list[tuple[int, str, Literal]] = field(default_factory=list)
-    negative_data: list[tuple[int, str, Literal]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

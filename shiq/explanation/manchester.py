@@ -12,6 +12,8 @@ reading, not for parsing.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Final
 
 from shiq import model as owl
 from shiq.explanation.labels import Labels
@@ -37,6 +39,14 @@ _CHARACTERISTICS = {
     owl.IrreflexiveObjectProperty: "Irreflexive",
     owl.ReflexiveObjectProperty: "Reflexive",
     owl.TransitiveObjectProperty: "Transitive",
+}
+_CARDINALITIES: Final[Mapping[type, str]] = {
+    owl.ObjectMinCardinality: "min",
+    owl.DataMinCardinality: "min",
+    owl.ObjectMaxCardinality: "max",
+    owl.DataMaxCardinality: "max",
+    owl.ObjectExactCardinality: "exactly",
+    owl.DataExactCardinality: "exactly",
 }
 _PLAIN_NAME = re.compile(r"\S+\Z")
 
@@ -137,18 +147,17 @@ class _Writer:
                 return f"{inner(property)} value {text(literal)}"
             case owl.ObjectHasSelf(property):
                 return f"{inner(property)} Self"
-            case owl.ObjectMinCardinality(n, property, filler) | owl.DataMinCardinality(
-                n, property, filler
+            case (
+                owl.ObjectMinCardinality(n, property, filler)
+                | owl.DataMinCardinality(n, property, filler)
+                | owl.ObjectMaxCardinality(n, property, filler)
+                | owl.DataMaxCardinality(n, property, filler)
+                | owl.ObjectExactCardinality(n, property, filler)
+                | owl.DataExactCardinality(n, property, filler)
             ):
-                return self._cardinality("min", n, property, filler)
-            case owl.ObjectMaxCardinality(n, property, filler) | owl.DataMaxCardinality(
-                n, property, filler
-            ):
-                return self._cardinality("max", n, property, filler)
-            case owl.ObjectExactCardinality(n, property, filler) | owl.DataExactCardinality(
-                n, property, filler
-            ):
-                return self._cardinality("exactly", n, property, filler)
+                is_qualified = filler not in (owl.THING, owl.TOP_DATATYPE)
+                number = f"{inner(property)} {_CARDINALITIES[type(value)]} {n}"
+                return f"{number} {inner(filler)}" if is_qualified else number
             case owl.ObjectOneOf(individuals):
                 return "{" + ", ".join(map(self._name, individuals)) + "}"
             case owl.DataOneOf(literals):
@@ -160,12 +169,6 @@ class _Writer:
                 )
                 return f"{text(datatype)}[{', '.join(limits)}]"
         raise TypeError(value)
-
-    def _cardinality(self, word: str, n: int, property: object, filler: object) -> str:
-        qualified = filler not in (owl.Class(owl.OWL + "Thing"), owl.TOP_DATATYPE)
-        return f"{self._inner(property)} {word} {n}" + (
-            f" {self._inner(filler)}" if qualified else ""
-        )
 
     def _mutual(self, keyword: str, sort: str, members: tuple[object, ...]) -> str:
         if len(members) == 2:

@@ -14,9 +14,9 @@ An axiom as a plain sentence.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from shiq import model as owl
 from shiq.explanation.labels import Labels
@@ -369,9 +369,28 @@ def _begins_with_verb(name: str) -> bool:
 
 # --- axioms ---------------------------------------------------------------------------------------
 
+#: What an axiom on one property alone says of it.
+_CHARACTERISTICS: Final[Mapping[type, str]] = {
+    owl.FunctionalObjectProperty: "one thing can have {link} {to} only one other",
+    owl.InverseFunctionalObjectProperty: "{link} can come to one thing from only one other",
+    owl.FunctionalDataProperty: "one thing can have only one {name}",
+    owl.InverseFunctionalDataProperty: "only one thing can have a given {name}",
+    owl.SymmetricObjectProperty: "{link} always holds in both directions",
+    owl.AsymmetricObjectProperty: "{link} can never hold in both directions",
+    owl.IrreflexiveObjectProperty: "nothing can have {link} to itself",
+    owl.ReflexiveObjectProperty: "everything has {link} to itself",
+    owl.TransitiveObjectProperty: "{name} links carry on: from A to B and from B to C means from A to C",
+}
+
 
 def axiom(value: owl.Axiom, labels: Labels) -> str:
     """What an axiom says, as a clause."""
+    if template := _CHARACTERISTICS.get(type(value)):
+        about: Any = value
+        property = about.property
+        return template.format(
+            name=some_name(property, labels), link=a(_link(property, labels)), to=_to(property)
+        )
     match value:
         case owl.SubClassOf(sub, sup):
             return inclusion(sub, sup, labels)
@@ -424,26 +443,8 @@ def axiom(value: owl.Axiom, labels: Labels) -> str:
             return f"whatever has {a(some_name(property, labels))} {predicate(domain, labels)}"
         case owl.DataPropertyRange(property, range):
             return f"{a(some_name(property, labels))} must be {range_noun(range, labels)}"
-        case owl.FunctionalObjectProperty(property):
-            return f"one thing can have {a(_link(property, labels))} {_to(property)} only one other"
-        case owl.InverseFunctionalObjectProperty(property):
-            return f"{a(_link(property, labels))} can come to one thing from only one other"
-        case owl.FunctionalDataProperty(property):
-            return f"one thing can have only one {some_name(property, labels)}"
-        case owl.InverseFunctionalDataProperty(property):
-            return f"only one thing can have a given {some_name(property, labels)}"
-        case owl.SymmetricObjectProperty(property):
-            return f"{a(_link(property, labels))} always holds in both directions"
-        case owl.AsymmetricObjectProperty(property):
-            return f"{a(_link(property, labels))} can never hold in both directions"
-        case owl.IrreflexiveObjectProperty(property):
-            return f"nothing can have {a(_link(property, labels))} to itself"
-        case owl.TransitiveObjectProperty(property):
-            return f"{some_name(property, labels)} links carry on: from A to B and from B to C means from A to C"
         case owl.DatatypeDefinition(datatype, range):
             return f"{a(labels.of(datatype.iri))} is {range_noun(range, labels)}"
-        case owl.ReflexiveObjectProperty(property):
-            return f"everything has {a(_link(property, labels))} to itself"
         case owl.SubObjectPropertyChain(chain, sup):
             links = ", then ".join(a(_link(link, labels)) for link in chain)
             return f"whatever {links} lead to in turn, {a(_link(sup, labels))} leads to at once"

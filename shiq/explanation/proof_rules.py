@@ -272,9 +272,7 @@ def axiom_steps(facts: Facts, axiom: owl.Axiom) -> Iterator[Step]:
                     for more in facts.values[upper.iri, data.subject]:
                         if facts.theory.denote_same(data.literal, more.literal):
                             yield Step(Clash((data, more)), rule, (data, more), axiom)
-        case owl.DisjointClasses(expressions):
-            yield from disjoint_steps(facts, expressions, axiom)
-        case owl.DisjointUnion(_, expressions):
+        case owl.DisjointClasses(expressions) | owl.DisjointUnion(_, expressions):
             yield from disjoint_steps(facts, expressions, axiom)
 
 
@@ -355,16 +353,8 @@ def class_steps(facts: Facts, fact: owl.ClassAssertion) -> Iterator[Step]:
         case owl.ObjectMinCardinality(n, property, filler):
             yield from witness_steps(facts, n, property, filler, fact)
         case owl.ObjectExactCardinality(n, property, filler):
-            yield Step(
-                owl.ClassAssertion(owl.ObjectMinCardinality(n, property, filler), x),
-                "",
-                (fact,),
-            )
-            yield Step(
-                owl.ClassAssertion(owl.ObjectMaxCardinality(n, property, filler), x),
-                "",
-                (fact,),
-            )
+            for bound in (owl.ObjectMinCardinality, owl.ObjectMaxCardinality):
+                yield Step(owl.ClassAssertion(bound(n, property, filler), x), "", (fact,))
         case owl.ObjectMaxCardinality(n, property, filler):
             yield from at_most_steps(
                 facts, n, property, filler, [x], (fact,), None, max_rule(n, filler == owl.THING)

@@ -454,42 +454,33 @@ class _Mapper(IndividualMapper):
 
     def domain(self, main: int, subject: str, value: Term) -> None:
         """Map rdfs:domain."""
-        kind = self.expressions.property_kind(subject)
-        if kind == ANNOTATION or (subject in LANGUAGE_PROPERTIES and value in _WITHOUT_CONSEQUENCE):
-            self.result.annotations.append(main)
-            return
-        item = MappedValue[owl.Axiom](owl.SubClassOf(owl.Class(""), owl.Class("")), main)
-        domain = self.expressions.class_expression(value, item.keys)
-        if kind == DATA:
-            item.value = owl.DataPropertyDomain(self.expressions.data_property(subject), domain)
-        else:
-            item.value = owl.ObjectPropertyDomain(
-                self.expressions.object_property(subject, item.triples), domain
-            )
-        self.result.axioms.append(item)
+        self._bound(main, subject, value, owl.DataPropertyDomain, owl.ObjectPropertyDomain)
 
     def range(self, main: int, subject: str, value: Term) -> None:
         """Map rdfs:range."""
-        kind = self.expressions.property_kind(subject)
-        if kind == ANNOTATION or (subject in LANGUAGE_PROPERTIES and value in _WITHOUT_CONSEQUENCE):
+        self._bound(main, subject, value, owl.DataPropertyRange, owl.ObjectPropertyRange)
+
+    def _bound(self, main: int, subject: str, value: Term, of_data: Any, of_objects: Any) -> None:
+        """Map the domain or range of a property."""
+        kind, is_range = self.expressions.property_kind(subject), of_data is owl.DataPropertyRange
+        # As the range of a data property, all values say nothing, and an object property has none.
+        is_idle = is_range and kind != DATA and value == owl.TOP_DATATYPE.iri
+        if (
+            is_idle
+            or kind == ANNOTATION
+            or (subject in LANGUAGE_PROPERTIES and value in _WITHOUT_CONSEQUENCE)
+        ):
             self.result.annotations.append(main)
             return
         item = MappedValue[owl.Axiom](owl.SubClassOf(owl.Class(""), owl.Class("")), main)
-        if kind == DATA:
-            item.value = owl.DataPropertyRange(
-                self.expressions.data_property(subject),
-                self.expressions.data_range(value, item.keys),
-            )
-        elif value == owl.TOP_DATATYPE.iri:
-            # All values: as the range of a data property it says nothing, and an object property
-            # has no values.
-            self.result.annotations.append(main)
-            return
-        else:
-            filler = self.expressions.class_expression(value, item.keys)
-            item.value = owl.ObjectPropertyRange(
-                self.expressions.object_property(subject, item.triples), filler
-            )
+        is_values = is_range and kind == DATA
+        read = self.expressions.data_range if is_values else self.expressions.class_expression
+        bound: Any = read(value, item.keys)
+        item.value = (
+            of_data(self.expressions.data_property(subject), bound)
+            if kind == DATA
+            else of_objects(self.expressions.object_property(subject, item.triples), bound)
+        )
         self.result.axioms.append(item)
 
     # --- individuals ---
