@@ -206,9 +206,8 @@ def gate(
 
     name = run.hexdigest()[:16]
     mark = partial(with_pending_hints, options=options)
-    gating = _GateRun(
-        batch, culprits, check, left, options.timeout, mode, identities, name, dry_run, mark, limit
-    )
+    question = _GateQuestion(name, mode, identities, dry_run, options.timeout, limit)
+    gating = _GateRun(batch, culprits, check, left, question, mark)
     if session.asides:
         rows = [row for row in session.asides if row.alone != session.tbox_hash]
         gating.find_ledger_conflicts = partial(
@@ -259,6 +258,18 @@ def _require_triples(names: Sequence[str], lines: Sequence[Line]) -> None:
             )
 
 
+@dataclass(frozen=True)
+class _GateQuestion:
+    """What a gate is asked: arguments of `gate`, and the hash of the question as ``run``."""
+
+    run: str
+    mode: str
+    identities: str
+    dry_run: bool
+    timeout: float | None
+    limit: QuarantineLimit | None
+
+
 @dataclass
 class _GateRun:
     """State of one run of a gate: lines removed so far, and the conflicts.
@@ -274,13 +285,8 @@ class _GateRun:
     culprits: Culprits
     check: Callable[..., Result]
     find_blocking: Callable[..., Sequence[tuple[Leftover, tuple[Place, ...]]]]
-    timeout: float | None
-    mode: str
-    identity_policy: str
-    run: str
-    dry_run: bool
+    question: _GateQuestion
     add_pending_hints: Callable[[GateAnswer], GateAnswer]
-    limit: QuarantineLimit | None = None
     removed: dict[int, SetAsideLine] = field(default_factory=dict)
     known_lines: dict[int, SetAsideLine] = field(default_factory=dict)
     find_ledger_conflicts: Callable[[list[Line]], tuple[Conflict, ...]] = lambda lines: ()
@@ -343,7 +349,7 @@ class _GateRun:
 
         deliver: called with the answer before the commit; returns the answer as delivered.
         """
-        if self.mode == "split":
+        if self.question.mode == "split":
             self._remove_malformed()
             self._remove_not_understood()
         delivered: list[GateAnswer] = []
@@ -373,10 +379,11 @@ class _GateRun:
     def evaluate(self, result: Result) -> GateAnswer | None:
         """Decide after a check. Returns None if another round is needed."""
         if result.verdict is Verdict.UNDETERMINED:
+            limit = self.question.timeout
             # What time left open may be open or not the next time.
-            in_time = self.timeout is None or sum(result.statistics.seconds.values()) < self.timeout
+            in_time = limit is None or sum(result.statistics.seconds.values()) < limit
             if (
-                self.mode == "split"
+                self.question.mode == "split"
                 and in_time
                 and (
                     self._remove_not_understood(outside="undetermined")
@@ -389,7 +396,7 @@ class _GateRun:
             blocked = self._forbidden_identities(result)
             if not blocked:
                 return self._accept_rest(result)
-            if self.mode == "reject":
+            if self.question.mode == "reject":
                 return self._refuse(
                     result, "individuals become equal, and --identities block was asked for"
                 )
@@ -399,7 +406,9 @@ class _GateRun:
                 )
             return None
         fresh = self.culprits.judge(result, {*self.remaining})
-        if self.mode == "reject" and any(self.culprits.judgements[i].blocks for i in fresh):
+        if self.question.mode == "reject" and any(
+            self.culprits.judgements[i].blocks for i in fresh
+        ):
             return self._refuse(result, "")
         if not self.culprits.choose():
             return self._refuse(result, _no_culprit_reason(result))
@@ -471,7 +480,7 @@ class _GateRun:
     def _forbidden_identities(self, result: Result) -> tuple[EqualIndividuals, ...]:
         """Record the identities, and return those that ``--identities block`` forbids."""
         self.identities = identities_of(result)
-        return self.identities if self.identity_policy == "block" else ()
+        return self.identities if self.question.identities == "block" else ()
 
     def _remove_merging(self, found: Iterable[EqualIndividuals]) -> bool:
         """Set aside the lines that make individuals equal. Returns whether there are any."""
@@ -507,14 +516,14 @@ class _GateRun:
         """Reason why too much of the batch would be set aside; empty if it is within the limit."""
         if not any(self.batch.lines[i].triple for i in self.remaining):
             return "nothing of the batch is left to accept"
-        if self.limit is None:
+        if (limit := self.question.limit) is None:
             return ""
         quarantined, of = map(
             self.batch.count_assertions, (self.quarantined, range(len(self.batch.lines)))
         )
-        if self.limit.allows(quarantined, of=of):
+        if limit.allows(quarantined, of=of):
             return ""
-        return f"{quarantined:,} of {pluralize(of, 'assertion')} would be set aside, and --max-quarantine is {self.limit}"
+        return f"{quarantined:,} of {pluralize(of, 'assertion')} would be set aside, and --max-quarantine is {limit}"
 
     def _refuse(self, result: Result, reason: str) -> GateAnswer:
         """Refuse the batch; reasons known for single lines are reported all the same."""
@@ -563,9 +572,9 @@ class _GateRun:
             tuple(found.sentences),
             tuple(found.judgements),
             self.identities,
-            self.run,
-            self.dry_run,
-            self.identity_policy,
+            self.question.run,
+            self.question.dry_run,
+            self.question.identities,
             self.find_ledger_conflicts(inside) if decision != REFUSED else (),
             found.is_proven,
         )

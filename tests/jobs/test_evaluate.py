@@ -37,6 +37,8 @@ from shiq.jobs.evaluation.evaluate.plots import Bar, BarGroup, Plot, Series, bar
 from shiq.jobs.evaluation.evaluate.process import MeterReading, metered
 from shiq.jobs.evaluation.evaluate.record import (
     Run,
+    RunCost,
+    RunSizes,
     compare,
     problems,
     read_document,
@@ -703,14 +705,9 @@ def test_the_page_escapes_whatever_comes_from_data() -> None:
             "clausal",
             "local",
             "base",
-            1000,
-            0,
-            50,
-            0,
-            5,
-            5,
+            RunSizes(1000, 0, 50, 0, 5, 5),
+            RunCost(prepare_seconds=1.0),
             verdict="consistent",
-            prepare_seconds=1.0,
         ),
         Run(
             EVIL,
@@ -718,11 +715,10 @@ def test_the_page_escapes_whatever_comes_from_data() -> None:
             "clausal",
             "local",
             "5 % random",
-            *(1000, 50, 48, 1, 9, 8),
+            RunSizes(1000, 50, 48, 1, 9, 8),
+            RunCost(step_seconds=0.5, step_cpu_seconds=0.5),
             verdict="consistent",
             expected="inconsistent",
-            step_seconds=0.5,
-            step_cpu_seconds=0.5,
             note=EVIL,
         ),
         Run(
@@ -731,25 +727,18 @@ def test_the_page_escapes_whatever_comes_from_data() -> None:
             "clausal",
             "local",
             "1",
-            1000,
-            1,
-            1,
-            0,
-            1,
-            1,
+            RunSizes(1000, 1, 1, 0, 1, 1),
+            RunCost(step_seconds=0.2, step_cpu_seconds=0.1),
             verdict="consistent",
-            step_seconds=0.2,
-            step_cpu_seconds=0.1,
         ),
-        Run(EVIL, EVIL, None, EVIL, "5 % random", 1000, 50, outcome="crash", note=EVIL),
+        Run(EVIL, EVIL, None, EVIL, "5 % random", RunSizes(1000, 50), outcome="crash", note=EVIL),
         Run(
             EVIL,
             "pellet",
             None,
             "incremental",
             f"5 % {EVIL}",
-            1000,
-            50,
+            RunSizes(1000, 50),
             outcome="absent",
             note=EVIL,
         ),
@@ -765,10 +754,10 @@ def test_the_page_escapes_whatever_comes_from_data() -> None:
 
 
 def test_the_page_of_two_evaluations_takes_the_later_run() -> None:
-    first = document(own("consistent", "5 % random", assertions=100, insertions=5, add_set=77))
-    second = document(own("inconsistent", "5 % random", assertions=100, insertions=5, add_set=11))
+    first = document(own("consistent", "5 % random", sizes=RunSizes(100, 5, 77)))
+    second = document(own("inconsistent", "5 % random", sizes=RunSizes(100, 5, 11)))
     [run] = runs_of([first, second])
-    assert (run.verdict, run.add_set) == ("inconsistent", 11)
+    assert (run.verdict, run.sizes.add_set) == ("inconsistent", 11)
     assert "(77)" not in page([first, second])
     assert "(11)" in page([first, second])
     check_page(page([document()]))
@@ -855,7 +844,8 @@ def test_a_run_that_ended_by_its_time_says_so_and_has_no_figures(
         )
     )
     run = next(run for run in runs_of([found]) if run.batch != "base")
-    assert (run.assertions, run.insertions, run.add_set, run.used) == (200, 10, None, "")
+    sizes = run.sizes
+    assert (sizes.assertions, sizes.insertions, sizes.add_set, run.used) == (200, 10, None, "")
     text = table([run], [])
     assert f"NPD, 5 % random: shiq auto, local: undetermined: {over.reason}" in text
     assert "what a check does" not in text

@@ -62,9 +62,11 @@ def own_runs(runs: Iterable[Run], dataset: str, batch: str) -> list[Run]:
     keep the same).
     """
     found = [r for r in runs if r.is_own and r.dataset == dataset and r.batch == batch]
-    local = {r.criterion: r.add_set for r in found if r.engine == "local"}
+    local = {r.criterion: r.sizes.add_set for r in found if r.engine == "local"}
     return [
-        r for r in found if r.engine == "local" or r.add_set not in (None, local.get(r.criterion))
+        r
+        for r in found
+        if r.engine == "local" or r.sizes.add_set not in (None, local.get(r.criterion))
     ]
 
 
@@ -89,8 +91,8 @@ def colour_of(run: Run) -> int:
 
 def tip_of(run: Run) -> str:
     what = "step" if run.is_own or run.engine == INCREMENTAL else "all"
-    times = f"CPU {run.step_cpu_seconds or 0:.3g} s, wall {run.step_seconds or 0:.3g} s"
-    return f"{what}: {times}, {run.verdict}, {run.peak_mb or 0:,.0f} MB"
+    times = f"CPU {run.cost.step_cpu_seconds or 0:.3g} s, wall {run.cost.step_seconds or 0:.3g} s"
+    return f"{what}: {times}, {run.verdict}, {run.cost.peak_mb or 0:,.0f} MB"
 
 
 def key_of(shown: Collection[str | None]) -> list[tuple[str, str]]:
@@ -196,9 +198,9 @@ def _introduction(runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]])
     ]
     return {
         "shares": [
-            f"on {r.dataset}, {percentage(r.add_set, r.assertions)} of the data"
+            f"on {r.dataset}, {percentage(r.sizes.add_set, r.sizes.assertions)} of the data"
             for r in own
-            if r.add_set is not None and r.batch == "5 % random"
+            if r.sizes.add_set is not None and r.batch == "5 % random"
         ],
         "defaults": list(dict.fromkeys(map(what_users_get, own))),
         "number_of_questions": len(comparisons),
@@ -217,7 +219,7 @@ def _share_plot(runs: Sequence[Run]) -> Plot | None:
     groups = []
     for dataset, batch in _large_batches(runs):
         found = own_runs(runs, dataset, batch)
-        amounts = tuple(_amplified(r, r.assertions, "%", 100.0) for r in found)
+        amounts = tuple(_amplified(r, r.sizes.assertions, "%", 100.0) for r in found)
         groups.append(BarGroup(f"{dataset}, batch: {batch}", amounts))
     return bars(
         groups, unit="share of the base's facts, %", title="share of the data that is looked at"
@@ -233,7 +235,7 @@ def _ratio_plot(runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]]) 
             low, high, _ = PUBLISHED[family]
             title += f" (published: {_range(low, high)})"
         amounts = tuple(
-            _amplified(r, r.insertions, "×", 1.0)
+            _amplified(r, r.sizes.insertions, "×", 1.0)
             for r in own_runs(runs, dataset, batch)
             if r.criterion != "none"
         )
@@ -254,16 +256,16 @@ def _has_published(dataset: str) -> bool:
 def _amplified(run: Run, per: int | None, unit: str, factor: float) -> Bar:
     label = run.rule + ("" if run.engine == "local" else f" ({run.engine})")
     colour = COLOUR.get(str(run.criterion), 7)
-    if run.add_set is None or not per:
+    if run.sizes.add_set is None or not per:
         return Bar(label, None, "", colour, outcome_text(run))
-    value = factor * run.add_set / per
+    value = factor * run.sizes.add_set / per
     shown = f"{value:.3g} %" if unit == "%" else f"{value:.3g}×"
     return Bar(
         label,
         value,
-        f"{shown}  ({run.add_set:,})",
+        f"{shown}  ({run.sizes.add_set:,})",
         colour,
-        f"{counted(run.pulled_in)} pulled in, {counted(run.modules)} modules",
+        f"{counted(run.sizes.pulled_in)} pulled in, {counted(run.sizes.modules)} modules",
     )
 
 
@@ -273,9 +275,9 @@ def _batch_plots(runs: Sequence[Run]) -> list[tuple[str, Plot]]:
         series = []
         for label, found in series_of(r for r in runs if r.dataset == dataset and is_random(r)):
             points = tuple(
-                (float(r.insertions or 0), r.step_cpu_seconds, tip_of(r))
+                (float(r.sizes.insertions or 0), r.cost.step_cpu_seconds, tip_of(r))
                 for r in found
-                if r.step_cpu_seconds and r.verdict != "undetermined"
+                if r.cost.step_cpu_seconds and r.verdict != "undetermined"
             )
             if len(points) > 1:
                 series.append(Series(label, points, colour_of(found[0])))
@@ -303,9 +305,13 @@ def _size_plot(runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]]) -
         plain = [r for r in chosen if r.dataset == f"{family.upper()}-{r.universities}"]
         for label, found in series_of(plain):
             points = tuple(
-                (float(r.assertions or 0), r.step_cpu_seconds, f"{r.dataset}: {tip_of(r)}")
+                (
+                    float(r.sizes.assertions or 0),
+                    r.cost.step_cpu_seconds,
+                    f"{r.dataset}: {tip_of(r)}",
+                )
                 for r in found
-                if r.step_cpu_seconds
+                if r.cost.step_cpu_seconds
             )
             if len({x for x, _, _ in points}) > 1:
                 series.append(Series(f"{family.upper()}: {label}", points, colour_of(found[0])))
@@ -330,13 +336,13 @@ def _peer_groups(runs: Sequence[Run]) -> list[BarGroup]:
 
 def _timed(run: Run) -> Bar:
     colour = colour_of(run)
-    if run.step_cpu_seconds is None or run.outcome != "answered":
+    if run.cost.step_cpu_seconds is None or run.outcome != "answered":
         return Bar(run.label, None, "", colour, outcome_text(run))
-    before = run.prepare_cpu_seconds or 0.0
+    before = run.cost.prepare_cpu_seconds or 0.0
     return Bar(
         run.label,
-        run.step_cpu_seconds,
-        f"{run.step_cpu_seconds:.3g} s, {run.verdict}",
+        run.cost.step_cpu_seconds,
+        f"{run.cost.step_cpu_seconds:.3g} s, {run.verdict}",
         colour,
         f"before: {before:.3g} s",
         before,

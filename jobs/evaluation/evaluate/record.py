@@ -39,26 +39,12 @@ BASE = "base"
 
 
 @dataclass(frozen=True)
-class Run:
-    """One question to one system, in a process of its own.
-
-    ``criterion``: of ours, None for peers, and where it was `AUTO`, ``used``: the one that this
-    was; ``engine``: of ours, or that of a peer; ``batch``: its name, or `BASE`. ``assertions``:
-    |A|; ``insertions``: |A⁺ \\ A|; ``add_set``: |A_add|; ``pulled_in``, ``modules``, ``shapes``:
-    see `shiq.answers.result.Statistics`; None where it does not apply or is not known. ``seconds``: wall
-    time by stage; ``prepare_seconds``: what is done before a batch is known (index; load and
-    first check), ``step_seconds``: from the batch to the answer (for a run from scratch: all of
-    it); ``prepare_cpu_seconds``, ``step_cpu_seconds``: the same in CPU time; ``cpu_seconds``:
-    user and system, all processes of the run; ``peak_mb``: MiB, the largest resident set among
-    them. ``expected``: the verdict that is known from how the data was made, or None; ``note``:
-    reason, error or remark.
+class RunSizes:
+    """How large a question is, and how much of it is looked at; None where it does not apply or is
+    not known. ``assertions``: |A|; ``insertions``: |A⁺ \\ A|; ``add_set``: |A_add|; the others: see
+    `shiq.answers.result.Statistics`.
     """
 
-    dataset: str
-    system: str
-    criterion: str | None
-    engine: str
-    batch: str
     assertions: int | None = None
     insertions: int | None = None
     add_set: int | None = None
@@ -66,10 +52,17 @@ class Run:
     modules: int | None = None
     shapes: int | None = None
     contradictory: int | None = None
-    outcome: str = "answered"
-    verdict: str = "undetermined"
-    expected: str | None = None
-    base_verdict: str | None = None
+
+
+@dataclass(frozen=True)
+class RunCost:
+    """What a run took. ``seconds``: wall time by stage; ``prepare_seconds``: what is done before a
+    batch is known (index; load and first check), ``step_seconds``: from the batch to the answer (for
+    a run from scratch: all of it); ``prepare_cpu_seconds``, ``step_cpu_seconds``: the same in CPU
+    time; ``cpu_seconds``: user and system, all processes of the run; ``peak_mb``: MiB, the largest
+    resident set among them.
+    """
+
     seconds: Mapping[str, float] = field(default_factory=dict)
     prepare_seconds: float | None = None
     step_seconds: float | None = None
@@ -77,6 +70,41 @@ class Run:
     step_cpu_seconds: float | None = None
     cpu_seconds: float | None = None
     peak_mb: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures with four digits after the point."""
+        figures = {
+            name: value if value is None else round(value, 4)
+            for name, value in vars(self).items()
+            if name != "seconds"
+        }
+        return {
+            "seconds": {stage: round(value, 4) for stage, value in self.seconds.items()},
+            **figures,
+        }
+
+
+@dataclass(frozen=True)
+class Run:
+    """One question to one system, in a process of its own; in JSON ``sizes`` and ``cost`` are its
+    own fields.
+
+    ``criterion``: of ours, None for peers, and where it was `AUTO`, ``used``: the one that this
+    was; ``engine``: of ours, or that of a peer; ``batch``: its name, or `BASE`. ``expected``: the
+    verdict that is known from how the data was made, or None; ``note``: reason, error or remark.
+    """
+
+    dataset: str
+    system: str
+    criterion: str | None
+    engine: str
+    batch: str
+    sizes: RunSizes = RunSizes()
+    cost: RunCost = RunCost()
+    outcome: str = "answered"
+    verdict: str = "undetermined"
+    expected: str | None = None
+    base_verdict: str | None = None
     universities: int | None = None
     note: str = ""
     used: str = ""
@@ -105,24 +133,17 @@ class Run:
         return f"{self.criterion} ({self.used})" if self.used else str(self.criterion)
 
     def to_dict(self) -> dict[str, Any]:
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        values["seconds"] = {stage: round(value, 4) for stage, value in self.seconds.items()}
-        for name in (
-            "prepare_seconds",
-            "step_seconds",
-            "prepare_cpu_seconds",
-            "step_cpu_seconds",
-            "cpu_seconds",
-            "peak_mb",
-        ):
-            if values[name] is not None:
-                values[name] = round(values[name], 4)
-        return values
+        own = {name: value for name, value in vars(self).items() if name not in _PARTS}
+        return {**own, **vars(self.sizes), **self.cost.to_dict()}
 
     @staticmethod
     def of(values: Mapping[str, Any]) -> Run:
         """The record that ``values`` is the JSON form of; unknown fields are left out."""
-        return Run(**{name: values[name] for name in Run.__dataclass_fields__ if name in values})
+        own, sizes, cost = (
+            {field.name: values[field.name] for field in fields(part) if field.name in values}
+            for part in (Run, RunSizes, RunCost)
+        )
+        return Run(**own, sizes=RunSizes(**sizes), cost=RunCost(**cost))
 
 
 def what_users_get(run: Run) -> str:
@@ -144,9 +165,16 @@ _JSON: dict[str, list[str]] = {
     "float | None": ["number", "null"],
     "Mapping[str, float]": ["object"],
 }
+#: Fields of a run whose own fields stand beside the others in JSON.
+_PARTS = ("sizes", "cost")
 #: Fields that came later: records from before do without.
 _LATER = ("contradictory", "base_verdict", "universities", "used")
-_REQUIRED = [field for field in fields(Run) if field.name not in _LATER]
+_REQUIRED = [
+    field
+    for part in (Run, RunSizes, RunCost)
+    for field in fields(part)
+    if field.name not in (*_LATER, *_PARTS)
+]
 _RUN_SCHEMA: dict[str, Any] = {
     "required": [field.name for field in _REQUIRED],
     "properties": {
@@ -359,20 +387,24 @@ def table(runs: Sequence[Run], comparisons: Sequence[dict[str, Any]]) -> str:
 
 def _row(run: Run) -> tuple[str, ...]:
     share = (
-        f"{100 * run.add_set / run.assertions:.2f} %"
-        if run.add_set is not None and run.assertions
+        f"{100 * run.sizes.add_set / run.sizes.assertions:.2f} %"
+        if run.sizes.add_set is not None and run.sizes.assertions
         else ""
     )
     return (
         run.dataset,
         run.batch,
         run.label if run.batch != BASE else run.system,
-        "" if run.add_set is None else f"{run.add_set:,}",
+        "" if run.sizes.add_set is None else f"{run.sizes.add_set:,}",
         share,
         run.verdict if run.outcome == "answered" else run.outcome,
         *(
             "" if value is None else f"{value:.2f}"
-            for value in (run.prepare_cpu_seconds, run.step_cpu_seconds, run.step_seconds)
+            for value in (
+                run.cost.prepare_cpu_seconds,
+                run.cost.step_cpu_seconds,
+                run.cost.step_seconds,
+            )
         ),
-        "" if run.peak_mb is None else f"{run.peak_mb:.0f}",
+        "" if run.cost.peak_mb is None else f"{run.cost.peak_mb:.0f}",
     )

@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,8 @@ from shiq.jobs.evaluation.evaluate.record import (
     SCHEMA_VERSION,
     Comparison,
     Run,
+    RunCost,
+    RunSizes,
     compare,
 )
 from shiq.jobs.evaluation.evaluate.settings import DEFAULT_ENGINES, Settings
@@ -176,24 +178,20 @@ class _Evaluation:
             "store": str(store),
         }
         name = BASE if not batch.is_slice else f"{BASE} without {batch.name}"
+        sizes = RunSizes(batch.assertions)
         blank = Run(
-            dataset.name,
-            OWN,
-            AUTO,
-            "local",
-            name,
-            assertions=batch.assertions,
-            universities=dataset.universities,
+            dataset.name, OWN, AUTO, "local", name, sizes, universities=dataset.universities
         )
         run = self._worker(blank, dataset, task)
-        run = replace(
-            run,
-            assertions=batch.assertions,
-            insertions=0,
-            prepare_seconds=run.step_seconds,
+        cost = replace(
+            run.cost,
+            prepare_seconds=run.cost.step_seconds,
             step_seconds=None,
+            prepare_cpu_seconds=run.cost.step_cpu_seconds,
+            step_cpu_seconds=None,
         )
-        run = replace(run, prepare_cpu_seconds=run.step_cpu_seconds, step_cpu_seconds=None, used="")
+        sizes = replace(run.sizes, assertions=batch.assertions, insertions=0)
+        run = replace(run, sizes=sizes, cost=cost, used="")
         if not batch.is_slice:
             self._add(run)
         self.stores[batch.base] = (store, run)
@@ -226,20 +224,23 @@ class _Evaluation:
             "engine": engine,
         }
         run = self._worker(blank, dataset, task)
-        return self.tried.note(
-            key,
-            replace(
-                run,
-                prepare_seconds=base.prepare_seconds,
-                prepare_cpu_seconds=base.prepare_cpu_seconds,
-            ),
+        cost = replace(
+            run.cost,
+            prepare_seconds=base.cost.prepare_seconds,
+            prepare_cpu_seconds=base.cost.prepare_cpu_seconds,
         )
+        return self.tried.note(key, replace(run, cost=cost))
 
     def _worker(self, blank: Run, dataset: Dataset, task: Mapping[str, Any]) -> Run:
         """``blank`` filled in by a process of ours that does ``task``."""
         ran, answer = self._work(dataset, task)
-        used = replace(blank, cpu_seconds=ran.cpu_seconds, peak_mb=ran.peak_mb)
-        used = replace(used, step_seconds=ran.wall_seconds, step_cpu_seconds=ran.cpu_seconds)
+        cost = RunCost(
+            step_seconds=ran.wall_seconds,
+            step_cpu_seconds=ran.cpu_seconds,
+            cpu_seconds=ran.cpu_seconds,
+            peak_mb=ran.peak_mb,
+        )
+        used = replace(blank, cost=cost)
         if ran.expired:
             return replace(used, outcome="limit", note=f"stopped after {self.settings.limit:g} s")
         if answer is None:
@@ -251,28 +252,18 @@ class _Evaluation:
             **statistics["seconds"],
             "start and end": max(0.0, ran.wall_seconds - sum(statistics["seconds"].values())),
         }
+        sizes = blank.sizes
         if statistics["assertions"]:  # else the time was over before anything was counted
-            used = replace(
-                used,
-                **{
-                    name: statistics[name]
-                    for name in (
-                        "assertions",
-                        "insertions",
-                        "add_set",
-                        "pulled_in",
-                        "modules",
-                        "shapes",
-                    )
-                },
-                contradictory=answer["evidence"]["decided"].get("contradictory", 0),
-            )
+            counted = {f.name: statistics[f.name] for f in fields(RunSizes) if f.name in statistics}
+            contradictory = answer["evidence"]["decided"].get("contradictory", 0)
+            sizes = RunSizes(**{**counted, "contradictory": contradictory})
         return replace(
             used,
+            sizes=sizes,
+            cost=replace(cost, seconds=stages),
             used=criterion if blank.criterion == AUTO and criterion != AUTO else "",
             verdict=answer["verdict"],
             note=answer["reason"][:500],
-            seconds=stages,
         )
 
     def _work(
@@ -321,9 +312,7 @@ class _Evaluation:
         used = replace(
             blank,
             outcome=step.outcome,
-            cpu_seconds=ran.cpu_seconds,
-            peak_mb=ran.peak_mb,
-            seconds=seconds,
+            cost=RunCost(seconds, cpu_seconds=ran.cpu_seconds, peak_mb=ran.peak_mb),
             base_verdict=answer.base_verdict or None,
         )
         if step.outcome != "answered":
@@ -340,10 +329,13 @@ class _Evaluation:
         return replace(
             used,
             verdict=verdict,
-            step_seconds=step.seconds,
-            prepare_seconds=ran.wall_seconds - step.seconds,
-            step_cpu_seconds=step.cpu_seconds,
-            prepare_cpu_seconds=ran.cpu_seconds - step.cpu_seconds,
+            cost=replace(
+                used.cost,
+                step_seconds=step.seconds,
+                prepare_seconds=ran.wall_seconds - step.seconds,
+                step_cpu_seconds=step.cpu_seconds,
+                prepare_cpu_seconds=ran.cpu_seconds - step.cpu_seconds,
+            ),
             note=f"{unread:,} lines not read{said}" if unread else "",
         )
 
@@ -445,11 +437,15 @@ def _blank(
     dataset: Dataset, batch: BatchFile, system: str, criterion: str | None, engine: str
 ) -> Run:
     """A run over ``batch`` of which nothing is known yet."""
-    run = Run(
-        dataset.name, system, criterion, engine, batch.name, universities=dataset.universities
-    )
-    return replace(
-        run, assertions=batch.assertions, insertions=batch.insertions, expected=batch.expected
+    return Run(
+        dataset.name,
+        system,
+        criterion,
+        engine,
+        batch.name,
+        RunSizes(batch.assertions, batch.insertions),
+        expected=batch.expected,
+        universities=dataset.universities,
     )
 
 

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from shiq.errors import UsageError
 from shiq.jobs.evaluation.generation import (
@@ -135,6 +136,38 @@ def college_term(university: int, number: int) -> str:
     return f"<http://www.College{number}.University{university}.edu>"
 
 
+class PersonDraws(NamedTuple):
+    """Draws for a person: of a class, a number of others, or what is liked."""
+
+    gender: Iterator[str]
+    friends: Iterator[int]
+    home_town: Iterator[int]
+    interests: Iterator[int]
+    liking: Iterator[str]
+    fan_classes: Iterator[int]
+    fans: Iterator[str]
+
+
+class PublicationDraws(NamedTuple):
+    """Draws for publications: their classes, numbers by author, numbers of authors."""
+
+    genres: Iterator[str]
+    more: Iterator[int]
+    of_graduate: Iterator[int]
+    authors: Iterator[int]
+
+
+class CourseDraws(NamedTuple):
+    """Draws for courses and posts: how many a student takes; 1 for one of so many."""
+
+    undergraduate: Iterator[int]
+    graduate: Iterator[int]
+    advised: Iterator[int]
+    working: Iterator[int]
+    clerical: Iterator[int]
+    renamed: Iterator[int]
+
+
 class Writer:
     """Writes parts; its stratified draws run on from part to part. ``misspelt``: with the
     original's `MISSPELT`.
@@ -146,26 +179,30 @@ class Writer:
         self._world = world
         self._universities = universities
         self._rng = rng
-        self._genres = dealt(
-            rng,
-            [_GENRE[MISSPELT if misspelt and g == "JournalArticle" else g] for g in profile.GENRES],
+        genres = [MISSPELT if misspelt and g == "JournalArticle" else g for g in profile.GENRES]
+        self._people = PersonDraws(
+            gender=dealt(rng, (_TYPE["Man"], _TYPE["Woman"])),
+            friends=deck(rng, profile.FRIENDS),
+            home_town=dealt(rng, profile.HOME_TOWN),
+            interests=dealt(rng, profile.INTERESTS_OF_ONE),
+            liking=dealt(rng, _LIKING),
+            fan_classes=dealt(rng, profile.FAN_CLASSES),
+            fans=dealt(rng, [_FAN[name] for name in profile.FANS]),
         )
-        self._gender = dealt(rng, (_TYPE["Man"], _TYPE["Woman"]))
-        self._friends = deck(rng, profile.FRIENDS)
-        self._home_town = dealt(rng, profile.HOME_TOWN)
-        self._interests = dealt(rng, profile.INTERESTS_OF_ONE)
-        self._liking = dealt(rng, _LIKING)
-        self._fan_classes = dealt(rng, profile.FAN_CLASSES)
-        self._fans = dealt(rng, [_FAN[name] for name in profile.FANS])
-        self._more_publications = dealt(rng, profile.MORE_PUBLICATIONS)
-        self._graduate_publications = dealt(rng, profile.GRADUATE_PUBLICATIONS)
-        self._authors = deck(rng, profile.AUTHORS)
-        self._undergraduate_takes = deck(rng, profile.UNDERGRADUATE_TAKES)
-        self._graduate_takes = deck(rng, profile.GRADUATE_TAKES)
-        self._advised = deck(rng, (1, profile.ADVISED))
-        self._working = deck(rng, (1, profile.WORKING))
-        self._clerical = deck(rng, (1, profile.WORKING))
-        self._renamed = deck(rng, (1, profile.RENAMED))
+        self._publications = PublicationDraws(
+            genres=dealt(rng, [_GENRE[genre] for genre in genres]),
+            more=dealt(rng, profile.MORE_PUBLICATIONS),
+            of_graduate=dealt(rng, profile.GRADUATE_PUBLICATIONS),
+            authors=deck(rng, profile.AUTHORS),
+        )
+        self._courses = CourseDraws(
+            undergraduate=deck(rng, profile.UNDERGRADUATE_TAKES),
+            graduate=deck(rng, profile.GRADUATE_TAKES),
+            advised=deck(rng, (1, profile.ADVISED)),
+            working=deck(rng, (1, profile.WORKING)),
+            clerical=deck(rng, (1, profile.WORKING)),
+            renamed=deck(rng, (1, profile.RENAMED)),
+        )
 
     def university(self, plan: UniversityPlan) -> list[str]:
         """A university, its colleges and the students of its women's college."""
@@ -205,7 +242,7 @@ class Writer:
             for i in range(plan.visiting)
         )
         self._students(plan, term, place, undergraduates, graduates, lines)
-        self._publications(term, faculty, graduates, lines)
+        self._write_publications(term, faculty, graduates, lines)
         for i in range(plan.research_groups):
             group = f"{term[:-1]}/ResearchGroup{i}>"
             lines += (group + _TYPE["ResearchGroup"], f"{group}{_INSIDE}{term} .\n")
@@ -216,7 +253,7 @@ class Writer:
         ):
             for person in staff:
                 self._person(person, kind, place, circle, lines)
-                member = kind == "ClericalStaff" and next(self._clerical) == 1
+                member = kind == "ClericalStaff" and next(self._courses.clerical) == 1
                 lines.append(f"{person}{_MEMBER_OF if member else _WORKS_FOR}{term} .\n")
         return lines
 
@@ -232,7 +269,7 @@ class Writer:
     def _person(
         self, person: str, kind: str, place: Workplace, circle: tuple[int, int], lines: list[str]
     ) -> None:
-        lines += (person + _TYPE[kind], person + next(self._gender))
+        lines += (person + _TYPE[kind], person + next(self._people.gender))
         self._names(person, lines)
         self._links(person, place, circle, lines)
 
@@ -240,26 +277,26 @@ class Writer:
         self, person: str, place: Workplace, circle: tuple[int, int], lines: list[str]
     ) -> None:
         """Home town, friends, hobbies; the fan or lover of what."""
-        if many := next(self._home_town):
+        if many := next(self._people.home_town):
             lines += (
                 f"{person}{_HOME_TOWN}{other} .\n" for other in self._world.neighbours(person, many)
             )
         self._befriend(person, place, circle, lines)
-        if many := next(self._interests):
+        if many := next(self._people.interests):
             lines += (
-                person + next(self._liking) + interest
+                person + next(self._people.liking) + interest
                 for interest in sample(self._rng, _INTERESTS, many)
             )
-        if many := next(self._fan_classes):
+        if many := next(self._people.fan_classes):
             found: dict[str, None] = {}
             while len(found) < many:
-                found[next(self._fans)] = None
+                found[next(self._people.fans)] = None
             lines += (person + cls for cls in found)
 
     def _befriend(
         self, person: str, place: Workplace, circle: tuple[int, int], lines: list[str]
     ) -> None:
-        friends = self._world.friends(place, person, circle, next(self._friends))
+        friends = self._world.friends(place, person, circle, next(self._people.friends))
         lines += (f"{person}{_FRIEND}{other} .\n" for other in friends)
 
     def _any_university(self) -> str:
@@ -285,7 +322,7 @@ class Writer:
                 self._person(person, rank, place, PROFESSORS, lines)
                 if rank == "FullProfessor" and i == head:
                     lines.append(f"{person}{_HEAD_OF}{term} .\n")
-                works = next(self._working) == 1
+                works = next(self._courses.working) == 1
                 lines += (
                     f"{person}{_WORKS_FOR if works else _MEMBER_OF}{term} .\n",
                     f"{person}{_UNDERGRADUATE_DEGREE}{self._any_university()} .\n",
@@ -304,7 +341,7 @@ class Writer:
                         course + _TYPE["Course"],
                         f'{course}{_NAME}"{title}" .\n',
                     )
-                    if next(self._renamed) == 1:
+                    if next(self._courses.renamed) == 1:
                         alias = f"{term[:-1]}/SameIndividual{aliases}>"
                         aliases += 1
                         lines += (f"{course}{_TAUGHT_BY}{alias} .\n", alias + _TYPE["Person"])
@@ -332,7 +369,7 @@ class Writer:
         assistants = {*sample(rng, graduates, plan.teaching_assistants)}
         researchers = {*sample(rng, graduates, plan.research_assistants)}
         for graduate, students in ((False, undergraduates), (True, graduates)):
-            takes = self._graduate_takes if graduate else self._undergraduate_takes
+            takes = self._courses.graduate if graduate else self._courses.undergraduate
             for student in students:
                 self._person(student, KINDS[graduate], place, STUDENTS, lines)
                 lines += (student + enrolled, student + _MAJORS[below(rng, len(_MAJORS))])
@@ -343,7 +380,7 @@ class Writer:
                         self._course(plan, graduate or rng.random() < profile.GRADUATE_LEVEL)
                     ] = None
                 lines += (f"{student}{_TAKES}{course} .\n" for course in courses)
-                if graduate or next(self._advised) == 1:
+                if graduate or next(self._courses.advised) == 1:
                     lines.append(
                         f"{student}{_ADVISED}{place.person(first_advisor + below(rng, advisors))} .\n"
                     )
@@ -358,7 +395,7 @@ class Writer:
                     if student in researchers:
                         lines.append(student + _TYPE["ResearchAssistant"])
 
-    def _publications(
+    def _write_publications(
         self, term: str, faculty: list[list[str]], graduates: list[str], lines: list[str]
     ) -> None:
         authors = [*(person for members in faculty for person in members), *graduates]
@@ -368,15 +405,18 @@ class Writer:
         number = 0
         for i, author in enumerate(authors):
             many = (
-                ranks[i] + next(self._more_publications)
+                ranks[i] + next(self._publications.more)
                 if i < len(ranks)
-                else next(self._graduate_publications)
+                else next(self._publications.of_graduate)
             )
             for _ in range(many):
                 publication = f"{term[:-1]}/Publication{number}>"
                 number += 1
-                lines += (publication + next(self._genres), f"{publication}{_AUTHOR}{author} .\n")
-                together, all_of = {author: None}, next(self._authors)
+                lines += (
+                    publication + next(self._publications.genres),
+                    f"{publication}{_AUTHOR}{author} .\n",
+                )
+                together, all_of = {author: None}, next(self._publications.authors)
                 while len(together) < all_of:
                     other = authors[below(self._rng, len(authors))]
                     if other not in together:
