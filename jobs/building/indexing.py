@@ -20,7 +20,7 @@ from shiq.jobs.building.build import BuildSettings, BuiltStore, build
 from shiq.jobs.building.exchange import Executor
 from shiq.jobs.building.executor import ProcessExecutor
 from shiq.jobs.checking.answer import CROWD, with_note
-from shiq.jobs.checking.base import Findings
+from shiq.jobs.checking.base import Explanation, Findings, ModuleFindings
 from shiq.jobs.checking.calls import BuildRequest
 from shiq.jobs.checking.certifying import Repair, impossible_classes
 from shiq.jobs.checking.deciding import OpenedDecider, close_decider, new_decider
@@ -239,16 +239,17 @@ def found_of(built: BuiltStore) -> Findings:
     return Findings(
         criterion=MODEL if built.is_completed else "clausal",
         add_set=_Kept(built.counts.assertions, built.kept),
-        modules=certified.contradictory,
-        module_count=certified.modules,
-        contradictory=certified.clashes,
+        modules=ModuleFindings(
+            members=certified.contradictory,
+            count=certified.modules,
+            contradictory=certified.clashes,
+            shapes=certified.shapes,
+            calls=certified.shapes,
+        ),
         refuted=refuted,
         decided=dict(certified.verdicts),
         undecided=certified.undecided,
-        shapes=certified.shapes,
-        calls=certified.shapes,
-        unexplained=refuted,
-        complete=not refuted,
+        explained=Explanation(unexplained=refuted, complete=not refuted),
     )
 
 

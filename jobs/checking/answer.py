@@ -68,14 +68,14 @@ def make_result(
         from shiq.jobs.checking.open_kinds import keep_settled
 
         found = keep_settled(found, base.tbox, refutes)
-    if found.conflicts and VALUE_LINK in base.tbox.signature.object_properties:
+    if found.explained.conflicts and VALUE_LINK in base.tbox.signature.object_properties:
         found = _with_data_properties(found)
     add_set = found.add_set
     places_of = {
         **found.places,
         **(
-            places(a for raw in found.conflicts for a in raw.insertion_values)
-            if found.conflicts
+            places(a for raw in found.explained.conflicts for a in raw.insertion_values)
+            if found.explained.conflicts
             else {}
         ),
     }
@@ -91,24 +91,24 @@ def make_result(
     else:
         verdict, reason = _verdict(base, bool(found.refuted), found.undecided, everything, options)
     conflicts = _name_vocabularies(
-        tuple(_with_places(raw, places_of) for raw in found.conflicts), everything
+        tuple(_with_places(raw, places_of) for raw in found.explained.conflicts), everything
     )
     return Result(
         verdict,
         reason,
         a_add=_LazyAddSet(add_set, options.engine),
-        modules=found.modules,
+        modules=found.modules.members,
         conflicts=conflicts,
-        more_conflicts=found.unexplained,
-        complete=found.complete,
+        more_conflicts=found.explained.unexplained,
+        complete=found.explained.complete,
         statistics=Statistics(
             assertions=len(base.knowledge_base),
             insertions=add_set.insertions,
             add_set=add_set.size,
             pulled_in=add_set.pulled_in,
-            modules=found.module_count,
-            shapes=found.shapes,
-            reasoner_calls=found.calls,
+            modules=found.modules.count,
+            shapes=found.modules.shapes,
+            reasoner_calls=found.modules.calls,
             seconds=clock.seconds,
             spark=found.cost,
             widening=asdict(widening) if (widening := _widening(found)).questions else {},
@@ -119,7 +119,7 @@ def make_result(
             ledger=ledger,
             leftovers=everything,
             certificate=base.certificate,
-            decided={"contradictory": found.contradictory, **found.decided},
+            decided={"contradictory": found.modules.contradictory, **found.decided},
             undecided=found.undecided,
             run=found.run,
             sent=found.sent,
@@ -131,7 +131,7 @@ def make_result(
         why_pulled=tuple(add_set.why_pulled())
         if options.why_pulled and isinstance(add_set, ExplainsPull)
         else None,
-        ended=found.ended,
+        ended=found.explained.ended,
         snapshot=base.snapshot,
     )
 
@@ -147,14 +147,15 @@ def _with_data_properties(found: Findings) -> Findings:
             base_values=restore_data_properties(c.base_values),
             axiom_values=restore_data_properties(c.axiom_values),
         )
-        for c in found.conflicts
+        for c in found.explained.conflicts
     ]
     places = {
         written: at
         for value, at in found.places.items()
         for written in restore_data_properties((value,))
     }
-    return replace(found, conflicts=conflicts, places={**places, **found.places})
+    explained = replace(found.explained, conflicts=conflicts)
+    return replace(found, explained=explained, places={**places, **found.places})
 
 
 def _mostly_foreign(

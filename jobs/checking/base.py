@@ -119,42 +119,6 @@ class InputBatch:
     far: FarWork | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Findings:
-    """Findings of an engine and a reasoner about a batch.
-
-    criterion: the criterion that was used.
-    decided: number of modules by verdict.
-    refuted: number of contradictory elements and inconsistent modules.
-    undecided: reasons of undetermined modules.
-    places: where insertions in conflicts were read.
-    run: id of the check by its content.
-    sent, notes: see `Evidence`. ended, undetermined: see `Result`. cost: see `Statistics`.
-    """
-
-    criterion: str
-    add_set: AddSetSize
-    modules: Sequence[tuple[str, ...]]
-    module_count: int
-    decided: Mapping[str, int]
-    shapes: int
-    calls: int
-    contradictory: int = 0
-    refuted: int = 0
-    undecided: tuple[str, ...] = ()
-    conflicts: Sequence[Conflict] = ()
-    unexplained: int = 0
-    complete: bool = True
-    places: Mapping[Assertion, tuple[Place, ...]] = field(default_factory=dict)
-    run: str = ""
-    sent: Mapping[str, int] = field(default_factory=dict)
-    audit: Audit | None = None
-    notes: tuple[str, ...] = ()
-    ended: bool = True
-    undetermined: Sequence[UndecidedModule] = ()
-    cost: Mapping[str, int] = field(default_factory=dict)
-
-
 @dataclass(frozen=True)
 class Explanation:
     """Outcome of explaining an inconsistent batch.
@@ -173,6 +137,51 @@ class Explanation:
     ended: bool = True
     broken_off: bool = False
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModuleFindings:
+    """Modules of a batch, and what deciding them took.
+
+    members: individuals of each contradictory element and each module.
+    count: number of modules; contradictory: number of contradictory elements.
+    shapes, calls: number of different modules, and of questions to a reasoner.
+    """
+
+    members: Sequence[tuple[str, ...]]
+    count: int
+    shapes: int
+    calls: int
+    contradictory: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Findings:
+    """Findings of an engine and a reasoner about a batch.
+
+    criterion: the criterion that was used.
+    decided: number of modules by verdict.
+    refuted: number of contradictory elements and inconsistent modules.
+    undecided: reasons of undetermined modules.
+    places: where insertions in conflicts were read.
+    run: id of the check by its content.
+    sent, notes: see `Evidence`. undetermined: see `Result`. cost: see `Statistics`.
+    """
+
+    criterion: str
+    add_set: AddSetSize
+    modules: ModuleFindings
+    decided: Mapping[str, int]
+    refuted: int = 0
+    undecided: tuple[str, ...] = ()
+    explained: Explanation = Explanation()
+    places: Mapping[Assertion, tuple[Place, ...]] = field(default_factory=dict)
+    run: str = ""
+    sent: Mapping[str, int] = field(default_factory=dict)
+    audit: Audit | None = None
+    notes: tuple[str, ...] = ()
+    undetermined: Sequence[UndecidedModule] = ()
+    cost: Mapping[str, int] = field(default_factory=dict)
 
 
 class FarWork(Protocol):

@@ -38,6 +38,7 @@ from shiq.jobs.checking.base import (
     Findings,
     InputBatch,
     KnowsAssertions,
+    ModuleFindings,
     OpenBase,
 )
 from shiq.jobs.checking.inputs import is_outside, read_batch, refuse_nothing, sources_of
@@ -210,7 +211,8 @@ def find_in_batch(
             )
         clock.stage("patching")
         if sliced is not None:
-            found = replace(sliced, calls=decider.asked - before, **of_run(notes))
+            modules_there = replace(sliced.modules, calls=decider.asked - before)
+            found = replace(sliced, modules=modules_there, **of_run(notes))
             return found, (*batch.leftovers, *told), left
         notes = (*notes, note)
     with batch.far.deciding(decider) if batch.far else nullcontext():
@@ -246,15 +248,13 @@ def find_in_batch(
             clock.is_over = clock.is_over or explanation.broken_off
     decider.progress, clock.progress = progress, options.progress
     clock.stage("explaining")
+    found = findings_of(options.criterion, add_set, answers, decider)
     found = replace(
-        findings_of(options.criterion, add_set, answers, decider),
+        found,
+        modules=replace(found.modules, calls=calls),
         refuted=len(groups),
         undecided=tuple(reasons),
-        calls=calls,
-        conflicts=explanation.conflicts,
-        unexplained=explanation.unexplained,
-        complete=explanation.complete,
-        ended=explanation.ended,
+        explained=explanation,
         **of_run((*notes, *([STOPPED] if groups and options.verdict_only else explanation.notes))),
         undetermined=tuple(
             UndecidedModule(individuals_in(modules[k]), answers[k].reason)
@@ -370,12 +370,14 @@ def findings_of(
     return Findings(
         criterion=criterion,
         add_set=add_set,
-        modules=individuals_of(add_set),
-        module_count=len(modules),
-        contradictory=len(add_set.contradictory),
+        modules=ModuleFindings(
+            members=individuals_of(add_set),
+            count=len(modules),
+            contradictory=len(add_set.contradictory),
+            shapes=decider.shapes(add_set.tbox, NamedModules.of(modules).distinct),
+            calls=decider.asked,
+        ),
         decided={verdict.value: count for verdict, count in tally(answers).items()},
-        shapes=decider.shapes(add_set.tbox, NamedModules.of(modules).distinct),
-        calls=decider.asked,
         audit=decider.audit,
     )
 

@@ -113,15 +113,13 @@ def _without_doubt(found: Findings, tbox: TBox, refutes: Refutes | None) -> Find
             certain, [a for a in assertions if a not in tbox.doubtful]
         )
 
-    kept = [conflict for conflict in found.conflicts if is_certain(conflict)]
+    kept = [conflict for conflict in found.explained.conflicts if is_certain(conflict)]
     if kept:
-        return replace(
-            found, conflicts=kept, complete=found.complete and len(kept) == len(found.conflicts)
-        )
+        return _with_conflicts(found, kept)
     needed = next(
         (
             v
-            for c in found.conflicts
+            for c in found.explained.conflicts
             for v in (*c.axiom_values, *c.base_values)
             if v in tbox.doubtful
         ),
@@ -129,14 +127,7 @@ def _without_doubt(found: Findings, tbox: TBox, refutes: Refutes | None) -> Find
     )
     first = f", as {axiom_text(needed)}" if needed is not None else ""
     reason = f"there is a contradiction if the ontology means what is in doubt{first}: see the leftovers of the kind in-doubt"
-    return replace(
-        found,
-        refuted=0,
-        conflicts=(),
-        unexplained=0,
-        complete=False,
-        undecided=(*found.undecided, reason),
-    )
+    return _left_open(found, reason)
 
 
 def keep_settled(found: Findings, tbox: TBox, refutes: Refutes | None) -> Findings:
@@ -148,27 +139,29 @@ def keep_settled(found: Findings, tbox: TBox, refutes: Refutes | None) -> Findin
     open_names = tbox.signature.open_properties
     if not found.refuted or not open_names:
         return found
-    unsettled = [unsettled_properties(conflict, open_names) for conflict in found.conflicts]
+    unsettled = [
+        unsettled_properties(conflict, open_names) for conflict in found.explained.conflicts
+    ]
     settled = [
         conflict
-        for conflict, names in zip(found.conflicts, unsettled)
+        for conflict, names in zip(found.explained.conflicts, unsettled)
         if not names
         or (refutes is not None and is_refuted_in_each_reading(conflict, names, tbox, refutes))
     ]
     if settled:
-        return replace(
-            found,
-            conflicts=settled,
-            complete=found.complete and len(settled) == len(found.conflicts),
-        )
+        return _with_conflicts(found, settled)
     names = sorted(set().union(*unsettled) or open_names)
     shown = ", ".join(f"<{name}>" for name in names[:3]) + (", …" if len(names) > 3 else "")
     reason = f"there is a contradiction if each of {shown} is an object and a data property; declare them as one of the two"
-    return replace(
-        found,
-        refuted=0,
-        conflicts=(),
-        unexplained=0,
-        complete=False,
-        undecided=(*found.undecided, reason),
-    )
+    return _left_open(found, reason)
+
+
+def _with_conflicts(found: Findings, kept: Sequence[Conflict]) -> Findings:
+    explained = found.explained
+    is_complete = explained.complete and len(kept) == len(explained.conflicts)
+    return replace(found, explained=replace(explained, conflicts=kept, complete=is_complete))
+
+
+def _left_open(found: Findings, reason: str) -> Findings:
+    explained = replace(found.explained, conflicts=(), unexplained=0, complete=False)
+    return replace(found, refuted=0, explained=explained, undecided=(*found.undecided, reason))

@@ -14,7 +14,7 @@ from shiq.abox_ops.outside_question import question
 from shiq.answers.result import Conflict
 from shiq.answers.verdict import UNKNOWN_DATATYPE, Leftover, Verdict, is_blocking
 from shiq.errors import ReasonerError, UsageError
-from shiq.jobs.checking.base import Findings, InputBatch, OpenBase
+from shiq.jobs.checking.base import Explanation, Findings, InputBatch, OpenBase
 from shiq.jobs.checking.inputs import (
     OUT_OF_REACH,
     OUTSIDE,
@@ -245,13 +245,8 @@ class _FullQuestion:
                 raise
             ended = False
         conflicts.sort(key=lambda c: (len(c.insertion_values), repr(c.insertion_values)))
-        counts = {
-            "conflicts": conflicts,
-            "unexplained": 0 if conflicts else 1,
-            "complete": complete,
-            "ended": ended,
-        }
-        return replace(found, refuted=1, sent=self._sent(found), **counts)  # type: ignore[arg-type]
+        explained = Explanation(conflicts, 0 if conflicts else 1, complete, ended)
+        return replace(found, refuted=1, sent=self._sent(found), explained=explained)
 
     def _sent(self, found: Findings) -> dict[str, int]:
         """What was sent elsewhere, the whole questions included."""

@@ -38,7 +38,14 @@ from shiq.answers.result import PulledIn
 from shiq.answers.verdict import Leftover, Verdict, is_blocking_kind
 from shiq.columns.arrays import Ints, unique
 from shiq.jobs.checking.answer import CROWDS, STOPPED, CrowdKey, crowd_counts, report_crowds
-from shiq.jobs.checking.base import ExplainsPull, Findings, InputBatch, OpenBase
+from shiq.jobs.checking.base import (
+    ExplainsPull,
+    Explanation,
+    Findings,
+    InputBatch,
+    ModuleFindings,
+    OpenBase,
+)
 from shiq.jobs.checking.options import Options, taken_whole
 from shiq.model import Assertion
 from shiq.model.abox import COLUMNS, ABox, columns_of, int_array
@@ -165,8 +172,7 @@ def find_by_slices(
                     replace(
                         _findings(found, options, decider),
                         refuted=1,
-                        unexplained=1,
-                        complete=False,
+                        explained=Explanation(unexplained=1, complete=False),
                         notes=(STOPPED,),
                     ),
                     "",
@@ -245,11 +251,13 @@ def _findings(found: SlicedAddSet, options: Options, decider: Decider) -> Findin
     return Findings(
         criterion=options.criterion,
         add_set=found,
-        modules=LazySequence(found.modules, found.members),
-        module_count=found.modules,
+        modules=ModuleFindings(
+            members=LazySequence(found.modules, found.members),
+            count=found.modules,
+            shapes=len(found.shapes),
+            calls=decider.asked,
+        ),
         decided=found.decided,
-        shapes=len(found.shapes),
-        calls=decider.asked,
         audit=decider.audit,
     )
 

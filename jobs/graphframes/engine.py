@@ -26,7 +26,7 @@ from shiq.abox_ops.published.procedure import rules_of, told_nodes
 from shiq.answers.result import UndecidedModule
 from shiq.answers.verdict import Leftover, Verdict
 from shiq.jobs.building.worker import Asking
-from shiq.jobs.checking.base import Findings, InputBatch, OpenBase
+from shiq.jobs.checking.base import Explanation, Findings, InputBatch, ModuleFindings, OpenBase
 from shiq.jobs.checking.deciding import (
     announce_refuted,
     deadline_of,
@@ -133,8 +133,8 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         with running(spark, len(self) + len(batch.insertions)):
             found = self._findings(base, batch.insertions, batch.deletions, options, decider, clock)
         places = (
-            batch.places(a for raw in found.conflicts for a in raw.insertion_values)
-            if found.conflicts
+            batch.places(a for raw in found.explained.conflicts for a in raw.insertion_values)
+            if found.explained.conflicts
             else {}
         )
         unmatched = unmatched_deletions(self, batch.deletions, batch.deleted_at)
@@ -178,11 +178,15 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         found = Findings(
             criterion=PUBLISHED,
             add_set=add_set,
-            modules=LazySequence(
-                clashing + modules, lambda: [*add_set.contradictory, *add_set.members()]
+            modules=ModuleFindings(
+                members=LazySequence(
+                    clashing + modules, lambda: [*add_set.contradictory, *add_set.members()]
+                ),
+                count=modules,
+                contradictory=clashing,
+                shapes=asked_about,
+                calls=asked_about,
             ),
-            module_count=modules,
-            contradictory=clashing,
             refuted=refuted,
             decided=decided,
             undecided=tuple(sorted({*open_.values()})[:100]),
@@ -196,10 +200,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
                     ).values()
                 ],
             ),
-            shapes=asked_about,
-            calls=asked_about,
-            unexplained=refuted,
-            complete=not refuted,
+            explained=Explanation(unexplained=refuted, complete=not refuted),
             audit=decider.audit,
             notes=(f"messages and components: {add_set.tables.calls.name}",),
         )
@@ -215,12 +216,14 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
                 )
                 here, _, _ = find_in_batch(base, read, asked, decider, Clock(begun=clock.begun))
                 others = max(0, refuted - here.refuted)
+                explained = replace(
+                    here.explained,
+                    unexplained=here.explained.unexplained + others,
+                    complete=here.explained.complete and not others,
+                )
                 found = replace(
                     found,
-                    conflicts=here.conflicts,
-                    unexplained=here.unexplained + others,
-                    complete=here.complete and not others,
-                    ended=here.ended,
+                    explained=explained,
                     notes=(*found.notes, *here.notes),
                 )
         clock.stage("explaining")
