@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from shiq.errors import UsageError
-from shiq.jobs.commands.options import Nearest, field_options
+from shiq.jobs.commands.options import Nearest, field_options, quiet_option
 from shiq.jobs.commands.places import READS, WRITES, GuardedCommand
 from shiq.jobs.commands.running import level
 from shiq.jobs.evaluation.evaluate.settings import FAMILIES, PAPERS, PaperSettings, Settings
@@ -49,7 +49,7 @@ _OF_ONE = {"reasoner": "incremental", "repeats": "incremental", "accuracy": "dis
 @click.option(
     "--html", "html_file", type=WRITES, metavar="FILE", help="Write a page with plots there."
 )
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@quiet_option
 @click.option("-v", "--verbose", is_flag=True, help="More of everything.")
 @click.pass_context
 def evaluate(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from shiq.jobs.commands.options import Commands
+from shiq.jobs.commands.options import Commands, field_options, quiet_option
 from shiq.jobs.commands.places import WRITES_FOLDER
 from shiq.jobs.commands.running import level
 from shiq.jobs.evaluation.generation import GenerationReport, Progress
@@ -20,11 +20,8 @@ from shiq.jobs.evaluation.streams.lubm import StreamRecipe
 from shiq.jobs.evaluation.streams.lubm import generate as generate_lubm_stream
 from shiq.jobs.evaluation.streams.rules import Caching, GeneratedJoin, Grid
 from shiq.jobs.evaluation.uobm.generate import generate as generate_uobm
+from shiq.jobs.option_fields import declared_names
 from shiq.jobs.progress import ProgressLine
-
-if TYPE_CHECKING:
-    from shiq.jobs.evaluation.streams.rules import GeneratedRules
-
 
 # Generated data.
 
@@ -44,6 +41,13 @@ def report_text(report: GenerationReport) -> str:
 
 
 _quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print nothing.")
+_seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+_out_option = click.option(
+    "--out", "-o", type=WRITES_FOLDER, required=True, help="Directory to write to."
+)
+_universities_option = click.option(
+    "--universities", "-n", type=click.IntRange(min=1), default=1, show_default=True
+)
 
 
 @click.group(cls=Commands)
@@ -51,88 +55,52 @@ def generate() -> None:
     """Make benchmark data."""
 
 
-def _rule_stream(command: Callable[..., GeneratedRules]) -> Callable[..., int]:
-    """A command that writes what ``command`` gives: program.lp and stream.log."""
+def _rule_stream(
+    recipe: type[Grid | GeneratedJoin | Caching], *names: str
+) -> Callable[[Callable[..., None]], Callable[..., int]]:
+    """A command that writes what a ``recipe`` makes, with its options ``names``, points and seed:
+    program.lp and stream.log.
+    """
 
-    @click.option("--points", type=click.IntRange(min=1), default=60, show_default=True)
-    @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-    @click.option("--out", "-o", type=WRITES_FOLDER, required=True, help="Directory to write to.")
-    @_quiet_option
-    @wraps(command)
-    def run(out: str, quiet: bool, **recipe: Any) -> int:
-        names = command(**recipe).write(Path(out))
-        if not quiet:
-            click.echo(f"{out}: {', '.join(names)}")
-        return 0
+    def put(command: Callable[..., None]) -> Callable[..., int]:
+        @field_options(recipe, *names, "points", "seed")
+        @_out_option
+        @_quiet_option
+        @wraps(command)
+        def run(out: str, quiet: bool, **options: Any) -> int:
+            files = recipe(**options).stream().write(Path(out))
+            if not quiet:
+                click.echo(f"{out}: {', '.join(files)}")
+            return 0
 
-    return run
+        found: Callable[..., int] = run
+        return found
+
+    return put
 
 
 @generate.command()
-@click.option(
-    "--side",
-    type=click.IntRange(min=1, max=100),
-    default=20,
-    show_default=True,
-    help="The square root of the panels.",
-)
-@click.option(
-    "--failing",
-    type=click.FloatRange(0, 1),
-    default=0.03,
-    show_default=True,
-    help="Panels that fail at each point.",
-)
-@click.option(
-    "--links",
-    type=click.Choice(["random", "near"]),
-    default="random",
-    show_default=True,
-    help="As published, or near.",
-)
-@_rule_stream
-def grid(**recipe: Any) -> GeneratedRules:
+@_rule_stream(Grid, "side", "failing", "links")
+def grid() -> None:
     """The photo-voltaic grid for `shiq stream rules`: panels fail and recover."""
-    return Grid(**recipe).stream()
 
 
 @generate.command()
-@click.option(
-    "--facts", type=click.IntRange(min=2), default=500, show_default=True, help="Facts of a point."
-)
-@click.option("--window", type=click.IntRange(min=1), default=20, show_default=True)
-@click.option(
-    "--values",
-    type=click.IntRange(min=0),
-    default=50,
-    show_default=True,
-    help="Of an argument; 0: as published.",
-)
-@_rule_stream
-def join(**recipe: Any) -> GeneratedRules:
+@_rule_stream(GeneratedJoin, "facts", "window", "values")
+def join() -> None:
     """Heavy Join for `shiq stream rules`: a join through two windows."""
-    return GeneratedJoin(**recipe).stream()
 
 
 @generate.command()
-@click.option(
-    "--events",
-    type=click.IntRange(min=1),
-    default=500,
-    show_default=True,
-    help="Requests of a point.",
-)
-@click.option("--window", type=click.IntRange(min=1), default=5, show_default=True)
-@_rule_stream
-def caching(**recipe: Any) -> GeneratedRules:
+@_rule_stream(Caching, "events", "window")
+def caching() -> None:
     """Content Caching for `shiq stream rules`: counts, rates, and what was not asked for."""
-    return Caching(**recipe).stream()
 
 
 @generate.command()
-@click.option("--universities", "-n", type=click.IntRange(min=1), default=1, show_default=True)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--out", "-o", type=WRITES_FOLDER, required=True, help="Directory to write to.")
+@_universities_option
+@_seed_option
+@_out_option
 @click.option(
     "--disjointness",
     is_flag=True,
@@ -144,7 +112,7 @@ def caching(**recipe: Any) -> GeneratedRules:
     metavar="K",
     help="Also insert.nt, a 5 % batch with K planted contradictions, and culprits.nt, their insertions (implies --disjointness).",
 )
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@quiet_option
 @click.option("-v", "--verbose", is_flag=True, help="More of everything.")
 def lubm(
     universities: int,
@@ -171,15 +139,15 @@ def lubm(
 
 
 @generate.command()
-@click.option("--universities", "-n", type=click.IntRange(min=1), default=1, show_default=True)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--out", "-o", type=WRITES_FOLDER, required=True, help="Directory to write to.")
+@_universities_option
+@_seed_option
+@_out_option
 @click.option(
     "--misspelt",
     is_flag=True,
     help="With the class JournalArtical, which the TBox does not know, as the original has it.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@quiet_option
 @click.option("-v", "--verbose", is_flag=True, help="More of everything.")
 def uobm(universities: int, seed: int, out: str, misspelt: bool, quiet: bool, verbose: bool) -> int:
     """UOBM: tbox.owl and abox.nt.gz with the IRIs of univ-bench-dl.owl; people and courses
@@ -197,8 +165,8 @@ def uobm(universities: int, seed: int, out: str, misspelt: bool, quiet: bool, ve
 @generate.command()
 @click.option("--rooms", type=click.IntRange(min=1), default=20, show_default=True)
 @click.option("--events", type=click.IntRange(min=0), default=10_000, show_default=True)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--out", "-o", type=WRITES_FOLDER, required=True, help="Directory to write to.")
+@_seed_option
+@_out_option
 @_quiet_option
 def building(rooms: int, events: int, seed: int, out: str, quiet: bool) -> int:
     """A building whose gateway sends raw readings: ontology, RML mapping, SQLite, JSON."""
@@ -212,37 +180,8 @@ def building(rooms: int, events: int, seed: int, out: str, quiet: bool) -> int:
 
 
 @generate.command("lubm-stream")
-@click.option("--triples", type=click.IntRange(min=1), default=100_000, show_default=True)
-@click.option(
-    "--per-event",
-    type=click.IntRange(min=1),
-    default=5,
-    show_default=True,
-    help="Triples of an event.",
-)
-@click.option(
-    "--per-point",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    help="Events of a point of time.",
-)
-@click.option(
-    "--lateness",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="How many points events are late.",
-)
-@click.option(
-    "--faults",
-    type=click.IntRange(min=0),
-    default=10,
-    show_default=True,
-    help="Planted contradictions.",
-)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--out", "-o", type=WRITES_FOLDER, required=True, help="Directory to write to.")
+@field_options(StreamRecipe, *declared_names(StreamRecipe))
+@_out_option
 @_quiet_option
 def lubm_stream(out: str, quiet: bool, **recipe: int) -> int:
     """LUBM as events for `shiq stream consistency`: tbox.owl, events.jsonl, faults.json.
@@ -259,8 +198,8 @@ def lubm_stream(out: str, quiet: bool, **recipe: int) -> int:
 @generate.command()
 @click.option("--roads", type=click.IntRange(min=4), default=300, show_default=True)
 @click.option("--snapshots", type=click.IntRange(min=1), default=1000, show_default=True)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--out", "-o", type=WRITES_FOLDER, required=True, help="Directory to write to.")
+@_seed_option
+@_out_option
 @click.option(
     "--faults",
     type=click.IntRange(min=0),

@@ -10,12 +10,13 @@ import click
 
 from shiq.answers.verdict import EXIT_CODES, Verdict
 from shiq.files import WHY
-from shiq.jobs.checking.options import ALWAYS, BUILDERS
+from shiq.jobs.checking.options import ALWAYS, BUILDERS, Options
 from shiq.jobs.commands.options import (
     Nearest,
     common,
     engine_option,
     explain_option,
+    field_option,
     jar_option,
     lineage_option,
     master_option,
@@ -23,6 +24,7 @@ from shiq.jobs.commands.options import (
 from shiq.jobs.commands.places import INPUTS, STORE, GuardedCommand, Writes, file_beside
 from shiq.jobs.commands.running import Request, run_check
 from shiq.jobs.configuration import write_configuration
+from shiq.jobs.option_fields import Heading
 from shiq.jobs.outputs import OutputKind
 from shiq.jobs.store import place_of
 from shiq.jobs.store.replacing import claim_place
@@ -75,11 +77,11 @@ CHECKED = "checked"
     help="Set aside what the data contradicts by itself, as little as may be, and certify the rest. Written there as N-Triples, "
     "and why in FILE.why.json; the store keeps it as well.",
 )
-@click.option(
-    "--engine",
+@field_option(
+    Options,
+    "engine",
     type=Nearest(["local", *BUILDERS]),
-    default="local",
-    show_default=True,
+    heading=Heading.COMMAND,
     help="Who builds it: local (this machine), or spark (in tasks; the same store, for an ABox of any size, best as N-Triples).",
 )
 @click.option(

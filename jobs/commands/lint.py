@@ -8,18 +8,21 @@ from typing import Any
 import click
 
 from shiq.answers.verdict import INFORMATIVE, KINDS, UNINTERPRETED
-from shiq.jobs.checking.options import known_of
+from shiq.jobs.checking.options import Options, known_of
 from shiq.jobs.commands.options import (
-    Nearest,
     catalog_option,
+    field_option,
     format_option,
+    json_option,
     known_option,
+    quiet_option,
     vocabulary_option,
 )
 from shiq.jobs.commands.places import FORMAT, INPUTS, WRITES, GuardedCommand
 from shiq.jobs.commands.running import by_prefixes, level, write_json
 from shiq.jobs.known import draft_known
 from shiq.jobs.known import write_known as save
+from shiq.jobs.option_fields import Heading
 from shiq.jobs.progress import ProgressLine
 from shiq.jobs.steps import steps, steps_text
 from shiq.jobs.text.results import leftovers_text
@@ -35,18 +38,11 @@ from shiq.jobs.text.results import leftovers_text
     metavar="FILE",
     help="Assertions to read by the ontology's vocabulary; repeatable.",
 )
-@click.option(
-    "--allow",
-    type=Nearest(list(KINDS)),
-    multiple=True,
-    metavar="KIND",
-    help="As for `shiq check`; repeatable.",
-)
-@click.option(
-    "--fail-on",
-    type=Nearest([UNINTERPRETED, *KINDS]),
-    multiple=True,
-    metavar="KIND",
+@field_option(Options, "allow", help="As for `shiq check`; repeatable.", heading=Heading.COMMAND)
+@field_option(
+    Options,
+    "fail_on",
+    heading=Heading.COMMAND,
     help=f"Also exit with 3 for a kind that is for information only ({', '.join(sorted(INFORMATIVE))}), or for all of them: "
     f"{UNINTERPRETED}; repeatable.",
 )
@@ -72,10 +68,8 @@ from shiq.jobs.text.results import leftovers_text
     show_default=True,
     help="Look for classes that can have no member.",
 )
-@click.option(
-    "--json", "json_file", type=WRITES, metavar="FILE", help="Write it as JSON; - for stdout."
-)
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@json_option
+@quiet_option
 @click.option(
     "-v", "--verbose", is_flag=True, help="All leftovers; with errors, where they come from."
 )

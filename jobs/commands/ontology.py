@@ -9,7 +9,7 @@ import click
 
 from shiq.files import write_whole
 from shiq.inputs.catalog import read_catalog
-from shiq.jobs.commands.options import catalog_option, vocabulary_option
+from shiq.jobs.commands.options import catalog_option, json_option, quiet_option, vocabulary_option
 from shiq.jobs.commands.places import READS, WRITES, GuardedCommand
 from shiq.jobs.commands.running import write_json
 from shiq.rml.draft import draft_mapping as draft
@@ -21,10 +21,8 @@ from shiq.vocabularies import NAMES, choose, table, table_for_import
 
 @click.command(cls=GuardedCommand)
 @click.argument("tbox", nargs=-1, type=READS, required=True)
-@click.option(
-    "--json", "json_file", type=WRITES, metavar="FILE", help="Write it as JSON; - for stdout."
-)
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@json_option
+@quiet_option
 @click.option("-v", "--verbose", is_flag=True, help="With errors, where they come from.")
 @catalog_option
 @vocabulary_option
@@ -84,9 +82,7 @@ def _row(row: Any) -> str:
 
 
 @click.command(cls=GuardedCommand)
-@click.option(
-    "--json", "json_file", type=WRITES, metavar="FILE", help="Write it as JSON; - for stdout."
-)
+@json_option
 def vocabularies(json_file: str | None) -> int:
     """List the well-known vocabularies that need no file: what each term is, and the axioms that
     an import brings.

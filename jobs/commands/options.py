@@ -323,6 +323,14 @@ def common(command: F) -> F:
     return found
 
 
+json_option = field_option(
+    AnswerOptions,
+    "json_file",
+    help="Write it as JSON; - for stdout.",
+    heading=Heading.COMMAND,
+)
+quiet_option = field_option(AnswerOptions, "quiet", heading=Heading.COMMAND)
+heap_option = field_option(Options, "heap", heading=Heading.COMMAND)
 explain_option = field_option(Options, "explain_seconds")
 criterion_option = field_option(Options, "criterion")
 engine_option = field_option(Options, "engine")

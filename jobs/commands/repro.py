@@ -9,8 +9,15 @@ import click
 
 from shiq.abox_ops.engine import CRITERIA
 from shiq.answers.verdict import Verdict
-from shiq.jobs.commands.options import Commands, Nearest, Seconds, master_option
-from shiq.jobs.commands.places import READS, READS_PATH, STORE, WRITES, GuardedCommand, Writes
+from shiq.jobs.commands.options import (
+    Commands,
+    Nearest,
+    Seconds,
+    heap_option,
+    json_option,
+    master_option,
+)
+from shiq.jobs.commands.places import READS, READS_PATH, STORE, GuardedCommand, Writes
 from shiq.jobs.commands.running import write_json
 from shiq.jobs.doctor import FAIL, examine, to_dict
 
@@ -68,13 +75,7 @@ def repro() -> None:
     metavar="FILE",
     help="The zip to write.",
 )
-@click.option(
-    "--heap",
-    default="1g",
-    show_default=True,
-    metavar="SIZE",
-    help="Memory for a JVM, as 512m or 4g.",
-)
+@heap_option
 @click.option("--timeout", type=Seconds(0.1), metavar="TIME", help="Seconds for each reasoner.")
 def pack(
     store: str,
@@ -112,13 +113,7 @@ def pack(
 
 @repro.command()
 @click.argument("file", type=READS_PATH)
-@click.option(
-    "--heap",
-    default="1g",
-    show_default=True,
-    metavar="SIZE",
-    help="Memory for a JVM, as 512m or 4g.",
-)
+@heap_option
 @click.option("--timeout", type=Seconds(0.1), metavar="TIME", help="Seconds for each reasoner.")
 def run(file: Path, heap: str, timeout: float | None) -> int:
     """Decide a packed module again with both reasoners. Exits with 0 if they agree, 1 if they do
@@ -151,9 +146,7 @@ def run(file: Path, heap: str, timeout: float | None) -> int:
     metavar="SIZE",
     help="Memory for HermiT's JVM, as 512m or 4g.",
 )
-@click.option(
-    "--json", "json_file", type=WRITES, metavar="FILE", help="Write it as JSON; - for stdout."
-)
+@json_option
 def doctor(spark: bool, master: str | None, heap: str, json_file: str | None) -> int:
     """What works on this machine, and what to do about the rest. Exits with 4 if something that
     every check needs does not.

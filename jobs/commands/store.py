@@ -14,7 +14,7 @@ import click
 
 from shiq.answers.verdict import Leftover
 from shiq.errors import at_store
-from shiq.jobs.commands.options import snapshot_option
+from shiq.jobs.commands.options import json_option, snapshot_option
 from shiq.jobs.commands.places import STORE, WRITES, GuardedCommand
 from shiq.jobs.commands.running import write_json
 from shiq.jobs.history import (
@@ -82,9 +82,7 @@ def export(store: str, snapshot: int | None, set_aside: bool, aside: bool) -> in
 
 @click.command(cls=GuardedCommand)
 @store_named
-@click.option(
-    "--json", "json_file", type=WRITES, metavar="FILE", help="Write it as JSON; - for stdout."
-)
+@json_option
 @click.option(
     "--verify",
     is_flag=True,
@@ -125,9 +123,7 @@ def compact(store: str) -> int:
 
 @click.command(cls=GuardedCommand)
 @store_named
-@click.option(
-    "--json", "json_file", type=WRITES, metavar="FILE", help="Write it as JSON; - for stdout."
-)
+@json_option
 @click.option(
     "--parquet", type=WRITES, metavar="FILE", help="Write it as a table, a row for each run."
 )

@@ -19,6 +19,7 @@ import numpy as np
 from shiq.answers.verdict import Leftover, Verdict, is_blocking
 from shiq.columns.arrays import Ints
 from shiq.errors import UsageError
+from shiq.jobs.option_fields import option
 from shiq.rdf import read_assertions
 from shiq.streams.consistency.events import (
     EventColumns,
@@ -250,7 +251,9 @@ class StreamQuestion:
 
     start: int | None = None
     end: int | None = None
-    batch: int = BATCH
+    batch: int = option(
+        BATCH, "How many events are taken at once; Spark takes what there is.", least=1
+    )
     allow: Collection[str] = ()
     follow: bool = False
 

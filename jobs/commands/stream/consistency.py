@@ -11,6 +11,7 @@ import click
 
 from shiq.api import open_store
 from shiq.errors import UsageError
+from shiq.jobs.commands.options import field_option
 from shiq.jobs.commands.places import WRITES_ROWS, GuardedCommand
 from shiq.jobs.commands.running import write_json
 from shiq.jobs.commands.stream.options import (
@@ -26,7 +27,7 @@ from shiq.jobs.text.results import SHOWN, leftovers_text, safe, seconds_text
 from shiq.streams.consistency import plan as planned
 from shiq.streams.consistency.embedded import watch_run
 from shiq.streams.consistency.events import rate_source
-from shiq.streams.consistency.operator import BATCH, StreamQuestion
+from shiq.streams.consistency.operator import StreamQuestion
 from shiq.streams.consistency.plan import Labels, StreamPlan
 from shiq.streams.consistency.verdicts import StreamResult
 from shiq.support import pluralize
@@ -56,13 +57,7 @@ from shiq.support import pluralize
     help="Where the stream begins; else with its first time.",
 )
 @click.option("--to", "end", type=int, metavar="N", help="Where it ends; else with its last time.")
-@click.option(
-    "--batch",
-    type=click.IntRange(min=1),
-    default=BATCH,
-    show_default=True,
-    help="How many events are taken at once; Spark takes what there is.",
-)
+@field_option(StreamQuestion, "batch")
 @click.option(
     "--verdicts", type=WRITES_ROWS, metavar="FILE", help="One row a run of points of one verdict."
 )

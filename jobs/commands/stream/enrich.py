@@ -12,7 +12,7 @@ import click
 
 from shiq.api import open_store
 from shiq.errors import ShiqError, UsageError
-from shiq.jobs.commands.options import Nearest, Seconds, catalog_option, field_option
+from shiq.jobs.commands.options import Nearest, Seconds, catalog_option, field_option, heap_option
 from shiq.jobs.commands.places import READS, WRITES_ROWS, GuardedCommand, Reads
 from shiq.jobs.commands.stream.options import (
     Feed,
@@ -129,13 +129,7 @@ def _sources(mapping: str) -> Callable[[Path], bool]:
     show_default=True,
     help="Seconds for an event not met.",
 )
-@click.option(
-    "--heap",
-    default="1g",
-    show_default=True,
-    metavar="SIZE",
-    help="Memory for a JVM, as 512m or 4g.",
-)
+@heap_option
 @catalog_option
 @feeding(formats=("auto", "jsonl", "table", "jsonld"))
 def enrich(

@@ -22,6 +22,7 @@ from shiq.errors import UsageError
 from shiq.jobs.evaluation.generation import RDF_TYPE, tbox_as_rdfxml
 from shiq.jobs.evaluation.lubm.generate import ONTOLOGY, departments
 from shiq.jobs.evaluation.lubm.tbox import lubm_tbox
+from shiq.jobs.option_fields import option
 from shiq.model import Class, DisjointClasses
 
 #: A planted contradiction's second class is said so many points after the first, at most.
@@ -36,12 +37,12 @@ class StreamRecipe:
     of order by up to ``lateness`` points; ``faults`` planted contradictions; each from ``seed``.
     """
 
-    triples: int = 100_000
-    per_event: int = 5
-    per_point: int = 20
-    lateness: int = 0
-    faults: int = 10
-    seed: int = 0
+    triples: int = option(100_000, "", least=1)
+    per_event: int = option(5, "Triples of an event.", least=1)
+    per_point: int = option(20, "Events of a point of time.", least=1)
+    lateness: int = option(0, "How many points events are late.", least=0)
+    faults: int = option(10, "Planted contradictions.", least=0)
+    seed: int = option(0, "", least=0)
 
 
 @dataclass(frozen=True)

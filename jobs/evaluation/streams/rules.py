@@ -14,6 +14,8 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from shiq.jobs.option_fields import Takes, option
+
 Column: TypeAlias = npt.NDArray[np.int64]
 #: The rows of a point: for each predicate its columns.
 PointRows: TypeAlias = Mapping[str, tuple[Column, ...]]
@@ -89,12 +91,12 @@ random :- not done.
 class Caching:
     """``events`` requests a point for some of ``contents``, from some of ``sources``."""
 
-    events: int = 500
-    window: int = 5
+    events: int = option(500, "Requests of a point.", least=1)
+    window: int = option(5, "", least=1)
     contents: int = 200
     sources: int = 20
-    points: int = 60
-    seed: int = 0
+    points: int = option(60, "", least=1)
+    seed: int = option(0, "", least=0)
 
     def stream(self) -> GeneratedRules:
         """Program and rows."""
@@ -125,11 +127,11 @@ class GeneratedJoin:
     published kind.
     """
 
-    facts: int = 500
-    window: int = 20
-    values: int = 50
-    points: int = 60
-    seed: int = 0
+    facts: int = option(500, "Facts of a point.", least=2)
+    window: int = option(20, "", least=1)
+    values: int = option(50, "Of an argument; 0: as published.", least=0)
+    points: int = option(60, "", least=1)
+    seed: int = option(0, "", least=0)
 
     def stream(self) -> GeneratedRules:
         """Program and rows."""
@@ -182,11 +184,11 @@ class Grid:
     ``links``: random or near.
     """
 
-    side: int = 20
-    points: int = 60
-    failing: float = 0.03
-    links: str = "random"
-    seed: int = 0
+    side: int = option(20, "The square root of the panels.", least=1, most=100)
+    points: int = option(60, "", least=1)
+    failing: float = option(0.03, "Panels that fail at each point.", takes=Takes.FRACTION)
+    links: str = option("random", "As published, or near.", choices=("random", "near"))
+    seed: int = option(0, "", least=0)
 
     def stream(self) -> GeneratedRules:
         """Program and rows."""
