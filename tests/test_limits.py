@@ -23,7 +23,6 @@ KNOWN: set[str] = set()
 TOWERS: set[str] = {
     "abox_ops/elements/graph.py:Graph",
     "jobs/checking/options.py:Options",
-    "jobs/commands/stream/options.py:Feed",
     "jobs/gate/answer.py:GateAnswer",
     "shiq/model/abox.py:ABox",
     "shiq/reasoner/hypertableau/tables.py:Tables",

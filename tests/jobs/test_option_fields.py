@@ -13,11 +13,16 @@ from command_line import shiq
 from shiq.jobs.checking.options import Options
 from shiq.jobs.cli import cli
 from shiq.jobs.commands.options import AnswerOptions, field_option
-from shiq.jobs.commands.stream.options import Feed
+from shiq.jobs.commands.stream.options import Feed, Summary
 from shiq.jobs.option_fields import Heading, Takes, declared, default_of
 
 #: Fields that only callers in Python set, or that are another dataclass's option.
-NO_OPTION = {Options: {"progress", "certain", "range_size"}, AnswerOptions: set(), Feed: {"master"}}
+NO_OPTION = {
+    Options: {"progress", "certain", "range_size"},
+    AnswerOptions: set(),
+    Feed: {"master", "summary"},
+    Summary: set(),
+}
 
 
 def command(*path: str) -> click.Command:

@@ -132,7 +132,7 @@ def consistency(
         checks = (session, every) if session and every else None
         given = list(static) or None
         result = watch_run(run, found, feed.arrivals(run), asked, given, checks, drive=feed.drive)
-    return feed.end(stream_text(result, found, feed.allow, verbose=feed.verbose), result)
+    return feed.end(stream_text(result, found, feed.allow, verbose=feed.summary.verbose), result)
 
 
 # ``shiq stream plan``.

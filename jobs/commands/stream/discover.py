@@ -167,7 +167,7 @@ def discover(
     }
     with feed.started(settings) as run:
         delivery = Delivery(miner, run.outputs.to("out"), entailments, exported, folder)
-        kept = feed.json_file is not None or folder is not None
+        kept = feed.summary.json_file is not None or folder is not None
         system = miner.system(
             arrivals=feed.arrivals(run, unordered=True), heard=delivery.take, kept=kept
         )
@@ -179,10 +179,10 @@ def discover(
         time = system.ordered(run.input.sources, feed.unit, feed.format) if is_merged else None
         result: Mining = feed.drive(run, system, time)
         exports = delivery.finish(result)
-    if exports and not feed.quiet:
+    if exports and not feed.summary.quiet:
         click.echo("\n".join(map(safe, exports)), err=True)
     return feed.end(
-        discovery_text(result, miner, feed.allow, verbose=feed.verbose),
+        discovery_text(result, miner, feed.allow, verbose=feed.summary.verbose),
         result,
         delivery.document(result),
     )

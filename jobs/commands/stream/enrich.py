@@ -213,7 +213,7 @@ def enrich(
                 f"{flag} {name}: neither the ontology nor the static data knows this class",
             )
         settings["tbox"] = enricher.knowledge.digest[:12]
-        tell = (lambda line: None) if feed.quiet else partial(click.echo, err=True)
+        tell = (lambda line: None) if feed.summary.quiet else partial(click.echo, err=True)
         with feed.started(settings) as run, closing(SilenceNotice(tell)) as waiting:
             enricher.waiting = waiting
             enricher.entries.sampler.notify = tell
@@ -239,7 +239,9 @@ def enrich(
             waiting.before = system.show
             result: StreamAnswer = feed.drive(run, system)
         notes = enricher.notes
-    return feed.end(enrichment_text(result, feed.allow, notes, verbose=feed.verbose), result)
+    return feed.end(
+        enrichment_text(result, feed.allow, notes, verbose=feed.summary.verbose), result
+    )
 
 
 def enrichment_text(

@@ -22,12 +22,13 @@ from shiq.jobs.commands.options import (
     Nearest,
     catalog_option,
     field_option,
+    field_options,
     master_option,
     with_options,
 )
 from shiq.jobs.commands.places import READS, STORE
 from shiq.jobs.commands.running import write_json
-from shiq.jobs.option_fields import Takes, declared, option
+from shiq.jobs.option_fields import Takes, declared, declared_names, option
 from shiq.jobs.outputs import share_no_stdout
 from shiq.streams.consistency.negative_inclusions import GROUPINGS
 from shiq.streams.consistency.plan import ASSUMPTIONS, STRATEGIES
@@ -39,6 +40,27 @@ from shiq.streams.front.run import Status, StreamRun, started
 from shiq.streams.front.sources import Source, open_source
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a command on a stream tells besides rows."""
+
+    json_file: str | None = option(
+        None,
+        "Write the result as JSON too; - for stdout, and no rows there.",
+        flags=("--json",),
+        takes=Takes.OUTPUT_FILE,
+        metavar="FILE",
+    )
+    quiet: bool = option(False, "No summary.", flags=("-q", "--quiet"))
+    verbose: bool = option(
+        False, "All of it; with errors, where they come from.", flags=("-v", "--verbose")
+    )
+
+
+#: A summary as it is told where nothing is asked for.
+NO_SUMMARY = Summary()
 
 
 @dataclass(frozen=True)
@@ -99,17 +121,7 @@ class Feed:
         many=True,
         metavar="KIND",
     )
-    json_file: str | None = option(
-        None,
-        "Write the result as JSON too; - for stdout, and no rows there.",
-        flags=("--json",),
-        takes=Takes.OUTPUT_FILE,
-        metavar="FILE",
-    )
-    quiet: bool = option(False, "No summary.", flags=("-q", "--quiet"))
-    verbose: bool = option(
-        False, "All of it; with errors, where they come from.", flags=("-v", "--verbose")
-    )
+    summary: Summary = NO_SUMMARY
 
     def started(
         self,
@@ -124,7 +136,7 @@ class Feed:
         own = {"lateness": str(self.lateness), "max-ahead": str(self.max_ahead), "unit": self.unit}
         own |= {"format": self.format, "engine": self.engine}
         targets = {"out": self.out, "rejects": self.rejected, **more}
-        if self.json_file == "-":
+        if self.summary.json_file == "-":
             targets["out"] = None if self.out == "-" else self.out
             share_no_stdout(
                 [("--json", "-"), *((f"--{name}", target) for name, target in targets.items())]
@@ -166,7 +178,7 @@ class Feed:
         """How a followed run goes, on stderr: in a moving line on a terminal, unless rows are
         shown there too.
         """
-        if self.quiet or not self.follow:
+        if self.summary.quiet or not self.follow:
             return Status()
         is_moving = sys.stderr.isatty() and not (self.out == "-" and sys.stdout.isatty())
         return Status(partial(click.echo, nl=False, err=True, color=True), is_moving)
@@ -186,8 +198,8 @@ class Feed:
 
     def tell(self, text: str) -> None:
         """Prints a summary: to stderr where rows, which programs read, are on stdout."""
-        if not self.quiet:
-            click.echo(text, err="-" in (self.out, self.json_file))
+        if not self.summary.quiet:
+            click.echo(text, err="-" in (self.out, self.summary.json_file))
 
     def end(self, text: str, result: Any, document: Any = None) -> int:
         """Prints a summary and writes ``--json``; the exit code. Raises: InputError where
@@ -200,7 +212,7 @@ class Feed:
                 "Did its source break off? Leave --require-nonempty out if that is meant.",
             )
         self.tell(text)
-        write_json(self.json_file, document or result.to_dict())
+        write_json(self.summary.json_file, document or result.to_dict())
         return int(result.exit_code)
 
 
@@ -215,11 +227,13 @@ def feeding(
     """
 
     def put(command: F) -> F:
-        names = [field.name for field in fields(Feed)]
+        names = [field.name for field in fields(Feed) if field.name != "summary"]
 
         @wraps(command)
         def call(**given: Any) -> Any:
-            return command(feed=Feed(**{name: given.pop(name) for name in names}), **given)
+            summary = Summary(**{name: given.pop(name) for name in declared_names(Summary)})
+            own = {name: given.pop(name) for name in names}
+            return command(feed=Feed(**own, summary=summary), **given)
 
         changes: dict[str, dict[str, Any]] = {
             "sources": {"required": required},
@@ -231,21 +245,18 @@ def feeding(
             master_option if name == "master" else field_option(Feed, name, **changes.get(name, {}))
             for name in names
         )
-        found: F = with_options(call, made)
+        found: F = with_options(call, (*made, _summary_options))
         return found
 
     return put
 
 
+_summary_options = field_options(Summary, *declared_names(Summary))
+
+
 def answering(command: F) -> F:
     """The options --allow, --json, -q, -v of a command that reads no stream."""
-
-    @wraps(command)
-    def call(**given: Any) -> Any:
-        return command(**given)
-
-    names = ("allow", "json_file", "quiet", "verbose")
-    found: F = with_options(call, (field_option(Feed, name) for name in names))
+    found: F = with_options(command, (field_option(Feed, "allow"), _summary_options))
     return found
 
 

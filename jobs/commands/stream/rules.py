@@ -172,7 +172,7 @@ def _run(feed: Feed, asked: RulesOperator, python: str | None) -> int:
             stream.push = run.outputs.push
         time = reader.time if several else None
         result: StreamEvaluation = feed.drive(run, stream, time, opener)
-    return feed.end(evaluated_text(result, verbose=feed.verbose), result)
+    return feed.end(evaluated_text(result, verbose=feed.summary.verbose), result)
 
 
 def _stream(feed: Feed, run: StreamRun, asked: RulesOperator, reader: Reader) -> RuleStream:
@@ -306,10 +306,11 @@ def _why(feed: Feed, program: Program, options: EvaluationOptions, why: str, whe
             literal.atom.predicate for rule in checked.rules for literal, _ in windowed(rule.body)
         }
         keep_known(predicate, known, f"--why {why}: the program has no {predicate}")
-    if feed.json_file != "-":
+    if feed.summary.json_file != "-":
         click.echo("\n".join(found.lines()) if found else f"{why} does not hold at {when}")
     write_json(
-        feed.json_file, {**result.to_dict(), "explanation": found.to_dict() if found else None}
+        feed.summary.json_file,
+        {**result.to_dict(), "explanation": found.to_dict() if found else None},
     )
     return result.exit_code
 
