@@ -250,6 +250,7 @@ def test_what_rows_share_is_made_once_even_if_it_fails(tmp_path: Path) -> None:
     assert made == [1]
 
 
+@pytest.mark.slow
 def test_batches_are_new_ones(tmp_path: Path) -> None:
     found = base("lubm", 1, "LUBM-1 with disjointness", None, tmp_path)
     known = set(found.abox.read_text().splitlines())

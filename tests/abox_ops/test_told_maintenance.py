@@ -159,8 +159,8 @@ def differ(kind: str, seeds: Iterable[int]) -> Iterator[bool]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_equal_to_told_from_scratch(kind: str) -> None:
-    found = list(differ(kind, range(100)))
-    assert len(found) > 40 and not any(found)
+    found = list(differ(kind, range(50)))  # each planted mistake differs in one of them
+    assert len(found) > 20 and not any(found)
 
 
 @pytest.mark.slow
@@ -221,7 +221,7 @@ _OPEN = maintenance._open
 def test_a_planted_mistake_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     kind, owner, function, mistaken = PLANTED[name]
     monkeypatch.setattr(owner, function, mistaken)
-    assert any(differ(kind, range(400)))
+    assert any(differ(kind, range(50)))
 
 
 def test_a_hub_that_stays_as_it_is_brings_no_neighbours() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -38,27 +39,42 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+#: The commands of the lines of stdin, one after the other: the exit code of each, and its stderr.
+MANY = """import contextlib, io, json, sys
+from shiq.jobs.cli import main
+found = []
+for line in sys.stdin:
+    errors = io.StringIO()
+    with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
+        try:
+            main(line.split())
+        except SystemExit as end:
+            found.append((end.code or 0, errors.getvalue()))
+print(json.dumps(found))
+"""
+
+
 def without(
-    packages: tuple[str, ...], folder: Path, *arguments: str, **settings: str
-) -> tuple[int, str]:
-    """The exit code, and what is printed on stderr, of a command in a Python that has none of
+    packages: tuple[str, ...], folder: Path, *commands: str, **settings: str
+) -> list[tuple[int, str]]:
+    """The exit codes, and what is printed on stderr, of commands in a Python that has none of
     ``packages``.
     """
     place = folder / f"without-{packages[0]}"
     place.mkdir(exist_ok=True)
     (place / "sitecustomize.py").write_text(HIDING.format(hidden=set(packages)))
     environment = {**os.environ, "PYTHONPATH": f"{place}{os.pathsep}{ROOT}", **settings}
-    command = [sys.executable, "-m", "shiq", *arguments]
-    found = subprocess.run(
-        command,
+    ran = subprocess.run(
+        [sys.executable, "-c", MANY],
         cwd=folder,
         env=environment,
+        input="\n".join(commands),
         capture_output=True,
         text=True,
         timeout=300,
-        check=False,
+        check=True,
     )
-    return found.returncode, found.stderr
+    return [(code, errors) for code, errors in json.loads(ran.stdout)]
 
 
 SPARK = (
@@ -74,30 +90,29 @@ SPARK = (
 )
 
 
-@pytest.mark.parametrize("command", SPARK)
-def test_without_spark(folder: Path, command: str) -> None:
-    code, errors = without(("pyspark", "pandas", "graphframes", "google"), folder, *command.split())
-    assert code == 4
-    assert errors.splitlines() == [
-        "shiq: this needs the package pyspark, which is not installed",
-        "  Install it: pip install 'shiq[spark]'.",
-    ]
+def test_without_spark(folder: Path) -> None:
+    found = without(("pyspark", "pandas", "graphframes", "google"), folder, *SPARK)
+    assert len(found) == len(SPARK)
+    for command, (code, errors) in zip(SPARK, found, strict=True):
+        assert code == 4, command
+        assert errors.splitlines() == [
+            "shiq: this needs the package pyspark, which is not installed",
+            "  Install it: pip install 'shiq[spark]'.",
+        ], command
 
 
-@pytest.mark.parametrize("command", [SPARK[0], SPARK[5]])
-def test_without_the_packages_of_spark_connect(folder: Path, command: str) -> None:
+def test_without_the_packages_of_spark_connect(folder: Path) -> None:
     pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
-    code, errors = without(("grpc",), folder, *command.split(), SPARK_REMOTE="sc://localhost:1")
-    assert code == 4
-    first, remedy = errors.splitlines()
-    assert first.startswith("shiq: grpcio ")
-    assert remedy == "  Install it: pip install 'shiq[connect]'."
+    commands = (SPARK[0], SPARK[5])
+    for code, errors in without(("grpc",), folder, *commands, SPARK_REMOTE="sc://localhost:1"):
+        assert code == 4
+        first, remedy = errors.splitlines()
+        assert first.startswith("shiq: grpcio ")
+        assert remedy == "  Install it: pip install 'shiq[connect]'."
 
 
 def test_without_rdflib_everything_but_its_graphs_is_there(folder: Path) -> None:
-    code, errors = without(
-        ("rdflib", "pyparsing"), folder, *["check", "--store", "kg", "--insert", "i.nt"]
-    )
+    ((code, errors),) = without(("rdflib", "pyparsing"), folder, "check --store kg --insert i.nt")
     assert (code, "Traceback" in errors) == (0, False)
 
 

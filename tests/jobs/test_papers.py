@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from copy import deepcopy
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -100,6 +102,12 @@ def page_of(name: str, **settings: Any) -> dict[str, Any]:
     return evaluate_paper(paper_of(name), PaperSettings(size=0.02, **settings), lambda what: None)
 
 
+@cache
+def first_page(name: str) -> dict[str, Any]:
+    """A page that several tests read, and none changes."""
+    return page_of(name)
+
+
 def rows_of(page: dict[str, Any]) -> dict[tuple[str, str], Row]:
     return {(row["table"], row["axis"]): Row(**row) for row in page["rows"]}
 
@@ -107,14 +115,11 @@ def rows_of(page: dict[str, Any]) -> dict[tuple[str, str], Row]:
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in EXPECTED]
 )
-def test_the_rows_of_a_paper_are_complete_and_its_counts_stable(name: str) -> None:
-    page, again = page_of(name), page_of(name)
-    rows, more = rows_of(page), rows_of(again)
+def test_the_rows_of_a_paper_are_complete(name: str) -> None:
+    page = first_page(name)
+    rows = rows_of(page)
     assert len(rows) == len(page["rows"]), "two rows of one axis"
-    assert set(EXPECTED[name]) <= rows.keys() == more.keys()
-    counts = {key: row.ours for key, row in rows.items() if row.unit not in MEASURED}
-    assert counts == {key: row.ours for key, row in more.items() if row.unit not in MEASURED}
-    assert len(counts) > 5
+    assert set(EXPECTED[name]) <= rows.keys()
     for table in {row.table for row in rows.values()}:
         assert table in markdown(page) and table in html(page)
     # NPD has no generator: its rows are dashes that name the recipe. Engines have rows of their own.
@@ -123,15 +128,29 @@ def test_the_rows_of_a_paper_are_complete_and_its_counts_stable(name: str) -> No
         assert row.ours is not None or row.axis.startswith("NPD") or is_engine, row
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW | {"enrichment"}))
+        for name in EXPECTED
+    ],
+)
+def test_the_counts_of_a_paper_are_stable(name: str) -> None:
+    rows, more = rows_of(first_page(name)), rows_of(page_of(name))
+    counts = {key: row.ours for key, row in rows.items() if row.unit not in MEASURED}
+    assert rows.keys() == more.keys() and len(counts) > 5
+    assert counts == {key: row.ours for key, row in more.items() if row.unit not in MEASURED}
+
+
 def test_other_seeds_give_other_streams() -> None:
-    one, other = (rows_of(page_of("streams", seed=seed)) for seed in (1, 2))
+    one, other = rows_of(first_page("streams")), rows_of(page_of("streams", seed=2))
     key = ("Fig. 6a", "LUBM, NTM: evaluations")
     assert one[key].ours != other[key].ours
 
 
 def test_caches_of_bolts_are_counted() -> None:
     """As the paper says: one bolt at work caches less than two, and LTM-5 as much as NTM."""
-    rows = rows_of(page_of("streams"))
+    rows = rows_of(first_page("streams"))
     cached = {
         n: rows["Fig. 6b", f"LUBM, {n}: cached tuples"].ours for n in ("NTM", "LTM-3", "LTM-5")
     }
@@ -140,7 +159,7 @@ def test_caches_of_bolts_are_counted() -> None:
 
 
 def test_a_number_that_is_missing_has_a_reason() -> None:
-    page = page_of("streams")
+    page = deepcopy(first_page("streams"))
     assert not problems(page)
     page["rows"][0] |= {"ours": None, "why": ""}
     assert problems(page)

@@ -136,7 +136,7 @@ def test_without_a_whole_feed_files_tell(
 
 def test_random_lives_of_a_table(tmp_path: Path) -> None:
     ways: Counter[bool] = Counter()
-    for seed in range(12):
+    for seed in range(6):
         chance, path = random.Random(seed), tmp_path / str(seed)
         write_deltalake(path, rows_of(of_class("i0", "A")), configuration=FEED)
         for _ in range(6):
