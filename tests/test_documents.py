@@ -48,6 +48,15 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert not wrong
 
 
+def test_files_that_contributing_names_are_there() -> None:
+    text = (
+        (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("### Five checklists")[2]
+    )
+    named = set(re.findall(r"`((?:[\w.-]+/)+[\w.]*|[\w]+\.py)`", text))
+    assert len(named) > 40
+    assert not {name for name in named if not (ROOT / name).exists()}
+
+
 def test_every_page_is_in_the_index() -> None:
     listed = {target for target, _ in _LINK.findall((ROOT / "docs/README.md").read_text())}
     pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}
