@@ -166,7 +166,7 @@ def test_a_layer_that_forgets_what_it_brings_is_found_out(
 
     monkeypatch.setattr(OverlayTable, "rows_of", forget)
     with pytest.raises(AssertionError):
-        agree([pair for seed in range(300, 350) for pair in on_top(seed, decider)])
+        agree([pair for seed in (321, 345) for pair in on_top(seed, decider)])
 
 
 def test_fresh_individuals_and_literals_of_a_layer_are_known_by_name(
@@ -206,8 +206,8 @@ def conflicts_of(seed: int) -> object:
 
 
 def test_conflicts_are_those_that_are_found_without_layers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The slow way, each time the whole batch, beside the fast one."""
-    seeds, used = range(300, 350), []
+    """The slow way, each time the whole batch, beside the fast one. Layers come into use in three."""
+    seeds, used = (*range(300, 306), 317, 321, 339), []
     whole = [conflicts_of(seed) for seed in seeds]
     with_accepted = LocalKnowledgeBase.with_accepted
 
@@ -219,7 +219,7 @@ def test_conflicts_are_those_that_are_found_without_layers(monkeypatch: pytest.M
     monkeypatch.setattr(explain, "LARGE", 0)
     monkeypatch.setattr(LocalKnowledgeBase, "with_accepted", counted)
     assert [conflicts_of(seed) for seed in seeds] == whole
-    assert any(found is not None for found in used)
+    assert sum(found is not None for found in used) > 3
 
 
 def test_what_is_settled_tells_the_same(decider: Decider) -> None:

@@ -28,7 +28,7 @@ from shiq.reasoner.protocol import Answer, Module
 from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.random_ontologies.kb import RandomKB, random_kb
 
-SEEDS = range(100)
+SEEDS = range(50)
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def check(seed: int, decider: Decider) -> str:
 
 def test_the_verdict_is_that_of_the_whole_check(decider: Decider) -> None:
     ends = Counter(check(seed, decider) for seed in SEEDS)
-    assert min(ends["consistent"], ends["told"]) > 10
+    assert min(ends["consistent"], ends["told"]) > 5
     assert ends["module"]
 
 
@@ -178,7 +178,7 @@ def test_a_store_is_never_certified_by_what_ended_early(tmp_path: Path) -> None:
     a part of it.
     """
     verdicts = Counter[str]()
-    for seed in range(40):
+    for seed in range(20):
         kb = random_kb(seed)
         everything = abox_of([*kb.abox, *kb.insertions])
         stored = index(kb.tbox, everything, tmp_path / str(seed), reasoner="own", explain_seconds=0)
@@ -188,4 +188,4 @@ def test_a_store_is_never_certified_by_what_ended_early(tmp_path: Path) -> None:
         ), seed
         verdicts[stored.verdict.value] += 1
     assert verdicts["inconsistent"] > 4
-    assert verdicts["consistent"] > 4
+    assert verdicts["consistent"] > 2
