@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -231,11 +231,11 @@ def by_spark(system: Any, found: Sequence[Record], draw: random.Random, folder: 
 
 def disagreements(
     name: str, seeds: Sequence[int], folder: Path, runner: Callable[..., Written] = in_tasks
-) -> list[str]:
-    """What the runners do not agree on."""
+) -> Iterator[str]:
+    """What the runners do not agree on, seed by seed."""
     onto = folder / "onto.ofn"
     onto.write_text(f"Ontology(<urn:o> {AXIOMS})")
-    system, found = System(name, str(onto)), list[str]()
+    system = System(name, str(onto))
     for seed in seeds:
         read, draw = records(seed), random.Random(seed)
         here = locally(system, read, draw)
@@ -247,8 +247,7 @@ def disagreements(
                 for rows, rejects in (here, there)
             )
         if here != there:
-            found.append(f"seed {seed}: {here} but {there}")
-    return found
+            yield f"seed {seed}: {here} but {there}"
 
 
 SYSTEMS = ("consistency", "discover", "enrich", "rules")
@@ -256,19 +255,19 @@ SYSTEMS = ("consistency", "discover", "enrich", "rules")
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_both_runners_give_the_same(name: str, tmp_path: Path) -> None:
-    assert disagreements(name, range(12), tmp_path) == []
+    assert [*disagreements(name, range(12), tmp_path)] == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_both_runners_give_the_same_of_many(name: str, tmp_path: Path) -> None:
-    assert disagreements(name, range(12, 212), tmp_path) == []
+    assert [*disagreements(name, range(12, 212), tmp_path)] == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_spark_gives_the_same(name: str, spark: SparkSession, tmp_path: Path) -> None:
-    assert disagreements(name, range(212, 214), tmp_path, by_spark) == []
+    assert [*disagreements(name, range(212, 214), tmp_path, by_spark)] == []
 
 
 def _forgetful(restore: Callable[..., None]) -> Callable[..., None]:
@@ -304,4 +303,4 @@ def test_a_planted_bug_is_seen(
             self.states = [self.operator.open(0, None)]
 
         monkeypatch.setattr(LocalRunner, "restore", forget)
-    assert disagreements(name, range(12), tmp_path)
+    assert any(disagreements(name, range(12), tmp_path))
