@@ -19,6 +19,8 @@ from tests.object_store import bucket, s3_server  # noqa: F401
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from shiq.abox_ops.modules.decide import Decider
+
 # Commands and workers that tests start find their modules compiled: without that each takes nearly
 # twice as long.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -76,6 +78,17 @@ def data_path() -> Path:
     if not path.is_dir():
         pytest.skip(f"no test data at {path}; set SHIQ_DATA")
     return path
+
+
+@pytest.fixture
+def decider() -> Iterator[Decider]:
+    """Questions of tests to the own reasoner."""
+    from shiq.abox_ops.modules.decide import Decider
+    from shiq.reasoner import create
+
+    reasoner = create("own")
+    yield Decider(reasoner)
+    reasoner.close()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,7 +5,7 @@ equal on every engine, and nothing is proved by a check that has some.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,6 @@ from shiq.errors import UsageError
 from shiq.jobs.evaluation.lubm.generate import generate
 from shiq.jobs.evaluation.lubm.tbox import NAMESPACE as UNIV_BENCH
 from shiq.model.abox import abox_of
-from shiq.reasoner import create
 from tests.spec.inside import PatchState as ReferenceState
 from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools import differential
@@ -60,13 +59,6 @@ WITNESS = Case(
     "ClassAssertion(:D2 :x) ClassAssertion(ObjectComplementOf(:D1) :c)",
 )
 CRITERIA = ("model", "clausal")
-
-
-@pytest.fixture(scope="module")
-def decider() -> Iterator[Decider]:
-    reasoner = create("own")
-    yield Decider(reasoner)
-    reasoner.close()
 
 
 def answer(case: Case, engine: str, criterion: str) -> Result:

@@ -5,7 +5,7 @@ everything, and with commits.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,17 +37,9 @@ from shiq.model import (
 )
 from shiq.model.abox import ABox, abox_of, individuals_of
 from shiq.model.clause import ClausalTBox
-from shiq.reasoner import create
 from shiq.reasoner.protocol import Answer, Module
 from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.random_ontologies.kb import random_kb
-
-
-@pytest.fixture(scope="module")
-def decider() -> Iterator[Decider]:
-    reasoner = create("own")
-    yield Decider(reasoner)
-    reasoner.close()
 
 
 def verdict_of(contradictory: Sequence[object], answers: Sequence[Answer]) -> Verdict:

@@ -5,7 +5,7 @@ commits (THEORY, "N in a store, and its renewal").
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -49,17 +49,9 @@ from shiq.model import (
 )
 from shiq.model.abox import ABox, abox_of
 from shiq.model.clause import ClausalTBox
-from shiq.reasoner import create
 from shiq.reasoner.protocol import Answer, Module
 from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.random_ontologies.kb import random_kb
-
-
-@pytest.fixture(scope="module")
-def decider() -> Iterator[Decider]:
-    reasoner = create("own")
-    yield Decider(reasoner)
-    reasoner.close()
 
 
 def facts(

@@ -5,7 +5,7 @@ A (THEORY, "N in a store, and its renewal").
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,17 +23,8 @@ from shiq.columns.arrays import Ints
 from shiq.errors import UsageError
 from shiq.functional import parse_functional
 from shiq.model.abox import ABox, abox_of
-from shiq.reasoner import create
 from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.random_ontologies.kb import random_kb
-
-
-@pytest.fixture(scope="module")
-def decider() -> Iterator[Decider]:
-    reasoner = create("own")
-    yield Decider(reasoner)
-    reasoner.close()
-
 
 # --- against the reference ------------------------------------------------------------------------
 

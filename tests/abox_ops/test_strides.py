@@ -19,7 +19,6 @@ from shiq.abox_ops.patch.region import PatchRegion
 from shiq.functional import parse_functional
 from shiq.model import Assertion
 from shiq.model.abox import abox_of
-from shiq.reasoner import create
 from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.random_ontologies.recurring import random_world
 
@@ -27,13 +26,6 @@ from tests.tools.random_ontologies.recurring import random_world
 TWINS = """Prefix(:=<urn:t#>) Ontology(
     FunctionalObjectProperty(:R) SubClassOf(owl:Thing ObjectMaxCardinality(2 :S))
     {links} ObjectPropertyAssertion(:S :h :x0) ObjectPropertyAssertion(:S :h :y0) ObjectPropertyAssertion(:S :h :new))"""
-
-
-@pytest.fixture(scope="module")
-def decider() -> Iterator[Decider]:
-    reasoner = create("own")
-    yield Decider(reasoner)
-    reasoner.close()
 
 
 def deep_from(depth: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,7 +41,6 @@ from shiq.model import (
     TBox,
 )
 from shiq.model.abox import abox_of
-from shiq.reasoner import create
 from tests.tools.random_ontologies.kb import random_kb
 
 _NEGATIVE = (NegativeObjectPropertyAssertion, NegativeDataPropertyAssertion)
@@ -283,13 +282,6 @@ def _unlike(tbox: TBox, now: Sequence[Assertion], path: Path) -> list[str]:
         # Nobody keeps those of told beside N.
         passed_over = {"merged"} if kept.is_completed else set()
         return [name for name in different(kept, anew) if name not in passed_over]
-
-
-@pytest.fixture(scope="module")
-def decider() -> Iterator[Decider]:
-    reasoner = create("own")
-    yield Decider(reasoner)
-    reasoner.close()
 
 
 def test_a_life_of_a_certified_store(tmp_path: Path, decider: Decider) -> None:

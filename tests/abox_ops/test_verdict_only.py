@@ -5,7 +5,7 @@ looked at shows it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -23,19 +23,11 @@ from shiq.errors import UsageError
 from shiq.jobs.reports.write import problems
 from shiq.model.abox import abox_of
 from shiq.model.clause import ClausalTBox
-from shiq.reasoner import create
 from shiq.reasoner.protocol import Answer, Module
 from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.random_ontologies.kb import RandomKB, random_kb
 
 SEEDS = range(50)
-
-
-@pytest.fixture(scope="module")
-def decider() -> Iterator[Decider]:
-    reasoner = create("own")
-    yield Decider(reasoner)
-    reasoner.close()
 
 
 def found(

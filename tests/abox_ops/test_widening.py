@@ -5,7 +5,7 @@ how far I grows"): by counts.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -78,13 +78,6 @@ def links(kind: str, count: int) -> list[Assertion]:
         ],
     }
     return [ObjectPropertyAssertion(R, name(a), name(b)) for a, b in pairs[kind]]
-
-
-@pytest.fixture
-def decider() -> Iterator[Decider]:
-    reasoner = create("own")
-    yield Decider(reasoner)
-    reasoner.close()
 
 
 def facts(base: ModelKnowledgeBase, batch: Sequence[Assertion], decider: Decider) -> dict[str, Any]:

@@ -4,7 +4,7 @@ arrays for each step (THEORY, "Maintenance of the told sets" and "The loop").
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,18 +42,10 @@ from shiq.model import (
     TBox,
 )
 from shiq.model.abox import abox_of
-from shiq.reasoner import create
 from tests.tools.random_ontologies.kb import random_kb
 
 A, B, C = (Class(f"urn:{x}") for x in "ABC")
 R, S = (ObjectProperty(f"urn:{x}") for x in "rs")
-
-
-@pytest.fixture(scope="module")
-def decider() -> Iterator[Decider]:
-    reasoner = create("own")
-    yield Decider(reasoner)
-    reasoner.close()
 
 
 @pytest.fixture

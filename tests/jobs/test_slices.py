@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,6 @@ from shiq.model import (
 from shiq.model.abox import abox_of
 from shiq.model.ntriples import assertion_lines
 from shiq.model.walk import signature_of
-from shiq.reasoner import create
 from tests.abox_ops.test_layer import agree, from_scratch, verdict_of
 
 _SETTINGS: dict[str, Any] = {"reasoner": "own", "allow": ("undeclared", "empty-tbox")}
@@ -67,13 +66,6 @@ class Case:
     tbox: TBox
     abox: tuple[Assertion, ...]
     insertions: tuple[Assertion, ...]
-
-
-@pytest.fixture(scope="module")
-def decider() -> Iterator[Decider]:
-    reasoner = create("own")
-    yield Decider(reasoner)
-    reasoner.close()
 
 
 def sparse_case(seed: int, *, calm: bool = False, most: int = 8) -> Case:
