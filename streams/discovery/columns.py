@@ -177,6 +177,15 @@ class SnapshotColumns:
         numbers = np.array([i for i, atom in enumerate(self.atoms) if len(atom) == 2], np.int64)
         return numbers[~np.isin(numbers, self.static)]
 
+    def cases(self) -> int:
+        """How many pairs there are of a snapshot and an individual that it says something of."""
+        some, bits = np.zeros((len(self.individuals), self.words), np.uint64), self._bits
+        for ends in np.array(self._ends, np.int64).reshape(-1, 2).T:
+            order = np.argsort(ends, kind="stable")
+            starts = np.flatnonzero(np.diff(ends[order], prepend=-1))
+            some[ends[order][starts]] |= np.bitwise_or.reduceat(bits[order], starts, axis=0)
+        return int(popcount(some).sum())
+
     def names(self) -> list[str]:
         """The classes and roles that something was said with."""
         return sorted(self._said)

@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class RuleFinding:
     """A rule, and what is told of it besides its counts: ``lift``, γ by the share of snapshots
-    with its head; ``refuted``; the first of its instances, each with its snapshot.
+    with its head; ``refuted``; the first of its instances, each with its snapshot; ``case_lift``:
+    its share of cases by that of its head, None where an older version counted.
     """
 
     rule: MinedRule
     lift: float
     refuted: int | None
     instances: Sequence[tuple[int, Mapping[str, str]]]
+    case_lift: float | None = None
 
     @property
     def head(self) -> str:
@@ -49,6 +51,7 @@ class RuleFinding:
             "binding_support": rule.binding_support,
             "binding_body": rule.binding_body,
             "lift": self.lift,
+            "case_lift": self.case_lift,
             "refuted": self.refuted,
             "instances": [{"snapshot": index, **binding} for index, binding in self.instances],
         }
@@ -89,6 +92,7 @@ class GroundFound:
                 "binding_body": d,
             },
             "lift": self.surprise[0],
+            "case_lift": self.surprise[0],
             "refuted": None,
             "instances": [{"snapshot": index} for index in self.held],
         }
@@ -178,6 +182,7 @@ def rules_table(rules: Sequence[Mapping[str, Any]]) -> pa.Table:
             ("confidence", real),
             *((name, whole) for name in ("binding_support", "binding_body")),
             ("lift", real),
+            ("case_lift", real),
             ("refuted", whole),
             ("instances", pa.list_(instance)),
         ]

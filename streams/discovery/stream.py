@@ -506,7 +506,9 @@ def _carried_json(carried: CarriedRules) -> Any:
         [r.body, r.head, r.support, r.body_support, r.binding_support, r.binding_body]
         for r in reported.rules
     ]
-    shown = [[found.lift, found.refuted, found.instances] for found in carried.shown]
+    shown = [
+        [found.lift, found.refuted, found.instances, found.case_lift] for found in carried.shown
+    ]
     return {
         "rules": rules,
         "reported": told,
@@ -525,8 +527,8 @@ def _carried_of(found: Mapping[str, Any]) -> CarriedRules:
     told = tuple(MinedRule(_tree(tree), *rest) for tree, *rest in found["reported"])
     carried.reported = MinedRules(told, found["by_tbox"], found["stopped"])
     carried.shown = [
-        RuleFinding(rule, lift, refuted, [(index, binding) for index, binding in instances])
-        for rule, (lift, refuted, instances) in zip(told, found["shown"])
+        RuleFinding(rule, lift, refuted, [(i, binding) for i, binding in instances], *more)
+        for rule, (lift, refuted, instances, *more) in zip(told, found["shown"])
     ]
     return carried
 

@@ -454,19 +454,23 @@ class Windows:
         shown: Sequence[tuple[MinedRule, list[tuple[int, dict[str, str]]]]],
         window: range,
     ) -> list[RuleFinding]:
-        lifts: dict[str, int] = {}
-        for rule in mined.rules:
-            if rule.head not in lifts:
-                lifts[rule.head] = self.counter.counts(Tree((self._tag + rule.head,))).support
+        heads = {
+            head: self.counter.counts(Tree((self._tag + head,)))
+            for head in dict.fromkeys(rule.head for rule in mined.rules)
+        }
+        pairs, cases = {h: int(found.pairs.sum()) for h, found in heads.items()}, 0
+        if heads:
+            cases = self.columns.cases()
         against: Sequence[int | None] = [None] * len(mined.rules)
         if self.settings.report.refute:
             against = refuted_in(mined.rules, self.snapshots, self._lacking, window)
         return [
             RuleFinding(
                 rule,
-                rule.support * len(window) / (rule.body_support * lifts[rule.head]),
+                rule.support * len(window) / (rule.body_support * heads[rule.head].support),
                 against[i],
                 instances,
+                rule.binding_support * cases / (rule.binding_body * pairs[rule.head]),
             )
             for i, (rule, instances) in enumerate(shown)
         ]
