@@ -40,7 +40,7 @@ from shiq.streams.enrichment.key import IllTypedError, Keys
 from shiq.streams.enrichment.knowledge import Realizer, StaticKnowledge, knowledge_of
 from shiq.streams.enrichment.prefill import Combinations, PrefillCounts
 from shiq.streams.enrichment.questions import EventQuestion, EventReader, undecided
-from shiq.streams.enrichment.statements import OddError, assertions_of, shown, together
+from shiq.streams.enrichment.statements import OddError, assertions_of, shown, shown_line, together
 from shiq.support import pluralize
 
 # Signs of life while an event is decided that was not met before.
@@ -231,7 +231,11 @@ class Enricher:
         reasons = [self.realizer.explain(assertions, names.get(one, one), c) for one, c in told]
         self.counts.seconds["deciding"] += perf_counter() - begun
         return [
-            {"individual": one, "class": c, **({} if reason is None else reason.to_dict())}
+            {
+                "individual": one,
+                "class": c,
+                **({} if reason is None else reason.to_dict(shown_line)),
+            }
             for (one, c), reason in zip(told, reasons)
         ]
 

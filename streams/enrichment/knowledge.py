@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -244,10 +244,12 @@ class TypeReason:
     axioms: tuple[owl.Axiom, ...]
     is_minimal: bool = True
 
-    def to_dict(self) -> dict[str, object]:
-        """As a row has it: statements, and axioms in functional syntax."""
+    def to_dict(self, show: Callable[[str], str] = str) -> dict[str, object]:
+        """As a row has it: statements, which ``show`` names the event's blank nodes in, and
+        axioms in functional syntax.
+        """
         event, static = (
-            [line.strip() for one in part for line in assertion_lines(one)]
+            [show(line.strip()) for one in part for line in assertion_lines(one)]
             for part in (self.assertions, self.static)
         )
         found: dict[str, object] = {

@@ -407,6 +407,11 @@ def shown(individual: str) -> str:
     return "_:" + individual.removeprefix(_BLANK) if individual.startswith(_BLANK) else individual
 
 
+def shown_line(line: str) -> str:
+    """A statement with blank nodes of the event as its answer names them."""
+    return relabelled(line, {label: shown(f"_:{label}")[2:] for label in labels_of([line])})
+
+
 def labels_of(lines: Iterable[str]) -> frozenset[str]:
     """The labels of the blank nodes in ``lines``."""
     return frozenset(

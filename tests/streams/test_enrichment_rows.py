@@ -106,6 +106,13 @@ def test_a_reason_entails_the_type_and_no_part_of_it_does(tmp_path: Path) -> Non
         assert check_reasons(enricher, lines, "urn:G") == 1
         assert check_reasons(enricher, lines, "urn:F") == 3  # asserted: by no axiom
         assert enricher.realizer.explain((), "urn:x", "urn:G") is None
+        # Of blanks more than one the reader of RDF has to tell; names stay those of the event.
+        odd = [f"_:b   <{air.TYPE}>  <urn:A> .", "_:b <urn:r> <urn:k> ."]
+        question = enricher.reader.question(odd)
+        assert isinstance(question, EventQuestion)
+        (reason,) = enricher.explain(question, enricher.enrich(odd), ["urn:G"])
+        assert reason["individual"] == "_:b"
+        assert reason["event"] == [f"_:b <{air.TYPE}> <urn:A> .", "_:b <urn:r> <urn:k> ."]
 
 
 @pytest.mark.slow
