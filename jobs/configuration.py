@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import NoneType
 from typing import Any, Final
 
 import click
@@ -22,10 +23,13 @@ NAMES: Final = ("shiq.toml", "shiq.json")
 VARIABLE: Final = "SHIQ_CONFIG"
 
 
-def defaults_for(command: click.Command, path: Sequence[str]) -> dict[str, Any]:
+def defaults_for(
+    command: click.Command, path: Sequence[str], groups: Sequence[click.Context]
+) -> dict[str, Any]:
     """Return the defaults that a file gives the ``command`` at ``path``, by parameter; name the file
     on stderr where there are any.
 
+    groups: the context of each group that a name of ``path`` is a command of.
     Raises: UsageError, which names the file and key; InputError.
     """
     named = os.environ.get(VARIABLE)
@@ -33,7 +37,14 @@ def defaults_for(command: click.Command, path: Sequence[str]) -> dict[str, Any]:
     if file is None:
         return {}
     table: Any = read_tables(file, "docs/COMMANDS.md")[0]
-    for depth, name in enumerate(path, 1):
+    for depth, (name, group) in enumerate(zip(path, groups), 1):
+        known = group.command.list_commands(group) if isinstance(group.command, click.Group) else []
+        if unknown := sorted(set(table).difference(known)):
+            above = "".join(f"{part}." for part in path[: depth - 1])
+            raise UsageError(
+                f"{file}: {above}{unknown[0]}: no command of shiq has this name",
+                f"Known: {', '.join(f'[{above}{part}]' for part in known)}.",
+            )
         table = table.get(name, {})
         if not isinstance(table, dict):
             raise UsageError(f"{file}: {'.'.join(path[:depth])} is no table", f"Write [{name}].")
@@ -67,7 +78,14 @@ def _parameters(
             raise UsageError(f"{file}: [{name}] {key}: not a value of --{key}", remedy)
         if param.is_flag and not isinstance(value, bool):
             raise UsageError(f"{file}: [{name}] {key}: neither true nor false", "Write true.")
-        found[param.name] = value if isinstance(value, list | bool) else str(value)
+        each = value if isinstance(value, list) else [value]
+        if not param.is_flag and any(isinstance(x, bool | list | dict | NoneType) for x in each):
+            raise UsageError(
+                f"{file}: [{name}] {key}: not a value of --{key}", "Write a text or a number."
+            )
+        found[param.name] = (
+            [*map(str, each)] if param.multiple else value if param.is_flag else str(value)
+        )
     return found
 
 
@@ -133,9 +151,14 @@ def write_configuration(tbox: Sequence[str], data: Sequence[str], store: str) ->
         remedy = "Nothing was written. Move it away, or edit it."
         raise UsageError(f"{', '.join(there)}: already there", remedy)
     for name in (*tbox, *data, store):
-        if not name.isprintable() or set(name) & set("\"'\\$`;&|<>(){} "):
+        if (
+            not name.isprintable()
+            or set(name) & set("\"'\\$`;&|<>(){}[] #*?!")
+            or name.startswith(("-", "~"))
+        ):
             raise UsageError(
-                f"{name!r}: a name with blanks, quotes or the like", "Rename it first."
+                f"{name!r}: a name with blanks, quotes or the like, which a script reads otherwise",
+                "Rename it first.",
             )
     values = {
         "tbox": ", ".join(f'"{name}"' for name in tbox),

@@ -154,10 +154,10 @@ class GuardedCommand(click.Command):
         """Make the context of a call, with the defaults that a file gives."""
         asks_help = {"-h", "--help"} & set(args)
         if parent is not None and not how.get("resilient_parsing") and not asks_help:
-            path, above = [info_name or ""], parent
-            while above.parent is not None:
-                path, above = [above.info_name or "", *path], above.parent
-            how.setdefault("default_map", defaults_for(self, path))
+            path, groups = [info_name or ""], [parent]
+            while (above := groups[0].parent) is not None:
+                path, groups = [groups[0].info_name or "", *path], [above, *groups]
+            how.setdefault("default_map", defaults_for(self, path, groups))
         return super().make_context(info_name, args, parent, **how)
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -29,6 +29,7 @@ from shiq.abox_ops.entailment.premises import mentioned
 from shiq.answers.verdict import Verdict
 from shiq.errors import InputError, UsageError
 from shiq.inputs.catalog import Catalogs
+from shiq.inputs.compression import SUFFIXES
 from shiq.rml.inputs import compile_mapping
 from shiq.rml.model import Statement
 from shiq.rml.program import MappingProgram
@@ -324,7 +325,7 @@ class Enricher:
             self.file.save(self.entries)
 
 
-#: How the name of a file ends, before its extension, whose assertions are deleted.
+#: How the name of a file ends, before its extensions (also .gz and the like), whose assertions are deleted.
 DELETED: Final = ".delete"
 
 
@@ -363,7 +364,8 @@ class StaticFolder:
 
     def _take(self, enricher: Enricher, name: str) -> None:
         file = self.path / name
-        is_deleted = file.stem.endswith(DELETED)
+        packed = file.suffix.lower() in SUFFIXES
+        is_deleted = Path(file.stem if packed else name).stem.lower().endswith(DELETED)
         try:
             enricher.update_static(*((None, str(file)) if is_deleted else (str(file), None)))
         except InputError as error:

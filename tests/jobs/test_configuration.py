@@ -55,6 +55,10 @@ def test_tables_of_other_commands_do_not_count(folder: Path) -> None:
         ('[check]\ntbox = "t.ofn"\n', "shiq.toml: [check] tbox: not a value of --tbox"),
         ('[check]\nverbose = "yes"\n', "shiq.toml: [check] verbose: neither true nor false"),
         ("check = 3\n", "shiq.toml: check is no table"),
+        ("[chek]\ntimeout = 3\n", "shiq.toml: chek: no command of shiq has this name"),
+        ("[check]\njson = true\n", "shiq.toml: [check] json: not a value of --json"),
+        ("[check]\nabox = [1, true]\n", "shiq.toml: [check] abox: not a value of --abox"),
+        ("[check.store]\nx = 3\n", "shiq.toml: [check] store: not a value of --store"),
         ("[check\n", "shiq.toml: "),
         ("[check]\ntimeout = -1\n", "is no time"),
     ],
@@ -93,6 +97,13 @@ def test_init_writes_files_that_work_and_replaces_none(folder: Path) -> None:
     assert "policy.toml, .github/workflows/shiq.yml: already there" in called.stderr
 
 
-def test_init_refuses_names_that_a_script_would_read_otherwise(folder: Path) -> None:
-    assert shiq("init", "--tbox", "t.ofn;rm -rf x", cwd=folder).returncode == 2
+def test_a_table_of_no_stream_command_is_an_error_of_use(folder: Path) -> None:
+    called = configured(folder, "[stream.plam]\nx = 3\n", "stream", "plan", "--tbox", "t.ofn")
+    assert called.returncode == 2
+    assert "shiq.toml: stream.plam: no command of shiq" in called.stderr
+
+
+@pytest.mark.parametrize("name", ["t.ofn;rm -rf x", "#t.ofn", "*.ofn", "~t.ofn"])
+def test_init_refuses_names_that_a_script_would_read_otherwise(folder: Path, name: str) -> None:
+    assert shiq("init", "--tbox", name, cwd=folder).returncode == 2
     assert not (folder / "shiq.toml").exists()

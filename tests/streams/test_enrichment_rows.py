@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import subprocess
@@ -184,6 +185,21 @@ def test_a_file_that_comes_is_an_update_between_events(place: int, tmp_path: Pat
         after, _ = rows_of(enricher, records())
         assert [row["types"] for row in after] == fresh[2]
     assert [Path(line.split(":")[0]).name for line in told] == ["a.nt", "a.nt", "b.delete.nt"]
+
+
+@pytest.mark.parametrize("name", ["b.delete.nt", "b.delete.nt.gz", "b.DELETE.NT.GZ"])
+def test_a_packed_file_of_deletions_is_one(name: str, tmp_path: Path) -> None:
+    tbox, static = air.write(tmp_path)
+    folder, told = tmp_path / "more", list[str]()
+    folder.mkdir()
+    lines = ("\n".join(SENSOR) + "\n").encode()
+    (folder / "a.nt").write_bytes(lines)
+    (folder / name).write_bytes(gzip.compress(lines) if name.lower().endswith("gz") else lines)
+    with open_enricher(tbox, static, reasoner="own") as enricher:
+        before = {*enricher.knowledge.static}
+        StaticFolder(folder, told.append).follow(enricher)
+        assert {*enricher.knowledge.static} == before
+    assert [": taken out of" in line for line in sorted(told)] == [False, True]
 
 
 def test_a_folder_that_is_followed_by_the_command(tmp_path: Path) -> None:
