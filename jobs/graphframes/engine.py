@@ -19,10 +19,12 @@ from itertools import chain
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from shiq.abox_ops.index.index import touched_by
+from shiq.abox_ops.elements.union_view import UnionView
+from shiq.abox_ops.index.index import TouchedNodes, touched_by
+from shiq.abox_ops.labels.numbered_calculus import Calculus
 from shiq.abox_ops.local import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider, drawn, examine
-from shiq.abox_ops.published.procedure import rules_of, told_nodes
+from shiq.abox_ops.published.procedure import Definition7, rules_of, told_nodes
 from shiq.answers.result import UndecidedModule
 from shiq.answers.verdict import Leftover, Verdict
 from shiq.jobs.building.worker import Asking
@@ -87,19 +89,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         calculus = after.calculi.of(simplified, PUBLISHED, whole.names)
         touched = touched_by(whole, after.roles)
         definitions = rules_of(after.index, simplified, touched)
-        negated_roles = after.index.negated_roles | touched.negated_roles
-        negated_properties = after.index.negated_properties | touched.negated_properties
-        rules = WorkerRules(
-            calculus.tbox,
-            after.roles,
-            definitions,
-            # Last come those that negative assertions alone name: no table has a number for them.
-            tuple(dict.fromkeys((*calculus.roles, *sorted(negated_roles, key=repr)))),
-            tuple(
-                dict.fromkeys((*whole.names.data_properties.values, *sorted(negated_properties)))
-            ),
-            tuple(whole.names.classes.values),
-        )
+        rules = _worker_rules(after, whole, touched, calculus, definitions)
         files = round_files(spark)
         self._open.append(files)
         tables = UnionTables(whole, rules, graph_calls(spark), files)
@@ -228,6 +218,27 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
                 )
         clock.stage("explaining")
         return found
+
+
+def _worker_rules(
+    after: LocalKnowledgeBase,
+    whole: UnionView,
+    touched: TouchedNodes,
+    calculus: Calculus,
+    definitions: Definition7,
+) -> WorkerRules:
+    """What the TBox says of labels and assertions, for the workers."""
+    negated_roles = after.index.negated_roles | touched.negated_roles
+    negated_properties = after.index.negated_properties | touched.negated_properties
+    return WorkerRules(
+        calculus.tbox,
+        after.roles,
+        definitions,
+        # Last come those that negative assertions alone name: no table has a number for them.
+        tuple(dict.fromkeys((*calculus.roles, *sorted(negated_roles, key=repr)))),
+        tuple(dict.fromkeys((*whole.names.data_properties.values, *sorted(negated_properties)))),
+        tuple(whole.names.classes.values),
+    )
 
 
 def answers_of(add_set: GraphFramesAddSet, options: Options, seconds: float | None) -> DataFrame:
