@@ -2,6 +2,13 @@
 
 >>> tbox("Cat ⊑ Animal ⊓ ∃chases.Mouse; Trans(part)").axioms[0].sub
 Class(iri='urn:t#Cat')
+>>> concept("≥2 r⁻.(¬A ⊔ ⊤)").property
+ObjectInverseOf(property=ObjectProperty(iri='urn:t#r'))
+>>> [type(axiom).__name__ for axiom in tbox("r ∘ s ⊑ t; r⁻ ⊑ s; A ≡ ∀r.B; Disjoint(r, s)").axioms]
+['SubObjectPropertyChain', 'SubObjectPropertyOf', 'EquivalentClasses', 'DisjointObjectProperties']
+>>> tbox("A B")
+Traceback (most recent call last):
+ValueError: no axiom: A B
 >>> [type(a).__name__ for a in triples("tom a Cat; chases jerry . jerry a Mouse")]
 ['ClassAssertion', 'ObjectPropertyAssertion', 'ClassAssertion']
 """
@@ -108,9 +115,9 @@ class _Reader:
         left = [self._side()]
         while self.takes("∘"):
             left.append(self._side())
-        sign, right = self.tokens.pop(), self._side()
-        if sign not in "⊑≡":
+        if not self.tokens or (sign := self.tokens.pop()) not in "⊑≡":
             raise ValueError(f"no axiom: {self.text}")
+        right = self._side()
         if len(left) > 1:
             return m.SubObjectPropertyChain(tuple(left), right)
         if _is_role(right):

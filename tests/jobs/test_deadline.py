@@ -35,7 +35,6 @@ from shiq.model import (
     Class,
     ClassAssertion,
     DisjointClasses,
-    ObjectAllValuesFrom,
     ObjectProperty,
     ObjectPropertyAssertion,
     ObjectUnionOf,
@@ -44,18 +43,13 @@ from shiq.model import (
 )
 from shiq.model.abox import ABox, abox_of
 from shiq.reasoner.hypertableau import search
+from tests.builders import tbox, triples
 from tests.command_line import shiq
 from tests.time_limits import pass_time_at_call, ring_at_call
 
 A, B, C, R = Class("urn:t#A"), Class("urn:t#B"), Class("urn:t#C"), ObjectProperty("urn:t#r")
 #: What is told of one end of a path is told of the other, a step at a time.
-PATH = TBox(
-    (
-        SubClassOf(C, ObjectAllValuesFrom(R, C)),
-        SubClassOf(C, ObjectUnionOf((A, B))),
-        DisjointClasses((A, B)),
-    )
-)
+PATH = tbox("C ⊑ ∀r.C; C ⊑ A ⊔ B; Disjoint(A, B)")
 #: A is one pigeon more than there are holes: refuted by nothing short of all the cases.
 SITS = [[Class(f"urn:t#P{pigeon}H{hole}") for hole in range(10)] for pigeon in range(11)]
 FLOCKS = [Class(f"urn:t#Flock{i}") for i in range(40)]
@@ -80,9 +74,9 @@ def path(length: int) -> list[Assertion]:
     ]
 
 
-def in_a_while(tbox: TBox, batch: ABox, seconds: float, **settings: object) -> Result:
+def in_a_while(axioms: TBox, batch: ABox, seconds: float, **settings: object) -> Result:
     """The check of ``batch`` against nothing, whose time begins when all is read."""
-    base = OpenBase(tbox, LocalKnowledgeBase.build(tbox, ABox()), (), {"verdict": "consistent"})
+    base = OpenBase(axioms, LocalKnowledgeBase.build(axioms, ABox()), (), {"verdict": "consistent"})
     options = Options(timeout=seconds, reasoner="own", **settings)  # type: ignore[arg-type]
     with OpenedDecider(options) as decider:
         clock = Clock()
@@ -257,9 +251,9 @@ def test_deciding(end: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_explaining_keeps_the_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     ring_at_call(monkeypatch, Explainer, "_explain_turn", 3)
-    tbox = TBox((DisjointClasses((A, B)),))
+    apart = tbox("Disjoint(A, B)")
     batch = abox_of([ClassAssertion(c, f"urn:t#i{k}") for k in range(50) for c in (A, B)])
-    result = in_a_while(tbox, batch, 600, explain_seconds=None, max_conflicts=100_000)
+    result = in_a_while(apart, batch, 600, explain_seconds=None, max_conflicts=100_000)
     assert (result.verdict, result.complete) == (Verdict.INCONSISTENT, False)
     assert (len(result.conflicts), result.more_conflicts) == (3, 47)
 
@@ -279,10 +273,14 @@ def test_explaining_names_the_limit_that_ended_it(
     explain_seconds: float | None, limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     over_in(monkeypatch, Explainer, "run")
-    batch = abox_of([ClassAssertion(c, "urn:t#i") for c in (A, B)])
-    tbox = TBox((DisjointClasses((A, B)),))
+    batch = abox_of(triples("i a A; a B"))
     result = check_insertions(
-        tbox, None, batch, reasoner="own", timeout=600, explain_seconds=explain_seconds
+        tbox("Disjoint(A, B)"),
+        None,
+        batch,
+        reasoner="own",
+        timeout=600,
+        explain_seconds=explain_seconds,
     )
     assert result.verdict is Verdict.INCONSISTENT
     assert any(
@@ -352,7 +350,7 @@ def test_a_session_goes_on_after_a_check_that_took_too_long(
 ) -> None:
     index(PATH, abox_of(path(3)), tmp_path / "kg", reasoner="own")
     long = abox_of(path(500))
-    wrong = abox_of([ClassAssertion(A, "urn:t#i3"), ClassAssertion(B, "urn:t#i3")])
+    wrong = abox_of(triples("i3 a A; a B"))
     with open_store(tmp_path / "kg") as session:
         ring_at_call(monkeypatch, patch, "_read", 2)
         assert session.check(long, timeout=600, reasoner="own").verdict is Verdict.UNDETERMINED

@@ -33,7 +33,6 @@ from shiq.model import (
     Class,
     ClassAssertion,
     DifferentIndividuals,
-    DisjointClasses,
     FunctionalObjectProperty,
     ObjectProperty,
     ObjectPropertyAssertion,
@@ -44,12 +43,13 @@ from shiq.model.clause import ClausalTBox
 from shiq.model.ntriples import assertion_lines
 from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
+from tests.builders import tbox
 from tests.killing import killed_at_last
 from tests.time_limits import pass_time_at_call
 from tests.tools.random_ontologies.kb import random_kb
 
 CAT, DOG = Class("urn:t#Cat"), Class("urn:t#Dog")
-TBOX = TBox((DisjointClasses((CAT, DOG)),))
+TBOX = tbox("Disjoint(Cat, Dog)")
 
 
 def both(count: int) -> list[Assertion]:
