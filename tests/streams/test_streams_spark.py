@@ -216,7 +216,7 @@ def test_messages_are_read_and_those_that_are_rejected_again(
     """As by Kafka's connector: rows of two batches, of a topic with one partition; no broker is
     needed.
     """
-    from shiq.jobs.streaming import batches
+    from shiq.jobs.streaming import query
     from shiq.jobs.streaming.session import streaming_session
 
     session, _ = streaming_session()
@@ -242,7 +242,7 @@ def test_messages_are_read_and_those_that_are_rejected_again(
         )
         return read.option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "messages"))
 
-    monkeypatch.setattr(batches, "topics", messages)
+    monkeypatch.setattr(query, "topics", messages)
     monkeypatch.setattr(
         "tests.streams.test_streams_spark.open_source", lambda name: SimpleNamespace(name=name)
     )
