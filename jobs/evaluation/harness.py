@@ -74,7 +74,7 @@ def checked_document(
 
 def commit() -> str:
     """Return the commit of this clone, with a + if its files differ; "" outside a clone."""
-    root = Path(__file__).resolve().parents[3]
+    root = Path(__file__).resolve().parents[2]
     words = (["rev-parse", "--short=12", "HEAD"], ["status", "--porcelain", "-uno"])
     try:
         head, changed = (

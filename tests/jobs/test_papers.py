@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import subprocess
 from copy import deepcopy
 from functools import cache
 from itertools import islice
@@ -17,6 +18,7 @@ from shiq.errors import OperationalError, UsageError
 from shiq.jobs.evaluation.evaluate.process import MeterReading
 from shiq.jobs.evaluation.evaluate.settings import PAPERS, PaperSettings
 from shiq.jobs.evaluation.generation import RDF_TYPE
+from shiq.jobs.evaluation.harness import commit
 from shiq.jobs.evaluation.papers import paper_of
 from shiq.jobs.evaluation.papers.enrichment import _types_of, enriched, instances_of
 from shiq.jobs.evaluation.papers.page import (
@@ -165,6 +167,15 @@ def test_a_number_that_is_missing_has_a_reason() -> None:
     assert problems(page)
     page["rows"][0] |= {"ours": "many", "why": "because"}
     assert problems(page)
+
+
+def test_a_page_names_the_commit_of_its_clone() -> None:
+    root = Path(__file__).resolve().parents[2]
+    if not (root / ".git").exists():
+        pytest.skip("not a clone")
+    words = ["git", "-C", str(root), "rev-parse", "--short=12", "HEAD"]
+    head = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+    assert commit().rstrip("+") == head
 
 
 def test_peers_stand_with_their_versions() -> None:
