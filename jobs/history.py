@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -30,6 +31,7 @@ from shiq.errors import OperationalError, ShiqError
 from shiq.files import write_whole
 from shiq.jobs.option_fields import Heading, option
 from shiq.jobs.store.files import HISTORY
+from shiq.jobs.text.results import safe
 from shiq.remote.place import Place, file_at, place_of, remove
 from shiq.support import pluralize
 
@@ -81,6 +83,7 @@ class HistoryRow:
 
     id: unique in the store, ascending with time. made: when the answer was given, in UTC.
     insertions_from, deletions_from: names of the batch's files, the first `MOST_NAMES`.
+    changes_from: the Delta table whose changes are the batch; empty where it has files.
     snapshot: what it was checked against. committed: what the batch became; 0 if it was not taken.
     decision: of a gate; else empty.
     counts: `NO_COUNTS` names them: |A|; |A⁺ \\ A| (of a gate the lines of the batch); |A_add|;
@@ -98,6 +101,7 @@ class HistoryRow:
     reason: str = ""
     insertions_from: tuple[str, ...] = ()
     deletions_from: tuple[str, ...] = ()
+    changes_from: str = ""
     snapshot: int = 0
     committed: int = 0
     counts: Mapping[str, int] = field(default_factory=lambda: dict(NO_COUNTS))
@@ -180,8 +184,9 @@ def row_of(
         now.strftime(TIME),
         command,
         reason=(answer.reason or result.reason)[:500],
-        insertions_from=_names(inputs.get("insertions")) or _names(inputs.get("changes")),
+        insertions_from=_names(inputs.get("insertions")),
         deletions_from=_names(inputs.get("deletions")),
+        changes_from=str(inputs.get("changes") or ""),
         snapshot=result.snapshot,
         committed=result.committed,
         counts={**NO_COUNTS, **counts},
@@ -365,7 +370,7 @@ def _cells(compared_row: ComparedRow) -> tuple[str, ...]:
         f"{row.counts['conflicts']:,}",
         cause_changes(compared_row),
         f"{row.seconds:.1f}",
-        batch_name(row),
+        safe(batch_name(row)),
     )
 
 
@@ -379,7 +384,7 @@ def batch_name(row: HistoryRow) -> str:
     """Name the batch of a row by its files, the first one and how many more."""
     files = (*row.insertions_from, *(f"-{name}" for name in row.deletions_from))
     if not files:
-        return ""
+        return row.changes_from
     return (
         files[0] if len(files) == 1 else f"{files[0]} and {pluralize(len(files) - 1, 'file')} more"
     )
@@ -523,10 +528,10 @@ def _cause_days(rows: Sequence[ComparedRow]) -> list[dict[str, Any]]:
 def _next_steps(store: str, rows: Sequence[ComparedRow]) -> list[str]:
     """Return what to do after the last run."""
     if not rows:
-        return [f"shiq check --store {store} --insert tonight.nt"]
+        return [shlex.join(["shiq", "check", "--store", store, "--insert", "tonight.nt"])]
     last, x = rows[-1], rows[-1].row
-    batch = " ".join(f"--insert {name}" for name in x.insertions_from) or "--insert BATCH"
-    call = f"shiq check --store {store} {batch}"
+    batch = f"--store {shlex.quote(store)} {_batch_options(x)}"
+    call = f"shiq check {batch}"
     if x.decision and x.counts["set_aside"]:
         aside = f"{pluralize(x.counts['set_aside'], 'line')} of {batch_name(x)}"
         return [f"See why {aside} went to the quarantine, mend them, and gate them again."]
@@ -535,8 +540,22 @@ def _next_steps(store: str, rows: Sequence[ComparedRow]) -> list[str]:
         parts = "--mode split --accepted good.nt --quarantine aside.nq --commit"
         return [
             f"Look at the conflicts{f' ({new})' if last.new else ''}: {call} --report tonight/",
-            f"Take what contradicts nothing: shiq gate --store {store} {batch} {parts}",
+            *(
+                []
+                if x.changes_from
+                else [f"Take what contradicts nothing: shiq gate {batch} {parts}"]
+            ),
         ]
-    if x.verdict == "undetermined":
-        return [f"See what was not understood: {call} -v"]
+    if x.verdict != "consistent":
+        return [f"See why: {call} -v"]
     return [] if x.committed or x.decision else [f"Take the batch in: {call} --commit"]
+
+
+def _batch_options(row: HistoryRow) -> str:
+    """Return the options that give the batch of a row; with BATCH where names may be missing."""
+    if max(len(row.insertions_from), len(row.deletions_from)) >= MOST_NAMES:
+        return "--insert BATCH"
+    names = [word for name in row.insertions_from for word in ("--insert", name)]
+    names += [word for name in row.deletions_from for word in ("--delete", name)]
+    names += ["--changes", row.changes_from] if row.changes_from else []
+    return shlex.join(names) or "--insert BATCH"

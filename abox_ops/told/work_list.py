@@ -68,14 +68,15 @@ class WorkList:
 
     def close(self) -> None:
         """Goes on until nothing is left to do, or the list stops: at an element that is for arrays."""
+        bounded = frozenset[int]().union(*(below for _, below, _ in self._bounds))
         while self.todo and not self.has_stopped:
             key, _ = self.todo.popitem()
             self.steps += 1
             edges = self._edges_of(key)
             if self._send(key, edges):
                 self.todo[key] = None
-            elif self._bounds and not self.has_stopped:
-                self._merge_around(key, edges)
+            elif bounded and not self.has_stopped:
+                self._merge_around(key, edges, bounded)
 
     def _edges_of(self, key: int) -> list[HalfEdge]:
         edges = self.region.edges_of(key)
@@ -120,11 +121,10 @@ class WorkList:
 
     # --- equalities -------------------------------------------------------------------------------
 
-    def _merge_around(self, key: int, edges: list[HalfEdge]) -> None:
-        """Makes one what a ≤1 S.C forces to be one at ``key`` and at those that have it for a
-        neighbour.
+    def _merge_around(self, key: int, edges: list[HalfEdge], bounded: frozenset[int]) -> None:
+        """Merge what a ≤1 S.C forces to be equal at ``key`` and at those that have it for a
+        neighbour. ``bounded``: the roles below any such S.
         """
-        bounded = set[int]().union(*(below for _, below, _ in self._bounds))
         centres = {self.find(y): None for role, y, _ in edges if role ^ 1 in bounded}
         for centre in (key, *centres):
             if centre in self.active or self._from_outside:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyarrow import parquet
@@ -16,6 +18,7 @@ from shiq.jobs.history import (
     HistoryRow,
     compared,
     fold,
+    history_text,
     read_history,
     row_from,
     write_pages,
@@ -202,3 +205,36 @@ def test_what_data_say_is_escaped_in_pages(tmp_path: Path) -> None:
     write_pages(wrong, compared([told]), tmp_path)
     for page in tmp_path.iterdir():
         assert wrong not in page.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (
+            {"insertions_from": ("a b.nt",), "deletions_from": ("c.nt",)},
+            "Take the batch in: shiq check --store kg --insert 'a b.nt' --delete c.nt --commit",
+        ),
+        (
+            {"changes_from": "lake/triples"},
+            "Take the batch in: shiq check --store kg --changes lake/triples --commit",
+        ),
+        (
+            {"insertions_from": tuple(f"{i}.nt" for i in range(20))},
+            "Take the batch in: shiq check --store kg --insert BATCH --commit",
+        ),
+        (
+            {"verdict": "inconsistent", "insertions_from": ("a.nt",)},
+            "See why: shiq check --store kg --insert a.nt -v",
+        ),
+    ],
+)
+def test_the_next_step_names_the_whole_batch(
+    values: dict[str, Any], told: str, tmp_path: Path
+) -> None:
+    page = write_pages("kg", compared([row(NOW, **values)]), tmp_path)
+    assert f"<li>{told}</li>" in unescape(page.read_text("utf-8"))
+
+
+def test_names_of_files_cannot_move_the_cursor() -> None:
+    text = history_text(compared([row(NOW, insertions_from=("e\x1b[31mvil.nt",))]))
+    assert "e\\u001B[31mvil.nt" in text
