@@ -31,7 +31,6 @@ from shiq.errors import OperationalError, ShiqError
 from shiq.files import write_whole
 from shiq.jobs.option_fields import Heading, option
 from shiq.jobs.store.files import HISTORY
-from shiq.jobs.text.results import safe
 from shiq.remote.place import Place, file_at, place_of, remove
 from shiq.support import pluralize
 
@@ -370,7 +369,7 @@ def _cells(compared_row: ComparedRow) -> tuple[str, ...]:
         f"{row.counts['conflicts']:,}",
         cause_changes(compared_row),
         f"{row.seconds:.1f}",
-        safe(batch_name(row)),
+        batch_name(row),
     )
 
 
@@ -442,6 +441,11 @@ def write_pages(store: str, rows: Sequence[ComparedRow], folder: Path) -> Path:
         raise OperationalError(
             f"{folder}: cannot be written ({error.strerror})", "Name another folder."
         ) from error
+    first = folder / "index.html"
+    if first.exists() and b"<title>History of " not in first.read_bytes():
+        raise OperationalError(
+            f"{first}: not a page of a history, so it is not replaced", "Name another folder."
+        )
     titles = {cause.id: cause.title for x in rows for cause in x.row.causes}
     common = {"store": store, "titles": titles, "batch_name": batch_name, "tone": tone}
     for i, x in enumerate(shown):
@@ -453,7 +457,6 @@ def write_pages(store: str, rows: Sequence[ComparedRow], folder: Path) -> Path:
             folder / page_name(x),
             render("history/run.html", run=x, page=page_name, **near, **common),
         )
-    first = folder / "index.html"
     page = render(
         "history/index.html",
         rows=shown[::-1],

@@ -142,7 +142,7 @@ def history(store: str, json_file: str | None, parquet: str | None, last: int | 
     rows, unread = history_of(store)
     shown = rows[-last:] if last else rows
     if json_file != "-":
-        click.echo(history_text(shown))
+        click.echo("\n".join(map(safe, history_text(shown).split("\n"))))
     for name in unread:
         click.echo(f"warning: cannot be read: {name}", err=True)
     if parquet:

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
+from shiq.errors import OperationalError
 from shiq.jobs.history import (
     HistoryCause,
     HistoryRow,
     compared,
     fold,
-    history_text,
     read_history,
     row_from,
     write_pages,
@@ -235,6 +235,15 @@ def test_the_next_step_names_the_whole_batch(
     assert f"<li>{told}</li>" in unescape(page.read_text("utf-8"))
 
 
-def test_names_of_files_cannot_move_the_cursor() -> None:
-    text = history_text(compared([row(NOW, insertions_from=("e\x1b[31mvil.nt",))]))
-    assert "e\\u001B[31mvil.nt" in text
+def test_names_of_files_cannot_move_the_cursor(store: Path) -> None:
+    write_row(store, row(NOW, insertions_from=("e\x1b[31mvil.nt",)))
+    assert "e\\u001B[31mvil.nt" in shiq("history", store).stdout
+
+
+def test_pages_replace_no_page_of_others(tmp_path: Path) -> None:
+    index = write_pages("kg", compared([row(NOW)]), tmp_path)
+    assert write_pages("kg", compared([row(NOW)]), tmp_path) == index
+    index.write_text("<title>My site</title>", "utf-8")
+    with pytest.raises(OperationalError, match="not replaced"):
+        write_pages("kg", compared([row(NOW)]), tmp_path)
+    assert index.read_text("utf-8") == "<title>My site</title>"
