@@ -21,15 +21,13 @@ import numpy as np
 
 from shiq.columns.arrays import Ints, distinct, row_codes
 from shiq.streams.rules.relations import NONE, Flags, one_of_each
-from shiq.streams.rules.safety import occurrences
+from shiq.streams.rules.safety import occurrences, terms_of
 from shiq.streams.rules.syntax import (
     ALWAYS,
     AT_LEAST,
     AT_MOST,
     COUNT,
     Aggregate,
-    Arithmetic,
-    Atom,
     ComparisonLiteral,
     Constant,
     External,
@@ -39,6 +37,7 @@ from shiq.streams.rules.syntax import (
     Term,
     Variable,
     WindowedLiteral,
+    leaves,
     names_in,
 )
 from shiq.streams.rules.windows import WindowView
@@ -220,29 +219,8 @@ def names_of(conjunct: Conjunct) -> set[str]:
 
 def has_now(rule: StreamRule) -> bool:
     """Whether @now occurs in a rule."""
-    return "@now" in str(rule) and any(_is_now(term) for term in _terms(rule.head, rule.body))
-
-
-def _terms(head: Atom | None, body: Iterable[Literal]) -> list[Term]:
-    found: list[Term] = list(head.arguments) if head else []
-    for literal in body:
-        if isinstance(literal, WindowedLiteral):
-            found += [*literal.atom.arguments, *([literal.count] if literal.count else [])]
-        elif isinstance(literal, ComparisonLiteral):
-            found += [literal.left, literal.right]
-        elif isinstance(literal, External):
-            found += [*literal.inputs, *literal.outputs]
-        else:
-            found += [term for _, term in literal.guards]
-            for element in literal.elements:
-                found += [*element.terms, *_terms(None, element.body)]
-    return found
-
-
-def _is_now(term: Term) -> bool:
-    return isinstance(term, Now) or (
-        isinstance(term, Arithmetic) and (_is_now(term.left) or _is_now(term.right))
-    )
+    terms = [*rule.head.arguments, *(term for literal in rule.body for term in terms_of(literal))]
+    return any(isinstance(leaf, Now) for term in terms for leaf in leaves(term))
 
 
 @dataclass(frozen=True, eq=False)

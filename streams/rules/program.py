@@ -27,7 +27,7 @@ from shiq.streams.rules.model import Model
 from shiq.streams.rules.operators import Functions, read_functions
 from shiq.streams.rules.reader import ParsedProgram as Read
 from shiq.streams.rules.reader import read_programs
-from shiq.streams.rules.safety import global_names, ordered, project, separate
+from shiq.streams.rules.safety import global_names, ordered, project, separate, with_inner
 from shiq.streams.rules.splitting import Splitting, split, strata
 from shiq.streams.rules.syntax import (
     AT_MOST,
@@ -35,7 +35,6 @@ from shiq.streams.rules.syntax import (
     Atom,
     CheckedProgram,
     External,
-    Literal,
     Position,
     ProgramError,
     ProgramProblem,
@@ -203,8 +202,8 @@ def checked(
             rules, parts = tuple(separated.rules), separated.parts
     horizons: dict[str, int] = {}
     for rule in rules:
-        for literal in _externals(rule.body):
-            if literal.function not in functions:
+        for literal in with_inner(rule.body):
+            if isinstance(literal, External) and literal.function not in functions:
                 said = f"nobody gave the function {literal.function}; name the file that defines it (--python)"
                 problems.append(ProgramProblem(literal.position, said))
         for windowed_literal, _ in windowed(rule.body):
@@ -220,17 +219,6 @@ def checked(
     shown = None if found.shown is None else frozenset(found.shown)
     mapped = tuple(one for one, _ in found.mapped.values())
     return CheckedProgram(rules, facts, layers, horizons, shown, mapped, parts)
-
-
-def _externals(body: Iterable[Literal]) -> Iterator[External]:
-    for literal in body:
-        if isinstance(literal, External):
-            yield literal
-        elif isinstance(literal, Aggregate):
-            for element in literal.elements:
-                yield from _externals(
-                    inner for inner in element.body if not isinstance(inner, WindowedLiteral)
-                )
 
 
 def _text(path: Path) -> str:

@@ -11,8 +11,7 @@ Predicates without arguments have one column of zeros. Source: docs/RULES.md.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -21,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiq.columns.arrays import Ints, distinct, numpy_ints, row_codes, runs, unique
-from shiq.streams.rules.syntax import LIMIT, IntegerOverflow, Value, order
+from shiq.streams.rules.syntax import COMPARISONS, LIMIT, IntegerOverflow, Value, order
 
 Flags = npt.NDArray[np.bool_]
 Columns = Sequence[Ints]
@@ -325,14 +324,6 @@ def one_of_each(columns: Columns) -> Ints:
 
 
 FIRST: Final = 1 << 61
-_RELATIONS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 
 
 class ConstantDictionary:
@@ -425,7 +416,7 @@ class ConstantDictionary:
         """Where one constant stands to the other as ``relation`` says."""
         if relation not in ("=", "!="):
             left, right = self.ranks(left, right)
-        found: Flags = _RELATIONS[relation](left, right)
+        found: Flags = COMPARISONS[relation](left, right)
         return found
 
     def decode(self, codes: Ints) -> list[Value]:

@@ -10,7 +10,7 @@ input and facts give. docs/THEORY.md, "Stream rules in columns", has what is sho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from shiq.streams.rules.splitting import arcs, ordered_components
@@ -37,24 +37,42 @@ from shiq.streams.rules.syntax import (
 )
 
 
+def terms_of(literal: Literal) -> list[Term]:
+    """The terms of a literal; of an aggregate those of its elements, then of its guards."""
+    if isinstance(literal, WindowedLiteral):
+        return [*literal.atom.arguments, *([literal.count] if literal.count else [])]
+    if isinstance(literal, ComparisonLiteral):
+        return [literal.left, literal.right]
+    if isinstance(literal, External):
+        return [*literal.inputs, *literal.outputs]
+    inside = (term for element in literal.elements for term in terms_in(element))
+    return [*inside, *(term for _, term in literal.guards)]
+
+
+def terms_in(element: AggregateElement) -> list[Term]:
+    """The terms of an element of an aggregate, those of its body too."""
+    return [*element.terms, *(term for literal in element.body for term in terms_of(literal))]
+
+
+def with_inner(body: Iterable[Literal]) -> Iterator[Literal]:
+    """The literals of a body, and those inside its aggregates."""
+    for literal in body:
+        yield literal
+        if isinstance(literal, Aggregate):
+            for element in literal.elements:
+                yield from element.body
+
+
 def occurrences(literal: Literal) -> list[Variable]:
     """The variables of a literal, as they occur in its text."""
-    if isinstance(literal, WindowedLiteral):
-        terms = [*literal.atom.arguments, *((literal.count,) if literal.count else ())]
-    elif isinstance(literal, ComparisonLiteral):
-        terms = [literal.left, literal.right]
-    elif isinstance(literal, External):
-        terms = [*literal.inputs, *literal.outputs]
-    else:
-        inner = [variable for element in literal.elements for variable in _of_element(element)]
-        found = [*inner, *(variable for _, term in literal.guards for variable in variables(term))]
-        return sorted(found, key=lambda variable: variable.position)
-    return [variable for term in terms for variable in variables(term)]
+    found = [variable for term in terms_of(literal) for variable in variables(term)]
+    if isinstance(literal, Aggregate):
+        found.sort(key=lambda variable: variable.position)
+    return found
 
 
 def _of_element(element: AggregateElement) -> list[Variable]:
-    inside = [variable for literal in element.body for variable in occurrences(literal)]
-    return [*(variable for term in element.terms for variable in variables(term)), *inside]
+    return [variable for term in terms_in(element) for variable in variables(term)]
 
 
 def global_names(rule: StreamRule) -> set[str]:

@@ -17,8 +17,9 @@ Faults of programs and of their runs: each says where, what, and what to do.
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -99,6 +100,15 @@ Row: TypeAlias = tuple[Value, ...]
 LIMIT: Final = 1 << 63
 #: Relations as they are from the other side.
 FLIPPED: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+#: What relations say of numbers and places in the order, and of arrays of them.
+COMPARISONS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 _ESCAPED: Final = re.compile(r'\\(["\\n])')
 _SPECIAL: Final = {"n": "\n", '"': '"', "\\": "\\"}
 
@@ -148,16 +158,10 @@ def order(value: Value) -> tuple[int, int, str]:
 
 def compare(left: Value, relation: str, right: Value) -> bool:
     """Whether ``left`` stands to ``right`` as =, !=, <, <=, >, >= says; defined on all constants."""
-    if relation == "=":
-        return left == right
-    if relation == "!=":
-        return left != right
-    before, behind = order(left), order(right)
-    if relation == "<":
-        return before < behind
-    if relation == "<=":
-        return before <= behind
-    return before > behind if relation == ">" else before >= behind
+    if relation in ("=", "!="):
+        return (left == right) is (relation == "=")
+    found: bool = COMPARISONS[relation](order(left), order(right))
+    return found
 
 
 def arithmetic(operator: str, left: Value, right: Value) -> int | None:
@@ -281,16 +285,21 @@ def _inner(term: Term) -> str:
     return f"({term})" if isinstance(term, Arithmetic) else str(term)
 
 
-def variables(term: Term) -> list[Variable]:
-    """The variables of a term, as they occur."""
-    found, waiting = [], [term]
+def leaves(term: Term) -> list[Constant | Variable | Now]:
+    """What arithmetic is about, as it occurs."""
+    found, waiting = list[Constant | Variable | Now](), [term]
     while waiting:
         last = waiting.pop()
-        if isinstance(last, Variable):
-            found.append(last)
-        elif isinstance(last, Arithmetic):
+        if isinstance(last, Arithmetic):
             waiting += (last.right, last.left)
+        else:
+            found.append(last)
     return found
+
+
+def variables(term: Term) -> list[Variable]:
+    """The variables of a term, as they occur."""
+    return [leaf for leaf in leaves(term) if isinstance(leaf, Variable)]
 
 
 def names_in(*terms: Term) -> set[str]:

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from shiq.api import open_store
 from shiq.errors import UsageError
 from shiq.jobs.commands.options import field_option
 from shiq.jobs.commands.places import WRITES_ROWS, GuardedCommand
@@ -96,6 +95,8 @@ def consistency(
     Exit codes: 0 consistent at every point of time; 1 not; 3 something was left out and nothing
     contradicts; 2; 4.
     """
+    from shiq.api import open_store  # all of the checks, which a stream without a store needs not
+
     if options["strategy"] != "ltm":
         refuse_idle(("rates", "grouping"), "--strategy ltm")
     if accepted and not quarantine:
