@@ -24,7 +24,6 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from uuid import uuid4
 
 from shiq.answers.verdict import drop_empty
 from shiq.errors import OperationalError, ShiqError
@@ -179,7 +178,7 @@ def row_of(
         **gated,
     }
     return HistoryRow(
-        f"{now:%Y%m%dT%H%M%S.%fZ}-{uuid4().hex[:8]}",
+        f"{now:%Y%m%dT%H%M%S.%fZ}-{os.urandom(4).hex()}",
         now.strftime(TIME),
         command,
         reason=(answer.reason or result.reason)[:500],
@@ -260,7 +259,11 @@ def fold(store: Place, keep_days: int = 400) -> int:
             return 0  # another run folds
         except (OSError, ValueError, TypeError, KeyError):
             taken = [kept for kept in taken if kept != name]  # stays as it is
-    _write(store, f"{HISTORY}/{FOLDED}{uuid4().hex}.json", [row.to_dict() for row in rows.values()])
+    _write(
+        store,
+        f"{HISTORY}/{FOLDED}{os.urandom(16).hex()}.json",
+        [row.to_dict() for row in rows.values()],
+    )
     for name in taken:
         remove(store, f"{HISTORY}/{name}")
     return len(old)

@@ -27,12 +27,11 @@ from shiq.jobs.alerts import AlertOptions, addresses, post, write_metrics
 from shiq.jobs.checking.options import says_taken_whole
 from shiq.jobs.history import HistoryOptions, row_of, write_row
 from shiq.jobs.progress import ProgressLine
-from shiq.jobs.reports.lineage import RunEvents
-from shiq.jobs.reports.locations import SideFiles, located
 from shiq.jobs.text.results import file_prefixes, result_text, shorten
 
 if TYPE_CHECKING:
     from shiq.jobs.gate.answer import GateAnswer
+    from shiq.jobs.reports.locations import SideFiles
 
 #: What a command answers; its JSON is made only where it is asked for.
 Answer: TypeAlias = "shiq.Result | GateAnswer"
@@ -90,6 +89,9 @@ def run_check(
     ``options`` may name a file for what is told of the run as lineage.
     """
     if file := options.pop("lineage", None):
+        # Loaded where it is asked for.
+        from shiq.jobs.reports.lineage import RunEvents
+
         with RunEvents(Path(file), asked.command, asked.inputs) as events:
             return run_check(lambda settings: events.seen(call(settings)), options, asked)
     after = AfterRun.taken_from(options)
@@ -189,6 +191,9 @@ def _with_rows(result: shiq.Result, asked: Request) -> shiq.Result:
     """
     if not result.conflicts or not asked.inputs.get("mapping") or asked.inputs.get("store"):
         return result
+    # Loaded where there is a conflict.
+    from shiq.jobs.reports.locations import located
+
     documents = located({"conflicts": [c.to_dict() for c in result.conflicts]}, asked.sides())[
         "conflicts"
     ]
@@ -300,6 +305,9 @@ class Request:
 
     def sides(self) -> dict[str, SideFiles]:
         """The files that facts were read from, by side of a conflict."""
+        # Loaded where an answer is written.
+        from shiq.jobs.reports.locations import SideFiles
+
         given = self.inputs
         scope = r"i\d+\." if given.get("store") else "i"
         base, letter = (
@@ -341,6 +349,9 @@ def _located(answer: dict[str, Any], asked: Request) -> dict[str, Any]:
     """``answer`` with the places of its conflicts, and of those of the last check of a gate, all
     looked for together.
     """
+    # Loaded where an answer is written.
+    from shiq.jobs.reports.locations import located
+
     own, last = answer.get("conflicts", []), answer.get("result", {}).get("conflicts", [])
     found = located({"conflicts": [*own, *last]}, asked.sides())["conflicts"]
     inner = {"result": {**answer["result"], "conflicts": found[len(own) :]}} if last else {}

@@ -913,16 +913,16 @@ _TASK = """
 import json, sys
 import numpy as np
 from shiq.jobs.streaming.chunks import columns_of, rows_of, unpacked
-from shiq.streams.consistency.operator import ConsistencyOperator
-from shiq.streams.front.arrivals import EventLimits
-from shiq.streams.front.arrivals import Moment
+from shiq.streams.consistency.operator import ConsistencyOperator, StaticContent
+from shiq.streams.front.arrivals import EventLimits, Moment
 from shiq.streams.consistency import plan
 from shiq.streams.front.event import Record
 
 triple = "<urn:a> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <urn:C> ."
 record = Record("e", 1, json.dumps({"t": 1, "triples": [triple]}).encode())
 none = np.empty(0, np.int64)
-system = ConsistencyOperator(plan(sys.argv[1], 3), {}, ([], none, none), EventLimits(), buckets=32)
+static = StaticContent({}, [], none, none)
+system = ConsistencyOperator(plan(sys.argv[1], 3), static, EventLimits(), buckets=32)
 rows = rows_of([record], system, lambda first, number: [0], source="e")
 (bucket, part), *_ = [(bucket, unpacked(data)) for bucket, _, data in rows if bucket >= 0]
 system.open(bucket, None).step([columns_of(part)], Moment(1, 1, 1))
