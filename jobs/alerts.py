@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -89,9 +90,21 @@ def message_of(row: HistoryRow, store: str) -> str:
 
 
 def post(address: str, row: HistoryRow, store: str) -> str:
-    """Post how a run ended to a webhook. Returns: why that failed, without the address; or an empty
-    text.
+    """Post how a run ended to a webhook, for `PATIENCE` seconds at most.
+
+    Returns: why that failed, without the address; or an empty text.
     """
+    answers: list[str] = []
+    thread = threading.Thread(
+        target=lambda: answers.append(_post(address, row, store)), daemon=True
+    )
+    thread.start()
+    thread.join(PATIENCE)
+    late = f"the webhook at {urlsplit(address).hostname} did not answer within {PATIENCE:g} s"
+    return answers[0] if answers else late
+
+
+def _post(address: str, row: HistoryRow, store: str) -> str:
     # Loaded where there is something to post.
     from http.client import HTTPException
     from urllib.error import HTTPError

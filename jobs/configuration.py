@@ -21,15 +21,25 @@ from shiq.jobs.known import read_tables
 #: The files that are looked for, in this order, and the variable that names another.
 NAMES: Final = ("shiq.toml", "shiq.json")
 VARIABLE: Final = "SHIQ_CONFIG"
+#: Options of the command line that a default gives way to, by command and option.
+EXCLUDED: Final[Mapping[tuple[str, ...], frozenset[str]]] = {
+    ("check", "store"): frozenset({"--tbox", "-t", "--abox", "-a"}),
+    ("check", "tbox"): frozenset({"--store", "-s"}),
+    ("check", "abox"): frozenset({"--store", "-s"}),
+}
 
 
 def defaults_for(
-    command: click.Command, path: Sequence[str], groups: Sequence[click.Context]
+    command: click.Command,
+    path: Sequence[str],
+    groups: Sequence[click.Context],
+    words: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return the defaults that a file gives the ``command`` at ``path``, by parameter; name the file
     on stderr where there are any.
 
     groups: the context of each group that a name of ``path`` is a command of.
+    words: the command line, before whose options those defaults give way that they exclude.
     Raises: UsageError, which names the file and key; InputError.
     """
     named = os.environ.get(VARIABLE)
@@ -48,9 +58,12 @@ def defaults_for(
         table = table.get(name, {})
         if not isinstance(table, dict):
             raise UsageError(f"{file}: {'.'.join(path[:depth])} is no table", f"Write [{name}].")
+    given = {word.partition("=")[0] for word in words}
+    out = {key for key in table if given & EXCLUDED.get((*path, key), frozenset())}
     found = _parameters(file, command, table, ".".join(path))
+    found = {name: value for name, value in found.items() if name not in out}
     if found:
-        shown = " ".join(f"--{key}" for key in table)
+        shown = " ".join(f"--{key}" for key in table if key not in out)
         click.echo(f"from {file}: {shown}", err=True)
     return found
 

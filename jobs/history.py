@@ -139,7 +139,13 @@ def row_from(value: Mapping[str, Any]) -> HistoryRow:
     given = {name: kept for name, kept in value.items() if name in names}
     for name in ("insertions_from", "deletions_from"):
         given[name] = tuple(map(str, given.get(name, ())))
-    given["counts"] = {**NO_COUNTS, **given.get("counts", {})}
+    for name in ("counts", "leftovers"):
+        given[name] = {key: int(number) for key, number in dict(given.get(name, {})).items()}
+    given["counts"] = {**NO_COUNTS, **given["counts"]}
+    given |= {name: int(given.get(name, 0)) for name in ("snapshot", "committed")}
+    given["seconds"] = float(given.get("seconds", 0))
+    texts = ("id", "made", "command", "verdict", "decision", "reason")
+    given |= {name: str(given[name]) for name in texts if name in given}
     given["causes"] = tuple(HistoryCause(**cause) for cause in given.get("causes", ()))
     row = HistoryRow(**given)
     datetime.strptime(row.made, TIME)
@@ -252,13 +258,17 @@ def fold(store: Place, keep_days: int = 400) -> int:
         return 0
     taken = [*(name for name in names if name.startswith(FOLDED)), *old]
     rows: dict[str, HistoryRow] = {}
+    damaged = set[str]()
     for name in taken:
         try:
             rows |= {row.id: row for row in _read(store, name)}
         except FileNotFoundError:
             return 0  # another run folds
-        except (OSError, ValueError, TypeError, KeyError):
-            taken = [kept for kept in taken if kept != name]  # stays as it is
+        except _DAMAGES:
+            damaged.add(name)  # stays as it is
+    taken, old = ([name for name in names if name not in damaged] for names in (taken, old))
+    if not old:
+        return 0
     _write(
         store,
         f"{HISTORY}/{FOLDED}{os.urandom(16).hex()}.json",
@@ -281,13 +291,19 @@ def read_history(store: str | Place) -> tuple[list[HistoryRow], list[str]]:
                 rows |= {row.id: row for row in _read(place, name)}
             except FileNotFoundError:
                 folded_meanwhile = True
-            except (OSError, ValueError, TypeError, KeyError) as error:
+            except _DAMAGES as error:
                 unread.append(
                     f"{place / HISTORY / name if isinstance(place, Path) else name}: {error}"
                 )
         if not folded_meanwhile:
             break
+    else:
+        unread.append("rows were folded meanwhile, again and again: list them once more")
     return sorted(rows.values(), key=lambda row: row.id), unread
+
+
+#: What is raised where a file holds no rows.
+_DAMAGES = (OSError, ValueError, TypeError, KeyError, AttributeError)
 
 
 def _file_names(store: Place) -> list[str]:

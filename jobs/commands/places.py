@@ -157,7 +157,7 @@ class GuardedCommand(click.Command):
             path, groups = [info_name or ""], [parent]
             while (above := groups[0].parent) is not None:
                 path, groups = [groups[0].info_name or "", *path], [above, *groups]
-            how.setdefault("default_map", defaults_for(self, path, groups))
+            how.setdefault("default_map", defaults_for(self, path, groups, args))
         return super().make_context(info_name, args, parent, **how)
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -354,7 +354,11 @@ def united(rows: Iterable[Row], buckets: int) -> Iterator[Row]:
                 texts = (sorted({one for part in parts for one in part[name]}) for name in names)
                 row = {"t": row["t"], **dict(zip(names, texts))}
             yield row
-    assert not points, f"points that not all buckets gave: {sorted(points)[:5]}"
+    if points:
+        raise OperationalError(
+            f"not all shards gave the points {', '.join(map(str, sorted(points)[:5]))}",
+            "Run it again with --shards 1, and please report it.",
+        )
 
 
 def _of_before(state: bytes) -> dict[str, Any]:

@@ -107,3 +107,9 @@ def test_a_table_of_no_stream_command_is_an_error_of_use(folder: Path) -> None:
 def test_init_refuses_names_that_a_script_would_read_otherwise(folder: Path, name: str) -> None:
     assert shiq("init", "--tbox", name, cwd=folder).returncode == 2
     assert not (folder / "shiq.toml").exists()
+
+
+def test_a_default_gives_way_to_an_option_that_excludes_it(folder: Path) -> None:
+    assert shiq("init", "--tbox", "t.ofn", "a.nt", cwd=folder).returncode == 0
+    called = shiq("check", "--tbox", "t.ofn", "--abox=a.nt", "--insert", "b.nt", cwd=folder)
+    assert (called.returncode, called.stderr.splitlines()[0]) == (1, "from shiq.toml: --timeout")

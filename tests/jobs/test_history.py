@@ -127,16 +127,26 @@ def test_many_at_once_lose_no_row(tmp_path: Path) -> None:
     )
 
 
-def test_a_damaged_row_is_named_and_stays(store: Path) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"made": ',
+        "3",
+        '{"id": "1", "made": "2020-01-01T00:00:00Z", "command": "check", "counts": {"conflicts": "x"}}',
+        '{"id": "1", "made": "2020-01-01T00:00:00Z", "command": "check", "causes": [{"id": "c"}]}',
+    ],
+)
+def test_a_damaged_row_is_named_and_stays(store: Path, text: str) -> None:
     check(store, "good.nt")
     damaged = store / "history" / "20200101T000000.000000Z-1.json"
-    damaged.write_text('{"made": ', "utf-8")
+    damaged.write_text(text, "utf-8")
     called = shiq("history", "--store", store)
     assert called.returncode == 0
     assert str(damaged) in called.stderr
     assert "consistent" in called.stdout
-    fold(store, 400)
+    assert fold(store, 400) == 0
     assert damaged.exists()
+    assert not list((store / "history").glob("folded-*"))
 
 
 def test_the_command_writes_text_json_and_a_table(store: Path) -> None:
