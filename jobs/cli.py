@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from contextlib import suppress
+from typing import TextIO
 
 import click
 
@@ -119,12 +119,16 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _give_up_output() -> None:
     """Lets what could not be printed go: Python would try again at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _give_up(sys.stdout)
+
+
+def _give_up(stream: TextIO) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _complain(error: BaseException, code: int, arguments: list[str]) -> int:
     expected = isinstance(error, UsageError | OperationalError)
-    with suppress(OSError):  # the disk may be full
+    try:
         if not expected or {"-v", "--verbose"} & set(arguments):
             traceback.print_exception(error)
         click.echo(f"shiq: {error}", err=True)
@@ -132,6 +136,8 @@ def _complain(error: BaseException, code: int, arguments: list[str]) -> int:
             click.echo(
                 "  This is a fault of shiq: please report it with the lines above.", err=True
             )
+    except OSError:  # the disk may be full
+        _give_up(sys.stderr)
     return code
 
 

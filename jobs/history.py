@@ -55,7 +55,7 @@ class HistoryOptions:
         heading=Heading.ANSWERS,
     )
     no_history: bool = option(
-        False, "Leave no row in the store's history (`shiq history`).", heading=Heading.ANSWERS
+        False, "Leave no row in the history of the store.", heading=Heading.ANSWERS
     )
 
 
@@ -180,7 +180,9 @@ def row_of(
     }
     values: dict[str, Any] = {
         "verdict": result.verdict.value,
-        "causes": _causes((group.pattern, len(group.conflicts)) for group in result.groups),
+        "causes": _causes(
+            (x.pattern, len(x.conflicts)) for x in (result.groups if result.conflicts else ())
+        ),
         **gated,
     }
     return HistoryRow(

@@ -83,7 +83,7 @@ def _report_history(
     folder = files.pop("html")
     if answer or targets or any(files.values()) or not folder:
         raise click.UsageError(
-            "--history goes with --html DIR alone; `shiq history --json FILE` has it for machines."
+            "--history goes with --html DIR alone; `shiq history --store DIR --json FILE` has it for machines."
         )
     from shiq.jobs.commands.store import history_of
     from shiq.jobs.history import write_pages
