@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +18,6 @@ from urllib.parse import urlsplit
 from shiq.errors import ShiqError, UsageError
 from shiq.files import read_secret, write_whole
 from shiq.jobs.history import TIME, HistoryRow, batch_name
-from shiq.jobs.option_fields import Heading, Takes, option
 from shiq.support import pluralize
 
 #: Seconds that a webhook has to answer, and causes that a message names.
@@ -29,30 +27,9 @@ _CARDS: Final = (".logic.azure.com", ".webhook.office.com", ".powerplatform.com"
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
 
-@dataclass(frozen=True)
-class AlertOptions:
-    """Where a run tells how it ended, beside its answer."""
-
-    notify: tuple[str, ...] = option(
-        (),
-        "Post a message to this webhook (Slack, Teams, or any that takes JSON) unless all is well (0). Better env:NAME or "
-        "file:PATH, as the address is a secret. Repeatable.",
-        many=True,
-        metavar="URL",
-        heading=Heading.ANSWERS,
-    )
-    metrics: str | None = option(
-        None,
-        "Write figures of the run as OpenMetrics, for a monitor that reads files.",
-        takes=Takes.OUTPUT_FILE,
-        metavar="FILE",
-        heading=Heading.ANSWERS,
-    )
-
-
-def addresses(options: AlertOptions) -> list[str]:
+def addresses(given: Iterable[str]) -> list[str]:
     """Return the addresses of webhooks. Raises: UsageError, InputError, which show none of them."""
-    return [_address(given) for given in options.notify]
+    return [_address(one) for one in given]
 
 
 def _address(given: str) -> str:

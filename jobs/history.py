@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING, Any, Final
 from shiq.answers.verdict import drop_empty
 from shiq.errors import OperationalError, ShiqError
 from shiq.files import write_whole
-from shiq.jobs.option_fields import Heading, option
 from shiq.jobs.store.files import HISTORY
 from shiq.remote.place import Place, file_at, place_of, remove
 from shiq.support import pluralize
@@ -41,22 +40,6 @@ if TYPE_CHECKING:
 FOLDED: Final = "folded-"
 #: Causes that a row keeps, those with most conflicts first; names of files.
 MOST_CAUSES, MOST_NAMES = 100, 20
-
-
-@dataclass(frozen=True)
-class HistoryOptions:
-    """Whether a row is written, and for how long it stays a file of its own."""
-
-    keep_history: int = option(
-        400,
-        "Days after which rows of the store's history are folded into one file.",
-        least=1,
-        metavar="DAYS",
-        heading=Heading.ANSWERS,
-    )
-    no_history: bool = option(
-        False, "Leave no row in the history of the store.", heading=Heading.ANSWERS
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ import click
 from shiq.answers.verdict import KINDS
 from shiq.errors import UsageError
 from shiq.inputs.formats import FORMAT_NAMES
-from shiq.jobs.alerts import AlertOptions
 from shiq.jobs.checking.options import GONE, Options
 from shiq.jobs.commands.places import (
     CATALOG,
@@ -29,7 +28,6 @@ from shiq.jobs.commands.places import (
     GuardedCommand,
     Writes,
 )
-from shiq.jobs.history import HistoryOptions
 from shiq.jobs.option_fields import DeclaredOption, Heading, Takes, declared, default_of, option
 from shiq.jobs.outputs import OutputKind
 
@@ -345,6 +343,43 @@ lineage_option = click.option(
     metavar="FILE",
     help="Append what is read, written and found to FILE as OpenLineage events, a line each.",
 )
+
+
+@dataclass(frozen=True)
+class HistoryOptions:
+    """Whether a row is written, and for how long it stays a file of its own."""
+
+    keep_history: int = option(
+        400,
+        "Days after which rows of the store's history are folded into one file.",
+        least=1,
+        metavar="DAYS",
+        heading=Heading.ANSWERS,
+    )
+    no_history: bool = option(
+        False, "Leave no row in the history of the store.", heading=Heading.ANSWERS
+    )
+
+
+@dataclass(frozen=True)
+class AlertOptions:
+    """Where a run tells how it ended, beside its answer."""
+
+    notify: tuple[str, ...] = option(
+        (),
+        "Post a message to this webhook (Slack, Teams, or any that takes JSON) unless all is well (0). Better env:NAME or "
+        "file:PATH, as the address is a secret. Repeatable.",
+        many=True,
+        metavar="URL",
+        heading=Heading.ANSWERS,
+    )
+    metrics: str | None = option(
+        None,
+        "Write figures of the run as OpenMetrics, for a monitor that reads files.",
+        takes=Takes.OUTPUT_FILE,
+        metavar="FILE",
+        heading=Heading.ANSWERS,
+    )
 
 
 def after_run_options(command: F) -> F:

@@ -22,14 +22,12 @@ from click.shell_completion import CompletionItem
 
 from shiq.errors import InputError
 from shiq.files import report_write_errors
-from shiq.inputs.catalog import read_catalog
 from shiq.inputs.formats import FORMAT_NAMES
 from shiq.inputs.sources import STDIN, take_standard_input
 from shiq.jobs.configuration import defaults_for
 from shiq.jobs.option_fields import Heading
 from shiq.jobs.outputs import FOLDERS, InputPlace, OutputKind, OutputPlace, keep_apart, kind_of_rows
 from shiq.jobs.store.files import is_store
-from shiq.remote.inputs import pin_inputs
 from shiq.remote.place import is_address
 
 #: What finds the files that a named one refers to, as a catalog does.
@@ -188,6 +186,7 @@ class GuardedCommand(click.Command):
     def _spread(self, ctx: click.Context, stack: ExitStack) -> None:
         """Names the files below prefixes one by one, which stand for one content each from here on."""
         from shiq.jobs.checking.inputs import expand_folders
+        from shiq.remote.inputs import pin_inputs
 
         stack.enter_context(pin_inputs())
         for param in self.params:
@@ -222,6 +221,9 @@ def _shown(param: click.Parameter) -> str:
 
 def imported_by(catalog: str) -> Callable[[Path], bool]:
     """What a catalog has for what is imported, or a folder of ontologies."""
+    # Loaded where one is given.
+    from shiq.inputs.catalog import read_catalog
+
     return read_catalog(catalog).leads_to
 
 

@@ -23,9 +23,8 @@ from shiq.answers.verdict import EXIT_CODES
 from shiq.deadline import report_stages_to
 from shiq.files import json_text, write_whole
 from shiq.inputs.reading import Place
-from shiq.jobs.alerts import AlertOptions, addresses, post, write_metrics
 from shiq.jobs.checking.options import says_taken_whole
-from shiq.jobs.history import HistoryOptions, row_of, write_row
+from shiq.jobs.commands.options import AlertOptions, HistoryOptions
 from shiq.jobs.progress import ProgressLine
 from shiq.jobs.text.results import file_prefixes, result_text, shorten
 
@@ -147,7 +146,13 @@ class AfterRun:
             return owner(**{name: options.pop(name) for name in known if name in options})
 
         history, alerts = taken(HistoryOptions), taken(AlertOptions)
-        return cls(history, alerts, addresses(alerts), time.monotonic())
+        webhooks: Sequence[str] = ()
+        if alerts.notify:
+            # Loaded where somebody is to be told.
+            from shiq.jobs.alerts import addresses
+
+            webhooks = addresses(alerts.notify)
+        return cls(history, alerts, webhooks, time.monotonic())
 
     def follow_up(
         self, answer: Answer, asked: Request, exit_code: int, *, has_row: bool = True
@@ -159,10 +164,16 @@ class AfterRun:
         told = self.webhooks if exit_code else ()
         if not has_row and not metrics and not told:
             return
+        # Loaded with the first answer that is followed up.
+        from shiq.jobs.history import row_of, write_row
+
         row = row_of(answer, asked.command, asked.inputs, time.monotonic() - self.begun)
-        failures = [post(address, row, store) for address in told]
-        failures += [write_row(store, row, self.history.keep_history)] if has_row else []
-        failures += [write_metrics(metrics, row, store, exit_code)] if metrics else []
+        failures = [write_row(store, row, self.history.keep_history)] if has_row else []
+        if told or metrics:
+            from shiq.jobs.alerts import post, write_metrics
+
+            failures += [post(address, row, store) for address in told]
+            failures += [write_metrics(metrics, row, store, exit_code)] if metrics else []
         for failure in filter(None, failures):
             click.echo(f"warning: {failure}", err=True)
 
