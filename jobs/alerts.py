@@ -58,8 +58,8 @@ def message_of(row: HistoryRow, store: str) -> str:
     if row.counts["set_aside"]:
         facts.append(f"{pluralize(row.counts['set_aside'], 'line')} set aside")
     facts += [f"{cause.title} ({cause.count:,})" for cause in row.causes[:NAMED_CAUSES]]
-    if left := len(row.causes) - NAMED_CAUSES:
-        facts += [f"{pluralize(left, 'further cause')}"] if left > 0 else []
+    if (left := len(row.causes) - NAMED_CAUSES) > 0:
+        facts.append(pluralize(left, "further cause"))
     if row.reason:
         facts.append(row.reason)
     against = f" against {store}" if store else ""

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final
 from shiq.answers.verdict import drop_empty
 from shiq.errors import OperationalError, ShiqError
 from shiq.files import write_whole
-from shiq.jobs.store.files import HISTORY
+from shiq.jobs.store.files import HISTORY, stage_file
 from shiq.remote.place import Place, file_at, place_of, remove
 from shiq.support import pluralize
 
@@ -307,11 +307,7 @@ def _read(store: Place, name: str) -> Iterator[HistoryRow]:
 
 def _write(store: Place, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    if isinstance(store, Path):
-        (store / HISTORY).mkdir(exist_ok=True)
-        write_whole(store / name, text)
-        return
-    with store.replace_file(name) as path:
+    with stage_file(store, name) as path:
         path.write_text(text, "utf-8")
 
 
@@ -503,12 +499,11 @@ def _trends(rows: Sequence[ComparedRow]) -> list[dict[str, Any]]:
         {
             "title": title,
             "unit": unit,
-            "most": max(values, default=0.0),
-            "bars": [
-                (x, value, 100 * value / (max(values) or 1.0)) for x, value in zip(rows, values)
-            ],
+            "most": most,
+            "bars": [(x, value, 100 * value / (most or 1.0)) for x, value in zip(rows, values)],
         }
         for title, unit, values in measures
+        for most in (max(values, default=0.0),)
     ]
 
 

@@ -173,7 +173,6 @@ class Windows:
         self.columns.begin(self.knowledge.base or ())
         self.counter = BodyCounter(self.columns, tag=self._tag)
         self._placed: dict[int, tuple[int, ...]] = {}
-        self._tracked: dict[int, tuple[int, list[tuple[bool, bool]]]] = {}
 
     def put(self, index: int, assertions: Iterable[owl.Assertion], source: str = "") -> None:
         """Unites a snapshot with ``assertions``, which the stream ``source`` brings."""
