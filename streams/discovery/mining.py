@@ -19,7 +19,6 @@ from shiq.streams.discovery.atomsets import (
     Tree,
     atoms_of,
     bindings,
-    binds,
     parts,
     size,
     smaller,
@@ -186,11 +185,6 @@ def _larger(
 Window: TypeAlias = Sequence[AtomIndex | None]
 #: For each individual, the snapshots in which something holds of it.
 Extent: TypeAlias = Mapping[str, int]
-
-
-def support(atoms: Sequence[Atom], window: Window) -> int:
-    """σ (Definition 6): how many snapshots have a binding of all of ``atoms``."""
-    return sum(facts is not None and binds(atoms, facts) for facts in window)
 
 
 def mine_window(window: Window, theory: Theory, limits: MiningLimits, tag: str = "") -> MinedRules:
