@@ -194,10 +194,11 @@ def random_case(seed: int) -> tuple[owl.TBox, list[owl.Assertion], dict[int, lis
             continue
         stream[t] = said(
             " ".join(
-                {
+                # In the order in which they were drawn: that of a set follows the hash seed.
+                dict.fromkeys(
                     assertion() if dice.random() < 0.25 else dice.choice(usual)
                     for _ in range(dice.randint(1, 7))
-                }
+                )
             )
         )
     return found, static, stream or {0: said("A(a)")}
