@@ -32,7 +32,7 @@ def commands(text: str) -> list[tuple[list[str], list[str]]]:
 
 
 def test_the_tutorial_leads_from_two_tables_to_a_conflict_with_its_row(tmp_path: Path) -> None:
-    folder = shutil.copytree(ROOT / "data" / "tutorial", tmp_path / "tutorial")
+    folder = shutil.copytree(ROOT / "examples" / "machines-and-sensors", tmp_path / "tutorial")
     (install, _), *rest = commands((ROOT / "docs" / "TUTORIAL.md").read_text(encoding="utf-8"))
     assert install == ["pip", "install", "shiq[yarrrml]"] and len(rest) == 4
     for (program, *words), shown in rest:
@@ -54,7 +54,7 @@ def test_the_tutorial_leads_from_two_tables_to_a_conflict_with_its_row(tmp_path:
 
 
 def test_a_draft_says_what_it_could_not_place(tmp_path: Path) -> None:
-    folder = shutil.copytree(ROOT / "data" / "tutorial", tmp_path / "tutorial")
+    folder = shutil.copytree(ROOT / "examples" / "machines-and-sensors", tmp_path / "tutorial")
     (folder / "odd.csv").write_text("Serial Number,mounted on,limt,a (b)\n1,m1,2,3\n")
     (folder / "hall.jsonl").write_text('{"id": "h1", "serialNumber": "x"}\n')
     text = shiq("draft-mapping", "odd.csv", "hall.jsonl", "--tbox", "plant.ttl", cwd=folder).stdout
