@@ -64,6 +64,7 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m tests.tools.vocabulary
 
 test: setup
 	$(BIN)/python -m pytest -m "not slow and (contract or not spark and not jvm)" -n 2 --dist loadfile --no-loadscope-reorder
