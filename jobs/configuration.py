@@ -16,7 +16,7 @@ import click
 
 from shiq.errors import UsageError
 from shiq.files import report_write_errors, write_whole
-from shiq.jobs.known import read_tables
+from shiq.jobs.leftover_waivers import read_tables
 
 #: The files that are looked for, in this order, and the variable that names another.
 NAMES: Final = ("shiq.toml", "shiq.json")

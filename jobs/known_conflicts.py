@@ -43,7 +43,7 @@ from shiq.files import WHY, json_text, write_whole
 from shiq.inputs.reading import UNDECIDED, QuarantinedAssertion, Reading
 from shiq.jobs.checking.options import engine_named
 from shiq.jobs.store import tbox_hash
-from shiq.jobs.undecided import open_values
+from shiq.jobs.undecided_insertions import open_values
 from shiq.model.abox import ABox, Pairs, abox_of, individuals_of
 from shiq.model.ntriples import assertion_lines
 from shiq.reasoner.structure import with_individuals

@@ -22,8 +22,8 @@ from shiq.jobs.checking.inputs import (
     vocabulary_of,
 )
 from shiq.jobs.checking.options import Options
-from shiq.jobs.checking.outside import CheckForecast, forecast_check
-from shiq.jobs.known import LeftoverWaivers
+from shiq.jobs.checking.outside_shiq import CheckForecast, forecast_check
+from shiq.jobs.leftover_waivers import LeftoverWaivers
 from shiq.rdf import read_assertions, read_ontology
 from shiq.simplify import simplify
 

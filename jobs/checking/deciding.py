@@ -280,7 +280,7 @@ def result_with_outside(
     """
     if any(map(is_outside, (*base.leftovers, *leftovers))):
         # Loaded where something is outside: most TBoxes have nothing there.
-        from shiq.jobs.checking.outside import settle_outside
+        from shiq.jobs.checking.outside_shiq import settle_outside
 
         announce = partial(announce_refuted, base, batch.ledger, leftovers, options, clock)
         clock.doing = "asking HermiT about the whole"

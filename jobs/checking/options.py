@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from shiq.abox_ops.engine import CRITERIA, MODEL, ModelKnowledgeBase
 from shiq.answers.verdict import INFORMATIVE, KINDS, UNINTERPRETED
 from shiq.errors import UsageError, missing_package
-from shiq.jobs.known import LeftoverWaivers
+from shiq.jobs.leftover_waivers import LeftoverWaivers
 from shiq.jobs.option_fields import Heading, Takes, option
 from shiq.model.abox import ABox
 from shiq.reasoner import BACKENDS
@@ -371,7 +371,7 @@ def known_of(value: LeftoverWaivers | str | Path | None) -> LeftoverWaivers:
     if value is None or isinstance(value, LeftoverWaivers):
         return value or LeftoverWaivers()
     # Loaded where there is a file of them.
-    from shiq.jobs.known import read_known
+    from shiq.jobs.leftover_waivers import read_known
 
     return read_known(Path(value))
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 def _reduced_place(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
     # Loaded where it is asked for.
-    from shiq.jobs.reduced import output_kind
+    from shiq.jobs.reduced_ontology import output_kind
 
     return [(name, output_kind(name, parameters["engine"]))]
 
@@ -177,7 +177,7 @@ def check(
         )
     if reduced:
         # Loaded where it is asked for.
-        from shiq.jobs.reduced import refuse_place
+        from shiq.jobs.reduced_ontology import refuse_place
 
         refuse_place(reduced, options["engine"])
 
@@ -197,7 +197,7 @@ def check(
             if not reduced:
                 return result
             # Loaded where it is asked for.
-            from shiq.jobs.reduced import write_reduced
+            from shiq.jobs.reduced_ontology import write_reduced
 
             gaps[:] = write_reduced(result, Path(reduced))
             notes = [f"{reduced} is not the whole question: {'; '.join(gaps)}"] if gaps else []

@@ -20,8 +20,8 @@ from shiq.jobs.commands.options import (
 )
 from shiq.jobs.commands.places import FORMAT, INPUTS, WRITES, GuardedCommand
 from shiq.jobs.commands.running import by_prefixes, level, write_json
-from shiq.jobs.known import draft_known
-from shiq.jobs.known import write_known as save
+from shiq.jobs.leftover_waivers import draft_known
+from shiq.jobs.leftover_waivers import write_known as save
 from shiq.jobs.option_fields import Heading
 from shiq.jobs.progress import ProgressLine
 from shiq.jobs.steps import steps, steps_text

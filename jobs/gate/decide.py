@@ -57,7 +57,7 @@ from shiq.jobs.gate.culprits import ALL, LEAST, Culprits, find_ledger_conflicts
 from shiq.jobs.gate.hints import with_hints, with_pending_hints
 from shiq.jobs.gate.lines import Line, digest_of, read_lines, result_triple
 from shiq.jobs.gate.waivers import Policy, QuarantineLimit, parse_limit
-from shiq.jobs.undecided import undecided_insertions
+from shiq.jobs.undecided_insertions import undecided_insertions
 from shiq.remote.inputs import pin_inputs
 from shiq.support import pluralize
 

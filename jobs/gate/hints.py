@@ -29,7 +29,7 @@ from shiq.jobs.checking.options import Options
 from shiq.jobs.gate.answer import GateAnswer, SetAsideLine
 from shiq.jobs.gate.batch import GateBatch
 from shiq.jobs.gate.lines import Line, Triple
-from shiq.jobs.undecided import OfAnAddSet, ranges_of
+from shiq.jobs.undecided_insertions import OfAnAddSet, ranges_of
 from shiq.model.clause import ClausalTBox
 from shiq.model.ntriples import literal as literal_text
 from shiq.rdf.vocabulary import DATATYPES, NearMisses, is_reserved

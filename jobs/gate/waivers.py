@@ -26,7 +26,7 @@ from typing import Any, Final
 
 from shiq.errors import UsageError
 from shiq.jobs.gate.lines import Triple, read_triple
-from shiq.jobs.known import parse_day, read_tables, refuse_unknown
+from shiq.jobs.leftover_waivers import parse_day, read_tables, refuse_unknown
 
 #: What a conflict does: it stands in the way; it is told; it is told in the JSON file and with -v
 #: alone; somebody answers for it.

@@ -26,7 +26,7 @@ from shiq.jobs.reports.report import (
     ReportedLine,
     StatedFact,
 )
-from shiq.jobs.reports.stated import (
+from shiq.jobs.reports.statement_reader import (
     TYPE,
     line_of,
     literal_of,

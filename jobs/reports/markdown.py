@@ -11,7 +11,7 @@ from typing import Final
 from shiq.explanation import Labels
 from shiq.jobs.pages import shortened
 from shiq.jobs.reports.report import Report, ReportedConflict, StatedFact
-from shiq.jobs.reports.stated import manchester_text
+from shiq.jobs.reports.statement_reader import manchester_text
 from shiq.jobs.reports.words import headline, inputs, lead, reasons, steps, tone, word
 from shiq.support import pluralize
 

@@ -13,7 +13,7 @@ from typing import Any
 from shiq.answers.result import Conflict
 from shiq.answers.verdict import INFORMATIVE, Verdict
 from shiq.explanation import ConflictGroup, ExplainedConflicts, Labels
-from shiq.jobs.reports.stated import conflict_of
+from shiq.jobs.reports.statement_reader import conflict_of
 
 CHECK, CERTIFY, INDEX, GATE = "check", "certify", "index", "gate"
 #: The reason of a line that is out only because all of its batch is.

@@ -168,7 +168,7 @@ class Leftover:
     count: number of triples or lines; only the first is shown.
     items: number of axioms or assertions, 0 if each is one.
     agreed: it came with a base that was certified with its kind allowed.
-    known: owner and end of a waiver (`shiq.jobs.known`). lapsed: the same of an expired one.
+    known: owner and end of a waiver (`shiq.jobs.leftover_waivers`). lapsed: the same of an expired one.
     values: the axioms and assertions it excludes, if they are well-formed OWL 2 outside SHIQ(D).
     asked: it was counted in when the store was made, so earlier permissions do not cover it.
     """

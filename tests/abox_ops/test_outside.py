@@ -13,7 +13,7 @@ import pytest
 
 from shiq import Result, check_insertions
 from shiq.api import certify, certify_store, index, open_store
-from shiq.jobs.checking import outside
+from shiq.jobs.checking import outside_shiq as outside
 from shiq.jobs.cli import main
 from shiq.jobs.lint import lint
 from shiq.model import Axiom

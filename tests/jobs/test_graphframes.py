@@ -25,7 +25,7 @@ from shiq.answers.verdict import Verdict
 from shiq.errors import OperationalError
 from shiq.jobs.checking.answer import _LazyAddSet
 from shiq.jobs.checking.options import PUBLISHED
-from shiq.jobs.reduced import write_reduced
+from shiq.jobs.reduced_ontology import write_reduced
 from shiq.jobs.store.upkeep import write_store
 from shiq.model import Assertion, TBox
 from shiq.model.abox import ABox, abox_of

@@ -13,7 +13,7 @@ import pytest
 from shiq.answers.verdict import KINDS, Leftover, Verdict
 from shiq.api import certify_store, check_insertions, index, open_store
 from shiq.errors import InputError, UsageError
-from shiq.jobs.known import parse_known, read_known
+from shiq.jobs.leftover_waivers import parse_known, read_known
 from tests.command_line import shiq
 
 TBOX = """

@@ -18,7 +18,7 @@ from shiq.answers.verdict import Verdict
 from shiq.api import certify, check_insertions
 from shiq.functional import parse_functional
 from shiq.functional.writer import declaration_text, declared_term
-from shiq.jobs import reduced
+from shiq.jobs import reduced_ontology as reduced
 from shiq.model import RDF, XSD, TBox
 from shiq.model.abox import abox_of
 from shiq.model.walk import parts

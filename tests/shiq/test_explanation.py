@@ -27,7 +27,7 @@ from shiq.explanation.forms import canonical_rows, rows_of
 from shiq.explanation.proof import prove
 from shiq.functional import parse_functional
 from shiq.jobs.evaluation.lubm.generate import generate
-from shiq.jobs.reports.stated import (
+from shiq.jobs.reports.statement_reader import (
     assertions_of,
     axiom_of,
     conflict_of,

@@ -20,7 +20,7 @@ from typing import Any
 from shiq.answers.result import Conflict
 from shiq.answers.verdict import Verdict
 from shiq.api import open_store
-from shiq.jobs.reports.stated import line_of
+from shiq.jobs.reports.statement_reader import line_of
 from shiq.model.ntriples import assertion_lines
 from shiq.reasoner.hermit import HermitReasoner
 

@@ -22,7 +22,7 @@ from shiq.answers.result import Result
 from shiq.answers.verdict import Verdict
 from shiq.api import check_insertions
 from shiq.jobs.checking.deciding import BASE_INCONSISTENT
-from shiq.jobs.reduced import write_reduced
+from shiq.jobs.reduced_ontology import write_reduced
 from shiq.model import Literal
 from shiq.model.abox import abox_of
 from shiq.model.walk import parts
