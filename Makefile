@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SHIQ := $(BIN)/shiq
 SEEDS ?= 0:20000
 
-.PHONY: docs demo demo-consistency demo-building demo-discovery test setup lint test-spark test-jvm test-slow test-differential test-graphframes test-lake test-scale test-door peers java bench bench-scale clean
+.PHONY: docs demo demo-consistency demo-building demo-discovery test setup lint test-spark test-jvm test-slow test-differential test-graphframes test-lake test-scale test-door test-examples peers java bench bench-scale clean
 
 setup: $(VENV)/.installed
 
@@ -109,6 +109,14 @@ test-scale: setup
 # The first run on ontologies that others publish (SHIQ_DATA/lov), certified without options and beside HermiT: half an hour
 test-door: setup
 	SHIQ_DOOR=1 $(BIN)/python -m pytest -n0 tests/shiq/test_door.py
+
+# All examples; those for Airflow and Dagster in environments of their own below build/ (450 MB)
+test-examples: setup
+	$(BIN)/python -m pytest -n0 tests/test_examples.py
+	@for name in airflow dagster; do \
+	  $(PYTHON) -m venv build/$$name && build/$$name/bin/pip install --quiet --disable-pip-version-check --requirement examples/$$name/requirements.txt . || exit 1; done
+	PATH="$(CURDIR)/build/airflow/bin:$$PATH" bash examples/airflow/try.sh
+	PATH="$(CURDIR)/build/dagster/bin:$$PATH" python examples/dagster/try.py
 
 # Other reasoners for `shiq evaluate --peers`, and itemset miners and OWL RL engines, into a directory of the user's. HermiT is LGPL; Pellet and Openllet are AGPL-3.0 and
 # come only with: make peers PEERS=--accept-agpl

@@ -6,14 +6,20 @@ After a change of what shiq prints, in an environment where `shiq` is on the pat
 
 from __future__ import annotations
 
+import ast
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
+import yaml
+
+from shiq.jobs.cli import cli
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 NAMES = sorted(run.parent.name for run in EXAMPLES.glob("*/run.sh"))
@@ -51,3 +57,34 @@ def test_every_example_is_in_the_index_and_has_a_page() -> None:
     for folder in folders:
         assert f"]({folder.name}/README.md)" in index
         assert (folder / "README.md").is_file()
+
+
+def options(command: str) -> set[str]:
+    found = cli.get_command(click.Context(cli), command)
+    assert found is not None, command
+    return {option for p in found.params for option in (*p.opts, *p.secondary_opts)}
+
+
+def test_programs_and_workflows_of_other_schedulers_are_well_formed() -> None:
+    """`make test-examples` runs them, in environments of their own."""
+    for script in EXAMPLES.rglob("*.sh"):
+        subprocess.run(["bash", "-n", script], check=True)
+    names: set[str] = set()
+    for program in EXAMPLES.rglob("*.py"):
+        tree = ast.parse(program.read_text("utf-8"))
+        names |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    assert names >= {"shiq_night", "contradicts_nothing"}
+    workflow = yaml.safe_load((EXAMPLES / "github/.github/workflows/shiq.yml").read_text("utf-8"))
+    steps = workflow["jobs"]["consistent"]["steps"]
+    assert [step["uses"] for step in steps if "sarif" in step.get("uses", "")]
+    hooks = yaml.safe_load((EXAMPLES / "github/.pre-commit-config.yaml").read_text("utf-8"))
+    (hook,) = hooks["repos"][0]["hooks"]
+    commands = [step["run"] for step in steps if step.get("run", "").startswith("shiq")]
+    for words in map(shlex.split, [*commands, hook["entry"]]):
+        assert {word for word in words if word.startswith("--")} <= options(words[1])
+
+
+def test_the_dag_names_options_that_the_gate_has() -> None:
+    text = (EXAMPLES / "airflow/dags/shiq_night.py").read_text("utf-8")
+    named = set(re.findall(r"--[a-z][a-z-]+", text))
+    assert {"--mode", "--quarantine", "--max-quarantine"} <= named <= options("gate")

@@ -16,16 +16,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
-from deltalake import CommitProperties, DeltaTable, Schema, Transaction
-from deltalake.exceptions import DeltaError
-from deltalake.transaction import AddAction, create_table_with_add_actions
 
 from shiq.errors import OperationalError
 from shiq.files import report_write_errors
+
+# deltalake is an extra: a gate of files does without it.
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
 
 #: What a writer of a Delta table has to care for that only adds files; anything else is left to
 #: Spark.
@@ -174,6 +175,10 @@ class DeltaAppender:
                 f"{self.path}: {missing[0]} was written by an executor, and is not in the folder here",
                 "Name a folder that the executors and the driver share, or a table: table:catalog.schema.t.",
             )
+        from deltalake import CommitProperties, Schema, Transaction
+        from deltalake.exceptions import DeltaError
+        from deltalake.transaction import AddAction, create_table_with_add_actions
+
         now = int(time.time() * 1000)
         actions: list[Any] = [
             AddAction(part.name, part.size, {}, now, True, json.dumps({"numRecords": part.rows}))
@@ -200,6 +205,9 @@ class DeltaAppender:
             ) from error
 
     def _table(self) -> DeltaTable | None:
+        from deltalake import DeltaTable
+        from deltalake.exceptions import DeltaError
+
         try:
             return DeltaTable(self._place) if DeltaTable.is_deltatable(self._place) else None
         except (DeltaError, OSError) as error:

@@ -8,8 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 from command_line import shiq
+from pyarrow import parquet
 
 ROOT = Path(__file__).resolve().parents[2]
 #: What a Python without some packages does: they are looked for, and not there.
@@ -118,10 +120,12 @@ def test_without_rdflib_everything_but_its_graphs_is_there(folder: Path) -> None
 
 def test_without_deltalake_what_needs_it_says_so(folder: Path) -> None:
     (folder / "lake" / "_delta_log").mkdir(parents=True, exist_ok=True)
+    row = {"s": ["<urn:t#i>"], "p": [TYPE], "o": ["<urn:t#Dog>"]}
+    parquet.write_table(pa.table(row), folder / "i.parquet")
     found = without(
         ("deltalake", "arro3"),
         folder,
-        "gate --store kg --insert i.nt --accepted good.delta --quarantine bad.delta --mode split",
+        "gate --store kg --insert i.parquet --accepted good.delta --quarantine bad.delta --mode split",
         "check --store kg --changes lake --from-version 0",
         "check --store kg --insert lake",
     )
@@ -148,5 +152,6 @@ def test_without_extras_files_and_stores_are_checked(folder: Path) -> None:
         "lint t.ofn",
         "check --store kg --insert i.nt",
         "check -t t.ofn -i i.nt",
+        "gate --store kg --insert i.nt --mode split --accepted good.nt --quarantine bad.nt",
     )
-    assert [(code, "Traceback" in errors) for code, errors in found] == [(0, False)] * 4
+    assert [(code, "Traceback" in errors) for code, errors in found] == [(0, False)] * 5
