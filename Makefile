@@ -65,6 +65,7 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m tests.tools.vocabulary
+	$(BIN)/codespell
 
 test: setup
 	$(BIN)/python -m pytest -m "not slow and (contract or not spark and not jvm)" -n 2 --dist loadfile --no-loadscope-reorder
