@@ -66,6 +66,7 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/python -m tests.tools.vocabulary
 	$(BIN)/codespell
+	$(BIN)/python -m pytest -n0 tests/test_names.py tests/test_documents.py tests/test_citations.py
 
 test: setup
 	$(BIN)/python -m pytest -m "not slow and (contract or not spark and not jvm)" -n 2 --dist loadfile --no-loadscope-reorder

@@ -119,7 +119,7 @@ def _grow(region: PatchRegion, grown: Ints, crossings: Crossings) -> None:
 
 @dataclass(eq=False)
 class Patch:
-    """See `shiq.abox_ops.patch.widening.Patch`: a region, and the ``steps`` by which it grows."""
+    """See `shiq.abox_ops.patch.widening.GrowingRegion`: a region, and the ``steps`` by which it grows."""
 
     region: PatchRegion
     steps: PatchRound = field(default_factory=lambda: ROUND)
@@ -132,7 +132,7 @@ class Patch:
         return self.region.calculus.residuals.tbox
 
     def close(self, *, to_clash: bool = False, certain: Certain = unheard) -> bool:
-        """Bring in what the border rules ask for; see `shiq.abox_ops.patch.widening.Patch`."""
+        """Bring in what the border rules ask for; see `shiq.abox_ops.patch.widening.GrowingRegion`."""
         self._asked = self._rows = None
         return close_region(self.region, self.steps, to_clash=to_clash, certain=certain)
 
@@ -153,15 +153,15 @@ class Patch:
         return self.region.given.name(self.found())
 
     def can_widen(self, modules: Sequence[Sequence[str]]) -> list[bool]:
-        """See `shiq.abox_ops.patch.widening.Patch`."""
+        """See `shiq.abox_ops.patch.widening.GrowingRegion`."""
         return [can_widen(self.region, elements) for elements in map(self._elements, modules)]
 
     def widen(self, modules: Sequence[Sequence[str]]) -> None:
-        """See `shiq.abox_ops.patch.widening.Patch`."""
+        """See `shiq.abox_ops.patch.widening.GrowingRegion`."""
         widen_region(self.region, list(map(self._elements, modules)))
 
     def closed(self) -> int:
-        """See `shiq.abox_ops.patch.widening.Patch`."""
+        """See `shiq.abox_ops.patch.widening.GrowingRegion`."""
         region = self.region
         return int(region.effort.are_closed(region.inside.nonzero()[0]).sum())
 

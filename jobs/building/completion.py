@@ -59,7 +59,7 @@ from shiq.jobs.store.schema import write_part
 @dataclass(frozen=True)
 class CompletionFigures:
     """What is known of N: the labels that differ from the told ones completed; what was kept for
-    its certificate (`Sized.size`, role and data assertions alone), and its modules, all of which
+    its certificate (`AddSet.size`, role and data assertions alone), and its modules, all of which
     are consistent; ``most_edges``: role assertions of the largest module, or a bound of these;
     those ``drawn`` for an audit, if one is asked for. ``found``: where ranges left it.
     """

@@ -321,7 +321,7 @@ def prepare_and_certify(question: BaseQuestion) -> tuple[BaseQuestion, Any, Resu
     By a certified model that the store keeps (THEORY, "Outside completion"). If there is none, or
     another criterion is asked for, all of A is decided as one question.
 
-    Raises: TimeIsOver if the time is over before the index is built.
+    Raises: DeadlineExceeded if the time is over before the index is built.
     """
     asked, (prepared, result) = _ask_with_assumptions(
         question, _prepare_as_read, lambda found: found[1]
@@ -385,7 +385,7 @@ def _prepare_as_read(question: BaseQuestion) -> tuple[Any, Result]:
 
 
 def reading_in_time(options: Options, clock: Clock) -> AbstractContextManager[None]:
-    """Context manager: raise `TimeIsOver` when the time limit of ``options`` is over, counted from
+    """Context manager: raise `DeadlineExceeded` when the time limit of ``options`` is over, counted from
     the start of ``clock``.
     """
     return interrupt_after(deadline_of(options, clock.begun)[0])

@@ -294,7 +294,7 @@ class Query:
             raise
 
     def _is_any(self, follow: bool) -> bool:
-        """Whether there is something to read, by ``_pieces`` where it is files; their end ends
+        """Whether there is something to read, by `pieces` where it is files; their end ends
         the run.
         """
         if is_kafka(self.targets):

@@ -14,7 +14,7 @@ True
 
 Sets of characters as sorted, disjoint, inclusive ranges of code points; classes of XML and XSD.
 
-Source: XML 1.1 for ``Char`` (a superset of XML 1.0's; XSD 1.1 leaves the choice open), XML 1.0
+Source: XML 1.1 for the production Char (a superset of XML 1.0's; XSD 1.1 leaves the choice open), XML 1.0
 fifth edition for names, XSD 1.1 part 2 appendix G for the escapes. Unicode categories are those of
 the running Python.
 """

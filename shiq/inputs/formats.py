@@ -28,7 +28,7 @@ class Format(Enum):
     FUNCTIONAL = "OWL 2 functional-style syntax"
 
 
-#: The formats by the names that ``--format`` and `shiq.Text` take.
+#: The formats by the names that ``--format`` and `shiq.TextInput` take.
 FORMAT_NAMES = {
     "ntriples": Format.NTRIPLES,
     "nquads": Format.NQUADS,

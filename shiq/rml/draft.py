@@ -187,7 +187,7 @@ def _words(text: str) -> list[str]:
 
 
 def _normalise_name(text: str) -> str:
-    """Normalise a name to its words: ``maxTemp``, ``max_temp`` and ``Max temp`` are equal."""
+    """Normalise a name to its words: "maxTemp", "max_temp" and "Max temp" are equal."""
     return " ".join(_words(text))
 
 

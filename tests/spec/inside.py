@@ -122,7 +122,7 @@ class PatchState:
             self._plain.add(element)
 
     def closed(self) -> int:
-        """See `shiq.abox_ops.patch.widening.Patch`."""
+        """See `shiq.abox_ops.patch.widening.GrowingRegion`."""
         return sum(1 for e in self.inside if self.effort.get(e, NO_EFFORT).is_closed)
 
     def _was_asserted(self, role: Role, a: str, b: str) -> bool:

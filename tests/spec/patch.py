@@ -33,7 +33,7 @@ class Patch(PatchState):
 
     def close(self, *, to_clash: bool = False, certain: Certain = unheard) -> bool:
         """told⁺, the labels, the counts and the border rules afresh, until nothing more has to
-        be pulled in. See `shiq.abox_ops.patch.widening.Patch`.
+        be pulled in. See `shiq.abox_ops.patch.widening.GrowingRegion`.
 
         Stops because I and the plain elements grow, and elements merge, within finite sets.
         """
@@ -219,14 +219,14 @@ class Patch(PatchState):
     # --- after a failure --------------------------------------------------------------------------
 
     def can_widen(self, modules: Sequence[Sequence[str]]) -> list[bool]:
-        """See `shiq.abox_ops.patch.widening.Patch`."""
+        """See `shiq.abox_ops.patch.widening.GrowingRegion`."""
         return [
             bool(self._guessed(elements) or self._kept_out_of(elements))
             for elements in map(self._elements, modules)
         ]
 
     def widen(self, modules: Sequence[Sequence[str]]) -> None:
-        """See `shiq.abox_ops.patch.widening.Patch`."""
+        """See `shiq.abox_ops.patch.widening.GrowingRegion`."""
         pulled: dict[str, Effort] = {}
         failed = [self._elements(module) for module in modules]
         efforts = [
@@ -265,15 +265,15 @@ class Patch(PatchState):
 
     @property
     def tbox(self) -> ClausalTBox:
-        """See `shiq.abox_ops.patch.widening.Patch`."""
+        """See `shiq.abox_ops.patch.widening.GrowingRegion`."""
         return self.means.residuals.tbox
 
     def asked(self) -> list[NamedModule]:
-        """See `shiq.abox_ops.patch.widening.Patch`."""
+        """See `shiq.abox_ops.patch.widening.GrowingRegion`."""
         return self._modules(self._kept[0])
 
     def bare(self) -> list[NamedModule]:
-        """See `shiq.abox_ops.patch.widening.Patch`."""
+        """See `shiq.abox_ops.patch.widening.GrowingRegion`."""
         return self._modules(self._kept[1])
 
     def _modules(self, kept: KeptAssertions) -> list[NamedModule]:

@@ -1,8 +1,8 @@
 """UOBM's TBox as our own values: SHIN(D), without nominals, as the paper used it; and the
 individuals that its file names.
 
-The vocabulary is that of univ-bench-dl.owl, misspelt names included (``Insterest``,
-``Petroleuml_EngineeringClass``), so that data generated here fits either TBox, and the axioms
+The vocabulary is that of univ-bench-dl.owl, misspelt names included (Insterest,
+Petroleuml_EngineeringClass), so that data generated here fits either TBox, and the axioms
 say the same. Of 112 classes only two are disjoint, Man and Woman: a contradiction is a man who
 is a woman, most often because an (inverse) functional role makes two people one.
 

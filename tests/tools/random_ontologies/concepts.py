@@ -44,7 +44,7 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class Concepts:
-    """Draws class expressions; ``weights`` by constructor name, as in `CONSTRUCTORS`."""
+    """Draws class expressions; ``weights`` by constructor name."""
 
     dice: Dice
     vocabulary: Vocabulary
