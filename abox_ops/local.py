@@ -31,7 +31,7 @@ from shiq.abox_ops.elements.base import (
     remove_rows,
 )
 from shiq.abox_ops.elements.graph import Graph
-from shiq.abox_ops.elements.normal import name_of
+from shiq.abox_ops.elements.normal_assertions import name_of
 from shiq.abox_ops.elements.union_view import UnionView, batch_of, split
 from shiq.abox_ops.engine import CRITERIA, MODEL, AddSet, Inquiry, NamedModule
 from shiq.abox_ops.index.deletion import index_without
@@ -39,7 +39,7 @@ from shiq.abox_ops.index.index import Calculi, Index, alone, build_index, stored
 from shiq.abox_ops.labels.numbered_calculus import Calculus
 from shiq.abox_ops.local_add_set import LocalAddSet
 from shiq.abox_ops.modules.add_set import AddSetColumns
-from shiq.abox_ops.patch.outside import OutsideCompletion, stored_completion
+from shiq.abox_ops.patch.certified_model import OutsideCompletion, stored_completion
 from shiq.abox_ops.patch.patch import Patch
 from shiq.abox_ops.patch.region import Named, PatchInput, PatchRegion
 from shiq.abox_ops.patch.widening import patched

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from shiq import model as owl
-from shiq.abox_ops.elements.normal import normalise
+from shiq.abox_ops.elements.normal_assertions import normalise
 from shiq.functional.writer import axiom_text
 from shiq.model.abox import individuals_of
 from shiq.model.built_in import BOTTOM, TOP, remove_built_in

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from shiq import model as owl
 from shiq.abox_ops.conflicts.shrink import shrink
-from shiq.abox_ops.elements.normal import normalise
+from shiq.abox_ops.elements.normal_assertions import normalise
 from shiq.abox_ops.labels.calculus import (
     EMPTY,
     NOTHING_SENT,

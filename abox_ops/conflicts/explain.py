@@ -17,12 +17,12 @@ from itertools import chain
 from typing import TypeAlias
 
 from shiq import model as owl
+from shiq.abox_ops.conflicts.group_queue import SAMPLE, Turns
 from shiq.abox_ops.conflicts.justify import ReasonCache, justify
 from shiq.abox_ops.conflicts.refuter import Refuter
 from shiq.abox_ops.conflicts.shrink import SMALL, areas, groups_of, hitting_sets, next_removal
 from shiq.abox_ops.conflicts.support import Supports, core
 from shiq.abox_ops.conflicts.told_cores import HiddenCores, ToldCores
-from shiq.abox_ops.conflicts.turns import SAMPLE, Turns
 from shiq.abox_ops.engine import AddSet
 from shiq.abox_ops.labels.calculus import EMPTY, Label
 from shiq.answers.result import Conflict

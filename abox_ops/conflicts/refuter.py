@@ -15,7 +15,7 @@ from shiq import model as owl
 from shiq.abox_ops.conflicts.derivation import has_told_clash
 from shiq.abox_ops.conflicts.shrink import HARD_SECONDS, SMALL, QuestionBudget, shrink
 from shiq.abox_ops.elements.element_graph import ElementGraph
-from shiq.abox_ops.elements.normal import atom_names, definitions, normalise
+from shiq.abox_ops.elements.normal_assertions import atom_names, definitions, normalise
 from shiq.abox_ops.engine import Decide
 from shiq.abox_ops.labels.calculus import LabelSpace
 from shiq.abox_ops.labels.data import DataView

@@ -17,7 +17,7 @@ from typing import TypeAlias
 from shiq import model as owl
 from shiq.abox_ops.conflicts.shrink import SMALL
 from shiq.abox_ops.elements.element_graph import ElementGraph
-from shiq.abox_ops.elements.normal import normalise
+from shiq.abox_ops.elements.normal_assertions import normalise
 from shiq.abox_ops.engine import AddSet, NamedModule
 from shiq.abox_ops.labels.calculus import EMPTY, Label, LabelSpace, join
 from shiq.abox_ops.modules.components import modules

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from shiq.abox_ops.elements.graph import Graph, flags, longer
 from shiq.abox_ops.labels.calculus import CompiledClause
-from shiq.abox_ops.labels.numbered import Bools, LabelMemo
+from shiq.abox_ops.labels.label_numbers import Bools, LabelMemo
 from shiq.abox_ops.labels.numbered_calculus import Calculus
 from shiq.columns.arrays import NONE, Ints, distinct_pairs, is_row_in, unique
 from shiq.model.clause import AtLeast

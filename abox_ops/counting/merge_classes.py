@@ -18,7 +18,7 @@ from shiq.abox_ops.counting.merging import Overfull, merge_inside, tie_groups
 from shiq.abox_ops.elements.graph import Graph, flag_of, flags, longer
 from shiq.abox_ops.elements.quotient import components
 from shiq.abox_ops.labels.calculus import CompiledClause
-from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.labels.numbered_calculus import Calculus
 from shiq.columns.arrays import NONE, Ints, distinct, row_codes, unique
 

@@ -24,7 +24,7 @@ from shiq.abox_ops.counting.groups import (
 from shiq.abox_ops.elements.graph import flag_of, flags
 from shiq.abox_ops.elements.quotient import components
 from shiq.abox_ops.labels.calculus import CompiledClause
-from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.columns.arrays import NONE, Ints, unique
 
 #: Reasons why neighbours become one class: an at-most restriction counts them; there are witnesses

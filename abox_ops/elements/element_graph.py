@@ -44,7 +44,7 @@ class ElementGraph:
     different: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     def add(self, assertion: owl.Assertion) -> None:
-        """Adds one normalised assertion (see `shiq.abox_ops.elements.normal`)."""
+        """Adds one normalised assertion (see `shiq.abox_ops.elements.normal_assertions`)."""
         ids = self.tbox.atom_ids
         match assertion:
             case owl.ClassAssertion(owl.Class(iri), individual):

@@ -16,10 +16,10 @@ import numpy as np
 
 from shiq import model as owl
 from shiq.abox_ops.elements.base import FRESH
-from shiq.abox_ops.elements.normal import normalise
+from shiq.abox_ops.elements.normal_assertions import normalise
 from shiq.abox_ops.elements.quotient import StoredPartition, components
 from shiq.abox_ops.elements.union_view import UnionView
-from shiq.abox_ops.labels.numbered import EMPTY_ID, Bools
+from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools
 from shiq.columns.arrays import NONE, Columns, Ints, extend_column, positions, ranges, unique
 from shiq.columns.rows import DIFFERENT, SAME
 from shiq.model.roles import Role, RoleBox, role_of

@@ -10,7 +10,7 @@ import numpy as np
 
 from shiq import model as owl
 from shiq.abox_ops.elements.base import FRESH, Base, looked_up, strings_among
-from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.columns.arrays import (
     NONE,
     ArrayTable,

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Sequence
 
 from shiq import model as owl
 from shiq.abox_ops.entailment.entailer import Entailer
-from shiq.abox_ops.entailment.inside import union_of
 from shiq.abox_ops.entailment.premises import Entailment, Premises
+from shiq.abox_ops.entailment.shiq_entailer import union_of
 
 __all__ = ["Entailer", "Entailment", "Premises", "entailed", "union_of"]
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 from types import TracebackType
 
 from shiq import model as owl
-from shiq.abox_ops.entailment.inside import InsideEntailer, union_of
+from shiq.abox_ops.entailment.chains_as_clauses import PlainReading
+from shiq.abox_ops.entailment.full_entailer import OutsideEntailer
+from shiq.abox_ops.entailment.horn_entailer import HornEntailer
 from shiq.abox_ops.entailment.modules import AskedVocabulary
-from shiq.abox_ops.entailment.outside import OutsideEntailer
-from shiq.abox_ops.entailment.plain import PlainReading
 from shiq.abox_ops.entailment.premises import Entailment, Premises, undetermined
 from shiq.abox_ops.entailment.reasoners import Reasoners
-from shiq.abox_ops.entailment.snapshots import HornEntailer
+from shiq.abox_ops.entailment.shiq_entailer import InsideEntailer, union_of
 from shiq.model.abox import ABox
 from shiq.reasoner.protocol import Answer
 

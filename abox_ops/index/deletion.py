@@ -17,9 +17,9 @@ from shiq.abox_ops.elements.graph import Graph, flags, longer
 from shiq.abox_ops.elements.quotient import components, regroup_after_deletion
 from shiq.abox_ops.index.index import ElementLabels, Index, alone, least_nodes
 from shiq.abox_ops.labels.calculus import CompiledClause, Label, LabelSpace
-from shiq.abox_ops.labels.numbered import EMPTY_ID, Bools, combinations
+from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools, combinations
 from shiq.abox_ops.labels.numbered_calculus import Calculus
-from shiq.abox_ops.told.region import Region
+from shiq.abox_ops.told.element_cache import Region
 from shiq.abox_ops.told.saturation import RoundSizes, asserted_labels, refuted_labels, saturate
 from shiq.columns.arrays import Ints, is_in, replace_rows, set_difference, unique
 from shiq.columns.rows import SAME

@@ -15,7 +15,13 @@ from shiq.abox_ops.labels.calculus import EMPTY, CompiledClause, Label, LabelSpa
 from shiq.abox_ops.labels.completion import Completions
 from shiq.abox_ops.labels.data import DataView
 from shiq.abox_ops.labels.irrelevance import Needs, Residuals
-from shiq.abox_ops.labels.numbered import EMPTY_ID, Bools, LabelTable, RoleCalculus, combinations
+from shiq.abox_ops.labels.label_numbers import (
+    EMPTY_ID,
+    Bools,
+    LabelTable,
+    RoleCalculus,
+    combinations,
+)
 from shiq.columns.arrays import Columns, Ints, unique
 from shiq.columns.rows import STRING, Names, are_strings
 from shiq.model.clause import ClausalTBox, DataAtMost

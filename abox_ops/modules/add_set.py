@@ -21,7 +21,7 @@ from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.engine import AddSet, NamedModule
 from shiq.abox_ops.index.index import Index
 from shiq.abox_ops.labels.calculus import CompiledClause
-from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.labels.numbered_calculus import Calculus
 from shiq.answers.verdict import Verdict
 from shiq.columns.arrays import NONE, Columns, Ints, distinct, is_in, row_codes, set_difference

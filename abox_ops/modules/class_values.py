@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.labels.numbered_calculus import Calculus
 from shiq.columns.arrays import Columns, Ints, distinct, distinct_pairs, is_in, unique
 from shiq.model import DataRange, Literal

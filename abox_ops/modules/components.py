@@ -11,7 +11,7 @@ from typing import Any
 
 from shiq import model as owl
 from shiq.abox_ops.elements.element_graph import ElementGraph
-from shiq.abox_ops.elements.normal import normalise
+from shiq.abox_ops.elements.normal_assertions import normalise
 from shiq.abox_ops.elements.quotient import Partition
 from shiq.abox_ops.engine import NamedModule
 from shiq.abox_ops.labels.calculus import EMPTY, Label

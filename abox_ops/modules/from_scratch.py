@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from shiq.abox_ops.elements.element_graph import ElementGraph
-from shiq.abox_ops.elements.normal import normalise, vocabulary
+from shiq.abox_ops.elements.normal_assertions import normalise, vocabulary
 from shiq.abox_ops.engine import NamedModule
 from shiq.abox_ops.labels.calculus import clashes, contradiction
 from shiq.abox_ops.modules.components import Closure, KeptAssertions, modules

@@ -15,7 +15,7 @@ from shiq.abox_ops.elements.graph import Graph
 from shiq.abox_ops.index.index import Index, TouchedNodes
 from shiq.abox_ops.labels.calculus import CompiledClause
 from shiq.abox_ops.labels.irrelevance import below, seen_roles
-from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.labels.numbered_calculus import Calculus
 from shiq.abox_ops.modules.class_values import ClassValues
 from shiq.columns.arrays import NONE, Columns, Ints, distinct, row_codes, unique

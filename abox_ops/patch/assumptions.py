@@ -9,7 +9,7 @@ import numpy as np
 from shiq.abox_ops.counting.groups import CountedGraph, is_within_alone
 from shiq.abox_ops.counting.merge_classes import MergeClasses
 from shiq.abox_ops.elements.graph import flags
-from shiq.abox_ops.labels.numbered import EMPTY_ID, Bools, by_distinct, combinations
+from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools, by_distinct, combinations
 from shiq.abox_ops.patch.border import are_different
 from shiq.abox_ops.patch.region import PatchRegion, contradictory, may_clash, open_assertions
 from shiq.columns.arrays import NONE, Ints, is_row_in, unique

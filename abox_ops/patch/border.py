@@ -11,7 +11,7 @@ import numpy as np
 from shiq.abox_ops.elements.graph import flags
 from shiq.abox_ops.labels.calculus import CompiledClause, Label
 from shiq.abox_ops.labels.irrelevance import is_served
-from shiq.abox_ops.labels.numbered import Bools, by_distinct
+from shiq.abox_ops.labels.label_numbers import Bools, by_distinct
 from shiq.abox_ops.modules.add_set import ROLES, code_of
 from shiq.abox_ops.patch.region import (
     KeptOut,

@@ -16,11 +16,11 @@ from shiq.abox_ops.elements.graph import Graph
 from shiq.abox_ops.elements.quotient import StoredPartition, components, grouping
 from shiq.abox_ops.engine import Certain, Inquiry
 from shiq.abox_ops.index.index import Index, TouchedNodes, alone
-from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.labels.numbered_calculus import Calculus
 from shiq.abox_ops.patch.assumptions import assume
 from shiq.abox_ops.patch.border import find_crossings
-from shiq.abox_ops.patch.outside import OutsideCompletion
+from shiq.abox_ops.patch.certified_model import OutsideCompletion
 from shiq.abox_ops.patch.patch import Patch, PatchRound
 from shiq.abox_ops.patch.region import Named, PatchInput, PatchRegion, count_region
 from shiq.abox_ops.patch.saturation import end_at_clash

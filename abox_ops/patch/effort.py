@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.columns.arrays import NONE, Ints, unique
 
 #: Questions about the modules of one element, two for each turn, and elements in these modules,

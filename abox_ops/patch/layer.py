@@ -24,7 +24,7 @@ from shiq.abox_ops.elements.base import (
 )
 from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.index.index import ElementLabels, Index
-from shiq.abox_ops.patch.outside import OutsideCompletion
+from shiq.abox_ops.patch.certified_model import OutsideCompletion
 from shiq.abox_ops.patch.patch import Patch
 from shiq.abox_ops.patch.renewal import ElementRenames, renewed
 from shiq.columns.arrays import (

@@ -16,7 +16,7 @@ import numpy as np
 
 from shiq.abox_ops.counting.merge_classes import MergeClasses
 from shiq.abox_ops.engine import Certain, NamedModule, unheard
-from shiq.abox_ops.labels.numbered import EMPTY_ID, Bools
+from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools
 from shiq.abox_ops.modules.add_set import AddSetColumns
 from shiq.abox_ops.patch.assumptions import assume_labels, touched_start, uncovered_insertions
 from shiq.abox_ops.patch.border import Crossings, find_crossings

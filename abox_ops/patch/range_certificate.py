@@ -19,7 +19,7 @@ from shiq.abox_ops.elements.base import Base
 from shiq.abox_ops.elements.graph import Graph, flags
 from shiq.abox_ops.elements.quotient import StoredPartition, grouping
 from shiq.abox_ops.index.index import Index, alone
-from shiq.abox_ops.labels.numbered import Bools, by_distinct
+from shiq.abox_ops.labels.label_numbers import Bools, by_distinct
 from shiq.abox_ops.labels.numbered_calculus import Calculus
 from shiq.abox_ops.modules.add_set import AddSetColumns
 from shiq.abox_ops.patch.certificate import (

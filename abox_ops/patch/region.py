@@ -17,7 +17,7 @@ from shiq.abox_ops.elements.graph import ElementFlags, Graph, flags
 from shiq.abox_ops.engine import NamedModule
 from shiq.abox_ops.index.index import Index, TouchedNodes
 from shiq.abox_ops.labels.irrelevance import is_violated
-from shiq.abox_ops.labels.numbered import Bools, combinations
+from shiq.abox_ops.labels.label_numbers import Bools, combinations
 from shiq.abox_ops.labels.numbered_calculus import Calculus
 from shiq.abox_ops.modules.add_set import AddSetColumns, PulledInReasons
 from shiq.abox_ops.modules.open_assertions import (
@@ -25,8 +25,8 @@ from shiq.abox_ops.modules.open_assertions import (
     OpenAssertions,
     negated_properties,
 )
+from shiq.abox_ops.patch.certified_model import OutsideCompletion
 from shiq.abox_ops.patch.effort import EffortColumns
-from shiq.abox_ops.patch.outside import OutsideCompletion
 from shiq.abox_ops.patch.told_turns import ToldTurns
 from shiq.columns.arrays import NONE, Ints, distinct, is_row_in, row_codes
 from shiq.model.roles import Role
@@ -231,7 +231,7 @@ class PatchRegion:
 
     def certified_of(self, keys: Ints, labels: Ints, numbers: Ints) -> Ints:
         """told_N of elements by their keys, with labels in A, and numbers or -1
-        (`shiq.abox_ops.told.region`).
+        (`shiq.abox_ops.told.element_cache`).
         """
         known = numbers >= 0
         found = np.zeros(len(keys), np.int64)

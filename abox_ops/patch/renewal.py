@@ -16,7 +16,7 @@ import numpy as np
 from shiq.abox_ops.elements.base import FRESH
 from shiq.abox_ops.elements.quotient import components, of_several
 from shiq.abox_ops.labels.calculus import Label
-from shiq.abox_ops.labels.numbered import combinations
+from shiq.abox_ops.labels.label_numbers import combinations
 from shiq.abox_ops.labels.numbered_calculus import Calculus
 from shiq.abox_ops.patch.patch import Patch
 from shiq.columns.arrays import (

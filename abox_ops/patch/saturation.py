@@ -13,10 +13,10 @@ from shiq.abox_ops.elements.base import FRESH
 from shiq.abox_ops.elements.graph import flags
 from shiq.abox_ops.engine import Certain
 from shiq.abox_ops.labels.calculus import clashes
-from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.patch.region import PatchRegion, clashing
 from shiq.abox_ops.patch.told_turns import NEW, ToldTurns
-from shiq.abox_ops.told.region import HalfEdge, Region
+from shiq.abox_ops.told.element_cache import HalfEdge, Region
 from shiq.abox_ops.told.saturation import (
     RoundSizes,
     asserted_labels,

@@ -16,11 +16,11 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from shiq.abox_ops.elements.graph import Graph, flags
-from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.labels.numbered_calculus import Calculus
 from shiq.abox_ops.patch.effort import DEEP, Effort
 from shiq.abox_ops.patch.region import PatchRegion
-from shiq.abox_ops.told.region import CertifiedLabels, HalfEdge, Region
+from shiq.abox_ops.told.element_cache import CertifiedLabels, HalfEdge, Region
 from shiq.columns.arrays import NONE, Ints, unique
 
 E = TypeVar("E", bound=Hashable)

@@ -10,7 +10,7 @@ import numpy as np
 
 from shiq.abox_ops.elements.graph import flags, longer
 from shiq.abox_ops.labels.calculus import CompiledClause, Label, LabelSpace, clashes
-from shiq.abox_ops.labels.numbered import Bools, combinations
+from shiq.abox_ops.labels.label_numbers import Bools, combinations
 from shiq.abox_ops.labels.numbered_calculus import Calculus
 from shiq.abox_ops.modules.add_set import code_of
 from shiq.columns.arrays import NONE, Ints, is_row_in, unique

@@ -25,7 +25,7 @@ from shiq.abox_ops.engine import (
     WideningFigures,
     unheard,
 )
-from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.modules.add_set import (
     NamedModules,
     asked,

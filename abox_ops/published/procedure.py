@@ -21,7 +21,7 @@ from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.index.index import Index, TouchedNodes
 from shiq.abox_ops.labels.calculus import Label
 from shiq.abox_ops.labels.irrelevance import below, seen_roles
-from shiq.abox_ops.labels.numbered import EMPTY_ID, Bools, combinations
+from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools, combinations
 from shiq.abox_ops.labels.numbered_calculus import Calculus
 from shiq.abox_ops.modules.add_set import AddSetColumns
 from shiq.abox_ops.modules.open_assertions import data_rows

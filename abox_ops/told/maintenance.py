@@ -12,7 +12,7 @@ import numpy as np
 
 from shiq.abox_ops.elements.graph import Graph, flags, longer
 from shiq.abox_ops.labels.calculus import CompiledClause, Label
-from shiq.abox_ops.labels.numbered import Bools, combinations
+from shiq.abox_ops.labels.label_numbers import Bools, combinations
 from shiq.abox_ops.labels.numbered_calculus import Calculus
 from shiq.abox_ops.told.saturation import (
     RoundSizes,

@@ -15,7 +15,7 @@ import numpy as np
 
 from shiq.abox_ops.elements.graph import Graph, flags, longer
 from shiq.abox_ops.labels.calculus import CompiledClause
-from shiq.abox_ops.labels.numbered import EMPTY_ID, Bools
+from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools
 from shiq.abox_ops.labels.numbered_calculus import Calculus, distinct_values
 from shiq.abox_ops.told.work_list import narrow_walk
 from shiq.columns.arrays import Ints, distinct, unique

@@ -15,9 +15,9 @@ import numpy as np
 
 from shiq.abox_ops.elements.graph import Graph, flags, longer
 from shiq.abox_ops.labels.calculus import clashes
-from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.labels.numbered_calculus import Calculus
-from shiq.abox_ops.told.region import HalfEdge, Region
+from shiq.abox_ops.told.element_cache import HalfEdge, Region
 from shiq.columns.arrays import Ints, unique
 
 

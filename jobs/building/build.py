@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from shiq.abox_ops.elements.graph import NameLiteral
-from shiq.abox_ops.elements.normal import normalise
+from shiq.abox_ops.elements.normal_assertions import normalise
 from shiq.abox_ops.elements.quotient import StoredPartition, grouping
 from shiq.abox_ops.index.index import Extra, negated, vocabulary_of
 from shiq.abox_ops.labels.calculus import EMPTY, Label, clashes

@@ -14,7 +14,7 @@ import numpy as np
 from shiq.abox_ops.elements.quotient import StoredPartition
 from shiq.abox_ops.labels.calculus import Label
 from shiq.abox_ops.labels.documents import label_rows, labels_in_order, read_labels
-from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.labels.numbered_calculus import Calculus
 from shiq.abox_ops.modules.add_set import FoundModules
 from shiq.abox_ops.patch.range_certificate import CertifiedRange, RangeCertifier

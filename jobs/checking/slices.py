@@ -30,7 +30,7 @@ from shiq.abox_ops.engine import (
     PatchAddSet,
     WideningFigures,
 )
-from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.modules.add_set import NamedModules, distinct_answers, individuals_in, tally
 from shiq.abox_ops.modules.decide import Decider
 from shiq.abox_ops.modules.shapes import Shape

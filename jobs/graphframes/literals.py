@@ -20,7 +20,7 @@ from pyspark.sql.pandas import functions as arrow
 
 from shiq import model as owl
 from shiq.abox_ops.elements.graph import Rare
-from shiq.abox_ops.elements.normal import normalise
+from shiq.abox_ops.elements.normal_assertions import normalise
 from shiq.abox_ops.labels.calculus import Label, contradiction
 from shiq.abox_ops.published.procedure import Definition7
 from shiq.datatypes import DataTheory

@@ -9,7 +9,7 @@ import pytest
 
 from shiq.abox_ops.conflicts.shrink import shrink
 from shiq.abox_ops.elements.element_graph import ElementGraph
-from shiq.abox_ops.elements.normal import definitions, normalise
+from shiq.abox_ops.elements.normal_assertions import definitions, normalise
 from shiq.abox_ops.elements.quotient import Partition
 from shiq.abox_ops.labels.calculus import EMPTY, Label, LabelSpace, clashes
 from shiq.abox_ops.labels.irrelevance import Irrelevance, Needs

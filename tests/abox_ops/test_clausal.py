@@ -22,8 +22,8 @@ from shiq.model.roles import Role
 from shiq.rdf import read_assertions, read_ontology
 from tests.abox_ops.test_golden import check, expected
 from tests.spec.border import Border
+from tests.spec.certified_model import OutsideCompletion
 from tests.spec.counting import _Count
-from tests.spec.outside import OutsideCompletion
 from tests.spec.patch import Patch
 
 #: What these contradict needs the merge classes of untouched elements.

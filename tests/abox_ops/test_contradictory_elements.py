@@ -30,8 +30,8 @@ from shiq.errors import UsageError
 from shiq.jobs.evaluation.lubm.generate import generate
 from shiq.jobs.evaluation.lubm.tbox import NAMESPACE as UNIV_BENCH
 from shiq.model.abox import abox_of
-from tests.spec.inside import PatchState as ReferenceState
 from tests.spec.knowledge_base import SpecKnowledgeBase
+from tests.spec.patch_state import PatchState as ReferenceState
 from tests.tools import differential
 from tests.tools.random_ontologies.clashes import random_clash_kb
 from tests.tools.random_ontologies.kb import RandomKB

@@ -10,12 +10,12 @@ import pytest
 
 from shiq import model as owl
 from shiq.abox_ops.entailment import Entailer, Premises, entailed
+from shiq.abox_ops.entailment.full_entailer import Denied, _Settling
 from shiq.abox_ops.entailment.horn import HornLabels
+from shiq.abox_ops.entailment.horn_entailer import HornEntailer
 from shiq.abox_ops.entailment.modules import AskedVocabulary, EventModules, ModuleFinder
-from shiq.abox_ops.entailment.outside import Denied, _Settling
 from shiq.abox_ops.entailment.premises import EventAssertions
 from shiq.abox_ops.entailment.reasoners import Reasoners
-from shiq.abox_ops.entailment.snapshots import HornEntailer
 from shiq.answers.verdict import Verdict
 from shiq.reasoner.hypertableau import questions
 from shiq.reasoner.hypertableau.state import State

@@ -15,7 +15,7 @@ from shiq import check_insertions
 from shiq.abox_ops.conflicts import shrink
 from shiq.abox_ops.conflicts.derivation import ToldDerivation, has_told_clash
 from shiq.abox_ops.elements.element_graph import ElementGraph
-from shiq.abox_ops.elements.normal import normalise
+from shiq.abox_ops.elements.normal_assertions import normalise
 from shiq.abox_ops.labels.calculus import LabelSpace, clashes
 from shiq.abox_ops.labels.data import DataView
 from shiq.answers.result import Result

@@ -24,9 +24,9 @@ from shiq.model.roles import Role
 from shiq.reasoner.hermit import HermitReasoner
 from tests.abox_ops.test_golden import NAMES, check, expected
 from tests.spec.border import Border
+from tests.spec.certified_model import OutsideCompletion
 from tests.spec.counting import _Count
 from tests.spec.knowledge_base import SpecKnowledgeBase
-from tests.spec.outside import OutsideCompletion
 from tests.spec.patch import Patch
 from tests.tools import differential
 from tests.tools.differential import Combination, Oracle, Settings, compare

@@ -24,7 +24,7 @@ from shiq.abox_ops.elements.graph import Graph, longer
 from shiq.abox_ops.engine import Inquiry, ModelKnowledgeBase
 from shiq.abox_ops.local import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
-from shiq.abox_ops.patch.outside import stored_completion
+from shiq.abox_ops.patch.certified_model import stored_completion
 from shiq.abox_ops.patch.patch import Patch
 from shiq.abox_ops.patch.region import Frontier
 from shiq.abox_ops.patch.renewal import Renewal

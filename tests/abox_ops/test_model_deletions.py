@@ -16,7 +16,7 @@ from test_model_columns import _SETTINGS, check, facts, scratch
 from shiq.abox_ops.index.index import Index
 from shiq.abox_ops.local import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
-from shiq.abox_ops.patch.outside import OutsideCompletion
+from shiq.abox_ops.patch.certified_model import OutsideCompletion
 from shiq.answers.verdict import Verdict
 from shiq.api import index, open_store
 from shiq.columns.arrays import Ints

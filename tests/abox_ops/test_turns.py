@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from shiq import check_insertions
-from shiq.abox_ops.conflicts.turns import Turns
+from shiq.abox_ops.conflicts.group_queue import Turns
 from shiq.answers.result import Result
 from shiq.explanation import group
 from shiq.functional import parse_functional

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from shiq.abox_ops.engine import Inquiry, ModelKnowledgeBase
-from shiq.abox_ops.labels.numbered import Bools
+from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.local import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
 from shiq.abox_ops.patch import saturation

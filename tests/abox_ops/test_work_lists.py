@@ -16,15 +16,14 @@ from test_told_maintenance import KINDS, differ
 from shiq.abox_ops.counting.merge_classes import MergeClasses
 from shiq.abox_ops.engine import Inquiry
 from shiq.abox_ops.index import deletion
-from shiq.abox_ops.labels.numbered import RoleCalculus
+from shiq.abox_ops.labels.label_numbers import RoleCalculus
 from shiq.abox_ops.local import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
 from shiq.abox_ops.patch import saturation
 from shiq.abox_ops.patch.saturation import AskingList
 from shiq.abox_ops.snapshot_delta import told_union
-from shiq.abox_ops.told import region
+from shiq.abox_ops.told.element_cache import Region
 from shiq.abox_ops.told.maintenance import _Outward
-from shiq.abox_ops.told.region import Region
 from shiq.abox_ops.told.saturation import RoundSizes
 from shiq.abox_ops.told.work_list import WorkList
 from shiq.columns.arrays import Ints
@@ -54,7 +53,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     taken: list[int] = []
     monkeypatch.setattr(RoundSizes, "is_slow", lambda self, changed, everything: changed > 0)
     monkeypatch.setattr(RoundSizes, "judge", lambda self, steps: taken.append(steps))
-    monkeypatch.setattr(region, "_AROUND", 2)
+    monkeypatch.setattr(element_cache, "_AROUND", 2)
     return taken
 
 

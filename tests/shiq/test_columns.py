@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from shiq.abox_ops.labels.numbered import by_distinct, combinations
+from shiq.abox_ops.labels.label_numbers import by_distinct, combinations
 from shiq.columns.arrays import (
     TINY,
     distinct,

@@ -17,8 +17,8 @@ from shiq.abox_ops.labels.calculus import CompiledClause, Label, LabelSpace
 from shiq.abox_ops.labels.irrelevance import Needs, is_served
 from shiq.model.clause import AtLeast
 from shiq.model.roles import Role
+from tests.spec.certified_model import OutsideCompletion
 from tests.spec.counting import Counting, Counts
-from tests.spec.outside import OutsideCompletion
 
 
 @dataclass(frozen=True, slots=True)

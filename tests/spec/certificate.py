@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from shiq.abox_ops.engine import Inquiry
 from shiq.abox_ops.patch.widening import patched
-from tests.spec.outside import OutsideCompletion
+from tests.spec.certified_model import OutsideCompletion
 from tests.spec.patch import Patch
 
 

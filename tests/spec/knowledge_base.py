@@ -10,7 +10,7 @@ from functools import cached_property
 
 from shiq.abox_ops.elements.base import StoredSnapshot
 from shiq.abox_ops.elements.element_graph import ElementGraph
-from shiq.abox_ops.elements.normal import name_of, normalise, vocabulary
+from shiq.abox_ops.elements.normal_assertions import name_of, normalise, vocabulary
 from shiq.abox_ops.elements.quotient import Partition
 from shiq.abox_ops.engine import CRITERIA, NO_WIDENING, Inquiry, NamedModule, WideningFigures
 from shiq.abox_ops.labels.calculus import EMPTY, Label, LabelSpace, clashes
@@ -28,11 +28,11 @@ from shiq.model.roles import RoleBox, role_box
 from shiq.reasoner.protocol import Answer
 from shiq.simplify import SimplifiedTBox, simplify
 from tests.spec.certificate import certified_completion
+from tests.spec.certified_model import OutsideCompletion, lifted
 from tests.spec.counting import Counts
 from tests.spec.graphs import SettledGraph, extended
-from tests.spec.inside import Patching
-from tests.spec.outside import OutsideCompletion, lifted
 from tests.spec.patch import Patch
+from tests.spec.patch_state import Patching
 from tests.spec.published import definition7
 from tests.spec.told import told_labels
 

@@ -23,7 +23,7 @@ from shiq.model.roles import Role, role_of
 from tests.spec.border import Border
 from tests.spec.counting import Counts
 from tests.spec.graphs import SettledGraph
-from tests.spec.inside import PatchState
+from tests.spec.patch_state import PatchState
 
 
 class Patch(PatchState):

@@ -10,7 +10,7 @@ import pytest
 
 from shiq import model as owl
 from shiq.abox_ops.entailment import Premises
-from shiq.abox_ops.entailment.snapshots import HornEntailer
+from shiq.abox_ops.entailment.horn_entailer import HornEntailer
 from shiq.answers.verdict import Verdict
 from shiq.functional.writer import axiom_text, ontology_text
 from shiq.streams.discovery import RuleMiner

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from shiq.abox_ops.entailment.snapshots import HornEntailer
+from shiq.abox_ops.entailment.horn_entailer import HornEntailer
 from shiq.datatypes.values import DataValue
 from shiq.functional.reader import parse_functional
 from shiq.model import Literal, Signature

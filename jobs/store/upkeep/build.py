@@ -16,7 +16,7 @@ from shiq.abox_ops.index.index import Index, build_index
 from shiq.abox_ops.labels.documents import clauses_hash, complex_text, label_rows, labels_in_order
 from shiq.abox_ops.local import LocalKnowledgeBase
 from shiq.abox_ops.local_add_set import LocalAddSet
-from shiq.abox_ops.patch.outside import OutsideCompletion
+from shiq.abox_ops.patch.certified_model import OutsideCompletion
 from shiq.answers.verdict import Leftover
 from shiq.columns.arrays import NONE, Column, Columns, Ints, Table, arrow_texts
 from shiq.columns.rows import NODES, literal_key, term_key, used_individuals

@@ -1,4 +1,4 @@
-"""N in columns: `tests.spec.outside` (THEORY, "Outside completion"), by the numbers of a base.
+"""N in columns: `tests.spec.certified_model` (THEORY, "Outside completion"), by the numbers of a base.
 
 An element's certified label is its told label completed, which depends on that label alone; only
 the elements for which it is another one are listed.
@@ -16,7 +16,7 @@ from shiq.abox_ops.elements.quotient import StoredPartition, regroup_after_delet
 from shiq.abox_ops.index.index import Index
 from shiq.abox_ops.labels.calculus import EMPTY, Label
 from shiq.abox_ops.labels.completion import Completions
-from shiq.abox_ops.labels.numbered import Bools, by_distinct
+from shiq.abox_ops.labels.label_numbers import Bools, by_distinct
 from shiq.abox_ops.labels.numbered_calculus import Calculus
 from shiq.columns.arrays import Ints, Table, positions, replace_rows, set_difference, unique
 

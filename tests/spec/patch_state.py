@@ -24,8 +24,8 @@ from shiq.abox_ops.patch.effort import NO_EFFORT, Effort
 from shiq.abox_ops.patch.told_turns import asking_clause
 from shiq.model.abox import individuals_of
 from shiq.model.roles import Role
+from tests.spec.certified_model import OutsideCompletion
 from tests.spec.counting import Counting, Counts
-from tests.spec.outside import OutsideCompletion
 from tests.spec.told_plus import ToldPlus
 
 

@@ -13,10 +13,9 @@ from functools import cached_property
 from itertools import product
 
 from shiq import model as owl
-from shiq.abox_ops.entailment.bounds import Contradiction, OpenQuestion
-from shiq.abox_ops.entailment.inside import Conclusions, InsideEntailer
+from shiq.abox_ops.entailment.chains_as_clauses import PlainReading
+from shiq.abox_ops.entailment.module_questions import Contradiction, OpenQuestion
 from shiq.abox_ops.entailment.modules import AskedVocabulary
-from shiq.abox_ops.entailment.plain import PlainReading
 from shiq.abox_ops.entailment.premises import (
     INCONSISTENT,
     Entailment,
@@ -30,6 +29,7 @@ from shiq.abox_ops.entailment.premises import (
     undetermined,
 )
 from shiq.abox_ops.entailment.reasoners import Reasoners, WholeQuestion
+from shiq.abox_ops.entailment.shiq_entailer import Conclusions, InsideEntailer
 from shiq.answers.verdict import Verdict
 from shiq.model.walk import parts, rewritten
 from shiq.reasoner.protocol import Answer

@@ -8,9 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from shiq import model as owl
-from shiq.abox_ops.entailment.bounds import AskedRole, Contradiction, ModuleQuestions, OpenQuestion
+from shiq.abox_ops.entailment.chains_as_clauses import PlainReading
+from shiq.abox_ops.entailment.module_questions import (
+    AskedRole,
+    Contradiction,
+    ModuleQuestions,
+    OpenQuestion,
+)
 from shiq.abox_ops.entailment.modules import AskedVocabulary, ModuleFinder
-from shiq.abox_ops.entailment.plain import PlainReading
 from shiq.abox_ops.entailment.premises import (
     INCONSISTENT,
     Entailment,
