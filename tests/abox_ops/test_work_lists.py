@@ -22,6 +22,7 @@ from shiq.abox_ops.modules.decide import Decider
 from shiq.abox_ops.patch import saturation
 from shiq.abox_ops.patch.saturation import AskingList
 from shiq.abox_ops.snapshot_delta import told_union
+from shiq.abox_ops.told import element_cache
 from shiq.abox_ops.told.element_cache import Region
 from shiq.abox_ops.told.maintenance import _Outward
 from shiq.abox_ops.told.saturation import RoundSizes
