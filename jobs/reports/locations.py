@@ -1,8 +1,8 @@
 """Where the facts of conflicts stand in the files that were read.
 
-Reading keeps no line numbers. Where there are conflicts, the files are looked through once more
-for the few triples in question: one pass over the files that a call named, in its time and in
-constant memory (but for tables, which are read as for the check), and none without a conflict.
+The check keeps no line numbers. Where there are conflicts, the files that a call named are read
+once more for the few triples in question: N-Triples and N-Quads line by line in constant memory,
+every other format as for the check. Without a conflict no file is read again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ import pyoxigraph as ox
 
 from shiq.answers.verdict import drop_empty
 from shiq.errors import ShiqError
+from shiq.inputs.formats import AXIOM_FORMATS, LINE_FORMATS
 from shiq.inputs.sources import FileSource, TableSource, source_of
+from shiq.jobs.reports.stated import NODE
+from shiq.model.ntriples import assertion_lines
 
 #: (subject, predicate, object) in one spelling.
 Triple: TypeAlias = tuple[str, str, str]
@@ -26,10 +29,10 @@ Found: TypeAlias = list[tuple[int, int, str]]
 
 #: How many places are kept of a triple that stands there many times.
 MOST = 10
+#: In place of a file's number: a node of an assertion that only a document of axioms has whole.
+DOCUMENT = -1
 #: What a line without an IRI as subject starts with.
 _LABEL = re.compile(rb"_:[^\s<]+")
-#: The syntaxes with a triple, or a quad, on each line.
-_LINES = {"NTRIPLES", "NQUADS"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +55,8 @@ def located(document: dict[str, Any], sides: Mapping[str, SideFiles]) -> dict[st
     """``document``, an answer as JSON, with ``locations`` in each conflict: side (insertions or
     base), index, source, line.
 
-    A fact of a file that is no N-Triples or N-Quads is given no line; one that is not found (a
-    triple that the OWL mapping makes) no location.
+    A fact that stands in no file (a triple that the OWL mapping makes) has no location. JSON-LD
+    has no lines: its facts are given the file alone.
     """
     conflicts = document.get("conflicts", [])
     if not conflicts:
@@ -103,40 +106,29 @@ def _places(texts: Iterable[str], read: SideFiles) -> dict[str, Found]:
         if asked is not None:
             wanted[asked].append(text)
     found: dict[str, Found] = defaultdict(list)
-    others = []
     for number, given in enumerate(files):
-        mine = {triple: texts for (file, triple), texts in wanted.items() if file in (None, number)}
-        if isinstance(given, TableSource):
-            for line, column, triple in _rows_about(
-                given, f"{read.scope}{number}", {triple[0] for triple in mine}
-            ):
-                for text in mine.get(triple, ()):
-                    if len(found[text]) < MOST:
-                        found[text].append((number, line, column))
+        source = _readable(given)
+        is_document = isinstance(source, FileSource) and source.format in AXIOM_FORMATS
+        own = (None, number, *[DOCUMENT] * is_document)
+        mine = {triple: texts for (file, triple), texts in wanted.items() if file in own}
+        if source is None or not mine:
             continue
-        source = _file(given)
-        if source is None or source.format.name not in _LINES:
-            others.append(number)
-            continue
-        for line, triple in _lines_about(source, {triple[0] for triple in mine}):
+        for line, column, triple in _rows_about(
+            source, f"{read.scope}{number}", {triple[0] for triple in mine}
+        ):
             for text in mine.get(triple, ()):
                 if len(found[text]) < MOST:
-                    found[text].append((number, line, ""))
-    if len(others) == 1:
-        # What is in no file of lines came from the one file that is not.
-        for texts_ in wanted.values():
-            for text in texts_:
-                if not found[text] and isinstance(files[others[0]], str):
-                    found[text].append((others[0], 0, ""))
+                    found[text].append((number, line, column))
     return found
 
 
-def _file(given: object) -> FileSource | None:
+def _readable(given: object) -> FileSource | TableSource | None:
+    """The source that can be read once more; None for values, and for what is gone."""
     try:
         source = source_of(given)
     except ShiqError:
         return None
-    return source if isinstance(source, FileSource) else None
+    return source if isinstance(source, (FileSource, TableSource)) else None
 
 
 def _asked(text: str, scoped: re.Pattern[str]) -> tuple[int | None, Triple] | None:
@@ -154,9 +146,12 @@ def _asked(text: str, scoped: re.Pattern[str]) -> tuple[int | None, Triple] | No
     for i in (0, 2):
         if terms[i].startswith("_:"):
             match = scoped.match(terms[i])
-            if match is None:
+            if match is not None:
+                file, terms[i] = int(match[1]), f"_:{match[2]}"
+            elif NODE.match(terms[i]):
+                file = DOCUMENT
+            else:
                 return None
-            file, terms[i] = int(match[1]), f"_:{match[2]}"
     return file, (terms[0], terms[1], terms[2])
 
 
@@ -186,24 +181,47 @@ def _lines_about(source: FileSource, subjects: set[str]) -> Iterator[tuple[int, 
 
 
 def _rows_about(
-    source: TableSource, scope: str, subjects: set[str]
+    source: FileSource | TableSource, scope: str, subjects: set[str]
 ) -> Iterator[tuple[int, str, Triple]]:
-    """(line, columns, triple) for what a table says of ``subjects``, in which blank nodes have
+    """(line, columns, triple) for what a source says of ``subjects``, in which blank nodes have
     no scope.
     """
-    # Loaded where a conflict is about a table.
-    from shiq.rdf.load import read_table
+    if isinstance(source, FileSource) and source.format in LINE_FORMATS:
+        for line, triple in _lines_about(source, subjects):
+            yield line, "", triple
+        return
+    # Loaded where a conflict is about a file without a triple a line.
+    from shiq.rdf.load import read_document_of, read_table, read_triples
     from shiq.rdf.triples import Rejects, Triples
 
+    if isinstance(source, FileSource) and source.format in AXIOM_FORMATS:
+        for line, assertion in read_document_of(source, scope).assertions:
+            for text in assertion_lines(assertion):
+                if triple := _triple(text.encode()):
+                    yield line, "", _without_scope(triple, scope)
+        return
     triples = Triples()
-    read_table(source, triples, scope, Rejects(source.name))
+    rejects = Rejects(source.name)
+    if isinstance(source, TableSource):
+        read_table(source, triples, scope, rejects)
+    else:
+        read_triples(source, triples, scope, rejects)
     names = (x[1:-1] if x.startswith("<") else f"_:{scope}.{x[2:]}" for x in subjects)
     ids = {triples.ids[name] for name in names if name in triples.ids}
     for row, subject in enumerate(triples.subject):
-        if subject in ids and (
-            triple := _triple(triples.full_text(row).replace(f"_:{scope}.", "_:").encode())
-        ):
-            yield triples.line[row], triples.columns_of(row), triple
+        if subject in ids and (triple := _triple(triples.full_text(row).encode())):
+            yield triples.line[row], triples.columns_of(row), _without_scope(triple, scope)
+
+
+def _without_scope(triple: Triple, scope: str) -> Triple:
+    """Name the blank nodes of a triple as its file does."""
+    subject, predicate, value = triple
+    own = f"_:{scope}."
+    return (
+        f"_:{subject[len(own) :]}" if subject.startswith(own) else subject,
+        predicate,
+        f"_:{value[len(own) :]}" if value.startswith(own) else value,
+    )
 
 
 def _triple(text: bytes) -> Triple | None:

@@ -147,21 +147,22 @@ def _file(
     catalog: Catalog | None,
 ) -> None:
     if source.format in AXIOM_FORMATS:
-        _document(_parse_document(source, scope), source.name, loaded)
+        _document(read_document_of(source, scope), source.name, loaded)
         return
     rejects = Rejects(source.name)
-    _triples(source, loaded.triples, scope, rejects, progress, catalog)
+    read_triples(source, loaded.triples, scope, rejects, progress, catalog)
     _account(rejects, loaded)
 
 
-def _triples(
+def read_triples(
     source: FileSource,
     triples: Triples,
     scope: str,
     rejects: Rejects,
-    progress: Progress | None,
+    progress: Progress | None = None,
     catalog: Catalog | None = None,
 ) -> None:
+    """Read a file of triples into ``triples``; malformed lines and passages become ``rejects``."""
     # What reads the other formats is loaded where a source is in one: most batches are lines.
     if source.parts is not None:
         from shiq.rdf.ranges import read_parts
@@ -233,7 +234,7 @@ def _account(rejects: Rejects, loaded: LoadedSources) -> None:
         loaded.ledger["leftover:malformed"] += rejects.total
 
 
-def _parse_document(source: FileSource, scope: str) -> Document:
+def read_document_of(source: FileSource, scope: str) -> Document:
     """Parse a source in functional syntax or OWL/XML. Raises: InputError."""
     if source.format is Format.OWLXML:
         from shiq.functional.owl_xml import read_owl_xml
@@ -345,7 +346,7 @@ def _reread(path: str) -> tuple[Triples, Rejects]:
     triples.begin_source(path)
     if not isinstance(source, FileSource) or source.format in AXIOM_FORMATS:
         raise InputError(f"{path} holds no triples", "Give the file itself.")
-    _triples(source, triples, "f", rejects, None)
+    read_triples(source, triples, "f", rejects)
     return triples, rejects
 
 
