@@ -76,7 +76,7 @@ def report(answer: Result | GateAnswer | Mapping[str, Any] | str | Path, *target
 
     Args:
         answer: what a check or a gate gave, its JSON form, or the file that has this.
-        targets: files by the end of their names (.html, .md, .sarif, .junit.xml, .json), or a
+        targets: files by the end of their names (.html, .md, .sarif, .junit.xml, .shacl.ttl, .json), or a
             folder for all of them.
 
     Raises: UsageError, OperationalError.

@@ -216,6 +216,7 @@ def gate(
     verbose: bool,
     json_file: str | None,
     reports: tuple[str, ...],
+    baseline: str | None,
     **options: Any,
 ) -> int:
     """Accept a batch, or the part of it that contradicts nothing: 0 all accepted, 5 split, 1
@@ -231,8 +232,8 @@ def gate(
         )
     after = AfterRun.taken_from(options)
     answer, so_far = (
-        answering(reports, json_file),
-        answering(reports, None if json_file == "-" else json_file),
+        answering(reports, json_file, baseline),
+        answering(reports, None if json_file == "-" else json_file, baseline),
     )
     day = (today or datetime.now(timezone.utc)).date()
     said = read_policy(policy, day) if policy else Policy(today=day)

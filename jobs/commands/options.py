@@ -287,12 +287,19 @@ class AnswerOptions:
     )
     reports: tuple[str, ...] = option(
         (),
-        "Write a report: .html, .md, .sarif, .junit.xml or .json, by the end of the name; DIR/ for all of them, and "
+        "Write a report: .html, .md, .sarif, .junit.xml, .shacl.ttl or .json, by the end of the name; DIR/ for all of them, and "
         "Parquet tables. The JSON comes last. Repeatable.",
         flags=("--report", "-r"),
         takes=Takes.REPORT,
         many=True,
         metavar="FILE|DIR",
+        heading=Heading.ANSWERS,
+    )
+    baseline: str | None = option(
+        None,
+        "An earlier SARIF file or JSON answer: each result of a SARIF report says whether it is new, unchanged or absent now.",
+        takes=Takes.INPUT_FILE,
+        metavar="FILE",
         heading=Heading.ANSWERS,
     )
     quiet: bool = option(False, "No progress.", flags=("-q", "--quiet"), heading=Heading.ANSWERS)
@@ -313,7 +320,7 @@ def common(command: F) -> F:
         (
             format_option,
             *(field_option(Options, name) for name in before),
-            *(field_option(AnswerOptions, name) for name in ("json_file", "reports")),
+            *(field_option(AnswerOptions, name) for name in ("json_file", "reports", "baseline")),
             *(field_option(Options, name) for name in after),
             *(field_option(AnswerOptions, name) for name in ("quiet", "verbose")),
         ),

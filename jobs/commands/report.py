@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from shiq.jobs.commands.options import REPORTS
+from shiq.jobs.commands.options import REPORTS, AnswerOptions, field_option
 from shiq.jobs.commands.places import READS_PATH, STORE, WRITES, GuardedCommand, Writes
+from shiq.jobs.option_fields import Heading
 from shiq.jobs.outputs import OutputKind
 
 
@@ -18,7 +19,13 @@ def _pages(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKi
 
 
 WRITES_PAGES = Writes(written=_pages)
-FORMATS = {"html": ".html", "md": ".md", "sarif": ".sarif", "junit": ".junit.xml"}
+FORMATS = {
+    "html": ".html",
+    "md": ".md",
+    "sarif": ".sarif",
+    "junit": ".junit.xml",
+    "shacl": ".shacl.ttl",
+}
 
 
 @click.command(cls=GuardedCommand)
@@ -43,6 +50,12 @@ FORMATS = {"html": ".html", "md": ".md", "sarif": ".sarif", "junit": ".junit.xml
 )
 @click.option("--junit", type=WRITES, metavar="FILE", help="JUnit XML, for build servers.")
 @click.option(
+    "--shacl",
+    type=WRITES,
+    metavar="FILE",
+    help="A SHACL validation report in Turtle, for RDF tools.",
+)
+@click.option(
     "--report",
     "-r",
     "targets",
@@ -51,8 +64,13 @@ FORMATS = {"html": ".html", "md": ".md", "sarif": ".sarif", "junit": ".junit.xml
     metavar="FILE|DIR",
     help="As of `shiq check`: by the end of the name.",
 )
+@field_option(AnswerOptions, "baseline", heading=Heading.COMMAND)
 def report(
-    answer: Path | None, targets: tuple[str, ...], history: str | None, **files: str | None
+    answer: Path | None,
+    targets: tuple[str, ...],
+    history: str | None,
+    baseline: str | None,
+    **files: str | None,
 ) -> int:
     """Make reports again from the JSON that check, certify, index or gate wrote.
 
@@ -65,15 +83,25 @@ def report(
         return _report_history(history, answer, targets, files)
     if answer is None:
         raise click.UsageError("Give VERDICT.JSON, the answer of a run, or --history.")
-    from shiq.jobs.reports.write import Target, prepare, read_answer, target_of, write_reports
+    from shiq.jobs.reports.write import (
+        Target,
+        prepare,
+        read_answer,
+        read_baseline,
+        target_of,
+        write_reports,
+    )
 
     asked = [target_of(name) for name in targets]
     asked += [Target(Path(name), FORMATS[key]) for key, name in files.items() if name]
     if not asked:
-        raise click.UsageError("Nothing to write: give --html, --md, --sarif, --junit or --report.")
+        raise click.UsageError(
+            "Nothing to write: give --html, --md, --sarif, --junit, --shacl or --report."
+        )
     document = read_answer(answer)
+    earlier = read_baseline(Path(baseline)) if baseline else None
     prepare(asked)
-    write_reports(document, asked)
+    write_reports(document, asked, baseline=earlier)
     return 0
 
 

@@ -21,6 +21,7 @@ import click
 import shiq
 from shiq.answers.verdict import EXIT_CODES
 from shiq.deadline import report_stages_to
+from shiq.errors import UsageError
 from shiq.files import json_text, write_whole
 from shiq.inputs.reading import Place
 from shiq.jobs.checking.options import says_taken_whole
@@ -59,23 +60,33 @@ def write_json(target: str | None, value: dict[str, Any]) -> None:
 
 
 def answering(
-    reports: Sequence[str], json_file: str | None
+    reports: Sequence[str], json_file: str | None, baseline: str | None = None
 ) -> Callable[[Answer, Request, Mapping[str, str]], None]:
     """What writes an answer to what was asked, with the labels of terms: to ``reports``, and
     last as JSON. Whether reports can be written is found out first.
+
+    baseline: an earlier answer, whose results SARIF compares with
+
+    Raises: UsageError, InputError, OperationalError.
     """
+    if baseline and not reports:
+        raise UsageError(
+            "--baseline says what SARIF compares with, and no --report is asked for",
+            "Add --report FILE.sarif, or a folder.",
+        )
     if not reports:
         return lambda answer, asked, labels: (
             write_json(json_file, completed(answer.to_dict(), asked, labels)) if json_file else None
         )
-    from shiq.jobs.reports.write import prepare, target_of, write_reports
+    from shiq.jobs.reports.write import prepare, read_baseline, target_of, write_reports
 
     targets = [target_of(name) for name in reports]
+    earlier = read_baseline(Path(baseline)) if baseline else None
     prepare(targets)
 
     def write(answer: Answer, asked: Request, labels: Mapping[str, str]) -> None:
         whole = completed(answer.to_dict(), asked, labels)
-        write_reports(whole, targets, answer.conflicts)
+        write_reports(whole, targets, answer.conflicts, earlier)
         write_json(json_file, whole)
 
     return write
@@ -99,7 +110,7 @@ def run_check(
         options.pop("verbose"),
         options.pop("json_file"),
     )
-    answer = answering(options.pop("reports"), json_file)
+    answer = answering(options.pop("reports"), json_file, options.pop("baseline"))
     progress = None if quiet else progress_line(verbose)
     heard = Heard(json_file, asked, progress)
     try:

@@ -25,9 +25,12 @@ from shiq.answers.verdict import Verdict
 from shiq.errors import OperationalError
 from shiq.files import report_write_errors
 from shiq.inputs.sources import TABLE
+from shiq.jobs.pages import shortened
 
 _PRODUCER, _SPEC = f"urn:shiq:{shiq.__version__}", "https://openlineage.io/spec"
 _SCHEMA = f"{_SPEC}/2-0-2/OpenLineage.json#/$defs"
+#: Of the facets that are not in their first version.
+_FIRST, _VERSIONS = "1-0-0", {"DataQualityAssertionsDatasetFacet": "1-1-0"}
 #: What a request names as its batch.
 _BATCH = ("insertions", "deletions", "changes")
 _VERSION = re.compile(r"(?P<name>.*): (?:Delta version|Iceberg snapshot) (?P<version>\d+)")
@@ -130,9 +133,7 @@ class RunEvents:
         }
         judged = {}
         if is_judged and self.result is not None:
-            assertions = [
-                {"assertion": "consistent", "success": self.result.verdict is Verdict.CONSISTENT}
-            ]
+            assertions = list(_assertions(self.result))
             judged = {
                 "inputFacets": {
                     "dataQualityAssertions": _facet(
@@ -169,7 +170,37 @@ def _dataset(name: str, version: object = None) -> dict[str, Any]:
     return {**named, **facets}
 
 
+def _assertions(result: shiq.Result) -> Iterator[dict[str, Any]]:
+    """The verdict as an assertion, and one that failed for each cause of contradictions."""
+    is_consistent = result.verdict is Verdict.CONSISTENT
+    yield {
+        "assertion": "consistent",
+        "success": is_consistent,
+        "severity": "error" if result.verdict is Verdict.INCONSISTENT else "warn",
+        "name": "shiq",
+        "description": "The base, the batch and the ontology have a model together.",
+        "expected": Verdict.CONSISTENT.value,
+        "actual": result.verdict.value,
+    }
+    for group in result.groups:
+        yield {
+            "assertion": "no-contradiction",
+            "success": False,
+            "severity": "error",
+            "name": group.pattern.id,
+            "description": shortened(group.pattern.sentence or group.pattern.title, 1000),
+            "expected": "0",
+            "actual": str(len(group.conflicts)),
+            "content": "\n".join(group.pattern.manchester),
+            "contentType": "manchester",
+        }
+
+
 def _facet(name: str, **values: Any) -> dict[str, Any]:
     """A facet of the public schema, or one of our own (``name`` "")."""
-    schema = f"{_SPEC}/facets/1-0-0/{name}.json#/$defs/{name}" if name else f"{_SCHEMA}/RunFacet"
+    schema = (
+        f"{_SPEC}/facets/{_VERSIONS.get(name, _FIRST)}/{name}.json#/$defs/{name}"
+        if name
+        else f"{_SCHEMA}/RunFacet"
+    )
     return {"_producer": _PRODUCER, "_schemaURL": schema, **values}

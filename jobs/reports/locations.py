@@ -197,8 +197,8 @@ def _rows_about(
     if isinstance(source, FileSource) and source.format in AXIOM_FORMATS:
         for line, assertion in read_document_of(source, scope).assertions:
             for text in assertion_lines(assertion):
-                if triple := _triple(text.encode()):
-                    yield line, "", _without_scope(triple, scope)
+                if made := _triple(text.encode()):
+                    yield line, "", _without_scope(made, scope)
         return
     triples = Triples()
     rejects = Rejects(source.name)
@@ -209,8 +209,8 @@ def _rows_about(
     names = (x[1:-1] if x.startswith("<") else f"_:{scope}.{x[2:]}" for x in subjects)
     ids = {triples.ids[name] for name in names if name in triples.ids}
     for row, subject in enumerate(triples.subject):
-        if subject in ids and (triple := _triple(triples.full_text(row).encode())):
-            yield triples.line[row], triples.columns_of(row), _without_scope(triple, scope)
+        if subject in ids and (made := _triple(triples.full_text(row).encode())):
+            yield triples.line[row], triples.columns_of(row), _without_scope(made, scope)
 
 
 def _without_scope(triple: Triple, scope: str) -> Triple:

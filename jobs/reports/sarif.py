@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Final
 from urllib.parse import quote
@@ -30,9 +31,39 @@ _RELATED, _CHARACTERS = 20, 1000
 _LEVELS: Final = {"warn": "warning", "info": "note"}
 
 
-def sarif(report: Report) -> str:
-    """The document."""
-    shown = _shown(report.causes)
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """Results of an earlier run, by fingerprint; ``is_complete``: whether none was left out."""
+
+    results: Mapping[str, Mapping[str, Any]]
+    is_complete: bool
+
+
+def baseline_of(document: Mapping[str, Any]) -> Baseline:
+    """The results of a SARIF document; those that were absent already are dropped.
+
+    Raises: LookupError, TypeError, AttributeError where it is none.
+    """
+    runs = document["runs"]
+    return Baseline(
+        {
+            fingerprint: result
+            for run in runs
+            for result in run["results"]
+            if result.get("baselineState") != "absent"
+            for fingerprint in result.get("partialFingerprints", {}).values()
+        },
+        not any(run.get("properties", {}).get("omitted") for run in runs),
+    )
+
+
+def sarif(report: Report, baseline: Baseline | None = None, *, is_capped: bool = True) -> str:
+    """The document; with ``baseline`` each result says whether it is new, unchanged or absent."""
+    shown = (
+        _shown(report.causes)
+        if is_capped
+        else {group.pattern.id: group.conflicts for group in report.causes}
+    )
     kinds = list(dict.fromkeys(left.kind for left in report.leftovers))
     rules = [_rule(group) for group in report.causes if group.pattern.id in shown] + [
         _kind_rule(kind) for kind in kinds
@@ -43,9 +74,11 @@ def sarif(report: Report) -> str:
         for group in report.causes
         for i in shown.get(group.pattern.id, ())
     ]
-    room = max(0, RESULTS - len(results))
+    room = max(0, RESULTS - len(results)) if is_capped else len(report.leftovers)
     results += [_left(left, index[f"leftover/{left.kind}"]) for left in report.leftovers[:room]]
     hidden = len(report.conflicts) + len(report.leftovers) - len(results)
+    if baseline is not None:
+        results = _compared(report, results, rules, baseline)
     notes = [
         _note(
             "note" if report.verdict is not Verdict.UNDETERMINED else "error",
@@ -65,6 +98,7 @@ def sarif(report: Report) -> str:
         "runs": [
             {
                 "tool": {"driver": driver},
+                "automationDetails": {"id": _category(report)},
                 # Whether the question was answered; what the answer is, the results say.
                 "invocations": [
                     {
@@ -79,12 +113,48 @@ def sarif(report: Report) -> str:
                 "columnKind": "unicodeCodePoints",
                 "properties": {
                     "verdict": report.verdict.value,
+                    **({"omitted": hidden} if hidden else {}),
                     **({"decision": report.decision} if report.decision else {}),
                 },
             }
         ],
     }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _category(report: Report) -> str:
+    """What tells runs of one kind on one base from others: a host keeps the results of each."""
+    about = report.about
+    given = about.get("store") or about.get("ontology") or about.get("tbox") or ""
+    name = str(given if isinstance(given, str) else next(iter(given), ""))
+    return f"shiq/{report.command}/{quote(PurePath(name).name, safe='', errors='replace')}/"
+
+
+def _compared(
+    report: Report,
+    results: Iterable[dict[str, Any]],
+    rules: list[dict[str, Any]],
+    baseline: Baseline,
+) -> list[dict[str, Any]]:
+    """``results`` with their state, and those of the baseline that are gone; ``rules`` grow by theirs."""
+    compared = []
+    for result in results:
+        is_known = baseline.results.keys() & result["partialFingerprints"].values()
+        if is_known or baseline.is_complete:
+            result["baselineState"] = "unchanged" if is_known else "new"
+        compared.append(result)
+    # Of a report with too many results some are not written: these are not absent.
+    present = {_fingerprint(report.contradiction(i)) for i in range(len(report.conflicts))}
+    present |= {_leftover_fingerprint(left) for left in report.leftovers}
+    index = {rule["id"]: i for i, rule in enumerate(rules)}
+    absent = [found for key, found in baseline.results.items() if key not in present]
+    for found in absent[: max(0, RESULTS - len(compared))]:
+        rule = str(found.get("ruleId", "contradiction"))
+        if rule not in index:
+            index[rule] = len(rules)
+            rules.append({"id": rule, "shortDescription": {"text": _text(rule)}})
+        compared.append({**found, "ruleIndex": index[rule], "baselineState": "absent"})
+    return compared
 
 
 def _shown(causes: Sequence[ConflictGroup]) -> dict[str, tuple[int, ...]]:
@@ -134,14 +204,6 @@ def _result(found: ReportedConflict, rule: str, index: int) -> dict[str, Any]:
     old = [*_locations(found.base)]
     main = (new or old)[:1]
     related = [*(new or old)[1:], *(old if new else [])][:_RELATED]
-    parts = [
-        *(f.text for f in found.insertions),
-        "",
-        *(f.text for f in found.base),
-        "",
-        *found.axioms,
-    ]
-    fingerprint = hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
     return {
         "ruleId": rule,
         "ruleIndex": index,
@@ -154,9 +216,23 @@ def _result(found: ReportedConflict, rule: str, index: int) -> dict[str, Any]:
             if related
             else {}
         ),
-        "partialFingerprints": {"shiqConflict/v1": fingerprint},
+        "partialFingerprints": {"shiqConflict/v1": _fingerprint(found)},
         "properties": {"insertions": [visible(f.text) for f in found.insertions[:_RELATED]]},
     }
+
+
+def _fingerprint(found: ReportedConflict) -> str:
+    """A hash of the contradiction alone, so that it is known again on another night."""
+    new, old = ([fact.text for fact in facts] for facts in (found.insertions, found.base))
+    return _digest([*new, "", *old, "", *found.axioms])
+
+
+def _leftover_fingerprint(left: Leftovers) -> str:
+    return _digest([f"leftover/{left.kind}", left.message, left.text])
+
+
+def _digest(parts: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _suppression(found: ReportedConflict) -> dict[str, Any]:
@@ -174,16 +250,13 @@ def _left(left: Leftovers, index: int) -> dict[str, Any]:
         + (f" ({left.hint})" if left.hint else "")
         + (f" × {left.number:,}" if left.number > 1 else "")
     )
-    digest = hashlib.sha256(
-        "\n".join([kind, left.message, left.text]).encode("utf-8", "surrogatepass")
-    ).hexdigest()
     return {
         "ruleId": kind,
         "ruleIndex": index,
         "level": "warning" if left.blocks else "note",
         "message": {"text": _text(said)},
         **({"locations": [_location(left.place, left.text)]} if left.place.source else {}),
-        "partialFingerprints": {"shiqLeftover/v1": digest},
+        "partialFingerprints": {"shiqLeftover/v1": _leftover_fingerprint(left)},
     }
 
 

@@ -14,7 +14,7 @@ import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -27,7 +27,8 @@ from shiq.jobs.reports.html import page
 from shiq.jobs.reports.junit import junit
 from shiq.jobs.reports.markdown import markdown
 from shiq.jobs.reports.report import Report, report_of
-from shiq.jobs.reports.sarif import sarif
+from shiq.jobs.reports.sarif import Baseline, baseline_of, sarif
+from shiq.jobs.reports.shacl import shacl
 from shiq.jobs.reports.tables import COLUMNS, tables
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ FORMATS: Final[Mapping[str, Callable[[Report], str]]] = {
     ".md": markdown,
     ".sarif": sarif,
     ".junit.xml": junit,
+    ".shacl.ttl": shacl,
     ".json": lambda report: json_text(report.document),
 }
 #: A folder with all of them.
@@ -172,29 +174,37 @@ def write_reports(
     document: Mapping[str, Any],
     targets: Sequence[Target],
     conflicts: Sequence[Conflict] | None = None,
+    baseline: Baseline | None = None,
 ) -> None:
     """Writes the answer ``document`` as each of ``targets``, every file in one step, the JSON
     after all others.
 
     conflicts: those of ``document`` as values; else they are read from it.
+    baseline: what SARIF compares its results with
 
     Raises: OperationalError.
     """
     if not targets:
         return
     report = report_of(document, conflicts)
+    formats: Mapping[str, Callable[[Report], str]] = {
+        **FORMATS,
+        ".sarif": partial(sarif, baseline=baseline),
+    }
     for target in targets:
         if target.format == FOLDER:
-            _write_folder(report, target.path)
+            _write_folder(report, target.path, formats)
         elif target.answer is None:
-            write_whole(target.path, FORMATS[target.format](report))
+            write_whole(target.path, formats[target.format](report))
     for target in targets:
         if target.answer is not None:
             write_whole(target.answer, FORMATS[".json"](report))
 
 
-def _write_folder(report: Report, folder: Path) -> None:
-    for end, text in FORMATS.items():
+def _write_folder(
+    report: Report, folder: Path, formats: Mapping[str, Callable[[Report], str]]
+) -> None:
+    for end, text in formats.items():
         if end != ".json":
             write_whole(folder / f"report{end}", text(report))
     for name, data in tables(report).items():
@@ -212,3 +222,16 @@ def read_answer(path: Path) -> dict[str, Any]:
     if wrong:
         raise InputError(f"{path} is no answer that can be read: {'; '.join(wrong[:3])}", remedy)
     return dict(document)
+
+
+def read_baseline(path: Path) -> Baseline:
+    """The results of an earlier run, from its SARIF or its JSON answer. Raises: InputError."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(document, dict) and "runs" in document:
+            return baseline_of(document)
+    except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"{path} is no baseline: {error}", "Name a SARIF file or a JSON answer of shiq."
+        ) from error
+    return baseline_of(json.loads(sarif(report_of(read_answer(path)), is_capped=False)))

@@ -68,14 +68,18 @@ def test_events_tell_what_was_read_written_and_found(folder: Path) -> None:
     ):
         code, first, last = called(folder, "check", "-s", "kg", "-i", f"{name}.nt", commit)
         batch, store = last["inputs"]
-        (found,) = batch["inputFacets"]["dataQualityAssertions"]["assertions"]
+        found, *causes = batch["inputFacets"]["dataQualityAssertions"]["assertions"]
         assert (
             code == exit_code
-            and found == {"assertion": "consistent", "success": code == 0}
+            and (found["assertion"], found["success"]) == ("consistent", code == 0)
+            and (found["expected"], found["actual"] == "consistent") == ("consistent", code == 0)
             and "inputFacets" not in store
         )
         assert last["run"]["facets"]["shiq_verdict"]["verdict"] == (
             "consistent" if code == 0 else "inconsistent"
+        )
+        assert [(x["success"], x["severity"], x["actual"]) for x in causes] == (
+            [] if code == 0 else [(False, "error", "1")]
         )
         versions = [x["facets"]["version"]["datasetVersion"] for x in last["outputs"]]
         assert (

@@ -1,0 +1,232 @@
+"""A report as a SHACL validation report in Turtle, with PROV for the run and DQV for its measures.
+
+One `sh:ValidationResult` for each inserted assertion of a contradiction (for each of the base
+where the batch has none), and one for each leftover that keeps the verdict undetermined. So
+`sh:conforms` is true only where the verdict is consistent and nothing is reported.
+
+Sources: W3C, Shapes Constraint Language (SHACL), section 3.6; PROV-O; Data Quality Vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, TypeAlias
+from urllib.parse import quote
+
+import pyoxigraph as ox
+
+from shiq.answers.verdict import Verdict
+from shiq.jobs.reports.report import FilePlace, Leftovers, Report, ReportedConflict, StatedFact
+from shiq.jobs.reports.stated import NODE
+from shiq.jobs.reports.words import headline, lead
+from shiq.model.expressions import RDF, RDFS, XSD
+
+PREFIXES: Final = {
+    "sh": "http://www.w3.org/ns/shacl#",
+    "prov": "http://www.w3.org/ns/prov#",
+    "dqv": "http://www.w3.org/ns/dqv#",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "rdf": RDF,
+    "rdfs": RDFS,
+    "xsd": XSD,
+    "shiq": "urn:shiq:report:",
+}
+_SEVERITIES: Final = {"fail": "Violation", "warn": "Warning"}
+#: What a run measures: name, definition.
+_METRICS: Final = {
+    "contradictions": "Minimal contradictions between the batch, the base and the ontology.",
+    "insertions": "Assertions in the batch.",
+    "blocking": "Statements that were not understood and keep the verdict undetermined.",
+}
+_Term: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple
+_Values: TypeAlias = list[tuple[str, _Term]]
+_REPORT, _RUN = ox.BlankNode("report"), ox.BlankNode("run")
+#: What may be an input of a run, by its name in the answer.
+_INPUTS: Final = ("store", "tbox", "abox", "ontology", "insertions", "deletions", "changes")
+
+
+def shacl(report: Report) -> str:
+    """The document."""
+    quads = _document(report)
+    written = ox.serialize(dict.fromkeys(quads), format=ox.RdfFormat.TURTLE, prefixes=PREFIXES)
+    return (written or b"").decode("utf-8")
+
+
+def _document(report: Report) -> Iterator[ox.Triple]:
+    results = [*_contradictions(report), *_obstacles(report)]
+    conforms = report.verdict is Verdict.CONSISTENT and not results
+    yield _triple(_REPORT, "rdf:type", _iri("sh:ValidationReport"))
+    yield _triple(_REPORT, "sh:conforms", ox.Literal(conforms))
+    yield _triple(_REPORT, "shiq:verdict", ox.Literal(report.verdict.value))
+    yield _triple(_REPORT, "rdfs:label", _text(f"{headline(report)} {lead(report)}".strip()))
+    nodes = [ox.BlankNode(f"result{number}") for number in range(len(results))]
+    for node in nodes:
+        yield _triple(_REPORT, "sh:result", node)
+    for node, (focus, values) in zip(nodes, results):
+        yield _triple(node, "rdf:type", _iri("sh:ValidationResult"))
+        yield _triple(node, "sh:focusNode", focus)
+        for name, value in values:
+            yield _triple(node, name, value)
+    for place in range(len(report.conflicts)):
+        yield from _members(report.contradiction(place))
+    yield from _run(report)
+
+
+def _contradictions(report: Report) -> Iterator[tuple[_Term, _Values]]:
+    """Focus node and values of the results about contradictions."""
+    for group in report.causes:
+        for place in group.conflicts:
+            found = report.contradiction(place)
+            for line in _culprits(found):
+                yield (
+                    line.subject,
+                    [
+                        ("sh:resultPath", line.predicate),
+                        ("sh:value", line.object),
+                        ("sh:resultMessage", _text(found.sentence)),
+                        (
+                            "sh:resultSeverity",
+                            _iri(f"sh:{_SEVERITIES.get(found.effect, 'Info')}"),
+                        ),
+                        ("sh:sourceConstraintComponent", _pattern(group.pattern.id)),
+                        ("shiq:contradiction", _conflict_node(found)),
+                    ],
+                )
+    if report.more or (report.verdict is Verdict.INCONSISTENT and not report.conflicts):
+        yield _plain_result("contradiction", lead(report) or headline(report), "Violation")
+
+
+def _culprits(found: ReportedConflict) -> Sequence[ox.Triple]:
+    """The main triple of each assertion that is in question: of the batch, else of the base."""
+    lines = [line for fact in found.insertions or found.base for line in _triples(fact)]
+    own = [line for line in lines if not NODE.match(str(line.subject))]
+    return own or lines[:1]
+
+
+def _obstacles(report: Report) -> Iterator[tuple[_Term, _Values]]:
+    """Focus node and values of the results about what keeps a verdict undetermined."""
+    if report.verdict is not Verdict.UNDETERMINED:
+        return
+    blocking = [left for left in report.leftovers if left.blocks]
+    for left in blocking:
+        focus = _source(left.place.source) if left.place.source else _RUN
+        yield focus, _plain_result(f"leftover-{left.kind}", _message(left), "Warning")[1]
+    if report.reason or not blocking:
+        yield _plain_result("undetermined", report.reason or headline(report), "Warning")
+
+
+def _message(left: Leftovers) -> str:
+    hint = f" ({left.hint})" if left.hint else ""
+    return f"{left.place}: {left.message}{hint}" if left.place.source else f"{left.message}{hint}"
+
+
+def _plain_result(kind: str, message: str, severity: str) -> tuple[_Term, _Values]:
+    return _RUN, [
+        ("sh:resultMessage", _text(message)),
+        ("sh:resultSeverity", _iri(f"sh:{severity}")),
+        ("sh:sourceConstraintComponent", _iri(f"shiq:{quote(kind)}")),
+    ]
+
+
+def _members(found: ReportedConflict) -> Iterator[ox.Triple]:
+    """All assertions and axioms of a contradiction, with the places they were read at."""
+    node = _conflict_node(found)
+    yield _triple(node, "rdf:type", _iri("shiq:Contradiction"))
+    for side, facts in (("insertion", found.insertions), ("baseAssertion", found.base)):
+        for i, fact in enumerate(facts):
+            member = ox.BlankNode(f"{node.value}-{side}{i}")
+            yield _triple(node, f"shiq:{side}", member)
+            yield _triple(member, "shiq:statement", _text(fact.text))
+            for place in fact.places:
+                yield from _place(member, place)
+    for axiom in found.axioms:
+        yield _triple(node, "shiq:axiom", _text(axiom))
+
+
+def _place(member: ox.BlankNode, place: FilePlace) -> Iterator[ox.Triple]:
+    yield _triple(member, "prov:hadPrimarySource", _source(place.source))
+    if place.line:
+        yield _triple(member, "shiq:line", ox.Literal(place.line))
+
+
+def _run(report: Report) -> Iterator[ox.Triple]:
+    """The run as an activity, and what it measured."""
+    version = report.about.get("shiq", "")
+    agent = ox.NamedNode(f"urn:shiq:{quote(str(version))}")
+    yield _triple(_REPORT, "prov:wasGeneratedBy", _RUN)
+    yield _triple(_RUN, "rdf:type", _iri("prov:Activity"))
+    yield _triple(_RUN, "rdfs:label", ox.Literal(f"shiq {report.command}"))
+    yield _triple(_RUN, "prov:wasAssociatedWith", agent)
+    yield _triple(agent, "rdf:type", _iri("prov:SoftwareAgent"))
+    yield _triple(agent, "rdfs:label", ox.Literal(f"shiq {version}".strip()))
+    if made := report.about.get("made"):
+        ended = ox.Literal(str(made), datatype=_iri("xsd:dateTime"))
+        yield _triple(_RUN, "prov:endedAtTime", ended)
+        yield _triple(_REPORT, "prov:generatedAtTime", ended)
+    inputs = {name: list(_names(report.about.get(name))) for name in _INPUTS}
+    for name in dict.fromkeys(name for names in inputs.values() for name in names):
+        yield _triple(_RUN, "prov:used", _source(name))
+        yield _triple(_source(name), "rdf:type", _iri("prov:Entity"))
+    snapshot = report.result.get("snapshot")
+    if snapshot:
+        yield _triple(_RUN, "shiq:snapshot", ox.Literal(int(snapshot)))
+    batch = [_source(name) for name in inputs["insertions"] or inputs["abox"] or inputs["ontology"]]
+    counts = {
+        "contradictions": len(report.conflicts) + report.more,
+        "insertions": int(report.statistics.get("insertions", 0)),
+        "blocking": sum(left.count for left in report.leftovers if left.blocks),
+    }
+    for name, definition in _METRICS.items():
+        metric, measure = _iri(f"shiq:{name}"), ox.BlankNode(f"measure-{name}")
+        yield _triple(metric, "rdf:type", _iri("dqv:Metric"))
+        yield _triple(metric, "skos:definition", ox.Literal(definition, language="en"))
+        yield _triple(metric, "dqv:expectedDataType", _iri("xsd:integer"))
+        yield _triple(measure, "rdf:type", _iri("dqv:QualityMeasurement"))
+        yield _triple(measure, "dqv:isMeasurementOf", metric)
+        yield _triple(measure, "dqv:value", ox.Literal(counts[name]))
+        yield _triple(measure, "prov:wasGeneratedBy", _RUN)
+        for source in batch:
+            yield _triple(measure, "dqv:computedOn", source)
+
+
+def _names(given: object) -> Iterable[str]:
+    return (given,) if isinstance(given, str) else map(str, given or ())  # type: ignore[call-overload]
+
+
+def _triple(subject: ox.NamedNode | ox.BlankNode, name: str, value: _Term) -> ox.Triple:
+    return ox.Triple(subject, _iri(name), value)
+
+
+def _text(text: str) -> ox.Literal:
+    """A literal; what is no Unicode character (an unpaired surrogate) becomes a question mark."""
+    return ox.Literal(text.encode("utf-8", "replace").decode("utf-8"))
+
+
+def _iri(name: str) -> ox.NamedNode:
+    prefix, _, local = name.partition(":")
+    return ox.NamedNode(PREFIXES[prefix] + local)
+
+
+def _pattern(pattern: str) -> ox.NamedNode:
+    return _iri(f"shiq:{quote(pattern, safe='')}")
+
+
+def _conflict_node(found: ReportedConflict) -> ox.BlankNode:
+    return ox.BlankNode(f"contradiction{found.number}")
+
+
+def _source(name: str) -> ox.NamedNode:
+    """A source as an IRI: addresses as they stand, paths as file IRIs."""
+    if "://" in name:
+        return ox.NamedNode(quote(name, safe="/:@,;=+$!*'()~-._?&#%[]", errors="replace"))
+    path = Path(name.replace("\0", "")).absolute().as_posix()
+    return ox.NamedNode(f"file://{quote(path, errors='replace')}")
+
+
+def _triples(fact: StatedFact) -> list[ox.Triple]:
+    try:
+        found = ox.parse(input=fact.text.encode(), format=ox.RdfFormat.N_TRIPLES)
+        return [quad.triple for quad in found]
+    except (SyntaxError, ValueError):
+        return []
