@@ -19,7 +19,7 @@ from shiq.answers.verdict import drop_empty
 from shiq.errors import ShiqError
 from shiq.inputs.formats import AXIOM_FORMATS, LINE_FORMATS
 from shiq.inputs.sources import FileSource, TableSource, source_of
-from shiq.jobs.reports.stated import NODE
+from shiq.jobs.reports.statement_reader import NODE
 from shiq.model.ntriples import assertion_lines
 
 #: (subject, predicate, object) in one spelling.

@@ -18,7 +18,7 @@ import pyoxigraph as ox
 
 from shiq.answers.verdict import Verdict
 from shiq.jobs.reports.report import FilePlace, Leftovers, Report, ReportedConflict, StatedFact
-from shiq.jobs.reports.stated import NODE
+from shiq.jobs.reports.statement_reader import NODE
 from shiq.jobs.reports.words import headline, lead
 from shiq.model.expressions import RDF, RDFS, XSD
 
