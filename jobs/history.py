@@ -2,7 +2,7 @@
 
 A row is a small file of its own, so that two checks at once lose none. It is written after the
 answer, and changes no verdict where it cannot be written. Rows of long ago are folded into one
-file. Pages of the history are in `jobs/templates/history`.
+file. `shiq.jobs.history_pages` makes pages of it.
 
 >>> cause = HistoryCause("c1", "disjoint-classes", "both Cat and Dog", 2)
 >>> row = HistoryRow("20300101T000000Z-1", "2030-01-01T00:00:00Z", "check", verdict="inconsistent", causes=(cause,))
@@ -16,17 +16,17 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from shiq.answers.verdict import drop_empty
-from shiq.errors import OperationalError, ShiqError
+from shiq.errors import ShiqError
 from shiq.files import write_whole
 from shiq.jobs.store.files import HISTORY, stage_file
 from shiq.remote.place import Place, file_at, place_of, remove
@@ -44,12 +44,17 @@ MOST_CAUSES, MOST_NAMES = 100, 20
 
 @dataclass(frozen=True, slots=True)
 class HistoryCause:
-    """A cause of conflicts: its pattern's ``id``, ``rule`` and ``title``, and how many there are."""
+    """A cause of conflicts: its pattern's ``id``, ``rule`` and ``title``, and how many there are.
+
+    effect: of a gate's policy or ledger (`Judgement.effect`) where none of them blocks the batch; else
+        empty.
+    """
 
     id: str
     rule: str
     title: str
     count: int
+    effect: str = ""
 
 
 #: The counts of a row, before anything is counted.
@@ -92,7 +97,9 @@ class HistoryRow:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form, without what is empty."""
-        found = drop_empty(**{**asdict(self), "counts": drop_empty(**self.counts)})
+        causes = [drop_empty(**asdict(cause)) for cause in self.causes]
+        counts = drop_empty(**self.counts)
+        found = drop_empty(**{**asdict(self), "counts": counts, "causes": causes})
         return {"verdict": self.verdict, **found}
 
 
@@ -188,6 +195,10 @@ def row_of(
 def _gate_fields(gated: GateAnswer) -> dict[str, Any]:
     counts = Counter(pattern.id for pattern in gated.patterns)
     patterns = {pattern.id: pattern for pattern in gated.patterns}
+    effects: dict[str, str] = {}
+    for pattern, judgement in zip(gated.patterns, gated.judgements):
+        if judgement.blocks or pattern.id not in effects:
+            effects[pattern.id] = "" if judgement.blocks else judgement.effect
     return {
         "verdict": gated.verdict.value,
         "decision": gated.decision,
@@ -196,13 +207,17 @@ def _gate_fields(gated: GateAnswer) -> dict[str, Any]:
             "set_aside": len(gated.set_aside),
             "conflicts": len(gated.conflicts),
         },
-        "causes": _causes((patterns[key], count) for key, count in counts.items()),
+        "causes": _causes(((patterns[key], count) for key, count in counts.items()), effects),
     }
 
 
-def _causes(found: Iterable[tuple[Any, int]]) -> tuple[HistoryCause, ...]:
+def _causes(
+    found: Iterable[tuple[Any, int]], effects: Mapping[str, str] = MappingProxyType({})
+) -> tuple[HistoryCause, ...]:
     most = sorted(found, key=lambda x: (-x[1], x[0].id))[:MOST_CAUSES]
-    return tuple(HistoryCause(p.id, p.rule, p.title, count) for p, count in most)
+    return tuple(
+        HistoryCause(p.id, p.rule, p.title, count, effects.get(p.id, "")) for p, count in most
+    )
 
 
 def _names(given: Any) -> tuple[str, ...]:
@@ -418,146 +433,3 @@ def write_table(rows: Sequence[ComparedRow], path: Path) -> None:
     buffer = io.BytesIO()
     parquet.write_table(pyarrow.Table.from_pylist(data, schema), buffer)
     write_whole(path, buffer.getvalue())
-
-
-# --- pages ----------------------------------------------------------------------------------------
-
-#: Runs that get a page of their own, the newest.
-MOST_PAGES: Final = 1000
-
-
-def write_pages(store: str, rows: Sequence[ComparedRow], folder: Path) -> Path:
-    """Write the history as pages into ``folder``: `index.html`, and a page for each run.
-
-    Returns: the first page. Raises: OperationalError.
-    """
-    # Loaded where pages are written.
-    from shiq.jobs.pages import render
-
-    shown = list(rows)[-MOST_PAGES:]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OperationalError(
-            f"{folder}: cannot be written ({error.strerror})", "Name another folder."
-        ) from error
-    first = folder / "index.html"
-    if first.exists() and b"<title>History of " not in first.read_bytes():
-        raise OperationalError(
-            f"{first}: not a page of a history, so it is not replaced", "Name another folder."
-        )
-    titles = {cause.id: cause.title for x in rows for cause in x.row.causes}
-    common = {"store": store, "titles": titles, "batch_name": batch_name, "tone": tone}
-    for i, x in enumerate(shown):
-        near = {
-            "before": shown[i - 1] if i else None,
-            "after": shown[i + 1] if i + 1 < len(shown) else None,
-        }
-        write_whole(
-            folder / page_name(x),
-            render("history/run.html", run=x, page=page_name, **near, **common),
-        )
-    page = render(
-        "history/index.html",
-        rows=shown[::-1],
-        left_out=len(rows) - len(shown),
-        page=page_name,
-        changes=cause_changes,
-        trends=_trends(shown),
-        causes=_cause_days(shown),
-        steps=_next_steps(store, shown),
-        **common,
-    )
-    write_whole(first, page)
-    return first
-
-
-def page_name(row: ComparedRow) -> str:
-    """Name the page of a run."""
-    return f"run-{row.row.id}.html"
-
-
-def tone(row: HistoryRow) -> str:
-    """Return the tone of an answer: good, bad or open."""
-    if row.decision:
-        return {"accepted": "good", "split": "open"}.get(row.decision, "bad")
-    return {"consistent": "good", "inconsistent": "bad"}.get(row.verdict, "open")
-
-
-def _trends(rows: Sequence[ComparedRow]) -> list[dict[str, Any]]:
-    """Return what is drawn run by run: a title, and each run's height, share of the largest."""
-    measures = (
-        ("Conflicts", "", [float(x.row.counts["conflicts"]) for x in rows]),
-        (
-            "Looked at, of the data",
-            "%",
-            [100 * x.row.counts["looked_at"] / max(1, x.row.counts["assertions"]) for x in rows],
-        ),
-        ("Seconds", "s", [x.row.seconds for x in rows]),
-    )
-    return [
-        {
-            "title": title,
-            "unit": unit,
-            "most": most,
-            "bars": [(x, value, 100 * value / (most or 1.0)) for x, value in zip(rows, values)],
-        }
-        for title, unit, values in measures
-        for most in (max(values, default=0.0),)
-    ]
-
-
-def _cause_days(rows: Sequence[ComparedRow]) -> list[dict[str, Any]]:
-    """Return the causes that were met, the latest first: since when, until when, in how many runs."""
-    met: dict[str, list[HistoryRow]] = {}
-    for x in rows:
-        for cause in x.row.causes:
-            met.setdefault(cause.id, []).append(x.row)
-    last = rows[-1].row if rows else None
-    found = [
-        {
-            "id": key,
-            "runs": len(runs),
-            "first": runs[0].made,
-            "last": runs[-1].made,
-            "is_open": runs[-1] is last,
-        }
-        for key, runs in met.items()
-    ]
-    return sorted(found, key=lambda x: (x["last"], x["runs"]), reverse=True)[:MOST_CAUSES]
-
-
-def _next_steps(store: str, rows: Sequence[ComparedRow]) -> list[str]:
-    """Return what to do after the last run."""
-    if not rows:
-        return [shlex.join(["shiq", "check", "--store", store, "--insert", "tonight.nt"])]
-    last, x = rows[-1], rows[-1].row
-    batch = f"--store {shlex.quote(store)} {_batch_options(x)}"
-    call = f"shiq check {batch}"
-    if x.decision and x.counts["set_aside"]:
-        aside = f"{pluralize(x.counts['set_aside'], 'line')} of {batch_name(x)}"
-        return [f"See why {aside} went to the quarantine, mend them, and gate them again."]
-    if x.counts["conflicts"]:
-        new = pluralize(len(last.new), "cause") + " that the run before did not have"
-        parts = "--mode split --accepted good.nt --quarantine aside.nq --commit"
-        return [
-            f"Look at the conflicts{f' ({new})' if last.new else ''}: {call} --report tonight/",
-            *(
-                []
-                if x.changes_from
-                else [f"Take what contradicts nothing: shiq gate {batch} {parts}"]
-            ),
-        ]
-    if x.verdict != "consistent":
-        return [f"See why: {call} -v"]
-    return [] if x.committed or x.decision else [f"Take the batch in: {call} --commit"]
-
-
-def _batch_options(row: HistoryRow) -> str:
-    """Return the options that give the batch of a row; with BATCH where names may be missing."""
-    if max(len(row.insertions_from), len(row.deletions_from)) >= MOST_NAMES:
-        return "--insert BATCH"
-    names = [word for name in row.insertions_from for word in ("--insert", name)]
-    names += [word for name in row.deletions_from for word in ("--delete", name)]
-    names += ["--changes", row.changes_from] if row.changes_from else []
-    return shlex.join(names) or "--insert BATCH"

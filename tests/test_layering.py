@@ -78,6 +78,7 @@ ROOMS = (
     "jobs.reports",
     "jobs.gate",
     "jobs.history",
+    "jobs.history_pages",
     "jobs.alerts",
     "shiq.spark",
     "shiq.commands",

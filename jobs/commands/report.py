@@ -114,7 +114,7 @@ def _report_history(
             "--history goes with --html DIR alone; `shiq history --store DIR --json FILE` has it for machines."
         )
     from shiq.jobs.commands.store import history_of
-    from shiq.jobs.history import write_pages
+    from shiq.jobs.history_pages import write_pages
 
     rows, unread = history_of(store)
     for name in unread:

@@ -21,9 +21,9 @@ from shiq.jobs.history import (
     fold,
     read_history,
     row_from,
-    write_pages,
     write_row,
 )
+from shiq.jobs.history_pages import write_pages
 from shiq.model import RDF
 from tests.command_line import Called, shiq
 

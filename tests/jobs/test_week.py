@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
@@ -79,7 +80,9 @@ def live(folder: Path, check: Callable[[int, Called], None]) -> None:
     )
     shiq("index", "--tbox", "plant.ofn", "--store", "kg", "data.nt", "-q", cwd=folder)
     (folder / "kelvin.nt").write_text(KELVIN, "utf-8")
-    told = shiq("check", "--store", "kg", "-i", "kelvin.nt", "--no-history", "--json", "-", cwd=folder)
+    told = shiq(
+        "check", "--store", "kg", "-i", "kelvin.nt", "--no-history", "--json", "-", cwd=folder
+    )
     pattern = json.loads(told.stdout)["groups"][0]["pattern"]
     (folder / "policy.toml").write_text(
         f'[[waiver]]\npattern = "{pattern}"\nowner = "ann@example.org"\n'
@@ -92,8 +95,57 @@ def live(folder: Path, check: Callable[[int, Called], None]) -> None:
             name = f"night-{number:02}.nt"
             (folder / name).write_text(text, "utf-8")
             with mock.patch.object(_Clock, "at", start + timedelta(hours=hours)):
-                gate = ("gate", "--store", "kg", "-i", name, "--policy", "policy.toml", "--commit", "-q")
+                gate = (
+                    "gate",
+                    "--store",
+                    "kg",
+                    "-i",
+                    name,
+                    "--policy",
+                    "policy.toml",
+                    "--commit",
+                    "-q",
+                )
                 check(number, shiq(*gate, *sides, cwd=folder))
+
+
+@pytest.fixture(scope="module")
+def week(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("week")
+    ended: list[int] = []
+    live(folder, lambda _, called: ended.append(called.returncode))
+    assert ended == [0, 0, 5, 0, 5, 5, 5, 0, 0, 1, 0, 0]
+    assert shiq("report", "--history", "kg", "--html", "pages", cwd=folder).returncode == 0
+    return folder
+
+
+def test_the_first_page_tells_what_became_of_each_cause(week: Path) -> None:
+    page = unescape((week / "pages" / "index.html").read_text("utf-8"))
+    rows = re.findall(r"<tr><td>(.*?) <span.*?in (\d+) runs.*?chip\">(\w+)<.*?</tr>", page)
+    assert rows == [
+        ("“unit”: not “C” or “bar”", "8", "known"),
+        ("two values for “serial number”", "1", "gone"),
+        ("both Machine and Sensor", "3", "gone"),
+    ]
+    assert "gate of night-12.nt, 2026-03-08 02:00 UTC" in page
+    assert "<li>Nothing now. Does not block: “unit”: not “C” or “bar” (known).</li>" in page
+
+
+def test_the_page_of_a_run_names_what_was_set_aside_and_what_is_waived(week: Path) -> None:
+    (run,) = (week / "pages").glob("run-20260304T020000*")
+    page = unescape(run.read_text("utf-8"))
+    assert "<dt>set aside</dt><dd>4</dd>" in page
+    assert re.findall(r"<td>new(?: <span class=\"chip\">(\w+)</span>)?</td>", page) == [
+        "",
+        "waived",
+    ]
+
+
+def test_the_effect_of_a_policy_is_in_the_row(week: Path) -> None:
+    rows, unread = history.read_history(str(week / "kg"))
+    assert not unread
+    effects = [{cause.effect for cause in row.causes if "unit" in cause.title} for row in rows]
+    assert effects[4:] == [{"waived"}, *[{"known"}] * 7]
 
 
 if __name__ == "__main__":
