@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SHIQ := $(BIN)/shiq
 SEEDS ?= 0:20000
 
-.PHONY: docs demo demo-consistency demo-building demo-discovery test setup lint test-spark test-jvm test-slow test-differential test-graphframes test-lake test-scale test-door test-examples peers java bench bench-scale clean
+.PHONY: docs notebooks demo demo-consistency demo-building demo-discovery test setup lint test-spark test-jvm test-slow test-differential test-graphframes test-lake test-scale test-door test-examples peers java bench bench-scale clean
 
 setup: $(VENV)/.installed
 
@@ -75,6 +75,11 @@ test: setup
 docs: setup
 	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+# The notebooks of the docs, executed anew in place
+notebooks: setup
+	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	$(BIN)/jupyter nbconvert --to notebook --execute --inplace --ExecutePreprocessor.record_timing=False docs/notebooks/*.ipynb
 
 # What runs on Spark (one session), and what asks HermiT: `make test` has their contracts alone
 test-spark: setup

@@ -60,7 +60,8 @@ def test_files_that_contributing_names_are_there() -> None:
 def test_every_page_is_in_the_index() -> None:
     listed = {target for target, _ in _LINK.findall((ROOT / "docs/README.md").read_text())}
     pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}
-    assert listed == pages | {"papers/README.md"}
+    books = {f"notebooks/{book.name}" for book in (ROOT / "docs/notebooks").glob("*.ipynb")}
+    assert listed == pages | books | {"papers/README.md"}
 
 
 @cache
