@@ -28,7 +28,7 @@ from shiq.model.clause_axioms import role_axioms
 from shiq.model.profile import rewrite_for_simple_roles, roles_required_simple
 from shiq.model.role_words import Irregular, RolePaths
 from shiq.model.roles import RoleBox, role_of
-from shiq.model.walk import is_reserved, parts, rewritten
+from shiq.model.walk import is_reserved, parts, rewrite_parts
 from shiq.rdf.values_as_nodes import inverse_functional_properties, properties_needing_values
 from shiq.rdf.vocabulary import LANGUAGE
 from shiq.simplify.chains import eliminate_paths
@@ -89,7 +89,7 @@ class _Writer:
 
     def __init__(self, axioms: Sequence[owl.Axiom]) -> None:
         self.axioms = plain = [
-            rewritten(p, _standing_in) for axiom in axioms for p in remove_built_in(axiom)
+            rewrite_parts(p, _standing_in) for axiom in axioms for p in remove_built_in(axiom)
         ]
         self.paths = RolePaths(plain)
         self.roles: RoleBox = self.paths.roles
@@ -154,7 +154,7 @@ class _Writer:
                 assertion.expression, owl.Class
             ):
                 assertion = rewrite_for_simple_roles(
-                    self._named(rewritten(assertion, _standing_in)), self.roles
+                    self._named(rewrite_parts(assertion, _standing_in)), self.roles
                 )
                 for property, use in roles_required_simple(assertion):
                     self._require_simple(property, use, assertion)
@@ -215,11 +215,11 @@ class _Writer:
             *sent,
             *(owl.EquivalentClasses((name, meaning)) for name, meaning in self.meanings.items()),
         ]
-        return [rewritten(axiom, _built_in_again) for axiom in dict.fromkeys(sent)]
+        return [rewrite_parts(axiom, _built_in_again) for axiom in dict.fromkeys(sent)]
 
     def _named(self, value: V) -> V:
         """``value`` with names for its nominals and its Self."""
-        return rewritten(value, self._name_of)
+        return rewrite_parts(value, self._name_of)
 
     def _name_of(self, part: object) -> object | None:
         match part:
@@ -287,7 +287,7 @@ def _uses_stand_in(axiom: owl.Axiom) -> bool:
 
 
 def _text(value: object) -> str:
-    return axiom_text(rewritten(value, _built_in_again))  # type: ignore[arg-type]
+    return axiom_text(rewrite_parts(value, _built_in_again))  # type: ignore[arg-type]
 
 
 def _digest(value: object) -> str:

@@ -26,8 +26,8 @@ from shiq.columns.arrays import (
     Ints,
     OverlayTable,
     Table,
+    group_minimum,
     is_in,
-    least_by,
     overlay,
     row_changes,
     set_difference,
@@ -152,7 +152,7 @@ def grow_merge_classes(index: Index, told: ToldUnion) -> Ints:
     graph = told.graph
     # With those that a vanished one was in a class with.
     if isinstance(index.merged.by_member, OverlayTable):
-        regrouped = index.merged.by_member.removed.columns["member"]
+        regrouped = index.merged.by_member.removed_rows.columns["member"]
         graph.locate(set_difference(regrouped, index.detached))
     ends = graph.elements_of(graph.whole.inserted["half_edges"].columns["node"])
     changed = flags(len(graph), ends) | graph.is_new()
@@ -253,7 +253,7 @@ class _Growth:
         it was not gathered.
         """
         graph = self.graph
-        least = least_by(self.element, self.node, len(graph))
+        least = group_minimum(self.element, self.node, len(graph))
         return np.where(least < np.iinfo(np.int64).max, least, graph.key)
 
     # --- the index --------------------------------------------------------------------------------
@@ -322,7 +322,7 @@ class _Growth:
         class_ = self.classes[reps]
         alive = ~is_in(self.name[reps], self.vanished)
         reps, class_ = reps[alive], class_[alive]
-        least = least_by(class_, self.name[reps], len(graph))
+        least = group_minimum(class_, self.name[reps], len(graph))
         keys = [graph.key[graph.key < FRESH], self.old.equal.of(self.touched)]
         if self.merged is not self.old.merged.by_member:
             # Nobody has kept them since N was there.

@@ -16,7 +16,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from shiq.errors import ShiqError, UsageError
-from shiq.files import read_secret, write_whole
+from shiq.files import read_secret, write_atomically
 from shiq.jobs.history import TIME, HistoryRow, batch_name
 from shiq.support import pluralize
 
@@ -118,7 +118,7 @@ def _payload(host: str, row: HistoryRow, store: str) -> dict[str, Any]:
 def write_metrics(path: str, row: HistoryRow, store: str, exit_code: int) -> str:
     """Write the figures of a run as OpenMetrics. Returns: why that failed, or an empty text."""
     try:
-        write_whole(Path(path), metrics_text(row, store, exit_code))
+        write_atomically(Path(path), metrics_text(row, store, exit_code))
     except ShiqError as error:
         return f"no metrics were written ({error})"
     return ""

@@ -15,7 +15,7 @@ from typing import Any, Final
 import click
 
 from shiq.errors import UsageError
-from shiq.files import report_write_errors, write_whole
+from shiq.files import report_write_errors, write_atomically
 from shiq.jobs.leftover_waivers import read_tables
 
 #: The files that are looked for, in this order, and the variable that names another.
@@ -181,5 +181,5 @@ def write_configuration(tbox: Sequence[str], data: Sequence[str], store: str) ->
     for name, text in FILES.items():
         with report_write_errors(Path(name)):
             Path(name).parent.mkdir(parents=True, exist_ok=True)
-        write_whole(Path(name), text.format(**values))
+        write_atomically(Path(name), text.format(**values))
     return [*FILES]

@@ -222,12 +222,12 @@ def _hermit(heap: str) -> Iterator[Finding]:
 
 
 def _peers() -> Iterator[Finding]:
-    from shiq.reasoner.external import PEERS, Absent, find
+    from shiq.reasoner.external import PEERS, AbsentPeer, find_peer
 
     for name, peer in PEERS.items():
-        found = find(name)
+        found = find_peer(name)
         licence = f", {peer.licence}" if peer.is_agpl else ""
-        if isinstance(found, Absent):
+        if isinstance(found, AbsentPeer):
             yield Finding(f"{peer.title} (optional)", OK, f"not there: {found.reason}")
         else:
             yield Finding(f"{peer.title} (optional)", OK, f"{found.program}{licence}")

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from shiq.answers.verdict import drop_empty
 from shiq.errors import ShiqError
-from shiq.files import write_whole
+from shiq.files import write_atomically
 from shiq.jobs.store.files import HISTORY, stage_file
 from shiq.remote.place import Place, file_at, place_of, remove
 from shiq.support import pluralize
@@ -432,4 +432,4 @@ def write_table(rows: Sequence[ComparedRow], path: Path) -> None:
     schema = pyarrow.schema(types.items())
     buffer = io.BytesIO()
     parquet.write_table(pyarrow.Table.from_pylist(data, schema), buffer)
-    write_whole(path, buffer.getvalue())
+    write_atomically(path, buffer.getvalue())

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from shiq.errors import OperationalError
-from shiq.files import write_whole
+from shiq.files import write_atomically
 from shiq.jobs.history import (
     MOST_CAUSES,
     MOST_NAMES,
@@ -62,7 +62,7 @@ def write_pages(store: str, rows: Sequence[ComparedRow], folder: Path) -> Path:
             "before": shown[i - 1] if i else None,
             "after": shown[i + 1] if i + 1 < len(shown) else None,
         }
-        write_whole(
+        write_atomically(
             folder / page_name(x),
             render("history/run.html", run=x, page=page_name, **near, **common),
         )
@@ -77,7 +77,7 @@ def write_pages(store: str, rows: Sequence[ComparedRow], folder: Path) -> Path:
         steps=_next_steps(store, shown),
         **common,
     )
-    write_whole(first, page)
+    write_atomically(first, page)
     return first
 
 

@@ -39,7 +39,7 @@ from shiq.answers.result import Conflict
 from shiq.answers.verdict import Verdict
 from shiq.columns.rows import FAMILIES, names_in_use, remove_assertions, row_masks, select_rows
 from shiq.explanation import ConflictGroup, ExplainedConflicts
-from shiq.files import WHY, json_text, write_whole
+from shiq.files import WHY, json_text, write_atomically
 from shiq.inputs.reading import UNDECIDED, QuarantinedAssertion, Reading
 from shiq.jobs.checking.options import engine_named
 from shiq.jobs.store import tbox_hash
@@ -259,8 +259,8 @@ class Repairing:
     ) -> tuple[ABox, tuple[QuarantinedAssertion, ...]]:
         self.known = known = set_aside_known(ontology, abox, decider, self.progress)
         text = "".join(f"{line}\n" for aside in known.asides for line in aside.triples)
-        write_whole(self.file, text)
-        write_whole(Path(f"{self.file}{WHY}"), json_text(known.to_dict(), indent=1))
+        write_atomically(self.file, text)
+        write_atomically(Path(f"{self.file}{WHY}"), json_text(known.to_dict(), indent=1))
         return known.rest, known.asides
 
 

@@ -29,7 +29,7 @@ from typing import Any, Final
 
 from shiq.answers.verdict import KINDS, LIKE_OTHERS, Leftover, is_blocking
 from shiq.errors import InputError, UsageError
-from shiq.files import json_text, write_whole
+from shiq.files import json_text, write_atomically
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ def write_known(file: Path, entries: Iterable[LeftoverWaiver]) -> None:
         for x in entries
     ]
     if file.suffix.lower() == ".json":
-        write_whole(file, json_text({"known": tables}))
+        write_atomically(file, json_text({"known": tables}))
         return
     lines = ["# What is known, who answers for it, and the last day that it is: docs/EVIDENCE.md."]
     for table in tables:
@@ -256,7 +256,7 @@ def write_known(file: Path, entries: Iterable[LeftoverWaiver]) -> None:
             f"{name} = {value if name == 'expires' else _toml_string(value)}"
             for name, value in table.items()
         ]
-    write_whole(file, "\n".join(lines) + "\n")
+    write_atomically(file, "\n".join(lines) + "\n")
 
 
 def _toml_string(text: str) -> str:

@@ -32,9 +32,9 @@ from shiq.model.clause import ClausalTBox
 from shiq.model.clause_axioms import clause_axioms, module_assertions, numbered_names
 from shiq.model.ntriples import assertion_lines, axiom_lines, declaration_line
 from shiq.model.roles import RoleBox
-from shiq.model.walk import parts, rewritten
-from shiq.reasoner.proxied import ill_typed_refuted
-from shiq.reasoner.sending import named_individual, sendable
+from shiq.model.walk import parts, rewrite_parts
+from shiq.reasoner.proxied import refute_ill_typed
+from shiq.reasoner.sending import make_sendable, named_individual
 from shiq.support import supports
 
 #: What every name begins with that the user's ontology does not have.
@@ -106,8 +106,8 @@ class ReducedWriter:
             renamed_text(declaration("NamedIndividual", named_individual(each)))
             for each in individuals
         ]
-        refuted = ill_typed_refuted(self._theory, assertions)
-        for assertion in map(self._unpunned, sendable((), refuted)[1]):
+        refuted = refute_ill_typed(self._theory, assertions)
+        for assertion in map(self._unpunned, make_sendable((), refuted)[1]):
             found += self._texts(assertion, assertion_lines)
         return found
 
@@ -121,7 +121,7 @@ class ReducedWriter:
         text = axiom_text(value)
         # Of a text with literals names alone are to change.
         return (
-            [axiom_text(rewritten(value, _renamed_part))]
+            [axiom_text(rewrite_parts(value, _renamed_part))]
             if '"' in text and _OURS in text
             else [renamed_text(text)]
         )
@@ -134,7 +134,7 @@ class ReducedWriter:
             pun = isinstance(part, owl.DataProperty) and part.iri in self.puns
             return owl.DataProperty(self._name("DataProperty", part.iri)) if pun else None  # type: ignore[attr-defined]
 
-        return rewritten(value, change)
+        return rewrite_parts(value, change)
 
     def _name(self, kind: str, iri: str) -> str:
         return f"{_OURS}data:{iri}" if kind == "DataProperty" and iri in self.puns else iri
@@ -156,7 +156,7 @@ def _renamed_part(part: object) -> object | None:
     if isinstance(
         part, owl.DataPropertyAssertion | owl.NegativeDataPropertyAssertion
     ) and part.subject.startswith(_OURS):
-        property = rewritten(part.property, _renamed_part)
+        property = rewrite_parts(part.property, _renamed_part)
         return type(part)(property, FRESH + part.subject.removeprefix(_OURS), part.literal)
     return None
 
@@ -265,7 +265,7 @@ def write_reduced(result: Result, target: Path) -> list[str]:
     far = add_set if supports(add_set, FarAddSet) else None
     tbox = ClausalTBox((), RoleBox()) if add_set is None else add_set.tbox
     with report_write_errors(target), nullcontext() if far is None else far.running():
-        axioms, _ = sendable((a for a in clause_axioms(tbox) if a != READ_BY_FORM), ())
+        axioms, _ = make_sendable((a for a in clause_axioms(tbox) if a != READ_BY_FORM), ())
         sample: Iterable[owl.Assertion] = ()
         if add_set is not None:
             sample = _sample(add_set) if far is None else far.reduced_sample()  # type: ignore[arg-type]

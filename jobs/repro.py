@@ -22,7 +22,7 @@ from shiq.abox_ops.modules.decide import Disagreement
 from shiq.answers.verdict import Verdict
 from shiq.api import Session, certify
 from shiq.errors import InputError, OperationalError, UsageError
-from shiq.files import write_whole
+from shiq.files import write_atomically
 from shiq.functional import ontology_text
 from shiq.model.clause import ClausalTBox
 from shiq.model.clause_axioms import clause_axioms, module_assertions, numbered_names
@@ -132,7 +132,7 @@ def write(packed: Reproducer, target: Path) -> Path:
             archive.writestr(
                 zipfile.ZipInfo(name), text.encode("utf-8", "surrogatepass"), zipfile.ZIP_DEFLATED
             )
-    write_whole(target, packed_up.getvalue())
+    write_atomically(target, packed_up.getvalue())
     return target
 
 
@@ -194,7 +194,7 @@ def replay(
     answers = {"own": Answer(result.verdict, result.reason)}
     hermit = HermitReasoner(heap)
     try:
-        answers["hermit"] = hermit.consistent(
+        answers["hermit"] = hermit.decide_consistency(
             reading.tbox.axioms, list(reading.abox), timeout or 300.0
         )
     except OperationalError as error:

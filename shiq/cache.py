@@ -18,11 +18,11 @@ V = TypeVar("V")
 D = TypeVar("D")
 
 
-class _None:
+class _Missing:
     """Sentinel for a missing entry, since None may be a value."""
 
 
-_NONE = _None()
+_MISSING = _Missing()
 
 #: What goes first: the oldest entry, the one not asked for the longest, or the one asked for the
 #: least (of these, the one not asked for the longest); lifo: the newest, mru: the one asked for
@@ -63,8 +63,8 @@ class Cache(Generic[K, V]):
 
     def get_or_make(self, key: K, make: Callable[[], V]) -> V:
         """Return the value of `key`; if there is none, store the result of `make`."""
-        found = self.get(key, _NONE)
-        return self.put(key, make()) if isinstance(found, _None) else found
+        found = self.get(key, _MISSING)
+        return self.put(key, make()) if isinstance(found, _Missing) else found
 
     def put(self, key: K, value: V) -> V:
         """Store `value` and return it. Storing under an existing key counts as a use of it."""

@@ -17,7 +17,7 @@ _IN_A_DIRECTORY: Final = "Name a file in a directory that exists and may be writ
 WHY: Final = ".why.json"
 
 
-def write_whole(path: Path, content: bytes | str) -> None:
+def write_atomically(path: Path, content: bytes | str) -> None:
     """Write a file in one step, with permissions by the umask. Raises: OperationalError.
 
     Text is encoded as UTF-8, lone surrogates as escapes.

@@ -215,7 +215,7 @@ def _key(clause: Clause) -> Hashable:
     role = clause.role
     if (
         role is not None
-        and role.inverted
+        and role.is_inverse
         and not clause.at_most
         and all(isinstance(atom, str) for atom in clause.head)
     ):

@@ -98,7 +98,7 @@ def range_text(data_range: owl.DataRange, short: Shortener = str) -> str:
 
 def role_text(role: Role, short: Shortener = str) -> str:
     """Write a role; an inverse has the exponent ⁻."""
-    return short(role.iri) + ("⁻" if role.inverted else "")
+    return short(role.iri) + ("⁻" if role.is_inverse else "")
 
 
 def part_roles(

@@ -16,7 +16,7 @@ from typing import Any
 from shiq import model as owl
 from shiq.errors import UsageError
 from shiq.model.roles import ROLE_INCLUSIONS, Role, RoleBox, expression_of, loop_name, role_of
-from shiq.model.walk import entities, rebuilt
+from shiq.model.walk import entities, rebuild
 from shiq.simplify.inclusion import Context, FreshNames, Inclusion, at_least
 
 LABEL = "desugar"
@@ -114,7 +114,7 @@ class _Desugar:
 
     def expression(self, expression: owl.ClassExpression) -> owl.ClassExpression:
         """Rewrite `expression` to ⊓, ⊔, ¬, ∀, ∃, ≥ and ≤; data restrictions to ≥ and ≤ only."""
-        return rebuilt(expression, self._part)
+        return rebuild(expression, self._part)
 
     def _part(self, part: Any) -> Any:
         """Rewrite a part of an expression whose own parts are rewritten."""
@@ -227,7 +227,7 @@ def require_simple(role: Role, roles: RoleBox, where: owl.Axiom | owl.ClassExpre
     Raises: UsageError.
     """
     if not roles.is_simple(role):
-        inverse = "the inverse of " if role.inverted else ""
+        inverse = "the inverse of " if role.is_inverse else ""
         raise UsageError(
             f"{type(where).__name__} on {inverse}<{role.iri}>, which is not simple, is outside SHIQ(D)",
             _REMEDY,

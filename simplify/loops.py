@@ -11,7 +11,7 @@ from itertools import product
 
 from shiq import model as owl
 from shiq.model.roles import Role, RoleBox, expression_of, loop_name, role_of
-from shiq.model.walk import parts, rewritten
+from shiq.model.walk import parts, rewrite_parts
 from shiq.simplify.inclusion import (
     Context,
     Inclusion,
@@ -111,7 +111,7 @@ def name_loops(axiom: owl.Axiom) -> owl.Axiom:
     """Replace Self restrictions in `axiom` by loop names; R reflexive becomes ⊤ ⊑ ℓ_R."""
     if isinstance(axiom, owl.ReflexiveObjectProperty):
         return owl.SubClassOf(owl.THING, loop_class(role_of(axiom.property).iri))
-    named: owl.Axiom = rewritten(axiom, _loop_class_of_part)
+    named: owl.Axiom = rewrite_parts(axiom, _loop_class_of_part)
     return named
 
 

@@ -46,9 +46,17 @@ def nnf(expression: owl.ClassExpression, positive: bool = True) -> owl.ClassExpr
             parts = [nnf(operand, positive) for operand in operands]
             return union_of(parts) if positive else intersection_of(parts)
         case owl.ObjectSomeValuesFrom(property, filler):
-            return _some(property, nnf(filler)) if positive else _all(property, nnf(filler, False))
+            return (
+                _existential(property, nnf(filler))
+                if positive
+                else _universal(property, nnf(filler, False))
+            )
         case owl.ObjectAllValuesFrom(property, filler):
-            return _all(property, nnf(filler)) if positive else _some(property, nnf(filler, False))
+            return (
+                _universal(property, nnf(filler))
+                if positive
+                else _existential(property, nnf(filler, False))
+            )
         case owl.ObjectMinCardinality(n, property, filler):
             return _minimum(n, property, filler) if positive else _maximum(n - 1, property, filler)
         case owl.ObjectMaxCardinality(n, property, filler):
@@ -68,13 +76,13 @@ def nnf(expression: owl.ClassExpression, positive: bool = True) -> owl.ClassExpr
     raise TypeError(expression)
 
 
-def _some(
+def _existential(
     property: owl.ObjectPropertyExpression, filler: owl.ClassExpression
 ) -> owl.ClassExpression:
     return owl.NOTHING if filler == owl.NOTHING else owl.ObjectSomeValuesFrom(property, filler)
 
 
-def _all(
+def _universal(
     property: owl.ObjectPropertyExpression, filler: owl.ClassExpression
 ) -> owl.ClassExpression:
     return owl.THING if filler == owl.THING else owl.ObjectAllValuesFrom(property, filler)
@@ -95,7 +103,7 @@ def _maximum(
     if n < 0:
         return owl.NOTHING
     if n == 0:
-        return _all(property, nnf(filler, False))
+        return _universal(property, nnf(filler, False))
     inner = nnf(filler)
     return owl.THING if inner == owl.NOTHING else owl.ObjectMaxCardinality(n, property, inner)
 

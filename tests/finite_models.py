@@ -84,7 +84,7 @@ class _Grounding:
 
     def role(self, role: Role, x: int, y: int) -> int:
         return self.variable(
-            ("role", role.iri, y, x) if role.inverted else ("role", role.iri, x, y)
+            ("role", role.iri, y, x) if role.is_inverse else ("role", role.iri, x, y)
         )
 
     def data(self, property: str, x: int, value: int | str) -> int:

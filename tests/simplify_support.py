@@ -100,7 +100,7 @@ class Interpretation:
     def neighbours(self, role: Role, x: int) -> frozenset[int]:
         pairs = self.roles.get(role.iri, frozenset())
         return frozenset(
-            a if role.inverted else b for a, b in pairs if (b if role.inverted else a) == x
+            a if role.is_inverse else b for a, b in pairs if (b if role.is_inverse else a) == x
         )
 
     def values(self, property: str, x: int) -> frozenset[str]:
@@ -163,7 +163,7 @@ class Interpretation:
     def pairs(self, property: ObjectPropertyExpression) -> frozenset[tuple[int, int]]:
         role = role_of(property)
         pairs = self.roles.get(role.iri, frozenset())
-        return frozenset((b, a) for a, b in pairs) if role.inverted else pairs
+        return frozenset((b, a) for a, b in pairs) if role.is_inverse else pairs
 
 
 def range_extension(data_range: DataRange) -> frozenset[str]:

@@ -436,7 +436,7 @@ def _cause(conflict: Conflict, tbox: ClausalTBox) -> tuple[Hashable, Label]:
         return frozenset(conflict.axiom_values), EMPTY
     cause = cause_of(proof)
     core, individuals = 0, set[str]()
-    for fact in cause.given:
+    for fact in cause.assertions:
         match fact:
             case owl.ClassAssertion(owl.Class(iri), individual) if iri in tbox.atom_ids:
                 core |= 1 << tbox.atom_ids[iri]

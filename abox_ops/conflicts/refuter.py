@@ -146,10 +146,12 @@ class Refuter:
         _, parts = _modules(tbox, assertions)
         for answer in self._answers(tbox, parts, self.decider.decide, self._attempts):
             if answer.verdict is Verdict.INCONSISTENT:
-                if answer.used is None:
+                if answer.used_clauses is None:
                     return None
                 found = {a for a in tbox.axioms if is_about_roles(a)}
-                found |= {tbox.axioms[i] for c in answer.used for i in tbox.clauses[c].origins}
+                found |= {
+                    tbox.axioms[i] for c in answer.used_clauses for i in tbox.clauses[c].origins
+                }
                 return found
         return set()
 

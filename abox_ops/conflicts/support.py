@@ -246,7 +246,7 @@ def core(
 ) -> list[owl.Assertion] | None:
     """The ``assertions``, in their order, that one refutation of them rests on: inconsistent by
     themselves, not always minimal. None where none was found. ``refuted_part`` is
-    `shiq.reasoner.protocol.Tracing.core`.
+    `shiq.reasoner.protocol.CoreFinder.core`.
     """
     graph = ElementGraph(tbox)
     plains = [(plain, a) for a in assertions for plain in normalise(a, tbox.roles).assertions]
@@ -299,7 +299,7 @@ def _fact(tbox: ClausalTBox, graph: ElementGraph, plain: owl.Assertion) -> Fact 
         ):
             role, ends = role_of(property), (find(x), find(y))
             kind = "r" if isinstance(plain, owl.ObjectPropertyAssertion) else "!r"
-            return kind, (ends[::-1] if role.inverted else ends), role.iri
+            return kind, (ends[::-1] if role.is_inverse else ends), role.iri
         case owl.DataPropertyAssertion(property, x, value):
             return "d", (find(x),), property.iri, value
         case owl.NegativeDataPropertyAssertion(property, x, value):

@@ -285,18 +285,18 @@ class OverlayBase:
     @property
     def removed(self) -> dict[str, Columns]:
         """The rows of `base` that this lacks."""
-        return {name: dict(table.removed.columns) for name, table in self.tables.items()}
+        return {name: dict(table.removed_rows.columns) for name, table in self.tables.items()}
 
     def __len__(self) -> int:
-        added = {name: table.added.columns for name, table in self.tables.items()}
+        added = {name: table.added_rows.columns for name, table in self.tables.items()}
         return len(self.base) + assertion_count(added) - assertion_count(self.removed)
 
     def table(self, name: str) -> Table:
         found = self.tables[name]
-        return found if len(found.added) or len(found.removed) else found.table
+        return found if len(found.added_rows) or len(found.removed_rows) else found.table
 
     def nodes(self) -> Ints:
-        new = [table.added.columns["node"] for table in self.tables.values()]
+        new = [table.added_rows.columns["node"] for table in self.tables.values()]
         return set_difference(np.concatenate([self.base.nodes(), *new]), self.vanished)
 
     @cached_property
@@ -329,7 +329,7 @@ class OverlayBase:
         table, count = self.tables["class_assertions"], len(self.names.classes)
         more, fewer = (
             np.bincount(rows.columns["class"], minlength=count)
-            for rows in (table.added, table.removed)
+            for rows in (table.added_rows, table.removed_rows)
         )
         counts = self.base.class_counts()
         more[: len(counts)] += counts

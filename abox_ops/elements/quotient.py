@@ -20,8 +20,8 @@ from shiq.columns.arrays import (
     Table,
     array_table,
     distinct,
+    group_minimum,
     is_in,
-    least_by,
     overlay,
     positions,
     set_difference,
@@ -168,7 +168,7 @@ def of_several(member: Ints, group: Ints) -> tuple[Ints, Ints]:
     if not len(member):
         return member, group
     _, which, _ = distinct(group)
-    least = least_by(which, member, int(which.max()) + 1)
+    least = group_minimum(which, member, int(which.max()) + 1)
     crowded = np.bincount(which)[which] > 1
     return member[crowded], least[which[crowded]]
 

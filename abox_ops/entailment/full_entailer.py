@@ -31,7 +31,7 @@ from shiq.abox_ops.entailment.premises import (
 from shiq.abox_ops.entailment.reasoners import Reasoners, WholeQuestion
 from shiq.abox_ops.entailment.shiq_entailer import Conclusions, InsideEntailer
 from shiq.answers.verdict import Verdict
-from shiq.model.walk import parts, rewritten
+from shiq.model.walk import parts, rewrite_parts
 from shiq.reasoner.protocol import Answer
 from shiq.simplify.chains import is_readable
 from shiq.simplify.inclusion import PREFIX
@@ -181,7 +181,7 @@ class OutsideEntailer:
     def _lower(self) -> list[tuple[Premises, InsideEntailer]]:
         """What is below: with chains and loops as clauses, where these can be read so; and without."""
         whole = (*self._premises.all_axioms, *self._premises.all_assertions)
-        axioms = [rewritten(axiom, _name_of) for axiom in self._premises.all_axioms]
+        axioms = [rewrite_parts(axiom, _name_of) for axiom in self._premises.all_axioms]
         said = [*_named_nominals(self._premises.all_assertions), *_nominal_facts(whole)]
         split = Premises.of(axioms, said)
         without = Premises(split.tbox, split.abox)
@@ -250,7 +250,9 @@ def _name_of(part: object) -> object | None:
 
 
 def _named_nominals(assertions: Iterable[owl.Assertion]) -> list[owl.Assertion]:
-    return [rewritten(a, _name_of) if isinstance(a, owl.ClassAssertion) else a for a in assertions]
+    return [
+        rewrite_parts(a, _name_of) if isinstance(a, owl.ClassAssertion) else a for a in assertions
+    ]
 
 
 def _nominal_facts(values: Iterable[object]) -> list[owl.ClassAssertion]:

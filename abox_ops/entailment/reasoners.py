@@ -120,7 +120,7 @@ class Reasoners:
         self, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion], left: float | None
     ) -> Answer:
         self.asked += 1
-        return self.hermit().consistent(
+        return self.hermit().decide_consistency(
             axioms, assertions, left and max(0.01, left), is_normal=True
         )
 
@@ -147,7 +147,7 @@ class WholeQuestion:
         try:
             hermit = self._reasoners.hermit()
             self._reasoners.asked += 1
-            return hermit.consistent_beside(kept, said, left and max(0.01, left))
+            return hermit.consistency_with_background(kept, said, left and max(0.01, left))
         except ReasonerError as error:
             return Answer(Verdict.UNDETERMINED, " ".join(str(error).split()))
 

@@ -28,7 +28,7 @@ from shiq.columns.arrays import (
     Table,
     array_table,
     concatenate,
-    least_by,
+    group_minimum,
     positions,
     unique,
 )
@@ -174,7 +174,7 @@ def merge_classes(calculus: Calculus, graph: Graph) -> Ints:
 
 def least_nodes(graph: Graph) -> Ints:
     """The least node of each element (of its nodes that are expanded), by number."""
-    return least_by(graph.rep[graph.member_element], graph.member_node, len(graph))
+    return group_minimum(graph.rep[graph.member_element], graph.member_node, len(graph))
 
 
 def same_grouping(base: Base, nodes: Ints) -> StoredPartition:

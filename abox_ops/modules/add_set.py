@@ -233,7 +233,9 @@ class FoundModules:
             part(a)[0].append((node[a], roles[r], node[b]))
         rep, place = graph.rep, rank.tolist()
         for x, r, y in {
-            (int(rep[x]), r, int(rep[y])) for x, r, y in graph.rare.negative_edges if not r.inverted
+            (int(rep[x]), r, int(rep[y]))
+            for x, r, y in graph.rare.negative_edges
+            if not r.is_inverse
         }:
             if rest[x] and rest[y] and of[place[x]] == of[place[y]]:
                 part(place[x])[1].append((node[place[x]], r, node[place[y]]))
@@ -350,7 +352,7 @@ def inconsistent_groups(add_set: AddSet, answers: Sequence[Answer]) -> list[tupl
     return [
         *add_set.contradictory,
         *(
-            tuple(i for n in answers[k].near for i in add_set.modules[k].elements[n])
+            tuple(i for n in answers[k].near_nodes for i in add_set.modules[k].elements[n])
             or individuals_in(add_set.modules[k])
             for k in positions(answers, lambda answer: answer.verdict is Verdict.INCONSISTENT)
         ),

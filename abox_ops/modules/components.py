@@ -40,7 +40,7 @@ class KeptAssertions:
         self.negative_edges |= {
             (element, r, b)
             for r, b in graph.negatives(element)
-            if not r.inverted and b in self.labels
+            if not r.is_inverse and b in self.labels
         }
         self.different |= {
             (min(element, b), max(element, b)) for b in graph.unequal(element) if b in self.labels

@@ -21,7 +21,7 @@ from shiq.answers.verdict import Verdict
 from shiq.deadline import is_past, seconds_left
 from shiq.model import Axiom, TBox
 from shiq.model.clause import ClausalTBox
-from shiq.reasoner.protocol import Answer, Deciding, Module, Reasoner, Tracing
+from shiq.reasoner.protocol import Answer, CombinedReasoner, CoreFinder, Module, Reasoner
 
 if TYPE_CHECKING:
     from shiq.explanation.forms import Row
@@ -75,7 +75,7 @@ class Decider:
                 found[key] = answer
                 if answer.verdict is not Verdict.UNDETERMINED:
                     # Other modules of this shape have their nodes in another order.
-                    answers[key] = replace(answer, near=())
+                    answers[key] = replace(answer, near_nodes=())
             self.asked += len(part)
             if self.progress:
                 self.progress("deciding shapes", min(start + self.BATCH, len(items)), len(items))
@@ -100,8 +100,8 @@ class Decider:
         if asked:
             answers = answers | self._attempted(tbox, shapes, asked, timeout)
         return [
-            replace(answers[key], near=tuple(order[n] for n in answers[key].near))
-            if answers[key].near and (order := shapes.ordered(module)[1])
+            replace(answers[key], near_nodes=tuple(order[n] for n in answers[key].near_nodes))
+            if answers[key].near_nodes and (order := shapes.ordered(module)[1])
             else answers[key]
             for key, module in zip(keys, modules)
         ]
@@ -181,8 +181,8 @@ class Decider:
         if not self.audit.disagreements:
             answers = self.reasoner.decide(tbox, modules, timeout)
             names = (
-                self.reasoner.by
-                if isinstance(self.reasoner, Deciding)
+                self.reasoner.deciders
+                if isinstance(self.reasoner, CombinedReasoner)
                 else [self.reasoner.name] * len(part)
             )
             drawn = [
@@ -198,10 +198,10 @@ class Decider:
     def core(
         self, tbox: ClausalTBox, module: Module, timeout: float | None = None
     ) -> Module | None:
-        """See `shiq.reasoner.protocol.Tracing`; None of a reasoner that does not trace."""
+        """See `shiq.reasoner.protocol.CoreFinder`; None of a reasoner that does not trace."""
         return (
             self.reasoner.core(tbox, module, timeout)
-            if isinstance(self.reasoner, Tracing)
+            if isinstance(self.reasoner, CoreFinder)
             else None
         )
 

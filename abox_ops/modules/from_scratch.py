@@ -62,7 +62,7 @@ def closure_of_all(tbox: ClausalTBox, theory: DataTheory, whole: ElementGraph) -
     for a in rest:
         for role, b in whole.neighbours(a):
             if b in rest:
-                kept.edges.add((b, role.inverse, a) if role.inverted else (a, role, b))
+                kept.edges.add((b, role.inverse, a) if role.is_inverse else (a, role, b))
         kept.keep_negative(whole, a)
         kept.data |= {(a, p, v) for p, v in whole.values(a) if p in features}
     return Closure(

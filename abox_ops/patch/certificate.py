@@ -25,7 +25,7 @@ from shiq.abox_ops.patch.patch import Patch, PatchRound
 from shiq.abox_ops.patch.region import Named, PatchInput, PatchRegion, count_region
 from shiq.abox_ops.patch.saturation import end_at_clash
 from shiq.abox_ops.patch.widening import PatchOutcome, patched
-from shiq.columns.arrays import NONE, Ints, array_table, least_by, unique
+from shiq.columns.arrays import NONE, Ints, array_table, group_minimum, unique
 from shiq.deadline import enter_stage
 from shiq.model.roles import RoleBox
 
@@ -132,7 +132,9 @@ def of_told(calculus: Calculus, classes: StoredPartition | None = None) -> Outsi
 
 def _grouped(graph: Graph, group: Ints) -> StoredPartition:
     """The elements of ``graph`` by what ``group`` gives each of them, under their keys."""
-    return grouping(graph.key, least_by(group, graph.key, int(group.max(initial=-1)) + 1)[group])
+    return grouping(
+        graph.key, group_minimum(group, graph.key, int(group.max(initial=-1)) + 1)[group]
+    )
 
 
 NOTHING_TOUCHED = TouchedNodes(NONE, NONE, NONE, {}, frozenset(), frozenset())

@@ -31,8 +31,8 @@ from shiq.columns.arrays import (
     NONE,
     Ints,
     OverlayTable,
+    group_minimum,
     is_in,
-    least_by,
     overlay,
     replace_rows,
 )
@@ -76,7 +76,7 @@ def layer(
     under = as_overlay(whole.base)
     # Numbers of labels that a store, or a layer, has are the same in each calculus.
     is_kept = isinstance(whole.base, StoreBase | OverlayBase) and not any(
-        len(table.removed) for table in under.tables.values()
+        len(table.removed_rows) for table in under.tables.values()
     )
     is_kept = is_kept and calculus.tbox is index.calculus.tbox
     plain = not len(whole.inserted["complex"]) and not len(index.detached)
@@ -86,7 +86,7 @@ def layer(
     node, element = graph.member_node, graph.rep[graph.member_element]
     if not all(is_in(table.columns["node"], node).all() for table in whole.inserted.values()):
         return None
-    name = least_by(element, renumber(node, first_node), len(graph))
+    name = group_minimum(element, renumber(node, first_node), len(graph))
     reps, example = np.unique(element, return_index=True)
     old = (node < FRESH).nonzero()[0]
     key, first = np.unique(index.equal.of(node[old]), return_index=True)

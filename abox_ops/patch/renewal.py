@@ -25,8 +25,8 @@ from shiq.columns.arrays import (
     Ints,
     OverlayTable,
     Table,
+    group_minimum,
     is_in,
-    least_by,
     row_changes,
     unique,
 )
@@ -74,7 +74,7 @@ def renewed(patch: Patch, calculus: Calculus, renamed: ElementRenames) -> Renewa
     stored = np.where(
         graph.member_node >= FRESH, graph.member_node - FRESH + renamed.first_new, graph.member_node
     )
-    least = least_by(graph.rep[graph.member_element], stored, len(graph))
+    least = group_minimum(graph.rep[graph.member_element], stored, len(graph))
     also = inside[~is_in(inside, element)]
     everyone = np.concatenate([element, also])
     names = np.array([name_of.get(e, int(least[e])) for e in everyone.tolist()], np.int64)
@@ -120,7 +120,7 @@ def _modules(
     left, within = NONE, NONE
     # What deletions lay over a store are whole modules; what layers add are parts of some.
     if len(patch.region.given.index.detached) and isinstance(modules.by_member, OverlayTable):
-        left, within = (modules.by_member.added.columns[c] for c in ("member", "group"))
+        left, within = (modules.by_member.added_rows.columns[c] for c in ("member", "group"))
     stays = (renamed.now(left) == left) & ~is_in(left, place[inside])
     others, groups = of_several(left[stays], within[stays])
     keys = np.concatenate([place[inside], renamed.gone, left])

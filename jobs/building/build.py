@@ -429,7 +429,7 @@ def _document(indexed: IndexedStore, labels: Sequence[Label]) -> dict[str, objec
     rules = indexed.rules
     return {
         "extra": [encode(x) for x in rules.extra],
-        "negated_roles": sorted([role.iri, role.inverted] for role in indexed.negated_roles),
+        "negated_roles": sorted([role.iri, role.is_inverse] for role in indexed.negated_roles),
         "negated_properties": sorted(indexed.negated_properties),
         "contradictory": any(map(clashes, labels)),
         "clauses": clauses_hash(simplify(rules.tbox, rules.extra).clauses),

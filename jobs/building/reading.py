@@ -41,7 +41,7 @@ from shiq.rdf.range_reports import (
     rejects_of,
     with_source_lines,
 )
-from shiq.rdf.ranges import is_cut
+from shiq.rdf.ranges import can_be_cut
 from shiq.rdf.reader import _own_axiom_test, _Reader
 
 _JUDGINGS = 4
@@ -145,7 +145,7 @@ def read(
 
 
 def _is_cut(source: object) -> bool:
-    return is_cut(source) or (
+    return can_be_cut(source) or (
         isinstance(source, TableSource)
         and source.kind is TableKind.SPARK
         and source.has_ntriples_terms
@@ -175,14 +175,14 @@ def _matters(
     """
     if not now.queried_names <= before.queried_names or now.nodes != before.nodes:
         return True
-    if (now.known.object_properties, now.known.data_properties) != (
-        before.known.object_properties,
-        before.known.data_properties,
+    if (now.signature.object_properties, now.signature.data_properties) != (
+        before.signature.object_properties,
+        before.signature.data_properties,
     ):
         return True
-    differs = (before.headers, before.known, before.typed_individuals) != (
+    differs = (before.headers, before.signature, before.typed_individuals) != (
         now.headers,
-        now.known,
+        now.signature,
         now.typed_individuals,
     )
     return differs and any(
@@ -250,7 +250,7 @@ class _DriverReader(_Reader):
         typed = frozenset(self.known_typed)
         return replace(
             before,
-            known=self.known(),
+            signature=self.known(),
             headers=headers,
             nodes=nodes,
             queried_names=asked,

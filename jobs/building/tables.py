@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
-from shiq.columns.arrays import NONE, Columns, Ints, distinct, is_in, least_by, row_codes
+from shiq.columns.arrays import NONE, Columns, Ints, distinct, group_minimum, is_in, row_codes
 from shiq.columns.rows import LITERAL_BITS, TERM_BITS, half_edge_rows, term_key
 from shiq.jobs.building.chunks import folder_of
 from shiq.jobs.building.dictionary import Dictionary
@@ -293,7 +293,7 @@ def _literals(ranges: Ranges, i: int, received: Received) -> tuple[int, int]:
     _, value, example = distinct(row_codes(*codes)) if count else (codes[0],) * 3
     rows = concatenate(parts, ("node", "property"))
     rows["literal"] = value[np.concatenate([NONE, *values])]
-    least = least_by(rows["literal"], rows["node"], len(example))
+    least = group_minimum(rows["literal"], rows["node"], len(example))
     found = {name: column.take(pa.array(example)) for name, column in columns.items()}
     key = pc.binary_join_element_wise(*found.values(), pa.scalar("\0", pa.large_string()))
     order = np.lexsort((_codes(key), least))

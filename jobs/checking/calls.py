@@ -413,12 +413,12 @@ def bytes_of_lines(sources: Sequence[object]) -> int:
     if sum(sizes) * _UNPACKED < LARGE:
         return 0
     # Loaded where there is much to read.
-    from shiq.rdf.ranges import is_cut
+    from shiq.rdf.ranges import can_be_cut
 
     total = 0
     for path, size in zip(paths, sizes):
         source = source_of(path)
-        if not isinstance(source, FileSource) or not is_cut(source):
+        if not isinstance(source, FileSource) or not can_be_cut(source):
             return 0
         total += size * (_UNPACKED if source.is_compressed else 1)
     return total

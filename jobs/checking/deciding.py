@@ -48,7 +48,7 @@ from shiq.model.abox import ABox, abox_of
 from shiq.model.clause import ClausalTBox
 from shiq.rdf.vocabulary import VALUE_LINK, VALUE_ROLE
 from shiq.reasoner import BACKENDS, create
-from shiq.reasoner.protocol import Answer, Module, Sending
+from shiq.reasoner.protocol import Answer, Module, SendingReasoner
 from shiq.support import LazySequence, supports
 
 #: The reason of a result that is about the base alone.
@@ -426,7 +426,11 @@ def unmatched_deletions(
 def sent_by(decider: Decider) -> Mapping[str, int]:
     """Counts of what the reasoner has sent to other processes (`shiq.answers.result.Evidence`)."""
     sending = decider.reasoner
-    return sending.sent.to_dict() if supports(sending, Sending) and sending.sent.questions else {}
+    return (
+        sending.sent_questions.to_dict()
+        if supports(sending, SendingReasoner) and sending.sent_questions.questions
+        else {}
+    )
 
 
 def sent_since(decider: Decider, before: Mapping[str, int]) -> Mapping[str, int]:

@@ -26,7 +26,7 @@ from shiq.jobs.checking.options import ASK, Options
 from shiq.model import Assertion, Axiom
 from shiq.model.role_words import Irregular
 from shiq.reasoner.hermit import HermitReasoner
-from shiq.reasoner.protocol import OPAQUE, Answer, Sending
+from shiq.reasoner.protocol import OPAQUE, Answer, SendingReasoner
 from shiq.simplify.locality import ReachableAxioms, names_of, reach_axioms
 from shiq.support import pluralize as count_of
 
@@ -251,7 +251,9 @@ class _FullQuestion:
     def _sent(self, found: Findings) -> dict[str, int]:
         """What was sent elsewhere, the whole questions included."""
         beside = self.decider.beside
-        more: dict[str, int] = beside.sent.to_dict() if isinstance(beside, Sending) else {}
+        more: dict[str, int] = (
+            beside.sent_questions.to_dict() if isinstance(beside, SendingReasoner) else {}
+        )
         return {
             name: found.sent.get(name, 0) + more.get(name, 0) for name in {**found.sent, **more}
         }
@@ -305,7 +307,7 @@ class _FullQuestion:
     def _asked(
         self, hermit: HermitReasoner, axioms: Sequence[Axiom], assertions: Sequence[Assertion]
     ) -> Answer:
-        return hermit.consistent(
+        return hermit.decide_consistency(
             axioms, assertions, max(0.01, self.deadline - time.monotonic()), is_normal=True
         )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from shiq.files import write_whole
+from shiq.files import write_atomically
 from shiq.inputs.catalog import read_catalog
 from shiq.jobs.commands.options import catalog_option, json_option, quiet_option, vocabulary_option
 from shiq.jobs.commands.places import READS, WRITES, GuardedCommand
@@ -156,7 +156,7 @@ def draft_mapping(tables: tuple[str, ...], tbox: tuple[str, ...], out: str) -> i
     if out == "-":
         click.echo(text, nl=False)
         return 0
-    write_whole(Path(out), text)
+    write_atomically(Path(out), text)
     left = sum(
         line.lstrip().startswith("# column") or line.lstrip().startswith("# file")
         for line in text.splitlines()

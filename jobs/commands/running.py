@@ -22,7 +22,7 @@ import shiq
 from shiq.answers.verdict import EXIT_CODES
 from shiq.deadline import report_stages_to
 from shiq.errors import UsageError
-from shiq.files import json_text, write_whole
+from shiq.files import json_text, write_atomically
 from shiq.inputs.reading import Place
 from shiq.jobs.checking.options import says_taken_whole
 from shiq.jobs.commands.options import AlertOptions, HistoryOptions
@@ -56,7 +56,7 @@ def write_json(target: str | None, value: dict[str, Any]) -> None:
     if target == "-":
         click.echo(json_text(value), nl=False)
     else:
-        write_whole(Path(target), json_text(value))
+        write_atomically(Path(target), json_text(value))
 
 
 def answering(

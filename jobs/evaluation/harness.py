@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from shiq.errors import OperationalError
-from shiq.files import write_whole
+from shiq.files import write_atomically
 from shiq.jobs.reports.write import schema_problems
 
 Document: TypeAlias = Mapping[str, Any]
@@ -44,7 +44,7 @@ class Harness:
         def save(document: Document) -> None:
             for kind, file in files.items():
                 if file is not None:
-                    write_whole(Path(file), forms[kind](document))
+                    write_atomically(Path(file), forms[kind](document))
 
         found = self.measure(settings, progress, save)
         save(found)

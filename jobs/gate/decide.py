@@ -27,7 +27,7 @@ from shiq.answers.verdict import Leftover, Verdict
 from shiq.api import Session
 from shiq.deadline import DeadlineExceeded
 from shiq.errors import InputError, OperationalError, UsageError
-from shiq.explanation import told_apart
+from shiq.explanation import distinguish_titles
 from shiq.inputs.reading import Place, QuarantinedAssertion
 from shiq.inputs.sources import TableSource
 from shiq.jobs.checking.answer import time_over, with_note
@@ -568,7 +568,7 @@ class _GateRun:
             reason,
             self.rounds,
             tuple(beside[i] for i in sorted(beside)),
-            tuple(told_apart(found.patterns)),
+            tuple(distinguish_titles(found.patterns)),
             tuple(found.sentences),
             tuple(found.judgements),
             self.identities,

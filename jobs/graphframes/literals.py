@@ -123,7 +123,7 @@ class WorkerRules:
         found += (
             {"kind": "no role", "name": self.roles.index(role), "other": terms[other]}
             for _, role, other in plain.negative_edges
-            if not role.inverted
+            if not role.is_inverse
         )
         found += (
             {"kind": "no data", "name": self.properties.index(property), **asdict(literal)}

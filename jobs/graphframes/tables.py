@@ -53,8 +53,8 @@ def frame(spark: SparkSession, columns: Mapping[str, Any]) -> DataFrame:
 def rows_of(spark: SparkSession, table: Table, columns: Sequence[str]) -> DataFrame:
     """``columns`` of a table. The files of a store are read by Spark itself."""
     removed: Mapping[str, Any]
-    if isinstance(table, OverlayTable) and not len(table.added):
-        removed = table.removed.columns
+    if isinstance(table, OverlayTable) and not len(table.added_rows):
+        removed = table.removed_rows.columns
         rows = rows_of(spark, table.table, [*dict.fromkeys((*columns, *removed))])
     elif isinstance(table, ParquetTable) and table.version.files:
         removed = table.removed if table.version.removed else {}

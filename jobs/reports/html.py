@@ -199,10 +199,12 @@ class PageFacts:
 def _term(text: str, labels: Labels) -> PageTerm:
     if not text.startswith('"'):
         iri = term_of(text)
-        return PageTerm(short(labels.of(iri)), iri)
+        return PageTerm(short(labels.name_of(iri)), iri)
     value = literal_of(text)
     datatype = "" if value.datatype in (XSD + "string", RDF + "langString") else value.datatype
-    return PageTerm(short(value.lexical), datatype, True, labels.of(datatype) if datatype else "")
+    return PageTerm(
+        short(value.lexical), datatype, True, labels.name_of(datatype) if datatype else ""
+    )
 
 
 def _fact(text: str, labels: Labels, places: tuple[FilePlace, ...] = ()) -> PageFact:
@@ -210,7 +212,7 @@ def _fact(text: str, labels: Labels, places: tuple[FilePlace, ...] = ()) -> Page
     if line is None:
         return PageFact(text, None, places)
     iri = term_of(line.predicate)
-    predicate = PageTerm("is a" if line.predicate == TYPE else labels.of(iri), iri)
+    predicate = PageTerm("is a" if line.predicate == TYPE else labels.name_of(iri), iri)
     triple = _term(line.subject, labels), predicate, _term(line.object, labels)
     return PageFact(text, triple, places)
 
@@ -321,7 +323,7 @@ def _contradiction(found: ReportedConflict, labels: Labels) -> PageContradiction
         for t in line
         if t[0] in "<_"
     }
-    labels = labels.among(terms)
+    labels = labels.distinguish(terms)
     facts = (*found.insertions[:FACTS], *found.base[:FACTS])
     axioms = found.axioms[:FACTS]
     return PageContradiction(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 from shiq import model as owl
 from shiq.answers.result import Conflict
 from shiq.errors import ShiqError
-from shiq.explanation import Labels, manchester, plainly
+from shiq.explanation import Labels, manchester, value_clause
 from shiq.functional import parse_functional
 
 TYPE, SAME, DIFFERENT = f"<{owl.RDF}type>", f"<{owl.OWL}sameAs>", f"<{owl.OWL}differentFrom>"
@@ -92,7 +92,7 @@ def manchester_text(text: str, labels: Labels) -> str:
 def plain_text(text: str, labels: Labels) -> str:
     """An axiom of an answer as a sentence; as it stands if it cannot be read."""
     value = axiom_of(text)
-    return text if value is None else plainly(value, labels)
+    return text if value is None else value_clause(value, labels)
 
 
 def _unescaped(text: str) -> str:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from shiq.answers.result import Conflict
 from shiq.errors import InputError, OperationalError, UsageError
-from shiq.files import json_text, write_whole
+from shiq.files import json_text, write_atomically
 from shiq.jobs.pages import shortened
 from shiq.jobs.reports.html import page
 from shiq.jobs.reports.junit import junit
@@ -195,10 +195,10 @@ def write_reports(
         if target.format == FOLDER:
             _write_folder(report, target.path, formats)
         elif target.answer is None:
-            write_whole(target.path, formats[target.format](report))
+            write_atomically(target.path, formats[target.format](report))
     for target in targets:
         if target.answer is not None:
-            write_whole(target.answer, FORMATS[".json"](report))
+            write_atomically(target.answer, FORMATS[".json"](report))
 
 
 def _write_folder(
@@ -206,9 +206,9 @@ def _write_folder(
 ) -> None:
     for end, text in formats.items():
         if end != ".json":
-            write_whole(folder / f"report{end}", text(report))
+            write_atomically(folder / f"report{end}", text(report))
     for name, data in tables(report).items():
-        write_whole(folder / TABLES / f"{name}.parquet", data)
+        write_atomically(folder / TABLES / f"{name}.parquet", data)
 
 
 def read_answer(path: Path) -> dict[str, Any]:

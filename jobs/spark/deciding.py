@@ -24,7 +24,7 @@ from shiq.jobs.checking.options import Options
 from shiq.jobs.spark.session import width_of
 from shiq.model.clause import ClausalTBox
 from shiq.reasoner.own import OwnReasoner
-from shiq.reasoner.protocol import Answer, Deciding, Module, Reasoner
+from shiq.reasoner.protocol import Answer, CombinedReasoner, Module, Reasoner
 
 DDL = "shape string, modules bigint, verdict string, reason string, used string, near string, by string"
 _COLUMNS = ("shape", "modules", "verdict", "reason", "used", "near", "by")
@@ -62,10 +62,10 @@ def decide_rows(
             [answer.verdict.value for answer in answers],
             [answer.reason for answer in answers],
             [
-                json.dumps(None if answer.used is None else sorted(answer.used))
+                json.dumps(None if answer.used_clauses is None else sorted(answer.used_clauses))
                 for answer in answers
             ],
-            [json.dumps(answer.near) for answer in answers],
+            [json.dumps(answer.near_nodes) for answer in answers],
             names_by(reasoner, len(modules)),
         ]
         yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=_SCHEMA)
@@ -89,7 +89,7 @@ class FarReasoner:
         within: Callable[[str], AbstractContextManager[None]],
     ) -> None:
         self.name = here.name
-        self.by: Sequence[str] = ()
+        self.deciders: Sequence[str] = ()
         self._here, self._own, self._options, self._session, self._within = (
             here,
             own,
@@ -114,7 +114,7 @@ class FarReasoner:
                 asked, decide(tbox, [modules[i] for i in asked], seconds_left(deadline))
             ):
                 answers[i], by[i] = answer, name
-        self.by = tuple(by)
+        self.deciders = tuple(by)
         return answers
 
     def _decide_here(
@@ -153,7 +153,9 @@ class FarReasoner:
 
 def names_by(reasoner: Reasoner, count: int) -> list[str]:
     """The names of the reasoners that gave the ``count`` answers of the last call."""
-    return [*reasoner.by] if isinstance(reasoner, Deciding) else [reasoner.name] * count
+    return (
+        [*reasoner.deciders] if isinstance(reasoner, CombinedReasoner) else [reasoner.name] * count
+    )
 
 
 _OPEN = Answer(Verdict.UNDETERMINED)

@@ -41,9 +41,9 @@ from shiq.rdf.ranges import (
     ParsedRange,
     Range,
     byte_ranges,
-    is_cut,
-    part_of,
+    can_be_cut,
     table_ranges,
+    transfer_form,
 )
 from shiq.rdf.tables import check_columns, read_rows
 from shiq.rdf.terms import COLUMNS, values_of
@@ -100,7 +100,7 @@ class SparkReading:
             task = partial(read_frame, number=number, source=known.name, mapping=mapping)
             self._frames.append(_columns_read(known).mapInArrow(task, DDL))
             return replace(known, parts=parts)
-        if not is_cut(known) or not self._is_shared(known):
+        if not can_be_cut(known) or not self._is_shared(known):
             return value
         if isinstance(known, TableSource):
             ranges, _ = table_ranges(known, "", PART_ROWS)
@@ -266,7 +266,7 @@ def _parse_lines(files: Mapping[str, tuple[int, str, bool]], batches: Batches) -
                 quads=quads,
                 part=True,
             )
-            part = part_of(replace(found, lines=lines))
+            part = transfer_form(replace(found, lines=lines))
         except InputError as error:
             part = ParsedPart(error=(error.message, error.remedy))
         return row_of(source, block[1], number, part, size)
@@ -317,7 +317,7 @@ def _parse_ranges(ranges: Sequence[tuple[int, int, Range]], batches: Batches) ->
         for i in batch.column(0).to_pylist():
             source, at, asked = ranges[i]
             try:
-                part = part_of(asked.parse())
+                part = transfer_form(asked.parse())
             except InputError as error:
                 part = ParsedPart(error=(error.message, error.remedy))
             yield row_of(source, at, 0, part)
@@ -341,9 +341,9 @@ def read_frame(
             block = RowBlock(range(1, batch.num_rows + 1), dict(zip(batch.schema.names, rows)))
             read_blocks(source, mapping, [block], found.triples, "", found.rejects)
         if len(found.triples) + found.rejects.total >= PART_ROWS:
-            yield row_of(number, at, i, _without_lines(part_of(found)))
+            yield row_of(number, at, i, _without_lines(transfer_form(found)))
             found, i = ParsedRange.empty(source), i + 1
-    yield row_of(number, at, i, _without_lines(part_of(found)))
+    yield row_of(number, at, i, _without_lines(transfer_form(found)))
 
 
 def _without_lines(part: ParsedPart) -> ParsedPart:

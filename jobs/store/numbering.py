@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
-from shiq.columns.arrays import Floats, Ints, arrow_texts, distinct, least_by, numpy_ints
+from shiq.columns.arrays import Floats, Ints, arrow_texts, distinct, group_minimum, numpy_ints
 from shiq.columns.rows import literal_text, term_key
 from shiq.model import Literal
 
@@ -67,7 +67,7 @@ def literal_ids(
     count = max(len(literals), 1)
     _, which, example = distinct(node_rank // (width or RANGE) * count + literal)
     value = literal[example]
-    least = least_by(which, node_rank, len(value))
+    least = group_minimum(which, node_rank, len(value))
     used, of_used, _ = distinct(value)
     text_rank = term_rank([literal_text(literals[i]) for i in used.tolist()])[of_used]
     order = np.lexsort((text_rank, least))

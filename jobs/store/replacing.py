@@ -109,7 +109,7 @@ def refuse_other_content(path: Place) -> None:
             f"{path}: is a file, not a directory", "Name a new directory for the store."
         )
     there = (
-        path.top()
+        path.top_level_names()
         if not isinstance(path, Path)
         else [entry.name for entry in path.iterdir()]
         if path.exists()

@@ -21,11 +21,11 @@ _COLOURS = {
 }
 
 
-def line_of(result: Result) -> str:
+def summary_line(result: Result) -> str:
     """One line: the verdict, why, and how much was found.
 
     >>> from shiq.answers.result import Result
-    >>> line_of(Result(Verdict.UNDETERMINED, "a.ttl: nothing is read"))
+    >>> summary_line(Result(Verdict.UNDETERMINED, "a.ttl: nothing is read"))
     'undetermined: a.ttl: nothing is read'
     """
     parts = [result.verdict.value]
@@ -41,7 +41,7 @@ def line_of(result: Result) -> str:
     return f"{parts[0]}: {'; '.join(parts[1:])}" if parts[1:] else parts[0]
 
 
-def sentences(result: Result, most: int) -> list[str]:
+def cause_sentences(result: Result, most: int) -> list[str]:
     """The first conflict of each cause as a sentence, the most frequent cause first, and how
     many causes are left out.
     """
@@ -52,7 +52,7 @@ def sentences(result: Result, most: int) -> list[str]:
     return shown
 
 
-def html_of(result: Result) -> str:
+def notebook_html(result: Result) -> str:
     """The result for a notebook: the verdict, and its causes, each to be folded out."""
     # Loaded where a notebook shows a result.
     from jinja2 import Environment, StrictUndefined
@@ -66,7 +66,7 @@ def html_of(result: Result) -> str:
         {
             "count": len(group.conflicts),
             "sentence": explained.sentence(group.conflicts[0]),
-            "conflicts": [_shown(result, i) for i in group.conflicts[:MOST_SHOWN]],
+            "conflicts": [_conflict_view(result, i) for i in group.conflicts[:MOST_SHOWN]],
             "left": max(0, len(group.conflicts) - MOST_SHOWN),
         }
         for group in result.groups[:MOST_SHOWN]
@@ -74,13 +74,13 @@ def html_of(result: Result) -> str:
     return page.render(
         colour=_COLOURS[result.verdict],
         verdict=result.verdict.value.upper(),
-        summary=line_of(result).partition(": ")[2],
+        summary=summary_line(result).partition(": ")[2],
         causes=causes,
         left=max(0, len(result.groups) - MOST_SHOWN),
     )
 
 
-def _shown(result: Result, number: int) -> dict[str, Any]:
+def _conflict_view(result: Result, number: int) -> dict[str, Any]:
     """The sentence of a conflict, and its assertions and axioms, as the template takes them."""
     conflict = result.conflicts[number]
     parts: Sequence[tuple[str, Sequence[str]]] = (
@@ -91,7 +91,7 @@ def _shown(result: Result, number: int) -> dict[str, Any]:
     return {"sentence": result.explained.sentence(number), "parts": parts}
 
 
-#: The columns of `columns_of`.
+#: The columns of `conflict_columns`.
 COLUMNS = (
     "conflict",
     "cause",
@@ -105,7 +105,7 @@ COLUMNS = (
 )
 
 
-def columns_of(result: Result) -> dict[str, list[Any]]:
+def conflict_columns(result: Result) -> dict[str, list[Any]]:
     """One row a conflict; ``cause``: the number of its group, the most frequent first."""
     cause = {i: number for number, group in enumerate(result.groups, 1) for i in group.conflicts}
     explained = result.explained

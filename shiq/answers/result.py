@@ -32,10 +32,10 @@ class NotConsistent(ShiqError):
     """
 
     def __init__(self, result: Result) -> None:
-        from shiq.answers.display import MOST_SHOWN, line_of, sentences
+        from shiq.answers.display import MOST_SHOWN, cause_sentences, summary_line
 
-        causes = [f"\n  {sentence}" for sentence in sentences(result, MOST_SHOWN)]
-        super().__init__(line_of(result) + "".join(causes))
+        causes = [f"\n  {sentence}" for sentence in cause_sentences(result, MOST_SHOWN)]
+        super().__init__(summary_line(result) + "".join(causes))
         self.result = result
 
 
@@ -216,15 +216,15 @@ class Result:
     snapshot: int = 0
 
     def __repr__(self) -> str:
-        from shiq.answers.display import line_of
+        from shiq.answers.display import summary_line
 
-        return f"<Result {line_of(self)}>"
+        return f"<Result {summary_line(self)}>"
 
     def _repr_html_(self) -> str:
         """The result as a notebook shows it."""
-        from shiq.answers.display import html_of
+        from shiq.answers.display import notebook_html
 
-        return html_of(self)
+        return notebook_html(self)
 
     def to_json(self, indent: int | None = 2) -> str:
         """The JSON form as text (`to_dict`)."""
@@ -234,17 +234,17 @@ class Result:
         """The conflicts as a pandas DataFrame, one row each (`shiq.answers.display.COLUMNS`)."""
         import pandas  # type: ignore[import-untyped, unused-ignore]
 
-        from shiq.answers.display import COLUMNS, columns_of
+        from shiq.answers.display import COLUMNS, conflict_columns
 
-        return pandas.DataFrame(columns_of(self), columns=list(COLUMNS))
+        return pandas.DataFrame(conflict_columns(self), columns=list(COLUMNS))
 
     def to_polars(self) -> Any:
         """The conflicts as a polars DataFrame, one row each (`shiq.answers.display.COLUMNS`)."""
         import polars  # type: ignore[import-not-found, unused-ignore]
 
-        from shiq.answers.display import columns_of
+        from shiq.answers.display import conflict_columns
 
-        return polars.DataFrame(columns_of(self))
+        return polars.DataFrame(conflict_columns(self))
 
     @cached_property
     def explained(self) -> ExplainedConflicts:

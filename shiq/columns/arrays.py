@@ -100,33 +100,33 @@ def array_table(
 
 @dataclass(frozen=True, eq=False)
 class OverlayTable:
-    """``table`` less the rows of ``removed``, all of which it has, plus those of ``added``.
+    """``table`` less the rows of ``removed_rows``, all of which it has, plus ``added_rows``.
 
-    added, removed: the columns that identify a row, in memory
+    added_rows, removed_rows: the columns that identify a row, in memory
     """
 
     table: Table
-    added: ArrayTable
-    removed: ArrayTable
+    added_rows: ArrayTable
+    removed_rows: ArrayTable
 
     @property
     def key(self) -> str:
         """Name of the key column."""
-        return self.added.key
+        return self.added_rows.key
 
     def __len__(self) -> int:
-        return len(self.table) + len(self.added) - len(self.removed)
+        return len(self.table) + len(self.added_rows) - len(self.removed_rows)
 
     def rows_of(self, keys: Ints) -> Columns:
         """Select the rows whose key is in ``keys``, sorted by key. Other columns of ``table`` are
         left out where rows are added.
         """
         found = self.table.rows_of(keys)
-        if len(self.removed):
-            found = _without_rows(found, self.removed.rows_of(keys))
-        if not len(self.added):
+        if len(self.removed_rows):
+            found = _without_rows(found, self.removed_rows.rows_of(keys))
+        if not len(self.added_rows):
             return found
-        more = self.added.rows_of(keys)
+        more = self.added_rows.rows_of(keys)
         if not len(more[self.key]):
             return found
         if not len(found[self.key]):
@@ -137,18 +137,18 @@ class OverlayTable:
 
     def degrees(self, keys: Ints) -> Ints:
         """Estimate the number of rows of each of the ``keys``; removed rows are counted."""
-        return self.table.degrees(keys) + self.added.degrees(keys)
+        return self.table.degrees(keys) + self.added_rows.degrees(keys)
 
     def scan(self) -> Iterator[Columns]:
         """Iterate over all rows, the added ones last."""
         for rows in self.table.scan():
-            yield _without_rows(rows, dict(self.removed.columns))
-        if len(self.added):
-            yield dict(self.added.columns)
+            yield _without_rows(rows, dict(self.removed_rows.columns))
+        if len(self.added_rows):
+            yield dict(self.added_rows.columns)
 
     def changes(self) -> tuple[Columns, Columns]:
         """The rows that ``table`` lacks, and those of its rows that this lacks."""
-        return row_changes(dict(self.removed.columns), dict(self.added.columns))
+        return row_changes(dict(self.removed_rows.columns), dict(self.added_rows.columns))
 
 
 def overlay(table: Table, added: Columns, removed: Columns) -> OverlayTable:
@@ -156,13 +156,13 @@ def overlay(table: Table, added: Columns, removed: Columns) -> OverlayTable:
     ``added``. An overlay over an overlay is made one.
     """
     if isinstance(table, OverlayTable):
-        before, names = table.added.columns, list(added)
+        before, names = table.added_rows.columns, list(added)
         mine, gone = [before[name] for name in names], [removed[name] for name in names]
         stays, is_below = ~is_row_in(mine, gone), ~is_row_in(gone, mine)
         added = {name: np.append(before[name][stays], added[name]) for name in names}
         removed = {
             name: np.append(column, removed[name][is_below])
-            for name, column in table.removed.columns.items()
+            for name, column in table.removed_rows.columns.items()
         }
         table = table.table
     rows = {name: removed[name] for name in added}
@@ -335,7 +335,7 @@ def concatenate(parts: list[Columns], empty: Columns) -> Columns:
     """Concatenate the rows of all ``parts``; ``empty`` (no rows) if there are no parts."""
     if len(parts) < 2:
         return parts[0] if parts else empty
-    return {name: _joined([part[name] for part in parts]) for name in empty}
+    return {name: _concatenate_column([part[name] for part in parts]) for name in empty}
 
 
 def extend_column(column: npt.NDArray[Any], more: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -351,7 +351,7 @@ def extend_column(column: npt.NDArray[Any], more: npt.NDArray[Any]) -> npt.NDArr
     return memory[:count]
 
 
-def _joined(columns: list[Column]) -> Column:
+def _concatenate_column(columns: list[Column]) -> Column:
     if isinstance(columns[0], np.ndarray):
         return np.concatenate(columns)
     return pa.concat_arrays(columns)
@@ -434,7 +434,7 @@ def _is_dense(values: Ints) -> bool:
     return int(values.max()) - int(values.min()) <= 8 * len(values) + 1024
 
 
-def least_by(group: Ints, values: Ints, count: int) -> Ints:
+def group_minimum(group: Ints, values: Ints, count: int) -> Ints:
     """Minimum of ``values`` in each of the groups 0 … ``count`` - 1; the greatest int64 for an
     empty group.
     """
@@ -501,7 +501,7 @@ def row_codes(*columns: Ints) -> Ints:
         low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
         width = high - low + 1
         if width > 1 << 22:
-            column, low, width = _narrowed(column, low, high)
+            column, low, width = _narrow_range(column, low, high)
         if size * width >= 1 << 62:
             code = distinct(code)[1]
             size = int(code.max()) + 1
@@ -510,7 +510,7 @@ def row_codes(*columns: Ints) -> Ints:
     return code
 
 
-def _narrowed(column: Ints, low: int, high: int) -> tuple[Ints, int, int]:
+def _narrow_range(column: Ints, low: int, high: int) -> tuple[Ints, int, int]:
     """Map ``column`` to smaller numbers in the same order.
 
     Nodes of a base are small and those of a batch are far above them, so closing the gap may

@@ -304,7 +304,7 @@ def has_string(automaton: Automaton, floor: int) -> bool:
         if state.nullable:
             return True
         for letter in range(len(automaton.weights)):
-            for branch in walk.after(state, letter):
+            for branch in walk.successors(state, letter):
                 if branch not in seen:
                     seen.add(branch)
                     heappush(heap, (branch.shortest, branch.serial, branch))
@@ -317,7 +317,7 @@ class _Branches:
         self.floor = floor
         self._after: dict[tuple[Regex, int], frozenset[Regex]] = {}
 
-    def after(self, node: Regex, letter: int) -> frozenset[Regex]:
+    def successors(self, node: Regex, letter: int) -> frozenset[Regex]:
         """Expressions that together have the strings which may follow ``letter`` in ``node``."""
         found = self._after.get((node, letter))
         if found is None:
@@ -328,17 +328,17 @@ class _Branches:
     def _branches(self, node: Regex, letter: int) -> set[Regex]:
         match node.kind:
             case "or":
-                return set().union(*(self.after(part, letter) for part in node.parts))
+                return set().union(*(self.successors(part, letter) for part in node.parts))
             case "sequence":
                 first, rest = node.parts
-                found = {join(branch, rest) for branch in self.after(first, letter)}
-                return found | self.after(rest, letter) if first.nullable else found
+                found = {join(branch, rest) for branch in self.successors(first, letter)}
+                return found | self.successors(rest, letter) if first.nullable else found
             case "repeat":
                 return {
                     join(branch, remaining_repeats(node))
-                    for branch in self.after(node.parts[0], letter)
+                    for branch in self.successors(node.parts[0], letter)
                 }
             case "and" if node.parts:
-                choices = [self.after(part, letter) for part in node.parts]
+                choices = [self.successors(part, letter) for part in node.parts]
                 return {intersect(chosen) for chosen in product(*choices)}
         return {self.automaton.move(node, letter)}

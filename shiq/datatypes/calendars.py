@@ -168,24 +168,30 @@ class MomentSet:
     """A set of values of one calendar type.
 
     local: positions of the values without offset.
-    zoned: instants of those with one.
+    zoned_instants: instants of those with one.
     """
 
     calendar: Calendar
     local: Intervals
-    zoned: Intervals
+    zoned_instants: Intervals
 
     def meet(self, other: MomentSet) -> MomentSet:
         """Return the intersection."""
-        return MomentSet(self.calendar, self.local.meet(other.local), self.zoned.meet(other.zoned))
+        return MomentSet(
+            self.calendar,
+            self.local.meet(other.local),
+            self.zoned_instants.meet(other.zoned_instants),
+        )
 
     def complement(self) -> MomentSet:
         """Return the complement within the calendar type."""
-        return MomentSet(self.calendar, self.local.complement(), self.zoned.complement())
+        return MomentSet(self.calendar, self.local.complement(), self.zoned_instants.complement())
 
     def has(self, key: Moment) -> bool:
         """Decide membership of the value with this key."""
-        return (self.local if key[1] is None else self.zoned).has(self.calendar.instant(key))
+        return (self.local if key[1] is None else self.zoned_instants).has(
+            self.calendar.instant(key)
+        )
 
     def count(self, limit: float) -> float:
         """Return min(number of values, limit)."""
@@ -193,7 +199,7 @@ class MomentSet:
         total: float = 0
         for segment in self.local.segments():
             total += count(self.calendar, segment, None, limit)
-        for segment in self.zoned.segments():
+        for segment in self.zoned_instants.segments():
             if total >= limit:
                 break
             total += count(self.calendar, segment, OFFSETS, limit)
@@ -358,7 +364,7 @@ class DurationSet:
         """Return the seconds s with (months, s) in the set."""
         outside = ALL
         for branch in self.branches:
-            inside = _signed(months)
+            inside = _seconds_of_sign(months)
             for condition, holds in branch:
                 part = condition.section(months)
                 inside = inside.meet(part if holds else part.complement())
@@ -385,7 +391,7 @@ class DurationSet:
         return total
 
 
-def _signed(months: int) -> Intervals:
+def _seconds_of_sign(months: int) -> Intervals:
     return ALL if months == 0 else at_least(0) if months > 0 else at_most(0)
 
 

@@ -359,7 +359,7 @@ def facet_set(datatype: str, facet: str, literal: owl.Literal) -> ValueSet:
     if facet in BOUNDS:
         if value.space != known.space:
             raise FacetError(f"the value of {short} is not comparable with {known.name}")
-        return _bound(known.space, short, value.key)
+        return _bound_set(known.space, short, value.key)
     universe = {TEXT: STRING, URI: STRING, TAGGED: TAGGED_STRING}.get(known.space, OCTETS)
     if facet in LENGTHS:
         return RegularSet(universe, _length(short, value, universe))
@@ -384,7 +384,7 @@ def check_facet(datatype: str, facet: str, literal: owl.Literal) -> None:
                 facet_set(part, facet, literal)
 
 
-def _bound(space: str, facet: str, key: Any) -> ValueSet:
+def _bound_set(space: str, facet: str, key: Any) -> ValueSet:
     match space:
         case "real":
             return reals_in(bound_interval(facet, key, key))

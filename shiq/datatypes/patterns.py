@@ -57,7 +57,7 @@ def read_pattern(pattern: str) -> Regex:
         result = reader.alternatives()
     except RecursionError:
         raise UndecidedPatternError("the pattern is nested too deeply") from None
-    if not reader.done:
+    if not reader.is_at_end:
         raise PatternError(f"unbalanced ) at {reader.at}")
     return result
 
@@ -68,14 +68,14 @@ class _Reader:
         self.at = 0
 
     @property
-    def done(self) -> bool:
+    def is_at_end(self) -> bool:
         return self.at == len(self.pattern)
 
     def peek(self, length: int = 1) -> str:
         return self.pattern[self.at : self.at + length]
 
     def take(self) -> str:
-        if self.done:
+        if self.is_at_end:
             raise PatternError("the pattern ends too early")
         self.at += 1
         return self.pattern[self.at - 1]
@@ -94,11 +94,11 @@ class _Reader:
 
     def branch(self) -> Regex:
         pieces = []
-        while not self.done and self.peek() not in "|)":
-            pieces.append(self.quantified(self.atom()))
+        while not self.is_at_end and self.peek() not in "|)":
+            pieces.append(self.quantify(self.atom()))
         return sequence(*pieces) if pieces else EPSILON
 
-    def quantified(self, atom: Regex) -> Regex:
+    def quantify(self, atom: Regex) -> Regex:
         match self.peek():
             case "?":
                 low, high = 0, 1
@@ -148,12 +148,12 @@ class _Reader:
         if character == "[":
             return _legal(self.group())
         if character == "\\":
-            return _legal(self.escaped()[0])
+            return _legal(self.escape()[0])
         if character in _META:
             raise PatternError(f"{character} out of place at {self.at - 1}")
         return _legal(_single(character))
 
-    def escaped(self) -> tuple[Ranges, str]:
+    def escape(self) -> tuple[Ranges, str]:
         """Read an escape after its backslash: the class, and the character if it is a single one."""
         letter = self.take()
         if letter in "pP":
@@ -202,7 +202,7 @@ class _Reader:
     def single(self) -> tuple[Ranges, str]:
         character = self.take()
         if character == "\\":
-            return self.escaped()
+            return self.escape()
         if character in "[]":
             raise PatternError(f"{character} out of place at {self.at - 1}")
         return _single(character), character

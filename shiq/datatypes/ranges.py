@@ -87,12 +87,12 @@ EVERY_VALUE = And(())
 class RangeFormula:
     """A data range as a formula.
 
-    malformed: the first fault, or None.
+    fault: the first fault, or None.
     unknown_datatypes: IRIs of its datatypes without known meaning.
     """
 
     formula: Formula
-    malformed: str | None
+    fault: str | None
     unknown_datatypes: frozenset[str]
 
 
@@ -193,10 +193,10 @@ class _Reader:
                 check_facet(iri, facet, literal)
         except FacetError as error:
             return self.fault(data_range, str(error))
-        parts = [self.restricted(part, data_range) for part in PARTS.get(iri, (iri,))]
+        parts = [self.restrict(part, data_range) for part in PARTS.get(iri, (iri,))]
         return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
-    def restricted(self, iri: str, data_range: owl.DatatypeRestriction) -> Formula:
+    def restrict(self, iri: str, data_range: owl.DatatypeRestriction) -> Formula:
         """Translate one datatype of `TYPES` under the facets of `data_range`.
 
         If some facet does not belong to the datatype, the result is empty.

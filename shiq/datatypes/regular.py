@@ -220,7 +220,7 @@ class Fuel:
         self.is_spent = self.ran_out = False
 
     @property
-    def used(self) -> int:
+    def steps_taken(self) -> int:
         """Steps taken so far, at most the budget of one question."""
         return FUEL - self.left
 

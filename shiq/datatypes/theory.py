@@ -133,13 +133,13 @@ class DataTheory:
         """Return the undefined datatypes in `range`, also of enumerated literals; they are opaque."""
         return self.reading(range).unknown_datatypes
 
-    def malformed(self, range: DataRange) -> str | None:
+    def range_fault(self, range: DataRange) -> str | None:
         """Describe the first fault of `range`; None if it is well-formed.
 
         Faults: a facet of another datatype, an ill-typed or incomparable facet value, an ill-typed
         enumerated literal, a cyclic definition. A malformed range is treated as an unknown set.
         """
-        return self.reading(range).malformed
+        return self.reading(range).fault
 
     def size(self, range: DataRange) -> float | None:
         """Return the number of values in `range`: math.inf if infinite, None if undecided."""

@@ -12,17 +12,17 @@
 from shiq.explanation.grouping import ConflictGroup, ExplainedConflicts, group, sentence
 from shiq.explanation.labels import Labels
 from shiq.explanation.manchester import manchester
-from shiq.explanation.patterns import Pattern, told_apart
-from shiq.explanation.phrases import plainly
+from shiq.explanation.patterns import Pattern, distinguish_titles
+from shiq.explanation.phrases import value_clause
 
 __all__ = [
     "ConflictGroup",
     "ExplainedConflicts",
     "Labels",
     "Pattern",
+    "distinguish_titles",
     "group",
     "manchester",
-    "plainly",
     "sentence",
-    "told_apart",
+    "value_clause",
 ]

@@ -13,10 +13,10 @@ from shiq.explanation.patterns import (
     Key,
     Pattern,
     PatternStory,
+    describe_conflict,
+    distinguish_titles,
     form_of,
     iris_in,
-    told_apart,
-    told_of,
 )
 
 if TYPE_CHECKING:
@@ -65,9 +65,9 @@ class ExplainedConflicts:
             form = form_of(conflict)
             self._forms.append(form)
             if form.key not in self._told:
-                self._told[form.key] = told_of(conflict, self.labels)
+                self._told[form.key] = describe_conflict(conflict, self.labels)
         self._patterns = {
-            p.id: p for p in told_apart([told.pattern for told in self._told.values()])
+            p.id: p for p in distinguish_titles([told.pattern for told in self._told.values()])
         }
 
     def pattern(self, place: int) -> Pattern:

@@ -1,7 +1,7 @@
 """Names for people: what an IRI is called in a sentence.
 
 >>> labels = Labels({"urn:v#Wellbore": "wellbore"})
->>> labels.of("urn:v#Wellbore"), labels.of("http://example.org/data/wellbore/7"), labels.of("_:i0.x")
+>>> labels.name_of("urn:v#Wellbore"), labels.name_of("http://example.org/data/wellbore/7"), labels.name_of("_:i0.x")
 ('wellbore', 'wellbore/7', '_:x')
 """
 
@@ -42,12 +42,12 @@ class Labels:
         self._names: dict[str, str] = {}
         self._add({*self.known, *terms})
 
-    def of(self, iri: str) -> str:
+    def name_of(self, iri: str) -> str:
         """The name of ``iri``; of a blank node, as it was written."""
         found = self._names.get(iri)
         return self._name(iri, 1) if found is None else found
 
-    def among(self, terms: Iterable[str]) -> Labels:
+    def distinguish(self, terms: Iterable[str]) -> Labels:
         """These labels with ``terms`` told apart from each other, and from the terms that are
         told apart already.
         """
@@ -84,20 +84,20 @@ class Labels:
         label = self.known.get(iri) or _BUILT_IN.get(iri)
         if label:
             label = " ".join(_visible(label).split())
-            return label if pieces == 1 else f"{label} ({_local(iri, pieces)})"
+            return label if pieces == 1 else f"{label} ({_path_end(iri, pieces)})"
         if iri.startswith("_:"):
-            return _as_written(iri, pieces)
+            return _blank_node_name(iri, pieces)
         for namespace, prefix in _PREFIXES.items():
             if iri.startswith(namespace):
                 return prefix + iri[len(namespace) :]
-        return _local(iri, pieces)
+        return _path_end(iri, pieces)
 
 
-def _as_written(node: str, pieces: int) -> str:
+def _blank_node_name(node: str, pieces: int) -> str:
     """A blank node as its file has it, without what tells it from those of others; with a second
     piece, also which file that is.
 
-    >>> _as_written("_:i1.0.b", 1), _as_written("_:i1.0.b", 2), _as_written("_:b", 1)
+    >>> _blank_node_name("_:i1.0.b", 1), _blank_node_name("_:i1.0.b", 2), _blank_node_name("_:b", 1)
     ('_:b', '_:b (of file 1)', '_:b')
     """
     scoped = _SCOPED.fullmatch(node)
@@ -107,7 +107,7 @@ def _as_written(node: str, pieces: int) -> str:
     return label if pieces == 1 else f"{label} (of file {int(scoped[1]) + 1})"
 
 
-def _local(iri: str, pieces: int) -> str:
+def _path_end(iri: str, pieces: int) -> str:
     """The last ``pieces`` pieces of the path of ``iri``, and as many more as it takes until
     there is a word among them.
     """
@@ -118,13 +118,13 @@ def _local(iri: str, pieces: int) -> str:
     count = min(pieces, len(found))
     while count < len(found) and not _TELLING.search("".join(found[-count:])):
         count += 1
-    name = "/".join(_unquoted(piece) for piece in found[-count:])
+    name = "/".join(_decode_percent(piece) for piece in found[-count:])
     if "/" not in iri and "#" not in iri and ":" in name:
         name = ":".join(name.split(":")[-pieces:])
     return name
 
 
-def _unquoted(text: str) -> str:
+def _decode_percent(text: str) -> str:
     return _visible(unquote(text, errors="strict") if "%" in text and _is_utf8(text) else text)
 
 

@@ -66,7 +66,7 @@ class _Writer:
         self._labels = labels
 
     def statement(self, value: owl.Axiom | owl.Assertion) -> str:
-        text, joined = self.text, self._joined
+        text, joined = self.text, self._join
         match value:
             case owl.SubClassOf(sub, sup):
                 return f"{text(sub)} SubClassOf: {text(sup)}"
@@ -117,7 +117,7 @@ class _Writer:
         return f"{text(value.property)} Characteristics: {_CHARACTERISTICS[type(value)]}"
 
     def text(self, value: object) -> str:
-        text, inner, joined = self.text, self._inner, self._joined
+        text, inner, joined = self.text, self._inner, self._join
         match value:
             case (
                 owl.Class(iri) | owl.ObjectProperty(iri) | owl.DataProperty(iri) | owl.Datatype(iri)
@@ -164,7 +164,7 @@ class _Writer:
                 return "{" + ", ".join(map(literal_text, literals)) + "}"
             case owl.DatatypeRestriction(datatype, facets):
                 limits = (
-                    f"{_FACETS.get(_after(facet), _after(facet))} {_facet(value)}"
+                    f"{_FACETS.get(_local_name(facet), _local_name(facet))} {_facet(value)}"
                     for facet, value in facets
                 )
                 return f"{text(datatype)}[{', '.join(limits)}]"
@@ -173,7 +173,7 @@ class _Writer:
     def _mutual(self, keyword: str, sort: str, members: tuple[object, ...]) -> str:
         if len(members) == 2:
             return f"{self.text(members[0])} {keyword} {self.text(members[1])}"
-        return f"{sort}: {self._joined(members, ', ')}"
+        return f"{sort}: {self._join(members, ', ')}"
 
     def _sort(self, value: object, word: str) -> str:
         return word + (
@@ -182,7 +182,7 @@ class _Writer:
             else "Properties"
         )
 
-    def _joined(self, members: tuple[object, ...], between: str) -> str:
+    def _join(self, members: tuple[object, ...], between: str) -> str:
         inner = self.text if between == ", " else self._inner
         return between.join(map(inner, members))
 
@@ -204,10 +204,10 @@ class _Writer:
     def _name(self, iri: str) -> str:
         """The label; quoted where it has spaces, as Manchester syntax is shown elsewhere."""
         if iri in (owl.OWL + "Thing", owl.OWL + "Nothing"):
-            return "owl:" + _after(iri)
+            return "owl:" + _local_name(iri)
         if iri.startswith(owl.XSD) or iri == owl.RDFS + "Literal":
-            return ("xsd:" if iri.startswith(owl.XSD) else "rdfs:") + _after(iri)
-        name = self._labels.of(iri)
+            return ("xsd:" if iri.startswith(owl.XSD) else "rdfs:") + _local_name(iri)
+        name = self._labels.name_of(iri)
         return name if _PLAIN_NAME.match(name) else f"'{name}'"
 
 
@@ -224,7 +224,7 @@ def literal_text(value: owl.Literal) -> str:
     for namespace, prefix in known.items():
         if value.datatype.startswith(namespace):
             return f"{text}^^{prefix}{value.datatype[len(namespace) :]}"
-    return f"{text}^^{_after(value.datatype)}"
+    return f"{text}^^{_local_name(value.datatype)}"
 
 
 def _facet(value: owl.Literal) -> str:
@@ -233,5 +233,5 @@ def _facet(value: owl.Literal) -> str:
     )
 
 
-def _after(iri: str) -> str:
+def _local_name(iri: str) -> str:
     return re.split(r"[#/]", iri)[-1]

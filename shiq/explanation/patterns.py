@@ -22,15 +22,15 @@ from shiq.explanation.manchester import manchester
 from shiq.explanation.phrases import (
     PLACE,
     Naming,
-    a,
     literal_kind,
     plain_literal,
     property_name,
     range_noun,
+    with_article,
 )
-from shiq.explanation.proof import prove, without_inverse
+from shiq.explanation.proof import prove, turn_inverse
 from shiq.explanation.proof_steps import Clash, Fact, Proof, Step
-from shiq.explanation.story import KNOWN, TONIGHT, told
+from shiq.explanation.story import KNOWN, TONIGHT, tell_story
 from shiq.functional import axiom_text
 from shiq.model.ntriples import Node, blank_term
 from shiq.model.walk import parts
@@ -52,7 +52,7 @@ class Pattern:
     none fits; ``title``: few words, for a row of a table; ``axioms``: functional syntax, sorted;
     ``manchester``: the same in Manchester syntax with labels; ``sentence``: plain English, in
     general. ``names``: of the terms in the axioms, sorted, and ``facts``: how many assertions it
-    takes, for what tells it from others (`shiq.explanation.patterns.told_apart`).
+    takes, for what tells it from others (`shiq.explanation.patterns.distinguish_titles`).
 
     Which assertions were inserted and which were there does not count, so that a pattern met
     tonight is the one of old data.
@@ -79,7 +79,7 @@ class PatternStory:
 
     def sentence(self, terms: Sequence[Node], labels: Labels) -> str:
         """The story of the conflict with ``terms``."""
-        names = labels.among(
+        names = labels.distinguish(
             term for term in terms if isinstance(term, str) and not term.startswith("_:")
         )
 
@@ -104,16 +104,16 @@ def form_of(conflict: Conflict) -> Form:
     return Form(key, terms)
 
 
-def told_of(conflict: Conflict, labels: Labels) -> PatternStory:
+def describe_conflict(conflict: Conflict, labels: Labels) -> PatternStory:
     """The pattern and the story of ``conflict``."""
-    given = [*map(without_inverse, (*conflict.insertion_values, *conflict.base_values))]
+    given = [*map(turn_inverse, (*conflict.insertion_values, *conflict.base_values))]
     rows, terms = rows_of(given)
     canonical, order = canonical_rows(rows)
     axioms = _sorted_axioms(conflict.axiom_values)
     individuals = {i: term for i, term in enumerate(terms) if isinstance(term, str)}
     numbers = {term: f"{order[i]:06d}" for i, term in individuals.items()}
     back = {f"{order[i]:06d}": _place(i) for i in individuals}
-    begins = [_begin(conflict, i) for i in range(len(given))]
+    begins = [_sentence_beginning(conflict, i) for i in range(len(given))]
     numbered = [with_individuals(a, lambda i: numbers.get(i, i)) for a in given]
     in_general = sorted(numbered, key=repr)
     proof = prove(in_general, axioms)
@@ -121,7 +121,7 @@ def told_of(conflict: Conflict, labels: Labels) -> PatternStory:
     core = axioms
     if proof_of_cause is not None and proof_of_cause is not proof:
         core = _sorted_axioms(proof_of_cause.axioms)
-        in_general = sorted(proof_of_cause.given, key=repr)
+        in_general = sorted(proof_of_cause.assertions, key=repr)
         canonical, _ = canonical_rows(rows_of(in_general)[0])
     rule = proof.last.rule if proof else ""
     texts = tuple(map(axiom_text, core))
@@ -133,8 +133,8 @@ def told_of(conflict: Conflict, labels: Labels) -> PatternStory:
         title(proof_of_cause, in_general[0] if len(in_general) == 1 else None, labels),
         texts,
         tuple(manchester(axiom, labels) for axiom in core),
-        _general(in_general, core, proof_of_cause, labels),
-        tuple(sorted({labels.of(iri) for iri in iris_in(core)})),
+        _general_story(in_general, core, proof_of_cause, labels),
+        tuple(sorted({labels.name_of(iri) for iri in iris_in(core)})),
         len(in_general),
     )
     literals = {term: _place(i) for i, term in enumerate(terms) if isinstance(term, owl.Literal)}
@@ -142,7 +142,7 @@ def told_of(conflict: Conflict, labels: Labels) -> PatternStory:
         lambda number: back.get(number, number),
         lambda value: literals.get(value) or plain_literal(value),
     )
-    story = told(list(zip(begins, numbered)), axioms, proof, names, labels)
+    story = tell_story(list(zip(begins, numbered)), axioms, proof, names, labels)
     return PatternStory(pattern, story)
 
 
@@ -167,7 +167,7 @@ def _sorted_axioms(axioms: Iterable[owl.Axiom]) -> tuple[owl.Axiom, ...]:
     return tuple(sorted(axioms, key=axiom_text))
 
 
-def _begin(conflict: Conflict, place: int) -> str:
+def _sentence_beginning(conflict: Conflict, place: int) -> str:
     is_new = place < len(conflict.insertion_values) and conflict.origin == "insertions"
     return TONIGHT if is_new else KNOWN
 
@@ -179,7 +179,7 @@ def _place(number: int) -> str:
 def _place_name(term: Node, labels: Labels) -> str:
     if isinstance(term, owl.Literal):
         return plain_literal(term)
-    return labels.of(blank_term(term) if term.startswith("_:") else term)
+    return labels.name_of(blank_term(term) if term.startswith("_:") else term)
 
 
 # --- causes ---------------------------------------------------------------------------------------
@@ -192,28 +192,28 @@ def cause_of(proof: Proof) -> Proof:
     """
     if any(step.cases for step in proof.steps):
         return proof
-    cut = _from(proof, _cut(proof))
+    cut = _proof_from(proof, _cut_facts(proof))
     steps = {step.fact: step for step in cut.steps}
     for step in reversed(cut.steps[:-1]):
         fact = step.fact
-        if _could_be_asserted(fact) and not _other_leaves(cut.last, steps, {fact}):
-            found = _from(cut, [fact])
+        if _may_be_asserted(fact) and not _has_other_leaves(cut.last, steps, {fact}):
+            found = _proof_from(cut, [fact])
             if found is not cut:
                 return found
     return cut
 
 
-def _from(proof: Proof, facts: Sequence[Fact]) -> Proof:
+def _proof_from(proof: Proof, facts: Sequence[Fact]) -> Proof:
     """What ``proof`` shows from ``facts`` on; itself if they are what it begins with."""
-    if set(facts) == set(proof.given) or not facts or any(isinstance(f, Clash) for f in facts):
+    if set(facts) == set(proof.assertions) or not facts or any(isinstance(f, Clash) for f in facts):
         return proof
     steps = {step.fact: step for step in proof.steps}
-    reached = _reached(proof.last, steps, set(facts))
+    reached = _steps_below(proof.last, steps, set(facts))
     axioms = tuple(dict.fromkeys(step.axiom for step in reached if step.axiom is not None))
     return prove(sorted((f for f in facts if not isinstance(f, Clash)), key=repr), axioms) or proof
 
 
-def _cut(proof: Proof) -> list[Fact]:
+def _cut_facts(proof: Proof) -> list[Fact]:
     """The facts below the contradiction: named classes one inclusion away from it, or given by a
     domain or range, else what was asserted.
     """
@@ -227,7 +227,7 @@ def _cut(proof: Proof) -> list[Fact]:
             continue
         seen.add(entry)
         step = steps[fact]
-        is_named = isinstance(fact, owl.ClassAssertion) and _could_be_asserted(fact)
+        is_named = isinstance(fact, owl.ClassAssertion) and _may_be_asserted(fact)
         is_entry = step.rule in ("prp-dom", "prp-rng") or (
             step.rule in ("cax-sco", "cax-eqc1") and not is_direct
         )
@@ -238,7 +238,7 @@ def _cut(proof: Proof) -> list[Fact]:
     return list(found)
 
 
-def _could_be_asserted(fact: Fact) -> bool:
+def _may_be_asserted(fact: Fact) -> bool:
     match fact:
         case owl.ClassAssertion(expression, _):
             return isinstance(expression, owl.Class) and expression not in (owl.THING, owl.NOTHING)
@@ -247,15 +247,15 @@ def _could_be_asserted(fact: Fact) -> bool:
     return False
 
 
-def _other_leaves(last: Step, steps: dict[Fact, Step], without: set[Fact]) -> bool:
+def _has_other_leaves(last: Step, steps: dict[Fact, Step], without: set[Fact]) -> bool:
     """Whether ``last`` rests on an assertion other than by ``without``."""
-    reached = _reached(last, steps, without)
+    reached = _steps_below(last, steps, without)
     return any(
         not (step.premises or step.axiom) and not isinstance(step.fact, Clash) for step in reached
     )
 
 
-def _reached(last: Step, steps: dict[Fact, Step], without: set[Fact]) -> list[Step]:
+def _steps_below(last: Step, steps: dict[Fact, Step], without: set[Fact]) -> list[Step]:
     """``last`` and the steps that it rests on, not looking behind ``without``."""
     found, stack, seen = [last], list(last.premises), set(without)
     while stack:
@@ -270,7 +270,7 @@ def _reached(last: Step, steps: dict[Fact, Step], without: set[Fact]) -> list[St
 # --- in general -----------------------------------------------------------------------------------
 
 
-def _general(
+def _general_story(
     given: Sequence[owl.Assertion], axioms: Sequence[owl.Axiom], proof: Proof | None, labels: Labels
 ) -> str:
     """The story of anything that has this pattern."""
@@ -296,7 +296,7 @@ def _general(
         bare = re.sub(r"\Aan? ", "", kind)
         return f"{'one' if alike[0] == one else 'another'} {bare}"
 
-    story = told(
+    story = tell_story(
         [("", a) for a in given], axioms, proof, Naming(letter, value, in_general=True), labels
     )
     if len(letters) == 1:
@@ -320,22 +320,22 @@ def title(proof: Proof | None, core: owl.Assertion | None, labels: Labels) -> st
     """What is impossible, named after ``core``, the fact that it all comes from, if there is one."""
     if proof is None or not isinstance(proof.last.fact, Clash):
         return "contradiction"
-    what = _what(proof, labels)
+    what = _impossibility(proof, labels)
     match core:
         case owl.ClassAssertion(owl.Class(iri), _):
-            return f"{labels.of(iri)}: {what}"
+            return f"{labels.name_of(iri)}: {what}"
         case owl.ClassAssertion():
             return what
     return what
 
 
-def _what(proof: Proof, labels: Labels) -> str:
+def _impossibility(proof: Proof, labels: Labels) -> str:
     last = proof.last
     assert isinstance(last.fact, Clash)
     names = list(
         dict.fromkeys(
             f"“{property_name(f.property, labels)}”"
-            for f in last.fact.about
+            for f in last.fact.facts
             if isinstance(
                 f,
                 owl.ObjectPropertyAssertion
@@ -353,11 +353,11 @@ def _what(proof: Proof, labels: Labels) -> str:
         ]
         names = [f"“{property_name(of[0].property, labels)}”"] if of else []
     name = " and ".join(names)
-    classes = [f.expression for f in last.fact.about if isinstance(f, owl.ClassAssertion)]
-    named = [labels.of(c.iri) for c in classes if isinstance(c, owl.Class)]
+    classes = [f.expression for f in last.fact.facts if isinstance(f, owl.ClassAssertion)]
+    named = [labels.name_of(c.iri) for c in classes if isinstance(c, owl.Class)]
     match last.rule:
         case "cax-dw" | "cax-adc" if len(named) == 2 and named[0] == named[1]:
-            return f"nothing can be {a(named[0])}"
+            return f"nothing can be {with_article(named[0])}"
         case "prp-pdw" | "prp-adp" if len(names) == 1:
             return f"{name}: nothing can have one"
         case "cax-dw" | "cax-adc":
@@ -367,7 +367,11 @@ def _what(proof: Proof, labels: Labels) -> str:
                 else "two classes that exclude each other"
             )
         case "cls-com":
-            return f"must not be {a(named[0])}, but is" if named else "a class and its opposite"
+            return (
+                f"must not be {with_article(named[0])}, but is"
+                if named
+                else "a class and its opposite"
+            )
         case "cls-nothing2":
             return "cannot exist"
         case "dt-not-type":
@@ -400,7 +404,7 @@ def _what(proof: Proof, labels: Labels) -> str:
 # --- telling them apart ---------------------------------------------------------------------------
 
 
-def told_apart(patterns: Sequence[Pattern]) -> list[Pattern]:
+def distinguish_titles(patterns: Sequence[Pattern]) -> list[Pattern]:
     """``patterns``, in their order, with a title for each id that no other id has. It follows
     from what they are, not from their order: the names that others do not have, how many facts
     it takes, what is said of it alone, and where all of that is the same its id.
@@ -408,8 +412,8 @@ def told_apart(patterns: Sequence[Pattern]) -> list[Pattern]:
     by_id = {p.id: p for p in reversed(patterns)}
     ids = sorted(by_id)
     found = {id: by_id[id].title for id in ids}
-    for alike in _classes(ids, found.__getitem__):
-        for id, more in _telling([by_id[id] for id in alike]).items():
+    for alike in _groups_of_equals(ids, found.__getitem__):
+        for id, more in _title_suffixes([by_id[id] for id in alike]).items():
             found[id] += f" ({', '.join(more)})" if more else ""
     seen = Counter(title[:_SEEN] for title in found.values())
     found = {
@@ -418,27 +422,27 @@ def told_apart(patterns: Sequence[Pattern]) -> list[Pattern]:
     return [replace(by_id[p.id], title=found[p.id]) for p in patterns]
 
 
-def _telling(patterns: Sequence[Pattern]) -> dict[str, tuple[str, ...]]:
+def _title_suffixes(patterns: Sequence[Pattern]) -> dict[str, tuple[str, ...]]:
     """What tells ``patterns`` apart, by their id, as far as one thing after the other does."""
     found: dict[str, tuple[str, ...]] = {p.id: () for p in patterns}
-    for said in (_own_names, _facts, _own_words):
-        for alike in _classes(patterns, lambda p: found[p.id]):
+    for said in (_distinctive_names, _fact_counts, _distinctive_words):
+        for alike in _groups_of_equals(patterns, lambda p: found[p.id]):
             for p, more in zip(alike, said(alike)):
                 found[p.id] += (more,) if more else ()
     return found
 
 
-def _own_names(patterns: Sequence[Pattern]) -> Iterable[str]:
+def _distinctive_names(patterns: Sequence[Pattern]) -> Iterable[str]:
     shared = set(patterns[0].names).intersection(*(p.names for p in patterns))
     return (", ".join([name for name in p.names if name not in shared][:_NAMES]) for p in patterns)
 
 
-def _facts(patterns: Sequence[Pattern]) -> Iterable[str]:
+def _fact_counts(patterns: Sequence[Pattern]) -> Iterable[str]:
     differ = len({p.facts for p in patterns}) > 1
     return (f"{p.facts} fact{'s' * (p.facts != 1)}" if differ else "" for p in patterns)
 
 
-def _own_words(patterns: Sequence[Pattern]) -> Iterable[str]:
+def _distinctive_words(patterns: Sequence[Pattern]) -> Iterable[str]:
     said = [re.split(r"(?<=[.;,]) ", p.sentence) for p in patterns]
     times = Counter(part for words in said for part in set(words))
     for words in said:
@@ -446,7 +450,7 @@ def _own_words(patterns: Sequence[Pattern]) -> Iterable[str]:
         yield own if len(own) <= _MOST_LETTERS else f"{own[: _MOST_LETTERS - 1]}…"
 
 
-def _classes(values: Sequence[T], by: Callable[[T], Hashable]) -> list[list[T]]:
+def _groups_of_equals(values: Sequence[T], by: Callable[[T], Hashable]) -> list[list[T]]:
     """The values that are alike ``by`` something and not alone, in their order."""
     found: dict[Hashable, list[T]] = {}
     for value in values:

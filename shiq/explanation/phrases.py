@@ -7,7 +7,7 @@
 An axiom as a plain sentence.
 
 >>> from shiq.explanation.labels import Labels
->>> plainly(owl.SubClassOf(Class("urn:v#Cat"), Class("urn:v#Pet")), Labels())
+>>> value_clause(owl.SubClassOf(Class("urn:v#Cat"), Class("urn:v#Pet")), Labels())
 'Every Cat is a Pet.'
 """
 
@@ -31,12 +31,12 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+|[^\w\s]+")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]|_")
 
 
-def a(name: str) -> str:
+def with_article(name: str) -> str:
     """``name`` with its indefinite article."""
-    return f"{'an' if _is_vowel(name) else 'a'} {name}"
+    return f"{'an' if _begins_with_vowel(name) else 'a'} {name}"
 
 
-def _is_vowel(name: str) -> bool:
+def _begins_with_vowel(name: str) -> bool:
     word = name.lstrip("“'\"(")
     if re.match(r"(?i)(?:uni(?!n|m)|us[eu]|eur|one\b|u[^a-z]|utility)", word):
         return False
@@ -45,7 +45,7 @@ def _is_vowel(name: str) -> bool:
     return word[:1].lower() in "aeiou" or word.lower().startswith(("hono", "hour", "heir"))
 
 
-def words(name: str) -> str:
+def split_words(name: str) -> str:
     """The words of a name in camel case; a label of several words stays as it is."""
     if " " in name or not _CAMEL.search(name):
         return name
@@ -56,11 +56,11 @@ def words(name: str) -> str:
 
 def property_name(property: Any, labels: Labels) -> str:
     iri = property.property.iri if isinstance(property, owl.ObjectInverseOf) else property.iri
-    return words(labels.of(iri))
+    return split_words(labels.name_of(iri))
 
 
 def class_name(cls: owl.Class, labels: Labels) -> str:
-    return labels.of(cls.iri)
+    return labels.name_of(cls.iri)
 
 
 def some_name(property: Any, labels: Labels) -> str:
@@ -117,7 +117,7 @@ def _link(property: Any, labels: Labels, *, plural: bool = False) -> str:
     return f"{incoming}{some_name(property, labels)} link{'s' if plural else ''}"
 
 
-def _to(property: Any) -> str:
+def _preposition(property: Any) -> str:
     return "from" if isinstance(property, owl.ObjectInverseOf) else "to"
 
 
@@ -128,7 +128,11 @@ def noun(expression: Any, labels: Labels) -> str:
     """A member of ``expression``, with its article."""
     match expression:
         case owl.Class():
-            return "anything" if expression == owl.THING else a(class_name(expression, labels))
+            return (
+                "anything"
+                if expression == owl.THING
+                else with_article(class_name(expression, labels))
+            )
         case owl.ObjectUnionOf(operands):
             return _list([noun(o, labels) for o in operands], "or")
         case owl.ObjectOneOf(individuals):
@@ -141,7 +145,7 @@ def noun(expression: Any, labels: Labels) -> str:
     return f"something that {predicate(expression, labels)}"
 
 
-def every(expression: Any, labels: Labels) -> str:
+def every_member(expression: Any, labels: Labels) -> str:
     """All members of ``expression``, as the subject of a sentence in the singular."""
     if expression == owl.THING:
         return "everything"
@@ -150,7 +154,7 @@ def every(expression: Any, labels: Labels) -> str:
     if isinstance(expression, owl.ObjectUnionOf) and all(
         isinstance(o, owl.Class) for o in expression.operands
     ):
-        return _list([every(o, labels) for o in expression.operands], "and")
+        return _list([every_member(o, labels) for o in expression.operands], "and")
     if isinstance(expression, owl.ObjectIntersectionOf) and isinstance(
         expression.operands[0], owl.Class
     ):
@@ -175,67 +179,68 @@ def predicate(expression: Any, labels: Labels) -> str:
                 return f"is not {noun(operand, labels)}"
             return f"is not something that {predicate(operand, labels)}"
         case owl.ObjectIntersectionOf(operands):
-            return _list(_shared([predicate(o, labels) for o in operands]), "and")
+            return _list(_share_verbs([predicate(o, labels) for o in operands]), "and")
         case owl.ObjectUnionOf(operands):
-            return _list(_shared([predicate(o, labels) for o in operands]), "or")
+            return _list(_share_verbs([predicate(o, labels) for o in operands]), "or")
         case owl.ObjectSomeValuesFrom(property, filler):
-            return f"has {a(_link(property, labels))} {_to(property)} {_something(filler, labels)}"
+            return f"has {with_article(_link(property, labels))} {_preposition(property)} {_something(filler, labels)}"
         case owl.ObjectAllValuesFrom(property, filler):
             if isinstance(filler, owl.ObjectComplementOf):
-                return f"cannot have {a(_link(property, labels))} {_to(property)} {noun(filler.operand, labels)}"
+                link = with_article(_link(property, labels))
+                return f"cannot have {link} {_preposition(property)} {noun(filler.operand, labels)}"
             if filler == owl.NOTHING:
                 return f"cannot have any {_link(property, labels)}"
-            return f"can have {_link(property, labels, plural=True)} only {_to(property)} {noun(filler, labels)}"
+            return f"can have {_link(property, labels, plural=True)} only {_preposition(property)} {noun(filler, labels)}"
         case owl.ObjectHasValue(property, individual):
-            return f"has {a(_link(property, labels))} {_to(property)} {_individual(individual, labels)}"
+            return f"has {with_article(_link(property, labels))} {_preposition(property)} {_individual(individual, labels)}"
         case owl.ObjectHasSelf(property):
-            return f"has {a(_link(property, labels))} {_to(property)} itself"
+            return f"has {with_article(_link(property, labels))} {_preposition(property)} itself"
         case owl.ObjectMinCardinality(n, property, filler):
-            return f"has at least {n} {_link(property, labels, plural=n > 1)}{_qualified(property, filler, labels)}"
+            return f"has at least {n} {_link(property, labels, plural=n > 1)}{_filler_suffix(property, filler, labels)}"
         case owl.ObjectMaxCardinality(0, property, filler):
-            return (
-                f"cannot have any {_link(property, labels)}{_qualified(property, filler, labels)}"
-            )
+            return f"cannot have any {_link(property, labels)}{_filler_suffix(property, filler, labels)}"
         case owl.ObjectMaxCardinality(n, property, filler):
             many = f"{n} different" if n > 1 else f"{n}"
-            return f"can have at most {many} {_link(property, labels, plural=n > 1)}{_qualified(property, filler, labels)}"
+            return f"can have at most {many} {_link(property, labels, plural=n > 1)}{_filler_suffix(property, filler, labels)}"
         case owl.ObjectExactCardinality(n, property, filler):
-            return f"has exactly {n} {_link(property, labels, plural=n > 1)}{_qualified(property, filler, labels)}"
+            return f"has exactly {n} {_link(property, labels, plural=n > 1)}{_filler_suffix(property, filler, labels)}"
         case owl.DataSomeValuesFrom(property, range):
-            return f"has {a(some_name(property, labels))}{_being(range, labels)}"
+            return f"has {with_article(some_name(property, labels))}{_range_suffix(range, labels)}"
         case owl.DataAllValuesFrom(property, range):
             return f"can have as {some_name(property, labels)} only {range_noun(range, labels)}"
         case owl.DataHasValue(property, literal):
             return f"has {some_name(property, labels)} {plain_literal(literal)}"
         case owl.DataMinCardinality(n, property, range):
-            return f"has at least {n} {some_name(property, labels)}{_being(range, labels)}"
+            return f"has at least {n} {some_name(property, labels)}{_range_suffix(range, labels)}"
         case owl.DataMaxCardinality(0, property, range):
-            return f"cannot have any {some_name(property, labels)}{_being(range, labels)}"
+            return f"cannot have any {some_name(property, labels)}{_range_suffix(range, labels)}"
         case owl.DataMaxCardinality(n, property, range):
-            return f"can have at most {n} {some_name(property, labels)}{_being(range, labels)}"
+            return (
+                f"can have at most {n} {some_name(property, labels)}{_range_suffix(range, labels)}"
+            )
         case owl.DataExactCardinality(n, property, range):
-            return f"has exactly {n} {some_name(property, labels)}{_being(range, labels)}"
+            return f"has exactly {n} {some_name(property, labels)}{_range_suffix(range, labels)}"
     return f"is in ({expression_text(expression, labels)})"
 
 
 def _individual(name: str, labels: Labels) -> str:
     """What an individual in a nominal is called; a place for a name stays as it is."""
-    return name if name.startswith(PLACE) else labels.of(name)
+    return name if name.startswith(PLACE) else labels.name_of(name)
 
 
 def _something(filler: Any, labels: Labels) -> str:
     return "something" if filler == owl.THING else noun(filler, labels)
 
 
-def _qualified(property: Any, filler: Any, labels: Labels) -> str:
-    return "" if filler == owl.THING else f" {_to(property)} {noun(filler, labels)}"
+def _filler_suffix(property: Any, filler: Any, labels: Labels) -> str:
+    return "" if filler == owl.THING else f" {_preposition(property)} {noun(filler, labels)}"
 
 
-def _being(range: Any, labels: Labels) -> str:
+def _range_suffix(range: Any, labels: Labels) -> str:
     return "" if range == owl.TOP_DATATYPE else f" that is {range_noun(range, labels)}"
 
 
-def _shared(predicates: list[str]) -> list[str]:
+def _share_verbs(predicates: list[str]) -> list[str]:
     """ "is a B, is a C" as "is a B, a C"."""
     if all(p.startswith("is ") and not p.startswith("is not ") for p in predicates):
         return [predicates[0], *(p[3:] for p in predicates[1:])]
@@ -259,7 +264,7 @@ def range_noun(range: Any, labels: Labels) -> str:
             if range == owl.TOP_DATATYPE:
                 return "any value"
             known = _DATATYPES.get(iri[len(owl.XSD) :]) if iri.startswith(owl.XSD) else None
-            return known or f"a value of type {labels.of(iri)}"
+            return known or f"a value of type {labels.name_of(iri)}"
         case owl.DataUnionOf(operands):
             return _list([range_noun(o, labels) for o in operands], "or")
         case owl.DataIntersectionOf(operands):
@@ -312,7 +317,7 @@ _PREPOSITIONS = ("of", "by", "to", "in", "at", "on", "with", "from", "for", "und
 _VERBS = ("is", "has", "was", "contains", "includes")
 
 
-def fact(value: owl.Assertion, names: Naming, labels: Labels) -> str:
+def fact_clause(value: owl.Assertion, names: Naming, labels: Labels) -> str:
     """An assertion as a clause."""
     of = names.individual
     match value:
@@ -321,7 +326,7 @@ def fact(value: owl.Assertion, names: Naming, labels: Labels) -> str:
         case owl.ObjectPropertyAssertion(property, subject, other):
             if isinstance(property, owl.ObjectInverseOf):
                 property, subject, other = property.property, other, subject
-            return _linked(of(subject), property_name(property, labels), of(other))
+            return _link_sentence(of(subject), property_name(property, labels), of(other))
         case owl.NegativeObjectPropertyAssertion(property, subject, other):
             return (
                 f"there is no {some_name(property, labels)} link from {of(subject)} to {of(other)}"
@@ -341,7 +346,7 @@ def fact(value: owl.Assertion, names: Naming, labels: Labels) -> str:
     raise TypeError(value)
 
 
-def _linked(subject: str, name: str, other: str) -> str:
+def _link_sentence(subject: str, name: str, other: str) -> str:
     """A sentence: a property of this name leads from one to the other, with the verb that the
     name has or needs.
     """
@@ -383,17 +388,19 @@ _CHARACTERISTICS: Final[Mapping[type, str]] = {
 }
 
 
-def axiom(value: owl.Axiom, labels: Labels) -> str:
+def axiom_clause(value: owl.Axiom, labels: Labels) -> str:
     """What an axiom says, as a clause."""
     if template := _CHARACTERISTICS.get(type(value)):
         about: Any = value
         property = about.property
         return template.format(
-            name=some_name(property, labels), link=a(_link(property, labels)), to=_to(property)
+            name=some_name(property, labels),
+            link=with_article(_link(property, labels)),
+            to=_preposition(property),
         )
     match value:
         case owl.SubClassOf(sub, sup):
-            return inclusion(sub, sup, labels)
+            return inclusion_sentence(sub, sup, labels)
         case owl.EquivalentClasses(members):
             first, *rest = sorted(members, key=lambda m: not isinstance(m, owl.Class))
             return f"{_list([noun(first, labels), *(noun(m, labels) for m in rest)], 'and')} are the same thing"
@@ -412,15 +419,15 @@ def axiom(value: owl.Axiom, labels: Labels) -> str:
         case owl.SubObjectPropertyOf(sub, sup):
             turned = isinstance(sub, owl.ObjectInverseOf) != isinstance(sup, owl.ObjectInverseOf)
             back = " in the other direction" if turned else ""
-            return f"every {some_name(sub, labels)} link is also {a(some_name(sup, labels))} link{back}"
+            return f"every {some_name(sub, labels)} link is also {with_article(some_name(sup, labels))} link{back}"
         case owl.SubDataPropertyOf(sub, sup):
-            return f"every {some_name(sub, labels)} is also {a(some_name(sup, labels))}"
+            return f"every {some_name(sub, labels)} is also {with_article(some_name(sup, labels))}"
         case owl.EquivalentObjectProperties(members) | owl.EquivalentDataProperties(members):
             return f"{_list([some_name(m, labels) for m in members], 'and')} mean the same"
         case owl.DisjointObjectProperties(members) if len(set(members)) == 1:
-            return f"nothing can have {a(_link(members[0], labels))} to anything"
+            return f"nothing can have {with_article(_link(members[0], labels))} to anything"
         case owl.DisjointDataProperties(members) if len(set(members)) == 1:
-            return f"nothing can have {a(some_name(members[0], labels))}"
+            return f"nothing can have {with_article(some_name(members[0], labels))}"
         case owl.DisjointObjectProperties(members):
             return f"two things can never be linked by more than one of {_list([some_name(m, labels) for m in members], 'and')}"
         case owl.DisjointDataProperties(members):
@@ -430,24 +437,28 @@ def axiom(value: owl.Axiom, labels: Labels) -> str:
                 f"{some_name(first, labels)} is {some_name(second, labels)} in the other direction"
             )
         case owl.ObjectPropertyDomain(property, domain):
-            return f"whatever has {a(_link(property, labels))} {predicate(domain, labels)}"
+            return (
+                f"whatever has {with_article(_link(property, labels))} {predicate(domain, labels)}"
+            )
         case owl.ObjectPropertyRange(property, filler):
             if isinstance(property, owl.ObjectInverseOf):
-                return f"whatever has {a(_link(property.property, labels))} {predicate(filler, labels)}"
+                return f"whatever has {with_article(_link(property.property, labels))} {predicate(filler, labels)}"
             if _is_noun(property_name(property, labels)):
                 return (
                     f"every {some_name(property, labels)} of something {predicate(filler, labels)}"
                 )
-            return f"whatever {a(_link(property, labels))} leads to {predicate(filler, labels)}"
+            return f"whatever {with_article(_link(property, labels))} leads to {predicate(filler, labels)}"
         case owl.DataPropertyDomain(property, domain):
-            return f"whatever has {a(some_name(property, labels))} {predicate(domain, labels)}"
+            return f"whatever has {with_article(some_name(property, labels))} {predicate(domain, labels)}"
         case owl.DataPropertyRange(property, range):
-            return f"{a(some_name(property, labels))} must be {range_noun(range, labels)}"
+            return (
+                f"{with_article(some_name(property, labels))} must be {range_noun(range, labels)}"
+            )
         case owl.DatatypeDefinition(datatype, range):
-            return f"{a(labels.of(datatype.iri))} is {range_noun(range, labels)}"
+            return f"{with_article(labels.name_of(datatype.iri))} is {range_noun(range, labels)}"
         case owl.SubObjectPropertyChain(chain, sup):
-            links = ", then ".join(a(_link(link, labels)) for link in chain)
-            return f"whatever {links} lead to in turn, {a(_link(sup, labels))} leads to at once"
+            links = ", then ".join(with_article(_link(link, labels)) for link in chain)
+            return f"whatever {links} lead to in turn, {with_article(_link(sup, labels))} leads to at once"
         case owl.HasKey(expression, roles, data):
             things = (
                 "things" if expression == owl.THING else f"things, each {noun(expression, labels)},"
@@ -457,9 +468,9 @@ def axiom(value: owl.Axiom, labels: Labels) -> str:
     return manchester(value, labels)
 
 
-def inclusion(sub: Any, sup: Any, labels: Labels) -> str:
+def inclusion_sentence(sub: Any, sup: Any, labels: Labels) -> str:
     """A sentence: every ``sub`` is a ``sup``."""
-    subject, said = every(sub, labels), predicate(sup, labels)
+    subject, said = every_member(sub, labels), predicate(sup, labels)
     if subject.startswith("every ") and said.startswith("cannot "):
         return f"no {subject[6:]} can {said[7:]}"
     if subject.startswith("every ") and said.startswith("is not "):
@@ -467,9 +478,9 @@ def inclusion(sub: Any, sup: Any, labels: Labels) -> str:
     return f"{subject} {said}"
 
 
-def plainly(value: owl.Axiom | Assertion, labels: Labels) -> str:
+def value_clause(value: owl.Axiom | Assertion, labels: Labels) -> str:
     """What an axiom says; an assertion in Manchester syntax."""
     if isinstance(value, Assertion):
         return manchester(value, labels)
-    said = axiom(value, labels)
+    said = axiom_clause(value, labels)
     return f"{said[:1].upper()}{said[1:]}."

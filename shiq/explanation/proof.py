@@ -33,7 +33,7 @@ def prove(
     found here. ``depths``: of witnesses and cases, one after the other; 0 for none of either,
     which is fast with thousands of axioms too.
     """
-    given = tuple(dict.fromkeys(without_inverse(a) for a in assertions))
+    given = tuple(dict.fromkeys(turn_inverse(a) for a in assertions))
     if len(given) > MOST_FACTS // 4:
         return None
     theory = DataTheory(
@@ -50,7 +50,7 @@ def prove(
     return None
 
 
-def without_inverse(assertion: owl.Assertion) -> owl.Assertion:
+def turn_inverse(assertion: owl.Assertion) -> owl.Assertion:
     """``assertion`` with an inverse property turned round."""
     match assertion:
         case owl.ObjectPropertyAssertion(owl.ObjectInverseOf(property), subject, other):
@@ -107,7 +107,7 @@ def _proof_of(facts: Facts, clash: Step, assumed: owl.Assertion | None) -> Proof
         if not (step.premises or step.axiom or step.rule or isinstance(step.fact, Clash))
     }
     for case in clash.cases:
-        given.update(dict.fromkeys(case.given))
+        given.update(dict.fromkeys(case.assertions))
     return Proof((*steps, clash), tuple(given), assumed)
 
 

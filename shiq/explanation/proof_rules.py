@@ -19,8 +19,8 @@ from shiq.explanation.proof_steps import (
     inverse_of,
     is_positive,
     max_rule,
-    negated,
-    replaced,
+    negation,
+    replace_individual,
     role_assertion,
 )
 from shiq.model.abox import individuals_of
@@ -161,7 +161,7 @@ def consequences(facts: Facts) -> Iterator[Step]:
                     )
         elif facts.depth:
             for individual in list(facts.individuals):
-                either = owl.ObjectUnionOf((negated(sub), sup))
+                either = owl.ObjectUnionOf((negation(sub), sup))
                 yield Step(owl.ClassAssertion(either, individual), "", (), axiom)
     for fact in list(facts.steps):
         match fact:
@@ -319,7 +319,7 @@ def equality_steps(facts: Facts, fact: owl.SameIndividual) -> Iterator[Step]:
                 case _ if not isinstance(
                     other, owl.SameIndividual | Clash
                 ) and this in individuals_of(other):
-                    yield Step(replaced(other, this, that), "eq-rep", (fact, other))
+                    yield Step(replace_individual(other, this, that), "eq-rep", (fact, other))
 
 
 def class_steps(facts: Facts, fact: owl.ClassAssertion) -> Iterator[Step]:
@@ -336,7 +336,7 @@ def class_steps(facts: Facts, fact: owl.ClassAssertion) -> Iterator[Step]:
                 yield Step(
                     Clash((owl.ClassAssertion(operand, x), fact)), "cls-com", (*premises, fact)
                 )
-            pushed = negated(operand)
+            pushed = negation(operand)
             if pushed != fact.expression:
                 yield Step(owl.ClassAssertion(pushed, x), "", (fact,))
         case owl.ObjectAllValuesFrom(property, filler):

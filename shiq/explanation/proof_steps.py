@@ -14,9 +14,9 @@ WITNESS = "_:witness"
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """The contradiction: ``about`` are the facts that cannot be together."""
+    """The contradiction: ``facts`` are those that cannot be together."""
 
-    about: tuple[Any, ...]
+    facts: tuple[Any, ...]
 
 
 Fact: TypeAlias = owl.Assertion | Clash
@@ -38,13 +38,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """``steps``: premises before conclusions, the last one a `Clash`; ``given``: the assertions
-    it begins with, in their order; ``assumed``: what holds in this case, of a proof by cases.
+    """``steps``: premises before conclusions, the last one a `Clash`; ``assertions``: those
+    it begins with, in their order; ``assumption``: what holds in this case, of a proof by cases.
     """
 
     steps: tuple[Step, ...]
-    given: tuple[owl.Assertion, ...]
-    assumed: owl.Assertion | None = None
+    assertions: tuple[owl.Assertion, ...]
+    assumption: owl.Assertion | None = None
 
     @property
     def last(self) -> Step:
@@ -76,7 +76,7 @@ def role_assertion(property: Any, subject: str, other: str) -> owl.ObjectPropert
     return owl.ObjectPropertyAssertion(property, subject, other)
 
 
-def replaced(fact: owl.Assertion, this: str, that: str) -> owl.Assertion:
+def replace_individual(fact: owl.Assertion, this: str, that: str) -> owl.Assertion:
     """``fact``, about ``that`` where it is about ``this``."""
     names = INDIVIDUAL_FIELDS[type(fact)]
     changed: dict[str, Any] = {name: that for name in names if getattr(fact, name) == this}
@@ -129,19 +129,19 @@ def is_positive(expression: owl.ClassExpression) -> bool:
     return True
 
 
-def negated(expression: owl.ClassExpression) -> owl.ClassExpression:
+def negation(expression: owl.ClassExpression) -> owl.ClassExpression:
     """¬``expression``, one level pushed in."""
     match expression:
         case owl.ObjectComplementOf(operand):
             return operand
         case owl.ObjectIntersectionOf(operands):
-            return owl.ObjectUnionOf(tuple(map(negated, operands)))
+            return owl.ObjectUnionOf(tuple(map(negation, operands)))
         case owl.ObjectUnionOf(operands):
-            return owl.ObjectIntersectionOf(tuple(map(negated, operands)))
+            return owl.ObjectIntersectionOf(tuple(map(negation, operands)))
         case owl.ObjectSomeValuesFrom(property, filler):
-            return owl.ObjectAllValuesFrom(property, negated(filler))
+            return owl.ObjectAllValuesFrom(property, negation(filler))
         case owl.ObjectAllValuesFrom(property, filler):
-            return owl.ObjectSomeValuesFrom(property, negated(filler))
+            return owl.ObjectSomeValuesFrom(property, negation(filler))
         case owl.ObjectMinCardinality(n, property, filler) if n > 0:
             return owl.ObjectMaxCardinality(n - 1, property, filler)
         case owl.ObjectMaxCardinality(n, property, filler):

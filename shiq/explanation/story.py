@@ -13,9 +13,9 @@ from shiq import model as owl
 from shiq.explanation.labels import Labels
 from shiq.explanation.phrases import (
     Naming,
-    axiom,
-    fact,
-    inclusion,
+    axiom_clause,
+    fact_clause,
+    inclusion_sentence,
     predicate,
     range_noun,
     some_name,
@@ -29,7 +29,7 @@ _INCLUSIONS = ("cax-sco", "cax-eqc1")
 _DIFFER = "but they are recorded as two different things"
 
 
-def told(
+def tell_story(
     given: Sequence[tuple[str, owl.Assertion]],
     axioms: Sequence[owl.Axiom],
     proof: Proof | None,
@@ -39,7 +39,7 @@ def told(
     """The story of ``given`` (assertions, each behind how its sentence begins; "" for a plain
     one) and ``axioms``.
     """
-    return _Story(names, labels).whole(given, axioms, proof)
+    return _Story(names, labels).text(given, axioms, proof)
 
 
 class _Story:
@@ -55,7 +55,7 @@ class _Story:
             else self._plain.individual(name)
         )
 
-    def whole(
+    def text(
         self,
         given: Sequence[tuple[str, owl.Assertion]],
         axioms: Sequence[owl.Axiom],
@@ -64,11 +64,11 @@ class _Story:
         short = self._two_classes(given, proof) if proof else ""
         if short:
             return short
-        sentences = [*self._given(given)]
+        sentences = [*self._given_sentences(given)]
         if proof is None:
             if axioms:
                 sentences.append(
-                    f"The ontology says: {'; '.join(axiom(a, self._labels) for a in axioms)}"
+                    f"The ontology says: {'; '.join(axiom_clause(a, self._labels) for a in axioms)}"
                 )
             sentences.append("All of this together is impossible")
         else:
@@ -86,11 +86,11 @@ class _Story:
             ):
                 return ""
             where = {TONIGHT: " (tonight's data)", KNOWN: " (already known)"}.get(begin, "")
-            parts.append(f"{_recorded(assertion, self._labels)}{where}")
+            parts.append(f"{_as_member(assertion, self._labels)}{where}")
         who = self._names.individual(given[0][1].individual)  # type: ignore[union-attr]
         return _sentence(f"{who} is recorded {parts[0]} and {parts[1]}, but nothing can be both")
 
-    def _given(self, given: Sequence[tuple[str, owl.Assertion]]) -> Iterable[str]:
+    def _given_sentences(self, given: Sequence[tuple[str, owl.Assertion]]) -> Iterable[str]:
         by_begin: dict[str, list[str]] = {}
         for begin, assertion in given:
             by_begin.setdefault(begin, []).append(self._fact(assertion))
@@ -101,7 +101,7 @@ class _Story:
             yield f"{begin} {joined}" if begin else joined
 
     def _fact(self, value: Fact) -> str:
-        return fact(value, self._names, self._labels)  # type: ignore[arg-type]
+        return fact_clause(value, self._names, self._labels)  # type: ignore[arg-type]
 
     # --- what follows -----------------------------------------------------------------------------
 
@@ -115,7 +115,7 @@ class _Story:
         for step in proof.steps[:-1]:
             if step.fact in hidden or not (step.premises or step.axiom):
                 continue
-            because = self._because(step, steps, hidden, said)
+            because = self._reasons(step, steps, hidden, said)
             sentences.append(
                 f"{because}, so {self._fact(step.fact)}"
                 if because
@@ -137,7 +137,7 @@ class _Story:
         users = [s for s in proof.steps if step.fact in s.premises]
         return len(users) == 1 and (users[0].rule in _INCLUSIONS or users[0] is proof.last)
 
-    def _because(
+    def _reasons(
         self, step: Step, steps: dict[Fact, Step], hidden: set[Fact], said: set[owl.Axiom]
     ) -> str:
         """The axioms behind ``step`` and the hidden steps before it, in the order they are used;
@@ -155,7 +155,7 @@ class _Story:
                 clauses.append(clause)
 
         visit(step)
-        return _joined(list(dict.fromkeys(clauses)))
+        return _join_clauses(list(dict.fromkeys(clauses)))
 
     def _axiom(self, step: Step) -> str:
         """What the axiom of ``step`` says, as far as the step uses it."""
@@ -165,19 +165,19 @@ class _Story:
             case owl.EquivalentClasses(members), owl.ClassAssertion(expression, _) if (
                 expression in members and len(members) == 2
             ):
-                return inclusion(
+                return inclusion_sentence(
                     next(m for m in members if m != expression), expression, self._labels
                 )
             case owl.DisjointUnion(cls, members), owl.ClassAssertion(expression, _) if {
                 *members
             } == {expression}:
-                return inclusion(cls, expression, self._labels)
+                return inclusion_sentence(cls, expression, self._labels)
             case owl.DisjointUnion(cls, _), owl.ClassAssertion(expression, _) if expression == cls:
                 own = next(
                     (p.expression for p in step.premises if isinstance(p, owl.ClassAssertion)), cls
                 )
-                return inclusion(own, cls, self._labels)
-        return axiom(step.axiom, self._labels)
+                return inclusion_sentence(own, cls, self._labels)
+        return axiom_clause(step.axiom, self._labels)
 
     # --- why that cannot be -----------------------------------------------------------------------
 
@@ -187,8 +187,8 @@ class _Story:
         last = proof.last
         assert isinstance(last.fact, Clash)
         premises = Step(last.fact, last.rule, last.premises)
-        because = self._because(premises, steps, hidden, said)
-        about = last.fact.about
+        because = self._reasons(premises, steps, hidden, said)
+        about = last.fact.facts
         if last.cases:
             return [*([because] if because else []), *self._cases(last)]
         match last.rule, about:
@@ -225,14 +225,14 @@ class _Story:
                     f"{because}, so {who} cannot exist" if because else f"so {who} cannot exist"
                 ]
             case _, (owl.SameIndividual() as same, owl.DifferentIndividuals() as different):
-                said_so = _original(different, steps)
+                said_so = _original_inequality(different, steps)
                 alike = self._fact(owl.SameIndividual(said_so.first, said_so.second))
                 if same in steps and steps[same].premises and said_so == different:
                     return [_DIFFER]
                 lead = f"{because}, so " if because else "so "
                 return [_DIFFER if said_so == different else f"{lead}{alike}, {_DIFFER}"]
             case _, (owl.DifferentIndividuals() as different,):
-                said_so = _original(different, steps)
+                said_so = _original_inequality(different, steps)
                 alike = self._fact(owl.SameIndividual(said_so.first, said_so.second))
                 lead = f"{because}, so " if because else "so "
                 return [
@@ -259,7 +259,7 @@ class _Story:
                     else "but it is recorded that this is not so"
                 ]
         if last.axiom is not None:
-            clause = axiom(last.axiom, self._labels)
+            clause = axiom_clause(last.axiom, self._labels)
             return [f"{because}; but {clause}" if because else f"but {clause}"]
         limits = [
             predicate(f.expression, self._labels)
@@ -297,15 +297,15 @@ class _Story:
     def _cases(self, last: Step) -> list[str]:
         sentences = []
         for case in last.cases:
-            assert case.assumed is not None
+            assert case.assumption is not None
             inner = " ".join(_sentence(s) for s in self._argument(case))
             sentences.append(
-                f"if {self._fact(case.assumed)}: {inner[:1].lower() + inner[1:]}".rstrip(".")
+                f"if {self._fact(case.assumption)}: {inner[:1].lower() + inner[1:]}".rstrip(".")
             )
         return sentences
 
 
-def _original(
+def _original_inequality(
     different: owl.DifferentIndividuals, steps: dict[Fact, Step]
 ) -> owl.DifferentIndividuals:
     """What was said, of which ``different`` is the form with other names."""
@@ -324,11 +324,11 @@ def _count(n: int) -> str:
     return {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}.get(n, str(n))
 
 
-def _recorded(assertion: owl.ClassAssertion, labels: Labels) -> str:
+def _as_member(assertion: owl.ClassAssertion, labels: Labels) -> str:
     return f"as {predicate(assertion.expression, labels).removeprefix('is ')}"
 
 
-def _joined(clauses: Sequence[str]) -> str:
+def _join_clauses(clauses: Sequence[str]) -> str:
     if len(clauses) < 2:
         return "".join(clauses)
     return (

@@ -49,14 +49,14 @@ _FEW = 8
 class ConstructRule:
     """Arguments of a construct, and the function that makes its value.
 
-    make: takes the ``fixed`` arguments, then the ``optional`` one if present, or all further ones
+    make: takes the ``positional`` arguments, then the ``optional`` one if present, or all further ones
         as a tuple (``variadic``, at least ``min_variadic`` of them)
     takes_annotations: whether annotations may come first, as in axioms
     verbatim: replaces ``make`` for text that shiq wrote itself, and undoes what it wrote
     """
 
     make: Callable[..., Any]
-    fixed: tuple[Coercion, ...] = ()
+    positional: tuple[Coercion, ...] = ()
     optional: Coercion | None = None
     variadic: Coercion | None = None
     min_variadic: int = 0
@@ -71,7 +71,7 @@ class ConstructRule:
             while skipped < len(arguments) and isinstance(arguments[skipped], Annotation):
                 skipped += 1
             arguments = arguments[skipped:]
-        count, fixed = len(arguments), len(self.fixed)
+        count, fixed = len(arguments), len(self.positional)
         most = fixed + (self.optional is not None)
         if count < fixed + self.min_variadic or (self.variadic is None and count > most):
             least = (
@@ -82,7 +82,7 @@ class ConstructRule:
                 else f"{fixed}"
             )
             raise RefusedConstruct(f"{keyword} takes {least} arguments, here are {count}")
-        values = [coerce(argument) for coerce, argument in zip(self.fixed, arguments)]
+        values = [coerce(argument) for coerce, argument in zip(self.positional, arguments)]
         if self.variadic is not None:
             return make(*values, tuple(map(self.variadic, arguments[fixed:])))
         if self.optional is not None:

@@ -24,7 +24,7 @@ from shiq.functional.arguments import Blank, Group, KindedIri, RefusedConstruct,
 from shiq.functional.document import MAX_DEPTH, Document, DocumentBuilder, short_text
 from shiq.functional.grammar import AXIOMS, CONSTRUCTS, build, unknown_construct
 from shiq.functional.tokens import BLANK_LABEL, IRI, LANGUAGE, Prefixes
-from shiq.inputs.formats import Declarations
+from shiq.inputs.formats import DeclarationCheck
 from shiq.model import OWL, RDF, XSD, Literal, ObjectInverseOf
 from shiq.rdf.terms import resolve
 from shiq.rdf.xml import line_from
@@ -235,7 +235,7 @@ class _Reader:
         self.parser = parser = expat.ParserCreate(namespace_separator=SEPARATOR)
         parser.namespace_prefixes = True
         parser.buffer_text = True
-        self.declarations = Declarations(parser, source)
+        self.declarations = DeclarationCheck(parser, source)
         parser.StartElementHandler = self.start
         parser.EndElementHandler = self.end
         parser.CharacterDataHandler = self.characters
@@ -359,7 +359,7 @@ class _Reader:
         parent, element = self.frames[-1], name.local
         if name.namespace != OWL:
             raise RefusedConstruct(
-                f"the element {name.qualified} is none of OWL/XML: it is in the namespace {name.namespace!r}"
+                f"the element {name.qualified_name} is none of OWL/XML: it is in the namespace {name.namespace!r}"
             )
         if parent.name in _OF_TEXT or parent.name in _EMPTY:
             raise RefusedConstruct(f"<{element}> inside <{parent.name}>, which holds no elements")
@@ -392,7 +392,7 @@ class _Reader:
         elif attribute.namespace == "" and attribute.local in _ATTRIBUTES.get(frame.name, ()):
             frame.values[attribute.local] = value
         elif attribute.namespace != _OF_SCHEMAS:
-            raise RefusedConstruct(f"<{frame.name}> has no attribute {attribute.qualified}")
+            raise RefusedConstruct(f"<{frame.name}> has no attribute {attribute.qualified_name}")
 
     def close(self) -> None:
         """Pop the frame of an element and pass its value on. Raises: RefusedConstruct."""

@@ -34,7 +34,7 @@ def files_of(root: Path, log: str = "") -> Iterator[tuple[Path, bool]]:
         if log and here == root:
             folders.remove(log)
         folders.sort()
-        apart = any(map(is_outside_table, here.relative_to(root).parts))
+        apart = any(map(is_ignored_in_table, here.relative_to(root).parts))
         for name in folders:
             if name in _LOGS:
                 raise InputError(
@@ -55,7 +55,7 @@ def files_of(root: Path, log: str = "") -> Iterator[tuple[Path, bool]]:
                     f"{file} is no file that can be read: a link to nothing, or a pipe",
                     "Move it out of the folder.",
                 )
-            yield file, not apart and not is_outside_table(name)
+            yield file, not apart and not is_ignored_in_table(name)
 
 
 def is_parquet(file: Path) -> bool:
@@ -72,7 +72,7 @@ def is_parquet(file: Path) -> bool:
         ) from error
 
 
-def is_outside_table(name: str) -> bool:
+def is_ignored_in_table(name: str) -> bool:
     """Decide whether the name of a file or folder marks it as no data."""
     return name.startswith(".") or (name.startswith("_") and "=" not in name)
 

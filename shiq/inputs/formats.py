@@ -134,7 +134,7 @@ def sniff(name: str, extension: str, head: bytes) -> Format:
         "Manchester syntax" if _MANCHESTER.match(body) else "OBO" if _OBO.match(body) else ""
     )
     if syntax:
-        raise _unread(name, syntax)
+        raise _unread_syntax_error(name, syntax)
     if extension in _UNSUPPORTED:
         raise InputError(
             f"{name} is {_UNSUPPORTED[extension]} by its name, which is not read here", REMEDY
@@ -152,7 +152,7 @@ def sniff(name: str, extension: str, head: bytes) -> Format:
     )
 
 
-def _unread(name: str, syntax: str) -> InputError:
+def _unread_syntax_error(name: str, syntax: str) -> InputError:
     target = str(Path(name).with_suffix(".owl"))
     if target == name:
         target = str(Path(name).with_suffix(".ofn"))
@@ -183,7 +183,7 @@ MOST_ENTITIES = 1000
 _REFERENCE = re.compile(r"&|%[A-Za-z_:]")
 
 
-class Declarations:
+class DeclarationCheck:
     """Check of the declarations of the document ``name`` while ``parser`` reads it."""
 
     def __init__(self, parser: expat.XMLParserType, name: str) -> None:
@@ -244,7 +244,7 @@ def root_of(head: bytes) -> tuple[str, list[str]]:
     """
     found: list[tuple[str, list[str]]] = []
     parser = expat.ParserCreate(namespace_separator="")
-    Declarations(parser, "")
+    DeclarationCheck(parser, "")
     parser.StartElementHandler = lambda tag, attributes: (
         None if found else found.append((tag, list(attributes)))
     )

@@ -33,11 +33,12 @@ def limits() -> InputLimits:
     """
     usual = InputLimits()
     return InputLimits(
-        _number("SHIQ_MAX_RATIO", usual.ratio), _number("SHIQ_MAX_DOCUMENT", usual.document)
+        _number_setting("SHIQ_MAX_RATIO", usual.ratio),
+        _number_setting("SHIQ_MAX_DOCUMENT", usual.document),
     )
 
 
-def _number(name: str, usual: int) -> int:
+def _number_setting(name: str, usual: int) -> int:
     text = os.environ.get(name, "").strip()
     if not text:
         return usual

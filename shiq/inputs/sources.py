@@ -223,7 +223,7 @@ def source_of(value: object) -> Source:
     if isinstance(value, TableSource | FileSource):
         return value
     if isinstance(value, TextInput):
-        return _text(value)
+        return _text_source(value)
     if isinstance(value, (str, os.PathLike)):
         name = os.fsdecode(os.fspath(value))
         if not name:
@@ -243,7 +243,9 @@ def source_of(value: object) -> Source:
         path = path_of(name)
         kind_of_table = _table_kind_at(path) or text_table_kind(name)
         return (
-            _file(name, path) if kind_of_table is None else TableSource(name, kind_of_table, path)
+            _file_source(name, path)
+            if kind_of_table is None
+            else TableSource(name, kind_of_table, path)
         )
     if isinstance(value, ObjectSource):
         return value
@@ -261,7 +263,7 @@ def source_of(value: object) -> Source:
     if type(value).__name__ == "LazyFrame" and hasattr(value, "collect"):
         value = value.collect()
     if hasattr(value, "read") and hasattr(value, "close"):
-        return _stream(value)
+        return _stream_source(value)
     if hasattr(value, "__arrow_c_stream__"):
         return TableSource(type(value).__name__, TableKind.ARROW, value)
     raise UsageError(
@@ -381,7 +383,7 @@ def _suffix(path: Path) -> str:
     return path.with_suffix("").suffix.lower() if suffix in SUFFIXES else suffix
 
 
-def _text(value: TextInput) -> FileSource:
+def _text_source(value: TextInput) -> FileSource:
     """A document in memory. Raises: UsageError for a format that is not known."""
     if value.format not in FORMAT_NAMES:
         raise UsageError(
@@ -393,7 +395,7 @@ def _text(value: TextInput) -> FileSource:
     )
 
 
-def _stream(value: Any) -> FileSource:
+def _stream_source(value: Any) -> FileSource:
     """The rest of an open file, which stands where it did afterwards; its format by its name or
     its first bytes. Raises: InputError for a stream that is at its end and cannot go back.
     """
@@ -409,7 +411,7 @@ def _stream(value: Any) -> FileSource:
     return replace(source, format=sniff(name, _suffix(source.path), source.read_head()))
 
 
-def _file(text: str, path: Path) -> FileSource:
+def _file_source(text: str, path: Path) -> FileSource:
     source = _open_file(text, path)
     return replace(source, format=sniff(text, _suffix(source.path), source.read_head()))
 
@@ -418,10 +420,10 @@ def _open_file(text: str, path: Path) -> FileSource:
     """A file that can be read, with how it is packed. Raises: InputError."""
     content = _check_readable(text, path)
     try:
-        with _raw(path, content) as stream:
+        with _open_raw(path, content) as stream:
             start = stream.read(MAGIC_BYTES)
     except OSError as error:
-        raise _unreadable(text, error) from error
+        raise _read_error(text, error) from error
     packing = packing_of(start)
     suffix = path.suffix.lower()
     expected = SUFFIXES.get(suffix)
@@ -468,14 +470,14 @@ def _check_readable(name: str, path: Path) -> bytes | None:
             )
         return None if stat.S_ISREG(mode) else path.read_bytes()
     except (OSError, ValueError) as error:
-        raise _unreadable(name, error) from error
+        raise _read_error(name, error) from error
 
 
-def _raw(path: Path, content: bytes | None) -> BinaryIO:
+def _open_raw(path: Path, content: bytes | None) -> BinaryIO:
     return open(path, "rb") if content is None else io.BytesIO(content)
 
 
-def _unreadable(name: str, error: Exception) -> InputError:
+def _read_error(name: str, error: Exception) -> InputError:
     if isinstance(error, FileNotFoundError):
         return InputError(f"{name} does not exist", "Check the path.")
     if isinstance(error, PermissionError):
@@ -494,9 +496,9 @@ class _LimitedReader(io.RawIOBase):
         self._name, self._packing, self._most = source.name, source.packing, source.max_bytes
         self._limits = limits()
         try:
-            raw = _raw(source.path, source.content)
+            raw = _open_raw(source.path, source.content)
         except OSError as error:
-            raise _unreadable(source.name, error) from error
+            raise _read_error(source.name, error) from error
         self._raw, self._given = raw, 0
         try:
             self._stream = decompress(raw, source.packing)
@@ -531,7 +533,7 @@ class _LimitedReader(io.RawIOBase):
                 "Fetch or pack it again; nothing of it was used.",
             ) from error
         except OSError as error:
-            raise _unreadable(self._name, error) from error
+            raise _read_error(self._name, error) from error
         self._given += len(data)
         self._check_size()
         return data

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from shiq import model as owl
-from shiq.model.walk import parts, rebuilt
+from shiq.model.walk import parts, rebuild
 
 TOP = frozenset({owl.OWL + "topObjectProperty", owl.OWL + "topDataProperty"})
 BOTTOM = frozenset({owl.OWL + "bottomObjectProperty", owl.OWL + "bottomDataProperty"})
@@ -48,7 +48,7 @@ def remove_built_in(axiom: owl.Axiom) -> tuple[owl.Axiom, ...]:
     """
     if not uses_built_in(axiom):
         return (axiom,)
-    return _rewrite_property_axiom(rebuilt(axiom, _rewrite_restriction))
+    return _rewrite_property_axiom(rebuild(axiom, _rewrite_restriction))
 
 
 def remove_built_in_from_assertion(assertion: owl.Assertion) -> tuple[owl.Assertion, ...]:
@@ -79,7 +79,7 @@ def remove_built_in_from_assertion(assertion: owl.Assertion) -> tuple[owl.Assert
 
 def remove_built_in_from_expression(expression: owl.ClassExpression) -> owl.ClassExpression:
     """Replace restrictions on top and bottom properties by ⊤ or ⊥, where these are equivalent."""
-    return rebuilt(expression, _rewrite_restriction)
+    return rebuild(expression, _rewrite_restriction)
 
 
 def _rewrite_restriction(expression: Any) -> Any:

@@ -166,7 +166,7 @@ def _role_edge(
     names: Sequence[str], i: int, role: Role, j: int
 ) -> tuple[owl.ObjectProperty, str, str]:
     """Return (property, subject, object) of an edge, with an inverse role turned round."""
-    if role.inverted:
+    if role.is_inverse:
         i, j = j, i
     return owl.ObjectProperty(role.iri), names[i], names[j]
 

@@ -159,19 +159,19 @@ class TripleWriter:
 
     def lines(self) -> tuple[str, ...]:
         """Return the N-Triples lines."""
-        lines, name = self._named()
+        lines, name = self._numbered_lines()
         return tuple(line.replace("\0", f"n{name}.") for line in lines)
 
     def triples(self) -> tuple[NodeTriple, ...]:
         """Return the triples as values."""
-        _, name = self._named()
+        _, name = self._numbered_lines()
 
         def node(value: _Open) -> Node:
             return f"_:n{name}.{value}" if isinstance(value, int) else value
 
         return tuple((str(node(s)), p, node(o)) for s, p, o in self._triples)
 
-    def _named(self) -> tuple[list[str], str]:
+    def _numbered_lines(self) -> tuple[list[str], str]:
         """The lines, with a NUL character, which no term contains, before the numbers of blank
         nodes; and the hash that comes in its place.
         """

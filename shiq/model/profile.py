@@ -29,7 +29,7 @@ from typing import Any, TypeAlias, TypeVar
 from shiq import model as owl
 from shiq.model.built_in import BOTTOM, TOP, remove_built_in, remove_built_in_from_assertion
 from shiq.model.roles import Role, RoleBox, role_box, role_of
-from shiq.model.walk import OF_INDIVIDUALS, parts, rebuilt
+from shiq.model.walk import OF_INDIVIDUALS, parts, rebuild
 from shiq.rdf.vocabulary import LANGUAGE, VALUE_LINK
 
 _NOMINALS = (owl.ObjectOneOf, owl.ObjectHasValue, owl.ObjectHasSelf)
@@ -438,7 +438,7 @@ def rewrite_for_simple_roles(axiom: V, roles: RoleBox) -> V:
                 return owl.ObjectAllValuesFrom(property, owl.ObjectComplementOf(filler))
         return expression
 
-    return rebuilt(axiom, rewrite_restriction)
+    return rebuild(axiom, rewrite_restriction)
 
 
 def roles_required_simple(
@@ -484,7 +484,7 @@ def _simplicity_violation(value: owl.Axiom | owl.Assertion, roles: RoleBox) -> F
 
 
 def _role_text(role: Role) -> str:
-    return f"the inverse of <{role.iri}>" if role.inverted else f"<{role.iri}>"
+    return f"the inverse of <{role.iri}>" if role.is_inverse else f"<{role.iri}>"
 
 
 # --- data -----------------------------------------------------------------------------------------
@@ -516,7 +516,7 @@ class _Data:
         if isinstance(value, owl.DatatypeDefinition):
             if self._definitions[value.datatype.iri] != value.range:
                 return "malformed", f"<{value.datatype.iri}> is defined twice, differently"
-            if fault := self._theory.malformed(value.datatype):
+            if fault := self._theory.range_fault(value.datatype):
                 return "malformed", fault
         for part in parts(value):
             if isinstance(part, owl.Literal) and isinstance(
@@ -524,7 +524,7 @@ class _Data:
             ):
                 return "ill-typed", typed.reason
             if isinstance(part, owl.DatatypeRestriction | owl.DataOneOf) and (
-                fault := self._theory.malformed(part)
+                fault := self._theory.range_fault(part)
             ):
                 return "malformed", fault
         return None

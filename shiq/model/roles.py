@@ -26,12 +26,12 @@ class Role(NamedTuple):
     """A property name, or its inverse."""
 
     iri: str
-    inverted: bool = False
+    is_inverse: bool = False
 
     @property
     def inverse(self) -> Role:
         """The inverse role."""
-        return Role(self.iri, not self.inverted)
+        return Role(self.iri, not self.is_inverse)
 
 
 def role_of(expression: owl.ObjectPropertyExpression) -> Role:
@@ -45,7 +45,7 @@ def expression_of(role: Role) -> owl.ObjectPropertyExpression:
     """Return the object property expression of a role."""
     return (
         owl.ObjectInverseOf(owl.ObjectProperty(role.iri))
-        if role.inverted
+        if role.is_inverse
         else owl.ObjectProperty(role.iri)
     )
 

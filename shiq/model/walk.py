@@ -56,7 +56,7 @@ def entities(
     return (part for part in parts(value) if isinstance(part, _ENTITIES))
 
 
-def rewritten(value: V, change: Callable[[object], object | None]) -> V:
+def rewrite_parts(value: V, change: Callable[[object], object | None]) -> V:
     """Copy ``value`` with the outermost parts for which ``change`` gives something replaced by
     that; what is replaced is not looked into.
     """
@@ -66,11 +66,11 @@ def rewritten(value: V, change: Callable[[object], object | None]) -> V:
             return replacement  # type: ignore[no-any-return]
     old, new = _children(value), []
     for child in old:
-        new.append(child if type(child) is str else rewritten(child, change))
+        new.append(child if type(child) is str else rewrite_parts(child, change))
     return _with_children(value, old, new)
 
 
-def rebuilt(value: V, change: Callable[[Any], Any]) -> V:
+def rebuild(value: V, change: Callable[[Any], Any]) -> V:
     """Copy ``value`` from the inside out: each part becomes what ``change`` makes of it once its
     own parts are rebuilt.
 
@@ -80,12 +80,12 @@ def rebuilt(value: V, change: Callable[[Any], Any]) -> V:
     ...         case owl.ObjectComplementOf(owl.ObjectComplementOf(operand)):
     ...             return operand
     ...     return part
-    >>> rebuilt(owl.ObjectComplementOf(twice), without_double_negation)
+    >>> rebuild(owl.ObjectComplementOf(twice), without_double_negation)
     ObjectComplementOf(operand=Class(iri='urn:A'))
     """
     old, new = _children(value), []
     for child in old:
-        new.append(child if type(child) is str else rebuilt(child, change))
+        new.append(child if type(child) is str else rebuild(child, change))
     result = _with_children(value, old, new)
     return change(result) if field_names(type(value)) else result
 

@@ -43,7 +43,7 @@ class ReadingLedger:
     leftovers: list[Leftover] = field(default_factory=list)
     buckets: Counter[str] = field(default_factory=Counter)
     parts: dict[Leftover, list[int]] = field(default_factory=dict)
-    _told: dict[tuple[Axiom | Assertion, str], int] = field(default_factory=dict)
+    _leftover_positions: dict[tuple[Axiom | Assertion, str], int] = field(default_factory=dict)
 
     def record_values(
         self,
@@ -85,7 +85,7 @@ class ReadingLedger:
         self, value: Axiom | Assertion, found: Sequence[Finding], place: tuple[str, int], count: int
     ) -> None:
         for i, (kind, message, hint) in enumerate(found):
-            at = self._told.setdefault((value, message), len(self.leftovers))
+            at = self._leftover_positions.setdefault((value, message), len(self.leftovers))
             if at < len(self.leftovers):
                 before = self.leftovers[at]
                 self.leftovers[at] = replace(before, count=before.count + (0 if i else count))
@@ -170,7 +170,7 @@ class ReadingLedger:
 
     def leftover_values(self) -> Iterator[tuple[Leftover, Axiom | Assertion]]:
         """Leftovers on axioms and assertions, each with its value."""
-        for (value, _), at in self._told.items():
+        for (value, _), at in self._leftover_positions.items():
             yield self.leftovers[at], value
 
 

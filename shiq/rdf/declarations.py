@@ -144,7 +144,7 @@ def _declared_kind(word: str) -> str | None:
 class _DeclarationReader:
     """Adds the declared kinds of a name to ``kinds``.
 
-    base_signature: `fixed` of `find_kinds`
+    base_signature: ``fixed`` of `find_kinds`
     """
 
     graph: VocabularyGraph

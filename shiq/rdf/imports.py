@@ -110,7 +110,7 @@ class ImportQueue:
         values = [triples.terms[triples.object[row]] for row in rows]
         names = (
             *(value for value in values if isinstance(value, str)),
-            *(iri for iri, _ in self._loaded.imports.stated),
+            *(iri for iri, _ in self._loaded.imports.import_leftovers),
         )
         choice = self._loaded.tables.choice
         return dict.fromkeys(map(without_fragment, (*names, *(choice.imports if choice else ()))))
@@ -139,7 +139,7 @@ class ImportQueue:
             if len(paths) > 1:
                 self._ambiguous_files[iri] = paths
             elif paths and paths[0].resolve() not in self._read_paths:
-                return self._headed(iri, paths[0])
+                return self._source_to_verify(iri, paths[0])
         return None
 
     def _identical_file(self) -> FileSource | None:
@@ -152,7 +152,7 @@ class ImportQueue:
                 kinds := kinds_of_the_same(self._names(paths), self._load, self._read_file)
             ) is not None:
                 self._assume(iri, paths, kinds)
-                return self._headed(iri, paths[0])
+                return self._source_to_verify(iri, paths[0])
             self._differing_iris.add(iri)
         return None
 
@@ -205,7 +205,7 @@ class ImportQueue:
     def _names(self, paths: Iterable[Path]) -> list[str]:
         return [self._catalog.display_name(path) for path in paths] if self._catalog else []
 
-    def _headed(self, iri: str, path: Path) -> FileSource:
+    def _source_to_verify(self, iri: str, path: Path) -> FileSource:
         source = self._source(iri, path)
         self._last_file = iri, source.name
         return source
@@ -381,7 +381,7 @@ def add_vocabulary_table(table: VocabularyTable, loaded: LoadedSources) -> None:
     )
     message = f"{table.label}: from shiq's table, {len(table.axioms):,} axioms"
     loaded.leftovers.append(Leftover("vocabulary", message, name))
-    loaded.imports.stated += (
+    loaded.imports.import_leftovers += (
         (iri, Leftover("missing-import", f"<{iri}> is imported, but not read", name))
         for iri in table.imports
     )

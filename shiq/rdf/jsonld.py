@@ -57,7 +57,7 @@ def read_json(
     else:
         rejects.add(f"over {_MOST_ERRORS} errors: the rest was not read")
     if errors and len(triples) == begun:
-        first = rejects.shown[0]
+        first = rejects.examples[0]
         place = f"{source.name}, line {first.line}" if first.line else source.name
         raise InputError(
             f"{place}: not JSON-LD: not one triple could be read: {first.message}",

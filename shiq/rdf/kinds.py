@@ -46,7 +46,7 @@ class Kinds:
     An annotation property that is also an object or data property is in both sets and read as the
     latter.
 
-    punned: properties that are object and data property both, as declared or by their axioms
+    punned_properties: properties that are object and data property both, as declared or by their axioms
         (THEORY, "Terms that may be object or data"); in neither of those sets
     components: for each property of open kind, those that axioms force to have its kind
     dual_properties: properties whose axioms were read in both readings before; only a declaration
@@ -59,7 +59,7 @@ class Kinds:
     object_properties: set[str] = field(default_factory=set)
     data_properties: set[str] = field(default_factory=set)
     annotation_properties: set[str] = field(default_factory=set)
-    punned: set[str] = field(default_factory=set)
+    punned_properties: set[str] = field(default_factory=set)
     components: dict[str, tuple[str, ...]] = field(default_factory=dict)
     dual_properties: frozenset[str] = frozenset()
     declared: frozenset[str] = frozenset()
@@ -76,13 +76,13 @@ class Kinds:
 
     def open(self, iri: str) -> None:
         """Mark a property as object and data property both."""
-        self.punned.add(iri)
+        self.punned_properties.add(iri)
         self.object_properties.discard(iri)
         self.data_properties.discard(iri)
 
     def logical_kinds(self, iri: str) -> set[str]:
         """Kinds of a property without annotation: `OBJECT`, `DATA`, both or none."""
-        if iri in self.punned:
+        if iri in self.punned_properties:
             return {OBJECT, DATA}
         return kinds_of(self, iri) - {ANNOTATION}
 
@@ -117,7 +117,9 @@ class Kinds:
             return OBJECT
         if iri in self.data_properties or iri in BUILT_IN_DATA:
             return DATA
-        if iri not in self.punned and (iri in self.annotation_properties or iri in ANNOTATIONS):
+        if iri not in self.punned_properties and (
+            iri in self.annotation_properties or iri in ANNOTATIONS
+        ):
             return ANNOTATION
         return ""
 
@@ -133,15 +135,15 @@ class Kinds:
             or iri in self.data_properties
             or iri in self.annotation_properties
             or iri in self.datatypes
-            or iri in self.punned
+            or iri in self.punned_properties
         )
 
     def signature(self) -> Signature:
         """Signature with these kinds; punned properties are in both sets."""
         return Signature(
             frozenset(self.classes),
-            frozenset(self.object_properties | self.punned),
-            frozenset(self.data_properties | self.punned),
+            frozenset(self.object_properties | self.punned_properties),
+            frozenset(self.data_properties | self.punned_properties),
             frozenset(self.annotation_properties),
             frozenset(self.datatypes),
             self.declared,
@@ -256,10 +258,12 @@ def infer_kinds(graph: VocabularyGraph, kinds: Kinds, *, mixed: bool) -> None:
     """
     evidence: dict[str, set[str]] = defaultdict(set)
     links = _Links(defaultdict(set), defaultdict(set))
-    for iri, kind in _uses(graph, kinds, links):
+    for iri, kind in _kind_uses(graph, kinds, links):
         if not is_reserved(iri) or (mixed and iri in ANNOTATIONS):
             evidence[iri].add(kind)
-    pending = [iri for iri in evidence if not kinds_of(kinds, iri) and iri not in kinds.punned]
+    pending = [
+        iri for iri in evidence if not kinds_of(kinds, iri) and iri not in kinds.punned_properties
+    ]
     known = [*kinds.object_properties, *kinds.data_properties, *kinds.annotation_properties]
     known += [*BUILT_IN_OBJECT, *BUILT_IN_DATA, *ANNOTATIONS]
     # Sorted, so that a name between two kinds is settled the same way each time.
@@ -268,7 +272,7 @@ def infer_kinds(graph: VocabularyGraph, kinds: Kinds, *, mixed: bool) -> None:
     stack = [*sorted(iri for iri in known if iri in links.same_kind), *pending]
     while stack:
         iri = stack.pop()
-        if iri in kinds.punned:
+        if iri in kinds.punned_properties:
             continue
         kind = kinds.property_kind(iri)
         for other in sorted(links.same_kind[iri]):
@@ -276,16 +280,18 @@ def infer_kinds(graph: VocabularyGraph, kinds: Kinds, *, mixed: bool) -> None:
                 kind in (OBJECT, DATA)
                 and not is_reserved(other)
                 and not kinds_of(kinds, other)
-                and other not in kinds.punned
+                and other not in kinds.punned_properties
             ):
                 _choose_kind(kinds, other, {kind})
                 stack.append(other)
     if mixed:
-        _mix(kinds, evidence, links.superproperties)
-    _group(graph, kinds, links.same_kind)
+        _add_mixed_kinds(kinds, evidence, links.superproperties)
+    _group_open_properties(graph, kinds, links.same_kind)
 
 
-def _mix(kinds: Kinds, evidence: dict[str, set[str]], above: dict[str, set[str]]) -> None:
+def _add_mixed_kinds(
+    kinds: Kinds, evidence: dict[str, set[str]], above: dict[str, set[str]]
+) -> None:
     """Add the kinds that axioms show to properties of another kind, and to their superproperties.
 
     Terminates: a property gets each kind once.
@@ -320,7 +326,9 @@ def _mix(kinds: Kinds, evidence: dict[str, set[str]], above: dict[str, set[str]]
                     stack.append(other)
 
 
-def _group(graph: VocabularyGraph, kinds: Kinds, alike: dict[str, set[str]]) -> None:
+def _group_open_properties(
+    graph: VocabularyGraph, kinds: Kinds, alike: dict[str, set[str]]
+) -> None:
     """Group the properties of open kind that must have one kind."""
     kinds.components.clear()
     bearing: set[str] | None = None
@@ -353,7 +361,7 @@ def _bearing_axioms(graph: VocabularyGraph) -> Iterator[str]:
 
 
 def _is_open(kinds: Kinds, iri: str) -> bool:
-    return not is_reserved(iri) and not kinds_of(kinds, iri) and iri not in kinds.punned
+    return not is_reserved(iri) and not kinds_of(kinds, iri) and iri not in kinds.punned_properties
 
 
 def _component(kinds: Kinds, links: dict[str, set[str]], start: str) -> tuple[str, ...]:
@@ -433,11 +441,11 @@ def _choose_kind(kinds: Kinds, iri: str, found: set[str]) -> None:
         kinds.data_properties.add(iri)
     elif found == {ANNOTATION}:
         kinds.annotation_properties.add(iri)
-    elif iri not in kinds.punned:
-        kinds.punned.add(iri)
+    elif iri not in kinds.punned_properties:
+        kinds.punned_properties.add(iri)
 
 
-def _uses(graph: VocabularyGraph, kinds: Kinds, links: _Links) -> Iterator[tuple[str, str]]:
+def _kind_uses(graph: VocabularyGraph, kinds: Kinds, links: _Links) -> Iterator[tuple[str, str]]:
     """(property, kind) of every use that shows a kind; ``links`` is filled."""
     for subject, predicate, value in zip(graph.subjects, graph.predicates, graph.objects):
         named = not subject.startswith("_:")

@@ -48,7 +48,7 @@ _Columns: TypeAlias = tuple[list[int], list[int], list[int], list[int] | None]
 _Tokens: TypeAlias = tuple[Sequence[str], Sequence[str], Sequence[str]]
 
 
-class _OddError(Exception):
+class _UnusualLineError(Exception):
     """Signal: the line is not plain."""
 
 
@@ -85,7 +85,7 @@ def read_lines(
                 if one is not None:
                     _add(triples, one, (at,))
                 else:
-                    _read_odd(line, at, quads, triples, scope, rejects)
+                    _read_by_parser(line, at, quads, triples, scope, rejects)
         number += count
         if progress is not None:
             progress(rejects.source, len(triples) - begun)
@@ -124,7 +124,7 @@ def refuse_no_line(rejects: Rejects, quads: bool) -> None:
     if rejects.total and rejects.unsure == rejects.total:
         syntax = "N-Quads" if quads else "N-Triples"
         raise InputError(
-            f"{rejects.source} is not {syntax}: no line of it is a triple ({rejects.shown[0].message})",
+            f"{rejects.source} is not {syntax}: no line of it is a triple ({rejects.examples[0].message})",
             "Check the file and the format that its name stands for.",
         )
 
@@ -135,12 +135,12 @@ def _split_plain_lines(
     """Columns of plain lines by the first of ``splits`` that fits; None if a line is not plain."""
     try:
         tokens = _tokens(block.decode())
-    except (ValueError, _OddError):
+    except (ValueError, _UnusualLineError):
         return None
     for split in splits:
         try:
             return split(tokens)
-        except (ValueError, _OddError):
+        except (ValueError, _UnusualLineError):
             continue
     return None
 
@@ -153,7 +153,7 @@ def _tokens(text: str) -> _Tokens:
         return words[0::4], words[1::4], words[2::4]
     lines = [line.rstrip(" \t\r") for line in text.split("\n")]
     if not all(line.endswith(".") for line in lines):
-        raise _OddError
+        raise _UnusualLineError
     first, second, rest = zip(
         *[line[:-1].rstrip(" \t").split(" ", 2) for line in lines], strict=True
     )
@@ -191,7 +191,7 @@ def _blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 class _Terms:
-    """Ids of the terms of plain lines. Raises ValueError or _OddError if any line is not plain."""
+    """Ids of the terms of plain lines. Raises ValueError or _UnusualLineError if any line is not plain."""
 
     def __init__(self, triples: Triples, scope: str) -> None:
         self._triples, self._scope = triples, scope
@@ -218,12 +218,12 @@ class _Terms:
         self, first: Sequence[str], second: Sequence[str]
     ) -> tuple[list[int], list[int]]:
         if not all(token.startswith("<") for token in set(second)):
-            raise _OddError
+            raise _UnusualLineError
         return self._resources(first), self._resources(second)
 
     def _resources(self, tokens: Sequence[str]) -> list[int]:
         if min(tokens) < "<":  # a literal begins with a lesser sign
-            raise _OddError
+            raise _UnusualLineError
         ids = self._ids
         self._add_terms([token for token in tokens if token not in ids])
         return list(map(ids.__getitem__, tokens))
@@ -256,13 +256,13 @@ class _Terms:
             elif match := _LABEL.fullmatch(token):
                 self._ids[token] = self._triples.id(f"_:{self._scope}.{match[1]}")
             else:
-                raise _OddError
+                raise _UnusualLineError
 
     def _name(self, token: str) -> int:
         """Id of an IRI. Raises: ValueError for an illegal one."""
         match = _NAME.fullmatch(token)
         if match is None:
-            raise _OddError
+            raise _UnusualLineError
         text = match[1]
         found = self._triples.ids.get(text)
         if found is None:
@@ -273,7 +273,7 @@ class _Terms:
     def _literal(self, token: str) -> int:
         match = _LITERAL.fullmatch(token)
         if match is None:
-            raise _OddError
+            raise _UnusualLineError
         text, datatype, tag = match.groups()
         if "\\" in text:
             text = _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), text)
@@ -289,11 +289,11 @@ class _Terms:
             ox.NamedNode(datatype)
             known = self._datatypes[datatype] = datatype
         if known in _TAGGED:
-            raise _OddError
+            raise _UnusualLineError
         return self._triples.id(Literal(text, known, ""))
 
 
-def _read_odd(
+def _read_by_parser(
     line: bytes, number: int, quads: bool, triples: Triples, scope: str, rejects: Rejects
 ) -> None:
     text = line.strip(b" \t\r")

@@ -80,7 +80,7 @@ def load(
             source = known[i]
         else:
             if follow is None or not (
-                named or loaded.imports.stated or IMPORTS in loaded.triples.ids
+                named or loaded.imports.import_leftovers or IMPORTS in loaded.triples.ids
             ):
                 return loaded
             # Loaded where something is imported.
@@ -389,6 +389,6 @@ def _leftovers(leftovers: Iterable[Leftover], loaded: LoadedSources) -> None:
     for leftover in leftovers:
         if leftover.kind in UNMET:
             imported = re.search(r"<([^>]*)>", leftover.message)
-            loaded.imports.stated.append((imported[1] if imported else "", leftover))
+            loaded.imports.import_leftovers.append((imported[1] if imported else "", leftover))
         else:
             loaded.leftovers.append(leftover)

@@ -65,7 +65,7 @@ class AssumedKinds:
 class Imports:
     """Ontologies that were read, and what they import.
 
-    stated: imports that did not come as triples, each with the leftover for the case that nothing
+    import_leftovers: imports that did not come as triples, each with the leftover for the case that nothing
         answers it
     unmet: what a catalog knows of unanswered imports, by IRI without an empty fragment
     documents: ontology IRIs of each source
@@ -74,7 +74,7 @@ class Imports:
     """
 
     ontologies: set[str] = field(default_factory=set)
-    stated: list[tuple[str, Leftover]] = field(default_factory=list)
+    import_leftovers: list[tuple[str, Leftover]] = field(default_factory=list)
     unmet: dict[str, UnmetImport] = field(default_factory=dict)
     documents: dict[str, set[str]] = field(default_factory=dict)
     candidates: dict[str, Candidates | None] = field(default_factory=dict)
@@ -145,7 +145,7 @@ def add_row(triples: Triples, assertion: owl.Assertion, line: int = 0) -> bool:
 def account_imports(loaded: LoadedSources, given: Iterable[str]) -> None:
     """Account for the imports of sources that are no triples."""
     known = LANGUAGE_DOCUMENTS | {without_fragment(iri) for iri in given}
-    for iri, leftover in loaded.imports.stated:
+    for iri, leftover in loaded.imports.import_leftovers:
         if without_fragment(iri) in known:
             loaded.ledger["annotation"] += leftover.count
         else:

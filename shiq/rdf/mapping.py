@@ -454,13 +454,17 @@ class _Mapper(IndividualMapper):
 
     def domain(self, main: int, subject: str, value: Term) -> None:
         """Map rdfs:domain."""
-        self._bound(main, subject, value, owl.DataPropertyDomain, owl.ObjectPropertyDomain)
+        self._domain_or_range(
+            main, subject, value, owl.DataPropertyDomain, owl.ObjectPropertyDomain
+        )
 
     def range(self, main: int, subject: str, value: Term) -> None:
         """Map rdfs:range."""
-        self._bound(main, subject, value, owl.DataPropertyRange, owl.ObjectPropertyRange)
+        self._domain_or_range(main, subject, value, owl.DataPropertyRange, owl.ObjectPropertyRange)
 
-    def _bound(self, main: int, subject: str, value: Term, of_data: Any, of_objects: Any) -> None:
+    def _domain_or_range(
+        self, main: int, subject: str, value: Term, of_data: Any, of_objects: Any
+    ) -> None:
         """Map the domain or range of a property."""
         kind, is_range = self.expressions.property_kind(subject), of_data is owl.DataPropertyRange
         # As the range of a data property, all values say nothing, and an object property has none.

@@ -46,7 +46,7 @@ class VocabularyContext:
     drops_ill_typed: whether ill-typed data assertions are left out
     """
 
-    known: Signature
+    signature: Signature
     headers: frozenset[str] = frozenset()
     nodes: frozenset[str] = frozenset()
     queried_names: frozenset[str] = frozenset()
@@ -92,7 +92,7 @@ def scan_range(parsed: ParsedRange, judging: VocabularyContext, report: RangeRep
     report.rejected_lines, report.unsure, report.rejects = (
         rejects.total,
         rejects.unsure,
-        rejects.shown,
+        rejects.examples,
     )
     report.typed_individuals = _typed_individuals(triples, judging.queried_names)
     built_in = [
@@ -137,7 +137,7 @@ def interpret_range(
     triples = parsed.triples
     bulk = resolve(
         triples,
-        judging.known,
+        judging.signature,
         headers=judging.headers,
         nodes=judging.nodes,
         individuals=lambda: judging.typed_individuals,

@@ -92,7 +92,7 @@ class ByteRange:
         parsed = ParsedRange.empty(self.source)
         try:
             with self.open() as stream:
-                part = _Part(stream, sys.maxsize if self.packing else self._align(stream))
+                part = _ByteWindow(stream, sys.maxsize if self.packing else self._align(stream))
                 read_lines(
                     cast(BinaryIO, part),
                     parsed.triples,
@@ -156,7 +156,7 @@ def _line_from(file: BinaryIO, at: int) -> int:
     return file.tell()
 
 
-class _Part:
+class _ByteWindow:
     """The next ``left`` bytes of a stream, with a count of newlines."""
 
     def __init__(self, stream: BinaryIO, left: int) -> None:
@@ -252,7 +252,7 @@ def table_ranges(
 Range = ByteRange | TableRange
 
 
-def is_cut(source: object) -> bool:
+def can_be_cut(source: object) -> bool:
     """Whether ``source`` can be cut into ranges: a file of lines, or a table of files without
     joins.
     """
@@ -289,7 +289,7 @@ class ParsedPart:
     error: tuple[str, str] | None = None
 
 
-def part_of(parsed: ParsedRange) -> ParsedPart:
+def transfer_form(parsed: ParsedRange) -> ParsedPart:
     """Transfer form of a range that was parsed with the scope ""."""
     triples, rejects = parsed.triples, parsed.rejects
     kinds = np.frombuffer(bytes(triples.kinds), np.uint8)

@@ -437,7 +437,7 @@ class _Reader:
                 continue  # its declarations were told
             message = f"{OpenPropertyError(iri).message}: it was read as both"
             hint = "declare it as owl:ObjectProperty or owl:DatatypeProperty"
-            if iri in self.kinds.punned:
+            if iri in self.kinds.punned_properties:
                 message = f"<{iri}> is used as an object property and as a data property: it was read as two properties"
                 hint = "use two names"
             accounts.record_leftover(

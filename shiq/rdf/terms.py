@@ -140,12 +140,12 @@ Rows: TypeAlias = Sequence[Sequence[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """Placeholder of a value that Python cannot represent; ``why``: the reason."""
+    """Placeholder of a value that Python cannot represent; ``reason``: why."""
 
-    why: str
+    reason: str
 
     def __str__(self) -> str:
-        return self.why
+        return self.reason
 
 
 def values_of(column: Any) -> list[Any]:
@@ -211,14 +211,14 @@ def bare_rows(rows: Rows) -> Rows:
     """
     return [
         *(
-            [_bracketed(text, i == 2) for text in texts_of(column)]
+            [_as_term(text, i == 2) for text in texts_of(column)]
             for i, column in enumerate(rows[:4])
         ),
         rows[4],
     ]
 
 
-def _bracketed(text: str | None, is_value: bool) -> str | None:
+def _as_term(text: str | None, is_value: bool) -> str | None:
     if not text or _MARKED.fullmatch(text):
         return text
     if _BARE_IRI.fullmatch(text):

@@ -240,13 +240,13 @@ class Rejects:
     """Malformed lines of one source.
 
     total: number of all
-    shown: at most `MOST_SHOWN` of them, shortened
+    examples: at most `MOST_SHOWN` of them, shortened
     all_lines: all, unabridged
     """
 
     source: str
     total: int = 0
-    shown: list[Leftover] = field(default_factory=list)
+    examples: list[Leftover] = field(default_factory=list)
     all_lines: Spool = field(default_factory=Spool)
     unsure: int = 0  # of them, those that do not even look like a triple
 
@@ -256,17 +256,17 @@ class Rejects:
         found = Leftover("malformed", message, self.source, line, text.strip(), hint)
         self.all_lines.add(found)
         if self.total <= MOST_SHOWN:
-            self.shown.append(replace(found, text=shorten(found.text)))
+            self.examples.append(replace(found, text=shorten(found.text)))
 
     def leftovers(self) -> list[Leftover]:
         """Shown lines, and one leftover that counts the others."""
-        hidden = self.total - len(self.shown)
+        hidden = self.total - len(self.examples)
         if not hidden:
-            return self.shown
+            return self.examples
         more = Leftover(
             "malformed", f"{hidden} more lines {LIKE_OTHERS}", self.source, count=hidden
         )
-        return [*self.shown, more]
+        return [*self.examples, more]
 
 
 def column(values: array[int]) -> npt.NDArray[Any]:

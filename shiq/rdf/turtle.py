@@ -129,7 +129,7 @@ def read_turtle(
         triples.truncate(begun)
         _read_parts(source, triples, add, rejects)
     if rejects.total and len(triples) == begun:
-        first = rejects.shown[0]
+        first = rejects.examples[0]
         raise InputError(
             f"{source.name}, line {first.line}: not {source.format.value}: not one triple could be read: {first.message}",
             "Check the file and the format that its name stands for.",
@@ -223,7 +223,7 @@ def _read_parts(
             for message, number, text in errors:
                 rejects.add(message, number, text)
         if rejects.total >= _MOST_ERRORS:
-            last = max(line, rejects.shown[-1].line + 1)
+            last = max(line, rejects.examples[-1].line + 1)
             rest = b"\n".join(data.split(b"\n")[last - 1 :]).decode("utf-8", "backslashreplace")
             rejects.add(f"over {_MOST_ERRORS} errors: the rest was not read", last, rest)
             return

@@ -222,7 +222,7 @@ def nearest_known(iri: str) -> str:
             }
             near = get_close_matches(name, names, 1, cutoff)
             if near:
-                return _prefixed(names[near[0]])
+                return _abbreviate(names[near[0]])
     return ""
 
 
@@ -233,7 +233,7 @@ def known_word(iri: str) -> str:
     return next((term for term in sorted(KNOWN) if local_name(term) == local_name(iri)), "")
 
 
-def _prefixed(iri: str) -> str:
+def _abbreviate(iri: str) -> str:
     for prefix, namespace in zip(("owl", "rdf", "rdfs", "xsd"), NAMESPACES):
         if iri.startswith(namespace):
             return f"{prefix}:{iri[len(namespace) :]}"

@@ -13,7 +13,7 @@ from contextlib import suppress
 from xml.parsers import expat
 
 from shiq.errors import InputError
-from shiq.inputs.formats import Declarations
+from shiq.inputs.formats import DeclarationCheck
 from shiq.inputs.sources import FileSource
 from shiq.model import RDF
 from shiq.rdf.triples import Labels, Rejects, Triples
@@ -119,7 +119,7 @@ class _Document:
         self._grammar = Grammar(triples, label, source.iri, lambda: parser.CurrentLineNumber)
         parser.namespace_prefixes = True
         parser.buffer_text = True
-        self._declarations = Declarations(parser, source.name)
+        self._declarations = DeclarationCheck(parser, source.name)
         parser.StartNamespaceDeclHandler = self._namespace
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end

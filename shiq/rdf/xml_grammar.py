@@ -62,13 +62,13 @@ class XmlLiteral:
         new = {
             prefix: uri for prefix, uri in used.items() if known.get(prefix) != uri and uri != XML
         }
-        self._open.append((name.qualified, {**known, **new}))
-        self._parts.append(f"<{name.qualified}")
+        self._open.append((name.qualified_name, {**known, **new}))
+        self._parts.append(f"<{name.qualified_name}")
         self._parts += (
             f' xmlns{":" * bool(p)}{p}="{new[p].translate(_VALUE)}"' for p in sorted(new)
         )
         self._parts += (
-            f' {key.qualified}="{value.translate(_VALUE)}"' for _, _, key, value in named
+            f' {key.qualified_name}="{value.translate(_VALUE)}"' for _, _, key, value in named
         )
         self._parts.append(">")
 
@@ -128,7 +128,7 @@ class Name:
         return self.namespace + self.local
 
     @property
-    def qualified(self) -> str:
+    def qualified_name(self) -> str:
         """Name with its prefix, as written."""
         return f"{self.prefix}:{self.local}" if self.prefix else self.local
 
@@ -172,9 +172,9 @@ def attribute_of(text: str) -> tuple[str, str]:
     name = name_of(text)
     if name.namespace == XML:
         return "xml", name.local
-    if name.qualified.lower().startswith("xml"):
+    if name.qualified_name.lower().startswith("xml"):
         raise RefusedXmlError(
-            f"the attribute {name.qualified} says nothing: names that begin with xml are reserved"
+            f"the attribute {name.qualified_name} says nothing: names that begin with xml are reserved"
         )
     if not name.namespace:
         if name.local not in _UNQUALIFIED:
@@ -198,7 +198,9 @@ def _iri(name: Name, what: str) -> str:
     try:
         ox.NamedNode(name.iri)
     except ValueError as error:
-        raise RefusedXmlError(f"the {what} {name.qualified} stands for no IRI: {error}") from error
+        raise RefusedXmlError(
+            f"the {what} {name.qualified_name} stands for no IRI: {error}"
+        ) from error
     return name.iri
 
 
@@ -313,7 +315,7 @@ class Grammar:
                 self._stack.append(_Frame(_Kind.NODES, found.base, found.language))
                 if len(of_xml) < len(attributes):
                     raise RefusedXmlError(
-                        f"{name.qualified} may have no attributes but those of xml"
+                        f"{name.qualified_name} may have no attributes but those of xml"
                     )
             case _:
                 self._node(tag, attributes, parent)

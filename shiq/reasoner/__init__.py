@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["AGPL", "BACKENDS", "create"]
 
 
-def _own(heap: str, timeout: float | None) -> Reasoner:
+def _make_own(heap: str, timeout: float | None) -> Reasoner:
     from shiq.reasoner.own import OwnReasoner
 
     return OwnReasoner()
 
 
-def _hermit(heap: str, timeout: float | None) -> Reasoner:
+def _make_hermit(heap: str, timeout: float | None) -> Reasoner:
     from shiq.reasoner.hermit import HermitReasoner
     from shiq.reasoner.jvm import find_hermit, find_java
 
@@ -36,13 +36,13 @@ def _hermit(heap: str, timeout: float | None) -> Reasoner:
     return HermitReasoner(heap) if timeout is None else HermitReasoner(heap, timeout)
 
 
-def _auto(heap: str, timeout: float | None) -> Reasoner:
+def _make_auto(heap: str, timeout: float | None) -> Reasoner:
     from shiq.reasoner.auto import AutoReasoner
 
-    return AutoReasoner(lambda: _own(heap, timeout), lambda: _hermit(heap, timeout))
+    return AutoReasoner(lambda: _make_own(heap, timeout), lambda: _make_hermit(heap, timeout))
 
 
-def _external(name: str, heap: str, timeout: float | None) -> Reasoner:
+def _make_external(name: str, heap: str, timeout: float | None) -> Reasoner:
     from shiq.reasoner.external import ExternalReasoner
 
     return (
@@ -52,12 +52,12 @@ def _external(name: str, heap: str, timeout: float | None) -> Reasoner:
 
 #: name -> maker(heap, timeout)
 BACKENDS: Mapping[str, Callable[[str, float | None], Reasoner]] = {
-    "auto": _auto,
-    "own": _own,
-    "hermit": _hermit,
-    "konclude": partial(_external, "konclude"),
-    "pellet": partial(_external, "pellet"),
-    "openllet": partial(_external, "openllet"),
+    "auto": _make_auto,
+    "own": _make_own,
+    "hermit": _make_hermit,
+    "konclude": partial(_make_external, "konclude"),
+    "pellet": partial(_make_external, "pellet"),
+    "openllet": partial(_make_external, "openllet"),
 }
 
 

@@ -14,11 +14,11 @@ from shiq.reasoner.protocol import (
     LARGE_NUMBER,
     OPAQUE,
     Answer,
+    CoreFinder,
     Module,
     Reasoner,
-    Sending,
+    SendingReasoner,
     SentQuestions,
-    Tracing,
 )
 from shiq.support import supports
 
@@ -29,7 +29,7 @@ class AutoReasoner:
 
     Where that one cannot be used at all (no Java), own's answer stands: undetermined, with both
     reasons. What rests on opaque data is not asked about: HermiT sees only the two bounds of
-    `proxied`, and own has found between them what it leaves open (THEORY, "Deciding a shape
+    `replace_data`, and own has found between them what it leaves open (THEORY, "Deciding a shape
     without a JVM": data). Nor is what rests on large numbers, which HermiT would build.
     """
 
@@ -37,18 +37,18 @@ class AutoReasoner:
         self.name = "auto"
         self._factories = own, hermit
         self._hermit: Reasoner | None = None
-        self.by: Sequence[str] = ()
+        self.deciders: Sequence[str] = ()
 
     @cached_property
-    def _own(self) -> Reasoner:
+    def _own_reasoner(self) -> Reasoner:
         return self._factories[0]()
 
     def decide(
         self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
     ) -> list[Answer]:
         deadline = None if timeout is None else time.monotonic() + timeout
-        answers = list(self._own.decide(tbox, modules, timeout))
-        by = [self._own.name] * len(answers)
+        answers = list(self._own_reasoner.decide(tbox, modules, timeout))
+        by = [self._own_reasoner.name] * len(answers)
         asked = [
             i
             for i, answer in enumerate(answers)
@@ -61,30 +61,36 @@ class AutoReasoner:
                 asked, self._second_opinions(tbox, [modules[i] for i in asked], left)
             ):
                 answers[i] = (
-                    _both(answers[i], answer) if answer.verdict is Verdict.UNDETERMINED else answer
+                    _join_reasons(answers[i], answer)
+                    if answer.verdict is Verdict.UNDETERMINED
+                    else answer
                 )
                 by[i] = "hermit"
-        self.by = tuple(by)
+        self.deciders = tuple(by)
         return answers
 
     def core(
         self, tbox: ClausalTBox, module: Module, timeout: float | None = None
     ) -> Module | None:
-        """What the first one can tell; see `shiq.reasoner.protocol.Tracing`."""
-        return self._own.core(tbox, module, timeout) if isinstance(self._own, Tracing) else None
+        """What the first one can tell; see `shiq.reasoner.protocol.CoreFinder`."""
+        return (
+            self._own_reasoner.core(tbox, module, timeout)
+            if isinstance(self._own_reasoner, CoreFinder)
+            else None
+        )
 
     @property
-    def sent(self) -> SentQuestions:
+    def sent_questions(self) -> SentQuestions:
         """What the second one was sent."""
         return (
-            self._hermit.sent
-            if self._hermit is not None and supports(self._hermit, Sending)
+            self._hermit.sent_questions
+            if self._hermit is not None and supports(self._hermit, SendingReasoner)
             else SentQuestions()
         )
 
     def close(self) -> None:
-        if "_own" in vars(self):
-            self._own.close()
+        if "_own_reasoner" in vars(self):
+            self._own_reasoner.close()
         if self._hermit is not None:
             self._hermit.close()
 
@@ -107,7 +113,7 @@ def _is_final(answer: Answer) -> bool:
     return answer.reason.startswith((OPAQUE, LARGE_NUMBER))
 
 
-def _both(first: Answer, second: Answer) -> Answer:
+def _join_reasons(first: Answer, second: Answer) -> Answer:
     return Answer(
         Verdict.UNDETERMINED,
         "; ".join(reason for reason in (first.reason, second.reason) if reason),

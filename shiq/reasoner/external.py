@@ -113,14 +113,14 @@ class InstalledPeer:
 
 
 @dataclass(frozen=True)
-class Absent:
+class AbsentPeer:
     """A peer that is not there, and why."""
 
     peer: Peer
     reason: str
 
 
-def home() -> Path:
+def peers_home() -> Path:
     """Where the Java peers are installed: $SHIQ_PEERS_HOME, else shiq/peers in the user's data
     directory.
     """
@@ -131,15 +131,15 @@ def home() -> Path:
     return Path(data) / "shiq" / "peers"
 
 
-def find(name: str, folder: Path | None = None) -> InstalledPeer | Absent:
+def find_peer(name: str, folder: Path | None = None) -> InstalledPeer | AbsentPeer:
     """The peer called ``name``, one of `PEERS` or `INCOMPLETE`, installed in ``folder``
-    (default: `home`).
+    (default: `peers_home`).
     """
     peer = (PEERS | INCOMPLETE)[name]
-    return _find_java(peer, folder or home()) if peer.is_java else _find_konclude(peer)
+    return _find_java(peer, folder or peers_home()) if peer.is_java else _find_konclude(peer)
 
 
-def _find_java(peer: Peer, folder: Path) -> InstalledPeer | Absent:
+def _find_java(peer: Peer, folder: Path) -> InstalledPeer | AbsentPeer:
     jars = sorted((folder / peer.name / "jars").glob("*.jar"))
     if not jars:
         agpl = " --accept-agpl" if peer.is_agpl else ""
@@ -147,18 +147,18 @@ def _find_java(peer: Peer, folder: Path) -> InstalledPeer | Absent:
         shown = (
             f"~/{folder.relative_to(Path.home())}" if folder.is_relative_to(Path.home()) else folder
         )
-        return Absent(
+        return AbsentPeer(
             peer,
             f"not installed in {shown}; `{how}` does that"
             + (f" ({peer.licence})" if peer.is_agpl else ""),
         )
     java = shutil.which("java")
     if java is None:
-        return Absent(peer, "no java on the PATH")
+        return AbsentPeer(peer, "no java on the PATH")
     return InstalledPeer(peer, java, tuple(map(str, jars)))
 
 
-def _find_konclude(peer: Peer) -> InstalledPeer | Absent:
+def _find_konclude(peer: Peer) -> InstalledPeer | AbsentPeer:
     setting = os.environ.get(KONCLUDE_SETTING)
     program = shutil.which(setting or "Konclude")
     if program is None:
@@ -167,7 +167,7 @@ def _find_konclude(peer: Peer) -> InstalledPeer | Absent:
             if setting
             else f"no Konclude on the PATH; {KONCLUDE_SETTING} can name one"
         )
-        return Absent(peer, f"{where} (Debian's package konclude has it)")
+        return AbsentPeer(peer, f"{where} (Debian's package konclude has it)")
     return InstalledPeer(peer, program)
 
 
@@ -182,7 +182,7 @@ _PARSED = re.compile(r">> Ontology parsed in \d+ ms")
 _TROUBLE = re.compile(r"^\{(?:error|warning)\} \S+ >> (.*)$", re.MULTILINE)
 
 
-class _Unanswered(JvmFailure):
+class _NoAnswer(JvmFailure):
     """A run without an answer that counts; ``str`` is the reason."""
 
 
@@ -196,8 +196,8 @@ class ExternalReasoner(HermitReasoner):
     def __init__(self, name: str, heap: str = "1g", timeout: float | None = 60.0) -> None:
         super().__init__(heap, timeout)
         self.name = name
-        found = find(name)
-        if isinstance(found, Absent):
+        found = find_peer(name)
+        if isinstance(found, AbsentPeer):
             raise ReasonerError(
                 f"{found.peer.title} cannot be used: {found.reason}",
                 "`shiq doctor` says what is there.",
@@ -212,22 +212,22 @@ class ExternalReasoner(HermitReasoner):
         try:
             return super()._ask(bases, question, budget)
         except Exception as obstacle:
-            return self._undetermined(obstacle if str(obstacle) else type(obstacle).__name__)
+            return self._undetermined_answer(obstacle if str(obstacle) else type(obstacle).__name__)
 
-    def _consistent(
+    def _is_consistent(
         self, bases: Sequence[OntologyText], question: OntologyText, budget: Budget
     ) -> bool:
         limit = budget.next()
         both = Budget(None, None if limit is None else time.monotonic() + limit)
-        consistent = self._run(bases, _with(question, _PROBE), both)
-        if consistent and self._run(bases, _with(question, _PROBE, _AGAINST), both):
-            raise _Unanswered(
+        consistent = self._run(bases, _add_probe_lines(question, _PROBE), both)
+        if consistent and self._run(bases, _add_probe_lines(question, _PROBE, _AGAINST), both):
+            raise _NoAnswer(
                 "it calls the same with a contradiction added consistent: it has not read everything"
             )
-        if not consistent and not self._run((), _with(_EMPTY, _PROBE), both):
-            raise _Unanswered("it calls a line that contradicts nothing inconsistent")
+        if not consistent and not self._run((), _add_probe_lines(_EMPTY, _PROBE), both):
+            raise _NoAnswer("it calls a line that contradicts nothing inconsistent")
         axioms = sum(document.axioms for document in (*bases, question)) + 1
-        self.sent.add(axioms, 0 if self._java is None else axioms)
+        self.sent_questions.add(axioms, 0 if self._java is None else axioms)
         return consistent
 
     def _run(self, bases: Sequence[OntologyText], question: OntologyText, budget: Budget) -> bool:
@@ -240,22 +240,22 @@ class ExternalReasoner(HermitReasoner):
             file.write_text(f"{_HEAD}{lines}{_END}", encoding="utf-8")
             # With one thread, its default, it can wait for itself for ever.
             command = [self._program, "consistency", "-w", "2", "-v", "-i", str(file)]
-            code, text = _output(command, Path(folder), budget.deadline)
+            code, text = _run_command(command, Path(folder), budget.deadline)
         verdict = _VERDICT.search(text)
         if code:
-            raise _Unanswered(f"exit code {code}: {_last(text)}")
+            raise _NoAnswer(f"exit code {code}: {_telling_line(text)}")
         if verdict is None or _PARSED.search(text) is None or _TROUBLE.search(text):
-            raise _Unanswered(f"no verdict that counts: {_last(text)}")
+            raise _NoAnswer(f"no verdict that counts: {_telling_line(text)}")
         return verdict[1] == "consistent"
 
 
-def _with(question: OntologyText, *lines: str) -> OntologyText:
+def _add_probe_lines(question: OntologyText, *lines: str) -> OntologyText:
     """``question`` with lines about the probe's two individuals."""
     text = "".join((question.text[: -len(_END)], *(f"{line}\n" for line in lines), _END))
     return OntologyText(text, question.axioms + len(lines), question.entities | _NAMES)
 
 
-def _output(command: Sequence[str], folder: Path, deadline: float | None) -> tuple[int, str]:
+def _run_command(command: Sequence[str], folder: Path, deadline: float | None) -> tuple[int, str]:
     """Exit code and output. The whole process group is killed at the ``deadline``. Raises
     _Unanswered, OSError.
     """
@@ -272,7 +272,7 @@ def _output(command: Sequence[str], folder: Path, deadline: float | None) -> tup
         try:
             code = process.wait(left)
         except subprocess.TimeoutExpired:
-            raise _Unanswered("no answer in time; it was killed") from None
+            raise _NoAnswer("no answer in time; it was killed") from None
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -281,7 +281,7 @@ def _output(command: Sequence[str], folder: Path, deadline: float | None) -> tup
         return code, output.read().decode("utf-8", "replace")
 
 
-def _last(text: str) -> str:
+def _telling_line(text: str) -> str:
     """The line of ``text`` that tells most."""
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if "Exception" in line or "rror" in line]

@@ -35,16 +35,16 @@ from shiq.reasoner.jvm import (
 )
 from shiq.reasoner.protocol import Answer, Module, SentQuestions, check_heap, check_timeout
 from shiq.reasoner.proxied import (
-    Bound,
     OpaqueData,
-    bounded,
-    ill_typed_refuted,
+    OpaqueReading,
+    approximate_opaque,
     is_large,
     is_opaque,
-    opaque_in,
-    proxied,
+    opacity_reason,
+    refute_ill_typed,
+    replace_data,
 )
-from shiq.reasoner.sending import OntologyText, Unsendable, document, sendable
+from shiq.reasoner.sending import OntologyText, Unsendable, document, make_sendable
 from shiq.reasoner.structure import data_of, structural_key
 
 # Where one meaning of the opaque datatypes speaks for all of them.
@@ -61,12 +61,12 @@ from shiq.reasoner.structure import data_of, structural_key
 _NO_RANGE, _ELSE = "", "else"
 
 
-def speaks_for_all(
+def one_reading_suffices(
     theory: DataTheory, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion]
 ) -> bool:
     """Whether a model in which opaque datatypes are read by form makes one for every meaning of
     them. ``theory`` has them opaque; axioms and assertions are as
-    `shiq.reasoner.proxied.bounded` takes them.
+    `shiq.reasoner.proxied.approximate_opaque` takes them.
     """
     above: dict[str, str] = {}
 
@@ -93,9 +93,9 @@ def speaks_for_all(
                     if isinstance(expression, owl.ObjectUnionOf)
                     else (expression,)
                 ):
-                    asked += _asked(theory, operand)
+                    asked += _property_demands(theory, operand)
             case _:
-                asked += _anything(theory, value)
+                asked += _unrestricted_demands(theory, value)
     if any(is_reserved(iri) for iri, _, _ in asked):
         return False
     names: dict[str, set[str]] = defaultdict(set)
@@ -107,7 +107,9 @@ def speaks_for_all(
     return all(len(found) == 1 and found <= present for found in doubtful)
 
 
-def _asked(theory: DataTheory, expression: owl.ClassExpression) -> Iterator[tuple[str, str, bool]]:
+def _property_demands(
+    theory: DataTheory, expression: owl.ClassExpression
+) -> Iterator[tuple[str, str, bool]]:
     """Each data property that ``expression`` speaks of, what is asked of it, and whether that is
     opaque.
     """
@@ -121,10 +123,10 @@ def _asked(theory: DataTheory, expression: owl.ClassExpression) -> Iterator[tupl
         ) | owl.DataMinCardinality(1, owl.DataProperty(iri), range):
             yield iri, _name(theory, range), is_opaque(theory, range)
         case _:
-            yield from _anything(theory, expression)
+            yield from _unrestricted_demands(theory, expression)
 
 
-def _anything(theory: DataTheory, value: object) -> Iterator[tuple[str, str, bool]]:
+def _unrestricted_demands(theory: DataTheory, value: object) -> Iterator[tuple[str, str, bool]]:
     opaque = any(is_opaque(theory, data) for found in data_of((value,)) for data in found)
     yield from (
         (part.iri, _ELSE, opaque) for part in parts(value) if isinstance(part, owl.DataProperty)
@@ -152,7 +154,7 @@ _INCONSISTENT = Answer(Verdict.INCONSISTENT)
 
 
 @dataclass(frozen=True)
-class _Prepared:
+class _PreparedTBox:
     """A clausal TBox as it is sent: axioms without data as text, axioms with data or large
     numbers as values (their proxies differ by lot).
 
@@ -163,7 +165,7 @@ class _Prepared:
     plain: OntologyText
     plain_keys: frozenset[object]
     data: tuple[Axiom, ...]
-    bounds: Mapping[Bound, tuple[Axiom, ...]]
+    bounds: Mapping[OpaqueReading, tuple[Axiom, ...]]
     theory: DataTheory
     opaque: str | None
     documents: dict[tuple[Axiom, ...], OntologyText | None] = field(default_factory=dict)
@@ -177,7 +179,7 @@ class _Prepared:
         """
         key = tuple(axioms)
         if key not in self.documents:
-            sent, _ = sendable(key, ())
+            sent, _ = make_sendable(key, ())
             rest = [axiom for axiom in sent if structural_key(axiom) not in self.plain_keys]
             if len(self.documents) >= KEPT_DOCUMENTS:
                 self.documents.clear()
@@ -195,11 +197,11 @@ class _Question:
 
 @dataclass(frozen=True)
 class Budget:
-    """Seconds: ``each`` for one question, ``deadline`` (monotonic) for all; ``attempts`` after
+    """Seconds: ``per_question`` for one question, ``deadline`` (monotonic) for all; ``attempts`` after
     deaths of the JVM.
     """
 
-    each: float | None
+    per_question: float | None
     deadline: float | None = None
     attempts: int = 1
 
@@ -208,7 +210,13 @@ class Budget:
         over.
         """
         left = None if self.deadline is None else self.deadline - time.monotonic()
-        limit = left if self.each is None else self.each if left is None else min(self.each, left)
+        limit = (
+            left
+            if self.per_question is None
+            else self.per_question
+            if left is None
+            else min(self.per_question, left)
+        )
         if limit is not None and limit <= 0:
             raise JvmFailure("the time limit was reached before this question")
         return limit
@@ -231,8 +239,8 @@ class HermitReasoner:
         self._heap = heap
         self._timeout = timeout
         self._java: JavaReasoner | None = None
-        self._prepared: dict[int, tuple[weakref.ref[ClausalTBox], _Prepared]] = {}
-        self.sent = SentQuestions()
+        self._prepared_tboxes: dict[int, tuple[weakref.ref[ClausalTBox], _PreparedTBox]] = {}
+        self.sent_questions = SentQuestions()
 
     def decide(
         self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
@@ -249,13 +257,13 @@ class HermitReasoner:
         try:
             prepared = self._prepare(tbox)
         except Unsendable as refusal:
-            return [self._undetermined(refusal)] * len(modules)
-        answers = [self._undetermined("not asked")] * len(modules)
+            return [self._undetermined_answer(refusal)] * len(modules)
+        answers = [self._undetermined_answer("not asked")] * len(modules)
         lot: list[_Question] = []
         size = 0
         for index, module in enumerate(modules):
             enter_stage("asking HermiT", index, len(modules))
-            question = _question(tbox, prepared.theory, index, module)
+            question = _make_question(tbox, prepared.theory, index, module)
             if lot and (
                 size + len(question.assertions) > LOT_ASSERTIONS or len(lot) >= LOT_MODULES
             ):
@@ -266,7 +274,7 @@ class HermitReasoner:
         self._decide_lot(prepared, lot, budget, answers)
         return answers
 
-    def consistent(
+    def decide_consistency(
         self,
         axioms: Sequence[Axiom],
         assertions: Sequence[Assertion],
@@ -284,7 +292,7 @@ class HermitReasoner:
         intersection, takes [59, 59] and the complement of [0, 59] to overlap, and does not see
         ¬f(a, 3.0) against f(a, 3). ``timeout`` defaults to the reasoner's.
         """
-        sent_axioms, sent_assertions = sendable(axioms, assertions)
+        sent_axioms, sent_assertions = make_sendable(axioms, assertions)
         try:
             if proxy_data and any(data_of([*sent_axioms, *sent_assertions])):
                 definitions = {
@@ -294,82 +302,92 @@ class HermitReasoner:
                 }
                 sent_axioms = [a for a in sent_axioms if not isinstance(a, DatatypeDefinition)]
                 theory = DataTheory(definitions, role_box(sent_axioms))
-                sent_assertions = ill_typed_refuted(theory, sent_assertions)
+                sent_assertions = refute_ill_typed(theory, sent_assertions)
                 if is_normal:
-                    return self._normal(
+                    return self._decide_normal(
                         theory,
                         sent_axioms,
                         sent_assertions,
                         self._timeout if timeout is None else timeout,
                     )
-                sent_axioms, sent_assertions = sendable(
-                    *proxied(theory, sent_axioms, sent_assertions, negated_ranges=True)
+                sent_axioms, sent_assertions = make_sendable(
+                    *replace_data(theory, sent_axioms, sent_assertions, negated_ranges=True)
                 )
             question = document([*sent_axioms, *sent_assertions])
         except (OpaqueData, Unsendable) as obstacle:
-            return self._undetermined(obstacle)
+            return self._undetermined_answer(obstacle)
         return self._ask((), question, Budget(self._timeout if timeout is None else timeout))
 
-    def consistent_beside(
+    def consistency_with_background(
         self, kept: Sequence[OntologyText], more: Sequence[Assertion], timeout: float | None = None
     ) -> Answer:
         """Whether ``kept``, which are parsed once, are consistent with ``more``, in which there
         is no data.
         """
         budget = Budget(self._timeout if timeout is None else timeout, attempts=2)
-        return self._ask(kept, document(sendable((), more)[1]), budget)
+        return self._ask(kept, document(make_sendable((), more)[1]), budget)
 
-    def _normal(
+    def _decide_normal(
         self,
         theory: DataTheory,
         axioms: Sequence[Axiom],
         assertions: Sequence[Assertion],
         timeout: float | None,
     ) -> Answer:
-        """`consistent` for inclusions in normal form. Raises OpaqueData, Unsendable."""
+        """`decide_consistency` for inclusions in normal form. Raises OpaqueData, Unsendable."""
         budget = Budget(timeout, None if timeout is None else time.monotonic() + timeout)
 
-        def asked(bound: Bound | None) -> Answer:
+        def asked(bound: OpaqueReading | None) -> Answer:
             data = (
-                [*axioms] if bound is None else [bounded(theory, axiom, bound) for axiom in axioms]
+                [*axioms]
+                if bound is None
+                else [approximate_opaque(theory, axiom, bound) for axiom in axioms]
             )
             facts = (
                 [*assertions]
                 if bound is None
-                else [bounded(theory, assertion, bound) for assertion in assertions]
+                else [approximate_opaque(theory, assertion, bound) for assertion in assertions]
             )
-            sent_axioms, sent_assertions = sendable(*proxied(theory, data, facts))
+            sent_axioms, sent_assertions = make_sendable(*replace_data(theory, data, facts))
             return self._ask((), document([*sent_axioms, *sent_assertions]), budget)
 
-        opaque = opaque_in(theory, [*axioms, *assertions])
-        answer = asked(None if opaque is None else Bound.UNUSED)
+        opaque = opacity_reason(theory, [*axioms, *assertions])
+        answer = asked(None if opaque is None else OpaqueReading.PESSIMISTIC)
         if opaque is not None and answer.verdict is Verdict.INCONSISTENT:
-            answer = asked(Bound.MET)
-            if answer.verdict is Verdict.CONSISTENT and speaks_for_all(theory, axioms, assertions):
+            answer = asked(OpaqueReading.OPTIMISTIC)
+            if answer.verdict is Verdict.CONSISTENT and one_reading_suffices(
+                theory, axioms, assertions
+            ):
                 theory = DataTheory(
                     {**theory.definitions, READ_BY_FORM.datatype.iri: READ_BY_FORM.range},
                     theory.roles,
                 )
                 answer = asked(None)
                 return (
-                    self._undetermined(opaque) if answer.verdict is Verdict.INCONSISTENT else answer
+                    self._undetermined_answer(opaque)
+                    if answer.verdict is Verdict.INCONSISTENT
+                    else answer
                 )
-            return self._undetermined(opaque) if answer.verdict is Verdict.CONSISTENT else answer
+            return (
+                self._undetermined_answer(opaque)
+                if answer.verdict is Verdict.CONSISTENT
+                else answer
+            )
         return answer
 
     def close(self) -> None:
         """Lets go of the JVM; it ends when no other HermitReasoner uses it."""
-        self._prepared.clear()
+        self._prepared_tboxes.clear()
         release_jvm(self)
 
-    def _undetermined(self, reason: object) -> Answer:
+    def _undetermined_answer(self, reason: object) -> Answer:
         return Answer(Verdict.UNDETERMINED, f"{self.name}: {reason}")
 
     # --- lots -------------------------------------------------------------------------------------
 
     def _decide_lot(
         self,
-        prepared: _Prepared,
+        prepared: _PreparedTBox,
         lot: Sequence[_Question],
         budget: Budget,
         answers: list[Answer],
@@ -383,7 +401,7 @@ class HermitReasoner:
         if len(lot) == 1:
             answer = self._ask_single(prepared, lot[0], budget)
             if known_inconsistent and answer.verdict is Verdict.CONSISTENT:
-                answer = self._undetermined(
+                answer = self._undetermined_answer(
                     "it contradicts itself: it finds modules inconsistent together, but none by itself"
                 )
             answers[lot[0].index] = answer
@@ -403,34 +421,44 @@ class HermitReasoner:
             )
             self._decide_lot(prepared, lot[half:], budget, answers, known_inconsistent=innocent)
 
-    def _ask_single(self, prepared: _Prepared, question: _Question, budget: Budget) -> Answer:
+    def _ask_single(self, prepared: _PreparedTBox, question: _Question, budget: Budget) -> Answer:
         return self._ask_together(
-            prepared, (question,), Budget(budget.each, budget.deadline, attempts=2)
+            prepared, (question,), Budget(budget.per_question, budget.deadline, attempts=2)
         )
 
     def _ask_together(
-        self, prepared: _Prepared, lot: Sequence[_Question], budget: Budget
+        self, prepared: _PreparedTBox, lot: Sequence[_Question], budget: Budget
     ) -> Answer:
         """The consistency of the TBox with all of ``lot``; where data is opaque, what its bounds
         say of it.
         """
         theory = prepared.theory
         assertions = [assertion for question in lot for assertion in question.assertions]
-        opaque = prepared.opaque or opaque_in(theory, assertions)
+        opaque = prepared.opaque or opacity_reason(theory, assertions)
         if opaque is None:
             return self._ask_exactly(prepared, prepared.data, assertions, budget)
-        without = [bounded(theory, assertion, Bound.UNUSED) for assertion in assertions]
-        answer = self._ask_exactly(prepared, prepared.bounds[Bound.UNUSED], without, budget)
+        without = [
+            approximate_opaque(theory, assertion, OpaqueReading.PESSIMISTIC)
+            for assertion in assertions
+        ]
+        answer = self._ask_exactly(
+            prepared, prepared.bounds[OpaqueReading.PESSIMISTIC], without, budget
+        )
         if answer.verdict is Verdict.INCONSISTENT:
-            met = [bounded(theory, assertion, Bound.MET) for assertion in assertions]
-            answer = self._ask_exactly(prepared, prepared.bounds[Bound.MET], met, budget)
+            met = [
+                approximate_opaque(theory, assertion, OpaqueReading.OPTIMISTIC)
+                for assertion in assertions
+            ]
+            answer = self._ask_exactly(
+                prepared, prepared.bounds[OpaqueReading.OPTIMISTIC], met, budget
+            )
             if answer.verdict is Verdict.CONSISTENT:
-                return self._undetermined(opaque)
+                return self._undetermined_answer(opaque)
         return answer
 
     def _ask_exactly(
         self,
-        prepared: _Prepared,
+        prepared: _PreparedTBox,
         axioms: Sequence[Axiom],
         assertions: Sequence[Assertion],
         budget: Budget,
@@ -438,11 +466,11 @@ class HermitReasoner:
         """The consistency of the TBox, with ``axioms`` for those about data, and ``assertions``."""
         try:
             if any(data_of([*axioms, *assertions])):
-                axioms, assertions = proxied(prepared.theory, axioms, assertions)
+                axioms, assertions = replace_data(prepared.theory, axioms, assertions)
             data = prepared.document_of(axioms)
-            question = document(sendable((), assertions)[1])
+            question = document(make_sendable((), assertions)[1])
         except (OpaqueData, Unsendable) as obstacle:
-            return self._undetermined(obstacle)
+            return self._undetermined_answer(obstacle)
         return self._ask(
             [prepared.plain] if data is None else [prepared.plain, data], question, budget
         )
@@ -452,22 +480,24 @@ class HermitReasoner:
         reason = ""
         for _ in range(budget.attempts):
             try:
-                consistent = self._consistent(bases, question, budget)
+                consistent = self._is_consistent(bases, question, budget)
             except JvmDied as failure:
                 reason = str(failure)
             except JvmFailure as failure:
-                return self._undetermined(failure)
+                return self._undetermined_answer(failure)
             else:
                 return _CONSISTENT if consistent else _INCONSISTENT
-        return self._undetermined(reason)
+        return self._undetermined_answer(reason)
 
-    def _consistent(
+    def _is_consistent(
         self, bases: Sequence[OntologyText], question: OntologyText, budget: Budget
     ) -> bool:
         """What the reasoner answers to one question. Raises JvmFailure, ReasonerError."""
         consistent = self._run(bases, question, budget)
         axioms = sum(document.axioms for document in (*bases, question))
-        self.sent.add(axioms, axioms)  # there is no answer unless as many are held as were sent
+        self.sent_questions.add(
+            axioms, axioms
+        )  # there is no answer unless as many are held as were sent
         return consistent
 
     def _run(self, bases: Sequence[OntologyText], question: OntologyText, budget: Budget) -> bool:
@@ -475,24 +505,26 @@ class HermitReasoner:
             self._java = find_hermit()
         budget.next()  # no JVM is started where the time is over
         jvm = shared_jvm(self, self._heap, self._java)
-        return jvm.consistent(bases, question, budget.next())
+        return jvm.is_consistent(bases, question, budget.next())
 
     # --- TBoxes -----------------------------------------------------------------------------------
 
-    def _prepare(self, tbox: ClausalTBox) -> _Prepared:
+    def _prepare(self, tbox: ClausalTBox) -> _PreparedTBox:
         """What is sent of ``tbox``, kept for as long as it lives. Raises Unsendable."""
-        known = self._prepared.get(id(tbox))
+        known = self._prepared_tboxes.get(id(tbox))
         if known is not None and known[0]() is tbox:
             return known[1]
-        for key in [key for key, (reference, _) in self._prepared.items() if reference() is None]:
-            del self._prepared[key]
-        prepared = _prepared(tbox)
-        self._prepared[id(tbox)] = (weakref.ref(tbox), prepared)
+        for key in [
+            key for key, (reference, _) in self._prepared_tboxes.items() if reference() is None
+        ]:
+            del self._prepared_tboxes[key]
+        prepared = _prepare_tbox(tbox)
+        self._prepared_tboxes[id(tbox)] = (weakref.ref(tbox), prepared)
         return prepared
 
 
-def _prepared(tbox: ClausalTBox) -> _Prepared:
-    axioms, _ = sendable(
+def _prepare_tbox(tbox: ClausalTBox) -> _PreparedTBox:
+    axioms, _ = make_sendable(
         (a for a in clause_axioms(tbox) if not isinstance(a, DatatypeDefinition)), ()
     )
     plain: list[Axiom] = []
@@ -501,19 +533,22 @@ def _prepared(tbox: ClausalTBox) -> _Prepared:
         has_versions = any(data_of((axiom,))) or any(map(is_large, parts(axiom)))
         (data if has_versions else plain).append(axiom)
     theory = DataTheory(tbox.definitions, tbox.roles)
-    bounds = {bound: tuple(bounded(theory, axiom, bound) for axiom in data) for bound in Bound}
-    return _Prepared(
+    bounds = {
+        bound: tuple(approximate_opaque(theory, axiom, bound) for axiom in data)
+        for bound in OpaqueReading
+    }
+    return _PreparedTBox(
         document(plain),
         frozenset(map(structural_key, plain)),
         tuple(data),
         bounds,
         theory,
-        opaque_in(theory, data),
+        opacity_reason(theory, data),
     )
 
 
-def _question(tbox: ClausalTBox, theory: DataTheory, index: int, module: Module) -> _Question:
+def _make_question(tbox: ClausalTBox, theory: DataTheory, index: int, module: Module) -> _Question:
     assertions = module_assertions(tbox, module, numbered_names(module, f"urn:shiq:m{index}:"))
     if module.data or module.negative_data:
-        assertions = ill_typed_refuted(theory, assertions)
+        assertions = refute_ill_typed(theory, assertions)
     return _Question(index, tuple(assertions))

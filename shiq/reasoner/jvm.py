@@ -153,7 +153,7 @@ class Jvm:
     def alive(self) -> bool:
         return self._owner == os.getpid() and self._process.poll() is None
 
-    def consistent(
+    def is_consistent(
         self,
         bases: Sequence[OntologyText],
         question: OntologyText,

@@ -16,9 +16,9 @@ from shiq.reasoner.hypertableau.numbers import (
     FIRST,
     MORE_TRIES,
     MOST_BUILT,
-    Building,
+    BuildingPolicy,
 )
-from shiq.reasoner.hypertableau.search import core_of, decide, refuted
+from shiq.reasoner.hypertableau.search import core_of, decide, is_refuted
 from shiq.reasoner.hypertableau.tables import Tables
 from shiq.reasoner.protocol import LARGE_NUMBER, Answer, Module
 from shiq.reasoner.unfolding import AssertedAtom, Unfolding, unfolding
@@ -68,7 +68,7 @@ class OwnReasoner:
     def core(
         self, tbox: ClausalTBox, module: Module, timeout: float | None = None
     ) -> Module | None:
-        """See `shiq.reasoner.protocol.Tracing`."""
+        """See `shiq.reasoner.protocol.CoreFinder`."""
         deadline = None if timeout is None else time.monotonic() + timeout
         return self._compile(tbox).core(
             module, self.steps + self.steps_per_node * len(module.positive), deadline
@@ -108,12 +108,12 @@ class CompiledTBox:
         self.tables = Tables(tbox)
 
     @cached_property
-    def _unfolded(self) -> tuple[Unfolding, Tables] | None:
+    def _unfolding(self) -> tuple[Unfolding, Tables] | None:
         found = unfolding(self.tables.tbox)
         return None if found is None else (found, Tables(found.tbox))
 
     @cached_property
-    def _buildings(self) -> tuple[Building, ...]:
+    def _buildings(self) -> tuple[BuildingPolicy, ...]:
         """What to try where numbers leave a module open."""
         counted = any(FIRST.large < need.n <= MOST_BUILT for need in self.tables.needs.values())
         return (*MORE_TRIES, AS_MANY_AS_POSSIBLE) if counted else MORE_TRIES
@@ -131,8 +131,8 @@ class CompiledTBox:
             if not outcome.answer.reason.startswith(LARGE_NUMBER):
                 break
             try_ = decide(self.tables, module, steps + more, deadline, building)
-            outcome = outcome if try_.stopped else try_
-        if not outcome.stopped:
+            outcome = outcome if try_.is_out_of_budget else try_
+        if not outcome.is_out_of_budget:
             return outcome.answer
         answer = self.decide_unfolded(module, (steps + more) // 2, deadline)
         return (
@@ -145,27 +145,29 @@ class CompiledTBox:
         """
         outcome = decide(self.tables, module, limit, deadline)
         return (
-            self.decide_unfolded(module, limit, deadline) if outcome.stopped else None
+            self.decide_unfolded(module, limit, deadline) if outcome.is_out_of_budget else None
         ) or outcome.answer
 
     def core(self, module: Module, steps: int, deadline: float | None) -> Module | None:
-        """See `shiq.reasoner.protocol.Tracing`."""
+        """See `shiq.reasoner.protocol.CoreFinder`."""
         return core_of(self.tables, module, steps, deadline)
 
     def decide_unfolded(self, module: Module, limit: int, deadline: float | None) -> Answer | None:
         """The answer by lazy unfolding; None if there is nothing to unfold, or it does not
         decide ``module``.
         """
-        if self._unfolded is None:
+        if self._unfolding is None:
             return None
-        rewriting, tables = self._unfolded
+        rewriting, tables = self._unfolding
         rewritten, lacking = rewriting.module(module)
         answer = decide(tables, rewritten, limit, deadline).answer
-        if answer.verdict is Verdict.INCONSISTENT and answer.used is not None:
+        if answer.verdict is Verdict.INCONSISTENT and answer.used_clauses is not None:
             return Answer(
                 answer.verdict,
-                used=frozenset(i for i in answer.used if i < len(self.tables.tbox.clauses)),
-                near=answer.near,
+                used_clauses=frozenset(
+                    i for i in answer.used_clauses if i < len(self.tables.tbox.clauses)
+                ),
+                near_nodes=answer.near_nodes,
             )
         if answer.verdict is Verdict.CONSISTENT and self._all_follow(module, lacking):
             return answer
@@ -188,5 +190,5 @@ class CompiledTBox:
                 (positive, negative | 1 << atom) if holds else (positive | 1 << atom, negative)
             )
         return all(
-            refuted(self.tables, Module((p,), (n,)), _STEPS_FOR_A_FACT) for p, n in opposites
+            is_refuted(self.tables, Module((p,), (n,)), _STEPS_FOR_A_FACT) for p, n in opposites
         )

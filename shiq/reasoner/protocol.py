@@ -57,58 +57,62 @@ class Answer:
     """The answer of a reasoner for one module.
 
     reason: why it is undetermined.
-    used: for INCONSISTENT, indexes of clauses that refute it together with the role box (not
+    used_clauses: for INCONSISTENT, indexes of clauses that refute it together with the role box (not
         minimal);
         None if unknown.
-    near: nodes near the last contradiction, as a hint where to look.
+    near_nodes: nodes near the last contradiction, as a hint where to look.
     """
 
     verdict: Verdict
     reason: str = ""
-    used: frozenset[int] | None = None
-    near: tuple[int, ...] = ()
+    used_clauses: frozenset[int] | None = None
+    near_nodes: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
 class SentQuestions:
-    """Counters of an external reasoner. No answer counts unless ``sent`` equals ``parsed``.
+    """Counters of an external reasoner. No answer counts unless ``axioms_sent`` equals ``axioms_parsed``.
 
     questions: number of questions.
-    sent: axioms and assertions sent with them.
-    parsed: axioms and assertions that the reasoner was seen to hold.
+    axioms_sent: axioms and assertions sent with them.
+    axioms_parsed: axioms and assertions that the reasoner was seen to hold.
     """
 
     questions: int = 0
-    sent: int = 0
-    parsed: int = 0
+    axioms_sent: int = 0
+    axioms_parsed: int = 0
 
     def add(self, sent: int, parsed: int) -> None:
         """Count one question."""
         self.questions += 1
-        self.sent += sent
-        self.parsed += parsed
+        self.axioms_sent += sent
+        self.axioms_parsed += parsed
 
     def to_dict(self) -> dict[str, int]:
         """Return the JSON form."""
-        return {"questions": self.questions, "axioms_sent": self.sent, "axioms_parsed": self.parsed}
+        return {
+            "questions": self.questions,
+            "axioms_sent": self.axioms_sent,
+            "axioms_parsed": self.axioms_parsed,
+        }
 
 
 @runtime_checkable
-class Sending(Protocol):
+class SendingReasoner(Protocol):
     """A reasoner that counts what it sends."""
 
-    sent: SentQuestions
+    sent_questions: SentQuestions
 
 
 @runtime_checkable
-class Deciding(Protocol):
-    """A reasoner composed of several; ``by`` names the one behind each answer of the last call."""
+class CombinedReasoner(Protocol):
+    """A reasoner composed of several; ``deciders`` names the one behind each answer of the last call."""
 
-    by: Sequence[str]
+    deciders: Sequence[str]
 
 
 @runtime_checkable
-class Tracing(Protocol):
+class CoreFinder(Protocol):
     """A reasoner that can reduce a refuted module."""
 
     def core(

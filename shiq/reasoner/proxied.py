@@ -56,16 +56,16 @@ class OpaqueData(Exception):
     """There are no proxies; ``str`` is the reason."""
 
 
-class Bound(Enum):
-    """Which of two runs: MET, where opaque data holds wherever that helps, so that inconsistent
-    is final; UNUSED, where nothing rests on it, so that consistent is final.
+class OpaqueReading(Enum):
+    """Which of two runs: OPTIMISTIC, where opaque data holds wherever that helps, so that inconsistent
+    is final; PESSIMISTIC, where nothing rests on it, so that consistent is final.
     """
 
-    MET = "what is opaque holds whatever helps"
-    UNUSED = "nothing rests on what is opaque"
+    OPTIMISTIC = "what is opaque holds whatever helps"
+    PESSIMISTIC = "nothing rests on what is opaque"
 
 
-def proxied(
+def replace_data(
     theory: DataTheory,
     axioms: Sequence[owl.Axiom],
     assertions: Sequence[owl.Assertion],
@@ -95,8 +95,8 @@ def proxied(
     needed = values_needed(values, bool(theory.roles.disjoint_data), apart)
     proxies = theory.proxies(sorted(ranges, key=repr), sorted(literals, key=repr), needed)
     if proxies is None:
-        raise OpaqueData(_why(theory, ranges, literals))
-    sent = {data_range: _enumerated(proxy) for data_range, proxy in proxies.range.items()}
+        raise OpaqueData(_opacity_reason(theory, ranges, literals))
+    sent = {data_range: _enumeration(proxy) for data_range, proxy in proxies.range.items()}
     return (
         [with_data(axiom, sent, proxies.literal) for axiom in axioms],
         [with_data(assertion, sent, proxies.literal) for assertion in assertions],
@@ -129,7 +129,7 @@ def _single_values(values: Sequence[object]) -> int:
     return sum(1 for value in values for part in parts(value) if isinstance(part, _ONE_VALUE)) + 1
 
 
-def _enumerated(proxy: owl.DataRange) -> owl.DataRange:
+def _enumeration(proxy: owl.DataRange) -> owl.DataRange:
     """A union of intervals of integers, as `DataTheory.proxies` makes them, value by value; a
     complement as that of an enumeration. Raises OpaqueData if it is huge.
 
@@ -140,7 +140,7 @@ def _enumerated(proxy: owl.DataRange) -> owl.DataRange:
     if proxy == owl.TOP_DATATYPE:
         return proxy
     if isinstance(proxy, owl.DataComplementOf):
-        return owl.DataComplementOf(_enumerated(proxy.operand))
+        return owl.DataComplementOf(_enumeration(proxy.operand))
     intervals = [
         _interval(part)
         for part in (proxy.operands if isinstance(proxy, owl.DataUnionOf) else (proxy,))
@@ -159,7 +159,7 @@ def _interval(proxy: owl.DataRange) -> tuple[int, int]:
     raise TypeError(f"not an interval of integers: {proxy}")
 
 
-def ill_typed_refuted(
+def refute_ill_typed(
     theory: DataTheory, assertions: Iterable[owl.Assertion]
 ) -> list[owl.Assertion]:
     """A data assertion with an ill-typed literal can hold of nothing."""
@@ -176,14 +176,14 @@ def ill_typed_refuted(
     return [refuted(assertion) for assertion in assertions]
 
 
-def opaque_in(theory: DataTheory, values: Iterable[owl.Axiom | owl.Assertion]) -> str | None:
+def opacity_reason(theory: DataTheory, values: Iterable[owl.Axiom | owl.Assertion]) -> str | None:
     """What is opaque in ``values``, or too large a number, for a reason; None if nothing is."""
     values = tuple(values)
     ranges, literals = data_of(values)
     opaque_ranges = {r for r in ranges if is_opaque(theory, r)}
     opaque_literals = {literal for literal in literals if is_opaque(theory, literal)}
     if opaque_ranges or opaque_literals:
-        return _why(theory, opaque_ranges, opaque_literals)
+        return _opacity_reason(theory, opaque_ranges, opaque_literals)
     largest = max((_number(part) for value in values for part in parts(value)), default=0)
     return (
         f"{LARGE_NUMBER}: {largest:,}, where at most {MOST_SENT} are built"
@@ -206,22 +206,22 @@ def is_opaque(theory: DataTheory, data: owl.DataRange | owl.Literal) -> bool:
     if isinstance(data, owl.Literal):
         value = theory.value(data)
         return isinstance(value, IllTyped) or value.is_opaque
-    return bool(theory.unknown_datatypes(data)) or theory.malformed(data) is not None
+    return bool(theory.unknown_datatypes(data)) or theory.range_fault(data) is not None
 
 
-def bounded(theory: DataTheory, value: S, bound: Bound) -> S:
-    """``value`` without opaque data and large numbers: weaker for `Bound.MET`, stronger for
-    `Bound.UNUSED`.
+def approximate_opaque(theory: DataTheory, value: S, bound: OpaqueReading) -> S:
+    """``value`` without opaque data and large numbers: weaker for `OpaqueReading.OPTIMISTIC`, stronger for
+    `OpaqueReading.PESSIMISTIC`.
 
     For inclusions whose left side holds no data, and for assertions, as `clause_axioms` and
     `module_assertions` make them.
     """
-    met = bound is Bound.MET
+    met = bound is OpaqueReading.OPTIMISTIC
     match value:
         case owl.SubClassOf(sub, sup):
-            return owl.SubClassOf(sub, _bounded(theory, sup, met))
+            return owl.SubClassOf(sub, _approximate_expression(theory, sup, met))
         case owl.ClassAssertion(expression, individual):
-            return owl.ClassAssertion(_bounded(theory, expression, met), individual)
+            return owl.ClassAssertion(_approximate_expression(theory, expression, met), individual)
         case owl.DataPropertyAssertion(property, subject, positive):
             if is_opaque(theory, positive):
                 return owl.ClassAssertion(
@@ -235,22 +235,30 @@ def bounded(theory: DataTheory, value: S, bound: Bound) -> S:
     return value
 
 
-def _bounded(theory: DataTheory, expression: owl.ClassExpression, met: bool) -> owl.ClassExpression:
+def _approximate_expression(
+    theory: DataTheory, expression: owl.ClassExpression, met: bool
+) -> owl.ClassExpression:
     """≥n f.D makes ≥n f true, and ≤n f makes ≤n f.D true, whatever D is. ≥n R.C makes ≥m R.C
     true for m < n, and ≤m R.C makes ≤n R.C true.
     """
     match expression:
         case owl.ObjectUnionOf(operands):
-            return owl.ObjectUnionOf(tuple(_bounded(theory, operand, met) for operand in operands))
+            return owl.ObjectUnionOf(
+                tuple(_approximate_expression(theory, operand, met) for operand in operands)
+            )
         case owl.ObjectComplementOf(owl.ObjectMinCardinality(n, role, filler)) if n > MOST_SENT:
             return owl.THING if met else owl.ObjectMaxCardinality(SENT_INSTEAD, role, filler)
         case owl.ObjectComplementOf(owl.DataMinCardinality(n, property, range)) if n > MOST_SENT:
-            return _bounded(theory, owl.DataMaxCardinality(n - 1, property, range), met)
+            return _approximate_expression(
+                theory, owl.DataMaxCardinality(n - 1, property, range), met
+            )
         case owl.ObjectComplementOf(owl.DataMaxCardinality(n, property, range)) if n >= MOST_SENT:
-            return _bounded(theory, owl.DataMinCardinality(n + 1, property, range), met)
+            return _approximate_expression(
+                theory, owl.DataMinCardinality(n + 1, property, range), met
+            )
         case owl.ObjectMinCardinality() | owl.DataMinCardinality() if is_large(expression):
             return (
-                _bounded(theory, replace(expression, cardinality=SENT_INSTEAD), met)
+                _approximate_expression(theory, replace(expression, cardinality=SENT_INSTEAD), met)
                 if met
                 else owl.NOTHING
             )
@@ -258,7 +266,9 @@ def _bounded(theory: DataTheory, expression: owl.ClassExpression, met: bool) -> 
             return (
                 owl.THING
                 if met
-                else _bounded(theory, replace(expression, cardinality=SENT_INSTEAD), met)
+                else _approximate_expression(
+                    theory, replace(expression, cardinality=SENT_INSTEAD), met
+                )
             )
         case owl.DataMinCardinality(n, property, range) if is_opaque(theory, range):
             return owl.DataMinCardinality(n, property) if met else owl.NOTHING
@@ -275,11 +285,11 @@ def _bounded(theory: DataTheory, expression: owl.ClassExpression, met: bool) -> 
     return expression
 
 
-def _why(
+def _opacity_reason(
     theory: DataTheory, ranges: Iterable[owl.DataRange], literals: Iterable[owl.Literal]
 ) -> str:
     unknown = {iri for r in ranges for iri in theory.unknown_datatypes(r)}
-    malformed = {text for r in ranges if (text := theory.malformed(r))}
+    malformed = {text for r in ranges if (text := theory.range_fault(r))}
     for literal in literals:
         value = theory.value(literal)
         if isinstance(value, IllTyped):

@@ -19,8 +19,8 @@ from shiq.functional.writer import axiom_text
 from shiq.model import Assertion, Axiom, DatatypeDefinition
 from shiq.model.ntriples import blank_term
 from shiq.model.roles import role_box
-from shiq.model.walk import rewritten
-from shiq.reasoner.proxied import OpaqueData, ill_typed_refuted, opaque_in, proxied
+from shiq.model.walk import rewrite_parts
+from shiq.reasoner.proxied import OpaqueData, opacity_reason, refute_ill_typed, replace_data
 from shiq.reasoner.structure import data_of, entity_kinds, structural_key, with_individuals
 
 V = TypeVar("V")
@@ -49,7 +49,7 @@ class OntologyText:
 
 
 def document(values: Sequence[owl.Axiom | owl.Assertion]) -> OntologyText:
-    """``values``, which are as `sendable` leaves them, one a line. No declarations: the syntax
+    """``values``, which are as `make_sendable` leaves them, one a line. No declarations: the syntax
     tells kinds by position.
 
     Raises Unsendable for an IRI that the syntax cannot write, or that HermiT reserves for its
@@ -106,7 +106,7 @@ def cliques(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
     return found
 
 
-def sendable(
+def make_sendable(
     axioms: Iterable[owl.Axiom], assertions: Iterable[owl.Assertion]
 ) -> tuple[list[owl.Axiom], list[owl.Assertion]]:
     """Axioms and assertions that say the same and survive sets; blank nodes are named, trivial
@@ -116,10 +116,14 @@ def sendable(
     are names like any other.)
     """
     sent_axioms = [
-        a for axiom in axioms for a in _axioms(rewritten(_named(axiom), _proper_operands))
+        a
+        for axiom in axioms
+        for a in _sendable_axioms(rewrite_parts(_name_blank_nodes(axiom), _proper_operands))
     ]
     sent_assertions = [
-        a if _is_plain(a) else _assertion(rewritten(_named(a), _proper_operands))
+        a
+        if _is_plain(a)
+        else _sendable_assertion(rewrite_parts(_name_blank_nodes(a), _proper_operands))
         for a in assertions
     ]
     return _distinct(sent_axioms), _distinct(sent_assertions)
@@ -145,7 +149,7 @@ def _is_plain(value: object) -> bool:
     return False
 
 
-def _named(value: V) -> V:
+def _name_blank_nodes(value: V) -> V:
     return with_individuals(value, named_individual)
 
 
@@ -166,7 +170,7 @@ def _proper_operands(part: object) -> object | None:
             | owl.DataUnionOf(operands)
         ):
             if len(operands) == 1:
-                return rewritten(operands[0], _proper_operands)
+                return rewrite_parts(operands[0], _proper_operands)
             if not operands:
                 if isinstance(part, owl.ObjectIntersectionOf | owl.ObjectUnionOf):
                     return owl.THING if isinstance(part, owl.ObjectIntersectionOf) else owl.NOTHING
@@ -184,7 +188,7 @@ def _proper_operands(part: object) -> object | None:
     return None
 
 
-def _axioms(axiom: owl.Axiom) -> Iterator[owl.Axiom]:
+def _sendable_axioms(axiom: owl.Axiom) -> Iterator[owl.Axiom]:
     match axiom:
         case (
             owl.EquivalentClasses(items)
@@ -194,12 +198,12 @@ def _axioms(axiom: owl.Axiom) -> Iterator[owl.Axiom]:
             if len(frozenset(map(structural_key, items))) > 1:
                 yield axiom
         case owl.DisjointClasses(expressions):
-            once, repeated = _by_repetition(expressions)
+            once, repeated = _split_repeated(expressions)
             yield from (owl.SubClassOf(expression, owl.NOTHING) for expression in repeated)
             if len(once) > 1:
                 yield owl.DisjointClasses(tuple(once))
         case owl.DisjointUnion(cls, expressions):
-            once, repeated = _by_repetition(expressions)
+            once, repeated = _split_repeated(expressions)
             if repeated or len(once) < 2:
                 union = (
                     once[0]
@@ -209,11 +213,11 @@ def _axioms(axiom: owl.Axiom) -> Iterator[owl.Axiom]:
                     else owl.NOTHING
                 )
                 yield owl.EquivalentClasses((cls, union))
-                yield from _axioms(owl.DisjointClasses(expressions))
+                yield from _sendable_axioms(owl.DisjointClasses(expressions))
             else:
                 yield axiom
         case owl.DisjointObjectProperties(properties):
-            once_properties, repeated_properties = _by_repetition(properties)
+            once_properties, repeated_properties = _split_repeated(properties)
             yield from (
                 owl.SubClassOf(owl.THING, owl.ObjectAllValuesFrom(role, owl.NOTHING))
                 for role in repeated_properties
@@ -221,7 +225,7 @@ def _axioms(axiom: owl.Axiom) -> Iterator[owl.Axiom]:
             if len(once_properties) > 1:
                 yield owl.DisjointObjectProperties(tuple(once_properties))
         case owl.DisjointDataProperties(data_properties):
-            once_data, repeated_data = _by_repetition(data_properties)
+            once_data, repeated_data = _split_repeated(data_properties)
             yield from (
                 owl.SubClassOf(owl.THING, owl.DataMaxCardinality(0, property))
                 for property in repeated_data
@@ -234,7 +238,7 @@ def _axioms(axiom: owl.Axiom) -> Iterator[owl.Axiom]:
             yield axiom
 
 
-def _by_repetition(items: Sequence[V]) -> tuple[list[V], list[V]]:
+def _split_repeated(items: Sequence[V]) -> tuple[list[V], list[V]]:
     """Each item once; and those that occur more than once."""
     once: dict[object, V] = {}
     repeated: dict[object, V] = {}
@@ -247,7 +251,7 @@ def _by_repetition(items: Sequence[V]) -> tuple[list[V], list[V]]:
     return list(once.values()), list(repeated.values())
 
 
-def _assertion(assertion: owl.Assertion) -> owl.Assertion:
+def _sendable_assertion(assertion: owl.Assertion) -> owl.Assertion:
     match assertion:
         case owl.SameIndividual(first, second) if first == second:
             return owl.ClassAssertion(owl.THING, first)
@@ -276,7 +280,7 @@ class CommonOntology:
         common, and the rest. Raises: Unsendable; OpaqueData, where it takes more than one
         question to deal with data.
         """
-        values = dict.fromkeys(_sent(axioms, assertions))
+        values = dict.fromkeys(_values_to_send(axioms, assertions))
         if self._text is None or not self._values <= values.keys():
             common = self._values & values.keys()
             # Of another ontology altogether nothing is to be kept.
@@ -286,15 +290,17 @@ class CommonOntology:
         return (self._text, document(rest)) if rest else (self._text,)
 
 
-def _sent(axioms: Sequence[Axiom], assertions: Sequence[Assertion]) -> list[Axiom | Assertion]:
+def _values_to_send(
+    axioms: Sequence[Axiom], assertions: Sequence[Assertion]
+) -> list[Axiom | Assertion]:
     """What is sent of an ontology, data by proxies."""
-    sent, said = sendable(axioms, assertions)
+    sent, said = make_sendable(axioms, assertions)
     if any(data_of([*sent, *said])):
         definitions = {a.datatype.iri: a.range for a in sent if isinstance(a, DatatypeDefinition)}
         sent = [a for a in sent if not isinstance(a, DatatypeDefinition)]
         theory = DataTheory(definitions, role_box(sent))
-        said = ill_typed_refuted(theory, said)
-        if (opaque := opaque_in(theory, [*sent, *said])) is not None:
+        said = refute_ill_typed(theory, said)
+        if (opaque := opacity_reason(theory, [*sent, *said])) is not None:
             raise OpaqueData(opaque)
-        sent, said = sendable(*proxied(theory, sent, said))
+        sent, said = make_sendable(*replace_data(theory, sent, said))
     return [*sent, *said]

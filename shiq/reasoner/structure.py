@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from shiq import model as owl
-from shiq.model.walk import field_names, parts, rewritten
+from shiq.model.walk import field_names, parts, rewrite_parts
 
 V = TypeVar("V")
 
@@ -96,7 +96,7 @@ def data_of(values: Iterable[object]) -> tuple[set[owl.DataRange], set[owl.Liter
         return None
 
     for value in values:
-        rewritten(value, note)
+        rewrite_parts(value, note)
     return ranges, literals
 
 
@@ -116,7 +116,7 @@ def with_data(
             return literals[part]
         return None
 
-    return rewritten(value, change)
+    return rewrite_parts(value, change)
 
 
 def with_individuals(value: V, rename: Callable[[str], str]) -> V:
@@ -134,11 +134,11 @@ def with_individuals(value: V, rename: Callable[[str], str]) -> V:
                     rename(inside) if isinstance(inside, str) else tuple(map(rename, inside))
                 )
             else:
-                arguments[name] = rewritten(inside, change)
+                arguments[name] = rewrite_parts(inside, change)
         kind: Any = type(part)
         return kind(**arguments)  # type: ignore[no-any-return]
 
-    return rewritten(value, change)
+    return rewrite_parts(value, change)
 
 
 def structural_key(value: object) -> object:

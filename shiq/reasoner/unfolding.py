@@ -55,7 +55,7 @@ def literal_of(atom: Atom, existences: Mapping[Property, str]) -> Literal | None
     match atom:
         case str():
             return atom, True
-        case AtLeast(1, role, None) if not role.inverted:
+        case AtLeast(1, role, None) if not role.is_inverse:
             name = existences.get(Property(role.iri, False))
             return None if name is None else (name, True)
         case DataAtLeast(1, data_property, data_range) if data_range == owl.TOP_DATATYPE:
@@ -72,13 +72,13 @@ def existence_names(tbox: ClausalTBox) -> dict[Property, str]:
     the role box nothing.
     """
     candidates: set[Property] = set()
-    others = {Property(iri, is_data) for iri, is_data in _of_role_box(tbox)} | {
+    others = {Property(iri, is_data) for iri, is_data in _role_box_properties(tbox)} | {
         Property(_TOP_DATA_PROPERTY, True)
     }
     for clause in tbox.clauses:
         if clause.role is not None:
             bare = not (
-                clause.role.inverted or clause.at_most or clause.branch_body or clause.branch_head
+                clause.role.is_inverse or clause.at_most or clause.branch_body or clause.branch_head
             )
             (candidates if bare else others).add(Property(clause.role.iri, False))
     everything = {p: p.iri for atom in _atoms(tbox) if (p := _property_of(atom))}
@@ -191,7 +191,7 @@ def _property_of(atom: Atom) -> Property | None:
     )
 
 
-def _of_role_box(tbox: ClausalTBox) -> Iterator[tuple[str, bool]]:
+def _role_box_properties(tbox: ClausalTBox) -> Iterator[tuple[str, bool]]:
     box = tbox.roles
     yield from ((iri, False) for iri in box.self_properties | box.reflexive)
     for roles in (
@@ -230,12 +230,12 @@ class AssertedAtom(NamedTuple):
 
 @dataclass(frozen=True)
 class Unfolding:
-    """``tbox``: the rewritten clauses of ``given``, first and in their order, so that clauses
+    """``tbox``: the rewritten clauses of ``original``, first and in their order, so that clauses
     refute a module here whose counterparts refute it there. ``complements``: of the defined
     names; ``existences``: the names for ∃P.⊤.
     """
 
-    given: ClausalTBox
+    original: ClausalTBox
     tbox: ClausalTBox
     complements: Mapping[str, str]
     existences: Mapping[Property, str]
@@ -251,7 +251,7 @@ class Unfolding:
         for x in range(len(module.positive)):
             for mask, holds in ((module.positive[x], True), (module.negative[x], False)):
                 for a in bits(mask):
-                    said = self._said(self.given.atoms[a], holds)
+                    said = self._rewrite_atom(self.original.atoms[a], holds)
                     if said is None:
                         lacking.append(AssertedAtom(x, a, holds))
                     else:
@@ -261,7 +261,7 @@ class Unfolding:
             positive[x] |= 1 << ids[name]
         return replace(module, positive=tuple(positive), negative=tuple(negative)), tuple(lacking)
 
-    def _said(self, atom: Atom, holds: bool) -> tuple[Atom, bool] | None:
+    def _rewrite_atom(self, atom: Atom, holds: bool) -> tuple[Atom, bool] | None:
         """What says over the rewritten clauses that ``atom`` holds, or does not; None if nothing
         does: a fresh name may have to hold wherever its concept does, a defined name may hold
         where nothing tells, and along a transitive role ¬∃R.C speaks of more than the neighbours
@@ -275,7 +275,7 @@ class Unfolding:
                 else (atom, holds)
             )
         name, positive = literal
-        if name in self.given.fresh:
+        if name in self.original.fresh:
             return None
         if positive is not holds and name in self.complements:
             return self.complements[name], True
@@ -286,15 +286,15 @@ class Unfolding:
         filler = atom.filler
         return (
             filler in self.complements
-            or filler in self.given.fresh
-            or not self.given.roles.is_simple(atom.role)
+            or filler in self.original.fresh
+            or not self.original.roles.is_simple(atom.role)
         )
 
     def _values(self, module: Module) -> Iterator[tuple[int, str]]:
         """The nodes that are asserted to have some value of a property that has a name for that."""
         for x, role, y in module.edges:
             if name := self.existences.get(Property(role.iri, False)):
-                yield y if role.inverted else x, name
+                yield y if role.is_inverse else x, name
         for x, data_property, _ in module.data:
             if name := self.existences.get(Property(data_property, True)):
                 yield x, name
@@ -307,7 +307,7 @@ def unfolding(tbox: ClausalTBox) -> Unfolding | None:
     existences = existence_names(tbox)
     defined = acyclic_definitions(tbox, existences)
     owners = {index: name for name, index in defined.items()}
-    read = [_Literals.of(clause, existences) for clause in tbox.clauses]
+    read = [_Literals.from_clause(clause, existences) for clause in tbox.clauses]
     owned = [
         _owner(clause, literals, owners, tbox.axioms)
         for clause, literals in zip(tbox.clauses, read)
@@ -316,13 +316,13 @@ def unfolding(tbox: ClausalTBox) -> Unfolding | None:
         return None
     complements = {name: f"{PREFIX}not:{name}" for name in sorted(defined)}
     clauses = [
-        literals.unfolded(name, complements, clause)
+        literals.unfold(name, complements, clause)
         for literals, name, clause in zip(read, owned, tbox.clauses)
     ]
     clauses += [Clause(body=pair) for pair in complements.items()]
     return Unfolding(
         tbox,
-        replace(tbox, clauses=tuple(clauses), atoms=_atoms_after(tbox, clauses, existences)),
+        replace(tbox, clauses=tuple(clauses), atoms=_atoms_of_unfolding(tbox, clauses, existences)),
         complements,
         existences,
     )
@@ -341,7 +341,7 @@ class _Literals:
     has_role: bool
 
     @classmethod
-    def of(cls, clause: Clause, existences: Mapping[Property, str]) -> _Literals:
+    def from_clause(cls, clause: Clause, existences: Mapping[Property, str]) -> _Literals:
         body, head = list(clause.body), []
         for atom in clause.head:
             literal: Literal | None = literal_of(atom, existences)
@@ -371,7 +371,7 @@ class _Literals:
             name in self.head or name in self.branch_head
         )
 
-    def unfolded(self, own: str | None, complements: Mapping[str, str], clause: Clause) -> Clause:
+    def unfold(self, own: str | None, complements: Mapping[str, str], clause: Clause) -> Clause:
         """``clause``, made by the definition of ``own`` if by any, unfolded."""
 
         def turned(
@@ -414,7 +414,7 @@ def _owner(
     return name if name is not None and literals.mentions(name) else None
 
 
-def _atoms_after(
+def _atoms_of_unfolding(
     tbox: ClausalTBox, clauses: Iterable[Clause], existences: Mapping[Property, str]
 ) -> tuple[Atom, ...]:
     """Every atom of ``clauses``, and every one that a module can assert."""

@@ -73,8 +73,8 @@ class Bucket(Remote):
             for some in self._library.list(self._objects):
                 yield from ((entry["path"], entry["last_modified"].timestamp()) for entry in some)
 
-    def top(self) -> list[str]:
-        """See `Remote.top`."""
+    def top_level_names(self) -> list[str]:
+        """See `Remote.top_level_names`."""
         with self._translate_errors():
             found = self._library.list_with_delimiter(self._objects)
             return sorted(

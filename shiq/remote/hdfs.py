@@ -65,8 +65,8 @@ class Hdfs(Remote):
             if not is_folder and f"{_NUMBERED}/" not in name:
                 yield name, modified
 
-    def top(self) -> list[str]:
-        """See `Remote.top`."""
+    def top_level_names(self) -> list[str]:
+        """See `Remote.top_level_names`."""
         return sorted(name.removesuffix(_NUMBERED) for name, _, _ in self._list_folder(""))
 
     def version(self, name: str) -> FileVersion | None:

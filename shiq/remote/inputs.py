@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from shiq.errors import InputError, StoreError
-from shiq.inputs.folders import DELTA_LOG, is_outside_table
+from shiq.inputs.folders import DELTA_LOG, is_ignored_in_table
 from shiq.remote.place import place_of
 from shiq.remote.remote import STAYS
 
@@ -51,7 +51,7 @@ def local_copy(address: str) -> Path:
         place, name = _split_address(address)
         found = None if address.endswith("/") else place.version(name)
         if found is not None:
-            _keep_moment(address, found.stamp)
+            _record_stamp(address, found.stamp)
             return _copy_file(place, name, found, _digest(found.stamp))
         below, files = _files_below(address)
         if not _is_table(files):
@@ -59,7 +59,7 @@ def local_copy(address: str) -> Path:
                 f"{address} is a prefix with {len(files):,} files", "Give the address of one file."
             )
         digest = _digest("\n".join(f"{name} {found.stamp}" for name, found in files.items()))
-        _keep_moment(address, digest)
+        _record_stamp(address, digest)
         copies = [_copy_file(below, name, found, digest) for name, found in files.items()]
         if below.files() != files:
             raise _changed_error(address)
@@ -71,7 +71,7 @@ def folder_copy(address: str) -> Path:
     with _as_input_errors(address):
         place, files = _files_below(address)
         digest = _digest("\n".join(f"{name} {found.stamp}" for name, found in files.items()))
-        _keep_moment(address.rstrip("/"), digest)
+        _record_stamp(address.rstrip("/"), digest)
         copies = [_copy_file(place, name, found, digest) for name, found in files.items()]
         return _root_of(copies[0], next(iter(files)))
 
@@ -90,7 +90,7 @@ def inputs_at(address: str) -> list[str]:
         if _is_table(files):
             return [address.rstrip("/")]
         names = [
-            name for name in files if not any(map(is_outside_table, PurePosixPath(name).parts))
+            name for name in files if not any(map(is_ignored_in_table, PurePosixPath(name).parts))
         ]
         if not names:
             raise InputError(f"{address} has no file but hidden ones", _CHECK)
@@ -132,7 +132,7 @@ def _is_table(files: dict[str, FileVersion]) -> bool:
         name.startswith(f"{DELTA_LOG}/")
         or (
             name.lower().endswith(".parquet")
-            and not any(map(is_outside_table, PurePosixPath(name).parts))
+            and not any(map(is_ignored_in_table, PurePosixPath(name).parts))
         )
         for name in files
     )
@@ -153,7 +153,7 @@ def _digest(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:24]
 
 
-def _keep_moment(address: str, stamp: str) -> None:
+def _record_stamp(address: str, stamp: str) -> None:
     if _moment is not None and _moment.setdefault(address, stamp) != stamp:
         raise _changed_error(address)
 

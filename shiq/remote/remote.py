@@ -41,7 +41,7 @@ def _bytes_at(path: Path, start: int, end: int) -> bytes:
         return file.read(end - start)
 
 
-def _few_spans(numbers: Sequence[int]) -> list[tuple[int, int]]:
+def _cover_by_spans(numbers: Sequence[int]) -> list[tuple[int, int]]:
     """Cover the ascending ``numbers`` by few half-open spans, splitting at the widest gaps."""
     gaps = sorted(
         ((b - a, i + 1) for i, (a, b) in enumerate(pairwise(numbers)) if b - a > _NEAR),
@@ -136,7 +136,7 @@ class Remote(ABC):
             missing += [i] if path is None else []
             found |= {i: path} if path is not None else {}
         whole = held.find(self._name, name, size) if missing else None
-        for first, last in _few_spans(missing):
+        for first, last in _cover_by_spans(missing):
             start, end = first * BLOCK, min(size, last * BLOCK)
             with self._translate_errors(name):
                 content = memoryview(
@@ -186,7 +186,7 @@ class Remote(ABC):
         """Iterate over all files as (name, modification time in seconds)."""
 
     @abstractmethod
-    def top(self) -> list[str]:
+    def top_level_names(self) -> list[str]:
         """Names of the files and folders at the top level."""
 
     # --- files that may change --------------------------------------------------------------------

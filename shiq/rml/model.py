@@ -128,7 +128,7 @@ class RepeatedMemberError(ValueError):
     """A JSON object has the same member twice."""
 
 
-def members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """JSON object from its members. Raises: RepeatedMemberError."""
     if len(found := dict(pairs)) != len(pairs):
         names = [name for name, _ in pairs]

@@ -28,8 +28,8 @@ from shiq.rml.model import (
     TermMap,
     TriplesMap,
     is_resource,
-    members_once,
     steps_of,
+    unique_members,
 )
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.~-]*")
@@ -62,7 +62,10 @@ def _no_number(text: str) -> None:
 
 
 _JSON: Final = json.JSONDecoder(
-    object_pairs_hook=members_once, parse_int=Number, parse_float=Number, parse_constant=_no_number
+    object_pairs_hook=unique_members,
+    parse_int=Number,
+    parse_float=Number,
+    parse_constant=_no_number,
 )
 _SCAN: Final[Any] = _JSON.scan_once  # type: ignore[attr-defined]
 

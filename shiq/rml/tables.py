@@ -96,7 +96,7 @@ class RowBlock:
         for line, record in zip(self.lines, self.records):
             for row in _values_at(record, steps):
                 if isinstance(row, Misfit):
-                    rejects.add(f"no rows at {path_text(iterator)}: {row.why}", line)
+                    rejects.add(f"no rows at {path_text(iterator)}: {row.reason}", line)
                 else:
                     lines.append(line)
                     rows.append(row)
@@ -166,7 +166,7 @@ def _values_at(record: Any, path: Path_) -> list[Any]:
 
 def _cell(value: Any, path: Path_) -> Cell:
     if isinstance(value, Misfit):
-        return None, value.why
+        return None, value.reason
     try:
         return text_of(value, path), natural_datatype(value)
     except MissingValueError as error:

@@ -37,11 +37,11 @@ EXISTS, INVERSE, PAIR, LOOP, MISFIT = "∃", "⁻", "→", "↺", "!"
 
 
 def role_label(role: Role) -> str:
-    return PAIR + role.iri + INVERSE * role.inverted
+    return PAIR + role.iri + INVERSE * role.is_inverse
 
 
 def existential(role: Role) -> str:
-    return EXISTS + role.iri + INVERSE * role.inverted
+    return EXISTS + role.iri + INVERSE * role.is_inverse
 
 
 def loop(iri: str) -> str:

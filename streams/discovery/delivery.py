@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shiq import model as owl
-from shiq.files import write_whole
+from shiq.files import write_atomically
 from shiq.functional import axiom_text
 from shiq.streams.discovery.atomsets import Atom, Tree, atoms_of, iri, text_of
 from shiq.streams.discovery.report import RuleFinding, WindowReport, rules_table
@@ -68,7 +68,7 @@ class Delivery:
         if self.exported is None:
             return []
         text, export = exported_text(self.miner, self.last, self.exported.endswith(".lp"))
-        write_whole(Path(self.exported), text)
+        write_atomically(Path(self.exported), text)
         result.statistics["export"] = export.counts()
         return export.lines(self.miner.settings.report.min_share)
 
@@ -95,7 +95,7 @@ class Delivery:
         }
         whole = io.BytesIO()
         pq.write_table(pa.table(columns), whole)
-        write_whole(Path(file), whole.getvalue())
+        write_atomically(Path(file), whole.getvalue())
 
     def _write_folder(self, folder: Path, result: Mining) -> None:
         import pyarrow as pa
@@ -122,7 +122,7 @@ class Delivery:
             pa.concat_tables(tables, promote_options="permissive") if tables else rules_table([])
         )
         pq.write_table(whole, folder / "rules.parquet")
-        write_whole(
+        write_atomically(
             folder / "rules.md", page(result, self.miner.ontology.labels, self.miner.settings)
         )
 

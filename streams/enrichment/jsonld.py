@@ -178,7 +178,7 @@ def record_of(
             str(error) if isinstance(error, EventError) else f"no JSON: {error}", t, name
         ) from None
     if rejects.total and not lenient:
-        first = rejects.shown[0]
+        first = rejects.examples[0]
         raise EventError(f"{first.message}{way_out(('malformed',))}", t, name)
     return JsonRecord(t, name, _lines(triples))
 

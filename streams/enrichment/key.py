@@ -19,7 +19,7 @@ from shiq.datatypes.values import DataValue
 from shiq.functional.writer import axiom_text
 from shiq.model.canonical import canonical_order, node_positions, renumber_arcs
 from shiq.model.ntriples import literal as literal_text
-from shiq.model.walk import parts, rebuilt
+from shiq.model.walk import parts, rebuild
 from shiq.rml.model import TYPE, Statement, is_resource
 from shiq.streams.enrichment.knowledge import StaticKnowledge, is_simple
 from shiq.streams.enrichment.statements import (
@@ -63,7 +63,7 @@ def named_in(assertion: owl.Assertion) -> list[str]:
 
 def normal_text(expression: owl.ClassExpression) -> str:
     """A class expression with the operands of sets in order, each once."""
-    return axiom_text(rebuilt(expression, _sorted))
+    return axiom_text(rebuild(expression, _sorted))
 
 
 def _sorted(part: Any) -> Any:

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any, Final, NamedTuple
 
-from shiq.rml.model import RepeatedMemberError, members_once
+from shiq.rml.model import RepeatedMemberError, unique_members
 
 # One record of a source, as it came.
 
@@ -163,5 +163,5 @@ def _no_number(text: str) -> None:
 
 #: What `json.JSONDecoder.decode` calls.
 _SCAN: Final[Any] = json.JSONDecoder(
-    object_pairs_hook=members_once, parse_constant=_no_number
+    object_pairs_hook=unique_members, parse_constant=_no_number
 ).scan_once  # type: ignore[attr-defined]

@@ -28,7 +28,7 @@ from typing import Any, Final
 
 from shiq.datatypes.datatype_map import ill_typed_reason
 from shiq.model import RDF, XSD, Literal
-from shiq.rml.model import members_once
+from shiq.rml.model import unique_members
 from shiq.streams.front.event import Event, EventError, Record, event_of, parse_event, time_of
 from shiq.streams.front.sources import LinesFile, Source
 from shiq.streams.rules.model import Model
@@ -315,7 +315,7 @@ def parse_record(record: Record, unit: str = "sec") -> Event:
 def _row(text: str) -> dict[str, Any] | None:
     """A row of another stream command; None for anything else."""
     try:
-        row = json.loads(text, object_pairs_hook=members_once)
+        row = json.loads(text, object_pairs_hook=unique_members)
     except (ValueError, RecursionError):
         return None
     is_row = isinstance(row, dict) and (

@@ -208,10 +208,13 @@ def test_hermit_says_the_same_of_the_cases() -> None:
     try:
         for case in CASES:
             assert (
-                hermit.consistent(case.axioms().axioms, case.base()).verdict.value == "consistent"
+                hermit.decide_consistency(case.axioms().axioms, case.base()).verdict.value
+                == "consistent"
             ), case.name
             assert (
-                hermit.consistent(case.axioms().axioms, [*case.base(), *case.batch()]).verdict.value
+                hermit.decide_consistency(
+                    case.axioms().axioms, [*case.base(), *case.batch()]
+                ).verdict.value
                 == "inconsistent"
             ), case.name
     finally:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from command_line import Called, shiq
 
-from shiq.files import write_whole
+from shiq.files import write_atomically
 from shiq.jobs.store import Store, files
 from shiq.jobs.store import open_store as opened
 from shiq.jobs.store.lookup import lookup_path
@@ -155,7 +155,7 @@ def test_a_pipe_or_device_is_written_to_and_stays(tmp_path: Path, linked: bool) 
         named.symlink_to(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        write_whole(named, "all of it")
+        write_atomically(named, "all of it")
         assert os.read(reader, 100) == b"all of it"
     finally:
         os.close(reader)

@@ -23,7 +23,7 @@ import pytest
 from shiq.answers.result import Evidence, Result
 from shiq.answers.verdict import Verdict
 from shiq.errors import InputError, OperationalError, UsageError
-from shiq.files import write_whole
+from shiq.files import write_atomically
 from shiq.jobs.cli import main
 from shiq.jobs.evaluation.evaluate.data import (
     batches,
@@ -58,7 +58,7 @@ from shiq.jobs.evaluation.peers.drivers import (
 )
 from shiq.jobs.pages import environment
 from shiq.rdf import read_ontology
-from shiq.reasoner.external import INCOMPLETE, PEERS, Absent, InstalledPeer, find
+from shiq.reasoner.external import INCOMPLETE, PEERS, AbsentPeer, InstalledPeer, find_peer
 
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 TBOX = """<?xml version="1.0"?>
@@ -376,8 +376,8 @@ def test_agpl_only_when_accepted(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "AGPL-3.0" in said
     assert "--accept-agpl" in said
     assert not list(tmp_path.iterdir())
-    absent = find("pellet", tmp_path)
-    assert isinstance(absent, Absent)
+    absent = find_peer("pellet", tmp_path)
+    assert isinstance(absent, AbsentPeer)
     assert "AGPL" in absent.reason
 
 
@@ -440,7 +440,7 @@ def test_an_evaluation(npd: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     text = table(runs_of([found]), found["comparisons"])
     assert "not installed: hermit" in text
     assert "1 questions compared, 0 with different or wrong answers" in text
-    write_whole(tmp_path / "x.json", json.dumps(found))
+    write_atomically(tmp_path / "x.json", json.dumps(found))
     assert read_document(tmp_path / "x.json") == found
     assert "Konclude" not in page([found]).split("Not asked for")[0].split("<h1>")[0]
     check_page(page([found]))
@@ -476,8 +476,8 @@ def test_peers_that_fail_are_recorded_and_not_tried_again(
 @pytest.mark.jvm
 @pytest.mark.parametrize("name", PEERS)
 def test_installed_peers_read_everything_and_answer(name: str, npd: Path, tmp_path: Path) -> None:
-    found = find(name)
-    if isinstance(found, Absent):
+    found = find_peer(name)
+    if isinstance(found, AbsentPeer):
         pytest.skip(found.reason)
     facts_of = {
         "good": f"<urn:t#new> {TYPE} <urn:t#Cat> .\n",

@@ -107,12 +107,12 @@ class Life:
         self.met[step, verdict] += 1
         if verdict != "undetermined":
             asked = sorted(facts, key=repr)
-            truths = [self.hermit.consistent(self.axioms, asked).verdict.value]
+            truths = [self.hermit.decide_consistency(self.axioms, asked).verdict.value]
             if verdict not in truths:
                 try:
                     put = question(self.axioms, asked)
                     truths.append(
-                        self.hermit.consistent(
+                        self.hermit.decide_consistency(
                             put.axioms, put.assertions, is_normal=True
                         ).verdict.value
                     )

@@ -298,7 +298,7 @@ def test_hermit_finds_the_faults_to_be_the_minimal_conflicts() -> None:
     try:
 
         def consistent(lines: list[str]) -> Verdict:
-            return reasoner.consistent(
+            return reasoner.decide_consistency(
                 lubm_tbox(disjointness=True).axioms, assertions(lines), 120.0
             ).verdict
 
@@ -360,7 +360,7 @@ def test_exchanging_objects_of_a_predicate_stays_consistent() -> None:
     ]
     reasoner = HermitReasoner()
     try:
-        answer = reasoner.consistent(
+        answer = reasoner.decide_consistency(
             lubm_tbox(disjointness=True).axioms, assertions(data + added), 120.0
         )
         assert answer.verdict is Verdict.CONSISTENT, answer.reason

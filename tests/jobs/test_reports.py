@@ -20,7 +20,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped, unus
 
 from shiq.api import check_insertions
 from shiq.errors import OperationalError
-from shiq.files import write_whole
+from shiq.files import write_atomically
 from shiq.jobs.commands.running import Request, completed
 from shiq.jobs.pages import visible
 from shiq.jobs.reports.html import page
@@ -280,12 +280,12 @@ def test_the_json_comes_last_and_no_old_one_is_left(
     def write(path: Path, content: bytes | str) -> None:
         if path.suffix == ".sarif":
             raise OperationalError(f"{path}: cannot be written", "")
-        write_whole(path, content)
+        write_atomically(path, content)
 
     made = folder / "stuck"
     made.mkdir()
     (made / "verdict.json").write_text('{"verdict": "consistent"}')
-    monkeypatch.setattr("shiq.jobs.reports.write.write_whole", write)
+    monkeypatch.setattr("shiq.jobs.reports.write.write_atomically", write)
     code, _, said = check(folder, "good.nt", "--report", made)
     assert (code, "report.sarif" in said) == (4, True)
     assert not (made / "verdict.json").exists()

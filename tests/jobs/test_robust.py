@@ -34,7 +34,7 @@ from shiq.model import (
 from shiq.model.clause import ClausalTBox
 from shiq.rdf import read_assertions, read_ontology
 from shiq.reasoner import BACKENDS, create
-from shiq.reasoner.external import KONCLUDE_SETTING, Absent, ExternalReasoner, find
+from shiq.reasoner.external import KONCLUDE_SETTING, AbsentPeer, ExternalReasoner, find_peer
 from shiq.reasoner.jvm import close_shared_jvms
 from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module, Reasoner
@@ -501,7 +501,7 @@ def test_an_answer_without_evidence_does_not_count(
     ],
 )
 def test_installed_reasoners_answer_as_own_does(name: str) -> None:
-    if isinstance(find(name), Absent):
+    if isinstance(find_peer(name), AbsentPeer):
         pytest.skip(f"{name} is not installed")
     tbox = simplify(HARD).clauses
     modules = [Module((mask,), (0,)) for mask in (1, 2, 3)]
@@ -509,6 +509,6 @@ def test_installed_reasoners_answer_as_own_does(name: str) -> None:
     assert isinstance(reasoner, ExternalReasoner)
     found = reasoner.decide(tbox, modules)
     assert [a.verdict for a in found] == [a.verdict for a in OwnReasoner().decide(tbox, modules)]
-    assert reasoner.sent.questions > 0
+    assert reasoner.sent_questions.questions > 0
     if name != "konclude":
-        assert reasoner.sent.sent == reasoner.sent.parsed
+        assert reasoner.sent_questions.axioms_sent == reasoner.sent_questions.axioms_parsed

@@ -36,7 +36,7 @@ from shiq.model import (
     TBox,
 )
 from shiq.rdf import read_assertions
-from shiq.rdf.ranges import ByteRange, ParsedPart, Range, byte_ranges, part_of, table_ranges
+from shiq.rdf.ranges import ByteRange, ParsedPart, Range, byte_ranges, table_ranges, transfer_form
 from shiq.rdf.terms import COLUMNS, line_of
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def read(*sources: tuple[str, Sequence[Range]]) -> Reading:
     """What is read of ``sources`` whose ranges tasks have parsed."""
 
     def parsed(ranges: Sequence[Range]) -> Iterator[ParsedPart]:
-        return (part_in(bytes_of(part_of(part.parse()))) for part in ranges)
+        return (part_in(bytes_of(transfer_form(part.parse()))) for part in ranges)
 
     def source(name: str, ranges: Sequence[Range]) -> FileSource | TableSource:
         known = source_of(name)

@@ -16,7 +16,7 @@ from shiq import model as m
 from shiq.answers.verdict import Verdict
 from shiq.explanation.labels import Labels
 from shiq.explanation.manchester import manchester
-from shiq.explanation.phrases import plainly
+from shiq.explanation.phrases import value_clause
 from shiq.functional import parse_functional
 from shiq.functional.owl_xml import read_owl_xml
 from shiq.functional.writer import ontology_text
@@ -25,7 +25,7 @@ from shiq.model import as_json, assertions, axioms, expressions
 from shiq.model.abox import abox_of
 from shiq.model.ntriples import assertion_lines, axiom_lines
 from shiq.model.profile import split_assertions, split_axioms
-from shiq.model.walk import entities, rebuilt, rewritten
+from shiq.model.walk import entities, rebuild, rewrite_parts
 from shiq.rdf import read_ontology
 from shiq.reasoner.hermit import HermitReasoner
 from shiq.reasoner.sending import document
@@ -228,18 +228,18 @@ def manchester_text(value: Any) -> str:
 
 
 def plain_words(value: Any) -> str:
-    return has_names(value, plainly(value, Labels()))
+    return has_names(value, value_clause(value, Labels()))
 
 
 def walked(value: Any) -> str:
     found = {entity.iri for entity in entities(value)}
     missing = names_in(value) - found - {"urn:t#x", "urn:t#y", "urn:t#z"}
-    renamed = rewritten(value, lambda part: B if part == A else None)
-    again = rebuilt(renamed, lambda part: A if part == B else part)
+    renamed = rewrite_parts(value, lambda part: B if part == A else None)
+    again = rebuild(renamed, lambda part: A if part == B else part)
     return (
         f"{missing} is not met"
         if missing
-        else same(again, [rebuilt(value, lambda part: A if part == B else part)])
+        else same(again, [rebuild(value, lambda part: A if part == B else part)])
     )
 
 
@@ -334,7 +334,7 @@ def test_hermit_knows_every_construct() -> None:
     reasoner = HermitReasoner(timeout=60.0)
     try:
         for kind in constructs(axioms, assertions, expressions):
-            answer = reasoner.consistent(*split(statement(kind)), proxy_data=False)
+            answer = reasoner.decide_consistency(*split(statement(kind)), proxy_data=False)
             if kind is m.InverseFunctionalDataProperty:
                 assert answer.verdict is Verdict.UNDETERMINED and kind.__name__ in answer.reason
             else:

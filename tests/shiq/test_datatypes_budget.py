@@ -76,7 +76,7 @@ def test_a_question_ends_with_its_steps(parts: tuple[owl.DataRange, ...]) -> Non
     theory = DataTheory()
     with shared_fuel() as fuel:
         assert theory.satisfiable([need(*parts)], [], []) is not False
-    assert fuel.used <= FUEL * 1.1
+    assert fuel.steps_taken <= FUEL * 1.1
     assert theory.exhausted == {"urn:p"}
 
 
@@ -94,7 +94,7 @@ def test_what_was_given_up_costs_nothing_again() -> None:
     for _ in range(2):
         with shared_fuel() as fuel:
             assert automaton.count(1) is None
-        used.append(fuel.used)
+        used.append(fuel.steps_taken)
     assert used[0] > 1_000
     assert used[1] == 0
 

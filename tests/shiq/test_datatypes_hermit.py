@@ -173,7 +173,9 @@ def test_the_theory_agrees_with_hermit() -> None:
             assertions += [NegativeDataPropertyAssertion(p, "urn:x:a", v) for p, v in negative]
             if not assertions:
                 continue
-            verdict = hermit.consistent(axioms, assertions, timeout=30, proxy_data=False).verdict
+            verdict = hermit.decide_consistency(
+                axioms, assertions, timeout=30, proxy_data=False
+            ).verdict
             seen[answer] += 1
             if verdict is Verdict.UNDETERMINED:
                 undetermined += 1

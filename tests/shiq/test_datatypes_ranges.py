@@ -219,7 +219,7 @@ OFFSETS = 2 * 840 + 1
     ],
 )
 def test_sizes(data_range: DataRange, expected: float) -> None:
-    assert THEORY.malformed(data_range) is None
+    assert THEORY.range_fault(data_range) is None
     assert THEORY.size(data_range) == expected
     for limit in (1, 2, 1000):
         assert THEORY.size_up_to(data_range, limit) == min(limit, expected)
@@ -315,7 +315,7 @@ def test_language_ranges() -> None:
     assert THEORY.contains(tagged("*"), Literal("x")) is False
     assert THEORY.size(without(tagged("de-DE"), tagged("de"))) == 0
     assert THEORY.size(DataIntersectionOf((tagged("*"), xsd("string")))) == 0
-    assert "language range" in (THEORY.malformed(tagged("de_DE")) or "")
+    assert "language range" in (THEORY.range_fault(tagged("de_DE")) or "")
 
 
 def test_plain_literals_are_strings_with_and_without_tags() -> None:
@@ -371,7 +371,7 @@ def test_malformed_ranges_are_told_and_not_decided(data_range: DataRange, word: 
     theory = DataTheory(
         {"urn:loop": DataComplementOf(Datatype("urn:loop")), "urn:age": xsd("byte")}
     )
-    reason = theory.malformed(data_range)
+    reason = theory.range_fault(data_range)
     assert reason is not None and word in reason
     assert theory.contains(data_range, typed("1", "integer")) is None
     assert theory.size(data_range) is None
@@ -379,7 +379,7 @@ def test_malformed_ranges_are_told_and_not_decided(data_range: DataRange, word: 
 
 def test_a_redefined_builtin_keeps_its_meaning_and_is_told() -> None:
     theory = DataTheory({XSD + "byte": xsd("string")})
-    assert "redefined" in (theory.malformed(xsd("byte")) or "")
+    assert "redefined" in (theory.range_fault(xsd("byte")) or "")
     assert theory.contains(xsd("byte"), typed("1", "byte")) is True
 
 
@@ -393,7 +393,7 @@ def test_definitions_are_unfolded() -> None:
     assert theory.size(Datatype("urn:old")) == 50
     assert theory.contains(Datatype("urn:old"), typed("100", "byte")) is True
     assert theory.unknown_datatypes(Datatype("urn:old")) == frozenset()
-    assert theory.malformed(Datatype("urn:old")) is None
+    assert theory.range_fault(Datatype("urn:old")) is None
 
 
 def test_unknown_datatypes_are_opaque() -> None:
@@ -413,7 +413,7 @@ def test_unknown_datatypes_are_opaque() -> None:
     assert THEORY.size(both(unknown, DataComplementOf(unknown))) == 0
     assert THEORY.size_up_to(unknown, 1) == 1  # it holds the literals typed with it
     restriction = DatatypeRestriction(unknown, ((XSD + "minInclusive", typed("1", "integer")),))
-    assert THEORY.malformed(restriction) is None and THEORY.size(restriction) is None
+    assert THEORY.range_fault(restriction) is None and THEORY.size(restriction) is None
 
 
 def test_ill_typed_literals_are_in_no_range() -> None:
@@ -423,14 +423,14 @@ def test_ill_typed_literals_are_in_no_range() -> None:
 
 def test_what_costs_too_much_is_not_decided() -> None:
     blow_up = restricted("string", ("pattern", "(a|b)*a(a|b){60}"))
-    assert THEORY.malformed(blow_up) is None
+    assert THEORY.range_fault(blow_up) is None
     assert (
         THEORY.contains(blow_up, Literal("a" * 61)) is True
         and THEORY.contains(blow_up, Literal("b" * 100)) is False
     )
     strange_block = restricted("string", ("pattern", r"\p{IsKlingon}+"))
     assert (
-        THEORY.malformed(strange_block) is None
+        THEORY.range_fault(strange_block) is None
         and THEORY.contains(strange_block, Literal("x")) is None
     )
     assert THEORY.contains(strange_block, typed("1", "integer")) is False

@@ -18,10 +18,10 @@ from shiq.explanation import (
     ExplainedConflicts,
     Labels,
     Pattern,
+    distinguish_titles,
     group,
     manchester,
     sentence,
-    told_apart,
 )
 from shiq.explanation.forms import canonical_rows, rows_of
 from shiq.explanation.proof import prove
@@ -337,11 +337,13 @@ def test_titles_of_random_patterns_are_told_apart() -> None:
             )
             for i in range(dice.randrange(1, 9))
         ]
-        told = told_apart([*made, made[0]])
+        told = distinguish_titles([*made, made[0]])
         assert [p.id for p in told] == [p.id for p in (*made, made[0])]
         assert len({p.title[:150] for p in told}) == len(made)
         shuffled = dice.sample(made, len(made))
-        assert {p.id: p.title for p in told_apart(shuffled)} == {p.id: p.title for p in told}
+        assert {p.id: p.title for p in distinguish_titles(shuffled)} == {
+            p.id: p.title for p in told
+        }
         for before, after in zip(made, told):
             if sum(p.title == before.title for p in made) == 1 and "x" not in before.title:
                 assert after.title == before.title or before.title.startswith("long")
@@ -478,13 +480,13 @@ def test_labels_are_told_apart() -> None:
         {"urn:v#A": "thing\n one"},
         ["http://x.org/a/Name", "http://x.org/b/Name", "http://x.org/well/7"],
     )
-    assert labels.of("urn:v#A") == "thing one"
-    assert labels.of("http://x.org/a/Name") == "a/Name"
-    assert labels.of("http://x.org/b/Name") == "b/Name"
-    assert labels.of("http://x.org/well/7") == "well/7"
-    assert labels.of("_:i0.x") == "_:x"
+    assert labels.name_of("urn:v#A") == "thing one"
+    assert labels.name_of("http://x.org/a/Name") == "a/Name"
+    assert labels.name_of("http://x.org/b/Name") == "b/Name"
+    assert labels.name_of("http://x.org/well/7") == "well/7"
+    assert labels.name_of("_:i0.x") == "_:x"
     both = Labels({}, ["_:i3.0.x", "_:i3.1.x", "_:a0.y.1"])
-    assert [both.of(node) for node in ("_:i3.0.x", "_:i3.1.x", "_:a0.y.1")] == [
+    assert [both.name_of(node) for node in ("_:i3.0.x", "_:i3.1.x", "_:a0.y.1")] == [
         "_:x (of file 1)",
         "_:x (of file 2)",
         "_:y.1",

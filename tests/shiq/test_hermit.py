@@ -166,21 +166,21 @@ ONTOLOGIES: list[tuple[str, list[Axiom], list[Assertion], Verdict]] = [
 def test_ontologies(
     hermit: HermitReasoner, axioms: list[Axiom], assertions: list[Assertion], expected: Verdict
 ) -> None:
-    assert hermit.consistent(axioms, assertions) == Answer(expected)
+    assert hermit.decide_consistency(axioms, assertions) == Answer(expected)
 
 
 @pytest.mark.contract
 def test_what_hermit_refuses_is_undetermined(hermit: HermitReasoner) -> None:
     """A number restriction on a role that is not simple."""
     axioms: list[Axiom] = [TransitiveObjectProperty(R), SubClassOf(A, ObjectMaxCardinality(1, R))]
-    answer = hermit.consistent(axioms, _is(A, a))
+    answer = hermit.decide_consistency(axioms, _is(A, a))
     assert answer.verdict is UNDETERMINED
     assert "IllegalArgumentException" in answer.reason
 
 
 @pytest.mark.contract
 def test_names_that_hermit_takes_for_its_own_are_undetermined(hermit: HermitReasoner) -> None:
-    answer = hermit.consistent([SubClassOf(Class("internal:def#0"), A)], [])
+    answer = hermit.decide_consistency([SubClassOf(Class("internal:def#0"), A)], [])
     assert (answer.verdict, "reserves" in answer.reason) == (UNDETERMINED, True)
     tbox = ClausalTBox((Clause(head=("internal:def#0",)),), RoleBox(), atoms=("internal:def#0",))
     assert hermit.decide(tbox, [Module((1,), (0,))])[0].verdict is UNDETERMINED
@@ -315,7 +315,7 @@ def test_a_contradiction_of_hermit_with_itself_is_no_answer(
     def fickle(self: Jvm, bases: object, question: OntologyText, timeout: object) -> bool:
         return question.text.count("ClassAssertion") == 1
 
-    monkeypatch.setattr(Jvm, "consistent", fickle)
+    monkeypatch.setattr(Jvm, "is_consistent", fickle)
     answers = hermit.decide(TBOX, CHEAP[:1] * 4)
     assert answers[-1].verdict is UNDETERMINED
     assert "contradicts itself" in answers[-1].reason
@@ -381,9 +381,9 @@ def test_damaged_text_is_no_ontology(
         return OntologyText(damage(sent.text), sent.axioms, sent.entities)  # type: ignore[operator]
 
     axioms, assertions = [SubClassOf(A, B), SubClassOf(C, D)], [*_is(A, a), *_is(C, a)]
-    assert hermit.consistent(axioms, assertions).verdict is CONSISTENT
+    assert hermit.decide_consistency(axioms, assertions).verdict is CONSISTENT
     monkeypatch.setattr(hermit_module, "document", damaged)
-    damaged_answer = hermit.consistent(axioms, assertions)
+    damaged_answer = hermit.decide_consistency(axioms, assertions)
     if "C\u0301" in damaged(axioms).text:
         assert damaged_answer.verdict is CONSISTENT, "only renamed: the same ontology"
     else:
@@ -452,7 +452,7 @@ def test_the_time_limit_of_the_whole_call() -> None:
             "time limit" in answer.reason or "s; the JVM was killed" in answer.reason
             for answer in answers
         )
-        assert reasoner.consistent([], _is(A, a), timeout=30) == Answer(CONSISTENT)
+        assert reasoner.decide_consistency([], _is(A, a), timeout=30) == Answer(CONSISTENT)
     finally:
         reasoner.close()
 

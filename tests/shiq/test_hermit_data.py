@@ -50,7 +50,7 @@ from shiq.model.roles import RoleBox
 from shiq.reasoner.hermit import HermitReasoner
 from shiq.reasoner.own import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
-from shiq.reasoner.proxied import MOST_VALUES, proxied
+from shiq.reasoner.proxied import MOST_VALUES, replace_data
 from shiq.simplify import simplify
 
 pytestmark = pytest.mark.jvm
@@ -158,7 +158,7 @@ DATA: list[tuple[str, list[Axiom], list[Assertion], Verdict]] = [
 def test_data_through_proxies(
     hermit: HermitReasoner, axioms: list[Axiom], assertions: list[Assertion], expected: Verdict
 ) -> None:
-    assert hermit.consistent(axioms, assertions) == Answer(expected)
+    assert hermit.decide_consistency(axioms, assertions) == Answer(expected)
 
 
 def test_values_that_no_range_speaks_of_are_not_listed() -> None:
@@ -169,7 +169,7 @@ def test_values_that_no_range_speaks_of_are_not_listed() -> None:
     names = [_f(a, f"name {i}", "string", G) for i in range(count)]
     two = DataOneOf((_int(1), _int(2)))
     not_two = SubClassOf(A, DataMinCardinality(count, F, DataComplementOf(two)))
-    axioms, assertions = proxied(
+    axioms, assertions = replace_data(
         theory, [DataPropertyRange(G, TOP_DATATYPE), not_two], [*names, _f(a, "1", "integer")]
     )
     top, sent = axioms
@@ -190,7 +190,7 @@ def test_values_that_no_range_speaks_of_are_not_listed() -> None:
 
 
 def test_what_hermit_itself_says_of_dates_is_undetermined(hermit: HermitReasoner) -> None:
-    answer = hermit.consistent(FUNCTIONAL, [_f(a, "2026-01-01", "date")], proxy_data=False)
+    answer = hermit.decide_consistency(FUNCTIONAL, [_f(a, "2026-01-01", "date")], proxy_data=False)
     assert answer.verdict is UNDETERMINED
     assert "UnsupportedDatatypeException" in answer.reason
 
@@ -222,8 +222,8 @@ def test_where_hermits_own_datatypes_are_wrong_proxies_are_right(hermit: HermitR
         ),
     ]
     for axioms, assertions in wrong:
-        assert hermit.consistent(axioms, assertions, proxy_data=False) == Answer(CONSISTENT)
-        assert hermit.consistent(axioms, assertions) == Answer(INCONSISTENT)
+        assert hermit.decide_consistency(axioms, assertions, proxy_data=False) == Answer(CONSISTENT)
+        assert hermit.decide_consistency(axioms, assertions) == Answer(INCONSISTENT)
 
 
 F_ONCE = Clause(body=(A.iri,), head=(DataAtMost(1, F.iri, TOP_DATATYPE),))
@@ -311,7 +311,7 @@ def test_opaque_data_is_decided_where_nothing_rests_on_it(hermit: HermitReasoner
         assert answer.verdict is expected, name
     assert answers[1].reason == "hermit: opaque datatype <urn:unknown>"
     assert (
-        hermit.consistent([DataPropertyRange(F, unknown)], []).reason
+        hermit.decide_consistency([DataPropertyRange(F, unknown)], []).reason
         == "hermit: opaque datatype <urn:unknown>"
     )
 
@@ -425,7 +425,7 @@ def test_random_data_from_scratch_through_clauses_and_by_own(hermit: HermitReaso
             data=tuple((0, property.iri, value) for property, value in values),
             negative_data=((0, absent[0].iri, absent[1]),),
         )
-        verdict = hermit.consistent(axioms, assertions).verdict
+        verdict = hermit.decide_consistency(axioms, assertions).verdict
         assert verdict is not UNDETERMINED
         assert hermit.decide(tbox, [module])[0].verdict is verdict, f"seed {seed}"
         assert own.decide(tbox, [module])[0].verdict is verdict, f"seed {seed}"

@@ -98,21 +98,21 @@ def _gone(pid: int, seconds: float = 10.0) -> bool:
 
 
 def test_answers(jvm: Jvm) -> None:
-    assert jvm.consistent((), CONSISTENT, 30) is True
-    assert jvm.consistent((), INCONSISTENT, 30) is False
-    assert jvm.consistent((), pigeonhole(3), 30) is False
-    assert jvm.consistent((), document([])) is True
+    assert jvm.is_consistent((), CONSISTENT, 30) is True
+    assert jvm.is_consistent((), INCONSISTENT, 30) is False
+    assert jvm.is_consistent((), pigeonhole(3), 30) is False
+    assert jvm.is_consistent((), document([])) is True
 
 
 def test_a_java_exception_is_a_failure_and_the_jvm_lives(jvm: Jvm) -> None:
     with pytest.raises(
         JavaException, match=r"org\.semanticweb\.owlapi\.io\.OWLParserException: .*hello"
     ):
-        jvm.consistent((), NONSENSE)
+        jvm.is_consistent((), NONSENSE)
     with pytest.raises(JavaException, match="OWLParserException"):
-        jvm.consistent((NONSENSE,), CONSISTENT)
+        jvm.is_consistent((NONSENSE,), CONSISTENT)
     assert jvm.alive
-    assert jvm.consistent((), CONSISTENT, 30) is True
+    assert jvm.is_consistent((), CONSISTENT, 30) is True
 
 
 def test_another_number_of_axioms_or_names_is_no_answer(jvm: Jvm) -> None:
@@ -122,24 +122,24 @@ def test_another_number_of_axioms_or_names_is_no_answer(jvm: Jvm) -> None:
     )
     for wrong in (more, other):
         with pytest.raises(Misread, match="2 axioms about 3 names where"):
-            jvm.consistent((), wrong)
+            jvm.is_consistent((), wrong)
     # Text of its own, which no earlier question has left behind.
     new = document([ClassAssertion(Class("urn:new"), "urn:a")])
     with pytest.raises(Misread, match="1 axioms about 2 names where 2 axioms"):
-        jvm.consistent((OntologyText(new.text, 2, new.entities),), CONSISTENT)
+        jvm.is_consistent((OntologyText(new.text, 2, new.entities),), CONSISTENT)
     with pytest.raises(Misread):
-        jvm.consistent((CONSISTENT,), CONSISTENT)  # no axiom may be in two of them
-    assert jvm.consistent((new,), CONSISTENT) is True
+        jvm.is_consistent((CONSISTENT,), CONSISTENT)  # no axiom may be in two of them
+    assert jvm.is_consistent((new,), CONSISTENT) is True
 
 
 def test_text_beyond_ascii_and_lines_arrives(jvm: Jvm) -> None:
     odd = Class("urn:\u00e9\U0001f600\u2028#x?y=(z)")
     values = [ClassAssertion(odd, "urn:a"), ClassAssertion(A, "urn:a")]
-    assert jvm.consistent((), document(values)) is True
-    assert jvm.consistent((), document([*values, DisjointClasses((A, odd))])) is False
+    assert jvm.is_consistent((), document(values)) is True
+    assert jvm.is_consistent((), document([*values, DisjointClasses((A, odd))])) is False
     with pytest.raises(JvmFailure, match="cannot be sent"):
-        jvm.consistent((), OntologyText("\ud800", 0, frozenset()))
-    assert jvm.consistent((), CONSISTENT) is True
+        jvm.is_consistent((), OntologyText("\ud800", 0, frozenset()))
+    assert jvm.is_consistent((), CONSISTENT) is True
 
 
 def test_bases_are_parsed_once_and_never_mixed_up(jvm: Jvm) -> None:
@@ -155,14 +155,14 @@ def test_bases_are_parsed_once_and_never_mixed_up(jvm: Jvm) -> None:
         i, j = rng.sample(range(len(bases)), 2)
         if rng.random() < 0.2:
             with pytest.raises(JavaException):
-                jvm.consistent((bases[j], NONSENSE), CONSISTENT)
-        assert jvm.consistent((bases[i],), CONSISTENT) is bool(i % 2)
-        assert jvm.consistent((bases[i], bases[j]), CONSISTENT) is bool(i % 2 and j % 2)
+                jvm.is_consistent((bases[j], NONSENSE), CONSISTENT)
+        assert jvm.is_consistent((bases[i],), CONSISTENT) is bool(i % 2)
+        assert jvm.is_consistent((bases[i], bases[j]), CONSISTENT) is bool(i % 2 and j % 2)
     consistent = tuple(base for i, base in enumerate(bases) if i % 2) + tuple(
         document([SubClassOf(A, Class(f"urn:C{i}"))]) for i in range(KEPT_BASES)
     )
-    assert jvm.consistent(consistent, CONSISTENT) is True
-    assert jvm.consistent((bases[0], *consistent), CONSISTENT) is False
+    assert jvm.is_consistent(consistent, CONSISTENT) is True
+    assert jvm.is_consistent((bases[0], *consistent), CONSISTENT) is False
 
 
 def test_two_threads_ask_one_after_the_other(jvm: Jvm) -> None:
@@ -170,7 +170,7 @@ def test_two_threads_ask_one_after_the_other(jvm: Jvm) -> None:
 
     def ask() -> None:
         for _ in range(20):
-            answers.append((jvm.consistent((), CONSISTENT), jvm.consistent((), INCONSISTENT)))
+            answers.append((jvm.is_consistent((), CONSISTENT), jvm.is_consistent((), INCONSISTENT)))
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:
@@ -183,12 +183,12 @@ def test_two_threads_ask_one_after_the_other(jvm: Jvm) -> None:
 def test_a_time_out_kills_it(doomed: Jvm) -> None:
     start = time.monotonic()
     with pytest.raises(JvmExpired, match=r"within 0\.3 s; the JVM was killed"):
-        doomed.consistent((), HARD, 0.3)
+        doomed.is_consistent((), HARD, 0.3)
     assert time.monotonic() - start < 60, "the answer takes minutes"
     assert not doomed.alive
     assert _gone(doomed.pid)
     with pytest.raises(JvmDied):
-        doomed.consistent((), CONSISTENT)
+        doomed.is_consistent((), CONSISTENT)
 
 
 def test_a_time_out_while_it_reads_nothing_kills_it(doomed: Jvm) -> None:
@@ -196,21 +196,21 @@ def test_a_time_out_while_it_reads_nothing_kills_it(doomed: Jvm) -> None:
     os.kill(doomed.pid, signal.SIGSTOP)
     many = document([ClassAssertion(A, f"urn:{i}") for i in range(20_000)])
     with pytest.raises(JvmExpired):
-        doomed.consistent((), many, 0.5)
+        doomed.is_consistent((), many, 0.5)
     assert _gone(doomed.pid)
 
 
 def test_killed_in_mid_call(doomed: Jvm) -> None:
     threading.Timer(0.3, os.kill, (doomed.pid, signal.SIGKILL)).start()
     with pytest.raises(JvmDied, match="SIGKILL"):
-        doomed.consistent((), HARD, 30)
+        doomed.is_consistent((), HARD, 30)
 
 
 def test_killed_between_calls(doomed: Jvm) -> None:
     os.kill(doomed.pid, signal.SIGKILL)
     assert _gone(doomed.pid)
     with pytest.raises(JvmDied, match="SIGKILL"):
-        doomed.consistent((), CONSISTENT)
+        doomed.is_consistent((), CONSISTENT)
 
 
 def test_out_of_memory(doomed: Jvm) -> None:
@@ -218,7 +218,7 @@ def test_out_of_memory(doomed: Jvm) -> None:
         [SubClassOf(A, ObjectMinCardinality(400_000, ObjectProperty("urn:r"), B)), IS_A]
     )
     with pytest.raises(JvmDied, match=r"out of memory \(heap 64m\)"):
-        doomed.consistent((), large, 60)
+        doomed.is_consistent((), large, 60)
 
 
 def test_an_interrupted_call_leaves_no_jvm_that_still_computes(
@@ -227,7 +227,7 @@ def test_an_interrupted_call_leaves_no_jvm_that_still_computes(
     interrupt = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     before_call(monkeypatch, doomed, "_exchange", 1, interrupt.start)
     with pytest.raises(KeyboardInterrupt):
-        doomed.consistent((), HARD, 30)
+        doomed.is_consistent((), HARD, 30)
     assert not doomed.alive
     assert _gone(doomed.pid)
 
@@ -238,8 +238,8 @@ def test_what_was_asked_before_is_given_up() -> None:
     try:
         for i in range(25):
             many = [ClassAssertion(Class(f"urn:{i}"), f"urn:{i}:{j}") for j in range(4_000)]
-            assert machine.consistent((document(many),), CONSISTENT) is True
-            assert machine.consistent((), document(many)) is True
+            assert machine.is_consistent((document(many),), CONSISTENT) is True
+            assert machine.is_consistent((), document(many)) is True
     finally:
         machine.close()
 
@@ -293,7 +293,7 @@ def test_no_answer(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     machine = Jvm("64m")
     try:
         with pytest.raises(JvmFailure, match=reason) as caught:
-            machine.consistent((), CONSISTENT, 1.0)
+            machine.is_consistent((), CONSISTENT, 1.0)
         assert machine.alive is isinstance(caught.value, (Misread, JavaException))
         assert (tmp_path / "asked").read_text().count("ask") == 1, "nothing is asked twice"
     finally:
@@ -310,7 +310,7 @@ def test_an_answer_to_half_a_request_does_not_count(
     many = document([ClassAssertion(A, f"urn:{i}") for i in range(20_000)])
     try:
         with pytest.raises(JvmDied, match="no answer"):
-            machine.consistent((), many, 30)
+            machine.is_consistent((), many, 30)
     finally:
         machine.close()
 
@@ -321,7 +321,7 @@ def test_what_comes_before_a_request_is_no_answer_to_it(
     fake_java(tmp_path, "sleep 100", "ready\n1 2 3 true")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises((ReasonerError, JvmDied)):
-        Jvm("64m").consistent((), CONSISTENT, 5)
+        Jvm("64m").is_consistent((), CONSISTENT, 5)
 
 
 NOISY = """
@@ -352,8 +352,8 @@ def test_what_java_prints_is_no_answer(tmp_path: Path, capfd: pytest.CaptureFixt
     machine = Jvm("64m", JavaReasoner("Noisy", (str(tmp_path), *jars)))
     try:
         for _ in range(3):
-            assert machine.consistent((), CONSISTENT, 30) is True
-            assert machine.consistent((), INCONSISTENT, 30) is False
+            assert machine.is_consistent((), CONSISTENT, 30) is True
+            assert machine.is_consistent((), INCONSISTENT, 30) is False
     finally:
         machine.close()
     assert capfd.readouterr() == ("", "")
@@ -362,10 +362,10 @@ def test_what_java_prints_is_no_answer(tmp_path: Path, capfd: pytest.CaptureFixt
 def test_no_log_records_and_no_output(
     doomed: Jvm, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    doomed.consistent((), CONSISTENT, 30)
+    doomed.is_consistent((), CONSISTENT, 30)
     os.kill(doomed.pid, signal.SIGKILL)
     with caplog.at_level(logging.INFO), pytest.raises(JvmDied):
-        doomed.consistent((), CONSISTENT)
+        doomed.is_consistent((), CONSISTENT)
     assert caplog.records == []
     assert capfd.readouterr() == ("", "")
 
@@ -437,7 +437,7 @@ def test_the_driver_is_unpacked_where_it_is_in_no_folder(
     machine = Jvm("64m")
     unpacked = machine._unpacked
     assert unpacked is not None and unpacked.is_dir()
-    assert machine.consistent((), CONSISTENT) is True
+    assert machine.is_consistent((), CONSISTENT) is True
     machine.close()
     assert not unpacked.exists()
 

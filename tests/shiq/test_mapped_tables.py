@@ -31,7 +31,7 @@ from shiq.errors import InputError, OperationalError, UsageError
 from shiq.inputs.sources import TableKind, TableSource
 from shiq.jobs.gate.lines import read_statements
 from shiq.rdf import text_tables
-from shiq.rdf.ranges import is_cut, part_of, table_ranges
+from shiq.rdf.ranges import can_be_cut, table_ranges, transfer_form
 from shiq.rdf.triples import Rejects, Triples
 from shiq.rml import tables
 from shiq.rml.inputs import mapped_sources
@@ -256,11 +256,11 @@ def test_parts_that_tasks_read_say_what_the_table_says(tmp_path: Path) -> None:
         pq.write_table(table, tmp_path / "rows.parquet", row_group_size=3)
         (source,) = mapped_sources([tmp_path / "rows.parquet"], tmp_path / "m.ttl")
         assert isinstance(source, TableSource) and source.mapping
-        assert is_cut(source) == source.is_read_row_by_row == source.mapping.is_without_joins
-        if not is_cut(source):
+        assert can_be_cut(source) == source.is_read_row_by_row == source.mapping.is_without_joins
+        if not can_be_cut(source):
             continue
         ranges, _ = table_ranges(source, "", 2)
-        parts = [part_in(bytes_of(part_of(each.parse()))) for each in ranges]
+        parts = [part_in(bytes_of(transfer_form(each.parse()))) for each in ranges]
         whole, (statements, left) = (
             read_statements(source),
             read_statements(replace(source, parts=partial(iter, parts))),

@@ -45,7 +45,7 @@ def test_no_verdict_differs_in_reach_or_out_of_reach(
         }
         for name, text in texts.items():
             (tmp_path / f"{name}.ofn").write_text(text)
-        truth = hermit.consistent(axioms, [*base, *batch])
+        truth = hermit.decide_consistency(axioms, [*base, *batch])
         settings = {
             "engine": "spec",
             "allow": ["undeclared", "empty-tbox"],
@@ -107,5 +107,8 @@ def test_what_hermit_errs_on_does_not_reach_it(hermit: HermitReasoner, name: str
     read = parse_functional(f"Prefix(:=<urn:x#>) {owl} Ontology({text})", "fault", "")
     assert not read.leftovers
     put = question(read.tbox.axioms, read.abox)
-    assert hermit.consistent(read.tbox.axioms, list(read.abox)).verdict.value != expected
-    assert hermit.consistent(put.axioms, put.assertions, is_normal=True).verdict.value == expected
+    assert hermit.decide_consistency(read.tbox.axioms, list(read.abox)).verdict.value != expected
+    assert (
+        hermit.decide_consistency(put.axioms, put.assertions, is_normal=True).verdict.value
+        == expected
+    )

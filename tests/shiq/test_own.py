@@ -39,7 +39,7 @@ def test_case(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if not case.consistent])
 def test_used_clauses_suffice(name: str) -> None:
     case = CASES[name]
-    used = OwnReasoner().decide(case.tbox, [case.module])[0].used
+    used = OwnReasoner().decide(case.tbox, [case.module])[0].used_clauses
     assert used is not None
     fewer = replace(
         case.tbox, clauses=tuple(c for i, c in enumerate(case.tbox.clauses) if i in used)
@@ -49,7 +49,7 @@ def test_used_clauses_suffice(name: str) -> None:
 
 def test_used_clauses_leave_out_what_did_not_fire() -> None:
     case = Case(False, [isa("X", then=["Y"]), isa("A", then=["B"]), isa("B"), isa("X")], [["A"]])
-    assert OwnReasoner().decide(case.tbox, [case.module])[0].used == {1, 2}
+    assert OwnReasoner().decide(case.tbox, [case.module])[0].used_clauses == {1, 2}
 
 
 def test_answers_come_in_the_order_of_the_modules() -> None:
@@ -83,7 +83,7 @@ def test_a_rule_for_a_negated_need_stays_where_it_belongs() -> None:
     first, second = Module((0, 0), (1, 0), ((0, R, 1),)), Module((0, 0), (0, 0), ((0, R, 1),))
     answers = OwnReasoner().decide(tbox, [second, first, second])
     assert [a.verdict.value for a in answers] == ["consistent", "inconsistent", "consistent"]
-    assert answers[1].used == frozenset()
+    assert answers[1].used_clauses == frozenset()
 
 
 # --- budgets --------------------------------------------------------------------------------------

@@ -29,8 +29,8 @@ def test_a_large_inconsistent_module_is_refuted_at_once() -> None:
     tbox = university_tbox()
     answer = OwnReasoner().decide(tbox, [university_module(tbox, 4_000, fault=True)])[0]
     assert answer.verdict is Verdict.INCONSISTENT
-    assert answer.used
-    assert len(answer.used) < len(tbox.clauses)
+    assert answer.used_clauses
+    assert len(answer.used_clauses) < len(tbox.clauses)
 
 
 @pytest.mark.slow

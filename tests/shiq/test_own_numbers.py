@@ -20,7 +20,7 @@ from shiq.model.clause import ClausalTBox, DataAtLeast, DataAtMost
 from shiq.model.roles import RoleBox
 from shiq.reasoner.auto import AutoReasoner
 from shiq.reasoner.hypertableau import numbers
-from shiq.reasoner.hypertableau.numbers import Building, NodeProgram
+from shiq.reasoner.hypertableau.numbers import BuildingPolicy, NodeProgram
 from shiq.reasoner.hypertableau.rules import Search
 from shiq.reasoner.hypertableau.search import SearchOutcome, decide
 from shiq.reasoner.hypertableau.state import TableauClash
@@ -242,17 +242,17 @@ PROFILES = [
     ),
 ]
 COUNTED = [
-    Building(1, 2),
-    Building(2, 3),
-    Building(4, 3),
-    Building(2, 3, 0),
-    Building(2, 3, 1),
-    Building(2, 3, 0, True),
+    BuildingPolicy(1, 2),
+    BuildingPolicy(2, 3),
+    BuildingPolicy(4, 3),
+    BuildingPolicy(2, 3, 0),
+    BuildingPolicy(2, 3, 1),
+    BuildingPolicy(2, 3, 0, True),
 ]
-BUILT = Building(large=G)
+BUILT = BuildingPolicy(large=G)
 
 
-def ask(case: Case | tuple[ClausalTBox, Module], building: Building) -> SearchOutcome:
+def ask(case: Case | tuple[ClausalTBox, Module], building: BuildingPolicy) -> SearchOutcome:
     tbox, module = (case.tbox, case.module) if isinstance(case, Case) else case
     return decide(Tables(tbox), module, 50_000, None, building)
 
@@ -282,7 +282,7 @@ def test_counting_never_contradicts_building() -> None:
 
 def test_counting_decides_most_of_what_building_does() -> None:
     verdicts = Counter(
-        ask(random_case(seed, profile), Building(2, 3)).answer.verdict
+        ask(random_case(seed, profile), BuildingPolicy(2, 3)).answer.verdict
         for profile in PROFILES
         for seed in range(200)
     )
@@ -312,7 +312,7 @@ def test_nodes_that_stand_for_one_only_are_found(monkeypatch: pytest.MonkeyPatch
 
 
 def test_choices_that_are_taken_for_those_of_all_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    case, two = split(15, 6, 6, 6), Building(2, 2)
+    case, two = split(15, 6, 6, 6), BuildingPolicy(2, 2)
     assert ask(case, two).answer.verdict is Verdict.UNDETERMINED
     monkeypatch.setattr(NodeProgram, "_choices_below", lambda program, top: 0)
     assert ask(case, two).answer.verdict is Verdict.INCONSISTENT
@@ -321,4 +321,7 @@ def test_choices_that_are_taken_for_those_of_all_are_found(monkeypatch: pytest.M
 def test_a_threshold_changes_no_verdict() -> None:
     for name, case in DECIDED.items():
         expected = Verdict.CONSISTENT if case.consistent else Verdict.INCONSISTENT
-        assert ask(case, Building(large=2)).answer.verdict in (Verdict.UNDETERMINED, expected), name
+        assert ask(case, BuildingPolicy(large=2)).answer.verdict in (
+            Verdict.UNDETERMINED,
+            expected,
+        ), name

@@ -44,7 +44,7 @@ def compare(profile: str, seeds: range) -> Counter[str]:
             check(outcome.model, tbox, module, outcome.weights)
         elif outcome.answer.verdict is Verdict.INCONSISTENT:
             assert not has_model(tbox, module, 2), (profile, seed)
-            used = outcome.answer.used or frozenset()
+            used = outcome.answer.used_clauses or frozenset()
             fewer = replace(tbox, clauses=tuple(c for i, c in enumerate(tbox.clauses) if i in used))
             assert ask(fewer, module).answer.verdict is not Verdict.CONSISTENT, (profile, seed)
     return verdicts

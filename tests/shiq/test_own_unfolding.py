@@ -97,9 +97,12 @@ def compare(seeds: range) -> Counter[tuple[str, str]]:
         if answer is not None:
             assert {answer.verdict, expected} != {Verdict.CONSISTENT, Verdict.INCONSISTENT}, seed
             if answer.verdict is Verdict.INCONSISTENT:
-                assert answer.used is not None
+                assert answer.used_clauses is not None
                 fewer = replace(
-                    tbox, clauses=tuple(c for i, c in enumerate(tbox.clauses) if i in answer.used)
+                    tbox,
+                    clauses=tuple(
+                        c for i, c in enumerate(tbox.clauses) if i in answer.used_clauses
+                    ),
                 )
                 assert (
                     decide(Tables(fewer), module, 20_000, None).answer.verdict
@@ -293,7 +296,7 @@ def test_own_unfolds_where_the_search_takes_too_long() -> None:
     ]
     tbox = clausal(*axioms)
     module = module_of(tbox, ([names[-1]], []), ([], []), edges=[(0, R, 1)])
-    assert decide(Tables(tbox), module, 20_000, None).stopped
+    assert decide(Tables(tbox), module, 20_000, None).is_out_of_budget
     assert (
         OwnReasoner(steps=20_000, steps_per_node=0).decide(tbox, [module])[0].verdict
         is Verdict.CONSISTENT

@@ -222,7 +222,7 @@ def test_gadgets_are_contradictions_of_several_assertions() -> None:
         for name in GADGETS:
             inside = gadget(name)
             assert (
-                reasoner.consistent(inside.axioms, inside.assertions).verdict
+                reasoner.decide_consistency(inside.axioms, inside.assertions).verdict
                 is Verdict.INCONSISTENT
             ), name
             without = [
@@ -230,7 +230,7 @@ def test_gadgets_are_contradictions_of_several_assertions() -> None:
                 for i in range(len(inside.assertions))
             ]
             needed = sum(
-                reasoner.consistent(inside.axioms, rest).verdict is Verdict.CONSISTENT
+                reasoner.decide_consistency(inside.axioms, rest).verdict is Verdict.CONSISTENT
                 for rest in without
             )
             assert needed >= 2 and needed > 0.5 * len(without), name
@@ -247,7 +247,7 @@ def test_both_verdicts_are_frequent() -> None:
         for seed in range(240):
             kb = random_kb(seed)
             base, union = (
-                reasoner.consistent(kb.tbox.axioms, assertions).verdict
+                reasoner.decide_consistency(kb.tbox.axioms, assertions).verdict
                 for assertions in (kb.abox, kb.union())
             )
             verdicts[base, union] += 1

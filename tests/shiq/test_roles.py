@@ -52,4 +52,4 @@ def test_what_is_equivalent_to_a_transitive_role_is_transitive() -> None:
             for s in roles
             if s in reached(r, pairs) and r in reached(s, pairs)
         }
-        assert {r for r in box.transitive if not r.inverted} == expected, seed
+        assert {r for r in box.transitive if not r.is_inverse} == expected, seed

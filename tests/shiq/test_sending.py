@@ -55,7 +55,7 @@ from shiq.model import (
     SubObjectPropertyChain,
     SubObjectPropertyOf,
 )
-from shiq.reasoner.sending import Unsendable, cliques, document, sendable
+from shiq.reasoner.sending import Unsendable, cliques, document, make_sendable
 from shiq.reasoner.structure import (
     data_of,
     entity_kinds,
@@ -105,7 +105,7 @@ EMPTY_ROLE = ObjectAllValuesFrom(R, NOTHING)
     ],
 )  # fmt: skip
 def test_axioms(axiom: Axiom, sent: list[Axiom]) -> None:
-    assert sendable([axiom], []) == (sent, [])
+    assert make_sendable([axiom], []) == (sent, [])
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_assertions(assertion: Assertion, sent: Assertion | None) -> None:
         sent = ClassAssertion(
             ObjectOneOf(("urn:shiq:blank:a", "urn:shiq:blank:b")), "urn:shiq:blank:c"
         )
-    assert sendable([], [assertion]) == ([], [sent])
+    assert make_sendable([], [assertion]) == ([], [sent])
 
 
 def test_what_the_owl_api_would_merge_is_sent_once() -> None:
@@ -137,7 +137,7 @@ def test_what_the_owl_api_would_merge_is_sent_once() -> None:
         SubObjectPropertyChain((R, S), R),
         SubObjectPropertyChain((S, R), R),
     ]
-    assert len(sendable(axioms, [])[0]) == 4
+    assert len(make_sendable(axioms, [])[0]) == 4
     assert structural_key(axioms[4]) != structural_key(axioms[5])
 
 
@@ -248,6 +248,6 @@ def test_the_owl_api_counts_as_we_do() -> None:
     try:
         jvm = shared_jvm(reasoner, "1g")
         for values in lots:
-            assert jvm.consistent((), document(values), 60) is True, values
+            assert jvm.is_consistent((), document(values), 60) is True, values
     finally:
         reasoner.close()

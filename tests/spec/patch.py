@@ -301,7 +301,7 @@ class Patch(PatchState):
             bare.edges |= {
                 (a, role, b)
                 for role, b in inner
-                if not role.inverted
+                if not role.is_inverse
                 and (
                     self._is_open(role, a, b)
                     or (self._is_seen(role, a, b) and (b in linked or self._may_clash(a, b)))

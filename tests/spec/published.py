@@ -133,7 +133,9 @@ def asserted_closure(
     rest = seen - contradictory
     kept = KeptAssertions({e: labels[e] for e in rest})
     inside = [(role, a, b) for role, a, b in edges if a in rest and b in rest]
-    kept.edges = {(b, role.inverse, a) if role.inverted else (a, role, b) for role, a, b in inside}
+    kept.edges = {
+        (b, role.inverse, a) if role.is_inverse else (a, role, b) for role, a, b in inside
+    }
     for a in rest:
         kept.keep_negative(whole, a)
         kept.data |= {(a, p, v) for p, v in whole.values(a) if p in features}

@@ -52,14 +52,14 @@ def test_a_jvm_that_dies_in_a_miss_leaves_it_open(
 ) -> None:
     (tmp_path / "t.ofn").write_text(NOMINAL)
     with open_enricher(tmp_path / "t.ofn", None) as enricher:
-        consistent = Jvm.consistent
+        consistent = Jvm.is_consistent
 
         def dying(self: Jvm, *question: Any) -> bool:
             os.kill(self.pid, signal.SIGKILL)
             return consistent(self, *question)
 
         with monkeypatch.context() as patch:
-            patch.setattr(Jvm, "consistent", dying)
+            patch.setattr(Jvm, "is_consistent", dying)
             found = enricher.enrich([_is_a("n", "A")])
         assert (found.verdict, found.types, len(enricher.entries)) == (
             Verdict.UNDETERMINED,

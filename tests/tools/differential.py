@@ -146,14 +146,14 @@ class Oracle:
         self._conflicts: dict[tuple[RandomKB, bool], frozenset[frozenset[str]] | None] = {}
 
     def verdict(self, kb: RandomKB, assertions: Iterable[Assertion]) -> Verdict:
-        return self._reasoner.consistent(
+        return self._reasoner.decide_consistency(
             kb.tbox.axioms, list(assertions), proxy_data=self._proxies
         ).verdict
 
     def without_chains(self, kb: RandomKB, assertions: Iterable[Assertion]) -> Verdict:
         """The same, of axioms that HermiT does not err on (`shiq.abox_ops.outside_question`)."""
         put = question(kb.tbox.axioms, list(assertions))
-        return self._reasoner.consistent(put.axioms, put.assertions, is_normal=True).verdict
+        return self._reasoner.decide_consistency(put.axioms, put.assertions, is_normal=True).verdict
 
     def minimal_conflicts(
         self, kb: RandomKB, *, has_chains: bool = True

@@ -30,7 +30,7 @@ from shiq.answers.verdict import Verdict
 from shiq.errors import InputError
 from shiq.model.abox import abox_of, individuals_of
 from shiq.model.ntriples import assertion_lines
-from shiq.model.walk import parts, rewritten, signature_of
+from shiq.model.walk import parts, rewrite_parts, signature_of
 from shiq.streams.enrichment.cache import POLICIES, Entries, capacity_of
 from shiq.streams.enrichment.components import WindowEvent
 from shiq.streams.enrichment.enricher import Enricher
@@ -150,7 +150,7 @@ def _moved(rng: random.Random, assertion: owl.Assertion) -> owl.Assertion:
             return owl.Literal(f"{rng.choice(('', '0', '+'))}{rng.randrange(7)}", part.datatype)
         return None
 
-    return rewritten(assertion, other)
+    return rewrite_parts(assertion, other)
 
 
 def _turned(rng: random.Random, event: tuple[owl.Assertion, ...]) -> tuple[owl.Assertion, ...]:
@@ -180,7 +180,7 @@ def renamed(assertion: owl.Assertion, names: dict[str, str]) -> owl.Assertion:
                 return owl.ObjectHasValue(property, names.get(individual, individual))
         return None
 
-    found: Any = rewritten(assertion, other)
+    found: Any = rewrite_parts(assertion, other)
     fields = {
         name: names[value]
         for name in type(found).__match_args__

@@ -44,12 +44,12 @@ def verified(conflict: Conflict, hermit: HermitReasoner) -> Verified:
     """What HermiT says of ``conflict``."""
     assertions = [*conflict.insertion_values, *conflict.base_values]
     axioms = [*conflict.axiom_values]
-    whole = hermit.consistent(axioms, assertions)
+    whole = hermit.decide_consistency(axioms, assertions)
     undecided = [whole.reason] if whole.verdict is Verdict.UNDETERMINED else []
     superfluous: list[str] = []
     for i, text in enumerate([*conflict.axioms, *(assertion_lines(a)[0] for a in assertions)]):
         j = i - len(axioms)
-        part = hermit.consistent(
+        part = hermit.decide_consistency(
             [a for n, a in enumerate(axioms) if n != i],
             [a for n, a in enumerate(assertions) if n != j or j < 0],
         )

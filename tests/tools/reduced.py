@@ -72,7 +72,7 @@ class FileReasoner:
 
     def whole(self, kb: RandomKB) -> Verdict:
         """What HermiT says of base and batch, from scratch."""
-        return self.hermit.consistent(kb.tbox.axioms, list(kb.union())).verdict
+        return self.hermit.decide_consistency(kb.tbox.axioms, list(kb.union())).verdict
 
     def close(self) -> None:
         """End the JVMs."""

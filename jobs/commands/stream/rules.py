@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import click
 
 from shiq.errors import InputError, OperationalError, UsageError
-from shiq.files import write_whole
+from shiq.files import write_atomically
 from shiq.jobs.commands.options import Nearest, field_option
 from shiq.jobs.commands.places import READS, WRITES, GuardedCommand
 from shiq.jobs.commands.running import write_json
@@ -123,7 +123,7 @@ def rules(
             f"{', '.join(programs)}: no rule in it", "Check that it is the program: docs/RULES.md."
         )
     if graph is not None:
-        write_whole(Path(graph), dot(program.splitting))
+        write_atomically(Path(graph), dot(program.splitting))
     if explain:
         click.echo(explained_text(program))
     if not feed.sources:

@@ -39,7 +39,7 @@ from shiq.jobs.evaluation.evaluate.record import (
 from shiq.jobs.evaluation.evaluate.settings import DEFAULT_ENGINES, Settings
 from shiq.jobs.evaluation.harness import Progress, Save, checked_document
 from shiq.jobs.evaluation.peers.drivers import PeerQuestion, ask_peer
-from shiq.reasoner.external import PEERS, Absent, find
+from shiq.reasoner.external import PEERS, AbsentPeer, find_peer
 
 #: The share of a run's limit by which a run of ours ends by itself, reading included, so that what
 #: it knows by then is told.
@@ -288,8 +288,8 @@ class _Evaluation:
         peer = PEERS[name]
         self._say(dataset, batch, peer.title)
         blank = _blank(dataset, batch, name, None, peer.engine)
-        found = find(name)
-        if isinstance(found, Absent):
+        found = find_peer(name)
+        if isinstance(found, AbsentPeer):
             return replace(blank, outcome="absent", note=found.reason)
         key = (batch.base, name)
         if key in self.tried.failed:
@@ -424,7 +424,7 @@ def document(
                 "title": p.title,
                 "licence": p.licence,
                 "engine": p.engine,
-                "installed": not isinstance(find(p.name), Absent),
+                "installed": not isinstance(find_peer(p.name), AbsentPeer),
             }
             for p in PEERS.values()
         ],

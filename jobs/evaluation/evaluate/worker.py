@@ -69,7 +69,9 @@ def confirm(task: Mapping[str, Any]) -> dict[str, Any]:
         given = read_assertions([str(facts)], ontology.tbox.signature, axioms=ontology.tbox.axioms)
         reasoner = HermitReasoner()
         try:
-            answer = reasoner.consistent(ontology.tbox.axioms, [*ontology.abox, *given.abox])
+            answer = reasoner.decide_consistency(
+                ontology.tbox.axioms, [*ontology.abox, *given.abox]
+            )
         finally:
             reasoner.close()
     return {

@@ -39,7 +39,7 @@ from shiq.jobs.evaluation.peers.drivers import PeerQuestion, ask_peer
 from shiq.model import OWL, RDF, Assertion
 from shiq.model.ntriples import assertion_lines
 from shiq.rdf import read_ontology
-from shiq.reasoner.external import INCREMENTAL, PEERS, Absent, find
+from shiq.reasoner.external import INCREMENTAL, PEERS, AbsentPeer, find_peer
 from shiq.simplify import simplify
 
 _DAMAGED: Final = "The numbers of Table 1 are lost in the text that we have."
@@ -301,8 +301,8 @@ def _ask_peer(
     name: str, dataset: Dataset, files: Sequence[Path], folder: Path, settings: PaperSettings
 ) -> _Asked:
     """Ask a peer about a base and a batch. Raises: NotMeasured."""
-    peer, found = PEERS[name], find(name)
-    if isinstance(found, Absent):
+    peer, found = PEERS[name], find_peer(name)
+    if isinstance(found, AbsentPeer):
         raise NotMeasured(f"{peer.title} is not installed: {found.reason}")
     base, batch = files
     question = PeerQuestion(dataset.tbox, base, batch, folder / "run" / "document.ofn")

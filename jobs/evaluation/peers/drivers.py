@@ -22,9 +22,9 @@ from shiq.jobs.evaluation.peers import owl_rl
 from shiq.jobs.evaluation.peers.install import OWL_RL, python_of
 from shiq.model import OWL, RDF, Assertion, Axiom
 from shiq.model.walk import is_reserved
-from shiq.reasoner.external import INCREMENTAL, Absent, InstalledPeer, find
+from shiq.reasoner.external import INCREMENTAL, AbsentPeer, InstalledPeer, find_peer
 from shiq.reasoner.jvm import DRIVER
-from shiq.reasoner.sending import document, sendable
+from shiq.reasoner.sending import document, make_sendable
 from shiq.reasoner.structure import entity_kinds
 
 _QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
@@ -230,8 +230,8 @@ class PeerEvent:
 
 def installed(name: str) -> InstalledPeer:
     """Return a peer. Raises: OperationalError where it is absent."""
-    found = find(name)
-    if isinstance(found, Absent):
+    found = find_peer(name)
+    if isinstance(found, AbsentPeer):
         raise OperationalError(f"{found.peer.title} is absent: {found.reason}", "Install it.")
     return found
 
@@ -243,9 +243,9 @@ def write_declared(
     more: Iterable[Assertion] = (),
 ) -> Path:
     """Write axioms and assertions as functional syntax, which declares the names of ``more`` too."""
-    sent, said = sendable(axioms, assertions)
+    sent, said = make_sendable(axioms, assertions)
     whole = document([*sent, *said])
-    used = whole.entities | entity_kinds([*sendable((), more)[1]])
+    used = whole.entities | entity_kinds([*make_sendable((), more)[1]])
     named = sorted((kind, iri) for kind, iri in used if not is_reserved(iri))
     declared = "".join(f"Declaration({_KINDS[kind]}(<{iri}>))\n" for kind, iri in named)
     head = f"Ontology(<urn:whole>\n{declared}"

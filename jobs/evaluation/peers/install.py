@@ -26,7 +26,15 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from shiq.errors import OperationalError
-from shiq.reasoner.external import INCOMPLETE, KONCLUDE_SETTING, PEERS, Absent, Peer, find, home
+from shiq.reasoner.external import (
+    INCOMPLETE,
+    KONCLUDE_SETTING,
+    PEERS,
+    AbsentPeer,
+    Peer,
+    find_peer,
+    peers_home,
+)
 
 MAVEN_SETTING = "SHIQ_MAVEN"
 _CENTRAL = "https://repo1.maven.org/maven2"
@@ -158,7 +166,7 @@ def _fetched(jar: Jar, source: str) -> bytes:
 
 def python_of(name: str) -> Path:
     """Return the Python of the environment `MINERS` or `OWL_RL`. Raises: OperationalError."""
-    program = home() / name / "bin" / "python"
+    program = peers_home() / name / "bin" / "python"
     if not program.is_file():
         raise OperationalError(
             f"{name} is not installed",
@@ -205,7 +213,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--accept-agpl", action="store_true", help="install those under the AGPL too"
     )
     parser.add_argument(
-        "--home", type=Path, default=home(), help="directory to install in (default: %(default)s)"
+        "--home",
+        type=Path,
+        default=peers_home(),
+        help="directory to install in (default: %(default)s)",
     )
     given = parser.parse_args(arguments)
     unknown = set(given.peers) - {*names}
@@ -229,9 +240,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             failed = True
         else:
             print(f"{title} ({licence}): installed in {given.home / name}")
-    konclude = find("konclude")
+    konclude = find_peer("konclude")
     print(
-        f"Konclude: {konclude.reason if isinstance(konclude, Absent) else konclude.program} (setting: {KONCLUDE_SETTING})"
+        f"Konclude: {konclude.reason if isinstance(konclude, AbsentPeer) else konclude.program} (setting: {KONCLUDE_SETTING})"
     )
     return int(failed)
 

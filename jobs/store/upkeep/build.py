@@ -190,7 +190,7 @@ def index_document(index: Index) -> dict[str, Any]:
     """Index data outside the tables, as JSON."""
     return {
         "extra": [encode(x) for x in index.extra],
-        "negated_roles": sorted([role.iri, role.inverted] for role in index.negated_roles),
+        "negated_roles": sorted([role.iri, role.is_inverse] for role in index.negated_roles),
         "negated_properties": sorted(index.negated_properties),
         "contradictory": index.contradictory,
         "clauses": clauses_hash(index.simplified.clauses),

@@ -239,7 +239,7 @@ def _write_tables(
     }
     tables = _renew_ranges(store, shared.finish(tables))
     document = store.index_document | {
-        "negated_roles": sorted([r.iri, r.inverted] for r in grown.negated_roles),
+        "negated_roles": sorted([r.iri, r.is_inverse] for r in grown.negated_roles),
         "negated_properties": sorted(grown.negated_properties),
     }
     facts = _facts(old, grown, free)

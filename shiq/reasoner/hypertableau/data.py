@@ -46,9 +46,9 @@ class NodeData:
         if key not in self._verdicts:
             if len(self._verdicts) >= _MEMO:
                 self._verdicts.clear()
-            with self._charged():
+            with self._count_steps():
                 self._verdicts[key] = self._theory.satisfiable(
-                    *_sorted(self._statements(mask, facts))
+                    *_as_part(self._statements(mask, facts))
                 )
         return self._verdicts[key]
 
@@ -60,30 +60,30 @@ class NodeData:
         if key not in self._culprits:
             if len(self._culprits) >= _MEMO:
                 self._culprits.clear()
-            with self._charged():
-                self._culprits[key] = frozenset(self._shrunk(self._statements(mask, facts)))
+            with self._count_steps():
+                self._culprits[key] = frozenset(self._shrink(self._statements(mask, facts)))
         return self._culprits[key]
 
     @contextmanager
-    def _charged(self) -> Iterator[None]:
+    def _count_steps(self) -> Iterator[None]:
         with shared_fuel() as fuel:
             yield
-            self._effort += fuel.used // STEPS_OF_AUTOMATA
+            self._effort += fuel.steps_taken // STEPS_OF_AUTOMATA
 
     def charge(self) -> int:
         """Get the steps to charge for the automata walked since the last call."""
         effort, self._effort = self._effort, 0
         return effort
 
-    def _shrunk(self, statements: Iterable[DataStatement]) -> list[DataStatement]:
-        at_least, at_most, values, negative = self._theory.culprits(*_sorted(statements))
+    def _shrink(self, statements: Iterable[DataStatement]) -> list[DataStatement]:
+        at_least, at_most, values, negative = self._theory.culprits(*_as_part(statements))
         found: list[DataStatement] = [*at_least, *at_most]
         found += [(p, literal, True) for p, literal in values]
         found += [(p, literal, False) for p, literal in negative]
-        if len(found) <= MOST_SHRUNK and self._theory.satisfiable(*_sorted(found)) is False:
+        if len(found) <= MOST_SHRUNK and self._theory.satisfiable(*_as_part(found)) is False:
             for statement in tuple(found):
                 rest = [s for s in found if s != statement]
-                if self._theory.satisfiable(*_sorted(rest)) is False:
+                if self._theory.satisfiable(*_as_part(rest)) is False:
                     found = rest
         return found
 
@@ -109,15 +109,15 @@ class NodeData:
                 opaque |= self._theory.unknown_datatypes(statement.range)
             elif not is_known(statement[1].datatype):
                 opaque.add(statement[1].datatype)
-        about = f"the restrictions and values of {_listed(properties)} are not decided"
+        about = f"the restrictions and values of {_list_iris(properties)} are not decided"
         if opaque:
-            return f"{OPAQUE} {_listed(opaque)}: {about}"
+            return f"{OPAQUE} {_list_iris(opaque)}: {about}"
         if properties & self._theory.exhausted:
             return f"{about}: comparing their patterns and lengths takes more than {FUEL:,} steps"
         return f"{about} by the datatype layer"
 
 
-def _sorted(statements: Iterable[DataStatement]) -> Part:
+def _as_part(statements: Iterable[DataStatement]) -> Part:
     """``statements`` as the datatype layer takes them."""
     at_least: list[DataAtLeast] = []
     at_most: list[DataAtMost] = []
@@ -133,5 +133,5 @@ def _sorted(statements: Iterable[DataStatement]) -> Part:
     return at_least, at_most, values, negative
 
 
-def _listed(iris: set[str]) -> str:
+def _list_iris(iris: set[str]) -> str:
     return ", ".join(f"<{iri}>" for iri in sorted(iris))

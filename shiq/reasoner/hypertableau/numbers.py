@@ -28,17 +28,17 @@ MOST_BUILT: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Building:
+class BuildingPolicy:
     """Numbers above ``large`` are counted, with ``fewest`` nodes at least for each, to choose
-    differently. ``apart``: large needs of a node share their successors but for so many, if it
-    is not None; ``named``: the individuals beside it meet them too. What these two contradict is
+    differently. ``unshared_successors``: large needs of a node share their successors but for so many, if it
+    is not None; ``uses_individuals``: the individuals beside it meet them too. What these two contradict is
     no proof.
     """
 
     large: int = 64
     fewest: int = 3
-    apart: int | None = None
-    named: bool = False
+    unshared_successors: int | None = None
+    uses_individuals: bool = False
 
     def successors(self, tables: Tables, need: Need) -> int:
         """Get how many successors to build for ``need``: n, or for a large n one more than
@@ -47,18 +47,18 @@ class Building:
         if need.n <= self.large:
             return need.n
         limits = [
-            rule.at_most for rule in tables.counted_rules(need.roles) if rule.at_most <= self.large
+            rule.at_most for rule in tables.at_most_rules(need.roles) if rule.at_most <= self.large
         ]
         return min(need.n, max(max(limits, default=0) + 1, self.fewest))
 
 
-FIRST, AS_MANY_AS_POSSIBLE = Building(), Building(large=MOST_BUILT)
+FIRST, AS_MANY_AS_POSSIBLE = BuildingPolicy(), BuildingPolicy(large=MOST_BUILT)
 #: What is tried in turn where numbers leave a module open.
 MORE_TRIES = (
-    Building(fewest=12),
-    Building(apart=0),
-    Building(apart=1),
-    Building(apart=0, named=True),
+    BuildingPolicy(fewest=12),
+    BuildingPolicy(unshared_successors=0),
+    BuildingPolicy(unshared_successors=1),
+    BuildingPolicy(unshared_successors=0, uses_individuals=True),
 )
 
 
@@ -86,14 +86,14 @@ def accept_numbers(search: Search) -> None:
                 search.weights.update(weights)
 
 
-def share(search: Search, x: int, atom: int, depends_on: int) -> bool:
+def share_successors(search: Search, x: int, atom: int, depends_on: int) -> bool:
     """Let successors of other large needs of x, and individuals beside x, meet this one too;
     whether any successors do.
     """
     state, building = search.state, search.building
     tables = state.tables
     need = tables.needs[atom]
-    if building.apart is None or need.n <= building.large:
+    if building.unshared_successors is None or need.n <= building.large:
         return False
     near = state.near[x]
     others = [
@@ -103,10 +103,10 @@ def share(search: Search, x: int, atom: int, depends_on: int) -> bool:
     ]
     beside = (
         [y for y, roles in near.items() if y < state.named and roles & need.roles]
-        if building.named
+        if building.uses_individuals
         else []
     )
-    for y in (*others[building.apart :], *beside):
+    for y in (*others[building.unshared_successors :], *beside):
         search.opaque = (
             search.opaque or f"{LARGE_NUMBER}: {need.n:,} successors would have to be among others"
         )
@@ -125,13 +125,13 @@ def _refuse(search: Search, program: NodeProgram) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Bound:
+class _NeighbourBound:
     """A need of a node (``atom``) or a limit on it (``rule``): ``n``, and the neighbours that it
     counts.
     """
 
     n: int
-    counted: tuple[int, ...]
+    neighbours: tuple[int, ...]
     atom: int = -1
     rule: Rule | None = None
 
@@ -147,13 +147,15 @@ class NodeProgram:
         for y in self.children:
             roles |= state.near[x][y]
         self.needs = [
-            _Bound(need.n, self._neighbours(need.role_bit, need.filler), atom=a)
+            _NeighbourBound(need.n, self._neighbours(need.role_bit, need.filler), atom=a)
             for a in bits(state.pos[x] & tables.need_mask)
             for need in (tables.needs[a],)
         ]
         self.limits = [
-            _Bound(rule.at_most, self._neighbours(rule.role_bit, rule.branch_body), rule=rule)
-            for rule in tables.counted_rules(roles)
+            _NeighbourBound(
+                rule.at_most, self._neighbours(rule.role_bit, rule.branch_body), rule=rule
+            )
+            for rule in tables.at_most_rules(roles)
             if not (rule.body & ~state.pos[x] or rule.head & state.pos[x])
         ]
 
@@ -169,21 +171,21 @@ class NodeProgram:
         """How many elements each child has to stand for; None if no numbers are known to meet
         all needs and limits.
         """
-        counted = [frozenset(bound.counted) for bound in (*self.needs, *self.limits)]
+        counted = [frozenset(bound.neighbours) for bound in (*self.needs, *self.limits)]
         kinds: dict[tuple[bool, ...], int] = {}
         for y in self.children:
             kinds.setdefault(tuple(y in neighbours for neighbours in counted), y)
         alike = list(kinds.values())
 
-        def row(bound: _Bound, left: int) -> Row:
-            return {y: 1 for y in alike if y in bound.counted}, left
+        def row(bound: _NeighbourBound, left: int) -> Row:
+            return {y: 1 for y in alike if y in bound.neighbours}, left
 
         lowers = [
-            row(need, need.n - len(need.counted))
+            row(need, need.n - len(need.neighbours))
             for need in self.needs
-            if need.n > len(need.counted)
+            if need.n > len(need.neighbours)
         ]
-        uppers = [row(limit, limit.n - len(limit.counted)) for limit in self.limits]
+        uppers = [row(limit, limit.n - len(limit.neighbours)) for limit in self.limits]
         point = integral_point(uppers, lowers)
         return None if not isinstance(point, dict) else {y: 1 + more for y, more in point.items()}
 
@@ -201,8 +203,10 @@ class NodeProgram:
                 if limit.rule is None or limit.n >= need.n or limit.rule.head & ~state.neg[x]:
                     continue
                 for y in fresh:
-                    if y in limit.counted:
-                        found = self._counted(limit.rule.role_bit, limit.rule.branch_body, y)
+                    if y in limit.neighbours:
+                        found = self._counting_dependencies(
+                            limit.rule.role_bit, limit.rule.branch_body, y
+                        )
                         if not found & choices:
                             found |= state.match_dependencies(limit.rule, x, -1)
                             return found | state.name_dependencies(x, 1 << need.atom)
@@ -226,16 +230,18 @@ class NodeProgram:
         for need in self.needs:
             found |= state.name_dependencies(x, 1 << need.atom)
             filler = state.tables.needs[need.atom]
-            for y in need.counted:
-                found |= self._counted(filler.role_bit, filler.filler, y)
+            for y in need.neighbours:
+                found |= self._counting_dependencies(filler.role_bit, filler.filler, y)
         for limit in self.limits:
             if limit.rule is not None:
                 found |= state.match_dependencies(limit.rule, x, -1)
-                for y in limit.counted:
-                    found |= self._counted(limit.rule.role_bit, limit.rule.branch_body, y)
+                for y in limit.neighbours:
+                    found |= self._counting_dependencies(
+                        limit.rule.role_bit, limit.rule.branch_body, y
+                    )
         return found
 
-    def _counted(self, role_bit: int, names: int, y: int) -> int:
+    def _counting_dependencies(self, role_bit: int, names: int, y: int) -> int:
         """Get the dependency set of y being counted."""
         state = self.state
         return state.edge_dependencies(self.x, y, role_bit) | state.name_dependencies(y, names)

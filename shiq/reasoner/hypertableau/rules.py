@@ -29,7 +29,7 @@ from shiq.reasoner.hypertableau.state import (
     TableauClash,
     load_module,
 )
-from shiq.reasoner.hypertableau.tables import Rule, Tables, Wake
+from shiq.reasoner.hypertableau.tables import Rule, Tables, WokenRules
 from shiq.reasoner.protocol import Module
 from shiq.support import bits
 
@@ -187,7 +187,7 @@ def _settle_next(search: Search) -> None:
 # --- waking ---------------------------------------------------------------------------------------
 
 
-def wake(search: Search, woken: Wake, x: int) -> None:
+def wake(search: Search, woken: WokenRules, x: int) -> None:
     """Look at the matches of the ``woken`` rules at x. No edge changes meanwhile: only `settle`
     merges.
     """
@@ -208,10 +208,10 @@ def wake(search: Search, woken: Wake, x: int) -> None:
             for y, roles in near.items():
                 if roles & bit and not body & ~pos[y]:
                     fire(search, rule, y, x)
-    for rule in woken.counted:
+    for rule in woken.at_most:
         if reach & rule.role_bit:
             queue_count(search, rule, x)
-    for rule in woken.counted_branch:
+    for rule in woken.at_most_branch:
         bit = rule.inverse_bit
         if reach & bit:
             for y, roles in near.items():
@@ -227,9 +227,9 @@ def wake_edge(search: Search, x: int, y: int, roles: int) -> None:
             fire(search, rule, x, y)
         else:
             fire(search, rule, y, x)
-    for rule in tables.counted_rules(roles):
+    for rule in tables.at_most_rules(roles):
         queue_count(search, rule, x)
-    for rule in tables.counted_rules(tables.inverse(roles)):
+    for rule in tables.at_most_rules(tables.inverse(roles)):
         queue_count(search, rule, y)
 
 

@@ -21,7 +21,12 @@ from shiq.reasoner.hypertableau.checks import (
     data_dependencies,
     data_verdict,
 )
-from shiq.reasoner.hypertableau.numbers import FIRST, Building, accept_numbers, share
+from shiq.reasoner.hypertableau.numbers import (
+    FIRST,
+    BuildingPolicy,
+    accept_numbers,
+    share_successors,
+)
 from shiq.reasoner.hypertableau.rules import (
     OutOfBudget,
     Search,
@@ -41,13 +46,13 @@ from shiq.support import bits
 @dataclass(frozen=True, slots=True)
 class SearchOutcome:
     """An answer, and for CONSISTENT the pre-model it rests on, with the numbers of elements that
-    its nodes stand for; ``stopped``: undetermined because steps or time were used up.
+    its nodes stand for; ``is_out_of_budget``: undetermined because steps or time were used up.
     """
 
     answer: Answer
     model: State | None = None
     weights: Mapping[int, int] = field(default_factory=dict)
-    stopped: bool = False
+    is_out_of_budget: bool = False
 
 
 def run(search: Search) -> bool:
@@ -198,7 +203,7 @@ def expand(search: Search) -> bool:
     for x, needs in individuals or unmet:
         for a in needs:
             depends_on = state.name_dependencies(x, 1 << a)
-            if not share(search, x, a, depends_on):
+            if not share_successors(search, x, a, depends_on):
                 _add_successors(search, x, a, depends_on)
         state.trail.remove(state.queue.open, x)
     return bool(individuals or unmet)
@@ -277,7 +282,11 @@ def _accept_data(search: Search) -> None:
 
 
 def decide(
-    tables: Tables, module: Module, limit: int, deadline: float | None, building: Building = FIRST
+    tables: Tables,
+    module: Module,
+    limit: int,
+    deadline: float | None,
+    building: BuildingPolicy = FIRST,
 ) -> SearchOutcome:
     """Decide whether ``module`` is consistent with the TBox of ``tables``, within ``limit`` steps
     and until ``deadline``. ``building``: which numbers are counted, not built.
@@ -287,7 +296,7 @@ def decide(
     try:
         found = run(search)
     except OutOfBudget as stop:
-        return SearchOutcome(Answer(Verdict.UNDETERMINED, str(stop)), stopped=True)
+        return SearchOutcome(Answer(Verdict.UNDETERMINED, str(stop)), is_out_of_budget=True)
     if found:
         return SearchOutcome(Answer(Verdict.CONSISTENT), search.state, search.weights)
     if search.opaque:
@@ -295,13 +304,13 @@ def decide(
     return SearchOutcome(
         Answer(
             Verdict.INCONSISTENT,
-            used=frozenset(search.used - {-1}),
-            near=individuals_at(search.state, search.clash.nodes),
+            used_clauses=frozenset(search.used - {-1}),
+            near_nodes=individuals_at(search.state, search.clash.nodes),
         )
     )
 
 
-def refuted(tables: Tables, module: Module, limit: int) -> bool:
+def is_refuted(tables: Tables, module: Module, limit: int) -> bool:
     """Tell whether ``module`` contradicts the TBox by what follows without a choice or a fresh
     successor, within ``limit`` steps.
     """

@@ -168,7 +168,7 @@ class State:
         self.named = len(module.positive)
         for mask in set(module.negative):
             for a in bits(mask & tables.need_mask):
-                tables.negated(a)  # makes an atom: counted in ``width``
+                tables.negation_atom(a)  # makes an atom: counted in ``width``
         self.width = len(tables.atoms)
         self.pos: list[int] = list(module.positive)
         self.neg: list[int] = list(module.negative)
@@ -296,9 +296,9 @@ class State:
         self.queue.dirty[x] = None
         for fact, depends_on in facts:
             if isinstance(fact, DataAtLeast):
-                self.add_all(x, self.tables.supplied(fact.property), depends_on)
+                self.add_all(x, self.tables.has_data_mask(fact.property), depends_on)
             elif isinstance(fact, tuple) and fact[2]:
-                self.add_all(x, self.tables.supplied(fact[0]), depends_on)
+                self.add_all(x, self.tables.has_data_mask(fact[0]), depends_on)
 
     # --- nodes ------------------------------------------------------------------------------------
 
@@ -449,7 +449,7 @@ def load_module(state: State, module: Module) -> None:
         for a in bits(neg & (tables.need_mask | tables.data_mask)):
             denial = state.denial_dependencies(x, 1 << a)
             if tables.need_mask >> a & 1:
-                helper = tables.negated(a)
+                helper = tables.negation_atom(a)
                 state.pos[x] |= 1 << helper
                 if sets.inputs:
                     sets.names[x * state.width + helper] = denial

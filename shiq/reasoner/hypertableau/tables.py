@@ -66,16 +66,16 @@ class WideRule(Rule):
 
 
 @dataclass(slots=True, eq=False)
-class Wake:
+class WokenRules:
     """The rules that a change at a node can concern: as centre (``local``, ``centre``,
-    ``counted``) or as branch.
+    ``at_most``) or as branch.
     """
 
     local: list[Rule] = field(default_factory=list)
     centre: list[Rule] = field(default_factory=list)
     branch: list[Rule] = field(default_factory=list)
-    counted: list[Rule] = field(default_factory=list)
-    counted_branch: list[Rule] = field(default_factory=list)
+    at_most: list[Rule] = field(default_factory=list)
+    at_most_branch: list[Rule] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,8 @@ class Tables:
         self.up: list[int] = []
         self.rules: list[Rule] = []
         self.start: list[Rule] = []
-        self.on_name: dict[int, Wake] = {}
-        self.on_denial: dict[int, Wake] = {}
+        self.on_name: dict[int, WokenRules] = {}
+        self.on_denial: dict[int, WokenRules] = {}
         self._on_role: dict[int, list[Rule]] = {}
         self._counted_on_role: dict[int, list[Rule]] = {}
         self._local_memo: dict[int, tuple[Rule, ...]] = {}
@@ -150,7 +150,7 @@ class Tables:
             self._compile(index, clause)
         needs = ((i, a) for i, a in enumerate(self.atoms) if isinstance(a, DataAtLeast))
         #: What a data need at this position brings.
-        self.brought: dict[int, int] = {i: self.supplied(a.property) for i, a in needs}
+        self.brought: dict[int, int] = {i: self.has_data_mask(a.property) for i, a in needs}
 
     @cached_property
     def largest_need(self) -> int:
@@ -178,10 +178,10 @@ class Tables:
                 for r in (Role(iri), Role(iri, True)):
                     above = self.tbox.roles.superroles(r)
                     if above not in masks:
-                        masks[above] = mask_of(self._codes[s.iri] + s.inverted for s in above)
-                    self.up[self._codes[iri] + r.inverted] = masks[above]
+                        masks[above] = mask_of(self._codes[s.iri] + s.is_inverse for s in above)
+                    self.up[self._codes[iri] + r.is_inverse] = masks[above]
             code = self._codes[role.iri]
-        return code + role.inverted
+        return code + role.is_inverse
 
     def inverse(self, mask: int) -> int:
         """The mask of the inverses of the roles in ``mask``."""
@@ -232,7 +232,7 @@ class Tables:
             self.atoms.append(atom)
         return found
 
-    def supplied(self, property: str) -> int:
+    def has_data_mask(self, property: str) -> int:
         """The `HasData` that hold where a need or a value for ``property`` is."""
         found = self._supplied.get(property)
         if found is None:
@@ -287,15 +287,17 @@ class Tables:
 
     def _index(self, rule: Rule) -> None:
         self.rules.append(rule)
-        names = [(self.on_name.setdefault(a, Wake()), True) for a in bits(rule.body)]
-        names += [(self.on_denial.setdefault(a, Wake()), True) for a in bits(rule.head)]
-        names += [(self.on_name.setdefault(a, Wake()), False) for a in bits(rule.branch_body)]
-        names += [(self.on_denial.setdefault(a, Wake()), False) for a in bits(rule.branch_head)]
+        names = [(self.on_name.setdefault(a, WokenRules()), True) for a in bits(rule.body)]
+        names += [(self.on_denial.setdefault(a, WokenRules()), True) for a in bits(rule.head)]
+        names += [(self.on_name.setdefault(a, WokenRules()), False) for a in bits(rule.branch_body)]
+        names += [
+            (self.on_denial.setdefault(a, WokenRules()), False) for a in bits(rule.branch_head)
+        ]
         for wake, central in names:
             if not rule.role_bit:
                 wake.local.append(rule)
             elif rule.at_most:
-                (wake.counted if central else wake.counted_branch).append(rule)
+                (wake.at_most if central else wake.at_most_branch).append(rule)
             else:
                 (wake.centre if central else wake.branch).append(rule)
         if rule.role_bit:
@@ -304,7 +306,7 @@ class Tables:
         elif not rule.body:
             self.start.append(rule)
 
-    def negated(self, atom: int) -> int:
+    def negation_atom(self, atom: int) -> int:
         """A name that says ≤n-1 R.C where it holds, for the ≥-atom ≥n R.C at position ``atom``:
         so that an asserted negation of a ≥-atom is exact whatever the clauses say.
         """
@@ -375,7 +377,7 @@ class Tables:
             self._edge_memo[key] = found
         return found
 
-    def counted_rules(self, roles: int) -> tuple[Rule, ...]:
+    def at_most_rules(self, roles: int) -> tuple[Rule, ...]:
         """The m-type rules about one of ``roles``."""
         found = self._counted_memo.get(roles)
         if found is None:

@@ -29,7 +29,7 @@ from shiq.jobs.evaluation.peers.drivers import (
     write_document,
 )
 from shiq.jobs.store.manifest import read_manifest
-from shiq.reasoner.external import PEERS, Absent, find
+from shiq.reasoner.external import PEERS, AbsentPeer, find_peer
 from tests.tools.bench.data import DATA_SEED, Base, base
 
 T = TypeVar("T")
@@ -307,8 +307,8 @@ class Bench:
 
         Raises NotMeasured where it is absent, crashes or reaches the limit.
         """
-        peer, found = PEERS[name], find(name)
-        if isinstance(found, Absent):
+        peer, found = PEERS[name], find_peer(name)
+        if isinstance(found, AbsentPeer):
             raise NotMeasured(f"{peer.title} is absent: {found.reason}")
         self.say(f"{peer.title} on {abox.stem}")
         question = PeerQuestion(tbox, abox, batch or abox, self.folder / "run" / "document.ofn")

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from shiq.errors import OperationalError, ShiqError, UsageError
-from shiq.files import write_whole
+from shiq.files import write_atomically
 from shiq.jobs.evaluation.harness import machine
 from shiq.jobs.evaluation.papers.page import commit
 from shiq.jobs.progress import ProgressLine
@@ -119,7 +119,7 @@ def run(
         print(records[-1].text(), flush=True)
         if file:
             file.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(
+            write_atomically(
                 file,
                 json.dumps(
                     document(records, seed, settings.repeats, began, facts),
