@@ -507,7 +507,7 @@ machine = shared_jvm(user, "64m")
 empty = OntologyText("Ontology(\\n)\\n", 0, frozenset())
 print(machine.pid, flush=True)
 """
-BUSY = PARENT + f"machine.consistent((), {HARD!r})\n"
+BUSY = PARENT + f"machine.is_consistent((), {HARD!r})\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
@@ -547,12 +547,12 @@ if child == 0:
     user2 = User()
     own = shared_jvm(user2, "64m")
     assert own.pid != machine.pid
-    assert own.consistent((), empty) is True
+    assert own.is_consistent((), empty) is True
     del machine
     sys.exit(0)          # with all finalisers and exit handlers
 assert os.waitpid(child, 0)[1] == 0
 assert machine.alive
-assert machine.consistent((), empty) is True
+assert machine.is_consistent((), empty) is True
 print("survived", flush=True)
 """
 )
@@ -593,10 +593,10 @@ def test_a_forked_child_that_lives_on_does_not_keep_it_alive() -> None:
 def test_a_forked_child_cannot_ask_its_parents() -> None:
     code = PARENT + (
         "import os\nchild = os.fork()\nif child == 0:\n"
-        "    try:\n        machine.consistent((), empty)\n"
+        "    try:\n        machine.is_consistent((), empty)\n"
         "    except Exception as error:\n        os._exit(7)\n    os._exit(0)\n"
         "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7\n"
-        "assert machine.consistent((), empty) is True\n"
+        "assert machine.is_consistent((), empty) is True\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False

@@ -287,7 +287,7 @@ def hermit() -> Iterator[Callable[[Path], bool]]:
         reading = read_ontology([file])
         assert not reading.leftovers
         return (
-            backend.consistent(
+            backend.decide_consistency(
                 reading.tbox.axioms, tuple(reading.abox), timeout=20, proxy_data=False
             ).verdict
             is Verdict.CONSISTENT

@@ -52,7 +52,7 @@ def reasoner() -> Iterator[object]:
 
 
 def verdict(reasoner: object, axioms: Sequence[Axiom], assertions: Sequence[object]) -> Verdict:
-    answer = reasoner.consistent(axioms, assertions, timeout=3, proxy_data=False)  # type: ignore[attr-defined]
+    answer = reasoner.decide_consistency(axioms, assertions, timeout=3, proxy_data=False)  # type: ignore[attr-defined]
     assert isinstance(answer.verdict, Verdict)
     return answer.verdict
 
