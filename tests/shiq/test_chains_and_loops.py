@@ -24,6 +24,7 @@ from shiq.reasoner.hypertableau import tables
 from shiq.simplify import loops, simplify
 from shiq.simplify.chains import PathClauses
 from shiq.simplify.inclusion import Context, Inclusion
+from tests.builders import tbox, triples
 from tests.tools.random_ontologies.chains import KINDS, random_chain_kb
 from tests.tools.random_ontologies.gadgets import LOOP_GADGETS, PATH_GADGETS, gadget
 
@@ -208,6 +209,24 @@ def test_automata_accept_what_the_axioms_derive(monkeypatch: pytest.MonkeyPatch)
     assert not list(misread_words(range(80)))
     monkeypatch.setattr(RolePaths, "_drop_implied_letters", _without_rounds)
     assert any(misread_words(range(80)))
+
+
+@pytest.mark.parametrize("engine", ["spec", "local"])
+@pytest.mark.parametrize(
+    "path",
+    ["a p x . x a E", "a p x . x q y . y a E", "a k x . x a E", "a k x . x h y . y h z . z a E"],
+)
+def test_a_word_ends_in_each_final_state(path: str, engine: str) -> None:
+    """p q* and k h* lead along t: their automaton has several final states."""
+    axioms = tbox("p ⊑ u; u ∘ q ⊑ u; k ⊑ v; v ∘ h ⊑ v; u ⊑ t; v ⊑ t; A ⊑ ∀t.B; B ⊑ ¬E")
+    paths = RolePaths(axioms.axioms)
+    assert len(paths.automaton(paths.name(role_of(m.ObjectProperty("urn:t#t")))).finals) > 1
+    *links, last = triples(path)
+    for criterion in ("clausal", "model"):
+        assert verdict(axioms, [*links, *triples("a a A")], [last], criterion, engine) == (
+            "inconsistent"
+        )
+        assert verdict(axioms, links, [last], criterion, engine) == "consistent"
 
 
 # --- random comparison ----------------------------------------------------------------------------
