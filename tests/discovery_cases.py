@@ -19,7 +19,7 @@ from shiq.streams.discovery.atomsets import (
     Tree,
     atoms_of,
     bindings,
-    width,
+    variable_count,
     with_branch,
     with_class,
 )
@@ -215,12 +215,12 @@ def all_bodies(
     for _ in range(atoms):
         grown = set()
         for tree in level:
-            for place in range(width(tree)):
+            for place in range(variable_count(tree)):
                 for name in classes:
                     larger = with_class(tree, place, name)
                     if len(set(atoms_of(larger))) == len(atoms_of(larger)):
                         grown.add(larger)
-                if width(tree) < variables:
+                if variable_count(tree) < variables:
                     grown |= {
                         with_branch(tree, place, role, inverse)
                         for role, inverse in product(roles, (False, True))
@@ -249,7 +249,7 @@ def brute_rules(
     limits: MiningLimits,
 ) -> Iterator[tuple[Tree, str, int, int, int, int]]:
     """All rules of a window in all their spellings, those that T entails too."""
-    least = limits.least(len(window))
+    least = limits.least_support(len(window))
     for tree in all_bodies(classes, roles, limits.max_atoms, limits.max_variables):
         body = binding_pairs(atoms_of(tree), window)
         if len({i for i, _ in body}) < least:

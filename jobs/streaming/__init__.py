@@ -16,7 +16,7 @@ one process; nothing here knows which system it is. Around them stand
                 progress reports
 
 `session.on_spark(collector, run, targets)` runs it: on the driver the collector takes the rows and
-rejects of each batch to the outputs of ``run`` (`shiq.streams.front.run.started`), which are one
+rejects of each batch to the outputs of ``run`` (`shiq.streams.front.run.open_run`), which are one
 file each. What comes out does not depend on batches, tasks or restarts, as long as a state's
 `step` does not.
 """

@@ -197,9 +197,10 @@ def rows_of(
             events.append(event)
             problems.append(problem)
         used = [
-            event if event is not None and system.limits.has(event.t) else None for event in events
+            event if event is not None and system.limits.contains(event.t) else None
+            for event in events
         ]
-        split = system.split(used)
+        split = system.partition_events(used)
         lines = [record.line - shift for record in chunk]
         is_plain = not any(problems) and not any(
             event.id is not None for event in events if event is not None
@@ -216,7 +217,7 @@ def rows_of(
             covers,
             shift,
             position,
-            [(lines[row], events[row].t, row, *said) for row, *said in split.refused],  # type: ignore[union-attr,misc]
+            [(lines[row], events[row].t, row, *said) for row, *said in split.rejects],  # type: ignore[union-attr,misc]
             split.counts,
             len(chunk),
             is_plain,
@@ -228,10 +229,10 @@ def rows_of(
         yield TIMES, at, packed(_times(chunk, lines, events, problems, is_plain), _PACKED)
         for bucket, part in split.parts.items():
             yield bucket, at, packed(table_of(part))
-        if split.shown is not None:
-            shown = {**split.shown, "line": lines}
-            if split.with_text:
-                shown["text"] = [record.whole for record in chunk]
+        if split.collector_columns is not None:
+            shown = {**split.collector_columns, "line": lines}
+            if split.includes_text:
+                shown["text"] = [record.source_text for record in chunk]
             yield SHOWN, at, packed(table_of(shown))
 
 
@@ -268,6 +269,6 @@ def texts_at(records: Iterable[Record], lines: Collection[int]) -> dict[int, str
 
 def _event(record: Record, limits: EventLimits) -> tuple[Event | None, str | None]:
     try:
-        return limits.event(record), None
+        return limits.read_event(record), None
     except EventError as error:
         return None, str(error)

@@ -21,7 +21,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from shiq.columns.arrays import Ints
 from shiq.jobs.streaming.chunks import Head, TimeSpan
-from shiq.streams.front.arrivals import Arrivals, EventClock, EventLimits, RejectLog
+from shiq.streams.front.arrivals import EventIntake, EventLimits, RejectLog, WatermarkTracker
 from shiq.streams.front.event import Event, Record
 from shiq.streams.front.operator import BatchReport, Reject
 
@@ -66,9 +66,9 @@ class Order:
     def __init__(self, limits: EventLimits) -> None:
         self.limits, self.heard = limits, _Heard()
         self.times: list[int | None] = []
-        clock = EventClock(limits.lateness, limits.max_ahead)
+        clock = WatermarkTracker(limits.lateness, limits.max_ahead)
         unused = lambda kind, t: self.times.append(t)  # noqa: E731
-        self.arrivals = Arrivals(clock, self.heard, limits.unit, limits.window, unused=unused)
+        self.arrivals = EventIntake(clock, self.heard, limits.unit, limits.window, on_reject=unused)
         self.lines: dict[str, int] = {}
 
     def state(self) -> Any:
@@ -92,7 +92,7 @@ class Order:
         seen = (
             None
             if closely
-            else _in_time_by_heads(self.arrivals.clock, [head for _, head, _ in chunks])
+            else _in_time_by_heads(self.arrivals.tracker, [head for _, head, _ in chunks])
         )
         if seen is None:
             used, order, rejects, counts = self._look(chunks, records)
@@ -103,7 +103,7 @@ class Order:
                 counts[name] = counts.get(name, 0) + value
         counts["duplicates"] = self.arrivals.duplicates - duplicates
         positions = dict(head.position for _, head, _ in chunks if head.position is not None)
-        told = BatchReport(self.arrivals.moment, positions, counts, rejects)
+        told = BatchReport(self.arrivals.stream_time, positions, counts, rejects)
         ranks = {place: rank for rank, place in enumerate(places)}
         return OrderedBatch(told, ranks, used, order, {one.place: one.before for one in chunks})
 
@@ -121,7 +121,7 @@ class Order:
         self.arrivals.first = (
             seen.least if self.arrivals.first is None else min(seen.least, self.arrivals.first)
         )
-        self.arrivals.clock.newest = seen.newest
+        self.arrivals.tracker.newest = seen.newest
         names = ("events", "outside", "triples")
         counts = {name: sum(head.used[name] for _, head, _ in chunks) for name in names}
         refused = [
@@ -213,7 +213,7 @@ class _Chunk(NamedTuple):
     before: int
 
 
-def _in_time_by_heads(clock: EventClock, heads: Sequence[Head]) -> TimeSpan | None:
+def _in_time_by_heads(clock: WatermarkTracker, heads: Sequence[Head]) -> TimeSpan | None:
     """The times of all records, if by the heads each of them is accepted, whatever the others
     are; else None.
     """
@@ -272,11 +272,11 @@ def _numbers(tables: Sequence[pa.Table], name: str) -> Ints:
     return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
 
-def _all_in_time(arrivals: Arrivals, columns: _Columns) -> npt.NDArray[np.bool_] | None:
+def _all_in_time(arrivals: EventIntake, columns: _Columns) -> npt.NDArray[np.bool_] | None:
     """Accepts all records at once, if none has to be looked at alone; else None, and nothing has
     changed.
     """
-    clock, t = arrivals.clock, columns.t
+    clock, t = arrivals.tracker, columns.t
     if not columns.plain or not len(t):
         return None if len(t) else np.zeros(0, bool)
     newest = np.maximum.accumulate(

@@ -61,7 +61,7 @@ from shiq.jobs.streaming.stages import (
     finish,
     shuffle_chunks,
 )
-from shiq.streams.front.arrivals import Moment
+from shiq.streams.front.arrivals import StreamTime
 from shiq.streams.front.checkpoint import CheckpointContent
 from shiq.streams.front.kafka import NO_OPTIONS, KafkaOptions
 from shiq.streams.front.operator import CodedTexts, Collector, Columns, Operator, Row
@@ -170,7 +170,7 @@ class Query:
     failed: ShiqError | None = None
     _over: Event = field(default_factory=Event)
     pieces: list[Piece] = field(default_factory=list)
-    moment: Moment = field(default_factory=Moment)
+    moment: StreamTime = field(default_factory=StreamTime)
 
     def drive(self, *, follow: bool = False) -> list[Row]:
         """Has all batches heard; the rows that the end of the input brings. With ``follow``
@@ -179,8 +179,8 @@ class Query:
         Raises: UsageError, InputError, OperationalError.
         """
         check_targets(self.targets, self.options)
-        if self.run.saved is not None:
-            self._restore(self.run.saved)
+        if self.run.saved_content is not None:
+            self._restore(self.run.saved_content)
         self._begin()
         system: Broadcast[Any] = self.session.sparkContext.broadcast(self.system)
         try:
@@ -204,8 +204,8 @@ class Query:
             whole = "".join(
                 format_exception(error)
             )  # some errors of Spark show a plan, which has options of sources
-            shown = error if self.options.hide(whole) == whole else None
-            said = self.options.hide(reason(error))
+            shown = error if self.options.hide_secrets(whole) == whole else None
+            said = self.options.hide_secrets(reason(error))
             raise self.failed or OperationalError(
                 f"Spark: {said}", "Look at what Spark's log says."
             ) from shown
@@ -269,7 +269,7 @@ class Query:
                 while not pressed and not self._over.wait(_LOOK):
                     if query.awaitTermination(0.001):  # type: ignore[arg-type]
                         break
-                    self.run.status.look()
+                    self.run.status.update()
             finally:
                 query.stop()
 
@@ -321,7 +321,7 @@ class Query:
             self.order.restore(saved.positions["order"])
         else:  # a system that once had no order, and counted lines itself
             self.order.lines = self.listener.lines_before(saved.state)  # type: ignore[attr-defined]
-        self.moment = self.order.arrivals.moment
+        self.moment = self.order.arrivals.stream_time
 
     @cached_property
     def order(self) -> Order:
@@ -332,7 +332,7 @@ class Query:
         """Where buckets keep what they know."""
         is_seen = self.run.checkpoint is not None or self._is_local
         folder = self._folder.path / "buckets" if is_seen else None
-        return BucketStates(folder, self.system.buckets, self.system.durable)
+        return BucketStates(folder, self.system.buckets, self.system.is_stateful)
 
     @property
     def _is_local(self) -> bool:
@@ -340,7 +340,7 @@ class Query:
 
     def _begin(self) -> None:
         """Look whether the run can be begun. Raises: UsageError, OperationalError."""
-        if self.run.checkpoint is None and self.system.durable and not self._is_local:
+        if self.run.checkpoint is None and self.system.is_stateful and not self._is_local:
             raise UsageError(
                 f"{self.query_name} on a cluster keeps its state in files that all executors see",
                 "Name a folder for them: --checkpoint DIR.",
@@ -353,7 +353,9 @@ class Query:
         chunks = shuffle_chunks(self._chunks(frame, system), self.system.buckets, self.width)
         heads = self.run_job("read", number, lambda: chunks.rows_of(HEAD))
         shown = (
-            self.run_job("show", number, lambda: chunks.rows_of(SHOWN)) if self.system.shows else []
+            self.run_job("show", number, lambda: chunks.rows_of(SHOWN))
+            if self.system.shows_events
+            else []
         )
         records = _Records(
             self, frame, number, chunks, {place: Head.of_bytes(data) for _, place, data in heads}
@@ -361,7 +363,7 @@ class Query:
         ordered = self.order.judge(records.heads, records, closely=bool(shown))
         told = ordered.told
         step = BucketStep(
-            system, self.states, self.batch, number, told.moment, ordered.ranks, ordered.used
+            system, self.states, self.batch, number, told.stream_time, ordered.ranks, ordered.used
         )
         rows = [
             row
@@ -369,9 +371,9 @@ class Query:
             for row in json.loads(found)
         ]
         self.positions.update(told.positions)
-        self.moment = told.moment
+        self.moment = told.stream_time
         self.run.status.records += told.counts.get("events", 0)
-        self.listener.collect(replace(told, shown=shown_columns(shown, ordered)), rows)
+        self.listener.collect(replace(told, collector_columns=shown_columns(shown, ordered)), rows)
         return {**told.counts, "rejects": len(told.rejects), "rows": len(rows)}
 
     def _last_rows(self, system: Broadcast[Any]) -> list[Row]:
@@ -393,7 +395,7 @@ class Query:
                     if attempt + 1 < ATTEMPTS and TOO_SLOW in str(error):
                         continue
                     raise OperationalError(
-                        f"Spark: {self.options.hide(reason(error))}",
+                        f"Spark: {self.options.hide_secrets(reason(error))}",
                         "Look at what Spark's log says.",
                     ) from None
         raise AssertionError
@@ -409,8 +411,8 @@ def check_layout(run: StreamRun) -> None:
     """
     if (
         run.checkpoint is not None
-        and run.saved is not None
-        and run.saved.positions.get("layout") != _LAYOUT
+        and run.saved_content is not None
+        and run.saved_content.positions.get("layout") != _LAYOUT
     ):
         raise OperationalError(
             f"{run.checkpoint.path}: made by another version of shiq, whose state on Spark lies elsewhere",

@@ -32,7 +32,7 @@ from shiq.jobs.streaming.stages import ChunkRow
 from shiq.rdf.tables import TableFile, open_parquet, table_files
 from shiq.streams.front.event import Record
 from shiq.streams.front.kafka import NO_OPTIONS, KafkaOptions, kafka_address
-from shiq.streams.front.run import COLLECTING
+from shiq.streams.front.run import GC_THRESHOLD
 from shiq.streams.front.sources import EventTable, Folder, read_lines
 from shiq.streams.front.tables import file_rows
 
@@ -114,7 +114,7 @@ def topic_chunks(system: Broadcast[Any]) -> Batches:
 def _spare() -> None:
     """What each task of a worker does first."""
     spare_imports()
-    gc.set_threshold(COLLECTING, *gc.get_threshold()[1:])
+    gc.set_threshold(GC_THRESHOLD, *gc.get_threshold()[1:])
 
 
 def is_kafka(targets: Sequence[str]) -> bool:
@@ -140,7 +140,7 @@ def check_targets(targets: Sequence[str], options: KafkaOptions = NO_OPTIONS) ->
             "Give files and tables, or topics; or leave out --engine spark.",
         )
     for target in topics:
-        options.for_spark(kafka_address(target)[1])
+        options.spark_options(kafka_address(target)[1])
 
 
 def ticks(session: SparkSession) -> DataFrame:
@@ -185,7 +185,7 @@ def _topic(session: SparkSession, number: int, target: str, options: KafkaOption
     how = {
         "startingOffsets": "earliest",
         "maxOffsetsPerTrigger": str(_OFFSETS),
-        **options.for_spark(topic),
+        **options.spark_options(topic),
     }
     _check_client(session, how)
     how |= {"kafka.bootstrap.servers": broker, "subscribe": topic}

@@ -26,7 +26,7 @@ from shiq.errors import OperationalError
 from shiq.files import replace_file
 from shiq.jobs.building.worker import spare_imports
 from shiq.jobs.streaming.chunks import HEAD, SHOWN, TIMES, columns_of, unpacked
-from shiq.streams.front.arrivals import Moment
+from shiq.streams.front.arrivals import StreamTime
 from shiq.streams.front.operator import BucketState, Columns, Operator
 
 #: A row of a chunk: its bucket, or what it is; its place; what it has.
@@ -123,7 +123,7 @@ class BucketStep:
     states: BucketStates
     before: int
     batch: int
-    moment: Moment
+    moment: StreamTime
     ranks: Mapping[str, int]
     used: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
 
@@ -172,18 +172,18 @@ def _opened(operator: Operator, bucket: int, state: bytes | None) -> BucketState
     of, before, kept = _KEPT.pop(bucket, (None, None, None))
     if kept is not None and of is operator and before == state:
         return kept
-    return operator.open(bucket, state)
+    return operator.open_state(bucket, state)
 
 
 def finish(
-    system: Broadcast[Operator], states: BucketStates, batch: int, moment: Moment
+    system: Broadcast[Operator], states: BucketStates, batch: int, moment: StreamTime
 ) -> Callable[[int], bytes]:
     """What makes the last rows of a bucket, as JSON, of its state after ``batch``."""
 
     def last(bucket: int) -> bytes:
         spare_imports()
         state = states.read(batch, bucket)
-        rows = [] if state is None else system.value.open(bucket, state).finish(moment)
+        rows = [] if state is None else system.value.open_state(bucket, state).finish(moment)
         return json.dumps(list(rows)).encode()
 
     return last

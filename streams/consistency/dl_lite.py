@@ -13,7 +13,7 @@ An IRI begins with a letter, so that none looks like a label of another kind. So
 in for others and are shown as these: →P is P between the two of a pair, ↺P what P(a,a) has, !U
 what a value outside the range of U has; and ∃R.B belongs to witnesses alone.
 
->>> existential(Role("urn:p", True)), shown(loop("urn:p")), shown(misfit("urn:u"))
+>>> existential(Role("urn:p", True)), display_label(loop_label("urn:p")), display_label(misfit_label("urn:u"))
 ('∃urn:p⁻', 'urn:p', '∃urn:u')
 """
 
@@ -44,15 +44,15 @@ def existential(role: Role) -> str:
     return EXISTS + role.iri + INVERSE * role.is_inverse
 
 
-def loop(iri: str) -> str:
+def loop_label(iri: str) -> str:
     return LOOP + iri
 
 
-def misfit(iri: str) -> str:
+def misfit_label(iri: str) -> str:
     return MISFIT + iri
 
 
-def shown(label: str) -> str:
+def display_label(label: str) -> str:
     """As rows show it: what was asserted."""
     return (
         EXISTS + label[1:]
@@ -72,11 +72,11 @@ Negative: TypeAlias = frozenset[str]
 @dataclass(frozen=True, eq=False)
 class DLLiteView:
     """``positive``: (sub, sup) with origins; ``negative``: told; ``horn``: (body, head).
-    ``left_out``: by axiom, why.
+    ``unsupported_axioms``: by axiom, why.
 
     ``vocabulary``: what can be asserted of an individual or, if any axiom speaks of them, a
     pair; ``stand_ins``: labels that tell assertions apart, and are not counted. ``misfits``:
-    what data values may not be, as at-most restrictions by property; ``pairs``: whether roles
+    what data values may not be, as at-most restrictions by property; ``has_pair_labels``: whether roles
     are looked at as labels of pairs.
     """
 
@@ -85,15 +85,15 @@ class DLLiteView:
     positive: Mapping[tuple[str, str], Origins]
     negative: Mapping[Negative, Origins]
     horn: Mapping[tuple[Negative, str], Origins]
-    left_out: Mapping[int, str]
+    unsupported_axioms: Mapping[int, str]
     vocabulary: frozenset[str]
     stand_ins: frozenset[str]
     misfits: Mapping[DataAtMost, Origins]
     theory: DataTheory
-    pairs: bool
+    has_pair_labels: bool
 
     @cached_property
-    def upwards(self) -> dict[str, list[str]]:
+    def direct_superlabels(self) -> dict[str, list[str]]:
         """What is told directly above, by sub."""
         steps: dict[str, list[str]] = {}
         for sub, sup in self.positive:
@@ -101,21 +101,21 @@ class DLLiteView:
         return steps
 
     @cached_property
-    def above(self) -> dict[str, frozenset[str]]:
+    def superlabels(self) -> dict[str, frozenset[str]]:
         """⊑* by sub, for labels that occur in a positive inclusion."""
         return reachable(self.positive)
 
     @cached_property
-    def below(self) -> dict[str, frozenset[str]]:
+    def sublabels(self) -> dict[str, frozenset[str]]:
         return reachable([(sup, sub) for sub, sup in self.positive])
 
     def ancestors(self, label: str) -> frozenset[str]:
-        return self.above.get(label) or frozenset((label,))
+        return self.superlabels.get(label) or frozenset((label,))
 
     def descendants(self, label: str) -> frozenset[str]:
-        return self.below.get(label) or frozenset((label,))
+        return self.sublabels.get(label) or frozenset((label,))
 
-    def way(self, label: str, tops: Iterable[str]) -> Origins:
+    def path_origins(self, label: str, tops: Iterable[str]) -> Origins:
         """The axioms of shortest chains of inclusions from ``label`` to those of ``tops`` that
         are above it.
         """
@@ -123,7 +123,7 @@ class DLLiteView:
         queue = deque((label,))
         while queue:
             sub = queue.popleft()
-            for sup in self.upwards.get(sub, ()):
+            for sup in self.direct_superlabels.get(sub, ()):
                 if sup not in came:
                     came[sup] = sub
                     queue.append(sup)
@@ -150,7 +150,7 @@ class DLLiteView:
         )
 
 
-def limits_of(
+def range_limits(
     property: str, misfits: Mapping[DataAtMost, Origins], theory: DataTheory
 ) -> dict[DataAtMost, Origins]:
     """Those of ``misfits`` that speak of values of ``property``: its own, and those of
@@ -160,7 +160,7 @@ def limits_of(
     return {limit: origins for limit, origins in misfits.items() if limit.property in above}
 
 
-def siblings_disjoint(seen: DLLiteView) -> DLLiteView:
+def assume_siblings_disjoint(seen: DLLiteView) -> DLLiteView:
     """``seen``, with two names disjoint that are told directly below one name, or have no name
     above them, unless some label is below both.
     """
@@ -182,32 +182,32 @@ def siblings_disjoint(seen: DLLiteView) -> DLLiteView:
 # out with a word on why.
 
 
-def view(tbox: TBox) -> DLLiteView:
+def dl_lite_view(tbox: TBox) -> DLLiteView:
     """The DL-Lite view of ``tbox``. Raises: UsageError as `simplify` does."""
     clauses = simplify(tbox).clauses
-    reading = _Reading(
-        DataTheory(clauses.definitions, clauses.roles), dict(_ranges(clauses.clauses))
+    reading = _ViewBuilder(
+        DataTheory(clauses.definitions, clauses.roles), dict(_data_ranges(clauses.clauses))
     )
     for clause in clauses.clauses:
-        reading.take(clause)
+        reading.add_clause(clause)
     for index, axiom in enumerate(tbox.axioms):
-        reading.take_roles(index, axiom)
+        reading.add_role_axiom(index, axiom)
     for role, steps in role_origins(tbox.axioms).steps.items():
         for above, index in steps:
-            reading.include(existential(role), existential(above), {index})
+            reading.add_positive(existential(role), existential(above), {index})
     signature = tbox.signature
     for iri in sorted(signature.data_properties):
-        reading.look_at_values(iri)
+        reading.add_data_range(iri)
     pairs = any(label[0] in (PAIR, LOOP) for negative in reading.negative for label in negative)
     if pairs:
-        reading.include_pairs(tbox, signature)
+        reading.add_pair_inclusions(tbox, signature)
     roles, loops = (
-        _roles(signature) if pairs else [],
+        _signature_roles(signature) if pairs else [],
         sorted(signature.object_properties) if pairs else [],
     )
     concepts = {
         *signature.classes,
-        *map(existential, _roles(signature)),
+        *map(existential, _signature_roles(signature)),
         *(EXISTS + iri for iri in signature.data_properties),
     }
     return DLLiteView(
@@ -216,16 +216,18 @@ def view(tbox: TBox) -> DLLiteView:
         reading.positive,
         reading.negative,
         reading.horn,
-        dict(sorted(reading.left_out.items())),
+        dict(sorted(reading.unsupported_axioms.items())),
         frozenset({*concepts, *map(role_label, roles)}),
-        frozenset({NOTHING.iri, *map(misfit, signature.data_properties), *map(loop, loops)}),
+        frozenset(
+            {NOTHING.iri, *map(misfit_label, signature.data_properties), *map(loop_label, loops)}
+        ),
         reading.misfits,
         reading.theory,
         pairs,
     )
 
 
-def _roles(signature: Signature) -> list[Role]:
+def _signature_roles(signature: Signature) -> list[Role]:
     return [
         Role(iri, inverted)
         for iri in sorted(signature.object_properties)
@@ -233,7 +235,7 @@ def _roles(signature: Signature) -> list[Role]:
     ]
 
 
-def _ranges(clauses: tuple[Clause, ...]) -> Iterator[tuple[DataAtMost, Origins]]:
+def _data_ranges(clauses: tuple[Clause, ...]) -> Iterator[tuple[DataAtMost, Origins]]:
     """⊤ ⊑ ≤0 U.D: the value of U is outside D."""
     for clause in clauses:
         match clause:
@@ -241,7 +243,7 @@ def _ranges(clauses: tuple[Clause, ...]) -> Iterator[tuple[DataAtMost, Origins]]
                 yield limit, clause.origins
 
 
-class _Reading:
+class _ViewBuilder:
     """What was read so far."""
 
     def __init__(self, theory: DataTheory, misfits: dict[DataAtMost, Origins]) -> None:
@@ -249,28 +251,28 @@ class _Reading:
         self.positive: dict[tuple[str, str], Origins] = {}
         self.negative: dict[Negative, Origins] = {}
         self.horn: dict[tuple[Negative, str], Origins] = {}
-        self.left_out: dict[int, str] = {}
+        self.unsupported_axioms: dict[int, str] = {}
 
-    def include(self, sub: str, sup: str, origins: Origins | set[int] | tuple[()]) -> None:
+    def add_positive(self, sub: str, sup: str, origins: Origins | set[int] | tuple[()]) -> None:
         if sub != sup:
             self.positive.setdefault((sub, sup), frozenset(origins))
 
-    def exclude(self, labels: set[str], origins: Origins | set[int]) -> None:
+    def add_negative(self, labels: set[str], origins: Origins | set[int]) -> None:
         self.negative.setdefault(frozenset(labels), frozenset(origins))
 
-    def leave_out(self, origins: Origins | set[int], reason: str) -> None:
+    def mark_unsupported(self, origins: Origins | set[int], reason: str) -> None:
         for index in origins:
-            self.left_out.setdefault(index, reason)
+            self.unsupported_axioms.setdefault(index, reason)
 
-    def take(self, clause: Clause) -> None:
+    def add_clause(self, clause: Clause) -> None:
         """One clause, or a word on why it is none of ours."""
         if clause.at_most:
-            return self.leave_out(clause.origins, "it bounds a number of successors")
+            return self.mark_unsupported(clause.origins, "it bounds a number of successors")
         body, heads = set(clause.body), list(clause.head)
         if clause.role is not None:
             if clause.branch_head or clause.branch_body:
                 if body or heads:
-                    return self.leave_out(
+                    return self.mark_unsupported(
                         clause.origins, "it speaks of an individual and of its neighbours at once"
                     )
                 body, heads = (
@@ -281,24 +283,26 @@ class _Reading:
                 body.add(existential(clause.role))
         for atom in [head for head in heads if isinstance(head, DataAtMost)]:
             if not body and len(heads) == 1 and not atom.n:
-                return None  # a range: see `look_at_values`
+                return None  # a range: see `add_data_range`
             if atom.n or atom.range != TOP_DATATYPE:
-                return self.leave_out(
+                return self.mark_unsupported(
                     clause.origins, "it bounds the values of a data property beyond its range"
                 )
             body.add(EXISTS + atom.property)
             heads.remove(atom)
         if not body:
-            return self.leave_out(clause.origins, "it speaks of every individual")
+            return self.mark_unsupported(clause.origins, "it speaks of every individual")
         if len(heads) > 1:
-            return self.leave_out(clause.origins, "it leaves a choice (a disjunction on the right)")
+            return self.mark_unsupported(
+                clause.origins, "it leaves a choice (a disjunction on the right)"
+            )
         return (
-            self.imply(body, heads[0], clause.origins)
+            self.add_implication(body, heads[0], clause.origins)
             if heads
-            else self.exclude(body, clause.origins)
+            else self.add_negative(body, clause.origins)
         )
 
-    def imply(self, body: set[str], head: object, origins: Origins) -> None:
+    def add_implication(self, body: set[str], head: object, origins: Origins) -> None:
         match head:
             case str():
                 sup = head
@@ -307,52 +311,52 @@ class _Reading:
             case AtLeast(1, role, filler):
                 witness = Role(f"{role_label(role)}.{filler}")
                 sup = existential(witness)
-                self.include(sup, existential(role), ())
-                self.include(existential(witness.inverse), existential(role.inverse), ())
-                self.include(existential(witness.inverse), str(filler), ())
+                self.add_positive(sup, existential(role), ())
+                self.add_positive(existential(witness.inverse), existential(role.inverse), ())
+                self.add_positive(existential(witness.inverse), str(filler), ())
             case DataAtLeast(1, property):
-                limits = limits_of(property, self.misfits, self.theory)
+                limits = range_limits(property, self.misfits, self.theory)
                 possible = self.theory.satisfiable([head], limits, ())
                 if possible is None:
-                    self.leave_out(origins, "whether there is such a value is not decided")
+                    self.mark_unsupported(origins, "whether there is such a value is not decided")
                 elif not possible:
-                    return self.exclude(body, origins.union(*limits.values()))
+                    return self.add_negative(body, origins.union(*limits.values()))
                 sup = EXISTS + property
             case _:
-                return self.leave_out(origins, "it demands several successors")
+                return self.mark_unsupported(origins, "it demands several successors")
         if len(body) == 1:
-            self.include(body.pop(), sup, origins)
+            self.add_positive(body.pop(), sup, origins)
         elif sup not in body:
             self.horn.setdefault((frozenset(body), sup), origins)
         return None
 
-    def look_at_values(self, property: str) -> None:
+    def add_data_range(self, property: str) -> None:
         """What becomes of values of ``property`` outside its ranges; that there are none inside."""
-        self.include(misfit(property), NOTHING.iri, ())
-        limits = limits_of(property, self.misfits, self.theory)
+        self.add_positive(misfit_label(property), NOTHING.iri, ())
+        limits = range_limits(property, self.misfits, self.theory)
         if self.theory.satisfiable([DataAtLeast(1, property, TOP_DATATYPE)], limits, ()) is False:
-            self.exclude({EXISTS + property}, frozenset[int]().union(*limits.values()))
+            self.add_negative({EXISTS + property}, frozenset[int]().union(*limits.values()))
 
-    def take_roles(self, index: int, axiom: Axiom) -> None:
+    def add_role_axiom(self, index: int, axiom: Axiom) -> None:
         box = role_box((axiom,))
         for first, second in box.disjoint:
-            self.exclude({role_label(first), role_label(second)}, {index})
-            self.exclude({role_label(first.inverse), role_label(second.inverse)}, {index})
+            self.add_negative({role_label(first), role_label(second)}, {index})
+            self.add_negative({role_label(first.inverse), role_label(second.inverse)}, {index})
         for role in box.asymmetric:
-            self.exclude({role_label(role), role_label(role.inverse)}, {index})
+            self.add_negative({role_label(role), role_label(role.inverse)}, {index})
         for role in box.irreflexive:
-            self.exclude({loop(role.iri)}, {index})
+            self.add_negative({loop_label(role.iri)}, {index})
         for sub, sup in box.data_inclusions:
-            self.include(EXISTS + sub, EXISTS + sup, {index})
+            self.add_positive(EXISTS + sub, EXISTS + sup, {index})
         if box.disjoint_data:
-            self.leave_out({index}, "it compares values of two data properties")
+            self.mark_unsupported({index}, "it compares values of two data properties")
 
-    def include_pairs(self, tbox: TBox, signature: Signature) -> None:
+    def add_pair_inclusions(self, tbox: TBox, signature: Signature) -> None:
         """The role inclusions over labels of pairs; R(a,a) holds in both directions."""
         for role, steps in role_origins(tbox.axioms).steps.items():
             for above, index in steps:
-                self.include(role_label(role), role_label(above), {index})
-                self.include(loop(role.iri), loop(above.iri), {index})
+                self.add_positive(role_label(role), role_label(above), {index})
+                self.add_positive(loop_label(role.iri), loop_label(above.iri), {index})
         for iri in sorted(signature.object_properties):
-            self.include(loop(iri), role_label(Role(iri)), ())
-            self.include(loop(iri), role_label(Role(iri, True)), ())
+            self.add_positive(loop_label(iri), role_label(Role(iri)), ())
+            self.add_positive(loop_label(iri), role_label(Role(iri, True)), ())

@@ -16,14 +16,14 @@ import numpy as np
 from shiq.answers.verdict import Verdict
 from shiq.columns.arrays import Ints
 from shiq.errors import UsageError
-from shiq.streams.consistency.operator import BATCH, StreamQuestion, Watch
+from shiq.streams.consistency.operator import BATCH, ConsistencyCollector, ConsistencySettings
 from shiq.streams.consistency.plan import StreamPlan
 from shiq.streams.consistency.spans import Spans
-from shiq.streams.consistency.verdicts import EventSides, Row, StreamResult, Taken
-from shiq.streams.front.arrivals import Arrivals, EventClock, RejectLog
+from shiq.streams.consistency.verdicts import ObservedEvent, QuarantineObserver, Row, StreamResult
+from shiq.streams.front.arrivals import EventIntake, RejectLog, WatermarkTracker
 from shiq.streams.front.event import Event, Record
 from shiq.streams.front.local import LocalRunner
-from shiq.streams.front.run import StreamRun, started
+from shiq.streams.front.run import StreamRun, open_run
 from shiq.streams.front.sources import open_source
 
 if TYPE_CHECKING:
@@ -36,62 +36,64 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class StoreChecks:  # a `Beside`
-    """At each c that is a multiple of ``every`` (up to ``end``, if given) what came from c -
+class StoreObserver:  # a `EventObserver`
+    """At each c that is a multiple of ``period`` (up to ``end``, if given) what came from c -
     ``window`` to c is checked by ``session``, once nothing more can come. ``content``: triples
-    by time, as long as a window to come has them; ``next``: the next c, at least.
+    by time, as long as a window to come has them; ``next_check``: the next c, at least.
     """
 
     session: Session
-    every: int
+    period: int
     window: int
     end: int | None = None
     checks: int = 0
     seconds: float = 0.0
     content: dict[int, list[str]] = field(default_factory=dict)
-    next: int = 0
+    next_check: int = 0
     name: str = "store"
     _last: tuple[frozenset[str], Result] | None = None
 
-    def begin(self, static: Spans) -> None:
+    def start(self, static: Spans) -> None:
         """The store has what is static."""
 
-    def take(self, text: str, event: Taken) -> None:
+    def observe(self, text: str, event: ObservedEvent) -> None:
         """Takes the triples of an event."""
         self.content.setdefault(event.t, []).extend(event.triples)
 
-    def refuse(self, text: str) -> None:
+    def observe_rejected(self, text: str) -> None:
         """Nothing of it is in any window."""
 
-    def keys(self) -> Ints:
+    def needed_individuals(self) -> Ints:
         return np.empty(0, np.int64)
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
         """Nothing here has a number."""
 
-    def passed(self, upto: int) -> tuple[Sequence[Row], Sequence[int]]:
+    def advance_watermark(self, upto: int) -> tuple[Sequence[Row], Sequence[int]]:
         """What is found up to a time."""
         rows, unsure = list[Row](), list[int]()
-        for c, result in self._results(upto if self.end is None else min(upto, self.end)):
-            rows += store_rows(c, result)
+        for c, result in self._due_results(upto if self.end is None else min(upto, self.end)):
+            rows += store_conflict_rows(c, result)
             if result.verdict is Verdict.UNDETERMINED:
                 unsure.append(c)
         return rows, unsure
 
-    def _results(self, upto: int) -> Iterator[tuple[int, Result]]:
+    def _due_results(self, upto: int) -> Iterator[tuple[int, Result]]:
         """Each c that is due, and its result; where a window holds nothing, the store stands as
         it is.
         """
         while self.content:
             self.content = {
-                t: triples for t, triples in self.content.items() if t + self.window >= self.next
+                t: triples
+                for t, triples in self.content.items()
+                if t + self.window >= self.next_check
             }
             if not self.content:
                 return
-            c = max(self.next, -(-min(self.content) // self.every) * self.every)
+            c = max(self.next_check, -(-min(self.content) // self.period) * self.period)
             if c > upto:
                 return
-            self.next = c + self.every
+            self.next_check = c + self.period
             held = frozenset(
                 line
                 for t, lines in self.content.items()
@@ -99,9 +101,9 @@ class StoreChecks:  # a `Beside`
                 for line in lines
             )
             if held:
-                yield c, self._checked(held)
+                yield c, self._check_window(held)
 
-    def _checked(self, triples: frozenset[str]) -> Result:
+    def _check_window(self, triples: frozenset[str]) -> Result:
         if self._last is None or self._last[0] != triples:
             begun = perf_counter()
             with tempfile.TemporaryDirectory(prefix="shiq-window-") as folder:
@@ -114,15 +116,15 @@ class StoreChecks:  # a `Beside`
 
     def state(self) -> Any:
         """What `restore` takes, as JSON."""
-        return [self.next, self.checks, list(self.content.items())]
+        return [self.next_check, self.checks, list(self.content.items())]
 
     def restore(self, state: Any) -> None:
         """Goes on where another run was."""
-        self.next, self.checks, content = state
+        self.next_check, self.checks, content = state
         self.content = dict(content)
 
 
-def store_rows(c: int, result: Result) -> list[Row]:
+def store_conflict_rows(c: int, result: Result) -> list[Row]:
     """Conflicts of the window's content with the store; ``store`` holds those of the store's own
     assertions that are in one.
     """
@@ -167,39 +169,41 @@ def check_stream(
     opened = (
         open_source(fspath(source), unit)
         if isinstance(source, str | PathLike)
-        else GivenEvents(source)
+        else InMemoryEvents(source)
     )
-    with started([opened], {}) as run:
-        arrivals = Arrivals(EventClock(lateness, max_ahead), RejectLog(), unit)
-        return watch_run(
-            run, plan, arrivals, StreamQuestion(start, end, batch, allow), static, heard=heard
+    with open_run([opened], {}) as run:
+        arrivals = EventIntake(WatermarkTracker(lateness, max_ahead), RejectLog(), unit)
+        return run_consistency(
+            run, plan, arrivals, ConsistencySettings(start, end, batch, allow), static, heard=heard
         )
 
 
-def watch_run(
+def run_consistency(
     run: StreamRun,
     plan: StreamPlan,
-    arrivals: Arrivals,
-    asked: StreamQuestion,
+    arrivals: EventIntake,
+    asked: ConsistencySettings,
     static: Any = None,
     checks: tuple[Session, int] | None = None,
     heard: Callable[[list[Row]], None] | None = None,
-    drive: Callable[[StreamRun, Watch], StreamResult] | None = None,
+    drive: Callable[[StreamRun, ConsistencyCollector], StreamResult] | None = None,
 ) -> StreamResult:
     """Checks the stream of ``run``, whose outputs are ``out``, ``verdicts``, ``accepted``,
     ``quarantine``. ``checks``: a store that windows are checked against, and each how many
     units; ``drive``: what feeds the watch, if not this process.
     """
     outputs = run.outputs
-    tell = heard or outputs.to("out")
-    watch = Watch(plan, arrivals, asked, tell)
+    tell = heard or outputs.writer_for("out")
+    watch = ConsistencyCollector(plan, arrivals, asked, tell)
     if "accepted" in outputs.sinks or "quarantine" in outputs.sinks:
-        accept, set_aside = outputs.texts("accepted"), outputs.texts("quarantine")
-        watch.beside.append(EventSides(watch.partition.masks, plan.window, accept, set_aside))
+        accept, set_aside = outputs.text_writer("accepted"), outputs.text_writer("quarantine")
+        watch.observers.append(
+            QuarantineObserver(watch.partition.masks, plan.window, accept, set_aside)
+        )
     if checks is not None:
-        watch.beside.append(StoreChecks(*checks, plan.window, asked.end))
-    run.status.figures["inconsistent now"] = lambda: watch.inconsistent
-    watch.begin(static)
+        watch.observers.append(StoreObserver(*checks, plan.window, asked.end))
+    run.status.figures["inconsistent now"] = lambda: watch.inconsistent_count
+    watch.load_static(static)
     if drive is None:
         result = run.drive(LocalRunner(watch), follow=asked.follow)
     else:
@@ -209,7 +213,7 @@ def watch_run(
 
 
 @dataclass
-class GivenEvents:
+class InMemoryEvents:
     """Events that a program has."""
 
     items: Iterable[Any]

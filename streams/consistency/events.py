@@ -27,19 +27,19 @@ from shiq.rdf.triples import IRI, LITERAL, Triples
 from shiq.streams.consistency.dl_lite import (
     DLLiteView,
     existential,
-    limits_of,
-    loop,
-    misfit,
+    loop_label,
+    misfit_label,
+    range_limits,
     role_label,
 )
-from shiq.streams.consistency.negative_inclusions import Masks
+from shiq.streams.consistency.negative_inclusions import RootMasks
 from shiq.streams.front.event import Event, Record
 
 _TYPE, _SAME, _DIFFERENT = owl.RDF + "type", owl.OWL + "sameAs", owl.OWL + "differentFrom"
 _ANNOTATIONS = {owl.RDFS + name for name in ("label", "comment", "seeAlso", "isDefinedBy")}
 _TEXT = owl.XSD + "string"
 #: Between the names of a pair; in no IRI.
-_BETWEEN = "\0"
+_PAIR_SEPARATOR = "\0"
 _CODES: dict[bool | None, int] = {True: 1, False: 0, None: 2}
 
 
@@ -50,24 +50,24 @@ class EventColumns(NamedTuple):
 
 
 #: Takes the place (in the batch) of what was not used, its kind, why, and how it reads.
-Tell = Callable[[int, str, str, str], None]
+RejectCallback = Callable[[int, str, str, str], None]
 
 
 @dataclass
-class Numbering:
-    """Numbers of individuals and pairs; numbers of those that are gone are given again by `keep`."""
+class IndividualNumbers:
+    """Numbers of individuals and pairs; numbers of those that are gone are given again by `retain`."""
 
     numbers: dict[str, int] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
 
-    def number(self, name: str) -> int:
+    def number_of(self, name: str) -> int:
         found = self.numbers.get(name)
         if found is None:
             found = self.numbers[name] = len(self.names)
             self.names.append(name)
         return found
 
-    def all(self, names: Iterable[str]) -> list[int]:
+    def numbers_of(self, names: Iterable[str]) -> list[int]:
         """The number of each of ``names``."""
         wanted = list(names)
         new = [name for name in dict.fromkeys(wanted) if name not in self.numbers]
@@ -75,44 +75,44 @@ class Numbering:
         self.names += new
         return list(map(self.numbers.__getitem__, wanted))
 
-    def keep(self, numbers: Ints) -> dict[int, int]:
+    def retain(self, numbers: Ints) -> dict[int, int]:
         """Keeps those with ``numbers`` (ascending) alone; their new numbers, by old ones."""
         kept = numbers.tolist()
-        self.set([self.names[n] for n in kept])
+        self.reset([self.names[n] for n in kept])
         return {old: new for new, old in enumerate(kept)}
 
-    def set(self, names: list[str]) -> None:
+    def reset(self, names: list[str]) -> None:
         """Knows ``names`` alone, in their order."""
         self.names, self.numbers = names, {name: n for n, name in enumerate(names)}
 
-    def column(self) -> npt.NDArray[np.uint8]:
-        """What `of_column` takes."""
+    def to_column(self) -> npt.NDArray[np.uint8]:
+        """What `load_column` takes."""
         return np.frombuffer("\n".join(self.names).encode("utf-8", "surrogatepass"), np.uint8)
 
-    def of_column(self, column: npt.NDArray[np.uint8]) -> None:
+    def load_column(self, column: npt.NDArray[np.uint8]) -> None:
         """Knows the names of a `column` alone."""
         text = column.tobytes().decode("utf-8", "surrogatepass")
-        self.set(text.split("\n") if text else [])
+        self.reset(text.split("\n") if text else [])
 
-    def pair(self, number: int) -> tuple[str, str | None]:
+    def pair_names(self, number: int) -> tuple[str, str | None]:
         """An individual and None, or the two of a pair."""
-        first, between, second = self.names[number].partition(_BETWEEN)
+        first, between, second = self.names[number].partition(_PAIR_SEPARATOR)
         return first, second if between else None
 
 
 @dataclass
 class TripleEncoder:
-    """Makes columns of triples. ``same``: the one name of individuals that have several."""
+    """Makes columns of triples. ``representatives``: the one name of individuals that have several."""
 
     view: DLLiteView
-    masks: Masks
-    names: Numbering = field(default_factory=Numbering)
-    same: Mapping[str, str] = field(default_factory=dict)
+    masks: RootMasks
+    names: IndividualNumbers = field(default_factory=IndividualNumbers)
+    representatives: Mapping[str, str] = field(default_factory=dict)
     tuples: int = 0
     _limits: dict[str, list[DataAtMost]] = field(default_factory=dict)
-    _texts_fit: dict[str, bool] = field(default_factory=dict)
+    _all_texts_possible: dict[str, bool] = field(default_factory=dict)
 
-    def read(self, texts: Sequence[str], times: Ints, tell: Tell) -> EventColumns:
+    def encode(self, texts: Sequence[str], times: Ints, tell: RejectCallback) -> EventColumns:
         """The columns of N-Triples statements, each with its time."""
         triples = read_texts(texts, lambda at, why: tell(at, "malformed", why, texts[at]))
         rows = _ints(triples.line) - 1
@@ -125,15 +125,17 @@ class TripleEncoder:
             tell(int(rows[at]), kind, reason, texts[rows[at]])
 
         unknown = np.full(len(triples.terms), -1, np.int64)
-        said = _Said(self, triples, subject, value, times[rows], refuse, unknown)
+        said = _BatchTriples(self, triples, subject, value, times[rows], refuse, unknown)
         for number in np.unique(predicate).tolist():
-            parts += said.by(str(triples.terms[number]), np.flatnonzero(predicate == number))
-        return together(parts)
+            parts += said.predicate_columns(
+                str(triples.terms[number]), np.flatnonzero(predicate == number)
+            )
+        return concatenate_columns(parts)
 
-    def number(self, name: str) -> int:
-        return self.names.number(self.same.get(name, name))
+    def number_of(self, name: str) -> int:
+        return self.names.number_of(self.representatives.get(name, name))
 
-    def column(self, label: str, key: Ints, time: Ints) -> list[EventColumns]:
+    def label_column(self, label: str, key: Ints, time: Ints) -> list[EventColumns]:
         """The label for all of ``key``; nothing where it is in no conflict."""
         self.tuples += len(key)
         number = self.masks.numbers.get(label)
@@ -141,38 +143,44 @@ class TripleEncoder:
             [] if number is None else [EventColumns(key, np.full(len(key), number, np.int64), time)]
         )
 
-    def roles(self, iri: str, subject: Ints, object: Ints, time: Ints) -> list[EventColumns]:
+    def role_columns(self, iri: str, subject: Ints, object: Ints, time: Ints) -> list[EventColumns]:
         """A role's both ends, and the pairs where a role axiom speaks of it."""
-        parts = self.column(existential(Role(iri)), subject, time) + self.column(
+        parts = self.label_column(existential(Role(iri)), subject, time) + self.label_column(
             existential(Role(iri, True)), object, time
         )
         names = self.names.names
-        if self.view.pairs and not self.masks.numbers.keys().isdisjoint(
-            (loop(iri), role_label(Role(iri)))
+        if self.view.has_pair_labels and not self.masks.numbers.keys().isdisjoint(
+            (loop_label(iri), role_label(Role(iri)))
         ):
             ends = [(names[a], names[b]) for a, b in zip(subject.tolist(), object.tolist())]
-            key = np.array(self.names.all(_BETWEEN.join(sorted(both)) for both in ends), np.int64)
+            key = np.array(
+                self.names.numbers_of(_PAIR_SEPARATOR.join(sorted(both)) for both in ends), np.int64
+            )
             forward, backward = (
                 np.array([f(a, b) for a, b in ends], bool) for f in (str.__lt__, str.__gt__)
             )
             for label, rows in (
                 (role_label(Role(iri)), forward),
                 (role_label(Role(iri, True)), backward),
-                (loop(iri), ~forward & ~backward),
+                (loop_label(iri), ~forward & ~backward),
             ):
-                parts += self.column(label, key[rows], time[rows])
+                parts += self.label_column(label, key[rows], time[rows])
         return parts
 
-    def fits(self, iri: str, literal: owl.Literal) -> bool | None:
+    def is_possible_value(self, iri: str, literal: owl.Literal) -> bool | None:
         """Whether the value is one that the property may have; None if that is not decided."""
         theory = self.view.theory
         if iri not in self._limits:
-            self._limits[iri] = list(limits_of(iri, self.view.misfits, theory))
-            self._texts_fit[iri] = (
+            self._limits[iri] = list(range_limits(iri, self.view.misfits, theory))
+            self._all_texts_possible[iri] = (
                 not self._limits[iri]
                 and theory.satisfiable((), (), [(iri, owl.Literal("a"))]) is True
             )
-        if literal.datatype == _TEXT and self._texts_fit[iri] and literal.lexical.isprintable():
+        if (
+            literal.datatype == _TEXT
+            and self._all_texts_possible[iri]
+            and literal.lexical.isprintable()
+        ):
             return True
         return theory.satisfiable((), self._limits[iri], [(iri, literal)])
 
@@ -181,7 +189,7 @@ def _ints(column: Sequence[int]) -> Ints:
     return np.array(column, np.int64)
 
 
-def together(parts: Sequence[EventColumns]) -> EventColumns:
+def concatenate_columns(parts: Sequence[EventColumns]) -> EventColumns:
     return (
         EventColumns(*map(np.concatenate, zip(*parts)))
         if parts
@@ -190,104 +198,113 @@ def together(parts: Sequence[EventColumns]) -> EventColumns:
 
 
 @dataclass(frozen=True)
-class _Said:
-    """The triples of one batch; `by` takes those of one predicate. ``numbers``: of individuals,
+class _BatchTriples:
+    """The triples of one batch; `predicate_columns` takes those of one predicate. ``numbers``: of individuals,
     by term; -1 if not yet known.
     """
 
-    intake: TripleEncoder
+    encoder: TripleEncoder
     triples: Triples
     subject: Ints
     value: Ints
     time: Ints
-    tell: Callable[[int, str, str], None]
+    reject: Callable[[int, str, str], None]
     numbers: Ints
 
-    def by(self, iri: str, rows: Ints) -> list[EventColumns]:
-        signature = self.intake.view.signature
+    def predicate_columns(self, iri: str, rows: Ints) -> list[EventColumns]:
+        signature = self.encoder.view.signature
         is_literal = np.frombuffer(self.triples.kinds, np.uint8)[self.value[rows]] == LITERAL
         if iri in signature.data_properties:
-            self._refuse(rows[~is_literal], f"<{iri}> is a data property: its value is a literal")
-            return self._data(iri, rows[is_literal])
+            self._reject_rows(
+                rows[~is_literal], f"<{iri}> is a data property: its value is a literal"
+            )
+            return self._data_columns(iri, rows[is_literal])
         if iri in signature.annotation_properties or iri in _ANNOTATIONS:
             return []
         if iri == _TYPE or iri in signature.object_properties:
-            self._refuse(rows[is_literal], f"<{iri}> has no literals as values")
+            self._reject_rows(rows[is_literal], f"<{iri}> has no literals as values")
             rows = rows[~is_literal]
         if iri == _TYPE:
             return [
                 part
                 for number in np.unique(self.value[rows]).tolist()
-                for part in self._class(number, rows)
+                for part in self._class_columns(number, rows)
             ]
         if iri in signature.object_properties:
-            return self.intake.roles(
+            return self.encoder.role_columns(
                 iri,
-                self._numbers(self.subject[rows]),
-                self._numbers(self.value[rows]),
+                self._individual_numbers(self.subject[rows]),
+                self._individual_numbers(self.value[rows]),
                 self.time[rows],
             )
         if iri in (_SAME, _DIFFERENT):
-            self._refuse(
+            self._reject_rows(
                 rows,
                 "whether names are of one individual is not asked in a stream",
                 "outside-dl-lite",
             )
         elif iri.startswith((owl.RDFS, owl.OWL)):
-            self._refuse(rows, "an axiom among events: the TBox stands", "tbox-axiom")
+            self._reject_rows(rows, "an axiom among events: the TBox stands", "tbox-axiom")
         else:
-            self._refuse(rows, f"the TBox does not know the property <{iri}>", "undeclared")
+            self._reject_rows(rows, f"the TBox does not know the property <{iri}>", "undeclared")
         return []
 
-    def _refuse(self, rows: Ints, reason: str, kind: str = "malformed") -> None:
+    def _reject_rows(self, rows: Ints, reason: str, kind: str = "malformed") -> None:
         for row in rows.tolist():
-            self.tell(row, kind, reason)
+            self.reject(row, kind, reason)
 
-    def _numbers(self, ids: Ints) -> Ints:
+    def _individual_numbers(self, ids: Ints) -> Ints:
         """The numbers of individuals, each looked up once a batch."""
         new = np.unique(ids[self.numbers[ids] < 0])
-        names, same = [str(self.triples.terms[i]) for i in new.tolist()], self.intake.same
-        self.numbers[new] = self.intake.names.all(
+        names, same = (
+            [str(self.triples.terms[i]) for i in new.tolist()],
+            self.encoder.representatives,
+        )
+        self.numbers[new] = self.encoder.names.numbers_of(
             [same.get(name, name) for name in names] if same else names
         )
         return self.numbers[ids]
 
-    def _class(self, number: int, rows: Ints) -> list[EventColumns]:
+    def _class_columns(self, number: int, rows: Ints) -> list[EventColumns]:
         iri, rows = str(self.triples.terms[number]), rows[self.value[rows] == number]
         if self.triples.kinds[number] != IRI:
-            self._refuse(rows, "a class of an event is a name", "outside-dl-lite")
-        elif iri in self.intake.view.signature.classes or iri == owl.NOTHING.iri:
-            return self.intake.column(iri, self._numbers(self.subject[rows]), self.time[rows])
+            self._reject_rows(rows, "a class of an event is a name", "outside-dl-lite")
+        elif iri in self.encoder.view.signature.classes or iri == owl.NOTHING.iri:
+            return self.encoder.label_column(
+                iri, self._individual_numbers(self.subject[rows]), self.time[rows]
+            )
         elif iri.startswith((owl.RDFS, owl.OWL)) and iri not in (
             owl.THING.iri,
             owl.OWL + "NamedIndividual",
         ):
-            self._refuse(rows, "an axiom among events: the TBox stands", "tbox-axiom")
+            self._reject_rows(rows, "an axiom among events: the TBox stands", "tbox-axiom")
         elif not iri.startswith(owl.OWL):
-            self._refuse(rows, f"the TBox does not know the class <{iri}>", "undeclared")
+            self._reject_rows(rows, f"the TBox does not know the class <{iri}>", "undeclared")
         return []
 
-    def _data(self, iri: str, rows: Ints) -> list[EventColumns]:
+    def _data_columns(self, iri: str, rows: Ints) -> list[EventColumns]:
         used, places = np.unique(self.value[rows], return_inverse=True)
         literals = [self.triples.terms[i] for i in used.tolist()]
         fits = np.array(
             [
-                _CODES[self.intake.fits(iri, lit)]
+                _CODES[self.encoder.is_possible_value(iri, lit)]
                 for lit in literals
                 if isinstance(lit, owl.Literal)
             ],
             np.int64,
         )
         fits = fits[places] if len(rows) else fits
-        self._refuse(
+        self._reject_rows(
             rows[fits == _CODES[None]],
             f"whether <{iri}> may have this value is not decided",
             "outside-dl-lite",
         )
         good, bad = rows[fits != _CODES[False]], rows[fits == _CODES[False]]
-        parts = self.intake.column("∃" + iri, self._numbers(self.subject[good]), self.time[good])
-        return parts + self.intake.column(
-            misfit(iri), self._numbers(self.subject[bad]), self.time[bad]
+        parts = self.encoder.label_column(
+            "∃" + iri, self._individual_numbers(self.subject[good]), self.time[good]
+        )
+        return parts + self.encoder.label_column(
+            misfit_label(iri), self._individual_numbers(self.subject[bad]), self.time[bad]
         )
 
 
@@ -302,7 +319,7 @@ _SPREAD = 10
 
 
 @dataclass
-class Rate:
+class RandomEvents:
     """``number`` events at each point of time: a class or a role of individuals. Followed, a
     point is a second and there is no end; else all `POINTS` come at once. Position: events.
     """
@@ -333,7 +350,7 @@ class Rate:
         return f"{who} <{self.roles[number - len(self.classes)]}> <urn:shiq:rate#{draw.randrange(self.number * _SPREAD)}> ."
 
 
-def rate_source(target: str, signature: Signature) -> Rate:
+def rate_source(target: str, signature: Signature) -> RandomEvents:
     """The source that ``rate://N`` names. Raises: UsageError."""
     number = target.removeprefix("rate://")
     classes, roles = sorted(signature.classes), sorted(signature.object_properties)
@@ -343,7 +360,7 @@ def rate_source(target: str, signature: Signature) -> Rate:
         raise UsageError(
             f"{target}: the ontology has no classes and roles to draw from", "Give another source."
         )
-    return Rate(target, int(number), classes, roles)
+    return RandomEvents(target, int(number), classes, roles)
 
 
 # What holds at all times: assertions as columns, and one name for individuals that have several.
@@ -359,33 +376,33 @@ def static_columns(
     zero = np.zeros(1, np.int64)
 
     def one(name: str) -> Ints:
-        return np.array([intake.number(name)], np.int64)
+        return np.array([intake.number_of(name)], np.int64)
 
     for assertion in assertions:
         match assertion:
             case owl.ClassAssertion(owl.Class(iri), individual):
-                parts += intake.column(iri, one(individual), zero)
+                parts += intake.label_column(iri, one(individual), zero)
             case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, object):
-                parts += intake.roles(iri, one(subject), one(object), zero)
+                parts += intake.role_columns(iri, one(subject), one(object), zero)
             case owl.DataPropertyAssertion(owl.DataProperty(iri), subject, literal):
-                fits = intake.fits(iri, literal)
+                fits = intake.is_possible_value(iri, literal)
                 if fits is None:
                     refuse(assertion)
-                parts += intake.column(
-                    misfit(iri) if fits is False else "∃" + iri, one(subject), zero
+                parts += intake.label_column(
+                    misfit_label(iri) if fits is False else "∃" + iri, one(subject), zero
                 )
             case owl.SameIndividual():
-                pass  # `TripleEncoder.same` has it
-            case owl.DifferentIndividuals(first, second) if intake.number(first) != intake.number(
-                second
-            ):
+                pass  # `TripleEncoder.representatives` has it
+            case owl.DifferentIndividuals(first, second) if intake.number_of(
+                first
+            ) != intake.number_of(second):
                 pass
             case _:
                 refuse(assertion)
-    return together(parts)
+    return concatenate_columns(parts)
 
 
-def one_name(assertions: Iterable[owl.Assertion]) -> dict[str, str]:
+def find_representatives(assertions: Iterable[owl.Assertion]) -> dict[str, str]:
     """The smallest name of each individual that sameAs gives several."""
     same: dict[str, str] = {}
 

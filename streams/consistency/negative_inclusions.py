@@ -42,21 +42,21 @@ class UnfoldingError(Exception):
     """Horn rules unfold into more than `MOST_UNFOLDED` sets."""
 
 
-def closed(view: DLLiteView, *, role_step: bool = True) -> dict[Negative, Origins]:
+def close_negatives(view: DLLiteView, *, role_step: bool = True) -> dict[Negative, Origins]:
     """The told negative inclusions, those that Horn rules make of them, and {B} for each B that
     the role step makes unsatisfiable; of what the rules make, only what nothing covers. Raises:
     TooManyError.
     """
     found = dict(view.negative)
     while True:
-        unfolded = _unfolded(view, found)
-        added = dict(_role_step(view, unfolded)) if role_step else {}
+        unfolded = _unfold_rules(view, found)
+        added = dict(_apply_role_step(view, unfolded)) if role_step else {}
         if not added:
             return unfolded
         found = unfolded | added
 
 
-def _unfolded(view: DLLiteView, told: dict[Negative, Origins]) -> dict[Negative, Origins]:
+def _unfold_rules(view: DLLiteView, told: dict[Negative, Origins]) -> dict[Negative, Origins]:
     """Rules applied backwards: who has the body has the head, so what may not meet the head may
     not meet the body.
     """
@@ -70,27 +70,30 @@ def _unfolded(view: DLLiteView, told: dict[Negative, Origins]) -> dict[Negative,
                 if made not in found and not any(
                     covers(view, known, made, loosely=True) for known in found
                 ):
-                    found[made] = found[negative] | origins | view.way(head, met)
+                    found[made] = found[negative] | origins | view.path_origins(head, met)
                     waiting.append(made)
         if len(found) > MOST_UNFOLDED:
             raise UnfoldingError
     return found
 
 
-def _role_step(
+def _apply_role_step(
     view: DLLiteView, negatives: dict[Negative, Origins]
 ) -> Iterator[tuple[Negative, Origins]]:
     """{∃R⁻} where ∃R can have no member; both where R can have no pair."""
     for label, inverse in view.existentials:
-        why = refuting(view, label, negatives)
-        between = refuting(view, PAIR + label[1:], negatives) if view.pairs else None
+        why = find_refuting(view, label, negatives)
+        between = find_refuting(view, PAIR + label[1:], negatives) if view.has_pair_labels else None
         if between is not None and why is None:
-            yield frozenset((label,)), negatives[between] | view.way(PAIR + label[1:], between)
-        elif why is not None and refuting(view, inverse, negatives) is None:
-            yield frozenset((inverse,)), negatives[why] | view.way(label, why)
+            yield (
+                frozenset((label,)),
+                negatives[between] | view.path_origins(PAIR + label[1:], between),
+            )
+        elif why is not None and find_refuting(view, inverse, negatives) is None:
+            yield frozenset((inverse,)), negatives[why] | view.path_origins(label, why)
 
 
-def refuting(view: DLLiteView, label: str, negatives: Iterable[Negative]) -> Negative | None:
+def find_refuting(view: DLLiteView, label: str, negatives: Iterable[Negative]) -> Negative | None:
     """The first of ``negatives`` all of whose labels lie above ``label``."""
     above = view.ancestors(label)
     return next((negative for negative in negatives if negative <= above), None)
@@ -106,7 +109,7 @@ def covers(view: DLLiteView, upper: Negative, lower: Negative, *, loosely: bool 
     )
 
 
-def roots(view: DLLiteView, negatives: Iterable[Negative]) -> Group:
+def select_roots(view: DLLiteView, negatives: Iterable[Negative]) -> Group:
     """Those that no other covers; of equivalent ones the first."""
     ordered = list(negatives)
 
@@ -117,7 +120,7 @@ def roots(view: DLLiteView, negatives: Iterable[Negative]) -> Group:
     return tuple(negative for i, negative in enumerate(ordered) if is_spared(i))
 
 
-def conflicts(view: DLLiteView, negative: Negative, labels: frozenset[str]) -> set[Negative]:
+def conflicts_below(view: DLLiteView, negative: Negative, labels: frozenset[str]) -> set[Negative]:
     """The product rule: what of ``labels`` lies below ``negative``, one label (at least) for
     each of its own.
     """
@@ -125,10 +128,12 @@ def conflicts(view: DLLiteView, negative: Negative, labels: frozenset[str]) -> s
     return {frozenset(choice) for choice in product(*below)}
 
 
-def closure(
+def negative_closure(
     view: DLLiteView, negatives: Iterable[Negative], labels: frozenset[str]
 ) -> set[Negative]:
-    return set[Negative]().union(*(conflicts(view, negative, labels) for negative in negatives))
+    return set[Negative]().union(
+        *(conflicts_below(view, negative, labels) for negative in negatives)
+    )
 
 
 # --- groups --------------------------------------------------------------------------------------
@@ -176,15 +181,15 @@ def groups_by_depth(view: DLLiteView, negatives: Group) -> tuple[Group, ...]:
 GROUPINGS = {"printed": groups_as_printed, "depth": groups_by_depth}
 
 
-def origins_of(
+def conflict_origins(
     view: DLLiteView, negatives: Mapping[Negative, Origins], conflict: Negative
 ) -> Origins:
     """The axioms of one negative inclusion that makes the labels of ``conflict`` contradict, and
     of the ways up to it.
     """
     for negative, origins in negatives.items():
-        if conflict in conflicts(view, negative, conflict):
-            return origins.union(*(view.way(label, negative) for label in conflict))
+        if conflict in conflicts_below(view, negative, conflict):
+            return origins.union(*(view.path_origins(label, negative) for label in conflict))
     return frozenset()
 
 
@@ -199,7 +204,7 @@ class RootSides:
 
     words: tuple[Words, ...]
 
-    def hits(self, label: Ints, starts: Ints) -> Words:
+    def violated_roots(self, label: Ints, starts: Ints) -> Words:
         """The roots that each run of labels violates, lane by lane."""
         found = (
             [np.bitwise_or.reduceat(lane[label], starts) for lane in side] for side in self.words
@@ -209,33 +214,33 @@ class RootSides:
             (np.array(side, np.uint64).reshape(len(side), len(starts)) for side in found),
         )
 
-    def alone(self) -> Flags:
+    def self_violating(self) -> Flags:
         """Which labels violate a root by themselves."""
         found: Flags = (reduce(np.bitwise_and, self.words) != 0).any(axis=0)
         return found
 
 
 @dataclass(frozen=True, eq=False)
-class Masks:
+class RootMasks:
     """``labels``: those that can be in a conflict, sorted; a code is an individual's number with
-    a label's behind it. ``pairs`` are the sides of roots of one and two labels, ``wide_sides``
-    of the others, ``wide``.
+    a label's behind it. ``narrow_sides`` are the sides of roots of one and two labels, ``wide_sides``
+    of the others, ``wide_roots``.
     """
 
     view: DLLiteView
     labels: tuple[str, ...]
-    pairs: RootSides
+    narrow_sides: RootSides
     wide_sides: RootSides
-    wide: tuple[Negative, ...]
+    wide_roots: tuple[Negative, ...]
 
     @cached_property
     def _width(self) -> int:
         return len(self.labels).bit_length()
 
-    def code(self, key: Ints, label: Ints) -> Ints:
+    def encode(self, key: Ints, label: Ints) -> Ints:
         return key << self._width | label
 
-    def split(self, code: Ints) -> tuple[Ints, Ints]:
+    def decode(self, code: Ints) -> tuple[Ints, Ints]:
         """The individuals and labels of codes."""
         return code >> self._width, code & (1 << self._width) - 1
 
@@ -244,18 +249,24 @@ class Masks:
         return {label: number for number, label in enumerate(self.labels)}
 
     @cached_property
-    def alone(self) -> Flags:
-        return self.pairs.alone() | self.wide_sides.alone() if self.wide else self.pairs.alone()
-
-    def suspects(self, label: Ints, starts: Ints) -> Flags:
-        """Which runs of labels violate a root, at whatever times: the others contradict at no time."""
-        found: Flags = (self.pairs.hits(label, starts) != 0).any(axis=0)
+    def self_violating(self) -> Flags:
         return (
-            found | (self.wide_sides.hits(label, starts) != 0).any(axis=0) if self.wide else found
+            self.narrow_sides.self_violating() | self.wide_sides.self_violating()
+            if self.wide_roots
+            else self.narrow_sides.self_violating()
+        )
+
+    def suspect_runs(self, label: Ints, starts: Ints) -> Flags:
+        """Which runs of labels violate a root, at whatever times: the others contradict at no time."""
+        found: Flags = (self.narrow_sides.violated_roots(label, starts) != 0).any(axis=0)
+        return (
+            found | (self.wide_sides.violated_roots(label, starts) != 0).any(axis=0)
+            if self.wide_roots
+            else found
         )
 
 
-def masks(view: DLLiteView, roots: Sequence[Negative]) -> Masks:
+def build_masks(view: DLLiteView, roots: Sequence[Negative]) -> RootMasks:
     """The masks of ``roots``, and of ⊥."""
     roots = (*roots, ABSURD)
     below = {label: view.descendants(label) for root in roots for label in root}
@@ -264,16 +275,16 @@ def masks(view: DLLiteView, roots: Sequence[Negative]) -> Masks:
     )
     wide = tuple(root for root in roots if len(root) > 2)
     narrow = [root for root in roots if len(root) < 3]
-    return Masks(
+    return RootMasks(
         view,
         labels,
-        _sides(narrow, 2, labels, below),
-        _sides(wide, max(map(len, wide), default=1), labels, below),
+        _build_sides(narrow, 2, labels, below),
+        _build_sides(wide, max(map(len, wide), default=1), labels, below),
         wide,
     )
 
 
-def _sides(
+def _build_sides(
     roots: Sequence[Negative],
     number: int,
     labels: tuple[str, ...],

@@ -27,32 +27,32 @@ from shiq.streams.consistency.dl_lite import (
     DLLiteView,
     Negative,
     Origins,
-    limits_of,
-    shown,
-    siblings_disjoint,
-    view,
+    assume_siblings_disjoint,
+    display_label,
+    dl_lite_view,
+    range_limits,
 )
 from shiq.streams.consistency.negative_inclusions import (
     GROUPINGS,
     MOST_UNFOLDED,
     Group,
-    Masks,
+    RootMasks,
     UnfoldingError,
-    closed,
-    closure,
-    masks,
-    origins_of,
-    refuting,
-    roots,
+    build_masks,
+    close_negatives,
+    conflict_origins,
+    find_refuting,
+    negative_closure,
+    select_roots,
 )
 from shiq.streams.consistency.topology import (
     Bolt,
     Cut,
-    bolts,
-    cheapest,
-    costed,
-    counted,
+    build_bolts,
+    cheapest_cut,
+    count_tests,
     label_rates,
+    with_expected_evaluations,
 )
 from shiq.streams.front.checkpoint import fingerprint
 from shiq.support import pluralize
@@ -63,16 +63,16 @@ ASSUMPTIONS = ("siblings-disjoint",)
 Labels: TypeAlias = tuple[str, ...]
 
 
-class AxiomLeftOut(NamedTuple):
+class UnsupportedAxiom(NamedTuple):
     axiom: str
     reason: str
 
 
 @dataclass(frozen=True)
 class StreamPlan:
-    """``negatives``: the closed ones with their axioms; ``grouped``: their roots, group by
+    """``negatives``: the closed ones with their axioms; ``root_groups``: their roots, group by
     group; ``expected_tuples``: of a unit of time. What JSON shows has its names: `positive`, `negative`, `horn`, `left_out`,
-    `unsatisfiable`, `closure`, `roots`, `groups`, `bolts`, `lanes`.
+    `unsatisfiable`, `negative_closure`, `select_roots`, `groups`, `build_bolts`, `lanes`.
     """
 
     view: DLLiteView
@@ -81,7 +81,7 @@ class StreamPlan:
     grouping: str
     cut: Cut
     negatives: Mapping[Negative, Origins]
-    grouped: tuple[Group, ...]
+    root_groups: tuple[Group, ...]
     bolts: tuple[Bolt, ...]
     closure: int
     leftovers: tuple[Leftover, ...] = ()
@@ -89,13 +89,13 @@ class StreamPlan:
     expected_tuples: float = 0.0
 
     @cached_property
-    def root_set(self) -> Group:
-        return tuple(negative for group in self.grouped for negative in group)
+    def all_roots(self) -> Group:
+        return tuple(negative for group in self.root_groups for negative in group)
 
     @cached_property
-    def masks(self) -> Masks:
+    def masks(self) -> RootMasks:
         """The masks of all roots."""
-        return masks(self.view, self.root_set)
+        return build_masks(self.view, self.all_roots)
 
     @property
     def mask(self) -> dict[str, float] | None:
@@ -104,7 +104,10 @@ class StreamPlan:
         """
         if self.strategy != "mask":
             return None
-        sides = [*self.masks.pairs.words, *(self.masks.wide_sides.words if self.masks.wide else ())]
+        sides = [
+            *self.masks.narrow_sides.words,
+            *(self.masks.wide_sides.words if self.masks.wide_roots else ()),
+        ]
         return {
             "labels": len(self.masks.labels),
             "sides": len(sides),
@@ -114,29 +117,31 @@ class StreamPlan:
 
     @property
     def roots(self) -> tuple[Labels, ...]:
-        return tuple(map(pair, self.root_set))
+        return tuple(map(display_labels, self.all_roots))
 
     @property
     def groups(self) -> tuple[tuple[Labels, ...], ...]:
-        return tuple(tuple(map(pair, group)) for group in self.grouped)
+        return tuple(tuple(map(display_labels, group)) for group in self.root_groups)
 
     @property
     def lanes(self) -> int:
         """Words of 64 roots that a mask has."""
-        return -(-len(self.root_set) // 64)
+        return -(-len(self.all_roots) // 64)
 
     @property
     def positive(self) -> tuple[Labels, ...]:
         special = self.view.stand_ins
         return tuple(
             sorted(
-                (shown(x), shown(y)) for x, y in self.view.positive if special.isdisjoint((x, y))
+                (display_label(x), display_label(y))
+                for x, y in self.view.positive
+                if special.isdisjoint((x, y))
             )
         )
 
     @property
     def negative(self) -> tuple[Labels, ...]:
-        return tuple(sorted(map(pair, self.view.negative)))
+        return tuple(sorted(map(display_labels, self.view.negative)))
 
     @property
     def horn(self) -> tuple[tuple[Labels, str], ...]:
@@ -146,23 +151,27 @@ class StreamPlan:
     def unsatisfiable(self) -> Labels:
         labels = self.view.vocabulary - self.view.stand_ins
         return tuple(
-            sorted(shown(label) for label in labels if refuting(self.view, label, self.root_set))
+            sorted(
+                display_label(label)
+                for label in labels
+                if find_refuting(self.view, label, self.all_roots)
+            )
         )
 
     @property
-    def left_out(self) -> tuple[AxiomLeftOut, ...]:
+    def left_out(self) -> tuple[UnsupportedAxiom, ...]:
         return tuple(
-            AxiomLeftOut(leftover.text or leftover.message, leftover.message)
+            UnsupportedAxiom(leftover.text or leftover.message, leftover.message)
             for leftover in self.leftovers
         )
 
-    def axioms_of(self, conflict: Negative) -> tuple[str, ...]:
+    def conflict_axioms(self, conflict: Negative) -> tuple[str, ...]:
         """The axioms by which labels contradict, as functional syntax, in their order."""
-        origins = origins_of(self.view, self.negatives, conflict)
+        origins = conflict_origins(self.view, self.negatives, conflict)
         for label in conflict:
             if label[0] == MISFIT:
                 origins = origins.union(
-                    *limits_of(label[1:], self.view.misfits, self.view.theory).values()
+                    *range_limits(label[1:], self.view.misfits, self.view.theory).values()
                 )
         return tuple(axiom_text(self.view.axioms[index]) for index in sorted(origins))
 
@@ -171,7 +180,7 @@ class StreamPlan:
         """What changes rows, as short texts."""
         texts = (
             *map(axiom_text, self.view.axioms),
-            *(" ".join(pair(labels)) for labels in self.view.negative),
+            *(" ".join(display_labels(labels)) for labels in self.view.negative),
         )
         return {
             "tbox": fingerprint([*texts, *map(repr, self.abox)]),
@@ -182,15 +191,15 @@ class StreamPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """As ``shiq stream plan --json`` writes it."""
-        return {name: getattr(self, name) for name in _TOLD} | {
+        return {name: getattr(self, name) for name in _JSON_FIELDS} | {
             "horn": [{"body": body, "head": head} for body, head in self.horn],
             "left_out": [item._asdict() for item in self.left_out],
-            "bolts": [{name: getattr(bolt, name) for name in _OF_BOLTS} for bolt in self.bolts],
+            "bolts": [{name: getattr(bolt, name) for name in _BOLT_FIELDS} for bolt in self.bolts],
         }
 
 
 #: What JSON shows as it is, of plans and of bolts.
-_TOLD = (
+_JSON_FIELDS = (
     "window",
     "strategy",
     "grouping",
@@ -204,11 +213,11 @@ _TOLD = (
     "lanes",
     "mask",
 )
-_OF_BOLTS = ("groups", "conjunctions", "inferences", "expected_evaluations")
+_BOLT_FIELDS = ("groups", "conjunctions", "inferences", "expected_evaluations")
 
 
-def pair(labels: Negative) -> Labels:
-    ordered = tuple(sorted(map(shown, labels)))
+def display_labels(labels: Negative) -> Labels:
+    ordered = tuple(sorted(map(display_label, labels)))
     return ordered * 2 if len(ordered) == 1 else ordered
 
 
@@ -232,25 +241,29 @@ def plan(
     of a unit. ``allow``: kinds of leftovers that are agreed on. ``catalog``: see `shiq.inputs.catalog`.
     Raises: UsageError; InputError where ``tbox`` cannot be read.
     """
-    _check(window, strategy, grouping, assume)
+    _check_settings(window, strategy, grouping, assume)
     known = read_catalog(catalog) if catalog else None
     reading = read_ontology(
         list(tbox) if isinstance(tbox, list | tuple) else [tbox], catalog=known, chains=False
     )
-    seen, negatives, leftovers = _closed(view(reading.tbox), assume)
+    seen, negatives, leftovers = _close_view(dl_lite_view(reading.tbox), assume)
     kept = tuple(
         leftover for leftover in (*reading.leftovers, *leftovers) if is_blocking(leftover, allow)
     )
-    groups = GROUPINGS[grouping](seen, roots(seen, negatives))
+    groups = GROUPINGS[grouping](seen, select_roots(seen, negatives))
     by_label = label_rates(seen, rates)
     if strategy != "ltm":
         chosen: Cut = ()
     elif cut == "auto":
-        chosen = cheapest(seen, groups, by_label, most_cached)
+        chosen = cheapest_cut(seen, groups, by_label, most_cached)
     else:
-        chosen = _checked(cut, len(groups))
-    complete = closure(seen, (root for group in groups for root in group), seen.vocabulary)
-    pipeline = () if strategy == "mask" else costed(bolts(seen, groups, chosen), by_label)
+        chosen = _check_cut(cut, len(groups))
+    complete = negative_closure(seen, (root for group in groups for root in group), seen.vocabulary)
+    pipeline = (
+        ()
+        if strategy == "mask"
+        else with_expected_evaluations(build_bolts(seen, groups, chosen), by_label)
+    )
     return StreamPlan(
         seen,
         window,
@@ -260,28 +273,28 @@ def plan(
         negatives,
         groups,
         pipeline,
-        counted(seen, complete),
+        count_tests(seen, complete),
         kept,
         reading.abox,
         sum(by_label.values()),
     )
 
 
-def _closed(
+def _close_view(
     seen: DLLiteView, assume: Sequence[str]
 ) -> tuple[DLLiteView, dict[Negative, Origins], list[Leftover]]:
     """The view less Horn rules that unfold into too much, its negative inclusions closed, and
     what is left out.
     """
     if "siblings-disjoint" in assume:
-        seen = siblings_disjoint(seen)
+        seen = assume_siblings_disjoint(seen)
     try:
-        negatives = closed(seen)
+        negatives = close_negatives(seen)
     except UnfoldingError:
         reason = f"it unfolds, with others, into over {pluralize(MOST_UNFOLDED, 'set')} of labels"
         more = {index: reason for origins in seen.horn.values() for index in origins}
-        seen = replace(seen, horn={}, left_out={**seen.left_out, **more})
-        negatives = closed(seen)
+        seen = replace(seen, horn={}, unsupported_axioms={**seen.unsupported_axioms, **more})
+        negatives = close_negatives(seen)
     leftovers = [
         Leftover(
             "outside-dl-lite",
@@ -289,12 +302,12 @@ def _closed(
             text=axiom_text(seen.axioms[index]),
             values=(seen.axioms[index],),
         )
-        for index, reason in seen.left_out.items()
+        for index, reason in seen.unsupported_axioms.items()
     ]
     return seen, negatives, leftovers
 
 
-def _check(window: int, strategy: str, grouping: str, assume: Sequence[str]) -> None:
+def _check_settings(window: int, strategy: str, grouping: str, assume: Sequence[str]) -> None:
     if isinstance(window, bool) or not isinstance(window, int) or not 0 <= window < 1 << 61:
         raise UsageError(f"{window!r} is no length of a window", "Give a whole number from 0 on.")
     for what, value, known in (
@@ -308,7 +321,7 @@ def _check(window: int, strategy: str, grouping: str, assume: Sequence[str]) -> 
             raise UsageError(f"{name!r} cannot be assumed", f"Known: {', '.join(ASSUMPTIONS)}.")
 
 
-def _checked(cut: Cut | str, groups: int) -> Cut:
+def _check_cut(cut: Cut | str, groups: int) -> Cut:
     places = cut if not isinstance(cut, str) else ()
     if (
         isinstance(cut, str)

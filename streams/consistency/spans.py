@@ -30,19 +30,19 @@ class Spans(NamedTuple):
     start: Ints
     end: Ints
 
-    def at(self, rows: Ints | Flags) -> Spans:
+    def select(self, rows: Ints | Flags) -> Spans:
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         return Spans(self.code[rows], self.start[rows], self.end[rows])
 
 
-def no_spans() -> Spans:
+def empty_spans() -> Spans:
     return Spans(*(np.empty(0, np.int64) for _ in range(3)))
 
 
-def live(code: Ints, time: Ints, window: int) -> Spans:
+def live_spans(code: Ints, time: Ints, window: int) -> Spans:
     """The joined spans of assertions at points of time, in any order."""
     if not len(code):
-        return no_spans()
+        return empty_spans()
     low, width = int(time.min()), int(time.max() - time.min()).bit_length()
     if int(code.max()).bit_length() + width < 64:
         packed = np.sort(code << width | (time - low))
@@ -55,31 +55,31 @@ def live(code: Ints, time: Ints, window: int) -> Spans:
     np.logical_or(code[1:] != code[:-1], time[1:] - time[:-1] > window + 1, out=begins[1:])
     first = np.flatnonzero(begins)
     last = np.append(first[1:], len(code)) - 1
-    return Spans(code[first], time[first], ends(time[last], window))
+    return Spans(code[first], time[first], end_times(time[last], window))
 
 
-def ends(time: Ints, window: int) -> Ints:
+def end_times(time: Ints, window: int) -> Ints:
     """Until when an assertion at ``time`` is live."""
     return np.minimum(time, END - window) + window
 
 
-def joined(parts: Sequence[Spans]) -> Spans:
+def join_spans(parts: Sequence[Spans]) -> Spans:
     """All spans of ``parts``, what overlaps or touches within one code as one."""
     code, start, end = (np.concatenate(columns) for columns in zip(*parts))
     if not len(code):
-        return no_spans()
-    order = _order(code, start)
+        return empty_spans()
+    order = _sort_order(code, start)
     code, start, end = code[order], start[order], end[order]
     begins = np.empty(len(code), bool)
     begins[0] = True
     np.not_equal(code[1:], code[:-1], out=begins[1:])
     # Beyond the last start it does not matter where a span ends.
-    begins[1:] |= start[1:] - 1 > _highest(begins, np.minimum(end, start.max()))[:-1]
+    begins[1:] |= start[1:] - 1 > _running_maximum(begins, np.minimum(end, start.max()))[:-1]
     first = np.flatnonzero(begins)
     return Spans(code[first], start[first], np.maximum.reduceat(end, first))
 
 
-def _order(code: Ints, start: Ints) -> Ints:
+def _sort_order(code: Ints, start: Ints) -> Ints:
     """What sorts by code and start. The parts of what is joined are sorted, which a stable sort
     makes use of.
     """
@@ -89,7 +89,7 @@ def _order(code: Ints, start: Ints) -> Ints:
     return np.lexsort((start, code))
 
 
-def _highest(begins: Flags, end: Ints) -> Ints:
+def _running_maximum(begins: Flags, end: Ints) -> Ints:
     """The greatest end so far in each group; ``begins``: where groups begin."""
     low, group = int(end.min()), np.cumsum(begins, dtype=np.int64)
     wide = int(end.max()) - low + 1
@@ -97,10 +97,10 @@ def _highest(begins: Flags, end: Ints) -> Ints:
         above = group * wide - low
         return np.maximum.accumulate(above + end) - above
     values, ranks = np.unique(end, return_inverse=True)
-    return values[_highest(begins, ranks)]
+    return values[_running_maximum(begins, ranks)]
 
 
-def runs(sorted_values: Ints) -> Ints:
+def run_starts(sorted_values: Ints) -> Ints:
     """Where each run of equal values begins."""
     if not len(sorted_values):
         return np.empty(0, np.int64)

@@ -17,7 +17,7 @@ from itertools import chain, combinations, pairwise
 from typing import TypeAlias
 
 from shiq.streams.consistency.dl_lite import EXISTS, INVERSE, DLLiteView, Negative
-from shiq.streams.consistency.negative_inclusions import ABSURD, Group, closure
+from shiq.streams.consistency.negative_inclusions import ABSURD, Group, negative_closure
 
 #: Where bolts end: after which groups, ascending; () for one bolt.
 Cut: TypeAlias = tuple[int, ...]
@@ -39,7 +39,7 @@ class Bolt:
     expected_evaluations: float = 0.0
 
 
-def bolts(view: DLLiteView, groups: Sequence[Group], cut: Cut) -> tuple[Bolt, ...]:
+def build_bolts(view: DLLiteView, groups: Sequence[Group], cut: Cut) -> tuple[Bolt, ...]:
     """One bolt for each run of groups between two places of ``cut``. ⊥, and values that cannot
     be, are the first one's.
     """
@@ -49,23 +49,23 @@ def bolts(view: DLLiteView, groups: Sequence[Group], cut: Cut) -> tuple[Bolt, ..
         zip(runs, (end - start for start, end in pairwise((0, *cut, len(groups)))))
     ):
         later = frozenset[str]().union(*chain(*runs[i + 1 :]))
-        lift = {label: up for label in sorted(arriving) if (up := lifted(view, label, later))}
-        tests = closure(view, run if i else (*run, ABSURD), arriving)
+        lift = {label: up for label in sorted(arriving) if (up := lift_label(view, label, later))}
+        tests = negative_closure(view, run if i else (*run, ABSURD), arriving)
         inferences = sum(
             up != label for label, ups in lift.items() if label not in view.stand_ins for up in ups
         )
         made.append(
-            Bolt(length, arriving, frozenset(tests), lift, counted(view, tests), inferences)
+            Bolt(length, arriving, frozenset(tests), lift, count_tests(view, tests), inferences)
         )
         arriving = frozenset(chain(*lift.values()))
     return tuple(made)
 
 
-def counted(view: DLLiteView, tests: Iterable[Negative]) -> int:
+def count_tests(view: DLLiteView, tests: Iterable[Negative]) -> int:
     return sum(view.stand_ins.isdisjoint(test) for test in tests)
 
 
-def lifted(view: DLLiteView, label: str, wanted: frozenset[str]) -> tuple[str, ...]:
+def lift_label(view: DLLiteView, label: str, wanted: frozenset[str]) -> tuple[str, ...]:
     """The most specific of ``wanted`` above ``label``; of equivalent ones the first."""
     above = view.ancestors(label) & wanted
 
@@ -95,23 +95,23 @@ MOST_GROUPS = 8
 
 @dataclass(frozen=True)
 class Cost:
-    """``evaluations``, ``arriving`` and ``cached`` tuples by bolt, and all ``forwarded`` ones
+    """``evaluations``, ``arriving`` and ``cached_tuples`` tuples by bolt, and all ``forwarded_tuples`` ones
     (of a unit of time).
     """
 
     evaluations: tuple[float, ...]
     arriving: tuple[float, ...]
-    cached: tuple[float, ...]
-    forwarded: float
+    cached_tuples: tuple[float, ...]
+    forwarded_tuples: float
 
     @property
     def total(self) -> float:
         """With equally many tasks for each cut: bolts × the busiest bolt, and the forwarding."""
         busiest = max(
             e + ARRIVAL * n + CACHING * c
-            for e, n, c in zip(self.evaluations, self.arriving, self.cached)
+            for e, n, c in zip(self.evaluations, self.arriving, self.cached_tuples)
         )
-        return len(self.evaluations) * busiest + FORWARDING * self.forwarded
+        return len(self.evaluations) * busiest + FORWARDING * self.forwarded_tuples
 
 
 def label_rates(view: DLLiteView, rates: Mapping[str, float] | None) -> dict[str, float]:
@@ -126,7 +126,7 @@ def label_rates(view: DLLiteView, rates: Mapping[str, float] | None) -> dict[str
     }
 
 
-def cost(pipeline: Sequence[Bolt], rates: Mapping[str, float]) -> Cost:
+def pipeline_cost(pipeline: Sequence[Bolt], rates: Mapping[str, float]) -> Cost:
     """The cost of one topology for tuples that come with ``rates``."""
     evaluations, arrived, cached, forwarded, arriving = [], [], [], 0.0, dict(rates)
     for bolt in pipeline:
@@ -143,15 +143,17 @@ def cost(pipeline: Sequence[Bolt], rates: Mapping[str, float]) -> Cost:
     return Cost(tuple(evaluations), tuple(arrived), tuple(cached), forwarded)
 
 
-def costed(pipeline: Sequence[Bolt], rates: Mapping[str, float]) -> tuple[Bolt, ...]:
+def with_expected_evaluations(
+    pipeline: Sequence[Bolt], rates: Mapping[str, float]
+) -> tuple[Bolt, ...]:
     """``pipeline`` with what each bolt is expected to evaluate."""
-    found = cost(pipeline, rates)
+    found = pipeline_cost(pipeline, rates)
     return tuple(
         replace(bolt, expected_evaluations=n) for bolt, n in zip(pipeline, found.evaluations)
     )
 
 
-def cheapest(
+def cheapest_cut(
     view: DLLiteView,
     groups: Sequence[Group],
     rates: Mapping[str, float],
@@ -160,19 +162,22 @@ def cheapest(
     """The cut of the least cost among those that cache at most ``most_cached`` tuples a unit (or
     the least, if none does).
     """
-    costs = {cut: cost(bolts(view, groups, cut), rates) for cut in cuts(len(groups))}
+    costs = {
+        cut: pipeline_cost(build_bolts(view, groups, cut), rates)
+        for cut in possible_cuts(len(groups))
+    }
     allowed = [
         cut
         for cut, found in costs.items()
-        if most_cached is None or sum(found.cached) <= most_cached
+        if most_cached is None or sum(found.cached_tuples) <= most_cached
     ]
     return min(
-        allowed or [min(costs, key=lambda cut: sum(costs[cut].cached))],
+        allowed or [min(costs, key=lambda cut: sum(costs[cut].cached_tuples))],
         key=lambda cut: (costs[cut].total, len(cut), cut),
     )
 
 
-def cuts(groups: int) -> list[Cut]:
+def possible_cuts(groups: int) -> list[Cut]:
     """Every cut, the empty bolt before the first group among them."""
     places = range(groups + 1) if groups else range(0)
     lengths = range(groups + 2) if groups <= MOST_GROUPS else range(3)

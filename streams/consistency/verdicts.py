@@ -17,64 +17,77 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from shiq.columns.arrays import Ints
-from shiq.streams.consistency.negative_inclusions import Masks, Words
-from shiq.streams.consistency.spans import Spans, joined, live, no_spans
+from shiq.streams.consistency.negative_inclusions import RootMasks, Words
+from shiq.streams.consistency.spans import Spans, empty_spans, join_spans, live_spans
 from shiq.streams.front.event import Event
-from shiq.streams.front.operator import StreamAnswer, verdict_of
+from shiq.streams.front.operator import StreamAnswer, stream_verdict
 
 Row: TypeAlias = dict[str, Any]
 Span: TypeAlias = tuple[int, int]
 
 
 @dataclass
-class Verdicts:
+class VerdictTimeline:
     """When individuals are inconsistent, and when something that was not used could be live (for
-    ``window`` more points than its time); ``always``: at all times, as far as anybody knows.
+    ``window`` more points than its time); ``is_always_undetermined``: at all times, as far as anybody knows.
 
     The spans of an individual are joined while more of them may come; then only their ends
-    count: ``changes``, by time.
+    count: ``inconsistency_changes``, by time.
     """
 
     window: int
-    always: bool = False
-    changes: Counter[int] = field(default_factory=Counter)
-    doubt: Counter[int] = field(default_factory=Counter)
+    is_always_undetermined: bool = False
+    inconsistency_changes: Counter[int] = field(default_factory=Counter)
+    doubt_changes: Counter[int] = field(default_factory=Counter)
     spans: dict[str, list[Span]] = field(default_factory=dict)
 
-    def not_used(self, t: int | None) -> None:
+    def add_unused(self, t: int | None) -> None:
         """Something at ``t``, or at no known time, was not used."""
         if t is None:
-            self.always = True
+            self.is_always_undetermined = True
         else:
-            _add(self.doubt, [(t, t + self.window)])
+            _add_spans(self.doubt_changes, [(t, t + self.window)])
 
-    def unsure(self, c: int) -> None:
+    def add_undecided(self, c: int) -> None:
         """At ``c`` it could not be decided."""
-        _add(self.doubt, [(c, c)])
+        _add_spans(self.doubt_changes, [(c, c)])
 
-    def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
+    def add_rows(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Takes rows that are final."""
         for row in rows:
             for name in {row["individual"], row.get("other", row["individual"])}:
                 self.spans.setdefault(name, []).append((row["from"], row["to"]))
 
-    def settle(self, live: Container[str] = ()) -> None:
+    def close_spans(self, live: Container[str] = ()) -> None:
         """Counts the spans of individuals that are not ``live``."""
         for name in [name for name in self.spans if name not in live]:
-            _add(self.changes, _joined(sorted(self.spans.pop(name))))
+            _add_spans(self.inconsistency_changes, _join_spans(sorted(self.spans.pop(name))))
 
-    def runs(self, first: int, last: int) -> list[Row]:
+    def verdict_runs(self, first: int, last: int) -> list[Row]:
         """Runs of one verdict and one number of inconsistent individuals; they cover [first, last]."""
-        self.settle()
-        times = sorted({first, *(c for c in (*self.changes, *self.doubt) if first < c <= last)})
+        self.close_spans()
+        times = sorted(
+            {
+                first,
+                *(
+                    c
+                    for c in (*self.inconsistency_changes, *self.doubt_changes)
+                    if first < c <= last
+                ),
+            }
+        )
         wrong, doubtful = (
-            sum(n for c, n in of.items() if c < first) for of in (self.changes, self.doubt)
+            sum(n for c, n in of.items() if c < first)
+            for of in (self.inconsistency_changes, self.doubt_changes)
         )
         found: list[Row] = []
         for c, following in zip(times, (*times[1:], last + 1)):
-            wrong, doubtful = wrong + self.changes[c], doubtful + self.doubt[c]
-            unsure = self.always or doubtful
-            verdict = verdict_of(bool(wrong), bool(unsure))
+            wrong, doubtful = (
+                wrong + self.inconsistency_changes[c],
+                doubtful + self.doubt_changes[c],
+            )
+            unsure = self.is_always_undetermined or doubtful
+            verdict = stream_verdict(bool(wrong), bool(unsure))
             if found and (found[-1]["verdict"], found[-1]["individuals"]) == (verdict.value, wrong):
                 found[-1]["to"] = following - 1
             else:
@@ -85,16 +98,24 @@ class Verdicts:
 
     def state(self) -> Any:
         """What `restore` takes, as JSON."""
-        return [self.always, list(self.changes.items()), list(self.doubt.items()), self.spans]
+        return [
+            self.is_always_undetermined,
+            list(self.inconsistency_changes.items()),
+            list(self.doubt_changes.items()),
+            self.spans,
+        ]
 
     def restore(self, state: Any) -> None:
         """Goes on where another run was."""
-        self.always, changes, doubt, spans = state
-        self.changes, self.doubt = Counter(dict(changes)), Counter(dict(doubt))
+        self.is_always_undetermined, changes, doubt, spans = state
+        self.inconsistency_changes, self.doubt_changes = (
+            Counter(dict(changes)),
+            Counter(dict(doubt)),
+        )
         self.spans = {name: [(start, end) for start, end in found] for name, found in spans.items()}
 
 
-def _joined(spans: Sequence[Span]) -> list[Span]:
+def _join_spans(spans: Sequence[Span]) -> list[Span]:
     joined: list[Span] = []
     for start, end in spans:
         if joined and start <= joined[-1][1] + 1:
@@ -104,7 +125,7 @@ def _joined(spans: Sequence[Span]) -> list[Span]:
     return joined
 
 
-def _add(changes: Counter[int], spans: Iterable[Span]) -> None:
+def _add_spans(changes: Counter[int], spans: Iterable[Span]) -> None:
     for start, end in spans:
         changes[start] += 1
         changes[end + 1] -= 1
@@ -123,37 +144,37 @@ class StreamResult(StreamAnswer):
 
 
 @dataclass(frozen=True)
-class Taken:
-    """Of an event: those of its triples that are used, the codes (`Masks`) of what they
+class ObservedEvent:
+    """Of an event: those of its triples that are used, the codes (`RootMasks`) of what they
     say, and whether that is all.
     """
 
     t: int
     triples: Sequence[str]
     codes: Ints
-    is_whole: bool
+    is_complete: bool
 
 
-class Beside(Protocol):
+class EventObserver(Protocol):
     """Looks at events."""
 
     name: str
 
-    def begin(self, static: Spans) -> None:
+    def start(self, static: Spans) -> None:
         """Takes what is live at all times."""
 
-    def take(self, text: str, event: Taken) -> None:
+    def observe(self, text: str, event: ObservedEvent) -> None:
         """Takes an event within the stream's ends, whose record stood as ``text``."""
 
-    def refuse(self, text: str) -> None:
+    def observe_rejected(self, text: str) -> None:
         """Takes the text of a record that is not used."""
 
-    def passed(self, upto: int) -> tuple[Sequence[Row], Sequence[int]]:
+    def advance_watermark(self, upto: int) -> tuple[Sequence[Row], Sequence[int]]:
         """Nothing at ``upto`` or before it comes any more: final rows, and points of time at
         which a verdict is open.
         """
 
-    def keys(self) -> Ints:
+    def needed_individuals(self) -> Ints:
         """The numbers of individuals that are needed still."""
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
@@ -166,8 +187,10 @@ class Beside(Protocol):
         """Goes on where another run was."""
 
 
-def shown(events: Sequence[Event], unused: set[int], owner: Ints, codes: Ints) -> Iterator[Taken]:
-    """The events of a batch as `Beside` takes them. ``unused``: which of their triples;
+def observed_events(
+    events: Sequence[Event], unused: set[int], owner: Ints, codes: Ints
+) -> Iterator[ObservedEvent]:
+    """The events of a batch as `EventObserver` takes them. ``unused``: which of their triples;
     ``owner``: the event of each code.
     """
     order = np.argsort(owner, kind="stable")
@@ -177,7 +200,7 @@ def shown(events: Sequence[Event], unused: set[int], owner: Ints, codes: Ints) -
         used = [text for at, text in enumerate(event.triples, place) if at not in unused]
         place += len(event.triples)
         own = codes[order[begins[number] : begins[number + 1]]]
-        yield Taken(event.t, used, own, len(used) == len(event.triples))
+        yield ObservedEvent(event.t, used, own, len(used) == len(event.triples))
 
 
 @dataclass(frozen=True)
@@ -193,73 +216,73 @@ class WaitingEvent:
 
 
 @dataclass
-class EventSides:  # a `Beside`
-    """Decides events. ``accept`` and ``set_aside`` take their texts; ``spans``: what is live of
+class QuarantineObserver:  # a `EventObserver`
+    """Decides events. ``write_accepted`` and ``write_quarantined`` take their texts; ``spans``: what is live of
     the accepted ones and of what is static.
     """
 
-    masks: Masks
+    masks: RootMasks
     window: int
-    accept: Callable[[list[str]], None]
-    set_aside: Callable[[list[str]], None]
-    spans: Spans = field(default_factory=no_spans)
+    write_accepted: Callable[[list[str]], None]
+    write_quarantined: Callable[[list[str]], None]
+    spans: Spans = field(default_factory=empty_spans)
     waiting: list[WaitingEvent] = field(default_factory=list)
-    number: int = 0
+    last_number: int = 0
     name: str = "sides"
 
-    def begin(self, static: Spans) -> None:
+    def start(self, static: Spans) -> None:
         self.spans = static
 
-    def take(self, text: str, event: Taken) -> None:
+    def observe(self, text: str, event: ObservedEvent) -> None:
         """Takes an event; one of which a part is not used cannot be accepted."""
-        if not event.is_whole:
-            return self.refuse(text)
-        self.number += 1
+        if not event.is_complete:
+            return self.observe_rejected(text)
+        self.last_number += 1
         self.waiting.append(
-            WaitingEvent(event.t, self.number, text, tuple(np.unique(event.codes).tolist()))
+            WaitingEvent(event.t, self.last_number, text, tuple(np.unique(event.codes).tolist()))
         )
         return None
 
-    def refuse(self, text: str) -> None:
-        self.set_aside([text])
+    def observe_rejected(self, text: str) -> None:
+        self.write_quarantined([text])
 
-    def passed(self, upto: int) -> tuple[Sequence[Row], Sequence[int]]:
+    def advance_watermark(self, upto: int) -> tuple[Sequence[Row], Sequence[int]]:
         """Decides the events up to a time."""
         ready = sorted(
             (event for event in self.waiting if event.t <= upto),
             key=lambda event: (event.t, event.number),
         )
         self.waiting = [event for event in self.waiting if event.t > upto]
-        contradict = self._suspects(ready)
+        contradict = self._suspect_individuals(ready)
         known: dict[int, dict[int, int]] = {key: {} for key in contradict}
         for key, label, end in zip(
-            *(column.tolist() for column in (*self.masks.split(self.spans.code), self.spans.end))
+            *(column.tolist() for column in (*self.masks.decode(self.spans.code), self.spans.end))
         ):
             if key in known:
                 known[key][label] = max(end, known[key].get(label, -1))
         accepted: list[WaitingEvent] = []
         for event in ready:
-            if self._fits(event, known):
+            if self._accept_if_consistent(event, known):
                 accepted.append(event)
             else:
-                self.set_aside([event.text])
-        self.accept([event.text for event in accepted])
+                self.write_quarantined([event.text])
+        self.write_accepted([event.text for event in accepted])
         times = np.array([event.t for event in accepted for _ in event.codes], np.int64)
         codes = np.array([code for event in accepted for code in event.codes], np.int64)
-        self.spans = joined([self.spans, live(codes, times, self.window)])
-        self.spans = self.spans.at(self.spans.end > upto)
+        self.spans = join_spans([self.spans, live_spans(codes, times, self.window)])
+        self.spans = self.spans.select(self.spans.end > upto)
         return (), ()
 
-    def _suspects(self, ready: list[WaitingEvent]) -> set[int]:
+    def _suspect_individuals(self, ready: list[WaitingEvent]) -> set[int]:
         """The individuals of which all that is live or comes now contradicts, at whatever times."""
-        codes = self._codes(ready)
+        codes = self._live_codes(ready)
         if not len(codes):
             return set()
-        key, label = self.masks.split(codes)
+        key, label = self.masks.decode(codes)
         starts = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
-        return set(key[starts[self.masks.suspects(label, starts)]].tolist())
+        return set(key[starts[self.masks.suspect_runs(label, starts)]].tolist())
 
-    def _codes(self, events: list[WaitingEvent]) -> Ints:
+    def _live_codes(self, events: list[WaitingEvent]) -> Ints:
         """What is live of what was accepted, and what ``events`` say."""
         return np.unique(
             np.concatenate(
@@ -267,40 +290,43 @@ class EventSides:  # a `Beside`
             )
         )
 
-    def _fits(self, event: WaitingEvent, known: dict[int, dict[int, int]]) -> bool:
+    def _accept_if_consistent(self, event: WaitingEvent, known: dict[int, dict[int, int]]) -> bool:
         """Whether the event brings no contradiction to what was accepted; then it is known."""
         brought: dict[int, list[int]] = {}
-        key, label = self.masks.split(np.array(event.codes, np.int64))
+        key, label = self.masks.decode(np.array(event.codes, np.int64))
         for x, n in zip(key.tolist(), label.tolist()):
             if x in known:
                 brought.setdefault(x, []).append(n)
         for x, labels in brought.items():
             older = [n for n, end in known[x].items() if end >= event.t]
-            if (self._hits([*older, *labels]) & ~self._hits(older)).any():
+            if (self._violated_roots([*older, *labels]) & ~self._violated_roots(older)).any():
                 return False
         for x, labels in brought.items():
             for n in labels:
                 known[x][n] = max(event.t + self.window, known[x].get(n, -1))
         return True
 
-    def _hits(self, labels: list[int]) -> Words:
+    def _violated_roots(self, labels: list[int]) -> Words:
         """The roots that labels violate together."""
         if not labels:
             return np.zeros(1, np.uint64)
         label, start = np.array(labels, np.int64), np.zeros(1, np.int64)
         return np.concatenate(
-            [self.masks.pairs.hits(label, start), self.masks.wide_sides.hits(label, start)]
+            [
+                self.masks.narrow_sides.violated_roots(label, start),
+                self.masks.wide_sides.violated_roots(label, start),
+            ]
         )
 
-    def keys(self) -> Ints:
-        return np.unique(self.masks.split(self._codes(self.waiting))[0])
+    def needed_individuals(self) -> Ints:
+        return np.unique(self.masks.decode(self._live_codes(self.waiting))[0])
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
         """Takes new numbers of the individuals that are left."""
 
         def new(code: Ints) -> Ints:
-            key, label = self.masks.split(code)
-            return self.masks.code(np.array([numbers[x] for x in key.tolist()], np.int64), label)
+            key, label = self.masks.decode(code)
+            return self.masks.encode(np.array([numbers[x] for x in key.tolist()], np.int64), label)
 
         self.spans = self.spans._replace(code=new(self.spans.code))
         self.waiting = [
@@ -316,11 +342,11 @@ class EventSides:  # a `Beside`
     def state(self) -> Any:
         """What `restore` takes, as JSON."""
         waiting = [[event.t, event.number, event.text, list(event.codes)] for event in self.waiting]
-        return [self.number, waiting, [column.tolist() for column in self.spans]]
+        return [self.last_number, waiting, [column.tolist() for column in self.spans]]
 
     def restore(self, state: Any) -> None:
         """Goes on where another run was."""
-        self.number, waiting, columns = state
+        self.last_number, waiting, columns = state
         self.waiting = [
             WaitingEvent(t, number, text, tuple(codes)) for t, number, text, codes in waiting
         ]

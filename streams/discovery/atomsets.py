@@ -35,12 +35,12 @@ class Tree(NamedTuple):
     branches: tuple[tuple[str, bool, Any], ...] = ()
 
 
-def term(individual: str) -> str:
+def term_text(individual: str) -> str:
     """An individual as a text."""
     return individual if individual.startswith(("_:", "?")) else f"<{individual}>"
 
 
-def iri(text: str) -> str:
+def iri_of(text: str) -> str:
     """The individual or role that a text is of."""
     return text[1:-1] if text.startswith("<") else text
 
@@ -81,67 +81,67 @@ def nodes_of(tree: Tree) -> Iterator[Tree]:
 
 
 @lru_cache(1 << 16)
-def size(tree: Tree) -> int:
+def atom_count(tree: Tree) -> int:
     """How many atoms it has."""
-    return len(tree.classes) + sum(1 + size(below) for _, _, below in tree.branches)
+    return len(tree.classes) + sum(1 + atom_count(below) for _, _, below in tree.branches)
 
 
 @lru_cache(1 << 16)
-def width(tree: Tree) -> int:
+def variable_count(tree: Tree) -> int:
     """How many variables it has."""
-    return 1 + sum(width(below) for _, _, below in tree.branches)
+    return 1 + sum(variable_count(below) for _, _, below in tree.branches)
 
 
 def with_class(tree: Tree, place: int, name: str) -> Tree:
     """``tree`` with one more class at the variable of number ``place``."""
     if place == 0:
         return Tree(tuple(sorted((*tree.classes, name))), tree.branches)
-    return _below(tree, place, lambda below, at: with_class(below, at, name))
+    return _change_at(tree, place, lambda below, at: with_class(below, at, name))
 
 
 def with_branch(tree: Tree, place: int, role: str, inverse: bool) -> Tree:
     """``tree`` with one more variable, which ``role`` connects with that of number ``place``."""
     if place == 0:
         return Tree(tree.classes, tuple(sorted((*tree.branches, (role, inverse, Tree())))))
-    return _below(tree, place, lambda below, at: with_branch(below, at, role, inverse))
+    return _change_at(tree, place, lambda below, at: with_branch(below, at, role, inverse))
 
 
-def _below(tree: Tree, place: int, change: Any) -> Tree:
+def _change_at(tree: Tree, place: int, change: Any) -> Tree:
     branches = list(tree.branches)
     place -= 1
     for i, (role, inverse, below) in enumerate(branches):
-        if place < width(below):
+        if place < variable_count(below):
             branches[i] = (role, inverse, change(below, place))
             return Tree(tree.classes, tuple(sorted(branches)))
-        place -= width(below)
+        place -= variable_count(below)
     raise IndexError(place)
 
 
 @lru_cache(1 << 17)
-def smaller(tree: Tree) -> tuple[Tree, ...]:
+def smaller_bodies(tree: Tree) -> tuple[Tree, ...]:
     """The bodies that lack one atom of it: a class, or a role to a variable of which nothing
     else is said.
     """
-    return tuple(_smaller(tree))
+    return tuple(_remove_one_atom(tree))
 
 
 @lru_cache(1 << 17)
-def parts(tree: Tree) -> tuple[Tree, ...]:
+def sub_bodies(tree: Tree) -> tuple[Tree, ...]:
     """Those, and the bodies at its other variables: they all bind where it does."""
     return (
-        *smaller(tree),
+        *smaller_bodies(tree),
         *(node for node in nodes_of(tree) if node is not tree and node != Tree()),
     )
 
 
-def _smaller(tree: Tree) -> Iterator[Tree]:
+def _remove_one_atom(tree: Tree) -> Iterator[Tree]:
     for i in range(len(tree.classes)):
         yield Tree(tree.classes[:i] + tree.classes[i + 1 :], tree.branches)
     for i, (role, inverse, below) in enumerate(tree.branches):
         rest = tree.branches[:i] + tree.branches[i + 1 :]
         if below == Tree():
             yield Tree(tree.classes, rest)
-        for less in smaller(below):
+        for less in smaller_bodies(below):
             yield Tree(tree.classes, tuple(sorted((*rest, (role, inverse, less)))))
 
 
@@ -172,7 +172,7 @@ def tree_of(atoms: Iterable[Atom], root: str = ROOT) -> Tree | None:
     return None if left else found
 
 
-def tree_anywhere(atoms: Sequence[Atom]) -> Tree | None:
+def tree_from_any_root(atoms: Sequence[Atom]) -> Tree | None:
     """A tree that binds where ``atoms`` do, seen from any of its variables; None if they are none."""
     root = next((term for atom in atoms for term in atom[1:] if term.startswith("?")), None)
     return None if root is None else tree_of(atoms, root)
@@ -183,7 +183,7 @@ def text_of(atoms: Iterable[Atom]) -> str:
     return ", ".join(f"{atom[0]}({', '.join(atom[1:])})" for atom in atoms)
 
 
-def order_of(atoms: Atoms) -> tuple[int, str]:
+def spelling_order(atoms: Atoms) -> tuple[int, str]:
     """By what the minimal spelling of equivalent bodies is the first: fewest atoms, then least
     text.
     """
@@ -195,18 +195,18 @@ class AtomIndex:
 
     def __init__(self, atoms: Iterable[Atom]) -> None:
         self.atoms = frozenset(atoms)
-        self._by: dict[str, list[Atom]] = {}
-        self._at: dict[tuple[str, int, str], list[Atom]] = {}
+        self._atoms_by_name: dict[str, list[Atom]] = {}
+        self._atoms_by_term: dict[tuple[str, int, str], list[Atom]] = {}
         for atom in sorted(self.atoms):
-            self._by.setdefault(atom[0], []).append(atom)
+            self._atoms_by_name.setdefault(atom[0], []).append(atom)
             for i, term in enumerate(atom[1:], 1):
-                self._at.setdefault((atom[0], i, term), []).append(atom)
+                self._atoms_by_term.setdefault((atom[0], i, term), []).append(atom)
 
     def members(self, name: str) -> frozenset[str]:
         """The individuals of a class."""
-        return frozenset(atom[1] for atom in self._by.get(name, ()))
+        return frozenset(atom[1] for atom in self._atoms_by_name.get(name, ()))
 
-    def matching(self, pattern: Atom, binding: Mapping[str, str]) -> Sequence[Atom]:
+    def find_matching(self, pattern: Atom, binding: Mapping[str, str]) -> Sequence[Atom]:
         """The atoms that ``pattern`` may be, as far as its terms are bound: those at the bound
         term that has fewest.
         """
@@ -216,8 +216,8 @@ class AtomIndex:
         ]
         bound = [(pattern[0], i, term) for i, term in known if term is not None]
         if not bound:
-            return self._by.get(pattern[0], ())
-        found = min((self._at.get(key, ()) for key in bound), key=len)
+            return self._atoms_by_name.get(pattern[0], ())
+        found = min((self._atoms_by_term.get(key, ()) for key in bound), key=len)
         return [atom for atom in found if all(term is None or atom[i] == term for i, term in known)]
 
 
@@ -232,7 +232,7 @@ def bindings(
         yield binding
         return
     choices = [
-        (len(matching := facts.matching(atom, binding)), i, matching)
+        (len(matching := facts.find_matching(atom, binding)), i, matching)
         for i, atom in enumerate(atoms)
     ]
     _, first, matching = min(choices, key=lambda choice: choice[:2])
@@ -247,7 +247,7 @@ def bindings(
             yield from bindings(rest, facts, extended)
 
 
-def binds(
+def has_binding(
     atoms: Sequence[Atom], facts: AtomIndex, binding: Mapping[str, str] | None = None
 ) -> bool:
     """Whether there is such a way."""

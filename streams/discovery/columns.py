@@ -27,7 +27,7 @@ _DEAD = 20_000
 HEAD = "\N{RIGHTWARDS ARROW}"
 
 
-def tagged(tag: str, atom: Atom) -> Atom:
+def tag_atom(tag: str, atom: Atom) -> Atom:
     """An atom with ``tag`` before its name."""
     return (tag + atom[0], *atom[1:])
 
@@ -42,8 +42,8 @@ class Extension(NamedTuple):
 class RootEdges(NamedTuple):
     """Role assertions by their end at the root, ascending; the other end; the snapshots."""
 
-    near: Ints
-    far: Ints
+    root_ends: Ints
+    other_ends: Ints
     bits: Bits
 
 
@@ -63,7 +63,7 @@ def row_counts(bits: Bits) -> Any:
     return popcount(bits).sum(axis=1)
 
 
-def present(rows: Ints, bits: Bits) -> Extension:
+def drop_empty_rows(rows: Ints, bits: Bits) -> Extension:
     """Without the individuals of which it never holds."""
     some = bits.any(axis=1)
     return Extension(rows, bits) if some.all() else Extension(rows[some], bits[some])
@@ -76,19 +76,19 @@ class SnapshotColumns:
         self.size = size
         self.words = -(-size // 64)
         self.version = 0
-        self.changed = np.zeros(self.words, np.int64)
+        self.word_versions = np.zeros(self.words, np.int64)
         self.atoms: list[Atom] = []
         self.ids: dict[Atom, int] = {}
         self.static: Ints = np.empty(0, np.int64)
-        self.held: dict[int, Ints] = {}
+        self.atoms_by_place: dict[int, Ints] = {}
         self.individuals: list[str] = []
         self._numbers: dict[str, int] = {}
         self._ends: list[tuple[int, int]] = []
-        self._said: dict[str, list[int]] = {}
+        self._atoms_by_name: dict[str, list[int]] = {}
         self._bits: Bits = np.zeros((1024, self.words), np.uint64)
-        self._sorted: dict[tuple[str, bool | None], tuple[int, Ints, Ints, Ints]] = {}
+        self._sorted_ends: dict[tuple[str, bool | None], tuple[int, Ints, Ints, Ints]] = {}
 
-    def begin(self, static: Iterable[Atom]) -> None:
+    def set_static(self, static: Iterable[Atom]) -> None:
         """Takes down what holds in every consistent snapshot."""
         self.static = self.numbers(static)
 
@@ -96,7 +96,7 @@ class SnapshotColumns:
         """The numbers of ``atoms``, new ones included."""
         ids = self.ids
         found = [
-            self._new(atom) if (number := ids.get(atom)) is None else number
+            self._add_atom(atom) if (number := ids.get(atom)) is None else number
             for atom in sorted(atoms)
         ]
         if len(self.atoms) > len(self._bits):
@@ -106,7 +106,7 @@ class SnapshotColumns:
             self._bits = np.concatenate([self._bits, more])
         return np.array(found, np.int64)
 
-    def _new(self, atom: Atom) -> int:
+    def _add_atom(self, atom: Atom) -> int:
         number = self.ids[atom] = len(self.atoms)
         self.atoms.append(atom)
         ends = [self._numbers.setdefault(term, len(self._numbers)) for term in atom[1:]]
@@ -114,7 +114,7 @@ class SnapshotColumns:
             if end == len(self.individuals):
                 self.individuals.append(term)
         self._ends.append((ends[0], ends[-1]))
-        self._said.setdefault(atom[0], []).append(number)
+        self._atoms_by_name.setdefault(atom[0], []).append(number)
         return number
 
     def put(self, index: int, atoms: Iterable[Atom] | None) -> None:
@@ -124,21 +124,21 @@ class SnapshotColumns:
         place = index % self.size
         word, bit = place >> 6, np.uint64(1 << (place & 63))
         self.version += 1
-        self.changed[word] = self.version
+        self.word_versions[word] = self.version
         self._bits[:, word] &= ~bit
-        self.held.pop(place, None)
+        self.atoms_by_place.pop(place, None)
         if atoms is None:
             return
-        held = self.held[place] = self.numbers(atoms)
+        held = self.atoms_by_place[place] = self.numbers(atoms)
         self._bits[held, word] |= bit
         self._bits[self.static, word] |= bit
-        self._forget()
+        self._drop_dead_atoms()
 
-    def entailed(self, index: int) -> Ints:
+    def entailed_numbers(self, index: int) -> Ints:
         """The numbers of what a snapshot entails besides what is static; nothing if it is
         inconsistent.
         """
-        return self.held.get(index % self.size, np.empty(0, np.int64))
+        return self.atoms_by_place.get(index % self.size, np.empty(0, np.int64))
 
     def mask(self, indices: Iterable[int]) -> Bits:
         """The bits of some snapshots."""
@@ -148,11 +148,11 @@ class SnapshotColumns:
             mask[place >> 6] |= np.uint64(1 << (place & 63))
         return mask
 
-    def stale(self, version: int) -> Ints:
+    def changed_words(self, version: int) -> Ints:
         """The words that changed after ``version``."""
-        return np.flatnonzero(self.changed > version)
+        return np.flatnonzero(self.word_versions > version)
 
-    def _forget(self) -> None:
+    def _drop_dead_atoms(self) -> None:
         """Numbers the atoms anew, without those that no snapshot has any more."""
         if len(self.atoms) < _DEAD:
             return
@@ -163,11 +163,11 @@ class SnapshotColumns:
         numbers = np.cumsum(kept) - 1
         atoms, bits = self.atoms, self._bits[: len(kept)][kept]
         self.static = numbers[self.static]
-        self.held = {place: numbers[held] for place, held in self.held.items()}
+        self.atoms_by_place = {place: numbers[held] for place, held in self.atoms_by_place.items()}
         self.atoms, self.ids, self.individuals, self._numbers, self._ends = [], {}, [], {}, []
-        self._said, self._sorted = {}, {}
+        self._atoms_by_name, self._sorted_ends = {}, {}
         for number in np.flatnonzero(kept).tolist():
-            self._new(atoms[number])
+            self._add_atom(atoms[number])
         self._bits = bits
 
     # --- what is looked at ------------------------------------------------------------------------
@@ -177,7 +177,7 @@ class SnapshotColumns:
         numbers = np.array([i for i, atom in enumerate(self.atoms) if len(atom) == 2], np.int64)
         return numbers[~np.isin(numbers, self.static)]
 
-    def cases(self) -> int:
+    def case_count(self) -> int:
         """How many pairs there are of a snapshot and an individual that it says something of."""
         some, bits = np.zeros((len(self.individuals), self.words), np.uint64), self._bits
         for ends in np.array(self._ends, np.int64).reshape(-1, 2).T:
@@ -188,33 +188,33 @@ class SnapshotColumns:
 
     def names(self) -> list[str]:
         """The classes and roles that something was said with."""
-        return sorted(self._said)
+        return sorted(self._atoms_by_name)
 
-    def of_class(self, name: str, words: Ints) -> Extension:
+    def class_extension(self, name: str, words: Ints) -> Extension:
         """The individuals of a class, in ``words``."""
-        numbers, near, _ = self._by(name, None)
-        return present(near, self._bits[numbers[:, None], words])
+        numbers, near, _ = self._atoms_named(name, None)
+        return drop_empty_rows(near, self._bits[numbers[:, None], words])
 
-    def of_role(self, name: str, inverse: bool, words: Ints) -> RootEdges:
+    def role_edges(self, name: str, inverse: bool, words: Ints) -> RootEdges:
         """The edges of a role, from its objects if ``inverse``."""
-        numbers, near, far = self._by(name, inverse)
+        numbers, near, far = self._atoms_named(name, inverse)
         bits = self._bits[numbers[:, None], words]
         some = bits.any(axis=1)
         return RootEdges(near[some], far[some], bits[some])
 
-    def of_numbers(self, numbers: Ints) -> Bits:
+    def atom_bits(self, numbers: Ints) -> Bits:
         """The snapshots of some atoms."""
         return self._bits[numbers]
 
-    def _by(self, name: str, inverse: bool | None) -> tuple[Ints, Ints, Ints]:
-        said = self._said.get(name, [])
-        known = self._sorted.get((name, inverse))
+    def _atoms_named(self, name: str, inverse: bool | None) -> tuple[Ints, Ints, Ints]:
+        said = self._atoms_by_name.get(name, [])
+        known = self._sorted_ends.get((name, inverse))
         if known is None or known[0] != len(said):
             numbers = np.array(said, np.int64)
             ends = np.array([self._ends[i] for i in said], np.int64).reshape(-1, 2)
             near, far = (ends[:, 1], ends[:, 0]) if inverse else (ends[:, 0], ends[:, 1])
             order = np.argsort(near, kind="stable")
-            known = self._sorted[name, inverse] = (
+            known = self._sorted_ends[name, inverse] = (
                 len(said),
                 numbers[order],
                 near[order],

@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING, Any
 from shiq import model as owl
 from shiq.files import write_atomically
 from shiq.functional import axiom_text
-from shiq.streams.discovery.atomsets import Atom, Tree, atoms_of, iri, text_of
+from shiq.streams.discovery.atomsets import Atom, Tree, atoms_of, iri_of, text_of
 from shiq.streams.discovery.report import RuleFinding, WindowReport, rules_table
-from shiq.streams.discovery.sentences import page
+from shiq.streams.discovery.sentences import rules_page
 from shiq.streams.discovery.snapshots import MinerKnowledge, UndecidedEntailmentError
 from shiq.streams.front.arrivals import leftover_rows
 from shiq.support import pluralize
 
 if TYPE_CHECKING:
     from shiq.streams.discovery.miner import RuleMiner
-    from shiq.streams.discovery.stream import Mining
+    from shiq.streams.discovery.stream import MiningResult
 
 SCHEMA_VERSION = 1
 
 
-class Delivery:
+class ReportOutputs:
     """Hands on the reports of ``miner``. ``rows``: takes what ``--out`` has; the others are file
     names, None for none.
     """
@@ -42,22 +42,22 @@ class Delivery:
         exported: str | None = None,
         folder: str | None = None,
     ) -> None:
-        self.miner, self.rows, self.exported, self.folder = miner, rows, exported, folder
+        self.miner, self.rows, self.export_file, self.folder = miner, rows, exported, folder
         self.entailments = entailments
-        self.last: WindowReport | None = None
-        self._entailed: dict[int, list[str]] = {}
+        self.last_report: WindowReport | None = None
+        self._entailments: dict[int, list[str]] = {}
 
-    def take(self, report: WindowReport) -> None:
+    def deliver(self, report: WindowReport) -> None:
         """Hands on one report."""
         self.rows([report.to_dict()])
-        self.last = report
+        self.last_report = report
         if self.entailments is not None:
             snapshots = self.miner.windows.snapshots
             for index in range(report.window[0], report.window[1] + 1):
-                found: Iterable[Atom] = snapshots.entailed(index) or ()
-                self._entailed[index] = sorted(text_of([atom]) for atom in found)
+                found: Iterable[Atom] = snapshots.entailed_atoms(index) or ()
+                self._entailments[index] = sorted(text_of([atom]) for atom in found)
 
-    def finish(self, result: Mining) -> list[str]:
+    def finish(self, result: MiningResult) -> list[str]:
         """Writes the files; lines that say what was exported and what was not, which the
         statistics count.
         """
@@ -65,14 +65,14 @@ class Delivery:
             self._write_entailments(self.entailments)
         if self.folder is not None:
             self._write_folder(Path(self.folder), result)
-        if self.exported is None:
+        if self.export_file is None:
             return []
-        text, export = exported_text(self.miner, self.last, self.exported.endswith(".lp"))
-        write_atomically(Path(self.exported), text)
+        text, export = export_text(self.miner, self.last_report, self.export_file.endswith(".lp"))
+        write_atomically(Path(self.export_file), text)
         result.statistics["export"] = export.counts()
-        return export.lines(self.miner.settings.report.min_share)
+        return export.summary_lines(self.miner.settings.report.min_share)
 
-    def document(self, result: Mining) -> dict[str, Any]:
+    def json_document(self, result: MiningResult) -> dict[str, Any]:
         """As ``--json`` writes it."""
         return {
             "schema_version": SCHEMA_VERSION,
@@ -88,7 +88,9 @@ class Delivery:
         import pyarrow as pa  # type: ignore[import-untyped]
         import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-        rows = [(index, atom) for index, atoms in sorted(self._entailed.items()) for atom in atoms]
+        rows = [
+            (index, atom) for index, atoms in sorted(self._entailments.items()) for atom in atoms
+        ]
         columns = {
             "snapshot": pa.array([i for i, _ in rows], pa.int64()),
             "atom": pa.array([a for _, a in rows], pa.string()),
@@ -97,7 +99,7 @@ class Delivery:
         pq.write_table(pa.table(columns), whole)
         write_atomically(Path(file), whole.getvalue())
 
-    def _write_folder(self, folder: Path, result: Mining) -> None:
+    def _write_folder(self, folder: Path, result: MiningResult) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -106,7 +108,7 @@ class Delivery:
             {name: value for name, value in window.items() if name != "rules"}
             for window in result.windows
         ]
-        flat = [{name: _flat(value) for name, value in window.items()} for window in windows]
+        flat = [{name: _table_value(value) for name, value in window.items()} for window in windows]
         names = sorted({name for row in flat for name in row})
         pq.write_table(
             pa.table({name: [row.get(name) for row in flat] for name in names}),
@@ -123,11 +125,11 @@ class Delivery:
         )
         pq.write_table(whole, folder / "rules.parquet")
         write_atomically(
-            folder / "rules.md", page(result, self.miner.ontology.labels, self.miner.settings)
+            folder / "rules.md", rules_page(result, self.miner.ontology.labels, self.miner.settings)
         )
 
 
-def _flat(value: Any) -> Any:
+def _table_value(value: Any) -> Any:
     """A value as a table takes it: counts by number, and rules that are counted, as JSON."""
     import json
 
@@ -153,15 +155,15 @@ _WORDS = frozenset({"not"})
 
 
 @dataclass
-class _Predicates:
+class _PredicateNames:
     """Names of classes and roles, told apart by arity: the last part of an IRI, with a number
     where that is taken.
     """
 
     _names: dict[tuple[str, int], str] = field(default_factory=dict)
-    _taken: set[tuple[str, int]] = field(default_factory=set)
+    _used_names: set[tuple[str, int]] = field(default_factory=set)
 
-    def name(self, text: str, arity: int) -> str:
+    def predicate_name(self, text: str, arity: int) -> str:
         """That of a class (its text) or a role (its IRI in brackets)."""
         found = self._names.get((text, arity))
         if found is None:
@@ -169,16 +171,18 @@ class _Predicates:
             plain = re.sub("[^A-Za-z0-9_]", "_", "_".join(parts))
             stem = plain[0].lower() + plain[1:] if plain[0].isalpha() else f"n{plain}"
             found, number = stem, 1
-            while (found, arity) in self._taken or found in _WORDS:
+            while (found, arity) in self._used_names or found in _WORDS:
                 number += 1
                 found = f"{stem}_{number}"
-            self._taken.add((found, arity))
+            self._used_names.add((found, arity))
             self._names[text, arity] = found
         return found
 
-    def atom(self, atom: Atom) -> str:
+    def atom_text(self, atom: Atom) -> str:
         """An atom over variables or individuals."""
-        return f"{self.name(atom[0], len(atom) - 1)}({', '.join(map(_argument, atom[1:]))})"
+        return (
+            f"{self.predicate_name(atom[0], len(atom) - 1)}({', '.join(map(_argument, atom[1:]))})"
+        )
 
 
 def _argument(text: str) -> str:
@@ -191,7 +195,7 @@ def program_text(
     rules: Sequence[RuleFinding], knowledge: MinerKnowledge, window: tuple[int, int]
 ) -> str:
     """``rules`` of a window as a program."""
-    predicates, written = _Predicates(), list[str]()
+    predicates, written = _PredicateNames(), list[str]()
     used = {
         atom[0]: len(atom) - 1
         for each in rules
@@ -200,28 +204,28 @@ def program_text(
     definitions: list[str] = []
     for text in sorted(text for text in used if not text.startswith("<")):
         name, body = (
-            predicates.name(text, 1),
-            _meaning(knowledge.vocabulary[text], "?x0", iter(range(1, 1000))),
+            predicates.predicate_name(text, 1),
+            _defining_atoms(knowledge.vocabulary[text], "?x0", iter(range(1, 1000))),
         )
         definitions.append(f"% {name}/1 is {text}{'' if body else ': no rule says who is one'}")
         if body:
             used |= {atom[0]: len(atom) - 1 for atom in body}
-            definitions.append(f"{name}(X0) :- {', '.join(map(predicates.atom, body))}.")
+            definitions.append(f"{name}(X0) :- {', '.join(map(predicates.atom_text, body))}.")
     for found in rules:
         rule = found.rule
-        body_text = ", ".join(map(predicates.atom, atoms_of(rule.body)))
+        body_text = ", ".join(map(predicates.atom_text, atoms_of(rule.body)))
         written.append(
             f"% {rule.support} of {rule.body_support} snapshots, {rule.binding_support} of {rule.binding_body} cases"
         )
-        written.append(f"{predicates.atom((rule.head, '?x0'))} :- {body_text}.")
+        written.append(f"{predicates.atom_text((rule.head, '?x0'))} :- {body_text}.")
     mapped = [
-        f"#rdf {predicates.name(text, n)}/{n} = {text}."
+        f"#rdf {predicates.predicate_name(text, n)}/{n} = {text}."
         for text, n in sorted(used.items())
         if text.startswith("<")
     ]
     facts = sorted(
-        f"{predicates.atom(atom)}."
-        for atom in knowledge.base or ()
+        f"{predicates.atom_text(atom)}."
+        for atom in knowledge.static_entailments or ()
         if used.get(atom[0]) == len(atom) - 1
     )
     return "\n".join(
@@ -229,7 +233,7 @@ def program_text(
     )
 
 
-def _meaning(
+def _defining_atoms(
     expression: owl.ClassExpression, own: str, numbers: Iterator[int]
 ) -> list[Atom] | None:
     """The atoms that say that a variable is in a class expression; None where atoms do not."""
@@ -237,7 +241,7 @@ def _meaning(
         case owl.Class(name):
             return [] if expression == owl.THING else [(f"<{name}>", own)]
         case owl.ObjectIntersectionOf(operands):
-            parts = [_meaning(operand, own, numbers) for operand in operands]
+            parts = [_defining_atoms(operand, own, numbers) for operand in operands]
             return (
                 None
                 if any(part is None for part in parts)
@@ -245,79 +249,84 @@ def _meaning(
             )
         case owl.ObjectSomeValuesFrom(role, filler):
             other = f"?x{next(numbers)}"
-            below = _meaning(filler, other, numbers)
+            below = _defining_atoms(filler, other, numbers)
             ends = (other, own) if isinstance(role, owl.ObjectInverseOf) else (own, other)
             named = role.property if isinstance(role, owl.ObjectInverseOf) else role
             return None if below is None else [(f"<{named.iri}>", *ends), *below]
     return None
 
 
-def concept(tree: Tree, knowledge: MinerKnowledge) -> owl.ClassExpression:
+def body_concept(tree: Tree, knowledge: MinerKnowledge) -> owl.ClassExpression:
     """A body as an ELI concept."""
     parts: list[owl.ClassExpression] = [knowledge.vocabulary[name] for name in tree.classes]
     for role, inverse, below in tree.branches:
-        named = owl.ObjectProperty(iri(role))
-        filler = owl.THING if below == Tree() else concept(below, knowledge)
+        named = owl.ObjectProperty(iri_of(role))
+        filler = owl.THING if below == Tree() else body_concept(below, knowledge)
         parts.append(
             owl.ObjectSomeValuesFrom(owl.ObjectInverseOf(named) if inverse else named, filler)
         )
     return parts[0] if len(parts) == 1 else owl.ObjectIntersectionOf(tuple(parts))
 
 
-def axiom_of(found: RuleFinding, knowledge: MinerKnowledge) -> owl.SubClassOf:
+def rule_axiom(found: RuleFinding, knowledge: MinerKnowledge) -> owl.SubClassOf:
     """A rule as an axiom."""
     return owl.SubClassOf(
-        concept(found.rule.body, knowledge), knowledge.vocabulary[found.rule.head]
+        body_concept(found.rule.body, knowledge), knowledge.vocabulary[found.rule.head]
     )
 
 
 @dataclass(frozen=True)
 class Export:
     """The rules of a report that are exported, and how many are not since a snapshot refutes them,
-    since that is not known, or for their share of cases; ``contradicting``: what the others do not
+    since that is not known, or for their share of cases; ``contradicting_rules``: what the others do not
     hold with, as texts.
     """
 
     rules: Sequence[RuleFinding] = ()
-    refuted: int = 0
-    unchecked: int = 0
-    weak: int = 0
-    contradicting: Sequence[str] = ()
+    refuted_count: int = 0
+    unchecked_count: int = 0
+    weak_count: int = 0
+    contradicting_rules: Sequence[str] = ()
 
     def counts(self) -> dict[str, int]:
         """As ``statistics.export`` of the JSON has them."""
         return {
             "rules": len(self.rules),
-            "refuted": self.refuted,
-            "unchecked": self.unchecked,
-            "below_min_share": self.weak,
-            "contradicting": len(self.contradicting),
+            "refuted": self.refuted_count,
+            "unchecked": self.unchecked_count,
+            "below_min_share": self.weak_count,
+            "contradicting": len(self.contradicting_rules),
         }
 
-    def lines(self, share: float) -> list[str]:
+    def summary_lines(self, share: float) -> list[str]:
         """For a person; ``share``: the least that is exported."""
         told = (
-            (self.weak, f"held in less than {100 * share:g} % of the cases (--min-share)"),
-            (self.refuted, "a snapshot contradicts"),
-            (self.unchecked, "nothing says whether a snapshot contradicts"),
-            (len(self.contradicting), "cannot hold beside the others with T, A and each snapshot"),
+            (self.weak_count, f"held in less than {100 * share:g} % of the cases (--min-share)"),
+            (self.refuted_count, "a snapshot contradicts"),
+            (self.unchecked_count, "nothing says whether a snapshot contradicts"),
+            (
+                len(self.contradicting_rules),
+                "cannot hold beside the others with T, A and each snapshot",
+            ),
         )
         return [
             f"exported: {pluralize(len(self.rules), 'rule')}",
             *(f"not exported: {pluralize(n, 'rule')} that {why}" for n, why in told if n),
-            *(f"  {text}" for text in self.contradicting),
+            *(f"  {text}" for text in self.contradicting_rules),
         ]
 
 
-def kept(miner: RuleMiner, report: WindowReport | None) -> Export:
+def select_exported(miner: RuleMiner, report: WindowReport | None) -> Export:
     """The rules of a report that held in at least ``min_share`` of their cases, that no snapshot
     refutes, and that hold together with T, A and each of its snapshots.
     """
     if report is None:
         return Export()
-    against = [each.refuted if isinstance(each, RuleFinding) else None for each in report.found]
+    against = [
+        each.refutations if isinstance(each, RuleFinding) else None for each in report.findings
+    ]
     unrefuted = [
-        each for each in report.found if isinstance(each, RuleFinding) and each.refuted == 0
+        each for each in report.findings if isinstance(each, RuleFinding) and each.refutations == 0
     ]
     share = Fraction(str(miner.settings.report.min_share))
     rules = [
@@ -328,13 +337,13 @@ def kept(miner: RuleMiner, report: WindowReport | None) -> Export:
     windows, knowledge = miner.windows, miner.windows.knowledge
     left_out: list[str] = []
     snapshots = [
-        windows.snapshots.told.get(index, ())
+        windows.snapshots.assertions.get(index, ())
         for index in range(report.window[0], report.window[1] + 1)
-        if windows.snapshots.entailed(index) is not None
+        if windows.snapshots.entailed_atoms(index) is not None
     ]
 
     def holds(some: Sequence[RuleFinding]) -> bool:
-        together = knowledge.with_axioms([axiom_of(each, knowledge) for each in some])
+        together = knowledge.with_axioms([rule_axiom(each, knowledge) for each in some])
         try:
             return together.is_consistent((), ()) and all(
                 together.is_consistent(told, ()) for told in snapshots
@@ -353,20 +362,20 @@ def kept(miner: RuleMiner, report: WindowReport | None) -> Export:
     return Export(rules, sum(map(bool, against)), against.count(None), weak, left_out)
 
 
-def exported_text(
-    miner: RuleMiner, report: WindowReport | None, as_asp: bool
-) -> tuple[str, Export]:
+def export_text(miner: RuleMiner, report: WindowReport | None, as_asp: bool) -> tuple[str, Export]:
     """The document, and what is in it."""
-    export = kept(miner, report)
+    export = select_exported(miner, report)
     window = report.window if report is not None else (0, 0)
-    write = program_text if as_asp else _owl
+    write = program_text if as_asp else _owl_text
     return write(export.rules, miner.windows.knowledge, window), export
 
 
-def _owl(rules: Sequence[RuleFinding], knowledge: MinerKnowledge, window: tuple[int, int]) -> str:
+def _owl_text(
+    rules: Sequence[RuleFinding], knowledge: MinerKnowledge, window: tuple[int, int]
+) -> str:
     lines = ["Ontology("]
     for found in rules:
-        rule, axiom = found.rule, axiom_text(axiom_of(found, knowledge))
+        rule, axiom = found.rule, axiom_text(rule_axiom(found, knowledge))
         cases = f"{rule.binding_support} of {rule.binding_body} cases"
         note = (
             f"{rule.support} of {rule.body_support} snapshots, {cases}, {window[0]} to {window[1]}"

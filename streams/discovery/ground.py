@@ -29,20 +29,20 @@ _AT_ONCE = 1 << 15
 
 @dataclass(frozen=True)
 class GroundRule:
-    """``places``: the snapshots with body and head, as bits of the columns."""
+    """``snapshot_bits``: the snapshots with body and head, as bits of the columns."""
 
     body: tuple[Atom, ...]
     head: Atom
     support: int
     body_support: int
     head_support: int
-    places: Bits
+    snapshot_bits: Bits
 
 
-class Sets(NamedTuple):
+class FrequentSets(NamedTuple):
     """Frequent sets of one size. ``parent``: the place, among those with an item less, of the
-    same without its last item; ``items``: of a row, ascending; ``said``: what it says of the
-    individual of its last item (`Statements`); ``settled``: whether what it says of the
+    same without its last item; ``items``: of a row, ascending; ``statement``: what it says of the
+    individual of its last item (`Statements`); ``is_least_before``: whether what it says of the
     individuals before is in the least spelling.
     """
 
@@ -50,12 +50,12 @@ class Sets(NamedTuple):
     items: Ints
     support: Ints
     bits: Bits
-    said: Ints
-    settled: npt.NDArray[np.bool_]
+    statement: Ints
+    is_least_before: npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class GroundMined:
+class MinedGroundRules:
     """See `shiq.streams.discovery.mining.MinedRules`. ``table``: a row for each rule, best first:
     support, that of the body, head, body; the last two by places in ``atoms``, whose columns are
     ``bits``; -1 is none.
@@ -64,8 +64,8 @@ class GroundMined:
     atoms: Sequence[Atom]
     bits: Bits
     table: Ints
-    by_tbox: int
-    stopped: bool
+    entailed_by_tbox: int
+    is_truncated: bool
 
     @property
     def rules(self) -> Iterator[GroundRule]:
@@ -81,16 +81,16 @@ class GroundMined:
 
 def mine_ground(
     columns: SnapshotColumns, theory: Theory, limits: MiningLimits, window: int
-) -> GroundMined:
+) -> MinedGroundRules:
     """The ground rules of the snapshots that ``columns`` hold."""
-    atoms, bits = _items(columns, theory, limits.least(window))
+    atoms, bits = _frequent_items(columns, theory, limits.least_support(window))
     statements = Statements(atoms, theory)
-    levels, stopped = _frequent(bits, statements, limits, window)
+    levels, stopped = _frequent_sets(bits, statements, limits, window)
     found, by_tbox = list[Ints](), 0
     without = [np.zeros(len(atoms), np.int64)]
     for smaller, sets in pairwise(levels):
-        without = _without(without, smaller, sets, len(atoms))
-        least = smaller.settled & statements.least[smaller.said]
+        without = _subset_rows(without, smaller, sets, len(atoms))
+        least = smaller.is_least_before & statements.is_least[smaller.statement]
         for at, body in enumerate(without):
             entailed = least[body] & statements.entails_item(sets.items, at)
             by_tbox += int(entailed.sum())
@@ -109,7 +109,7 @@ def mine_ground(
     best = np.lexsort((head, *rules.T[:2:-1], -n, -n / d))
     by_text = np.argsort(statements.rank)
     atoms, bits = [atoms[i] for i in by_text.tolist()], bits[by_text]
-    return GroundMined(
+    return MinedGroundRules(
         atoms,
         bits,
         rules[best[: limits.max_rules]],
@@ -118,28 +118,30 @@ def mine_ground(
     )
 
 
-def _items(columns: SnapshotColumns, theory: Theory, least: int) -> tuple[list[Atom], Bits]:
+def _frequent_items(
+    columns: SnapshotColumns, theory: Theory, least: int
+) -> tuple[list[Atom], Bits]:
     """The assertions that so many snapshots entail and T ∪ A does not, by individual and class;
     and in which.
     """
     names = set(theory.classes)
     numbers = [i for i in columns.class_atoms().tolist() if columns.atoms[i][0] in names]
-    bits = columns.of_numbers(np.array(numbers, np.int64))
+    bits = columns.atom_bits(np.array(numbers, np.int64))
     often = np.flatnonzero(row_counts(bits) >= least)
     order = sorted(often.tolist(), key=lambda i: columns.atoms[numbers[i]][::-1])
     return [columns.atoms[numbers[i]] for i in order], bits[order]
 
 
-def _frequent(
+def _frequent_sets(
     bits: Bits, statements: Statements, limits: MiningLimits, window: int
-) -> tuple[list[Sets], bool]:
+) -> tuple[list[FrequentSets], bool]:
     """The sets that enough snapshots have jointly, by size; whether there are too many of a size
     to go on. A set grows by the last items of those that come later and have the same parent.
     """
-    least, rows = limits.least(window), np.arange(len(bits))
-    said = statements.extended(statements.nothing, rows)
+    least, rows = limits.least_support(window), np.arange(len(bits))
+    said = statements.extend(statements.empty_statement, rows)
     found = [
-        Sets(
+        FrequentSets(
             np.zeros(len(bits), np.int64),
             rows[:, None],
             row_counts(bits),
@@ -158,7 +160,9 @@ def _frequent(
         starts = np.concatenate([[0], np.cumsum(later)])
         parts, many = list[tuple[Ints, Ints, Ints, Bits]](), 0
         for low in range(0, int(starts[-1]), _AT_ONCE):
-            parts.append(_grown(sets.bits, starts, low, least, keep=atoms + 1 < limits.max_atoms))
+            parts.append(
+                _join_pairs(sets.bits, starts, low, least, keep=atoms + 1 < limits.max_atoms)
+            )
             many += len(parts[-1][0])
             if many > 10 * limits.max_rules:
                 return found, True
@@ -167,17 +171,21 @@ def _frequent(
         parent, other, support, joint = (np.concatenate(columns) for columns in zip(*parts))
         item, last = sets.items[other, -1], sets.items[parent, -1]
         same = statements.individual[item] == statements.individual[last]
-        said = statements.extended(
-            np.where(same, sets.said[parent], statements.nothing[item]), item
+        said = statements.extend(
+            np.where(same, sets.statement[parent], statements.empty_statement[item]), item
         )
-        settled = sets.settled[parent] & (same | statements.least[sets.said[parent]])
+        settled = sets.is_least_before[parent] & (
+            same | statements.is_least[sets.statement[parent]]
+        )
         found.append(
-            Sets(parent, np.column_stack([sets.items[parent], item]), support, joint, said, settled)
+            FrequentSets(
+                parent, np.column_stack([sets.items[parent], item]), support, joint, said, settled
+            )
         )
     return found, False
 
 
-def _grown(
+def _join_pairs(
     bits: Bits, starts: Ints, low: int, least: int, *, keep: bool
 ) -> tuple[Ints, Ints, Ints, Bits]:
     """Of the pairs of sets from number ``low`` on, the frequent ones: both, how often, and where
@@ -192,7 +200,9 @@ def _grown(
     return first[often], second[often], support[often], joint[often] if keep else joint[:0]
 
 
-def _without(before: Sequence[Ints], smaller: Sets, sets: Sets, items: int) -> list[Ints]:
+def _subset_rows(
+    before: Sequence[Ints], smaller: FrequentSets, sets: FrequentSets, items: int
+) -> list[Ints]:
     """For each place the sets without the item there, as rows of ``smaller``, which ``before``
     is the same of.
     """
@@ -206,7 +216,7 @@ def _without(before: Sequence[Ints], smaller: Sets, sets: Sets, items: int) -> l
 
 class Statements:
     """What sets of ``atoms``, which are ordered by individual, say of one individual, by number.
-    Individuals that have the same classes have the same statements. ``least``: whether no
+    Individuals that have the same classes have the same statements. ``is_least``: whether no
     shorter or earlier one is equivalent under T.
     """
 
@@ -226,48 +236,50 @@ class Statements:
         self._places = max(map(len, groups), default=0)
         #: Of each item the statement that says nothing, and its place among the classes of its
         #: individual.
-        self.nothing, self._place = np.array(names, np.int64).reshape(-1, 2).T
-        self._said: list[tuple[int, tuple[int, ...]]] = [
+        self.empty_statement, self._class_place = np.array(names, np.int64).reshape(-1, 2).T
+        self._statements: list[tuple[int, tuple[int, ...]]] = [
             (group, ()) for group in range(len(groups))
         ]
         self._next: Ints = np.full((len(groups), self._places), -1, np.int64)
         self._heads: npt.NDArray[np.bool_] = np.zeros((len(groups), self._places), bool)
-        self.least: npt.NDArray[np.bool_] = np.ones(len(groups), bool)
+        self.is_least: npt.NDArray[np.bool_] = np.ones(len(groups), bool)
         self._first: dict[tuple[int, frozenset[str]], int] = {}
 
-    def extended(self, said: Ints, items: Ints) -> Ints:
+    def extend(self, said: Ints, items: Ints) -> Ints:
         """The statements that say also ``items``, whose individuals they are about; all smaller
         ones are known.
         """
-        place = self._place[items]
+        place = self._class_place[items]
         found = self._next[said, place]
         codes = np.unique((said * self._places + place)[found < 0])
         if not len(codes):
             return found
         parts, places = np.divmod(codes, self._places)
-        self._next[parts, places] = np.arange(len(codes)) + len(self._said)
+        self._next[parts, places] = np.arange(len(codes)) + len(self._statements)
         self._next = np.concatenate([self._next, np.full((len(codes), self._places), -1, np.int64)])
-        heads, least = zip(*(self._add(*pair) for pair in zip(parts.tolist(), places.tolist())))
+        heads, least = zip(
+            *(self._add_statement(*pair) for pair in zip(parts.tolist(), places.tolist()))
+        )
         self._heads = np.concatenate([self._heads, np.array(heads, bool)])
-        self.least = np.concatenate([self.least, np.array(least, bool)])
+        self.is_least = np.concatenate([self.is_least, np.array(least, bool)])
         return self._next[said, place]
 
-    def _add(self, before: int, place: int) -> tuple[list[bool], bool]:
+    def _add_statement(self, before: int, place: int) -> tuple[list[bool], bool]:
         """Takes down a statement: which places T makes true of it, whether it is the least."""
-        group, said = self._said[before]
-        number, classes = len(self._said), self._classes[group]
-        self._said.append((group, (*said, place)))
-        heads = self._theory.heads(Tree(tuple(classes[at] for at in (*said, place))))
+        group, said = self._statements[before]
+        number, classes = len(self._statements), self._classes[group]
+        self._statements.append((group, (*said, place)))
+        heads = self._theory.root_classes(Tree(tuple(classes[at] for at in (*said, place))))
         own = [at < len(classes) and classes[at] in heads for at in range(self._places)]
         return own, self._first.setdefault((group, heads), number) == number
 
     def entails_item(self, sets: Ints, at: int) -> npt.NDArray[np.bool_]:
         """Of which of ``sets`` the others entail the item of number ``at``, with T."""
         head = sets[:, at]
-        said = self.nothing[head]
+        said = self.empty_statement[head]
         for place in range(sets.shape[1]):
             if place != at:
                 item = sets[:, place]
                 same = self.individual[item] == self.individual[head]
-                said = np.where(same, self._next[said, self._place[item] * same], said)
-        return self._heads[said, self._place[head]]
+                said = np.where(same, self._next[said, self._class_place[item] * same], said)
+        return self._heads[said, self._class_place[head]]

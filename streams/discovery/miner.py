@@ -28,11 +28,11 @@ from shiq.rdf import read_assertions
 from shiq.streams.discovery.ontology import Ontology, open_ontology
 from shiq.streams.discovery.report import WindowReport
 from shiq.streams.discovery.settings import MinerSettings, refuse_unknown_sources
-from shiq.streams.discovery.windows import Windows
+from shiq.streams.discovery.windows import WindowMiner
 
 if TYPE_CHECKING:
     from shiq.inputs.catalog import Catalogs
-    from shiq.streams.discovery.stream import Discovery
+    from shiq.streams.discovery.stream import DiscoveryCollector
 
 
 class RuleMiner:
@@ -61,13 +61,13 @@ class RuleMiner:
         )
         self.ontology, self.step, self.allow = ontology, step, tuple(allow)
         self.settings = _settings(window, rules, eps, ontology, options)
-        self.windows = Windows(ontology, self.settings)
+        self.windows = WindowMiner(ontology, self.settings)
         self.leftovers: list[Leftover] = list(ontology.leftovers)
 
     def run(self, sources: Sequence[Any]) -> Iterator[WindowReport]:
         """The report of each full window, first to last over all of ``sources`` (as `--source`)."""
         from shiq.streams.front.local import LocalRunner
-        from shiq.streams.front.run import started
+        from shiq.streams.front.run import open_run
         from shiq.streams.front.sources import open_source
 
         opened = [
@@ -75,24 +75,26 @@ class RuleMiner:
             for source in ([sources] if isinstance(sources, str | PathLike) else sources)
         ]
         refuse_unknown_sources(self.settings, [source.name for source in opened])
-        with started(opened, {}) as run:
+        with open_run(opened, {}) as run:
             found: list[WindowReport] = []
-            system = self.system(heard=found.append, kept=False)
-            time, runner = system.ordered(opened), LocalRunner(system)
+            system = self.system(on_report=found.append, keeps_all_reports=False)
+            time, runner = system.record_time_reader(opened), LocalRunner(system)
             for record in run.input.read(False, time):
                 if record is not None:
-                    runner.take(record)
+                    runner.process(record)
                     yield from found
                     found.clear()
             runner.finish()
             yield from found
         self.leftovers += system.leftovers()
 
-    def system(self, **more: Any) -> Discovery:
+    def system(self, **more: Any) -> DiscoveryCollector:
         """What takes the records of a stream for this miner."""
-        from shiq.streams.discovery.stream import Discovery
+        from shiq.streams.discovery.stream import DiscoveryCollector
 
-        return Discovery(self.windows, self.ontology, step=self.step, allow=self.allow, **more)
+        return DiscoveryCollector(
+            self.windows, self.ontology, step=self.step, allow=self.allow, **more
+        )
 
     def partial_fit(self, index: int, sources: Any, stream: str = "") -> WindowReport | None:
         """Unites snapshot ``index`` with what ``sources`` assert (a list, as `check_insertions`
@@ -109,13 +111,13 @@ class RuleMiner:
             reading = read_assertions(given, ontology.signature, axioms=ontology.tbox.axioms)
             self.leftovers += reading.leftovers
             assertions = reading.abox
-        newest = self.windows.newest
+        newest = self.windows.newest_index
         self.windows.put(index, assertions, stream)
         if newest is not None and index < newest:
-            end = self.windows.last_end()
+            end = self.windows.last_window_end()
         else:
-            end = index if self.windows.is_end(index) else None
-        report = None if end is None else self.windows.report(end)
+            end = index if self.windows.is_window_end(index) else None
+        report = None if end is None else self.windows.report_window(end)
         self.leftovers += [
             found for found in self.windows.knowledge.leftovers() if found not in self.leftovers
         ]
@@ -138,7 +140,7 @@ class RuleMiner:
                 "what inkd carries depends on the way there",
                 "Merge miners whose method is exact or scratch.",
             )
-        merged = self._fresh()
+        merged = self._empty_copy()
         merged.windows.unite(self.windows, other.windows)
         merged.leftovers = [
             *self.leftovers,
@@ -159,7 +161,7 @@ class RuleMiner:
 
         return load(directory)
 
-    def _fresh(self) -> RuleMiner:
+    def _empty_copy(self) -> RuleMiner:
         """Of the same settings, without snapshots."""
         found = object.__new__(RuleMiner)
         found.ontology, found.step, found.allow, found.settings = (
@@ -169,7 +171,7 @@ class RuleMiner:
             self.settings,
         )
         found.windows, found.leftovers = (
-            Windows(self.ontology, self.settings),
+            WindowMiner(self.ontology, self.settings),
             list(self.ontology.leftovers),
         )
         return found
@@ -178,18 +180,20 @@ class RuleMiner:
 def _settings(
     window: int, rules: Any, eps: Any, ontology: Ontology, options: dict[str, Any]
 ) -> MinerSettings:
-    from shiq.streams.discovery.settings import eps_of, heads_of, tracked_of
+    from shiq.streams.discovery.settings import parse_eps, parse_tracked_rules, resolve_heads
 
     if isinstance(eps, str):
-        eps = eps_of(eps)
+        eps = parse_eps(eps)
     for name in ("head", "body_sources", "head_sources"):
         given = options.get(name, ())
         given = (given,) if isinstance(given, str | PathLike) else given
         options[name] = tuple(map(str, given))
-    heads = heads_of(options.pop("head"), ontology.spellings)
-    tracked = tracked_of(rules, ontology.spellings, ontology.roles) if rules is not None else ()
+    heads = resolve_heads(options.pop("head"), ontology.spellings)
+    tracked = (
+        parse_tracked_rules(rules, ontology.spellings, ontology.roles) if rules is not None else ()
+    )
     try:
-        return MinerSettings.of(
+        return MinerSettings.from_options(
             window, rules=tracked, eps=frozenset(eps or ()), head=heads, **options
         )
     except TypeError as error:

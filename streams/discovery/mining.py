@@ -1,4 +1,4 @@
-"""The rules of a window, by three methods (docs/DISCOVERY.md): `mine` goes by levels over kept
+"""The rules of a window, by three methods (docs/DISCOVERY.md): `mine_rules` goes by levels over kept
 counts, `mine_window` straight by the definitions, `CarriedRules` carries rules from window to
 window, as the source does.
 """
@@ -17,13 +17,13 @@ from shiq.streams.discovery.atomsets import (
     Atom,
     AtomIndex,
     Tree,
+    atom_count,
     atoms_of,
     bindings,
-    parts,
-    size,
-    smaller,
+    smaller_bodies,
+    sub_bodies,
     text_of,
-    width,
+    variable_count,
     with_branch,
     with_class,
 )
@@ -37,43 +37,47 @@ FrequentBodies: TypeAlias = dict[Tree, tuple[BodyCounts, frozenset[str]]]
 
 @dataclass(frozen=True)
 class MinedRules:
-    """The rules of a window, those that T entails only counted. ``stopped``: there are more than
+    """The rules of a window, those that T entails only counted. ``is_truncated``: there are more than
     the limit allows, or as many bodies.
     """
 
     rules: tuple[MinedRule, ...] = ()
-    by_tbox: int = 0
-    stopped: bool = False
+    entailed_by_tbox: int = 0
+    is_truncated: bool = False
 
 
 @dataclass(frozen=True)
-class Bodies:
+class MinedBodies:
     """Bodies with their counts, each of equivalent ones once, and the heads that they have often
-    enough and not by T. ``by_tbox``: the pairs that T entails, counted alone.
+    enough and not by T. ``entailed_by_tbox``: the pairs that T entails, counted alone.
     """
 
     heads: FrequentBodies
-    by_tbox: int
-    stopped: bool
+    entailed_by_tbox: int
+    is_truncated: bool
 
 
-def mine(counter: BodyCounter, theory: Theory, limits: MiningLimits, window: int) -> MinedRules:
+def mine_rules(
+    counter: BodyCounter, theory: Theory, limits: MiningLimits, window: int
+) -> MinedRules:
     """The rules of the snapshots that ``counter`` looks at, ``window`` of them (inconsistent and
     missing ones included).
     """
-    found = bodies(counter, theory, limits, limits.least(window))
+    found = mine_bodies(counter, theory, limits, limits.least_support(window))
     rules = [
         rule
         for tree, (counts, heads) in found.heads.items()
-        for rule in counter.rules(tree, counts, heads, limits)
+        for rule in counter.confident_rules(tree, counts, heads, limits)
     ]
-    counter.forget()
+    counter.drop_unused()
     return MinedRules(
-        best(rules, limits.max_rules), found.by_tbox, found.stopped or len(rules) > limits.max_rules
+        best_rules(rules, limits.max_rules),
+        found.entailed_by_tbox,
+        found.is_truncated or len(rules) > limits.max_rules,
     )
 
 
-def best(rules: Iterable[MinedRule], most: int) -> tuple[MinedRule, ...]:
+def best_rules(rules: Iterable[MinedRule], most: int) -> tuple[MinedRule, ...]:
     """By confidence of bindings, support, text."""
 
     def order(rule: MinedRule) -> tuple[float, int, str, str]:
@@ -87,26 +91,28 @@ def best(rules: Iterable[MinedRule], most: int) -> tuple[MinedRule, ...]:
     return tuple(sorted(rules, key=order)[:most])
 
 
-def bodies(counter: BodyCounter, theory: Theory, limits: MiningLimits, least: int) -> Bodies:
+def mine_bodies(
+    counter: BodyCounter, theory: Theory, limits: MiningLimits, least: int
+) -> MinedBodies:
     """The bodies that at least ``least`` of the snapshots of ``counter`` have. Their counts may
     be older, where that is clear.
     """
-    frequent, stopped = _frequent(counter, theory, limits, least)
+    frequent, stopped = _frequent_bodies(counter, theory, limits, least)
 
     def extension(tree: Tree) -> object:
         counts = counter.counts(tree)
         return counts.body.tobytes(), counts.pairs.tobytes()
 
-    kept = theory.one_each(frequent, extension)
+    kept = theory.minimal_spellings(frequent, extension)
     classes = frozenset(theory.classes)
-    return Bodies(
+    return MinedBodies(
         {tree: frequent[tree] for tree in kept},
-        sum(len(classes & theory.heads(tree)) for tree in kept),
+        sum(len(classes & theory.root_classes(tree)) for tree in kept),
         stopped,
     )
 
 
-def _frequent(
+def _frequent_bodies(
     counter: BodyCounter, theory: Theory, limits: MiningLimits, least: int
 ) -> tuple[FrequentBodies, bool]:
     """The bodies none of whose atoms follows from the others, and of each the heads that so many
@@ -125,22 +131,22 @@ def _frequent(
         ]
     for atoms in range(1, limits.max_atoms + 1):
         for tree in level:
-            counts = counter.if_often(tree, least)
+            counts = counter.counts_if_frequent(tree, least)
             if counts is None:
                 continue
             below = (
-                [found[less][1] for less in smaller(tree)]
+                [found[less][1] for less in smaller_bodies(tree)]
                 if atoms > 1
                 else [frozenset(theory.classes)]
             )
-            heads = below[0].intersection(*below[1:]) - theory.heads(tree)
-            found[tree] = counts, frozenset(counter.often(tree, counts, heads, least))
+            heads = below[0].intersection(*below[1:]) - theory.root_classes(tree)
+            found[tree] = counts, frozenset(counter.frequent_heads(tree, counts, heads, least))
             if len(found) > 10 * limits.max_rules:
                 return found, True
         if atoms < limits.max_atoms:
-            level = _larger(
+            level = _grow_bodies(
                 counter,
-                [tree for tree in found if size(tree) == atoms],
+                [tree for tree in found if atom_count(tree) == atoms],
                 found,
                 theory,
                 limits.max_variables,
@@ -148,7 +154,7 @@ def _frequent(
     return found, False
 
 
-def _larger(
+def _grow_bodies(
     counter: BodyCounter,
     level: Sequence[Tree],
     found: FrequentBodies,
@@ -156,29 +162,29 @@ def _larger(
     variables: int,
 ) -> list[Tree]:
     """The bodies with one atom more than those of ``level``, all of whose parts were ``found``."""
-    classes = tuple(tree.classes[0] for tree in found if size(tree) == 1 and tree.classes)
-    roles = tuple(tree.branches[0][:2] for tree in found if size(tree) == 1 and tree.branches)
-    if counter.singles != (classes, roles):
-        counter.singles = (classes, roles)
-        counter.grown.clear()
+    classes = tuple(tree.classes[0] for tree in found if atom_count(tree) == 1 and tree.classes)
+    roles = tuple(tree.branches[0][:2] for tree in found if atom_count(tree) == 1 and tree.branches)
+    if counter.single_atoms != (classes, roles):
+        counter.single_atoms = (classes, roles)
+        counter.larger_bodies.clear()
     larger = set[Tree]()
     for tree in level:
-        if tree not in counter.grown:
+        if tree not in counter.larger_bodies:
             grown = [
                 with_class(tree, place, name)
-                for place in range(width(tree))
+                for place in range(variable_count(tree))
                 for name in classes
                 if name not in theory.classes_at(tree, place)
             ]
-            if width(tree) < variables:
+            if variable_count(tree) < variables:
                 grown += [
                     with_branch(tree, place, *role)
-                    for place in range(width(tree))
+                    for place in range(variable_count(tree))
                     for role in roles
                 ]
-            counter.grown[tree] = grown
-        larger.update(counter.grown[tree])
-    return sorted(each for each in larger if all(part in found for part in parts(each)))
+            counter.larger_bodies[tree] = grown
+        larger.update(counter.larger_bodies[tree])
+    return sorted(each for each in larger if all(part in found for part in sub_bodies(each)))
 
 
 #: What each snapshot of a window entails, None where it is inconsistent.
@@ -190,8 +196,8 @@ Extent: TypeAlias = Mapping[str, int]
 def mine_window(window: Window, theory: Theory, limits: MiningLimits, tag: str = "") -> MinedRules:
     """The rules of a window; ``tag``: before the names of heads."""
     names = {name for own in theory.vocabulary for name in (own, tag + own)}
-    classes, roles = _columns(window, names)
-    least = limits.least(len(window))
+    classes, roles = _snapshots_by_name(window, names)
+    least = limits.least_support(len(window))
     extents: dict[Tree, Extent] = {}
     level: Iterable[Tree] = [
         *(Tree((name,)) for name in theory.classes),
@@ -203,26 +209,30 @@ def mine_window(window: Window, theory: Theory, limits: MiningLimits, tag: str =
         ),
     ]
     for atoms in range(limits.max_atoms):
-        found = {tree: _extent(tree, classes, roles) for tree in level}
-        found = {tree: extent for tree, extent in found.items() if _snapshots(extent) >= least}
+        found = {tree: _body_extent(tree, classes, roles) for tree in level}
+        found = {
+            tree: extent for tree, extent in found.items() if _count_snapshots(extent) >= least
+        }
         extents.update(found)
         if atoms + 1 < limits.max_atoms:
             level = {
                 more
                 for tree in found
-                for more in _extensions(tree, theory.classes, sorted(roles), limits.max_variables)
+                for more in _extend_body(tree, theory.classes, sorted(roles), limits.max_variables)
             }
-    kept = theory.one_each(extents, lambda tree: tuple(sorted(extents[tree].items())))
+    kept = theory.minimal_spellings(extents, lambda tree: tuple(sorted(extents[tree].items())))
     rules, by_tbox = [], 0
     for tree in kept:
         for head in theory.classes:
-            both = _meet(extents[tree], classes.get(tag + head, {}))
-            n, d = _snapshots(both), _snapshots(extents[tree])
+            both = _intersect(extents[tree], classes.get(tag + head, {}))
+            n, d = _count_snapshots(both), _count_snapshots(extents[tree])
             if theory.entails(atoms_of(tree), ((head, ROOT),)):
                 by_tbox += 1
             elif n >= least and limits.is_confident(n, d):
-                rules.append(MinedRule(tree, head, n, d, _pairs(both), _pairs(extents[tree])))
-    return MinedRules(best(rules, limits.max_rules), by_tbox, len(rules) > limits.max_rules)
+                rules.append(
+                    MinedRule(tree, head, n, d, _count_pairs(both), _count_pairs(extents[tree]))
+                )
+    return MinedRules(best_rules(rules, limits.max_rules), by_tbox, len(rules) > limits.max_rules)
 
 
 def first_instances(
@@ -240,7 +250,7 @@ def first_instances(
     return found[:most]
 
 
-def _columns(
+def _snapshots_by_name(
     window: Window, names: Collection[str]
 ) -> tuple[dict[str, dict[str, int]], dict[str, dict[Atom, int]]]:
     """The snapshots of each class and individual, and of each role and pair."""
@@ -257,47 +267,49 @@ def _columns(
     return classes, roles
 
 
-def _extent(
+def _body_extent(
     tree: Tree, classes: Mapping[str, Extent], roles: Mapping[str, Mapping[Atom, int]]
 ) -> Extent:
     found: Extent | None = None
     for name in tree.classes:
-        found = classes.get(name, {}) if found is None else _meet(found, classes.get(name, {}))
+        found = classes.get(name, {}) if found is None else _intersect(found, classes.get(name, {}))
     for role, inverse, below in tree.branches:
-        other = _extent(below, classes, roles) if below != Tree() else None
+        other = _body_extent(below, classes, roles) if below != Tree() else None
         reached: dict[str, int] = {}
         for (subject, object), bits in roles[role].items():
             near, far = (object, subject) if inverse else (subject, object)
             bits &= -1 if other is None else other.get(far, 0)
             if bits:
                 reached[near] = reached.get(near, 0) | bits
-        found = reached if found is None else _meet(found, reached)
+        found = reached if found is None else _intersect(found, reached)
     return found or {}
 
 
-def _meet(first: Extent, second: Extent) -> Extent:
+def _intersect(first: Extent, second: Extent) -> Extent:
     return {a: both for a, bits in first.items() if (both := bits & second.get(a, 0))}
 
 
-def _snapshots(extent: Extent) -> int:
+def _count_snapshots(extent: Extent) -> int:
     union = 0
     for bits in extent.values():
         union |= bits
     return union.bit_count()
 
 
-def _pairs(extent: Extent) -> int:
+def _count_pairs(extent: Extent) -> int:
     return sum(bits.bit_count() for bits in extent.values())
 
 
-def _extensions(
+def _extend_body(
     tree: Tree, classes: Sequence[str], roles: Sequence[str], variables: int
 ) -> Iterable[Tree]:
-    for place in range(width(tree)):
+    for place in range(variable_count(tree)):
         yield from (
-            with_class(tree, place, name) for name in classes if name not in _at(tree, place)
+            with_class(tree, place, name)
+            for name in classes
+            if name not in _classes_at(tree, place)
         )
-        if width(tree) < variables:
+        if variable_count(tree) < variables:
             yield from (
                 with_branch(tree, place, role, inverse)
                 for role in roles
@@ -305,13 +317,13 @@ def _extensions(
             )
 
 
-def _at(tree: Tree, place: int) -> tuple[str, ...]:
+def _classes_at(tree: Tree, place: int) -> tuple[str, ...]:
     own = f"?x{place}"
     return tuple(atom[0] for atom in atoms_of(tree) if atom[1:] == (own,))
 
 
 @dataclass(frozen=True)
-class Gate:
+class SlideGate:
     """What is decided before a slide: ``similarity`` Φ(Δ⁻,Δ⁺), ``rarity`` ϱ₁(Δ⁺),
     ``kept_similarity`` Φ(S,Δ⁺).
     """
@@ -320,7 +332,7 @@ class Gate:
     rarity: Fraction | None
     kept_similarity: Fraction | None
 
-    def acts(self, gate: str, max_similarity: Fraction, min_rarity: Fraction) -> bool:
+    def is_open(self, gate: str, max_similarity: Fraction, min_rarity: Fraction) -> bool:
         """Whether rules are looked at. ``printed``: Φ < Φmin and ϱ₁ > ϱmin; ``prose``: Φ < Φmin
         and 1 - ϱ₁ > ϱmin; ``off``: always. What has no basis stands in no way.
         """
@@ -331,14 +343,14 @@ class Gate:
         return differs and (rarity is None or rarity > min_rarity)
 
 
-def a1(counts: tuple[int, int], joint: int, body: int, sign: int) -> tuple[int, int]:
+def apply_a1(counts: tuple[int, int], joint: int, body: int, sign: int) -> tuple[int, int]:
     """A1: n and d of a rule after Δ left (-1) or came (+1), of which ``joint`` snapshots have
     body and head and ``body`` the body. Always both: a snapshot with the body alone counts in d.
     """
     return counts[0] + sign * joint, counts[1] + sign * body
 
 
-def a2(
+def rules_by_a2(
     counter: BodyCounter,
     came: BodyCounter,
     theory: Theory,
@@ -356,8 +368,8 @@ def a2(
 
     heads = {name: times(Tree((name,))) for name in theory.classes}
     absent = frozenset(name for name, often in heads.items() if not often)
-    for tree, (arrived, bound) in bodies(came, theory, limits, 1).heads.items():
-        if absent.isdisjoint(bound) and counter.if_often(tree, arrived.support + 1):
+    for tree, (arrived, bound) in mine_bodies(came, theory, limits, 1).heads.items():
+        if absent.isdisjoint(bound) and counter.counts_if_frequent(tree, arrived.support + 1):
             continue
         own = times(tree)
         new = [
@@ -369,7 +381,7 @@ def a2(
         yield from (
             (tree, head)
             for head in new
-            if limits.is_confident(counts.times[counts.heads[head]], counts.support)
+            if limits.is_confident(counts.joint_support[counts.heads[head]], counts.support)
         )
 
 
@@ -380,15 +392,15 @@ class CarriedRules:
     """
 
     rules: dict[tuple[Tree, str], tuple[int, int]] = field(default_factory=dict)
-    reported: MinedRules | None = None
+    last_reported: MinedRules | None = None
     #: Of each rule, in which snapshots it bound when it was last counted.
     bits: dict[tuple[Tree, str], tuple[Bits, Bits]] = field(default_factory=dict)
     #: What was told of them: with lift, whether they are refuted, instances.
-    shown: Sequence[Any] = ()
+    findings: Sequence[Any] = ()
 
     def copy(self) -> CarriedRules:
         """The same, which may go on by itself."""
-        return CarriedRules(dict(self.rules), self.reported, dict(self.bits), self.shown)
+        return CarriedRules(dict(self.rules), self.last_reported, dict(self.bits), self.findings)
 
     def slide(
         self,
@@ -396,7 +408,7 @@ class CarriedRules:
         theory: Theory,
         limits: MiningLimits,
         window: int,
-        gate: Gate | None,
+        gate: SlideGate | None,
         acts: bool,
         stayed: Bits,
         arrived: Bits,
@@ -405,38 +417,46 @@ class CarriedRules:
         """A3: the rules of the next window. ``gate``: None for the first window, which is mined
         from scratch; ``acts``: what it says.
         """
-        if self.reported is None or gate is None:
-            self.reported = mine(counter, theory, limits, window)
-            self._count(counter, [(rule.body, rule.head) for rule in self.reported.rules])
-            return self.reported
+        if self.last_reported is None or gate is None:
+            self.last_reported = mine_rules(counter, theory, limits, window)
+            self._update_counts(
+                counter, [(rule.body, rule.head) for rule in self.last_reported.rules]
+            )
+            return self.last_reported
         if not acts:
-            return self.reported
-        self._count(counter, list(self.rules))
+            return self.last_reported
+        self._update_counts(counter, list(self.rules))
         came = BodyCounter(counter.columns, arrived)
         more = (
-            set(a2(counter, came, theory, limits, stayed, occurrences))
+            set(rules_by_a2(counter, came, theory, limits, stayed, occurrences))
             if gate.kept_similarity
             else set()
         )
-        found = bodies(came, theory, limits, limits.least(int(popcount(arrived).sum())))
+        found = mine_bodies(
+            came, theory, limits, limits.least_support(int(popcount(arrived).sum()))
+        )
         for tree, (counts, heads) in found.heads.items():
-            more.update((rule.body, rule.head) for rule in came.rules(tree, counts, heads, limits))
-        self._count(counter, sorted(more - self.rules.keys()))
+            more.update(
+                (rule.body, rule.head) for rule in came.confident_rules(tree, counts, heads, limits)
+            )
+        self._update_counts(counter, sorted(more - self.rules.keys()))
         self.rules = {key: counts for key, counts in self.rules.items() if counts[1]}
         self.bits = {key: self.bits[key] for key in self.rules}
-        least = limits.least(window)
+        least = limits.least_support(window)
         rules = [
-            self._rule(counter, key)
+            self._mined_rule(counter, key)
             for key, (n, d) in self.rules.items()
             if n >= least and limits.is_confident(n, d)
         ]
-        self.reported = MinedRules(
-            best(rules, limits.max_rules), found.by_tbox, len(rules) > limits.max_rules
+        self.last_reported = MinedRules(
+            best_rules(rules, limits.max_rules),
+            found.entailed_by_tbox,
+            len(rules) > limits.max_rules,
         )
-        counter.forget()
-        return self.reported
+        counter.drop_unused()
+        return self.last_reported
 
-    def _count(self, counter: BodyCounter, keys: Sequence[tuple[Tree, str]]) -> None:
+    def _update_counts(self, counter: BodyCounter, keys: Sequence[tuple[Tree, str]]) -> None:
         """Brings the counts of ``keys`` to the window that ``counter`` looks at: what left since
         is taken away, what came is put to them (A1, composed).
         """
@@ -447,15 +467,19 @@ class CarriedRules:
             joint, body = found.joint[found.heads[head]].copy(), found.body.copy()
             old_joint, old_body = self.bits.get(key, (nothing, nothing))
             counts = self.rules.get(key, (0, 0))
-            counts = a1(counts, _less(old_joint, joint), _less(old_body, body), -1)
-            counts = a1(counts, _less(joint, old_joint), _less(body, old_body), 1)
+            counts = apply_a1(
+                counts, _count_difference(old_joint, joint), _count_difference(old_body, body), -1
+            )
+            counts = apply_a1(
+                counts, _count_difference(joint, old_joint), _count_difference(body, old_body), 1
+            )
             self.rules[key], self.bits[key] = counts, (joint, body)
 
-    def _rule(self, counter: BodyCounter, key: tuple[Tree, str]) -> MinedRule:
+    def _mined_rule(self, counter: BodyCounter, key: tuple[Tree, str]) -> MinedRule:
         counts = counter.counts(key[0], [key[1]])
-        return counts.rule(*key)
+        return counts.mined_rule(*key)
 
 
-def _less(bits: Bits, others: Bits) -> int:
+def _count_difference(bits: Bits, others: Bits) -> int:
     """How many snapshots ``bits`` have and ``others`` have not."""
     return int(popcount(bits & ~others).sum())

@@ -34,8 +34,8 @@ from shiq.streams.discovery.atomsets import (
     Atoms,
     Tree,
     atoms_of,
-    binds,
-    order_of,
+    has_binding,
+    spelling_order,
     variable,
 )
 from shiq.streams.discovery.snapshots import MinerKnowledge
@@ -104,11 +104,11 @@ def open_ontology(
     to T and A, unless ``allow`` leaves it out. Raises: InputError, UsageError.
     """
     known = read_catalog(catalog) if catalog else None
-    reading = read_ontology(_listed(tbox), catalog=known, chains=False)
+    reading = read_ontology(_as_list(tbox), catalog=known, chains=False)
     assertions, leftovers = list(reading.abox), list(reading.leftovers)
-    if static is not None and _listed(static):
+    if static is not None and _as_list(static):
         data = read_assertions(
-            _listed(static),
+            _as_list(static),
             reading.tbox.signature,
             axioms=reading.tbox.axioms,
             ontologies=reading.ontologies,
@@ -118,13 +118,13 @@ def open_ontology(
         leftovers += data.leftovers
     whole = reading.tbox
     if "outside-shiq" not in allow:
-        axioms, more = _outside(leftovers)
+        axioms, more = _outside_shiq(leftovers)
         leftovers = [x for x in leftovers if x.kind != "outside-shiq" or not x.values]
         whole = _with_axioms(whole, axioms)
         named = sorted({part for a in axioms for part in parts(a) if isinstance(part, str)})
         # Individuals that only T names bind, too.
         assertions += [*more, *(owl.ClassAssertion(owl.THING, name) for name in named)]
-    classes = _named(whole) if vocabulary is None else _expressions(vocabulary)
+    classes = _named_classes(whole) if vocabulary is None else _read_expressions(vocabulary)
     if vocabulary is not None:
         _refuse_unknown(classes, whole.signature, signature_of(assertions))
     return Ontology(
@@ -136,7 +136,7 @@ def open_ontology(
     )
 
 
-def _outside(leftovers: Iterable[Leftover]) -> tuple[list[owl.Axiom], list[owl.Assertion]]:
+def _outside_shiq(leftovers: Iterable[Leftover]) -> tuple[list[owl.Axiom], list[owl.Assertion]]:
     """The axioms and assertions among ``leftovers`` that lie outside SHIQ(D) alone."""
     axioms, assertions = dict[owl.Axiom, None](), dict[owl.Assertion, None]()
     for value in (value for x in leftovers if x.kind == "outside-shiq" for value in x.values):
@@ -153,25 +153,27 @@ def _with_axioms(tbox: owl.TBox, axioms: Sequence[owl.Axiom]) -> owl.TBox:
     return replace(tbox, axioms=(*tbox.axioms, *axioms), signature=signature)
 
 
-def parse_whole(text: str, place: str) -> tuple[owl.TBox, tuple[owl.Assertion, ...]]:
+def parse_ontology(text: str, place: str) -> tuple[owl.TBox, tuple[owl.Assertion, ...]]:
     """The axioms and assertions of a text in functional syntax, outside SHIQ(D) too."""
     reading = parse_functional(text, place, "a")
-    axioms, assertions = _outside(reading.leftovers)
+    axioms, assertions = _outside_shiq(reading.leftovers)
     return _with_axioms(reading.tbox, axioms), (*reading.abox, *assertions)
 
 
-def _listed(given: Any) -> list[Any]:
+def _as_list(given: Any) -> list[Any]:
     return list(given) if isinstance(given, list | tuple) else [given]
 
 
-def _named(tbox: owl.TBox) -> list[owl.ClassExpression]:
+def _named_classes(tbox: owl.TBox) -> list[owl.ClassExpression]:
     return [owl.Class(iri) for iri in sorted(tbox.signature.classes)]
 
 
-def _expressions(given: Any) -> list[owl.ClassExpression]:
+def _read_expressions(given: Any) -> list[owl.ClassExpression]:
     """The class expressions of a file, one a line; or of a list of expressions and texts."""
     if not isinstance(given, str | PathLike):
-        return [expression_of(one, "vocabulary") if isinstance(one, str) else one for one in given]
+        return [
+            parse_expression(one, "vocabulary") if isinstance(one, str) else one for one in given
+        ]
     try:
         lines = Path(given).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -179,7 +181,7 @@ def _expressions(given: Any) -> list[owl.ClassExpression]:
     found: dict[owl.ClassExpression, None] = {}
     for number, line in enumerate(lines, 1):
         if line.strip():
-            found[expression_of(line.strip(), f"{given}:{number}")] = None
+            found[parse_expression(line.strip(), f"{given}:{number}")] = None
     if not found:
         raise UsageError(
             f"{given} names no class", "Write class expressions in functional syntax, one a line."
@@ -206,10 +208,10 @@ def _refuse_unknown(classes: Iterable[owl.ClassExpression], *known: owl.Signatur
             )
 
 
-def expression_of(text: str, place: str) -> owl.ClassExpression:
+def parse_expression(text: str, place: str) -> owl.ClassExpression:
     axioms: Sequence[owl.Axiom] = ()
     try:
-        axioms = parse_whole(f"Ontology(SubClassOf({text} <urn:any>))", place)[0].axioms
+        axioms = parse_ontology(f"Ontology(SubClassOf({text} <urn:any>))", place)[0].axioms
     except InputError as error:
         text = f"{text}: {error.message}"
     if len(axioms) != 1 or not isinstance(axioms[0], owl.SubClassOf):
@@ -231,9 +233,9 @@ class Theory:
     closure: Closure
     vocabulary: tuple[str, ...]
     _facts: dict[Atoms, AtomIndex] = field(default_factory=dict)
-    _least: dict[Atoms, Atoms] = field(default_factory=dict)
+    _least_spelling: dict[Atoms, Atoms] = field(default_factory=dict)
     _classes: tuple[str, ...] | None = None
-    _at: dict[tuple[Tree, int], frozenset[str]] = field(default_factory=dict)
+    _classes_by_place: dict[tuple[Tree, int], frozenset[str]] = field(default_factory=dict)
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -250,7 +252,7 @@ class Theory:
             self._classes = tuple(kept)
         return self._classes
 
-    def facts(self, atoms: Atoms) -> AtomIndex:
+    def entailed_facts(self, atoms: Atoms) -> AtomIndex:
         """What ``atoms`` entail."""
         found = self._facts.get(atoms)
         if found is None:
@@ -259,48 +261,52 @@ class Theory:
 
     def entails(self, body: Atoms, other: Atoms) -> bool:
         """Whether whatever is bound to ?x0 by ``body`` is by ``other``."""
-        return binds(other, self.facts(body), {ROOT: ROOT})
+        return has_binding(other, self.entailed_facts(body), {ROOT: ROOT})
 
-    def heads(self, tree: Tree) -> frozenset[str]:
+    def root_classes(self, tree: Tree) -> frozenset[str]:
         """The classes that the root of a body has by T."""
         return self.classes_at(tree, 0)
 
     def classes_at(self, tree: Tree, place: int) -> frozenset[str]:
         """The classes that the variable of number ``place`` has by T."""
-        found = self._at.get((tree, place))
+        found = self._classes_by_place.get((tree, place))
         if found is None:
-            own, facts = variable(place), self.facts(atoms_of(tree))
-            found = self._at[tree, place] = frozenset(
+            own, facts = variable(place), self.entailed_facts(atoms_of(tree))
+            found = self._classes_by_place[tree, place] = frozenset(
                 atom[0] for atom in facts.atoms if atom[1:] == (own,)
             )
         return found
 
-    def one_each(self, trees: Iterable[Tree], extension: Callable[[Tree], object]) -> list[Tree]:
+    def minimal_spellings(
+        self, trees: Iterable[Tree], extension: Callable[[Tree], object]
+    ) -> list[Tree]:
         """Of equivalent bodies the minimal spelling. Each comes with all its smaller spellings;
         those with different extensions are known not to be equivalent, which is looked up where
         a body is new.
         """
         trees, groups = list(trees), dict[frozenset[str], list[Tree]]()
         for tree in trees:
-            groups.setdefault(self.heads(tree), []).append(tree)
+            groups.setdefault(self.root_classes(tree), []).append(tree)
         for group in groups.values():
-            if any(atoms_of(tree) not in self._least for tree in group):
-                self._settle(group, extension)
-        return [tree for tree in trees if self._least[atoms_of(tree)] == atoms_of(tree)]
+            if any(atoms_of(tree) not in self._least_spelling for tree in group):
+                self._find_least_spellings(group, extension)
+        return [tree for tree in trees if self._least_spelling[atoms_of(tree)] == atoms_of(tree)]
 
-    def _settle(self, group: Iterable[Tree], extension: Callable[[Tree], object]) -> None:
+    def _find_least_spellings(
+        self, group: Iterable[Tree], extension: Callable[[Tree], object]
+    ) -> None:
         """Finds the least spelling of each."""
         firsts: dict[object, list[Atoms]] = {}
-        for tree in sorted(group, key=lambda t: order_of(atoms_of(t))):
+        for tree in sorted(group, key=lambda t: spelling_order(atoms_of(t))):
             atoms, known = atoms_of(tree), firsts.setdefault(extension(tree), [])
-            if atoms not in self._least:
+            if atoms not in self._least_spelling:
                 equal = (
                     first
                     for first in known
                     if self.entails(atoms, first) and self.entails(first, atoms)
                 )
-                self._least[atoms] = next(equal, atoms)
-            if self._least[atoms] == atoms:
+                self._least_spelling[atoms] = next(equal, atoms)
+            if self._least_spelling[atoms] == atoms:
                 known.append(atoms)
 
 
@@ -311,7 +317,7 @@ class Theory:
 _TYPE, _SAME, _DIFFERENT = owl.RDF + "type", owl.OWL + "sameAs", owl.OWL + "differentFrom"
 _ANNOTATIONS = {owl.RDFS + name for name in ("label", "comment", "seeAlso", "isDefinedBy")}
 #: Texts are forgotten when there are so many.
-_MANY = 2_000_000
+_MOST_TEXTS = 2_000_000
 
 
 class Refusal(str):
@@ -321,25 +327,25 @@ class Refusal(str):
 
 
 @dataclass
-class AssertionIntake:
+class AssertionReader:
     """Assertions over a ``signature``, by text; None: an annotation, which says nothing here."""
 
     signature: owl.Signature
-    known: dict[str, owl.Assertion | Refusal | None] = field(default_factory=dict)
+    cache: dict[str, owl.Assertion | Refusal | None] = field(default_factory=dict)
 
-    def assertions(
+    def read(
         self, texts: Sequence[str], tell: Callable[[str, str, str], None]
     ) -> list[owl.Assertion]:
         """What N-Triples statements assert; ``tell`` hears of those that are not used: the kind,
         why, the text.
         """
-        known = self.known
+        known = self.cache
         new = [text for text in dict.fromkeys(texts) if text not in known]
         if new:
-            if len(known) > _MANY:
+            if len(known) > _MOST_TEXTS:
                 known.clear()
                 new = list(dict.fromkeys(texts))
-            self._read(new)
+            self._read_new(new)
         found = []
         for text in texts:
             value = known[text]
@@ -349,13 +355,13 @@ class AssertionIntake:
                 found.append(value)
         return found
 
-    def _read(self, texts: Sequence[str]) -> None:
+    def _read_new(self, texts: Sequence[str]) -> None:
         def refuse(at: int, reason: str) -> None:
-            self.known[texts[at]] = Refusal(reason)
+            self.cache[texts[at]] = Refusal(reason)
 
         triples = read_texts(texts, refuse)
         for row, line in enumerate(triples.line):
-            self.known[texts[line - 1]] = self._assertion(triples, row)
+            self.cache[texts[line - 1]] = self._assertion(triples, row)
 
     def _assertion(self, triples: Triples, row: int) -> owl.Assertion | Refusal | None:
         subject, predicate = (
@@ -367,45 +373,47 @@ class AssertionIntake:
         if predicate in signature.data_properties:
             if isinstance(value, owl.Literal):
                 return owl.DataPropertyAssertion(owl.DataProperty(predicate), subject, value)
-            return _refused(f"<{predicate}> is a data property: its value is a literal")
+            return _refusal(f"<{predicate}> is a data property: its value is a literal")
         if predicate in signature.annotation_properties or predicate in _ANNOTATIONS:
             return None
         if kind == LITERAL and (
             predicate in (_TYPE, _SAME, _DIFFERENT) or predicate in signature.object_properties
         ):
-            return _refused(f"<{predicate}> has no literals as values")
+            return _refusal(f"<{predicate}> has no literals as values")
         if predicate in signature.object_properties:
             return owl.ObjectPropertyAssertion(owl.ObjectProperty(predicate), subject, str(value))
         if predicate == _TYPE:
-            return self._class(str(value), kind, subject)
+            return self._class_assertion(str(value), kind, subject)
         if predicate == _SAME:
             return owl.SameIndividual(subject, str(value))
         if predicate == _DIFFERENT:
             return owl.DifferentIndividuals(subject, str(value))
         if predicate.startswith((owl.RDFS, owl.OWL)):
-            return _refused("an axiom among events: the TBox stands", "tbox-axiom")
-        return _refused(f"the TBox does not know the property <{predicate}>", "undeclared")
+            return _refusal("an axiom among events: the TBox stands", "tbox-axiom")
+        return _refusal(f"the TBox does not know the property <{predicate}>", "undeclared")
 
-    def _class(self, name: str, kind: int, subject: str) -> owl.Assertion | Refusal | None:
+    def _class_assertion(
+        self, name: str, kind: int, subject: str
+    ) -> owl.Assertion | Refusal | None:
         if kind == IRI and (name in self.signature.classes or name == owl.NOTHING.iri):
             return owl.ClassAssertion(owl.Class(name), subject)
         if name in (owl.THING.iri, owl.OWL + "NamedIndividual"):
             return None
         if kind != IRI:
-            return _refused("a class of an event is a name", "outside-shiq")
+            return _refusal("a class of an event is a name", "outside-shiq")
         if name.startswith((owl.RDFS, owl.OWL)):
-            return _refused("an axiom among events: the TBox stands", "tbox-axiom")
-        return _refused(f"the TBox does not know the class <{name}>", "undeclared")
+            return _refusal("an axiom among events: the TBox stands", "tbox-axiom")
+        return _refusal(f"the TBox does not know the class <{name}>", "undeclared")
 
 
-def _refused(reason: str, kind: str = "malformed") -> Refusal:
+def _refusal(reason: str, kind: str = "malformed") -> Refusal:
     found = Refusal(reason)
     found.kind = kind
     return found
 
 
-def texts_of(assertions: Iterable[owl.Assertion]) -> list[str]:
-    """``assertions`` as statements that `AssertionIntake` reads: what saved snapshots consist of."""
+def statement_texts(assertions: Iterable[owl.Assertion]) -> list[str]:
+    """``assertions`` as statements that `AssertionReader` reads: what saved snapshots consist of."""
     from shiq.model.ntriples import assertion_lines
 
     return [line for assertion in assertions for line in assertion_lines(assertion)]

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class RuleFinding:
     """A rule, and what is told of it besides its counts: ``lift``, γ by the share of snapshots
-    with its head; ``refuted``; the first of its instances, each with its snapshot; ``case_lift``:
+    with its head; ``refutations``; the first of its instances, each with its snapshot; ``case_lift``:
     its share of cases by that of its head, None where an older version counted.
     """
 
     rule: MinedRule
     lift: float
-    refuted: int | None
+    refutations: int | None
     instances: Sequence[tuple[int, Mapping[str, str]]]
     case_lift: float | None = None
 
@@ -52,19 +52,19 @@ class RuleFinding:
             "binding_body": rule.binding_body,
             "lift": self.lift,
             "case_lift": self.case_lift,
-            "refuted": self.refuted,
+            "refuted": self.refutations,
             "instances": [{"snapshot": index, **binding} for index, binding in self.instances],
         }
 
 
 @dataclass(frozen=True)
-class GroundFound:
+class GroundRuleFinding:
     """A ground rule, the first snapshots that it holds in, and how many the window has; a
     binding is a snapshot.
     """
 
     rule: GroundRule
-    held: Sequence[int]
+    snapshots: Sequence[int]
     window: int
 
     @property
@@ -94,7 +94,7 @@ class GroundFound:
             "lift": self.surprise[0],
             "case_lift": self.surprise[0],
             "refuted": None,
-            "instances": [{"snapshot": index} for index in self.held],
+            "instances": [{"snapshot": index} for index in self.snapshots],
         }
 
 
@@ -102,9 +102,9 @@ class GroundFound:
 class WindowReport:
     """A window, [first, last]. ``changes`` against the window before, ``basis``: of what they
     are; ``by_count``: how many assertions are entailed in exactly so many snapshots;
-    ``stopped``: there are more rules than the limit allows; ``undecided``: snapshots that are
-    left out since nothing decides what they entail; ``untold``: how many rules were found besides,
-    which are not asked for; ``changed``: the assertions that are new, and obsolete, if asked for.
+    ``is_truncated``: there are more rules than the limit allows; ``undecided_snapshots``: snapshots that are
+    left out since nothing decides what they entail; ``omitted_count``: how many rules were found besides,
+    which are not asked for; ``changed_assertions``: the assertions that are new, and obsolete, if asked for.
     """
 
     window: tuple[int, int]
@@ -114,29 +114,35 @@ class WindowReport:
     basis: str
     by_count: Mapping[int, int]
     gate: Mapping[str, Any] | None
-    tracked: Sequence[tuple[int, int]]
-    found: Sequence[RuleFinding | GroundFound]
+    tracked_counts: Sequence[tuple[int, int]]
+    findings: Sequence[RuleFinding | GroundRuleFinding]
     entailed_by_tbox: int
-    stopped: bool = False
+    is_truncated: bool = False
     seconds: Mapping[str, float] = field(default_factory=dict)
-    undecided: tuple[int, ...] = ()
-    untold: int = 0
-    changed: Mapping[str, Sequence[str]] | None = None
+    undecided_snapshots: tuple[int, ...] = ()
+    omitted_count: int = 0
+    changed_assertions: Mapping[str, Sequence[str]] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As the JSON has it."""
         changes = None if self.changes is None else {**self.changes._asdict(), "basis": self.basis}
-        stopped = {"stopped": True} if self.stopped else {}
-        untold = {"untold": self.untold} if self.untold else {}
-        undecided = {"undecided": list(self.undecided)} if self.undecided else {}
+        stopped = {"stopped": True} if self.is_truncated else {}
+        untold = {"untold": self.omitted_count} if self.omitted_count else {}
+        undecided = (
+            {"undecided": list(self.undecided_snapshots)} if self.undecided_snapshots else {}
+        )
         return {
             "window": list(self.window),
             "inconsistent": list(self.inconsistent),
             **undecided,
             "missing": list(self.missing),
             "changes": changes,
-            **({"changed": dict(self.changed)} if self.changed is not None else {}),
-            "similarity": number(self.changes.similarity) if self.changes is not None else None,
+            **(
+                {"changed": dict(self.changed_assertions)}
+                if self.changed_assertions is not None
+                else {}
+            ),
+            "similarity": as_float(self.changes.similarity) if self.changes is not None else None,
             "rarity": {
                 "distinct": sum(self.by_count.values()),
                 "by_count": {str(e): n for e, n in self.by_count.items()},
@@ -144,22 +150,22 @@ class WindowReport:
             "gate": None if self.gate is None else dict(self.gate),
             "tracked": [
                 {"support": n, "body_support": d, "confidence": n / d if d else None}
-                for n, d in self.tracked
+                for n, d in self.tracked_counts
             ],
             "seconds": {name: round(spent, 3) for name, spent in self.seconds.items()},
             "entailed_by_tbox": self.entailed_by_tbox,
             **stopped,
             **untold,
-            "rules": [each.to_dict() for each in self.found],
+            "rules": [each.to_dict() for each in self.findings],
         }
 
     @property
     def rules(self) -> pa.Table:
         """The rules as an Arrow table, columns as in the JSON."""
-        return rules_table([each.to_dict() for each in self.found])
+        return rules_table([each.to_dict() for each in self.findings])
 
 
-def number(share: Fraction | None) -> float | None:
+def as_float(share: Fraction | None) -> float | None:
     """As JSON takes it."""
     return None if share is None else float(share)
 

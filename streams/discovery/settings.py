@@ -40,7 +40,7 @@ class GateSettings:
     eps: frozenset[int] = frozenset()
 
     @property
-    def shares(self) -> tuple[Fraction, Fraction]:
+    def thresholds(self) -> tuple[Fraction, Fraction]:
         """Φmin and ϱmin."""
         return Fraction(str(self.max_similarity)), Fraction(str(self.min_rarity))
 
@@ -104,7 +104,7 @@ class MinerSettings:
     report: ReportSettings = field(default_factory=ReportSettings)
 
     @classmethod
-    def of(cls, window: int, **options: Any) -> MinerSettings:
+    def from_options(cls, window: int, **options: Any) -> MinerSettings:
         """The settings with these ``options``, wherever they belong. Raises: TypeError for one
         that is none.
         """
@@ -189,7 +189,7 @@ def refuse_unknown_sources(settings: MinerSettings, sources: Sequence[str]) -> N
             )
 
 
-def eps_of(text: str) -> frozenset[int]:
+def parse_eps(text: str) -> frozenset[int]:
     """``1,2,4-9`` as numbers. Raises: UsageError.
 
     >>> sorted(eps_of("1,2,4-6"))
@@ -207,8 +207,8 @@ def eps_of(text: str) -> frozenset[int]:
     return frozenset(found)
 
 
-def heads_of(given: Sequence[str], classes: Mapping[str, str]) -> tuple[str, ...]:
-    """``--head``: classes of the vocabulary, as rules have them. ``classes``: see `tracked_of`.
+def resolve_heads(given: Sequence[str], classes: Mapping[str, str]) -> tuple[str, ...]:
+    """``--head``: classes of the vocabulary, as rules have them. ``classes``: see `parse_tracked_rules`.
     Raises: UsageError for one that is not known, with those whose last parts are nearest.
     """
 
@@ -226,7 +226,7 @@ def heads_of(given: Sequence[str], classes: Mapping[str, str]) -> tuple[str, ...
     return tuple(classes[name] for name in given)
 
 
-def tracked_of(
+def parse_tracked_rules(
     given: Any, classes: Mapping[str, str], roles: Sequence[str]
 ) -> tuple[TrackedRule, ...]:
     """``--rules``: a list of ``{"body", "head"}``, each a list of atoms. ``classes``: V by how

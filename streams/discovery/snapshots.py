@@ -7,9 +7,9 @@ support of its snapshots.
 
 Changes, similarity and rarity of what a stream entails (docs/DISCOVERY.md, Definitions 2 to 5).
 
->>> changes({1, 2}, {2, 3, 4})
+>>> count_changes({1, 2}, {2, 3, 4})
 Changes(new=2, obsolete=1, invariant=1)
->>> changes({1, 2}, {2, 3, 4}).similarity
+>>> count_changes({1, 2}, {2, 3, 4}).similarity
 Fraction(1, 4)
 >>> [rarity([{1, 2}, {2}], e) for e in (1, 2)]
 [Fraction(1, 2), Fraction(1, 2)]
@@ -31,7 +31,7 @@ from shiq.abox_ops.entailment.premises import Types
 from shiq.answers.verdict import Leftover, Verdict
 from shiq.errors import OperationalError, UsageError
 from shiq.functional.writer import axiom_text
-from shiq.streams.discovery.atomsets import Atom, Atoms, iri, term, text_of
+from shiq.streams.discovery.atomsets import Atom, Atoms, iri_of, term_text, text_of
 
 
 class Changes(NamedTuple):
@@ -48,12 +48,12 @@ class Changes(NamedTuple):
         return Fraction(self.invariant, basis) if basis else None
 
 
-def changes(before: Set[Hashable], after: Set[Hashable]) -> Changes:
+def count_changes(before: Set[Hashable], after: Set[Hashable]) -> Changes:
     """Definition 2, of what two windows entail."""
     return Changes(len(after - before), len(before - after), len(after & before))
 
 
-def counts(snapshots: Iterable[Collection[Hashable]]) -> dict[int, int]:
+def count_by_frequency(snapshots: Iterable[Collection[Hashable]]) -> dict[int, int]:
     """How many assertions exactly so many snapshots entail, by that number."""
     times = Counter(assertion for entailed in snapshots for assertion in entailed)
     return dict(sorted(Counter(times.values()).items()))
@@ -61,7 +61,7 @@ def counts(snapshots: Iterable[Collection[Hashable]]) -> dict[int, int]:
 
 def rarity(snapshots: Iterable[Collection[Hashable]], e: int) -> Fraction | None:
     """ϱ_e: the share of assertions that exactly e snapshots entail; None if none entails any."""
-    by_count = counts(snapshots)
+    by_count = count_by_frequency(snapshots)
     distinct = sum(by_count.values())
     return Fraction(by_count.get(e, 0), distinct) if distinct else None
 
@@ -71,204 +71,220 @@ Assertions = tuple[owl.Assertion, ...]
 
 
 @dataclass
-class Tally:
+class WindowTally:
     """What the snapshots of a window have, ``values`` of each, by how many of them; from window
     to window what came and what left is counted.
     """
 
     values: Callable[[int], Iterable[Any] | None]
     times: Counter[Any] = field(default_factory=Counter)
-    _held: dict[int, Any] = field(default_factory=dict)
+    _counted_values: dict[int, Any] = field(default_factory=dict)
 
-    def over(self, window: Iterable[int]) -> Iterable[Any]:
+    def slide_to(self, window: Iterable[int]) -> Iterable[Any]:
         """What they have, each once."""
         now = {index: self.values(index) or () for index in window}
-        gone = [index for index, held in self._held.items() if held is not now.get(index)]
-        if len(gone) == len(self._held):
+        gone = [index for index, held in self._counted_values.items() if held is not now.get(index)]
+        if len(gone) == len(self._counted_values):
             self.times.clear()
-            self._held.clear()
-        for index in gone if self._held else ():
-            self.times.subtract(self._held.pop(index))
+            self._counted_values.clear()
+        for index in gone if self._counted_values else ():
+            self.times.subtract(self._counted_values.pop(index))
         for index, values in now.items():
-            if index not in self._held:
+            if index not in self._counted_values:
                 self.times.update(values)
-                self._held[index] = values
+                self._counted_values[index] = values
         for value in [value for value, times in self.times.items() if not times]:
             del self.times[value]
         return self.times
 
 
 @dataclass
-class Snapshots:
-    """``knowledge`` is T and A. ``version``: by index, which state of a snapshot it is."""
+class SnapshotStore:
+    """``knowledge`` is T and A. ``versions``: by index, which state of a snapshot it is."""
 
     knowledge: MinerKnowledge
-    told: dict[int, Assertions] = field(default_factory=dict)
-    version: dict[int, int] = field(default_factory=dict)
-    clock: int = 0
+    assertions: dict[int, Assertions] = field(default_factory=dict)
+    versions: dict[int, int] = field(default_factory=dict)
+    last_version: int = 0
     #: Tuples: a set of thousands takes ten times as much.
-    _entailed: dict[int, Atoms | None] = field(default_factory=dict)
+    _entailments: dict[int, Atoms | None] = field(default_factory=dict)
     #: Those of which it is not known what they entail.
-    _undecided: set[int] = field(default_factory=set)
+    _undecided_snapshots: set[int] = field(default_factory=set)
     #: What windows entail of classes, by their ends and basis; what goes from window to window, by
     #: basis and length.
-    _windows: dict[tuple[int, int, str], frozenset[Atom] | None] = field(default_factory=dict)
-    _tallies: dict[tuple[str, int], Tally] = field(default_factory=dict)
-    _same: dict[object, object] = field(default_factory=dict)
+    _window_entailments: dict[tuple[int, int, str], frozenset[Atom] | None] = field(
+        default_factory=dict
+    )
+    _tallies: dict[tuple[str, int], WindowTally] = field(default_factory=dict)
+    _interned_values: dict[object, object] = field(default_factory=dict)
     _texts: dict[int, tuple[int, bytes]] = field(default_factory=dict)
 
     def put(self, index: int, assertions: Iterable[owl.Assertion]) -> None:
         """Unites a snapshot with ``assertions``."""
-        same = self._same
-        before = self.told.get(index, ())
+        same = self._interned_values
+        before = self.assertions.get(index, ())
         united = tuple(dict.fromkeys((*before, *(same.setdefault(a, a) for a in assertions))))
-        if index in self.told and len(united) == len(before):
+        if index in self.assertions and len(united) == len(before):
             return
-        self.told[index] = united  # type: ignore[assignment]
-        self.clock += 1
-        self.version[index] = self.clock
-        self._let_go(index)
-        self._windows = {
-            key: found for key, found in self._windows.items() if not key[0] <= index <= key[1]
+        self.assertions[index] = united  # type: ignore[assignment]
+        self.last_version += 1
+        self.versions[index] = self.last_version
+        self._forget_entailment(index)
+        self._window_entailments = {
+            key: found
+            for key, found in self._window_entailments.items()
+            if not key[0] <= index <= key[1]
         }
 
-    def unite(self, *others: Snapshots) -> None:
+    def unite(self, *others: SnapshotStore) -> None:
         """Takes the snapshots of ``others``. Raises: UsageError for one that two of them have."""
         for other in others:
-            both = self.told.keys() & other.told.keys()
+            both = self.assertions.keys() & other.assertions.keys()
             if both:
                 raise UsageError(
                     f"both miners have snapshot {min(both)}", "Merge miners of disjoint snapshots."
                 )
-            for index, assertions in other.told.items():
+            for index, assertions in other.assertions.items():
                 self.put(index, assertions)
-                if index in other._entailed and index not in other._undecided:
-                    self._entailed[index] = other._entailed[index]
+                if index in other._entailments and index not in other._undecided_snapshots:
+                    self._entailments[index] = other._entailments[index]
 
-    def text(self, index: int, texts_of: Callable[[Iterable[owl.Assertion]], list[str]]) -> bytes:
+    def packed_text(
+        self, index: int, texts_of: Callable[[Iterable[owl.Assertion]], list[str]]
+    ) -> bytes:
         """What a snapshot asserts, as N-Triples, packed; made once for each of its states."""
         known = self._texts.get(index)
-        if known is None or known[0] != self.version[index]:
-            whole = "\n".join(texts_of(self.told[index])).encode("utf-8", "surrogatepass")
-            known = self._texts[index] = self.version[index], zlib.compress(whole, 1)
+        if known is None or known[0] != self.versions[index]:
+            whole = "\n".join(texts_of(self.assertions[index])).encode("utf-8", "surrogatepass")
+            known = self._texts[index] = self.versions[index], zlib.compress(whole, 1)
         return known[1]
 
-    def forget(self, before: int) -> None:
+    def drop_before(self, before: int) -> None:
         """Lets the snapshots before an index go."""
-        gone = [index for index in self.told if index < before]
+        gone = [index for index in self.assertions if index < before]
         for index in gone:
-            del self.told[index]
-            self._let_go(index)
-            self.version.pop(index, None)
+            del self.assertions[index]
+            self._forget_entailment(index)
+            self.versions.pop(index, None)
             self._texts.pop(index, None)
-        self._windows = {key: found for key, found in self._windows.items() if key[0] >= before}
-        if gone and len(self._same) > 100_000:
+        self._window_entailments = {
+            key: found for key, found in self._window_entailments.items() if key[0] >= before
+        }
+        if gone and len(self._interned_values) > 100_000:
             live: set[object] = set().union(
-                *self.told.values(), *(found for found in self._entailed.values() if found)
+                *self.assertions.values(), *(found for found in self._entailments.values() if found)
             )
-            if 2 * len(live) < len(self._same):
-                self._same = {value: value for value in live}
+            if 2 * len(live) < len(self._interned_values):
+                self._interned_values = {value: value for value in live}
 
-    def entailed(self, index: int) -> Atoms | None:
+    def entailed_atoms(self, index: int) -> Atoms | None:
         """What a snapshot entails, with T ∪ A, besides what T ∪ A does; None if it is
         inconsistent or undecided. A missing one is empty.
         """
-        if index not in self.told:
+        if index not in self.assertions:
             return ()
-        if index not in self._entailed:
+        if index not in self._entailments:
             try:
-                self.learn(index, self.knowledge.entailed(self.told[index]))
+                self.set_entailed(index, self.knowledge.entailed_atoms(self.assertions[index]))
             except UndecidedEntailmentError as undecided:
-                self.learn(index, None, undecided.reason)
-        return self._entailed[index]
+                self.set_entailed(index, None, undecided.reason)
+        return self._entailments[index]
 
-    def learn(
+    def set_entailed(
         self, index: int, entailed: Iterable[Atom] | None, undecided: str | None = None
     ) -> None:
         """Takes what a snapshot, as it is told now, entails; ``undecided``: why that is not known."""
-        same = self._same
+        same = self._interned_values
         if undecided is not None:
-            self._undecided.add(index)
-            self.knowledge.undecided[f"snapshot {index} is left out"] = undecided
-        self._entailed[index] = (
+            self._undecided_snapshots.add(index)
+            self.knowledge.undecided_reasons[f"snapshot {index} is left out"] = undecided
+        self._entailments[index] = (
             None if entailed is None else tuple(same.setdefault(a, a) for a in entailed)  # type: ignore[misc]
         )
 
-    def again(self, window: range) -> None:
+    def forget_entailments(self, window: range) -> None:
         """Forgets what was worked out of a window."""
         for index in window:
-            self._let_go(index)
-        self._windows.clear()
+            self._forget_entailment(index)
+        self._window_entailments.clear()
 
-    def _let_go(self, index: int) -> None:
-        self._entailed.pop(index, None)
-        self._undecided.discard(index)
+    def _forget_entailment(self, index: int) -> None:
+        self._entailments.pop(index, None)
+        self._undecided_snapshots.discard(index)
 
-    def left_out(self, window: Iterable[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def inconsistent_and_undecided(
+        self, window: Iterable[int]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The snapshots of a window that are inconsistent, and those that are undecided."""
-        out = [index for index in window if self.entailed(index) is None]
-        return tuple(i for i in out if i not in self._undecided), tuple(
-            i for i in out if i in self._undecided
+        out = [index for index in window if self.entailed_atoms(index) is None]
+        return tuple(i for i in out if i not in self._undecided_snapshots), tuple(
+            i for i in out if i in self._undecided_snapshots
         )
 
-    def consistent(self, window: Iterable[int]) -> list[int]:
+    def consistent_snapshots(self, window: Iterable[int]) -> list[int]:
         """The snapshots of a window that are consistent."""
-        return [index for index in window if self.entailed(index) is not None]
+        return [index for index in window if self.entailed_atoms(index) is not None]
 
-    def union(self, window: range) -> frozenset[Atom] | None:
+    def entailed_by_union(self, window: range) -> frozenset[Atom] | None:
         """What the consistent snapshots of a window together entail of classes; None if they
         contradict each other, or that is undecided.
         """
         key = (*_ends(window), "union")
-        if key not in self._windows:
+        if key not in self._window_entailments:
             try:
-                found = self.knowledge.entailed(
-                    self._over("union", window, self._told_if_consistent)
+                found = self.knowledge.entailed_atoms(
+                    self._tally_values("union", window, self._assertions_if_consistent)
                 )
             except UndecidedEntailmentError as undecided:
                 found = None
-                self.knowledge.undecided[f"snapshots {key[0]} to {key[1]} are not united"] = (
-                    undecided.reason
-                )
-            self._windows[key] = None if found is None else _of_classes(found)
-        return self._windows[key]
+                self.knowledge.undecided_reasons[
+                    f"snapshots {key[0]} to {key[1]} are not united"
+                ] = undecided.reason
+            self._window_entailments[key] = None if found is None else _class_atoms(found)
+        return self._window_entailments[key]
 
-    def _told_if_consistent(self, index: int) -> Assertions | None:
-        return None if self.entailed(index) is None else self.told.get(index)
+    def _assertions_if_consistent(self, index: int) -> Assertions | None:
+        return None if self.entailed_atoms(index) is None else self.assertions.get(index)
 
-    def some(self, window: range) -> frozenset[Atom]:
+    def entailed_by_some(self, window: range) -> frozenset[Atom]:
         """What some consistent snapshot of a window entails of classes."""
         key = (*_ends(window), "snapshots")
-        if key not in self._windows:
-            self._windows[key] = _of_classes(self._over("snapshots", window, self.entailed))
-        return self._windows[key] or frozenset()
+        if key not in self._window_entailments:
+            self._window_entailments[key] = _class_atoms(
+                self._tally_values("snapshots", window, self.entailed_atoms)
+            )
+        return self._window_entailments[key] or frozenset()
 
-    def _over(
+    def _tally_values(
         self, basis: str, window: Sequence[int], values: Callable[[int], Iterable[Any] | None]
     ) -> Iterable[Any]:
-        return self._tallies.setdefault((basis, len(window)), Tally(values)).over(window)
+        return self._tallies.setdefault((basis, len(window)), WindowTally(values)).slide_to(window)
 
-    def each(self, window: Sequence[int]) -> list[frozenset[Atom]]:
+    def entailed_by_each(self, window: Sequence[int]) -> list[frozenset[Atom]]:
         """What each consistent snapshot of a window entails of classes."""
-        return [_of_classes(found) for found in map(self.entailed, window) if found is not None]
+        return [
+            _class_atoms(found) for found in map(self.entailed_atoms, window) if found is not None
+        ]
 
-    def compared(self, *windows: range) -> tuple[list[frozenset[Atom]], str]:
-        """What each of ``windows`` entails of classes, and of what that is: of the ``union`` of
+    def comparable_entailments(self, *windows: range) -> tuple[list[frozenset[Atom]], str]:
+        """What each of ``windows`` entails of classes, and of what that is: of the ``entailed_by_union`` of
         each, or of what some of its ``snapshots`` entails where some union is inconsistent.
         """
-        unions = [union for window in windows if (union := self.union(window)) is not None]
+        unions = [
+            union for window in windows if (union := self.entailed_by_union(window)) is not None
+        ]
         if len(unions) == len(windows):
             return unions, "union"
-        return [self.some(window) for window in windows], "snapshots"
+        return [self.entailed_by_some(window) for window in windows], "snapshots"
 
-    def changes(self, before: range, after: range) -> tuple[Changes, str]:
-        """From one window to another, and of what (see `compared`)."""
-        (first, second), basis = self.compared(before, after)
-        return changes(first, second), basis
+    def window_changes(self, before: range, after: range) -> tuple[Changes, str]:
+        """From one window to another, and of what (see `comparable_entailments`)."""
+        (first, second), basis = self.comparable_entailments(before, after)
+        return count_changes(first, second), basis
 
-    def changed(self, before: range, after: range) -> dict[str, list[str]]:
+    def changed_assertions(self, before: range, after: range) -> dict[str, list[str]]:
         """The assertions that are ``new`` and ``obsolete``, as texts."""
-        (first, second), _ = self.compared(before, after)
+        (first, second), _ = self.comparable_entailments(before, after)
         return {
             "new": sorted(text_of([atom]) for atom in second - first),
             "obsolete": sorted(text_of([atom]) for atom in first - second),
@@ -279,7 +295,7 @@ def _ends(window: range) -> tuple[int, int]:
     return (window[0], window[-1]) if window else (0, -1)
 
 
-def _of_classes(atoms: Iterable[Atom]) -> frozenset[Atom]:
+def _class_atoms(atoms: Iterable[Atom]) -> frozenset[Atom]:
     return frozenset(atom for atom in atoms if len(atom) == 2)
 
 
@@ -294,49 +310,49 @@ _PREFIX = "urn:discovery:q"
 
 
 @dataclass
-class Left:
+class LeftSideRewriter:
     """Names what stands on the left of inclusions; ``axioms``: what the names are about."""
 
     axioms: list[owl.Axiom] = field(default_factory=list)
     _names: dict[owl.ClassExpression, owl.Class] = field(default_factory=dict)
 
-    def rewritten(self, given: Iterable[owl.Axiom]) -> list[owl.Axiom]:
+    def rewrite(self, given: Iterable[owl.Axiom]) -> list[owl.Axiom]:
         """``given``, and the axioms of the names that it takes."""
-        found = [axiom for each in given for axiom in self._axiom(each)]
+        found = [axiom for each in given for axiom in self._rewrite_axiom(each)]
         return [*found, *self.axioms]
 
-    def _axiom(self, axiom: owl.Axiom) -> Iterator[owl.Axiom]:
+    def _rewrite_axiom(self, axiom: owl.Axiom) -> Iterator[owl.Axiom]:
         match axiom:
             case owl.SubClassOf(sub, sup):
-                yield owl.SubClassOf(self.left(sub), sup)
+                yield owl.SubClassOf(self.rewrite_left_side(sub), sup)
             case owl.EquivalentClasses(expressions) if any(
                 not isinstance(e, owl.Class) for e in expressions
             ):
                 for first, second in zip(expressions, (*expressions[1:], expressions[0])):
-                    yield owl.SubClassOf(self.left(first), second)
+                    yield owl.SubClassOf(self.rewrite_left_side(first), second)
             case _:
                 yield axiom
 
-    def left(self, expression: owl.ClassExpression) -> owl.ClassExpression:
+    def rewrite_left_side(self, expression: owl.ClassExpression) -> owl.ClassExpression:
         """An expression with no restriction inside another or a conjunction, which it includes."""
         match expression:
             case owl.ObjectIntersectionOf(operands):
-                return owl.ObjectIntersectionOf(tuple(map(self._name, operands)))
+                return owl.ObjectIntersectionOf(tuple(map(self._name_restriction, operands)))
             case owl.ObjectSomeValuesFrom(property, filler):
-                return owl.ObjectSomeValuesFrom(property, self._name(filler))
+                return owl.ObjectSomeValuesFrom(property, self._name_restriction(filler))
         return expression
 
-    def _name(self, expression: owl.ClassExpression) -> owl.ClassExpression:
+    def _name_restriction(self, expression: owl.ClassExpression) -> owl.ClassExpression:
         if not isinstance(expression, owl.ObjectIntersectionOf | owl.ObjectSomeValuesFrom):
             return expression
         found = self._names.get(expression)
         if found is None:
             found = self._names[expression] = owl.Class(f"{_PREFIX}:{len(self._names)}")
-            self.axioms.append(owl.SubClassOf(self.left(expression), found))
+            self.axioms.append(owl.SubClassOf(self.rewrite_left_side(expression), found))
         return found
 
 
-_NAMED = "urn:discovery:v"
+_CLASS_PREFIX = "urn:discovery:v"
 
 
 class UndecidedEntailmentError(OperationalError):
@@ -354,7 +370,7 @@ class UndecidedEntailmentError(OperationalError):
 
 @dataclass
 class MinerKnowledge:
-    """T and A, and V as ``classes``; ``roles``: those that bind; ``undecided``: what was left
+    """T and A, and V as ``classes``; ``roles``: those that bind; ``undecided_reasons``: what was left
     out, and why.
     """
 
@@ -362,9 +378,11 @@ class MinerKnowledge:
     static: Sequence[owl.Assertion]
     classes: Sequence[owl.ClassExpression]
     roles: Sequence[str]
-    undecided: dict[str, str] = field(default_factory=dict)
+    undecided_reasons: dict[str, str] = field(default_factory=dict)
     #: What some types say beside others, by texts.
-    _new: dict[tuple[frozenset[str], frozenset[str]], tuple[str, ...]] = field(default_factory=dict)
+    _new_texts: dict[tuple[frozenset[str], frozenset[str]], tuple[str, ...]] = field(
+        default_factory=dict
+    )
 
     @cached_property
     def vocabulary(self) -> dict[str, owl.ClassExpression]:
@@ -374,28 +392,31 @@ class MinerKnowledge:
     def leftovers(self) -> list[Leftover]:
         """What was left out since it is undecided."""
         return [
-            Leftover("undecided", f"{what}: {reason}") for what, reason in self.undecided.items()
+            Leftover("undecided", f"{what}: {reason}")
+            for what, reason in self.undecided_reasons.items()
         ]
 
     @cached_property
-    def base(self) -> frozenset[Atom] | None:
+    def static_entailments(self) -> frozenset[Atom] | None:
         """What T ∪ A entails; None if it is inconsistent. Raises: UndecidedEntailmentError."""
-        found = _decided(self._of_static)
-        return None if found is None else frozenset(self._atoms(found, {}))
+        found = _require_decided(self._static_entailment)
+        return None if found is None else frozenset(self._new_atoms(found, {}))
 
-    def entailed(self, assertions: Iterable[owl.Assertion]) -> frozenset[Atom] | None:
+    def entailed_atoms(self, assertions: Iterable[owl.Assertion]) -> frozenset[Atom] | None:
         """What T ∪ A ∪ ``assertions`` entails besides; None if it is inconsistent. Raises:
         UndecidedEntailmentError.
         """
-        base = self.base
+        base = self.static_entailments
         found = (
-            None if base is None else _decided(self._beside_static.entailed(self._said(assertions)))
+            None
+            if base is None
+            else _require_decided(self._static_entailer.entailed(self._use_names(assertions)))
         )
         if base is None or found is None:
             return None
         return frozenset(
             atom
-            for atom in self._atoms(found, self._of_static.types)
+            for atom in self._new_atoms(found, self._static_entailment.types)
             if len(atom) == 2 or atom not in base
         )
 
@@ -404,19 +425,21 @@ class MinerKnowledge:
         they contradict T.
         """
         try:
-            found = _decided(self._alone.entailed(self._said(self.assertions(atoms))))
+            found = _require_decided(
+                self._tbox_entailer.entailed(self._use_names(self.to_assertions(atoms)))
+            )
         except UndecidedEntailmentError as undecided:
-            self.undecided["what the TBox makes of a body"] = undecided.reason
+            self.undecided_reasons["what the TBox makes of a body"] = undecided.reason
             found = None
-        return frozenset() if found is None else frozenset(self._atoms(found, {}))
+        return frozenset() if found is None else frozenset(self._new_atoms(found, {}))
 
-    def assertions(self, atoms: Iterable[Atom]) -> list[owl.Assertion]:
+    def to_assertions(self, atoms: Iterable[Atom]) -> list[owl.Assertion]:
         """``atoms`` as assertions."""
         return [
-            owl.ClassAssertion(self.vocabulary[atom[0]], iri(atom[1]))
+            owl.ClassAssertion(self.vocabulary[atom[0]], iri_of(atom[1]))
             if len(atom) == 2
             else owl.ObjectPropertyAssertion(
-                owl.ObjectProperty(iri(atom[0])), iri(atom[1]), iri(atom[2])
+                owl.ObjectProperty(iri_of(atom[0])), iri_of(atom[1]), iri_of(atom[2])
             )
             for atom in atoms
         ]
@@ -426,8 +449,10 @@ class MinerKnowledge:
         UndecidedEntailmentError.
         """
         return (
-            _decided(
-                self._beside_static.entailed(self._said((*assertions, *self.assertions(atoms))))
+            _require_decided(
+                self._static_entailer.entailed(
+                    self._use_names((*assertions, *self.to_assertions(atoms)))
+                )
             )
             is not None
         )
@@ -447,35 +472,35 @@ class MinerKnowledge:
     def _axioms(self) -> list[owl.Axiom]:
         """T, each class of V below its name, and the names that classes of V are asserted by."""
         defined = [owl.SubClassOf(c, owl.Class(name)) for name, c in zip(self._names, self.classes)]
-        return Left().rewritten(
+        return LeftSideRewriter().rewrite(
             (
                 *self.tbox.axioms,
                 *defined,
-                *(owl.SubClassOf(name, c) for c, name in self._asserted.items()),
+                *(owl.SubClassOf(name, c) for c, name in self._assertion_names.items()),
             )
         )
 
     @cached_property
     def _names(self) -> dict[str, str]:
         """V by name."""
-        return {f"{_NAMED}:{i}": text for i, text in enumerate(self.vocabulary)}
+        return {f"{_CLASS_PREFIX}:{i}": text for i, text in enumerate(self.vocabulary)}
 
     @cached_property
-    def _asserted(self) -> dict[owl.ClassExpression, owl.Class]:
+    def _assertion_names(self) -> dict[owl.ClassExpression, owl.Class]:
         """Names for the classes of V that have none, to assert them by."""
         complex_ = [c for c in self.classes if not isinstance(c, owl.Class)]
-        return {c: owl.Class(f"{_NAMED}:asserted:{i}") for i, c in enumerate(complex_)}
+        return {c: owl.Class(f"{_CLASS_PREFIX}:asserted:{i}") for i, c in enumerate(complex_)}
 
     @cached_property
-    def _beside_static(self) -> Entailer:
-        return self._entailer(self.static)
+    def _static_entailer(self) -> Entailer:
+        return self._make_entailer(self.static)
 
     @cached_property
-    def _alone(self) -> Entailer:
-        return self._entailer(())
+    def _tbox_entailer(self) -> Entailer:
+        return self._make_entailer(())
 
-    def _entailer(self, static: Sequence[owl.Assertion]) -> Entailer:
-        premises = Premises.of(self._axioms, self._said(static))
+    def _make_entailer(self, static: Sequence[owl.Assertion]) -> Entailer:
+        premises = Premises.of(self._axioms, self._use_names(static))
         return Entailer(
             premises,
             [owl.Class(name) for name in self._names],
@@ -483,9 +508,9 @@ class MinerKnowledge:
             static=bool(static),
         )
 
-    def _said(self, assertions: Iterable[owl.Assertion]) -> list[owl.Assertion]:
+    def _use_names(self, assertions: Iterable[owl.Assertion]) -> list[owl.Assertion]:
         """``assertions``, with classes of V by their names."""
-        names = self._asserted
+        names = self._assertion_names
         return [
             owl.ClassAssertion(names[a.expression], a.individual)
             if isinstance(a, owl.ClassAssertion)
@@ -496,30 +521,30 @@ class MinerKnowledge:
         ]
 
     @cached_property
-    def _of_static(self) -> Entailment:
-        return self._beside_static.of_base()
+    def _static_entailment(self) -> Entailment:
+        return self._static_entailer.of_base()
 
-    def _atoms(self, found: Entailment, before: Types) -> Iterator[Atom]:
+    def _new_atoms(self, found: Entailment, before: Types) -> Iterator[Atom]:
         """What was found, of classes less what was known ``before``."""
-        names, new = self._names, self._new
+        names, new = self._names, self._new_texts
         for types in (found.types, found.static_types):
             for individual, classes in types.items():
                 key = classes, before.get(individual, _NONE)
                 if key not in new:
                     new[key] = tuple(names[name] for name in sorted(key[0] - key[1]))
                 if new[key]:
-                    own = term(individual)
+                    own = term_text(individual)
                     for text in new[key]:
                         yield text, own
         for pairs in (found.pairs, found.static_pairs):
             for role, first, second in pairs:
-                yield f"<{role}>", term(first), term(second)
+                yield f"<{role}>", term_text(first), term_text(second)
 
 
 _NONE: frozenset[str] = frozenset()
 
 
-def _decided(found: Entailment) -> Entailment | None:
+def _require_decided(found: Entailment) -> Entailment | None:
     """What was found; None for a contradiction. Raises: UndecidedEntailmentError."""
     if found.verdict is Verdict.UNDETERMINED:
         raise UndecidedEntailmentError(found.reason)

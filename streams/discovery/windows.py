@@ -20,24 +20,29 @@ from shiq.streams.discovery.atomsets import (
     Tree,
     atoms_of,
     bindings,
-    binds,
-    tree_anywhere,
+    has_binding,
+    tree_from_any_root,
     with_class,
 )
-from shiq.streams.discovery.columns import HEAD, Bits, SnapshotColumns, popcount, tagged
+from shiq.streams.discovery.columns import HEAD, Bits, SnapshotColumns, popcount, tag_atom
 from shiq.streams.discovery.counting import BodyCounter, MinedRule, SnapshotBindings
 from shiq.streams.discovery.mining import (
     CarriedRules,
-    Gate,
     MinedRules,
+    SlideGate,
     first_instances,
-    mine,
+    mine_rules,
     mine_window,
 )
 from shiq.streams.discovery.ontology import Ontology, Theory
-from shiq.streams.discovery.report import GroundFound, RuleFinding, WindowReport, number
+from shiq.streams.discovery.report import GroundRuleFinding, RuleFinding, WindowReport, as_float
 from shiq.streams.discovery.settings import MinerSettings, TrackedRule
-from shiq.streams.discovery.snapshots import Snapshots, UndecidedEntailmentError, counts, rarity
+from shiq.streams.discovery.snapshots import (
+    SnapshotStore,
+    UndecidedEntailmentError,
+    count_by_frequency,
+    rarity,
+)
 
 # Which rules a snapshot contradicts: under the open world a missing head is no counterexample,
 # an impossible one is (docs/DISCOVERY.md).
@@ -45,12 +50,12 @@ from shiq.streams.discovery.snapshots import Snapshots, UndecidedEntailmentError
 
 #: Whether T ∪ A and a snapshot are consistent with some atoms more; raises
 #: UndecidedEntailmentError.
-Consistent = Callable[[Sequence[Atom]], bool]
+ConsistencyQuestion = Callable[[Sequence[Atom]], bool]
 #: Who is in a rule's body in a snapshot, and not in its head, by text.
-Lacking = Callable[[MinedRule], Iterable[str]]
+Counterexamples = Callable[[MinedRule], Iterable[str]]
 
 
-def lacking(facts: AtomIndex, tag: str = "") -> Lacking:
+def counterexamples_in(facts: AtomIndex, tag: str = "") -> Counterexamples:
     """By what a snapshot entails, binding by binding; ``tag``: before the names of heads."""
     return lambda rule: sorted(
         {binding[ROOT] for binding in bindings(atoms_of(rule.body), facts)}
@@ -58,10 +63,10 @@ def lacking(facts: AtomIndex, tag: str = "") -> Lacking:
     )
 
 
-def refuted_in(
+def count_refutations_in(
     rules: Sequence[MinedRule],
-    snapshots: Snapshots,
-    lacking_in: Callable[[int], Lacking],
+    snapshots: SnapshotStore,
+    lacking_in: Callable[[int], Counterexamples],
     window: Iterable[int],
 ) -> list[int | None]:
     """How many snapshots of a window refute each of ``rules``; ``lacking_in``: of a consistent
@@ -69,28 +74,32 @@ def refuted_in(
     """
     knowledge = snapshots.knowledge
 
-    def consistent(index: int) -> Consistent:
-        told = snapshots.told.get(index, ())
+    def consistent(index: int) -> ConsistencyQuestion:
+        told = snapshots.assertions.get(index, ())
 
         def ask(atoms: Sequence[Atom]) -> bool:
             try:
                 return knowledge.is_consistent(told, atoms)
             except UndecidedEntailmentError as undecided:
                 if len(atoms) == 1:
-                    knowledge.undecided[
+                    knowledge.undecided_reasons[
                         f"whether snapshot {index} contradicts some rules is open"
                     ] = undecided.reason
                 raise
 
         return ask
 
-    return refuted(
-        rules, ((lacking_in(index), consistent(index)) for index in snapshots.consistent(window))
+    return count_refutations(
+        rules,
+        (
+            (lacking_in(index), consistent(index))
+            for index in snapshots.consistent_snapshots(window)
+        ),
     )
 
 
-def refuted(
-    rules: Sequence[MinedRule], snapshots: Iterable[tuple[Lacking, Consistent]]
+def count_refutations(
+    rules: Sequence[MinedRule], snapshots: Iterable[tuple[Counterexamples, ConsistencyQuestion]]
 ) -> list[int | None]:
     """How many snapshots refute each of ``rules``: have an individual of the body for which the
     head is impossible. Each snapshot comes with who is in a rule's body there, and not in its
@@ -108,7 +117,7 @@ def refuted(
             atoms: Sequence[Atom],
             known: dict[Atom, bool] = known,
             open_: set[Atom] = open_,
-            ask: Consistent = is_consistent,
+            ask: ConsistencyQuestion = is_consistent,
         ) -> bool:
             asked = [atom for atom in atoms if not known.get(atom)]
             try:
@@ -148,79 +157,86 @@ def _all_possible(
     )
 
 
-class Windows:
-    """Snapshots are put in any order; a window is reported when it is asked for. ``first``,
-    ``newest``: of the indices seen.
+class WindowMiner:
+    """Snapshots are put in any order; a window is reported when it is asked for. ``first_index``,
+    ``newest_index``: of the indices seen.
     """
 
     def __init__(self, ontology: Ontology, settings: MinerSettings) -> None:
         self.settings, self.knowledge = settings, ontology.knowledge()
-        self.snapshots = Snapshots(self.knowledge)
+        self.snapshots = SnapshotStore(self.knowledge)
         #: What the streams bring that bodies come from, and heads.
-        self.origins = tuple(
-            Snapshots(self.knowledge) for _ in range(2 * self.settings.has_origins)
+        self.origin_snapshots = tuple(
+            SnapshotStore(self.knowledge) for _ in range(2 * self.settings.has_origins)
         )
-        self._tag = HEAD if self.origins else ""
+        self._tag = HEAD if self.origin_snapshots else ""
         self.theory = Theory(self.knowledge.closure, tuple(ontology.classes))
-        self.first: int | None = None
-        self.newest: int | None = None
-        self.carried: dict[int, CarriedRules] = {}
+        self.first_index: int | None = None
+        self.newest_index: int | None = None
+        self.carried_rules: dict[int, CarriedRules] = {}
         self.seconds = dict.fromkeys(("reading", "entailing", "counting", "mining"), 0.0)
-        self._begin()
+        self._reset_columns()
 
-    def _begin(self) -> None:
+    def _reset_columns(self) -> None:
         self.columns = SnapshotColumns(self.settings.window)
-        self.columns.begin(self.knowledge.base or ())
+        self.columns.set_static(self.knowledge.static_entailments or ())
         self.counter = BodyCounter(self.columns, tag=self._tag)
-        self._placed: dict[int, tuple[int, ...]] = {}
+        self._place_states: dict[int, tuple[int, ...]] = {}
 
     def put(self, index: int, assertions: Iterable[owl.Assertion], source: str = "") -> None:
         """Unites a snapshot with ``assertions``, which the stream ``source`` brings."""
-        self.first = index if self.first is None else min(self.first, index)
-        self.newest = index if self.newest is None else max(self.newest, index)
+        self.first_index = index if self.first_index is None else min(self.first_index, index)
+        self.newest_index = index if self.newest_index is None else max(self.newest_index, index)
         assertions = list(assertions)
         self.snapshots.put(index, assertions)
         places = {Path(source), Path(source).parent}  # of a file, its folder is the source, too
         wanted = self.settings.body_sources, self.settings.head_sources
-        for names, snapshots in zip(wanted, self.origins):
+        for names, snapshots in zip(wanted, self.origin_snapshots):
             if not names or not places.isdisjoint(map(Path, names)):
                 snapshots.put(index, assertions)
 
-    def is_end(self, index: int) -> bool:
+    def is_window_end(self, index: int) -> bool:
         """Whether a full window that is due ends there."""
-        past = -1 if self.first is None else index - self.first + 1 - self.settings.window
+        past = (
+            -1 if self.first_index is None else index - self.first_index + 1 - self.settings.window
+        )
         return past >= 0 and past % self.settings.slide == 0
 
-    def last_end(self) -> int | None:
+    def last_window_end(self) -> int | None:
         """Where the newest window ends."""
         if (
-            self.first is None
-            or self.newest is None
-            or self.newest - self.first + 1 < self.settings.window
+            self.first_index is None
+            or self.newest_index is None
+            or self.newest_index - self.first_index + 1 < self.settings.window
         ):
             return None
         return (
-            self.newest
-            - (self.newest - self.first + 1 - self.settings.window) % self.settings.slide
+            self.newest_index
+            - (self.newest_index - self.first_index + 1 - self.settings.window)
+            % self.settings.slide
         )
 
-    def unite(self, *others: Windows) -> None:
+    def unite(self, *others: WindowMiner) -> None:
         """Takes the snapshots of ``others``. Raises: UsageError for one that two of them have."""
         self.snapshots.unite(*(other.snapshots for other in others))
-        for own, *theirs in zip(self.origins, *(other.origins for other in others)):
+        for own, *theirs in zip(
+            self.origin_snapshots, *(other.origin_snapshots for other in others)
+        ):
             own.unite(*theirs)
-        self.first = min((other.first for other in others if other.first is not None), default=None)
-        self.newest = max(
-            (other.newest for other in others if other.newest is not None), default=None
+        self.first_index = min(
+            (other.first_index for other in others if other.first_index is not None), default=None
+        )
+        self.newest_index = max(
+            (other.newest_index for other in others if other.newest_index is not None), default=None
         )
 
     # --- one window -------------------------------------------------------------------------------
 
-    def report(self, end: int) -> WindowReport:
+    def report_window(self, end: int) -> WindowReport:
         """What is found in the window that ends with a snapshot. Raises: InputError if T ∪ A is
         inconsistent.
         """
-        if self.knowledge.base is None:
+        if self.knowledge.static_entailments is None:
             raise InputError(
                 "the TBox and the static assertions contradict each other",
                 "`shiq certify TBOX ABOX…` says why.",
@@ -232,30 +248,41 @@ class Windows:
             range(end - size + 1 - slide, end + 1 - slide),
         )
         if settings.method == "scratch":
-            for each in (snapshots, *self.origins):
-                each.again(window)
+            for each in (snapshots, *self.origin_snapshots):
+                each.forget_entailments(window)
             self.theory = Theory(self.knowledge.closure, self.theory.vocabulary)
-        with self._timed("entailing"):
-            inconsistent, undecided = snapshots.left_out(window)
-            open_ = {*undecided, *(i for each in self.origins for i in each.left_out(window)[1])}
+        with self._measure_seconds("entailing"):
+            inconsistent, undecided = snapshots.inconsistent_and_undecided(window)
+            open_ = {
+                *undecided,
+                *(
+                    i
+                    for each in self.origin_snapshots
+                    for i in each.inconsistent_and_undecided(window)[1]
+                ),
+            }
             undecided = tuple(sorted(open_))
-            has_before = self.first is not None and before[0] >= self.first
-            compared = snapshots.changes(before, window) if has_before else None
+            has_before = self.first_index is not None and before[0] >= self.first_index
+            compared = snapshots.window_changes(before, window) if has_before else None
             changed = None
             if has_before and settings.report.list_changes:
-                changed = snapshots.changed(before, window)
-            gate = self._gate(before, window) if has_before and settings.method == "inkd" else None
-        with self._timed("counting"):
-            self._place(window)
-            by_count = self._by_count(window)
-            tracked = [self._count(rule, window) for rule in settings.rules]
-        with self._timed("mining"):
-            found, by_tbox, stopped, acted = self._mine(window, gate)
-            told = self._asked_for(found)
+                changed = snapshots.changed_assertions(before, window)
+            gate = (
+                self._slide_gate(before, window)
+                if has_before and settings.method == "inkd"
+                else None
+            )
+        with self._measure_seconds("counting"):
+            self._load_columns(window)
+            by_count = self._count_by_frequency(window)
+            tracked = [self._count_tracked(rule, window) for rule in settings.rules]
+        with self._measure_seconds("mining"):
+            found, by_tbox, stopped, acted = self._mine_window(window, gate)
+            told = self._select_reported(found)
         report = WindowReport(
             (window[0], window[-1]),
             inconsistent,
-            tuple(index for index in window if index not in snapshots.told),
+            tuple(index for index in window if index not in snapshots.assertions),
             compared[0] if compared else None,
             compared[1] if compared else "union",
             by_count,
@@ -270,13 +297,13 @@ class Windows:
             changed,
         )
         self.seconds = dict.fromkeys(self.seconds, 0.0)
-        for each in (snapshots, *self.origins):
-            each.forget(end + 1 - size - 2 * slide)
+        for each in (snapshots, *self.origin_snapshots):
+            each.drop_before(end + 1 - size - 2 * slide)
         return report
 
-    def _asked_for(
-        self, found: Sequence[RuleFinding | GroundFound]
-    ) -> list[RuleFinding | GroundFound]:
+    def _select_reported(
+        self, found: Sequence[RuleFinding | GroundRuleFinding]
+    ) -> list[RuleFinding | GroundRuleFinding]:
         """The rules that are told, what surprises first. A head stands for its equals under T."""
         entails, asked = (
             self.theory.entails,
@@ -296,98 +323,102 @@ class Windows:
         return sorted(told, key=lambda each: each.surprise, reverse=True)
 
     @contextmanager
-    def _timed(self, what: str) -> Iterator[None]:
+    def _measure_seconds(self, what: str) -> Iterator[None]:
         begun = perf_counter()
         yield
         self.seconds[what] += perf_counter() - begun
 
-    def _gate(self, before: range, window: range) -> Gate:
+    def _slide_gate(self, before: range, window: range) -> SlideGate:
         slide = self.settings.slide
         left, stayed, arrived = (
             before[:slide],
             window[: len(window) - slide],
             window[len(window) - slide :],
         )
-        changes = self.snapshots.changes
-        return Gate(
+        changes = self.snapshots.window_changes
+        return SlideGate(
             changes(left, arrived)[0].similarity,
-            rarity(self.snapshots.each(arrived), 1),
+            rarity(self.snapshots.entailed_by_each(arrived), 1),
             changes(stayed, arrived)[0].similarity,
         )
 
-    def _place(self, window: range) -> None:
+    def _load_columns(self, window: range) -> None:
         """Puts the snapshots of a window into the columns, those that are not there yet, or have
         changed.
         """
         for index in window:
-            versions = (each.version.get(index, 0) for each in (self.snapshots, *self.origins))
+            versions = (
+                each.versions.get(index, 0) for each in (self.snapshots, *self.origin_snapshots)
+            )
             state = (index, *versions)
-            if self._placed.get(index % self.columns.size) != state:
-                self.columns.put(index, self._entailed(index))
-                self._placed[index % self.columns.size] = state
+            if self._place_states.get(index % self.columns.size) != state:
+                self.columns.put(index, self._column_atoms(index))
+                self._place_states[index % self.columns.size] = state
 
-    def _entailed(self, index: int) -> Iterable[Atom] | None:
+    def _column_atoms(self, index: int) -> Iterable[Atom] | None:
         """What a snapshot entails for bodies, and, with the tag, for heads; None where it, or
         what some of its streams entail, is not known.
         """
-        found = self.snapshots.entailed(index)
-        if found is None or not self.origins:
+        found = self.snapshots.entailed_atoms(index)
+        if found is None or not self.origin_snapshots:
             return found
-        body, head = (snapshots.entailed(index) for snapshots in self.origins)
+        body, head = (snapshots.entailed_atoms(index) for snapshots in self.origin_snapshots)
         if body is None or head is None:
             return None
-        return (*body, *(tagged(self._tag, atom) for atom in head))
+        return (*body, *(tag_atom(self._tag, atom) for atom in head))
 
-    def _by_count(self, window: range) -> dict[int, int]:
-        if self.settings.method == "scratch" or self.origins:
-            return counts(self.snapshots.each(window))
+    def _count_by_frequency(self, window: range) -> dict[int, int]:
+        if self.settings.method == "scratch" or self.origin_snapshots:
+            return count_by_frequency(self.snapshots.entailed_by_each(window))
         columns = self.columns
         numbers = columns.class_atoms()
-        times = popcount(columns.of_numbers(numbers)).sum(axis=1)
+        times = popcount(columns.atom_bits(numbers)).sum(axis=1)
         return {e: n for e, n in enumerate(np.bincount(times).tolist()) if e and n}
 
     # --- rules that are counted whatever their counts are ----------------------------------------
 
-    def _count(self, rule: TrackedRule, window: range) -> tuple[int, int]:
+    def _count_tracked(self, rule: TrackedRule, window: range) -> tuple[int, int]:
         """n and d of any two atomsets: of trees from the columns, else snapshot by snapshot."""
-        whole = (*rule.body, *(tagged(self._tag, atom) for atom in rule.head))
+        whole = (*rule.body, *(tag_atom(self._tag, atom) for atom in rule.head))
         if self.settings.method != "scratch":
-            trees = [tree_anywhere(atoms) for atoms in (whole, rule.body)]
+            trees = [tree_from_any_root(atoms) for atoms in (whole, rule.body)]
             if None not in trees:
                 n, d = (self.counter.counts(tree).support for tree in trees if tree is not None)
                 return n, d
         n = d = 0
         for index in window:
-            if self._entailed(index) is None:
+            if self._column_atoms(index) is None:
                 continue
-            facts = self._facts(index, frozenset(atom[0] for atom in whole))
-            n, d = n + binds(whole, facts), d + binds(rule.body, facts)
+            facts = self._snapshot_facts(index, frozenset(atom[0] for atom in whole))
+            n, d = n + has_binding(whole, facts), d + has_binding(rule.body, facts)
         return n, d
 
-    def _facts(self, index: int, names: frozenset[str] | None = None) -> AtomIndex:
+    def _snapshot_facts(self, index: int, names: frozenset[str] | None = None) -> AtomIndex:
         """What a consistent snapshot entails, with T ∪ A; ``names``: the classes and roles that
         matter.
         """
-        atoms = (*(self.knowledge.base or ()), *(self._entailed(index) or ()))
+        atoms = (*(self.knowledge.static_entailments or ()), *(self._column_atoms(index) or ()))
         return AtomIndex(atom for atom in atoms if names is None or atom[0] in names)
 
     # --- mining -----------------------------------------------------------------------------------
 
-    def _mine(
-        self, window: range, gate: Gate | None
-    ) -> tuple[Sequence[RuleFinding | GroundFound], int, bool, Any]:
+    def _mine_window(
+        self, window: range, gate: SlideGate | None
+    ) -> tuple[Sequence[RuleFinding | GroundRuleFinding], int, bool, Any]:
         settings, theory, limits = self.settings, self.theory, self.settings.limits
         if settings.language == "ground":
             mined = ground.mine_ground(self.columns, theory, limits, len(window))
             shown_ground = [
-                GroundFound(rule, self._held(rule.places, window), len(window))
+                GroundRuleFinding(
+                    rule, self._first_snapshots(rule.snapshot_bits, window), len(window)
+                )
                 for rule in mined.rules
             ]
-            return shown_ground, mined.by_tbox, mined.stopped, None
+            return shown_ground, mined.entailed_by_tbox, mined.is_truncated, None
 
         if settings.method == "scratch":
             facts = {
-                index: None if self._entailed(index) is None else self._facts(index)
+                index: None if self._column_atoms(index) is None else self._snapshot_facts(index)
                 for index in window
             }
             found = mine_window(list(facts.values()), theory, limits, self._tag)
@@ -395,34 +426,41 @@ class Windows:
                 (rule, first_instances(rule, facts, settings.report.instances, self._tag))
                 for rule in found.rules
             ]
-            return self._told(found, shown, window), found.by_tbox, found.stopped, None
+            return (
+                self._make_findings(found, shown, window),
+                found.entailed_by_tbox,
+                found.is_truncated,
+                None,
+            )
         exact = settings.method == "exact"
         found, acted = (
-            (mine(self.counter, theory, limits, len(window)), None)
+            (mine_rules(self.counter, theory, limits, len(window)), None)
             if exact
-            else self._carry(window, gate)
+            else self._mine_incrementally(window, gate)
         )
-        carried = self.carried.get(window[-1])
+        carried = self.carried_rules.get(window[-1])
         if carried is not None and acted is not None and not acted["acted"]:
-            return carried.shown, found.by_tbox, found.stopped, acted
+            return carried.findings, found.entailed_by_tbox, found.is_truncated, acted
         looked_at: dict[int, SnapshotBindings] = {}
-        told = self._told(
+        told = self._make_findings(
             found,
-            [(rule, self._instances(rule, window, looked_at)) for rule in found.rules],
+            [(rule, self._rule_instances(rule, window, looked_at)) for rule in found.rules],
             window,
         )
         if carried is not None:
-            carried.shown = told
-        return told, found.by_tbox, found.stopped, acted
+            carried.findings = told
+        return told, found.entailed_by_tbox, found.is_truncated, acted
 
-    def _carry(self, window: range, gate: Gate | None) -> tuple[MinedRules, dict[str, Any] | None]:
+    def _mine_incrementally(
+        self, window: range, gate: SlideGate | None
+    ) -> tuple[MinedRules, dict[str, Any] | None]:
         """A3, from what was carried to the window before; of a window that was reported already,
         again from there.
         """
         settings, end = self.settings, window[-1]
-        older = max((at for at in self.carried if at < end), default=None)
-        carried = CarriedRules() if older is None else self.carried[older].copy()
-        acts = gate is not None and gate.acts(settings.gating.gate, *settings.gating.shares)
+        older = max((at for at in self.carried_rules if at < end), default=None)
+        carried = CarriedRules() if older is None else self.carried_rules[older].copy()
+        acts = gate is not None and gate.is_open(settings.gating.gate, *settings.gating.thresholds)
         masks = (
             self.columns.mask(window[: len(window) - settings.slide]),
             self.columns.mask(window[len(window) - settings.slide :]),
@@ -437,17 +475,19 @@ class Windows:
             *masks,
             settings.gating.occurrences(settings.window),
         )
-        self.carried = {at: self.carried[at] for at in (older,) if at is not None} | {end: carried}
+        self.carried_rules = {at: self.carried_rules[at] for at in (older,) if at is not None} | {
+            end: carried
+        }
         if gate is None:
             return found, None
         return found, {
-            "similarity": number(gate.similarity),
-            "rarity": number(gate.rarity),
-            "kept_similarity": number(gate.kept_similarity),
+            "similarity": as_float(gate.similarity),
+            "rarity": as_float(gate.rarity),
+            "kept_similarity": as_float(gate.kept_similarity),
             "acted": acts,
         }
 
-    def _told(
+    def _make_findings(
         self,
         mined: MinedRules,
         shown: Sequence[tuple[MinedRule, list[tuple[int, dict[str, str]]]]],
@@ -459,10 +499,12 @@ class Windows:
         }
         pairs, cases = {h: int(found.pairs.sum()) for h, found in heads.items()}, 0
         if heads:
-            cases = self.columns.cases()
+            cases = self.columns.case_count()
         against: Sequence[int | None] = [None] * len(mined.rules)
         if self.settings.report.refute:
-            against = refuted_in(mined.rules, self.snapshots, self._lacking, window)
+            against = count_refutations_in(
+                mined.rules, self.snapshots, self._counterexamples, window
+            )
         return [
             RuleFinding(
                 rule,
@@ -474,15 +516,15 @@ class Windows:
             for i, (rule, instances) in enumerate(shown)
         ]
 
-    def _lacking(self, index: int) -> Lacking:
+    def _counterexamples(self, index: int) -> Counterexamples:
         """By the columns, or for the reference by what the snapshot entails."""
         if self.settings.method == "scratch":
-            return lacking(self._facts(index), self._tag)
+            return counterexamples_in(self._snapshot_facts(index), self._tag)
         place = index % self.columns.size
-        support, bit = self.counter.support(np.array([place >> 6])), np.uint64(1 << (place & 63))
-        return lambda rule: support.lacking(rule.body, rule.head, bit)
+        support, bit = self.counter.extensions(np.array([place >> 6])), np.uint64(1 << (place & 63))
+        return lambda rule: support.counterexamples(rule.body, rule.head, bit)
 
-    def _instances(
+    def _rule_instances(
         self, rule: MinedRule, window: range, snapshots: dict[int, SnapshotBindings]
     ) -> list[tuple[int, dict[str, str]]]:
         """The first bindings of a rule: by snapshot, then by the texts of ?x0, ?x1, …
@@ -494,15 +536,15 @@ class Windows:
         )
         most = self.settings.report.instances
         found: list[tuple[int, dict[str, str]]] = []
-        for index in self._held(counted.joint[counted.heads[rule.head]], window):
+        for index in self._first_snapshots(counted.joint[counted.heads[rule.head]], window):
             if len(found) >= most:
                 break
             if index not in snapshots:
                 snapshots[index] = SnapshotBindings(self.columns, index, most)
-            found += [(index, each) for each in snapshots[index].first(whole)]
+            found += [(index, each) for each in snapshots[index].first_bindings(whole)]
         return found[:most]
 
-    def _held(self, places: Bits, window: range) -> list[int]:
+    def _first_snapshots(self, places: Bits, window: range) -> list[int]:
         """The first snapshots of some bits."""
         at = np.flatnonzero(np.unpackbits(places.astype("<u8").view(np.uint8), bitorder="little"))
         indices = (at - window[0]) % self.columns.size + window[0]

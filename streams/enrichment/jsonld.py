@@ -22,7 +22,7 @@ from shiq.rdf.json_text import NOWHERE
 from shiq.rdf.jsonld import read_json
 from shiq.rdf.triples import Rejects, Triples, numbered_labels, term_text
 from shiq.streams.enrichment.knowledge import way_out
-from shiq.streams.front.event import EventError, time_of
+from shiq.streams.front.event import EventError, parse_time
 
 # Terms that a JSON-LD object's contexts define for its own members, in the order in which
 # JSON-LD applies contexts.
@@ -203,7 +203,7 @@ def _next(text: str, at: int) -> int:
 
 def _time(t: object, unit: str) -> int | None:
     try:
-        return None if t is None else time_of({"t": t}, unit)
+        return None if t is None else parse_time({"t": t}, unit)
     except EventError:
         return None
 

@@ -30,7 +30,7 @@ from shiq.streams.enrichment.jsonld import JsonRecord, record_of
 from shiq.streams.enrichment.key import CountedValue, EventKey, IllTypedError, Keys
 from shiq.streams.enrichment.knowledge import StaticKnowledge
 from shiq.streams.enrichment.statements import OddError, assertions_of, lines_of, read, split
-from shiq.streams.front.event import Event, EventError, Record, event_of, time_of
+from shiq.streams.front.event import Event, EventError, Record, event_from_record, parse_time
 from shiq.support import LazySequence
 
 
@@ -207,7 +207,7 @@ class RecordReader:
     def given(self, record: Record, reader: EventReader | None) -> RecordEvent:
         """Raises: EventError."""
         if record.problem or record.event is not None or self.form == "triples":
-            event = event_of(record, self.unit)
+            event = event_from_record(record, self.unit)
             return RecordEvent(event.t, event.id, [*event.triples])
         if self.form == "jsonld":
             assert reader is not None
@@ -218,7 +218,7 @@ class RecordReader:
     def timed(self, record: Record, reader: EventReader) -> Event:
         """A record that has a time, as an event. Raises: EventError."""
         if self.form == "triples":
-            return event_of(record, self.unit)
+            return event_from_record(record, self.unit)
         t, name, event, *_ = self.given(record, reader)
         if t is None:
             raise EventError('in a window an event has a time: "t"')
@@ -249,7 +249,9 @@ def _time(raw: dict[str, Any], unit: str) -> int | None:
     """The time of a raw record, if it has one."""
     t = raw.get("t")
     try:
-        return None if t is None else time_of({"t": int(t) if isinstance(t, Number) else t}, unit)
+        return (
+            None if t is None else parse_time({"t": int(t) if isinstance(t, Number) else t}, unit)
+        )
     except ValueError:
         return None
 

@@ -38,11 +38,11 @@ from shiq.streams.enrichment.knowledge import Realizer, StaticKnowledge
 from shiq.streams.enrichment.questions import EventQuestion, EventReader, RecordEvent, RecordReader
 from shiq.streams.front.arrivals import (
     MALFORMED,
-    Arrivals,
-    EventClock,
+    EventIntake,
     EventLimits,
-    Moment,
     RejectLog,
+    StreamTime,
+    WatermarkTracker,
 )
 from shiq.streams.front.event import Event, Record
 from shiq.streams.front.operator import (
@@ -50,16 +50,16 @@ from shiq.streams.front.operator import (
     CodedTexts,
     Columns,
     Operator,
-    Refused,
+    PartitionedEvents,
+    RejectedEvent,
     Row,
-    Split,
     StreamAnswer,
-    verdict_of,
+    stream_verdict,
 )
 
 
 @dataclass
-class RecordIntake(Arrivals):
+class RecordIntake(EventIntake):
     """The intake of records: those of a table have a head, which is no event. ``timed``: whether
     their times and ids count.
     """
@@ -68,7 +68,7 @@ class RecordIntake(Arrivals):
     spent: dict[str, float] = field(default_factory=dict)
     timed: bool = False
 
-    def events(self, record: Record) -> tuple[Event | None, ...]:
+    def read_events(self, record: Record) -> tuple[Event | None, ...]:
         """What is accepted of a record. Each is a point of time, after which it may be saved."""
         if self.reader.takes_head(record):
             return ()
@@ -104,9 +104,9 @@ class EnrichedStream:
 
     name: ClassVar[str] = "enrich"
     #: So few that what waits stays in a processor's cache.
-    batch: ClassVar[int] = 64
-    by_point: ClassVar[bool] = False
-    patience: ClassVar[float] = 1.0
+    batch_size: ClassVar[int] = 64
+    steps_by_point: ClassVar[bool] = False
+    max_wait_seconds: ClassVar[float] = 1.0
     enricher: Enricher
     write: Callable[[Sequence[str]], None]
     rejects: RejectLog
@@ -114,7 +114,7 @@ class EnrichedStream:
     push: Callable[[], None] = lambda: None
     jsonld: bool = False
     windows: EventWindows | None = None
-    clock: EventClock = field(default_factory=lambda: EventClock(None))
+    clock: WatermarkTracker = field(default_factory=lambda: WatermarkTracker(None))
     rows: RowSettings = field(default_factory=RowSettings)
     seconds: dict[str, float] = field(default_factory=lambda: {"deciding": 0.0})
     _shown: float = 0.0
@@ -124,7 +124,7 @@ class EnrichedStream:
     def __post_init__(self) -> None:
         self.records = RecordReader.of(self.enricher.reader, self.unit, jsonld=self.jsonld)
         read = self.records.event if self.windows is None else self.records.timed
-        self.arrivals = RecordIntake(
+        self.intake = RecordIntake(
             self.clock,
             self.rejects,
             self.unit,
@@ -138,7 +138,7 @@ class EnrichedStream:
     def operator(self, *, in_tasks: bool = False) -> Operator:
         """What is done with events; what tasks need of the enricher is handed over."""
         if not in_tasks:
-            limits = self.arrivals.limits()
+            limits = self.intake.limits()
             return LiveOperator(self.enricher, limits, timed=self.rows.timings)
         if self.records.form in ("csv", "jsonld"):
             raise UsageError(
@@ -154,18 +154,18 @@ class EnrichedStream:
             enricher.knowledge, program, asking, limits, known, enricher.entries.capacity
         )
 
-    def refuse(self, text: str) -> None:
+    def observe_rejected(self, text: str) -> None:
         """Nothing: what is no event, or late, is in no window."""
 
     def collect(self, report: BatchReport, rows: Iterable[Row]) -> None:
         """Write the rows of events, in order, or of the windows that are over. ``rows``: the
         entries of keys, where tasks found them.
         """
-        report.settle(self.arrivals, {})
+        report.apply_to(self.intake, {})
         self._store()
         counts, begun = self.enricher.counts, perf_counter()
         entries, hits, spent = self._entries(rows), counts.hits, sum(counts.seconds.values())
-        shown = report.shown
+        shown = report.collector_columns
         if self.windows is not None:
             for event, line in zip(shown["event"], shown["line"]):
                 self.windows.add(event, line)
@@ -177,10 +177,10 @@ class EnrichedStream:
         elif shown:
             for line, given, key in zip(shown["line"], shown["given"], shown["key"]):
                 self._answer(line, *_of_task(given, key, entries), self.enricher.reader)
-        if self.windows is not None and report.moment.watermark is not None:
-            self._decide(self.windows.before(report.moment.watermark))
+        if self.windows is not None and report.stream_time.watermark is not None:
+            self._decide(self.windows.before(report.stream_time.watermark))
         report.counts["hits"] = counts.hits - hits
-        if begun - self._shown >= self.patience:
+        if begun - self._shown >= self.max_wait_seconds:
             self.show()
             self._shown = begun
         answering = sum(counts.seconds.values()) - spent
@@ -247,7 +247,7 @@ class EnrichedStream:
     def put(self, row: str) -> None:
         """Take a row to be written."""
         self._rows.append(row)
-        if len(self._rows) >= self.batch:
+        if len(self._rows) >= self.batch_size:
             self.flush()
 
     def flush(self) -> None:
@@ -268,7 +268,7 @@ class EnrichedStream:
         known = [[key_text(key), entry_text(entry)] for key, entry in enricher.entries]
         found = {
             "counts": vars(enricher.counts),
-            "arrivals": self.arrivals.state(),
+            "arrivals": self.intake.state(),
             "entries": known,
             "head": self.records.head,
             "calls": enricher.realizer.calls,
@@ -288,9 +288,9 @@ class EnrichedStream:
             self.enricher.folder.restore(self.enricher, dict(found["static"]))
         counts = self.enricher.counts = EnrichmentCounts(**found["counts"])
         counts.undetermined -= found.get("broken", 0)
-        self.arrivals.spent = counts.seconds
+        self.intake.spent = counts.seconds
         if "arrivals" in found:
-            self.arrivals.restore(found["arrivals"])
+            self.intake.restore(found["arrivals"])
         else:
             self.rejects.restore(found["rejects"])
         self.records.head = found["head"]
@@ -300,7 +300,7 @@ class EnrichedStream:
         if self.windows is not None:
             self.windows.restore(found, counts.events > 0)
 
-    def bucket_states(self, state: bytes) -> list[bytes]:
+    def legacy_bucket_states(self, state: bytes) -> list[bytes]:
         """Versions that kept all in one had nothing else."""
         return [b""]
 
@@ -315,17 +315,17 @@ class EnrichedStream:
         counts, enricher = self.enricher.counts, self.enricher
         broken = self.rejects.counts[MALFORMED]
         if self.windows is None:
-            self.rejects.refuse_if_all(broken == counts.events)
+            self.rejects.raise_if_all_rejected(broken == counts.events)
         else:
             counts.undetermined += broken
-            if self.arrivals.moment.newest is not None:
-                self._decide(self.windows.rest(self.arrivals.moment.newest))
+            if self.intake.stream_time.newest is not None:
+                self._decide(self.windows.rest(self.intake.stream_time.newest))
         self.flush()
         leftovers = (
             *(x for x in enricher.knowledge.leftovers if is_blocking(x, enricher.knowledge.allow)),
             *self.rejects.leftovers(),
         )
-        verdict = verdict_of(bool(counts.inconsistent), bool(counts.undetermined))
+        verdict = stream_verdict(bool(counts.inconsistent), bool(counts.undetermined))
         return StreamAnswer(verdict, leftovers, enricher.statistics)
 
 
@@ -351,7 +351,7 @@ Asked = EventQuestion | EnrichedEvent | None
 
 def questions(
     events: Iterable[Event | None], reader: EventReader, spent: list[float] | None = None
-) -> tuple[list[Asked], list[Refused]]:
+) -> tuple[list[Asked], list[RejectedEvent]]:
     """What each event asks, None where a record is none, or is asked about in a window; and
     which records are no events. ``spent`` takes the seconds of each.
     """
@@ -364,7 +364,7 @@ def questions(
             now = perf_counter()
             spent.append(now - begun)
             begun = now
-    refused: list[Refused] = [
+    refused: list[RejectedEvent] = [
         (place, MALFORMED, raw.problem, raw.text)
         for place, raw in enumerate(raws)
         if raw is not None and raw.problem
@@ -378,14 +378,14 @@ class LiveOperator:
     event asks the ``enricher``.
     """
 
-    shows: ClassVar[bool] = True
-    durable: ClassVar[bool] = False
+    shows_events: ClassVar[bool] = True
+    is_stateful: ClassVar[bool] = False
     buckets: ClassVar[int] = 1
     enricher: Enricher
     limits: EventLimits
     timed: bool = False
 
-    def split(self, events: Sequence[Event | None]) -> Split:
+    def partition_events(self, events: Sequence[Event | None]) -> PartitionedEvents:
         """The events, and what they ask, once what is new of the static data was taken."""
         if self.enricher.folder is not None:
             self.enricher.folder.follow(self.enricher)
@@ -394,9 +394,11 @@ class LiveOperator:
         asked, refused = questions(events, reader, spent)
         self.enricher.counts.seconds["keys"] += perf_counter() - begun
         shown = {"event": events, "asked": asked, "reader": [reader] * len(asked)}
-        return Split({}, refused, shown={**shown, "seconds": spent or [0.0] * len(asked)})
+        return PartitionedEvents(
+            {}, refused, collector_columns={**shown, "seconds": spent or [0.0] * len(asked)}
+        )
 
-    def open(self, bucket: int, state: bytes | None) -> KeyState:
+    def open_state(self, bucket: int, state: bytes | None) -> KeyState:
         """Nothing is kept in buckets."""
         return KeyState({}, 0, lambda lines: ("", 0))
 
@@ -407,8 +409,8 @@ class KeyOperator:
     ``known``: entries by key, as texts, to begin with; a bucket keeps ``capacity``.
     """
 
-    shows: ClassVar[bool] = True
-    durable: ClassVar[bool] = False
+    shows_events: ClassVar[bool] = True
+    is_stateful: ClassVar[bool] = False
     knowledge: StaticKnowledge
     program: MappingProgram | None
     asking: tuple[Any, ...]
@@ -428,7 +430,7 @@ class KeyOperator:
         finalize(self, found.close)
         return found
 
-    def split(self, events: Sequence[Event | None]) -> Split:
+    def partition_events(self, events: Sequence[Event | None]) -> PartitionedEvents:
         """Keys by bucket, each with the lines of an event; shown: the key, answer or lines of
         each event, and what else its row has.
         """
@@ -452,12 +454,12 @@ class KeyOperator:
             codes.append(code)
             given.append(json.dumps([raw.t, raw.id, raw.problem, names]))
         shown = {"key": CodedTexts(np.array(codes, np.int32), texts), "given": given}
-        return Split(parts, refused, shown=shown)
+        return PartitionedEvents(parts, refused, collector_columns=shown)
 
     def bucket_of(self, text: str) -> int:
         return zlib.crc32(text.encode("utf-8", "surrogatepass")) % self.buckets
 
-    def open(self, bucket: int, state: bytes | None) -> KeyState:
+    def open_state(self, bucket: int, state: bytes | None) -> KeyState:
         """The entries of a bucket."""
         known = (
             json.loads(zlib.decompress(state))
@@ -491,7 +493,7 @@ class KeyState:
     capacity: int
     entry: Callable[[Sequence[str]], tuple[str, int]]
 
-    def step(self, parts: Sequence[Columns], moment: Moment) -> list[Row]:
+    def step(self, parts: Sequence[Columns], moment: StreamTime) -> list[Row]:
         """The entry of each key; ``calls``: how many questions it took, None where it was known."""
         rows: dict[str, Row] = {}
         for part in parts:
@@ -505,7 +507,7 @@ class KeyState:
         self.known |= {text: row["entry"] for text, row in rows.items() if is_kept(row)}
         return list(rows.values())
 
-    def finish(self, moment: Moment) -> Iterable[Row]:
+    def finish(self, moment: StreamTime) -> Iterable[Row]:
         """Nothing: all is told as it comes."""
         return ()
 

@@ -12,13 +12,13 @@ from typing import Any, Final, NamedTuple
 
 from shiq.answers.verdict import Leftover
 from shiq.errors import InputError
-from shiq.streams.front.event import Event, EventError, Record, event_of
+from shiq.streams.front.event import Event, EventError, Record, event_from_record
 
 # Ids of events, known for as long as a second event of one can come and is dropped.
 
 
 #: Ids are looked through for those that cannot matter any more when so many are known.
-_MANY: Final = 10_000
+_PRUNE_ABOVE: Final = 10_000
 
 
 @dataclass
@@ -28,13 +28,13 @@ class RecentIds:
 
     >>> ids = RecentIds()
     >>> ids.add("a", 5)
-    >>> ids.has("a", 8, span=3), ids.has("a", 9, span=3), ids.has("b", 5, span=3), ids.has(None, 5, span=3)
+    >>> ids.is_known("a", 8, span=3), ids.is_known("a", 9, span=3), ids.is_known("b", 5, span=3), ids.is_known(None, 5, span=3)
     (True, False, False, False)
     """
 
     times: dict[str, int] = field(default_factory=dict)
 
-    def has(self, name: str | None, t: int, span: int) -> bool:
+    def is_known(self, name: str | None, t: int, span: int) -> bool:
         """Whether an event of this id came before, and can still matter at ``t``."""
         before = None if name is None else self.times.get(name)
         return before is not None and t - before <= span
@@ -46,7 +46,7 @@ class RecentIds:
 
     def forget(self, watermark: int | None, span: int) -> None:
         """Let ids go that no event from ``watermark`` on can be the second of."""
-        if len(self.times) >= _MANY and watermark is not None:
+        if len(self.times) >= _PRUNE_ABOVE and watermark is not None:
             kept = {name: t for name, t in self.times.items() if t >= watermark - span}
             if len(kept) < len(self.times) / 2:
                 self.times = kept
@@ -56,7 +56,7 @@ class RecentIds:
 # order of source and line.
 
 
-class Moment(NamedTuple):
+class StreamTime(NamedTuple):
     """How far the stream is: the first and newest times accepted, and before what none is
     accepted any more.
     """
@@ -67,26 +67,26 @@ class Moment(NamedTuple):
 
 
 @dataclass
-class EventClock:
+class WatermarkTracker:
     """The newest time that was accepted, and what it lets in: t from newest - ``lateness`` to
     newest + ``max_ahead``. Where the lateness is None nothing is late: a finite source may be
-    read in any order. Up to ``closed`` all is over, wherever the watermark is.
+    read in any order. Up to ``closed_until`` all is over, wherever the watermark is.
 
-    >>> clock = EventClock(lateness=2, max_ahead=100)
-    >>> [clock.judge(t) for t in (10, 8, 7, 200, 11)], clock.newest, clock.watermark
+    >>> tracker = WatermarkTracker(lateness=2, max_ahead=100)
+    >>> [tracker.classify(t) for t in (10, 8, 7, 200, 11)], tracker.newest, tracker.watermark
     (['', '', 'late', 'ahead', ''], 11, 9)
     """
 
     lateness: int | None = 0
     max_ahead: int = 100_000
     newest: int | None = None
-    closed: int | None = None
+    closed_until: int | None = None
 
-    def judge(self, t: int) -> str:
+    def classify(self, t: int) -> str:
         """The kind of reject that an event at ``t`` is now, "" if it is accepted, and time goes
         on to it. The first always is.
         """
-        if self.closed is not None and t <= self.closed:
+        if self.closed_until is not None and t <= self.closed_until:
             return LATE
         if self.newest is None:
             self.newest = t
@@ -103,10 +103,10 @@ class EventClock:
         """Nothing before this time is accepted any more; None while that may be anything."""
         return None if self.newest is None or self.lateness is None else self.newest - self.lateness
 
-    def said(self, t: int, kind: str) -> str:
+    def explain_reject(self, t: int, kind: str) -> str:
         """Why an event at ``t`` was not accepted, as a sentence."""
-        if kind == LATE and self.closed is not None and t <= self.closed:
-            return f"t = {t} is not behind {self.closed}, a closed point"
+        if kind == LATE and self.closed_until is not None and t <= self.closed_until:
+            return f"t = {t} is not behind {self.closed_until}, a closed point"
         if kind == LATE:
             return (
                 f"t = {t} is before {self.watermark}: the newest was {self.newest}, "
@@ -120,7 +120,7 @@ class EventClock:
 @dataclass(frozen=True)
 class EventLimits:
     """Which events are used: ``unit``, ``lateness``, ``max_ahead``, ``window`` and ``parse`` as
-    `Arrivals` has them; those outside [``start``, ``end``] are counted, and not used. Times are
+    `EventIntake` has them; those outside [``start``, ``end``] are counted, and not used. Times are
     divided by ``step``.
     """
 
@@ -130,36 +130,36 @@ class EventLimits:
     window: int = 0
     start: int | None = None
     end: int | None = None
-    parse: Callable[[Record, str], Event] = event_of
+    parse: Callable[[Record, str], Event] = event_from_record
     step: int = 1
 
-    def event(self, record: Record) -> Event:
+    def read_event(self, record: Record) -> Event:
         """The event of a record, its time in steps. Raises: EventError."""
         found = self.parse(record, self.unit)
         return found if self.step == 1 else found._replace(t=found.t // self.step)
 
-    def has(self, t: int) -> bool:
+    def contains(self, t: int) -> bool:
         """Whether ``t`` lies between ``start`` and ``end``."""
         return (self.start is None or self.start <= t) and (self.end is None or t <= self.end)
 
 
 @dataclass
-class Arrivals:
+class EventIntake:
     """What becomes of records, one by one, in order of source and line.
 
     ``window``: for how long (and the lateness) an id is known, so that a second event of it is
     dropped and counted in ``duplicates``; ``parse``: the event of a record, if it is not
-    in JSON; ``unused``: hears the kind and time of what is rejected; ``before_reject``: is called
+    in JSON; ``on_reject``: hears the kind and time of what is rejected; ``before_reject``: is called
     before that. ``first``: the least time accepted; ``step``: times are divided by it;
     ``points``: how often time went on.
     """
 
-    clock: EventClock
+    tracker: WatermarkTracker
     rejects: RejectLog
     unit: str = "sec"
     window: int = 0
-    parse: Callable[[Record, str], Event] = event_of
-    unused: Callable[[str, int | None], None] = lambda kind, t: None
+    parse: Callable[[Record, str], Event] = event_from_record
+    on_reject: Callable[[str, int | None], None] = lambda kind, t: None
     before_reject: Callable[[], None] = lambda: None
     first: int | None = None
     step: int = 1
@@ -167,7 +167,7 @@ class Arrivals:
     duplicates: int = 0
     _ids: RecentIds = field(default_factory=RecentIds)
 
-    def events(self, record: Record) -> Iterable[Event | None]:
+    def read_events(self, record: Record) -> Iterable[Event | None]:
         """What is accepted of a record; None for what is not."""
         return (self.accept(record),)
 
@@ -184,18 +184,18 @@ class Arrivals:
 
     def admit(self, event: Event, record: Record) -> Event | None:
         """The ``event`` that ``record`` holds, unless it came before, late, or too far ahead."""
-        if self._ids.has(event.id, event.t, self._span):
+        if self._ids.is_known(event.id, event.t, self._id_retention):
             self.duplicates += 1
             return None
-        before = self.clock.newest
-        kind = self.clock.judge(event.t)
+        before = self.tracker.newest
+        kind = self.tracker.classify(event.t)
         if kind:
-            self.reject(kind, record, self.clock.said(event.t, kind), event.t)
+            self.reject(kind, record, self.tracker.explain_reject(event.t, kind), event.t)
             return None
         self._ids.add(event.id, event.t)
-        if self.clock.newest != before:
+        if self.tracker.newest != before:
             self.points += 1
-            self._ids.forget(self.clock.watermark, self._span)
+            self._ids.forget(self.tracker.watermark, self._id_retention)
         self.first = event.t if self.first is None else min(self.first, event.t)
         return event
 
@@ -203,28 +203,28 @@ class Arrivals:
         """Takes down what is not used."""
         self.before_reject()
         self.rejects.add(kind, record.source, record.line, reason, record.text)
-        self.unused(kind, t)
+        self.on_reject(kind, t)
 
     def limits(self, start: int | None = None, end: int | None = None) -> EventLimits:
         """What is accepted, for records that are read elsewhere."""
-        lateness, ahead = self.clock.lateness, self.clock.max_ahead
+        lateness, ahead = self.tracker.lateness, self.tracker.max_ahead
         return EventLimits(self.unit, lateness, ahead, self.window, start, end, step=self.step)
 
     @property
-    def moment(self) -> Moment:
+    def stream_time(self) -> StreamTime:
         """How far the stream is."""
-        return Moment(self.first, self.clock.newest, self.clock.watermark)
+        return StreamTime(self.first, self.tracker.newest, self.tracker.watermark)
 
     @property
-    def _span(self) -> int:
+    def _id_retention(self) -> int:
         """For how long an id is known."""
-        return self.window + (self.clock.lateness or 0)
+        return self.window + (self.tracker.lateness or 0)
 
     def state(self) -> Any:
         """What `restore` takes, as JSON."""
         return {
-            "newest": self.clock.newest,
-            "closed": self.clock.closed,
+            "newest": self.tracker.newest,
+            "closed": self.tracker.closed_until,
             "first": self.first,
             "points": self.points,
             "duplicates": self.duplicates,
@@ -234,8 +234,8 @@ class Arrivals:
 
     def restore(self, state: Any) -> None:
         """Goes on where another run was."""
-        self.clock.newest, self.first = state["newest"], state["first"]
-        self.clock.closed = state.get("closed")  # which older checkpoints do not have
+        self.tracker.newest, self.first = state["newest"], state["first"]
+        self.tracker.closed_until = state.get("closed")  # which older checkpoints do not have
         self.points, self.duplicates, self._ids = (
             state["points"],
             state["duplicates"],
@@ -250,7 +250,7 @@ MALFORMED, LATE, AHEAD = "malformed", "late", "ahead"
 #: What was derived, and cannot be written.
 UNWRITABLE = "unwritable"
 #: How many of each kind a result names.
-_SHOWN = 20
+_MOST_SAMPLES = 20
 
 
 def leftover_rows(leftovers: Iterable[Leftover]) -> list[dict[str, Any]]:
@@ -270,38 +270,46 @@ def leftover_rows(leftovers: Iterable[Leftover]) -> list[dict[str, Any]]:
 
 @dataclass
 class RejectLog:
-    """The records that were not used. ``write``: takes each as a row; ``shown``: the first of
+    """The records that were not used. ``write``: takes each as a row; ``samples``: the first of
     each kind, for results.
     """
 
     write: Callable[[Sequence[str]], None] = lambda rows: None
     counts: Counter[str] = field(default_factory=Counter)
-    shown: list[Leftover] = field(default_factory=list)
+    samples: list[Leftover] = field(default_factory=list)
 
     def add(self, kind: str, source: str, line: int, reason: str, text: str) -> None:
         """Takes down one record."""
         self.counts[kind] += 1
-        if self.counts[kind] <= _SHOWN:
-            self.shown.append(Leftover(kind, reason, source, line, text[:200]))
+        if self.counts[kind] <= _MOST_SAMPLES:
+            self.samples.append(Leftover(kind, reason, source, line, text[:200]))
         row = {"kind": kind, "source": source, "line": line, "reason": reason, "text": text}
         self.write([json.dumps(row, ensure_ascii=False)])
 
-    def refuse_if_all(self, is_all: bool) -> None:
+    def raise_if_all_rejected(self, is_all: bool) -> None:
         """Raises: InputError where something was rejected, and nothing else came."""
         if is_all and self.counts:
-            raise InputError(self.none_of("an event"), "Check what it is: one JSON object a line.")
+            raise InputError(
+                self.explain_none("an event"), "Check what it is: one JSON object a line."
+            )
 
-    def none_of(self, thing: str) -> str:
+    def explain_none(self, thing: str) -> str:
         """Say that no line of any source is a ``thing``, and why the first of them is not."""
-        first = self.shown[0]
-        sources = ", ".join(dict.fromkeys(x.source for x in self.shown if x.source)) or "the source"
+        first = self.samples[0]
+        sources = (
+            ", ".join(dict.fromkeys(x.source for x in self.samples if x.source)) or "the source"
+        )
         return f"no line of {sources} is {thing} (line {first.line}: {first.message})"
 
     def leftovers(self) -> list[Leftover]:
         """What to tell in a result: the first of each kind, and how many more there are."""
-        more = {kind: count - _SHOWN for kind, count in self.counts.items() if count > _SHOWN}
+        more = {
+            kind: count - _MOST_SAMPLES
+            for kind, count in self.counts.items()
+            if count > _MOST_SAMPLES
+        }
         return [
-            *self.shown,
+            *self.samples,
             *(
                 Leftover(kind, f"{count:,} more", count=count)
                 for kind, count in sorted(more.items())
@@ -310,10 +318,10 @@ class RejectLog:
 
     def state(self) -> Any:
         """What `restore` takes, as JSON."""
-        told = [[x.kind, x.message, x.source, x.line, x.text] for x in self.shown]
+        told = [[x.kind, x.message, x.source, x.line, x.text] for x in self.samples]
         return {"counts": self.counts, "shown": told}
 
     def restore(self, state: Any) -> None:
         """Goes on where another run was."""
         self.counts = Counter(state["counts"])
-        self.shown = [Leftover(*told) for told in state["shown"]]
+        self.samples = [Leftover(*told) for told in state["shown"]]

@@ -26,7 +26,7 @@ from shiq.files import replace_file, report_write_errors
 from shiq.jobs.store.files import hold_write_lock
 
 _NAME: Final = "checkpoint.json"
-_BEGUN: Final = "begun.json"
+_OUTPUT_START: Final = "begun.json"
 _SCHEMA: Final = 1
 #: A checkpoint is due after so many points, or so many seconds.
 POINTS: Final = 100
@@ -35,38 +35,38 @@ SECONDS: Final = 1.0
 
 @dataclass(frozen=True)
 class CheckpointContent:
-    """What a checkpoint holds: ``positions`` by source, ``lengths`` by output, the ``state``."""
+    """What a checkpoint holds: ``positions`` by source, ``output_offsets`` by output, the ``state``."""
 
     positions: Mapping[str, Any]
-    lengths: Mapping[str, Any]
+    output_offsets: Mapping[str, Any]
     state: bytes
 
 
 @dataclass
-class Pace:
+class CheckpointInterval:
     """When it is time to save, or to let rows be seen: each `POINTS` points of time, and each
     `SECONDS`.
     """
 
     points: int = 0
-    since: float = field(default_factory=time.monotonic)
+    started_at: float = field(default_factory=time.monotonic)
 
     def is_due(self, points: int = 1) -> bool:
         """Whether it is time, after ``points`` more points."""
         self.points += points
-        return self.points >= POINTS or time.monotonic() - self.since >= SECONDS
+        return self.points >= POINTS or time.monotonic() - self.started_at >= SECONDS
 
     @property
     def is_overdue(self) -> bool:
         """Whether it has been time for as long again."""
-        return time.monotonic() - self.since >= 2 * SECONDS
+        return time.monotonic() - self.started_at >= 2 * SECONDS
 
     def restart(self) -> None:
         """Counts from here."""
-        self.points, self.since = 0, time.monotonic()
+        self.points, self.started_at = 0, time.monotonic()
 
 
-def packed(document: Any, columns: Mapping[str, np.ndarray[Any, Any]]) -> bytes:
+def pack_state(document: Any, columns: Mapping[str, np.ndarray[Any, Any]]) -> bytes:
     """A JSON value and columns of numbers as one state."""
     held = BytesIO()
     text = np.frombuffer(json.dumps(document).encode(), np.uint8)
@@ -77,8 +77,8 @@ def packed(document: Any, columns: Mapping[str, np.ndarray[Any, Any]]) -> bytes:
     return held.getvalue()
 
 
-def unpacked(state: bytes) -> tuple[Any, dict[str, np.ndarray[Any, Any]]]:
-    """What `packed` put together."""
+def unpack_state(state: bytes) -> tuple[Any, dict[str, np.ndarray[Any, Any]]]:
+    """What `pack_state` put together."""
     with np.load(BytesIO(state), allow_pickle=False) as held:
         columns = {
             name.removeprefix("column-"): held[name] for name in held.files if name != "document"
@@ -113,7 +113,7 @@ class Checkpoint:
             return None
         try:
             found = json.loads(file.read_bytes())
-            self._compare(found["settings"])
+            self._require_same_settings(found["settings"])
             state = (self.path / found["state"]).read_bytes()
             whole = found["schema_version"] == _SCHEMA and zlib.crc32(state) == found["crc"]
             saved = CheckpointContent(found["positions"], found["lengths"], state)
@@ -128,18 +128,18 @@ class Checkpoint:
             )
         return saved
 
-    def begin(self, lengths: Mapping[str, Any]) -> None:
+    def save_output_start(self, lengths: Mapping[str, Any]) -> None:
         """Keeps the ``lengths`` with which outputs begin, before a row is sent. Raises:
         OperationalError.
         """
         with report_write_errors(self.path):
-            replace_file(self.path / _BEGUN, json.dumps(dict(lengths)).encode())
+            replace_file(self.path / _OUTPUT_START, json.dumps(dict(lengths)).encode())
 
-    def begun(self) -> dict[str, Any]:
-        """What the run before was to `begin` with, if it was killed before it saved anything;
+    def load_output_start(self) -> dict[str, Any]:
+        """What the run before was to `save_output_start` with, if it was killed before it saved anything;
         else nothing.
         """
-        file = self.path / _BEGUN
+        file = self.path / _OUTPUT_START
         try:
             return dict(json.loads(file.read_bytes())) if file.exists() else {}
         except (OSError, ValueError, TypeError) as error:
@@ -147,7 +147,7 @@ class Checkpoint:
                 f"{file}: damaged ({error})", "Remove the directory to begin anew."
             ) from error
 
-    def _compare(self, found: Mapping[str, str]) -> None:
+    def _require_same_settings(self, found: Mapping[str, str]) -> None:
         for name in sorted({*found, *self.settings}):
             before, now = found.get(name, "none"), self.settings.get(name, "none")
             if before != now:
@@ -166,7 +166,7 @@ class Checkpoint:
             "number": self.number + 1,
             "settings": dict(self.settings),
             "positions": dict(saved.positions),
-            "lengths": dict(saved.lengths),
+            "lengths": dict(saved.output_offsets),
             "state": name,
             "crc": zlib.crc32(saved.state),
         }
@@ -183,7 +183,7 @@ class Checkpoint:
 
 
 @contextmanager
-def checkpointing(path: Path, settings: Mapping[str, str]) -> Iterator[Checkpoint]:
+def open_checkpoint(path: Path, settings: Mapping[str, str]) -> Iterator[Checkpoint]:
     """Opens a checkpoint directory for one run, as its only writer. Raises: OperationalError."""
     with report_write_errors(path):
         path.mkdir(parents=True, exist_ok=True)

@@ -39,7 +39,7 @@ class Record(NamedTuple):
         return self.data.decode("utf-8", "backslashreplace")
 
     @property
-    def whole(self) -> str:
+    def source_text(self) -> str:
         """It as it stood; a row of a table as an event."""
         if self.event is None:
             return self.text
@@ -78,7 +78,7 @@ class Event(NamedTuple):
     raw: Any = None
 
 
-def event_of(record: Record, unit: str = "sec") -> Event:
+def event_from_record(record: Record, unit: str = "sec") -> Event:
     """The event that a record holds. Raises: EventError."""
     if record.problem:
         raise EventError(record.problem)
@@ -106,11 +106,11 @@ def parse_event(text: str | bytes, unit: str = "sec") -> Event:
         raise EventError('a JSON object is needed, as in {"t": 5, "triples": []}')
     if "triples" not in found and "atoms" not in found:
         raise EventError('an event has a list "triples"')
-    t = time_of(found, unit)
-    return Event(t, _texts(found, "triples"), _texts(found, "atoms"), _identifier(found))
+    t = parse_time(found, unit)
+    return Event(t, _text_list(found, "triples"), _text_list(found, "atoms"), _identifier(found))
 
 
-def time_of(members: Mapping[str, Any], unit: str = "sec") -> int:
+def parse_time(members: Mapping[str, Any], unit: str = "sec") -> int:
     """The time of an event, in units. Raises: EventError for one that has none, or none that is
     a time.
     """
@@ -122,7 +122,7 @@ def time_of(members: Mapping[str, Any], unit: str = "sec") -> int:
     if isinstance(t, datetime):
         t = t.isoformat()
     if isinstance(t, str):
-        t = _units(t, unit)
+        t = _parse_datetime(t, unit)
     if not isinstance(t, int) or isinstance(t, bool):
         raise EventError(f"t is an integer or an ISO date-time, not {json.dumps(t)[:80]}")
     if not 0 <= t < END_OF_TIME:
@@ -130,7 +130,7 @@ def time_of(members: Mapping[str, Any], unit: str = "sec") -> int:
     return t
 
 
-def _units(text: str, unit: str) -> int:
+def _parse_datetime(text: str, unit: str) -> int:
     try:
         moment = datetime.fromisoformat(text[:-1] + "+00:00" if text.endswith(("Z", "z")) else text)
     except ValueError:
@@ -139,7 +139,7 @@ def _units(text: str, unit: str) -> int:
     return (moment - _EPOCH) // timedelta(microseconds=UNITS[unit])
 
 
-def _texts(members: Mapping[str, Any], name: str) -> tuple[str, ...]:
+def _text_list(members: Mapping[str, Any], name: str) -> tuple[str, ...]:
     if name not in members:
         return ()
     found = members[name]
@@ -157,11 +157,11 @@ def _identifier(members: Mapping[str, Any]) -> str | None:
     raise EventError('"id" is a text or an integer')
 
 
-def _no_number(text: str) -> None:
+def _reject_constant(text: str) -> None:
     raise EventError(f"{text} is no number of JSON")
 
 
 #: What `json.JSONDecoder.decode` calls.
 _SCAN: Final[Any] = json.JSONDecoder(
-    object_pairs_hook=unique_members, parse_constant=_no_number
+    object_pairs_hook=unique_members, parse_constant=_reject_constant
 ).scan_once  # type: ignore[attr-defined]

@@ -29,7 +29,7 @@ _IS_SECRET: Final = re.compile(SECRET)
 _STARTS: Final = "startingOffsets"
 #: What is for Spark alone; all but `_DELAY` are numbers.
 _DELAY: Final = "maxTriggerDelay"
-_OF_SPARK: Final = (
+_SPARK_KEYS: Final = (
     "maxOffsetsPerTrigger",
     "minOffsetsPerTrigger",
     _DELAY,
@@ -40,7 +40,7 @@ _OF_SPARK: Final = (
 )
 _CLIENT: Final = "kafka."
 #: What sources and checkpoints decide, and what to say instead.
-_OWN: Final = {
+_RESERVED_KEYS: Final = {
     "kafka.bootstrap.servers": "Name brokers in the source: kafka://HOST:PORT,HOST:PORT/TOPIC.",
     "kafka.auto.offset.reset": f"Say --source-option {_STARTS}=earliest, latest, or JSON.",
     "kafka.enable.auto.commit": "A checkpoint keeps offsets: --checkpoint DIR.",
@@ -49,8 +49,8 @@ _OWN: Final = {
 }
 _USER, _PASSWORD, _JAAS = "sasl.username", "sasl.password", "sasl.jaas.config"
 _AUTHORITIES: Final = "ssl.ca.location"
-_PLAIN: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
-_SCRAM: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
+_PLAIN_LOGIN: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
+_SCRAM_LOGIN: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _LOGIN: Final = re.compile(r'(username|password)\s*=\s*"((?:[^"\\]|\\.)*)"')
 #: In what Spark's connector takes, the first and the next offset of a partition.
 EARLIEST: Final = -2
@@ -64,7 +64,7 @@ class KafkaOptions:
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
-    def changing(self) -> dict[str, str]:
+    def checkpoint_settings(self) -> dict[str, str]:
         """Those that change rows, for a checkpoint."""
         return {
             f"--source-option {key}": self.settings[key]
@@ -72,16 +72,18 @@ class KafkaOptions:
             if key in self.settings
         }
 
-    def hide(self, text: str) -> str:
+    def hide_secrets(self, text: str) -> str:
         """``text`` without the secrets."""
         secrets = {value for key, value in self.settings.items() if _IS_SECRET.search(key)}
-        secrets |= {login["password"] for login in map(_login, secrets) if "password" in login}
-        secrets |= {*map(_escaped, secrets)}
+        secrets |= {
+            login["password"] for login in map(_parse_jaas_login, secrets) if "password" in login
+        }
+        secrets |= {*map(_escape, secrets)}
         for secret in sorted(secrets - {""}, key=len, reverse=True):
             text = text.replace(secret, "***")
         return text
 
-    def starts(self, topic: str) -> int | dict[int, int]:
+    def starting_offsets(self, topic: str) -> int | dict[int, int]:
         """Where ``topic`` is read from: `EARLIEST`, `LATEST`, or an offset (or one of these) for
         each partition.
 
@@ -100,12 +102,12 @@ class KafkaOptions:
                 f'Write earliest, latest, or all of its partitions: {{"{topic}": {{"0": 17, "1": {EARLIEST}}}}}.',
             ) from None
 
-    def for_process(self) -> dict[str, str]:
+    def librdkafka_settings(self) -> dict[str, str]:
         """The settings of the client in this process (librdkafka). Raises: UsageError for what
         Spark alone knows.
         """
-        found = self._client()
-        idle = next((key for key in self.settings if key in _OF_SPARK), None)
+        found = self._client_settings()
+        idle = next((key for key in self.settings if key in _SPARK_KEYS), None)
         if idle is not None:
             raise UsageError(
                 f"--source-option {idle} is for Spark alone", "Leave it out, or say --engine spark."
@@ -113,24 +115,27 @@ class KafkaOptions:
         jaas = found.pop(_JAAS, None)
         if jaas is None:
             return found
-        login = _login(jaas)
-        if not ({_PLAIN, _SCRAM} & set(jaas.split()) and login.keys() == {"username", "password"}):
+        login = _parse_jaas_login(jaas)
+        if not (
+            {_PLAIN_LOGIN, _SCRAM_LOGIN} & set(jaas.split())
+            and login.keys() == {"username", "password"}
+        ):
             raise UsageError(
                 f"one process reads user and password of kafka.{_JAAS}, and nothing else",
                 f"Give kafka.{_USER} and kafka.{_PASSWORD}, or what librdkafka has for your mechanism.",
             )
         return {**found, _USER: login["username"], _PASSWORD: login["password"]}
 
-    def for_spark(self, topic: str) -> dict[str, str]:
+    def spark_options(self, topic: str) -> dict[str, str]:
         """The options of Spark's reader of ``topic``. Raises: UsageError for what cannot be said
         to Java.
         """
-        client, starts = self._client(), self.starts(topic)
+        client, starts = self._client_settings(), self.starting_offsets(topic)
         user, password, authorities = (
             client.pop(key, None) for key in (_USER, _PASSWORD, _AUTHORITIES)
         )
         if user is not None and password is not None:
-            client[_JAAS] = _jaas(client.get("sasl.mechanism", "").upper(), user, password)
+            client[_JAAS] = _jaas_config(client.get("sasl.mechanism", "").upper(), user, password)
         if authorities is not None:
             client |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": authorities}
         found = {key: value for key, value in self.settings.items() if not key.startswith(_CLIENT)}
@@ -140,7 +145,7 @@ class KafkaOptions:
             )
         return {**found, **{f"{_CLIENT}{key}": value for key, value in client.items()}}
 
-    def _client(self) -> dict[str, str]:
+    def _client_settings(self) -> dict[str, str]:
         found = {
             key.removeprefix(_CLIENT): value
             for key, value in self.settings.items()
@@ -155,7 +160,7 @@ class KafkaOptions:
 NO_OPTIONS: Final = KafkaOptions()
 
 
-def read_options(texts: Iterable[str]) -> KafkaOptions:
+def parse_options(texts: Iterable[str]) -> KafkaOptions:
     """The options that ``texts`` say, each ``KEY=VALUE``; a secret may be ``env:NAME`` or
     ``file:PATH``.
 
@@ -166,13 +171,13 @@ def read_options(texts: Iterable[str]) -> KafkaOptions:
         given, sign, value = text.partition("=")
         if not sign:
             raise UsageError("--source-option has no =", "Write --source-option KEY=VALUE.")
-        key = _key(given.strip())
+        key = _normalise_key(given.strip())
         if key in found:
             raise UsageError(f"--source-option {key} is given twice", "Give it once.")
         found[key] = (
             read_secret(value, f"--source-option {key}") if _IS_SECRET.search(key) else value
         )
-        if key in _OF_SPARK and key != _DELAY and not re.fullmatch("[1-9][0-9]*", value):
+        if key in _SPARK_KEYS and key != _DELAY and not re.fullmatch("[1-9][0-9]*", value):
             raise UsageError(
                 f"--source-option {key}={value}: not a number from 1 on",
                 f"Write --source-option {key}=200000.",
@@ -180,10 +185,10 @@ def read_options(texts: Iterable[str]) -> KafkaOptions:
     return KafkaOptions(found)
 
 
-def _key(given: str) -> str:
+def _normalise_key(given: str) -> str:
     """The key as the connector writes it; it and Spark take no notice of case."""
-    lower, known = given.lower(), {key.lower(): key for key in (_STARTS, *_OF_SPARK)}
-    if remedy := _OWN.get(lower):
+    lower, known = given.lower(), {key.lower(): key for key in (_STARTS, *_SPARK_KEYS)}
+    if remedy := _RESERVED_KEYS.get(lower):
         raise UsageError(f"--source-option {given} is not yours to set", remedy)
     if lower.startswith(_CLIENT) and lower != _CLIENT:
         return lower
@@ -197,32 +202,32 @@ def _key(given: str) -> str:
     return known[lower]
 
 
-def _jaas(mechanism: str, user: str, password: str) -> str:
+def _jaas_config(mechanism: str, user: str, password: str) -> str:
     """What Java's client logs in by."""
     if mechanism != "PLAIN" and not mechanism.startswith("SCRAM-"):
         raise UsageError(
             f"kafka.{_USER} and kafka.{_PASSWORD} are for the mechanisms PLAIN and SCRAM",
             f"Say --source-option kafka.sasl.mechanism=PLAIN or SCRAM-SHA-512; for others give kafka.{_JAAS}.",
         )
-    module = _PLAIN if mechanism == "PLAIN" else _SCRAM
-    return f'{module} required username="{_escaped(user)}" password="{_escaped(password)}";'
+    module = _PLAIN_LOGIN if mechanism == "PLAIN" else _SCRAM_LOGIN
+    return f'{module} required username="{_escape(user)}" password="{_escape(password)}";'
 
 
-def _login(jaas: str) -> dict[str, str]:
+def _parse_jaas_login(jaas: str) -> dict[str, str]:
     """User and password of what Java's client logs in by."""
     return {name: re.sub(r"\\(.)", r"\1", value) for name, value in _LOGIN.findall(jaas)}
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return re.sub(r'(["\\])', r"\\\1", text)
 
 
 #: Seconds that a broker is waited for.
-_PATIENCE = 30.0
+_TIMEOUT = 30.0
 #: The header that names the run of a row.
 _RUN: Final = "shiq-run"
 #: The library would log each attempt to reach a broker; what fails in the end is told once, by us.
-_SILENT: Final[dict[str, Any]] = {"log_level": 0, "error_cb": lambda error: None}
+_NO_LOGGING: Final[dict[str, Any]] = {"log_level": 0, "error_cb": lambda error: None}
 
 
 def kafka_address(target: str) -> tuple[str, str]:
@@ -252,7 +257,7 @@ def _is_broker(text: str) -> bool:
         return False
 
 
-def _library() -> Any:
+def _load_library() -> Any:
     try:
         import confluent_kafka  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
@@ -272,17 +277,17 @@ class KafkaSource:
 
     def __init__(self, broker: str, topic: str, options: KafkaOptions = NO_OPTIONS) -> None:
         self.name, self.broker, self.topic = f"kafka://{broker}/{topic}", broker, topic
-        self.options, self.settings, self.starts = (
+        self.options, self.settings, self.starting_offsets = (
             options,
-            options.for_process(),
-            options.starts(topic),
+            options.librdkafka_settings(),
+            options.starting_offsets(topic),
         )
         self.position: dict[str, int] = {}
         self.refusal = ""
 
     def read(self, follow: bool) -> Iterator[Record]:
         """Without ``follow`` up to the offsets that the topic ends with now."""
-        kafka = _library()
+        kafka = _load_library()
         settings = {
             "bootstrap.servers": self.broker,
             "group.id": "shiq",
@@ -290,31 +295,31 @@ class KafkaSource:
             "enable.auto.commit": False,
             "auto.offset.reset": "earliest",
             "enable.partition.eof": not follow,
-            **_SILENT,
-            "error_cb": lambda error: self._hear(kafka.KafkaError, error),
+            **_NO_LOGGING,
+            "error_cb": lambda error: self._record_refusal(kafka.KafkaError, error),
         }
         try:
             consumer = kafka.Consumer(settings)
         except kafka.KafkaException as error:
             # Not with its cause, which may show a value.
             raise UsageError(
-                f"{self.name}: {self._reason(error)}", "Look at what --source-option says."
+                f"{self.name}: {self._failure_reason(error)}", "Look at what --source-option says."
             ) from None
         try:
             yield from self._read(kafka, consumer, follow)
         except kafka.KafkaException as error:
             consumer.poll(0)  # hears why, if the library knows
             raise OperationalError(
-                f"{self.name}: {self._reason(error)}",
+                f"{self.name}: {self._failure_reason(error)}",
                 "See that the broker runs, has the topic, and lets you read it.",
             ) from None
         finally:
             consumer.close()
 
-    def _reason(self, error: Any) -> str:
-        return self.options.hide(self.refusal or error.args[0].str())
+    def _failure_reason(self, error: Any) -> str:
+        return self.options.hide_secrets(self.refusal or error.args[0].str())
 
-    def _hear(self, codes: Any, error: Any) -> None:
+    def _record_refusal(self, codes: Any, error: Any) -> None:
         """Remembers why a broker lets nobody in: what fails in the end is only that it does not
         answer.
         """
@@ -322,14 +327,14 @@ class KafkaSource:
             self.refusal = error.str()
 
     def _read(self, kafka: Any, consumer: Any, follow: bool) -> Iterator[Record]:
-        metadata = consumer.list_topics(self.topic, timeout=_PATIENCE).topics[self.topic]
+        metadata = consumer.list_topics(self.topic, timeout=_TIMEOUT).topics[self.topic]
         if metadata.error is not None:
             raise OperationalError(
                 f"{self.name}: {metadata.error.str()}", "Create the topic first."
             )
-        ends, assigned, starts = {}, [], self._starts(metadata.partitions)
+        ends, assigned, starts = {}, [], self._partition_starts(metadata.partitions)
         for partition in metadata.partitions:
-            low, high = _ends(kafka, consumer, self.topic, partition)
+            low, high = _offset_range(kafka, consumer, self.topic, partition)
             first = {EARLIEST: low, LATEST: high}.get(starts[partition], starts[partition])
             if not low <= first <= high:
                 raise OperationalError(
@@ -363,11 +368,11 @@ class KafkaSource:
                     del ends[partition]
                 yield Record(f"{self.name}/{partition}", offset, message.value() or b"")
 
-    def _starts(self, partitions: Iterable[int]) -> dict[int, int]:
+    def _partition_starts(self, partitions: Iterable[int]) -> dict[int, int]:
         """Where partitions are begun; one that is new in a run that goes on, with its first
         record. Raises: OperationalError.
         """
-        starts = EARLIEST if self.position else self.starts
+        starts = EARLIEST if self.position else self.starting_offsets
         if isinstance(starts, int):
             return dict.fromkeys(partitions, starts)
         if starts.keys() != set(partitions):
@@ -393,35 +398,35 @@ class KafkaSink:
                 "Go on with that, or begin anew.",
             )
         found = saved or {"rows": 0, "run": uuid4().hex, "ends": {}}
-        self.length: int = found["rows"]
-        self.run: str = found["run"]
-        self.ends: dict[str, int] = dict(found["ends"])
-        settings = {"bootstrap.servers": broker, "enable.idempotence": True, **_SILENT}
-        self.producer = _library().Producer(settings)
-        self.failed: list[str] = []
-        self.sent = {*self._sent(is_new=saved is None)}
+        self.row_count: int = found["rows"]
+        self.run_id: str = found["run"]
+        self.end_offsets: dict[str, int] = dict(found["ends"])
+        settings = {"bootstrap.servers": broker, "enable.idempotence": True, **_NO_LOGGING}
+        self.producer = _load_library().Producer(settings)
+        self.failures: list[str] = []
+        self.sent_rows = {*self._find_sent_rows(is_new=saved is None)}
 
-    def _sent(self, *, is_new: bool) -> Iterator[tuple[int, bytes]]:
+    def _find_sent_rows(self, *, is_new: bool) -> Iterator[tuple[int, bytes]]:
         """The rows of this run that the topic has behind the checkpoint, by number; of a new
         one, where partitions end.
         """
-        kafka = _library()
+        kafka = _load_library()
         settings = {
             "bootstrap.servers": self.broker,
             "group.id": "shiq",
             "enable.auto.commit": False,
-            **_SILENT,
+            **_NO_LOGGING,
         }
         consumer = kafka.Consumer({**settings, "enable.partition.eof": True})
         try:
             for number in (
-                consumer.list_topics(self.topic, timeout=_PATIENCE).topics[self.topic].partitions
+                consumer.list_topics(self.topic, timeout=_TIMEOUT).topics[self.topic].partitions
             ):
-                low, high = _ends(kafka, consumer, self.topic, number)
-                at = max(low, self.ends.setdefault(str(number), high if is_new else low))
+                low, high = _offset_range(kafka, consumer, self.topic, number)
+                at = max(low, self.end_offsets.setdefault(str(number), high if is_new else low))
                 if at < high:
                     consumer.assign([kafka.TopicPartition(self.topic, number, at)])
-                    yield from self._rows(kafka, consumer)
+                    yield from self._read_run_rows(kafka, consumer)
         except kafka.KafkaException as error:
             raise OperationalError(
                 f"{self.name}: {error.args[0].str()}", "See that the broker runs."
@@ -429,10 +434,10 @@ class KafkaSink:
         finally:
             consumer.close()
 
-    def _rows(self, kafka: Any, consumer: Any) -> Iterator[tuple[int, bytes]]:
-        while (message := consumer.poll(_PATIENCE)) is not None:
+    def _read_run_rows(self, kafka: Any, consumer: Any) -> Iterator[tuple[int, bytes]]:
+        while (message := consumer.poll(_TIMEOUT)) is not None:
             if message.error() is None:
-                if (_RUN, self.run.encode()) in (message.headers() or ()):
+                if (_RUN, self.run_id.encode()) in (message.headers() or ()):
                     yield int(message.key()), message.value()
             elif message.error().code() == kafka.KafkaError._PARTITION_EOF:
                 return
@@ -445,53 +450,53 @@ class KafkaSink:
     def write(self, rows: Sequence[str]) -> None:
         for row in rows:
             key, data, headers = (
-                str(self.length).encode(),
+                str(self.row_count).encode(),
                 row.encode(),
-                [(_RUN, self.run.encode())],
+                [(_RUN, self.run_id.encode())],
             )
             # What comes again of a source that nothing can read twice may be another row of the
             # same number.
-            while (self.length, data) not in self.sent:
+            while (self.row_count, data) not in self.sent_rows:
                 try:
                     self.producer.produce(
-                        self.topic, data, key=key, headers=headers, on_delivery=self._delivered
+                        self.topic, data, key=key, headers=headers, on_delivery=self._on_delivery
                     )
                     break
                 except BufferError:
                     self.producer.poll(0.1)
-            self.length += 1
+            self.row_count += 1
         self.producer.poll(0)
 
-    def _delivered(self, error: Any, message: Any) -> None:
+    def _on_delivery(self, error: Any, message: Any) -> None:
         if error is not None:
-            self.failed.append(error.str())
+            self.failures.append(error.str())
         else:
             end = str(message.partition())
-            self.ends[end] = max(self.ends.get(end, 0), message.offset() + 1)
+            self.end_offsets[end] = max(self.end_offsets.get(end, 0), message.offset() + 1)
 
     def flush(self) -> dict[str, Any]:
-        if self.producer.flush(_PATIENCE) or self.failed:
-            why = self.failed[0] if self.failed else "the broker does not answer"
+        if self.producer.flush(_TIMEOUT) or self.failures:
+            why = self.failures[0] if self.failures else "the broker does not answer"
             raise OperationalError(f"{self.name}: {why}", "See that the broker runs.")
-        return {"rows": self.length, "run": self.run, "ends": dict(self.ends)}
+        return {"rows": self.row_count, "run": self.run_id, "ends": dict(self.end_offsets)}
 
     def close(self) -> None:
         self.flush()
 
 
-def _ends(kafka: Any, consumer: Any, topic: str, partition: int) -> tuple[int, int]:
+def _offset_range(kafka: Any, consumer: Any, topic: str, partition: int) -> tuple[int, int]:
     """The first number of a partition, and the next one that it gives; a topic that was just
     made has no leader at first.
     """
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + _TIMEOUT
     while True:
         try:
             low, high = consumer.get_watermark_offsets(
-                kafka.TopicPartition(topic, partition), timeout=_PATIENCE
+                kafka.TopicPartition(topic, partition), timeout=_TIMEOUT
             )
             return low, high
         except kafka.KafkaException as error:
-            may_pass = error.args[0].retriable() or error.args[0].code() in _leaderless(
+            may_pass = error.args[0].retriable() or error.args[0].code() in _leaderless_codes(
                 kafka.KafkaError
             )
             if not may_pass or time.monotonic() > end:
@@ -499,5 +504,5 @@ def _ends(kafka: Any, consumer: Any, topic: str, partition: int) -> tuple[int, i
             time.sleep(0.2)
 
 
-def _leaderless(codes: Any) -> tuple[int, ...]:
+def _leaderless_codes(codes: Any) -> tuple[int, ...]:
     return codes.LEADER_NOT_AVAILABLE, codes.NOT_LEADER_FOR_PARTITION

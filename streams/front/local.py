@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias
 
 from shiq.errors import OperationalError
-from shiq.streams.front.arrivals import Moment
+from shiq.streams.front.arrivals import StreamTime
 from shiq.streams.front.event import Event, Record
 from shiq.streams.front.operator import (
     BatchReport,
@@ -20,9 +20,9 @@ from shiq.streams.front.operator import (
     Collector,
     Columns,
     Operator,
+    PartitionedEvents,
     R_co,
     Row,
-    Split,
 )
 
 #: How many triples are taken at once, at most, however few events these are.
@@ -30,34 +30,34 @@ _MOST_TRIPLES: Final = 200_000
 
 
 class LocalCollector(Collector[R_co], Protocol[R_co]):
-    """A collector whose operator may run in this process, too. ``batch``: how many events are
-    taken at once; ``by_point``: they are taken when time goes on, too, and before a reject;
-    ``patience``: how many seconds one waits at most; ``seconds``: what was spent, by what on.
+    """A collector whose operator may run in this process, too. ``batch_size``: how many events are
+    taken at once; ``steps_by_point``: they are taken when time goes on, too, and before a reject;
+    ``max_wait_seconds``: how many seconds one waits at most; ``seconds``: what was spent, by what on.
     """
 
-    patience: ClassVar[float]
+    max_wait_seconds: ClassVar[float]
     seconds: dict[str, float]
 
     @property
-    def batch(self) -> int: ...
+    def batch_size(self) -> int: ...
 
     @property
-    def by_point(self) -> bool: ...
+    def steps_by_point(self) -> bool: ...
 
     def flush(self) -> None:
         """Write the rows that wait."""
 
-    def bucket_states(self, state: bytes) -> list[bytes]:
+    def legacy_bucket_states(self, state: bytes) -> list[bytes]:
         """The states of buckets in a checkpoint of versions whose systems ran themselves."""
 
 
 #: Gives the state of a bucket of an operator, at the beginning or as it was saved.
-Opener: TypeAlias = Callable[[Any, int, bytes | None], BucketState]
+StateOpener: TypeAlias = Callable[[Any, int, bytes | None], BucketState]
 
 
-def open_here(operator: Operator, bucket: int, state: bytes | None) -> BucketState:
+def open_state(operator: Operator, bucket: int, state: bytes | None) -> BucketState:
     """The state of a bucket in this process."""
-    return operator.open(bucket, state)
+    return operator.open_state(bucket, state)
 
 
 @dataclass
@@ -67,73 +67,73 @@ class LocalRunner(Generic[R_co]):
     """
 
     collector: LocalCollector[R_co]
-    opener: Opener = open_here
+    opener: StateOpener = open_state
 
     def __post_init__(self) -> None:
-        self.operator, self.arrivals = self.collector.operator(), self.collector.arrivals
-        self.limits, self.batch = self.operator.limits, self.collector.batch
-        self.by_point = self.collector.by_point
-        if self.by_point:
-            self.arrivals.before_reject = self._take_waiting
-        self.states = self._opened([None] * self.operator.buckets)
+        self.operator, self.intake = self.collector.operator(), self.collector.intake
+        self.limits, self.batch_size = self.operator.limits, self.collector.batch_size
+        self.steps_by_point = self.collector.steps_by_point
+        if self.steps_by_point:
+            self.intake.before_reject = self._step_waiting
+        self.states = self._open_states([None] * self.operator.buckets)
         self._waiting, self._records = list[Event](), list[Record]()
-        self._triples = self._outside = 0
-        self._taken, self._patience = 0.0, self.collector.patience
+        self._triples = self._out_of_limits = 0
+        self._last_step, self._max_wait = 0.0, self.collector.max_wait_seconds
 
-    def _opened(self, states: Iterable[bytes | None]) -> list[BucketState]:
+    def _open_states(self, states: Iterable[bytes | None]) -> list[BucketState]:
         return [self.opener(self.operator, bucket, state) for bucket, state in enumerate(states)]
 
-    def take(self, record: Record) -> bool:
+    def process(self, record: Record) -> bool:
         """Take a record, and step if enough wait; whether time went on by it."""
-        points = self.arrivals.points
-        for event in self.arrivals.events(record):
-            if event is None or not self.limits.has(event.t):
-                self._outside += event is not None
-                if self.operator.shows:
-                    self.collector.refuse(record.whole)  # type: ignore[attr-defined]
+        points = self.intake.points
+        for event in self.intake.read_events(record):
+            if event is None or not self.limits.contains(event.t):
+                self._out_of_limits += event is not None
+                if self.operator.shows_events:
+                    self.collector.observe_rejected(record.source_text)  # type: ignore[attr-defined]
                 continue
             self._waiting.append(event)
             self._records.append(record)
             self._triples += len(event.triples)
             if (
-                len(self._waiting) >= self.batch
+                len(self._waiting) >= self.batch_size
                 or self._triples >= _MOST_TRIPLES
-                or perf_counter() - self._taken >= self._patience
-                or (self.by_point and self.arrivals.points > points)
+                or perf_counter() - self._last_step >= self._max_wait
+                or (self.steps_by_point and self.intake.points > points)
             ):
-                self._take_waiting()
-        return self.arrivals.points > points
+                self._step_waiting()
+        return self.intake.points > points
 
     def flush(self) -> None:
         """Step with the events that wait, and write the rows."""
-        self._take_waiting()
+        self._step_waiting()
         self.collector.flush()
 
-    def _take_waiting(self) -> None:
-        if self.by_point and not self._waiting:
+    def _step_waiting(self) -> None:
+        if self.steps_by_point and not self._waiting:
             return
-        waiting, records, self._taken = self._waiting, self._records, perf_counter()
+        waiting, records, self._last_step = self._waiting, self._records, perf_counter()
         self._waiting, self._records = [], []
-        split = self.operator.split(waiting)
-        for place, kind, reason, text in split.refused:
+        split = self.operator.partition_events(waiting)
+        for place, kind, reason, text in split.rejects:
             record = records[place]
-            self.arrivals.rejects.add(kind, record.source, record.line, reason, text)
-            self.arrivals.unused(kind, waiting[place].t)
-        counts = {"events": len(waiting), "triples": self._triples, "outside": self._outside}
-        self._triples = self._outside = 0
-        shown = {} if split.shown is None else _shown(split, records)
-        moment = self.arrivals.moment
+            self.intake.rejects.add(kind, record.source, record.line, reason, text)
+            self.intake.on_reject(kind, waiting[place].t)
+        counts = {"events": len(waiting), "triples": self._triples, "outside": self._out_of_limits}
+        self._triples = self._out_of_limits = 0
+        shown = {} if split.collector_columns is None else _collector_columns(split, records)
+        moment = self.intake.stream_time
         report = BatchReport(moment, {}, {**counts, **split.counts}, [], shown, self.states)
         self.collector.collect(report, self._step(split.parts, moment))
 
-    def _step(self, parts: Mapping[int, Columns], moment: Moment) -> Iterator[Row]:
+    def _step(self, parts: Mapping[int, Columns], moment: StreamTime) -> Iterator[Row]:
         """Step all buckets; count the seconds that the rows take to be made."""
         begun, seconds = perf_counter(), self.collector.seconds
         steps = [
             state.step([parts[bucket]] if bucket in parts else [], moment)
             for bucket, state in enumerate(self.states)
         ]
-        for row in _in_full(steps):
+        for row in _rows_before_errors(steps):
             seconds["deciding"] += perf_counter() - begun
             yield row
             begun = perf_counter()
@@ -151,25 +151,27 @@ class LocalRunner(Generic[R_co]):
             ends = accumulate(json.loads(head), initial=0)
             own, *buckets = [whole[low:high] for low, high in pairwise(ends)]
         else:
-            own, buckets = state, self.collector.bucket_states(state)
+            own, buckets = state, self.collector.legacy_bucket_states(state)
         if len(buckets) == 1 < len(self.states):
             # A version that kept all in one bucket.
-            buckets = self.collector.bucket_states(b"\n".join([own, *buckets]))
+            buckets = self.collector.legacy_bucket_states(b"\n".join([own, *buckets]))
         if len(buckets) != len(self.states):
             raise OperationalError(
                 f"saved with {len(buckets)} buckets, not {len(self.states)}", "Go on with as many."
             )
         self.collector.restore(own)
-        self.states = self._opened(buckets)
+        self.states = self._open_states(buckets)
 
     def finish(self) -> R_co:
         """Step to the end of the input; the result."""
         self.flush()
-        moment = self.arrivals.moment
-        return self.collector.finish(_in_full([state.finish(moment) for state in self.states]))
+        moment = self.intake.stream_time
+        return self.collector.finish(
+            _rows_before_errors([state.finish(moment) for state in self.states])
+        )
 
 
-def _in_full(steps: Iterable[Iterable[Row]]) -> Iterator[Row]:
+def _rows_before_errors(steps: Iterable[Iterable[Row]]) -> Iterator[Row]:
     """The rows of all buckets; where one fails, those of the others come before its error."""
     failed = None
     for rows in steps:
@@ -181,7 +183,7 @@ def _in_full(steps: Iterable[Iterable[Row]]) -> Iterator[Row]:
         raise failed
 
 
-def _shown(split: Split, records: list[Record]) -> Columns:
+def _collector_columns(split: PartitionedEvents, records: list[Record]) -> Columns:
     lines, is_used = [record.line for record in records], [True] * len(records)
-    texts = {"text": [record.whole for record in records]} if split.with_text else {}
-    return {**(split.shown or {}), "line": lines, **texts, "used": is_used}
+    texts = {"text": [record.source_text for record in records]} if split.includes_text else {}
+    return {**(split.collector_columns or {}), "line": lines, **texts, "used": is_used}

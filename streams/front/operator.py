@@ -1,6 +1,6 @@
 """A stream system as its runners know it: an operator and a collector.
 
-The *operator* says what becomes of events. `Operator.split` takes those of a chunk apart into
+The *operator* says what becomes of events. `Operator.partition_events` takes those of a chunk apart into
 columns by bucket, and a bucket's state steps from what came to the rows that are final. It may
 run anywhere: in this process (`shiq.streams.front.local`), or in the tasks of Spark
 (`shiq.jobs.streaming`). The *collector* is on the driver: it takes the rows of all buckets to the
@@ -15,14 +15,14 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from shiq.answers.verdict import EXIT_CODES, Leftover, Verdict
 from shiq.columns.arrays import Ints
-from shiq.streams.front.arrivals import Arrivals, EventLimits, Moment, leftover_rows
+from shiq.streams.front.arrivals import EventIntake, EventLimits, StreamTime, leftover_rows
 from shiq.streams.front.event import Event
 
 Row = dict[str, Any]
 #: Columns by name, of one length: numpy arrays of numbers, `CodedTexts`, or lists.
 Columns = Mapping[str, Any]
 #: An event that was not used wholly: its place in the chunk, the kind, why, and how it reads.
-Refused = tuple[int, str, str, str]
+RejectedEvent = tuple[int, str, str, str]
 R_co = TypeVar("R_co", covariant=True)
 
 
@@ -34,30 +34,30 @@ class CodedTexts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Split:
+class PartitionedEvents:
     """A chunk's events, taken apart: columns by bucket, of which ``event`` is the place of the
     event; what was not used; figures to be summed up; what the collector is shown of each event,
-    ``with_text`` of its record.
+    ``includes_text`` of its record.
     """
 
     parts: Mapping[int, Columns]
-    refused: Sequence[Refused] = ()
+    rejects: Sequence[RejectedEvent] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
-    shown: Columns | None = None
-    with_text: bool = False
+    collector_columns: Columns | None = None
+    includes_text: bool = False
 
 
 class BucketState(Protocol):
     """What one bucket knows."""
 
-    def step(self, parts: Sequence[Columns], moment: Moment) -> Iterable[Row]:
+    def step(self, parts: Sequence[Columns], moment: StreamTime) -> Iterable[Row]:
         """Take parts of chunks, in order, and give the rows that are final by ``moment``."""
 
-    def finish(self, moment: Moment) -> Iterable[Row]:
+    def finish(self, moment: StreamTime) -> Iterable[Row]:
         """The rows that the end of the input brings."""
 
     def to_bytes(self) -> bytes:
-        """What `Operator.open` goes on from; no pickle."""
+        """What `Operator.open_state` goes on from; no pickle."""
 
 
 class Operator(Protocol):
@@ -71,17 +71,17 @@ class Operator(Protocol):
         """How many there are, from 0 on; fixed for a checkpoint."""
 
     @property
-    def shows(self) -> bool:
+    def shows_events(self) -> bool:
         """Whether the collector is shown each event."""
 
     @property
-    def durable(self) -> bool:
+    def is_stateful(self) -> bool:
         """Whether rows depend on what buckets know; else it may be lost."""
 
-    def split(self, events: Sequence[Event | None]) -> Split:
+    def partition_events(self, events: Sequence[Event | None]) -> PartitionedEvents:
         """Take the events of a chunk apart; None stands where a record is not used."""
 
-    def open(self, bucket: int, state: bytes | None) -> BucketState:
+    def open_state(self, bucket: int, state: bytes | None) -> BucketState:
         """The state of a bucket, at the beginning or as it was saved. Raises: OperationalError."""
 
 
@@ -92,38 +92,38 @@ Reject = tuple[str, str, int, str, str, int | None]
 @dataclass
 class BatchReport:
     """What became of the records of a batch. ``counts``: figures, to which the collector may add;
-    ``rejects``: those that the collector's intake does not have yet; ``shown``: columns of
+    ``rejects``: those that the collector's intake does not have yet; ``collector_columns``: columns of
     what the operator shows of each record, in order, with its ``line``, whether it is ``used``,
     and maybe its ``text``; ``states``: those of the buckets, where they are in this process.
     """
 
-    moment: Moment
+    stream_time: StreamTime
     positions: dict[str, int] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     rejects: list[Reject] = field(default_factory=list)
-    shown: Columns = field(default_factory=dict)
+    collector_columns: Columns = field(default_factory=dict)
     states: Sequence[Any] = ()
 
-    def settle(self, arrivals: Arrivals, counts: dict[str, int]) -> None:
+    def apply_to(self, arrivals: EventIntake, counts: dict[str, int]) -> None:
         """Bring the intake of a collector, and its ``counts``, to where the stream is."""
-        arrivals.first, arrivals.clock.newest = self.moment.first, self.moment.newest
+        arrivals.first, arrivals.tracker.newest = self.stream_time.first, self.stream_time.newest
         arrivals.duplicates += self.counts.get("duplicates", 0)
         for name in counts.keys() & self.counts.keys():
             counts[name] += self.counts[name]
         for kind, source, line, reason, text, t in self.rejects:
             arrivals.rejects.add(kind, source, line, reason, text)
-            arrivals.unused(kind, t)
+            arrivals.on_reject(kind, t)
 
 
 class Collector(Protocol[R_co]):
     """Takes what the operator finds to the outputs of a run. ``name``: of the system, as Spark's
-    pages show it; ``arrivals``: the intake, which counts what came and what was rejected.
+    pages show it; ``intake``: the intake, which counts what came and what was rejected.
     """
 
     name: ClassVar[str]
 
     @property
-    def arrivals(self) -> Arrivals: ...
+    def intake(self) -> EventIntake: ...
 
     def operator(self, *, in_tasks: bool = False) -> Operator:
         """What is done with events, in the tasks of a cluster or in this process. Raises:
@@ -169,7 +169,7 @@ class StreamAnswer:
         }
 
 
-def verdict_of(contradicted: bool, is_open: bool) -> Verdict:
+def stream_verdict(contradicted: bool, is_open: bool) -> Verdict:
     """That of a stream in which something contradicts, or something could not be told."""
     return (
         Verdict.INCONSISTENT

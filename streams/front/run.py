@@ -20,8 +20,13 @@ from typing import Any, Final, Protocol, TypeVar
 
 from shiq.errors import UsageError
 from shiq.jobs.outputs import InputPlace, OutputPlace, keep_apart, kind_of_rows, share_no_stdout
-from shiq.streams.front.arrivals import EventClock, RejectLog
-from shiq.streams.front.checkpoint import Checkpoint, CheckpointContent, Pace, checkpointing
+from shiq.streams.front.arrivals import RejectLog, WatermarkTracker
+from shiq.streams.front.checkpoint import (
+    Checkpoint,
+    CheckpointContent,
+    CheckpointInterval,
+    open_checkpoint,
+)
 from shiq.streams.front.event import UNITS, Record
 from shiq.streams.front.kafka import KafkaSink
 from shiq.streams.front.sinks import LinesFile, Sink, open_sink, row_text
@@ -32,15 +37,15 @@ from shiq.streams.front.sources import Input, Source
 
 
 #: Seconds between redraws of a moving line, and between plain lines.
-MOVING: Final = 0.5
-PLAIN: Final = 10.0
+REDRAW_SECONDS: Final = 0.5
+LINE_SECONDS: Final = 10.0
 #: Times this far from the clock's, in seconds, are none of it: points that are only counted.
 _YEAR: Final = 366 * 24 * 3600
 _CLEAR: Final = "\r\x1b[2K"
 
 
 @dataclass
-class Status:
+class RunStatus:
     """``write``: takes text, None where nobody is told; ``is_moving``: on a terminal;
     ``figures``: what is told beside the rate, by name (None: nothing yet); ``records``: how many
     were read.
@@ -57,13 +62,13 @@ class Status:
     def __post_init__(self) -> None:
         self._last = self.clock(), 0
 
-    def look(self, records: int = 0) -> None:
+    def update(self, records: int = 0) -> None:
         """Counts ``records`` more, and tells how things are if that is due."""
         self.records += records
         if self.write is None:
             return
         (then, before), now = self._last, self.clock()
-        if now - then < (MOVING if self.is_moving else PLAIN):
+        if now - then < (REDRAW_SECONDS if self.is_moving else LINE_SECONDS):
             return
         self._last = now, self.records
         told = {name: figure() for name, figure in self.figures.items()}
@@ -71,13 +76,15 @@ class Status:
         self.write(f"{_CLEAR}{text}" if self.is_moving else f"{text}\n")
         self._is_shown = self.is_moving
 
-    def end(self) -> None:
+    def clear(self) -> None:
         """Clears a moving line, so that something else can be printed."""
         if self.write is not None and self._is_shown:
             self.write(_CLEAR)
             self._is_shown = False
 
-    def tell_time(self, clock: EventClock, unit: str, now: Callable[[], float] = time.time) -> None:
+    def show_time(
+        self, clock: WatermarkTracker, unit: str, now: Callable[[], float] = time.time
+    ) -> None:
         """Tells how far ``clock`` is, and, where its times are those of the day, how far behind
         ``now``.
         """
@@ -94,7 +101,7 @@ class Status:
             "watermark": lambda: clock.watermark,
         }
 
-    def tell_rejects(self, rejects: RejectLog) -> None:
+    def show_rejects(self, rejects: RejectLog) -> None:
         """Tells how many records were not used."""
         self.figures["rejects"] = lambda: sum(rejects.counts.values())
 
@@ -115,7 +122,7 @@ def status_text(rate: float, figures: Mapping[str, int | None]) -> str:
 
 
 #: Records that wait are many and hold no cycles: the collector would look at them again and again.
-COLLECTING: Final = 50_000
+GC_THRESHOLD: Final = 50_000
 #: What a system says at the end.
 R_co = TypeVar("R_co", covariant=True)
 
@@ -125,7 +132,7 @@ class StreamSystem(Protocol[R_co]):
     records and state make the same.
     """
 
-    def take(self, record: Record) -> bool:
+    def process(self, record: Record) -> bool:
         """Takes a record; whether time went on by it."""
 
     def flush(self) -> None:
@@ -133,7 +140,7 @@ class StreamSystem(Protocol[R_co]):
 
     def state(self) -> bytes:
         """All that is needed to go on from here, after `flush`; no pickle
-        (`shiq.streams.front.checkpoint.packed`).
+        (`shiq.streams.front.checkpoint.pack_state`).
         """
 
     def restore(self, state: bytes) -> None:
@@ -154,19 +161,19 @@ class Outputs:
         if name in self.sinks:
             self.sinks[name].write([row_text(row) for row in rows])
 
-    def to(self, name: str) -> Callable[[Iterable[Any]], None]:
+    def writer_for(self, name: str) -> Callable[[Iterable[Any]], None]:
         """What takes rows for the output ``name``."""
         return partial(self.write, name)
 
-    def texts(self, name: str) -> Callable[[Sequence[str]], None]:
+    def text_writer(self, name: str) -> Callable[[Sequence[str]], None]:
         """What takes rows that are texts already (as `RejectLog` needs it)."""
         return self.sinks[name].write if name in self.sinks else lambda rows: None
 
-    def push(self) -> None:
+    def make_readable(self) -> None:
         """Makes rows in files readable at once."""
         for sink in self.sinks.values():
             if isinstance(sink, LinesFile):
-                sink.push()
+                sink.make_readable()
 
     def flush(self) -> dict[str, Any]:
         """Makes all durable; the lengths."""
@@ -182,8 +189,8 @@ class StreamRun:
     input: Input
     outputs: Outputs
     checkpoint: Checkpoint | None = None
-    saved: CheckpointContent | None = None
-    status: Status = field(default_factory=Status)
+    saved_content: CheckpointContent | None = None
+    status: RunStatus = field(default_factory=RunStatus)
 
     def drive(
         self,
@@ -195,17 +202,17 @@ class StreamRun:
         """Feeds ``system`` with all records, and saves as often as is due; its result. ``time``:
         see `Input.read`. With ``follow`` Ctrl-C is the end of the input.
         """
-        if self.saved is not None:
-            system.restore(self.saved.state)
-        pace, changed, thresholds = Pace(), False, gc.get_threshold()
+        if self.saved_content is not None:
+            system.restore(self.saved_content.state)
+        pace, changed, thresholds = CheckpointInterval(), False, gc.get_threshold()
         looks = self.checkpoint is not None or follow
-        gc.set_threshold(COLLECTING, *thresholds[1:])
+        gc.set_threshold(GC_THRESHOLD, *thresholds[1:])
         try:
             for record in self.input.read(follow, time):
-                went = record is not None and system.take(record)
+                went = record is not None and system.process(record)
                 changed |= record is not None
                 if follow:
-                    self.status.look(record is not None)
+                    self.status.update(record is not None)
                 # Rather behind a point than within it, whose rows would wait.
                 is_due = pace.is_due(went) and (went or pace.is_overdue)
                 if looks and changed and (is_due or record is None):
@@ -230,12 +237,12 @@ class StreamRun:
 
 
 @contextmanager
-def started(
+def open_run(
     sources: Sequence[Source],
     targets: Mapping[str, str | None],
     checkpoint: str | Path | None = None,
     settings: Mapping[str, str] | None = None,
-    status: Status | None = None,
+    status: RunStatus | None = None,
 ) -> Iterator[StreamRun]:
     """A run from ``sources`` to ``targets`` (see `open_sink`; by the names of their options,
     None for none).
@@ -253,27 +260,27 @@ def started(
     with ExitStack() as stack:
         kept = saved = None
         if checkpoint is not None:
-            _check_kept(wanted)
+            _require_resumable(wanted)
             names = {
                 "source": ", ".join(source.name for source in sources),
                 "outputs": ", ".join(sorted(wanted)),
             }
             kept = stack.enter_context(
-                checkpointing(Path(checkpoint), {**(settings or {}), **names})
+                open_checkpoint(Path(checkpoint), {**(settings or {}), **names})
             )
             saved = kept.load()
         sinks: dict[str, Sink] = {}
-        begun = kept.begun() if kept is not None and saved is None else {}
+        begun = kept.load_output_start() if kept is not None and saved is None else {}
         for name, target in wanted.items():
             # Files begin anew; a topic still has what was sent before the first checkpoint.
             first = begun.get(name) if target.startswith("kafka://") else None
-            sinks[name] = open_sink(target, saved.lengths[name] if saved else first)
+            sinks[name] = open_sink(target, saved.output_offsets[name] if saved else first)
             stack.callback(sinks[name].close)
         topics = {name: sink.flush() for name, sink in sinks.items() if isinstance(sink, KafkaSink)}
         if kept is not None and saved is None and topics:
-            kept.begin(topics)
-        status = status or Status()
-        stack.callback(status.end)
+            kept.save_output_start(topics)
+        status = status or RunStatus()
+        stack.callback(status.clear)
         yield StreamRun(
             Input(sources, dict(saved.positions) if saved else {}),
             Outputs(sinks),
@@ -283,7 +290,7 @@ def started(
         )
 
 
-def _check_kept(targets: Mapping[str, str]) -> None:
+def _require_resumable(targets: Mapping[str, str]) -> None:
     for name, target in targets.items():
         if target.endswith(".parquet"):
             raise UsageError(

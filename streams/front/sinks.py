@@ -63,17 +63,17 @@ class Stdout:
     """Standard output; each batch of rows is seen at once."""
 
     def __init__(self) -> None:
-        self.written = 0
+        self.row_count = 0
 
     def write(self, rows: Sequence[str]) -> None:
         for row in rows:
             sys.stdout.write(row + "\n")
-        self.written += len(rows)
+        self.row_count += len(rows)
         sys.stdout.flush()
 
     def flush(self) -> int:
         sys.stdout.flush()
-        return self.written
+        return self.row_count
 
     def close(self) -> None:
         sys.stdout.flush()
@@ -83,14 +83,14 @@ class LinesFile:
     """A file of one JSON object a line."""
 
     def __init__(self, path: Path, length: int | None = None) -> None:
-        self.path, self.length = path, length or 0
-        with _saying(path):
+        self.path, self.byte_count = path, length or 0
+        with _explain_write_errors(path):
             mode = "ab" if is_device(path) else "wb" if length is None else "r+b"
             self.file: IO[bytes] = open(path, mode, buffering=1 << 16)  # noqa: SIM115 - closed by close()
             if length is not None and not is_device(path):
-                self._cut(length)
+                self._truncate(length)
 
-    def _cut(self, length: int) -> None:
+    def _truncate(self, length: int) -> None:
         has = os.fstat(self.file.fileno()).st_size
         if has < length:
             raise OperationalError(
@@ -102,29 +102,29 @@ class LinesFile:
 
     def write(self, rows: Sequence[str]) -> None:
         data = "".join(row + "\n" for row in rows).encode("utf-8", "backslashreplace")
-        with _saying(self.path):
+        with _explain_write_errors(self.path):
             self.file.write(data)
-        self.length += len(data)
+        self.byte_count += len(data)
 
-    def push(self) -> None:
+    def make_readable(self) -> None:
         """Makes all rows readable, not yet durable. Raises: OperationalError."""
-        with _saying(self.path):
+        with _explain_write_errors(self.path):
             self.file.flush()
 
     def flush(self) -> int:
-        self.push()
-        with _saying(self.path):
+        self.make_readable()
+        with _explain_write_errors(self.path):
             if not is_device(self.path):
                 os.fsync(self.file.fileno())
-        return self.length
+        return self.byte_count
 
     def close(self) -> None:
-        with _saying(self.path):
+        with _explain_write_errors(self.path):
             self.file.close()
 
 
 @contextmanager
-def _saying(path: Path) -> Iterator[None]:
+def _explain_write_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -26,13 +26,13 @@ from shiq.errors import InputError, OperationalError, UsageError
 from shiq.inputs.compression import MAGIC_BYTES, packing_of
 from shiq.inputs.formats import Format
 from shiq.inputs.sources import FileSource, TableSource, table_kind
-from shiq.streams.front.event import EventError, Record, time_of
+from shiq.streams.front.event import EventError, Record, parse_time
 from shiq.streams.front.kafka import NO_OPTIONS, KafkaOptions, KafkaSource, kafka_address
 
 #: Bytes of a line, at most; a longer one is told and passed over, so that no line fills the memory.
 LONGEST_LINE = 1 << 28
 #: Seconds between looks at a file or folder that is followed.
-_LOOK = 0.2
+_POLL_SECONDS = 0.2
 
 
 class Source(Protocol):
@@ -112,7 +112,7 @@ def read_lines(
         )
 
 
-def _filled(stream: BinaryIO, name: str) -> Iterator[Record]:
+def _nonblank_records(stream: BinaryIO, name: str) -> Iterator[Record]:
     """The records of all lines but blank ones."""
     return (record for record, _ in read_lines(stream, name, 0) if record.data)
 
@@ -141,19 +141,19 @@ class LinesFile:
         with open(self.path, "rb") as stream:
             packing = packing_of(stream.read(MAGIC_BYTES))
         if packing is None:
-            yield from self._plain(follow)
+            yield from self._read_unpacked(follow)
             return
         done = self.line
         unpacked = FileSource(self.name, self.path, Format.NTRIPLES, packing).open()
-        for record in _filled(unpacked, self.name):
+        for record in _nonblank_records(unpacked, self.name):
             if record.line > done:
                 self.line = record.line
                 yield record
 
-    def _plain(self, follow: bool) -> Iterator[Record]:
+    def _read_unpacked(self, follow: bool) -> Iterator[Record]:
         def wait() -> bool:
             if follow:
-                time.sleep(_LOOK)
+                time.sleep(_POLL_SECONDS)
             return follow
 
         try:
@@ -206,7 +206,7 @@ class Folder:
                 }
             if not follow:
                 return
-            time.sleep(_LOOK)
+            time.sleep(_POLL_SECONDS)
 
     def files(self) -> list[Path]:
         """Those there are now. Raises: InputError for a folder within."""
@@ -230,7 +230,7 @@ class Pipe:
     position: int = 0
 
     def read(self, follow: bool) -> Iterator[Record]:
-        for record in _filled(sys.stdin.buffer, self.name):
+        for record in _nonblank_records(sys.stdin.buffer, self.name):
             self.position = record.line
             yield record
 
@@ -254,7 +254,7 @@ class Socket:
             with socket.create_connection((found.hostname, found.port), timeout=30) as connection:
                 connection.settimeout(None)
                 with connection.makefile("rb") as stream:
-                    for record in _filled(stream, self.name):
+                    for record in _nonblank_records(stream, self.name):
                         self.position = record.line
                         yield record
         except OSError as error:
@@ -289,12 +289,15 @@ class EventTable:
 
     def record(self, number: int, values: dict[str, Any]) -> Record:
         """The record of a row."""
-        from shiq.streams.front.tables import event_of
+        from shiq.streams.front.tables import event_from_row
 
         shown = " ".join(str(value) for value in values.values())
         try:
             return Record(
-                self.name, number, shown.encode(), event_of(values, time_of(values, self.unit))
+                self.name,
+                number,
+                shown.encode(),
+                event_from_row(values, parse_time(values, self.unit)),
             )
         except EventError as error:
             return Record(self.name, number, shown.encode(), problem=str(error))
@@ -305,19 +308,19 @@ class EventTable:
 
 
 #: Records that wait, at most, and seconds until it is said that none came.
-_WAITING, _PATIENCE = 1000, 0.2
+_QUEUE_SIZE, _QUEUE_TIMEOUT = 1000, 0.2
 #: A record, of which source, and how far that source is with it.
-_Arrived: TypeAlias = tuple[str, Record, Any]
+_QueuedRecord: TypeAlias = tuple[str, Record, Any]
 
 
 @dataclass
 class Input:
-    """The records of ``sources``, which have different names; ``begun``: where each goes on, by
+    """The records of ``sources``, which have different names; ``start_positions``: where each goes on, by
     source.
     """
 
     sources: Sequence[Source]
-    begun: dict[str, Any] = field(default_factory=dict)
+    start_positions: dict[str, Any] = field(default_factory=dict)
     _current: Source | None = None
 
     def __post_init__(self) -> None:
@@ -329,13 +332,15 @@ class Input:
         if twice:
             raise UsageError(f"the source {twice[0]} is given twice", "Give each once.")
         for source in self.sources:
-            source.position = self.begun.get(source.name, source.position)
+            source.position = self.start_positions.get(source.name, source.position)
 
     @property
     def positions(self) -> dict[str, Any]:
         """How far the records yielded so far go, by source."""
         current = self._current
-        return self.begun | ({current.name: current.position} if current is not None else {})
+        return self.start_positions | (
+            {current.name: current.position} if current is not None else {}
+        )
 
     def read(
         self, follow: bool = False, time: Callable[[Record], int | None] | None = None
@@ -345,16 +350,16 @@ class Input:
         ``follow`` as they come, and None where none came for a while.
         """
         if follow:
-            yield from self._followed()
+            yield from self._read_followed()
         elif time is not None:
-            yield from self._merged(time)
+            yield from self._read_merged(time)
         else:
             for source in self.sources:
                 self._current = source
                 yield from source.read(False)
-                self.begun = self.positions
+                self.start_positions = self.positions
 
-    def _merged(self, time: Callable[[Record], int | None]) -> Iterator[Record]:
+    def _read_merged(self, time: Callable[[Record], int | None]) -> Iterator[Record]:
         readers = [source.read(False) for source in self.sources]
         heads: list[tuple[int, int, Record, Any]] = []
 
@@ -373,18 +378,18 @@ class Input:
             look(at)
         while heads:
             _, at, record, position = heapq.heappop(heads)
-            self.begun[self.sources[at].name] = position
+            self.start_positions[self.sources[at].name] = position
             yield record
             look(at)
 
-    def _followed(self) -> Iterator[Record | None]:
-        arrived: Queue[_Arrived | BaseException | None] = Queue(_WAITING)
+    def _read_followed(self) -> Iterator[Record | None]:
+        arrived: Queue[_QueuedRecord | BaseException | None] = Queue(_QUEUE_SIZE)
         stopped = threading.Event()
 
-        def hand(item: _Arrived | BaseException | None) -> None:
+        def hand(item: _QueuedRecord | BaseException | None) -> None:
             while not stopped.is_set():
                 try:
-                    return arrived.put(item, timeout=_PATIENCE)
+                    return arrived.put(item, timeout=_QUEUE_TIMEOUT)
                 except Full:
                     continue
 
@@ -404,7 +409,7 @@ class Input:
         try:
             while left:
                 try:
-                    item = arrived.get(timeout=_PATIENCE)
+                    item = arrived.get(timeout=_QUEUE_TIMEOUT)
                 except Empty:
                     yield None
                     continue
@@ -413,7 +418,7 @@ class Input:
                 elif isinstance(item, BaseException):
                     raise item
                 else:
-                    name, record, self.begun[name] = item
+                    name, record, self.start_positions[name] = item
                     yield record
         finally:
             stopped.set()

@@ -60,7 +60,7 @@ def file_rows(file: TableFile, low: int = 0, high: int | None = None) -> Iterato
                 }
 
 
-def event_of(values: dict[str, Any], t: int) -> Event:
+def event_from_row(values: dict[str, Any], t: int) -> Event:
     """The event of a row. Its terms are looked at by who reads the statements."""
     identifier = None if values.get("id") is None else str(values["id"])
     if "atom" in values:
@@ -71,18 +71,18 @@ def event_of(values: dict[str, Any], t: int) -> Event:
 # Rows as tables: one Parquet file, or a Delta table to which each flush adds a commit.
 
 
-def _table(rows: Sequence[str]) -> Any:
+def _arrow_table(rows: Sequence[str]) -> Any:
     """Rows as an Arrow table: texts, integers, booleans and lists of texts as they are; other
     objects as JSON texts.
     """
     import pyarrow as pa  # type: ignore[import-untyped]
 
     return pa.Table.from_pylist(
-        [{name: _plain(value) for name, value in json.loads(row).items()} for row in rows]
+        [{name: _arrow_value(value) for name, value in json.loads(row).items()} for row in rows]
     )
 
 
-def _plain(value: Any) -> Any:
+def _arrow_value(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
 
 
@@ -107,7 +107,7 @@ class ParquetSink:
         import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
         with report_write_errors(self.path):
-            pq.write_table(_table(self.rows), self.path)
+            pq.write_table(_arrow_table(self.rows), self.path)
 
 
 class DeltaSink:
@@ -118,7 +118,7 @@ class DeltaSink:
     def __init__(self, path: Path, length: int | None = None) -> None:
         from deltalake import DeltaTable
 
-        self.path, self.rows, self.begun = path, list[str](), bool(length)
+        self.path, self.rows, self.has_rows = path, list[str](), bool(length)
         if length:
             DeltaTable(str(path.absolute())).restore(length - 1)
         elif DeltaTable.is_deltatable(str(path.absolute())):
@@ -137,12 +137,12 @@ class DeltaSink:
             with report_write_errors(self.path):
                 write_deltalake(
                     place,
-                    _table(self.rows),
-                    mode="append" if self.begun else "overwrite",
-                    schema_mode="merge" if self.begun else "overwrite",
+                    _arrow_table(self.rows),
+                    mode="append" if self.has_rows else "overwrite",
+                    schema_mode="merge" if self.has_rows else "overwrite",
                 )
-            self.rows, self.begun = [], True
-        return DeltaTable(place).version() + 1 if self.begun else 0
+            self.rows, self.has_rows = [], True
+        return DeltaTable(place).version() + 1 if self.has_rows else 0
 
     def close(self) -> None:
         self.flush()

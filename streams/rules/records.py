@@ -29,7 +29,14 @@ from typing import Any, Final
 from shiq.datatypes.datatype_map import ill_typed_reason
 from shiq.model import RDF, XSD, Literal
 from shiq.rml.model import unique_members
-from shiq.streams.front.event import Event, EventError, Record, event_of, parse_event, time_of
+from shiq.streams.front.event import (
+    Event,
+    EventError,
+    Record,
+    event_from_record,
+    parse_event,
+    parse_time,
+)
 from shiq.streams.front.sources import LinesFile, Source
 from shiq.streams.rules.model import Model
 from shiq.streams.rules.syntax import (
@@ -123,7 +130,7 @@ class TripleMapping:
             return _bounded(number if datatype in _INTEGERS else _scaled(number, mapped.scale))
         if datatype in _TIMES:
             try:
-                return time_of({"t": text}, self.unit)
+                return parse_time({"t": text}, self.unit)
             except EventError:
                 raise AtomError(f"{text[:80]!r} is not of type {datatype}") from None
         return string(text)
@@ -258,11 +265,11 @@ class Reader:
         if row is None:
             yield parse_event(text, self.unit)
         elif "types" in row:
-            yield Event(time_of(row, self.unit), atoms=self._types(row["types"]))
+            yield Event(parse_time(row, self.unit), atoms=self._types(row["types"]))
         else:
             start, end = (
-                time_of({"t": row["from"]}, self.unit),
-                time_of({"t": row["to"]}, self.unit),
+                parse_time({"t": row["from"]}, self.unit),
+                parse_time({"t": row["to"]}, self.unit),
             )
             if end < start:
                 raise EventError(f"a row from {start} to {end} ends before it begins")
@@ -306,10 +313,12 @@ def parse_record(record: Record, unit: str = "sec") -> Event:
             for name, classes in types.items()
             for iri in classes
         )
-        return Event(time_of(row, unit), triples)
+        return Event(parse_time(row, unit), triples)
     if row is not None:
         raise EventError("a row that spans points is read in one process alone (--engine local)")
-    return event_of(record, unit) if is_json else next(Reader.of_texts(unit).events(record))
+    return (
+        event_from_record(record, unit) if is_json else next(Reader.of_texts(unit).events(record))
+    )
 
 
 def _row(text: str) -> dict[str, Any] | None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from shiq.errors import OperationalError, UsageError
 from shiq.files import replace_file, report_write_errors
 from shiq.jobs.option_fields import option
-from shiq.streams.front.arrivals import MALFORMED, EventClock, RejectLog
+from shiq.streams.front.arrivals import MALFORMED, RejectLog, WatermarkTracker
 from shiq.streams.rules.evaluation import Engine
 from shiq.streams.rules.model import Evaluator, Model
 from shiq.streams.rules.program import Key, shard_of
@@ -122,7 +122,7 @@ class RuleSession:
     atoms: int = 0
 
     def __post_init__(self) -> None:
-        self.clock = EventClock(self.options.lateness, self.options.max_ahead)
+        self.clock = WatermarkTracker(self.options.lateness, self.options.max_ahead)
         self.evaluator = evaluator_of(self.program, self.options)
         #: Rows of open points by predicate: lists of rows, or one tuple of columns.
         self._open: dict[int, dict[str, Any]] = {}
@@ -130,7 +130,7 @@ class RuleSession:
     @property
     def closed(self) -> int | None:
         """The last point that was evaluated, or passed."""
-        return self.clock.closed
+        return self.clock.closed_until
 
     def push(self, t: int, atoms: Atoms = (), source: str = "push", line: int = 0) -> list[Model]:
         """Takes rows of the point ``t``: texts of atoms, or columns by predicate. Gives the
@@ -152,8 +152,8 @@ class RuleSession:
             atoms = list(atoms)
             if not set(map(type, atoms)) <= {str}:
                 raise UsageError(f"atoms {atoms!r:.80}", "Atoms are texts.")
-        if kind := self.clock.judge(t):
-            reason = self.clock.said(t, kind)
+        if kind := self.clock.classify(t):
+            reason = self.clock.explain_reject(t, kind)
             self.rejects.add(kind, source, line, reason, text or _shown(t, atoms))
             return
         ended = self._take(self._open.setdefault(t, {}), atoms, source, line)
@@ -222,7 +222,7 @@ class RuleSession:
             rows = self._open.pop(t, {})
             self.brought.update(rows)
             point = self.evaluator.step(t, rows)
-            self.clock.closed = t
+            self.clock.closed_until = t
             self.points += 1
             yield Model(point, self.program.checked.shown)
 
@@ -252,7 +252,7 @@ class RuleSession:
         told, _, rest = state.partition(b"\n")
         try:
             found = json.loads(told)
-            self.clock.newest, self.clock.closed = found["newest"], found["closed"]
+            self.clock.newest, self.clock.closed_until = found["newest"], found["closed"]
             self.points, self.atoms = found["points"], found["atoms"]
             # Checkpoints of versions that did not note them have none.
             self.brought = set(found.get("brought", ()))

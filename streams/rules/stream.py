@@ -24,13 +24,13 @@ from shiq.streams.front.arrivals import (
     LATE,
     MALFORMED,
     UNWRITABLE,
-    Arrivals,
+    EventIntake,
     EventLimits,
-    Moment,
+    StreamTime,
     leftover_rows,
 )
 from shiq.streams.front.event import Event, EventError, Record
-from shiq.streams.front.operator import BatchReport, Columns, Refused, Row, Split
+from shiq.streams.front.operator import BatchReport, Columns, PartitionedEvents, RejectedEvent, Row
 from shiq.streams.front.sinks import row_text
 from shiq.streams.rules.model import Evaluator
 from shiq.streams.rules.operators import functions_of
@@ -54,8 +54,8 @@ class RulesOperator:
     atoms are sent as texts, and `@end` closes nothing.
     """
 
-    shows: ClassVar[bool] = False
-    durable: ClassVar[bool] = True
+    shows_events: ClassVar[bool] = False
+    is_stateful: ClassVar[bool] = True
     program: Program
     options: EvaluationOptions
     limits: EventLimits = field(default_factory=EventLimits)
@@ -80,11 +80,11 @@ class RulesOperator:
     def mapping(self) -> TripleMapping:
         return TripleMapping(self.program.checked.mapped, self.program.unit)
 
-    def split(self, events: Sequence[Event | None]) -> Split:
+    def partition_events(self, events: Sequence[Event | None]) -> PartitionedEvents:
         """Atoms by bucket, by event; an atom "" says that there is a point."""
         key, every = (self.program.key.key or {}) if self.buckets > 1 else {}, range(self.buckets)
         found: list[list[tuple[int, int, Any]]] = [[] for _ in every]
-        refused, atoms, before = list[Refused](), 0, self.mapping.unmapped
+        refused, atoms, before = list[RejectedEvent](), 0, self.mapping.unmapped
         has_points = self.options.timeline != "dense"
         for number, event in enumerate(events):
             if event is None:
@@ -117,9 +117,11 @@ class RulesOperator:
             if rows:
                 numbers, times, own = zip(*rows)
                 parts[bucket] = {"event": numbers, "t": times, "atom": own}
-        return Split(parts, refused, {"atoms": atoms, "unmapped": self.mapping.unmapped - before})
+        return PartitionedEvents(
+            parts, refused, {"atoms": atoms, "unmapped": self.mapping.unmapped - before}
+        )
 
-    def open(self, bucket: int, state: bytes | None) -> RulesState:
+    def open_state(self, bucket: int, state: bytes | None) -> RulesState:
         """The session of a bucket."""
         session = RuleSession(self.programs[bucket], self.options)
         if self.evaluator is not None:
@@ -141,7 +143,7 @@ class RulesState:
         """The predicates that input has had atoms of."""
         return self.session.brought
 
-    def step(self, parts: Sequence[Columns], moment: Moment) -> Iterator[Row]:
+    def step(self, parts: Sequence[Columns], moment: StreamTime) -> Iterator[Row]:
         """Take atoms, and evaluate the points before the watermark, or up to one that ended."""
         before = moment.watermark
         for part in parts:
@@ -152,11 +154,11 @@ class RulesState:
                     self.session.add(t, atom)
         return iter(()) if before is None else self._rows(before, moment)
 
-    def finish(self, moment: Moment) -> Iterator[Row]:
+    def finish(self, moment: StreamTime) -> Iterator[Row]:
         """The points that are open."""
         return iter(()) if moment.newest is None else self._rows(moment.newest + 1, moment)
 
-    def _rows(self, before: int, moment: Moment) -> Iterator[Row]:
+    def _rows(self, before: int, moment: StreamTime) -> Iterator[Row]:
         derived = self.operator.shown == "derived"
         for model in self.session.close(before, moment.first):
             if self.operator.quads:
@@ -195,7 +197,7 @@ class StreamEvaluation:
 
 
 @dataclass
-class RuleArrivals(Arrivals):
+class RuleIntake(EventIntake):
     """The intake of stream rules: a record may hold several events. ``reader``: reads them;
     ``records``, ``broken``: how many came, and held none.
     """
@@ -204,7 +206,7 @@ class RuleArrivals(Arrivals):
     records: int = 0
     broken: int = 0
 
-    def events(self, record: Record) -> Iterator[Event | None]:
+    def read_events(self, record: Record) -> Iterator[Event | None]:
         self.records += 1
         try:
             for event in self.reader.events(record):
@@ -224,11 +226,11 @@ class RuleStream:
     """
 
     name: ClassVar[str] = "rules"
-    batch: ClassVar[int] = 1_000
-    by_point: ClassVar[bool] = True
-    patience: ClassVar[float] = inf
+    batch_size: ClassVar[int] = 1_000
+    steps_by_point: ClassVar[bool] = True
+    max_wait_seconds: ClassVar[float] = inf
     asked: RulesOperator
-    arrivals: RuleArrivals
+    intake: RuleIntake
     write: Callable[[Sequence[str]], None]
     push: Callable[[], None] | None = None
     points: int = 0
@@ -240,12 +242,12 @@ class RuleStream:
     _states: Sequence[Any] = ()
 
     def __post_init__(self) -> None:
-        self.arrivals.window = self.asked.program.horizon
+        self.intake.window = self.asked.program.horizon
         self._begun = perf_counter()
 
     def operator(self, *, in_tasks: bool = False) -> RulesOperator:
         """What is done with events; functions are sent to tasks as text."""
-        limits = self.arrivals.limits()
+        limits = self.intake.limits()
         if not in_tasks:
             return replace(self.asked, limits=limits)
         program = replace(self.asked.program, functions={})
@@ -254,7 +256,7 @@ class RuleStream:
 
     def collect(self, report: BatchReport, rows: Iterable[Row]) -> None:
         """Write the rows of points, each as it is known where this process makes them."""
-        report.settle(self.arrivals, self.counts)
+        report.apply_to(self.intake, self.counts)
         before, self._states = self.points, report.states
         self._write(rows)
         if not self._states:
@@ -276,9 +278,9 @@ class RuleStream:
     def _add(self, row: Row) -> None:
         self.points += 1
         if self._states:
-            self.arrivals.clock.closed = row["t"]
+            self.intake.tracker.closed_until = row["t"]
         for atom in row.get("unwritable", ()):
-            self.arrivals.rejects.add(UNWRITABLE, f"point {row['t']}", 0, NO_NODE, atom)
+            self.intake.rejects.add(UNWRITABLE, f"point {row['t']}", 0, NO_NODE, atom)
         self._rows += row["atoms"] if self.asked.quads else [row_text(row)]
         if len(self._rows) >= _WAITING:
             self.flush()
@@ -291,18 +293,18 @@ class RuleStream:
 
     def state(self) -> bytes:
         """What `restore` takes."""
-        found = {"arrivals": self.arrivals.state(), "points": self.points, "counts": self.counts}
-        more = {"records": self.arrivals.records, "broken": self.arrivals.broken}
+        found = {"arrivals": self.intake.state(), "points": self.points, "counts": self.counts}
+        more = {"records": self.intake.records, "broken": self.intake.broken}
         return json.dumps({**found, **more}).encode()
 
     def restore(self, state: bytes) -> None:
         """Go on from the `state` of another run."""
-        found, arrivals = _of_before(state), self.arrivals
+        found, arrivals = _of_before(state), self.intake
         arrivals.records, arrivals.broken = found.get("records", 0), found.get("broken", 0)
         self.points, self.counts = found["points"], found["counts"]
         arrivals.restore(found["arrivals"])
 
-    def bucket_states(self, state: bytes) -> list[bytes]:
+    def legacy_bucket_states(self, state: bytes) -> list[bytes]:
         """The sessions in a checkpoint of a version that kept all in one."""
         session, key = state.partition(b"\n")[2], self.asked.program.key.key
         if self.asked.buckets == 1 or key is None:
@@ -313,10 +315,10 @@ class RuleStream:
         """Write the points that are open. Raises: InputError where no record could be read."""
         self._write(rows)
         self.flush()
-        arrivals, rejects = self.arrivals, self.arrivals.rejects
+        arrivals, rejects = self.intake, self.intake.rejects
         if arrivals.records and arrivals.broken == arrivals.records:
             raise InputError(
-                rejects.none_of("an event or a line of atoms"),
+                rejects.explain_none("an event or a line of atoms"),
                 "Write `time atom; atom; …` a line, or JSON.",
             )
         key, spent = self.asked.program.key.key, perf_counter() - self._begun

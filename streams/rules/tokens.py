@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from shiq.errors import InputError
-from shiq.streams.front.event import EventError, time_of
+from shiq.streams.front.event import EventError, parse_time
 from shiq.streams.rules.syntax import (
     LIMIT,
     IntegerOverflow,
@@ -277,7 +277,7 @@ def read_line(line: str, unit: str = "sec") -> tuple[int, list[str]]:
     )
     if not word:
         raise EventError("a line of a log begins with a time")
-    t = time_of(
+    t = parse_time(
         {"t": int(word) if word.isascii() and word.isdigit() and len(word) < 20 else word}, unit
     )
     parts = rest.split(";") if '"' not in rest and "<" not in rest else _PARTS.findall(rest)

@@ -17,12 +17,12 @@ from shiq.model.roles import Role
 from shiq.streams.consistency.dl_lite import (
     PAIR,
     DLLiteView,
+    display_label,
     existential,
-    limits_of,
-    loop,
-    misfit,
+    loop_label,
+    misfit_label,
+    range_limits,
     role_label,
-    shown,
 )
 
 #: Of one individual, or of a pair.
@@ -70,7 +70,7 @@ def canonical(
                     **who,
                     "from": span[0],
                     "to": span[-1],
-                    "conflict": sorted(set(map(shown, conflict))),
+                    "conflict": sorted(set(map(display_label, conflict))),
                 }
             )
     return rows
@@ -81,14 +81,17 @@ def _labels(view: DLLiteView, assertion: owl.Assertion) -> Iterable[tuple[Key, s
         case owl.ClassAssertion(owl.Class(iri), individual):
             yield (individual,), iri
         case owl.DataPropertyAssertion(owl.DataProperty(iri), individual, literal):
-            limits = limits_of(iri, view.misfits, view.theory)
+            limits = range_limits(iri, view.misfits, view.theory)
             bad = view.theory.satisfiable((), limits, [(iri, literal)]) is False
-            yield (individual,), misfit(iri) if bad else "∃" + iri
+            yield (individual,), misfit_label(iri) if bad else "∃" + iri
         case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), a, b):
             yield (a,), existential(Role(iri))
             yield (b,), existential(Role(iri, True))
-            if view.pairs:
-                yield (min(a, b), max(a, b)), loop(iri) if a == b else role_label(Role(iri, a > b))
+            if view.has_pair_labels:
+                yield (
+                    (min(a, b), max(a, b)),
+                    loop_label(iri) if a == b else role_label(Role(iri, a > b)),
+                )
 
 
 def _minimal(
@@ -104,7 +107,7 @@ def _minimal(
 
 def _remembering(view: DLLiteView) -> Callable[[frozenset[str]], bool]:
     known: dict[frozenset[str], bool] = {}
-    steps: Mapping[str, list[str]] = view.upwards
+    steps: Mapping[str, list[str]] = view.direct_superlabels
 
     def closed(labels: frozenset[str]) -> frozenset[str]:
         found, more = set(labels), list(labels)
@@ -141,6 +144,6 @@ def _chase(
         for label in here & witness.keys():
             waiting += [
                 frozenset((witness[label],)),
-                *([frozenset((PAIR + label[1:],))] if view.pairs else []),
+                *([frozenset((PAIR + label[1:],))] if view.has_pair_labels else []),
             ]
     return True

@@ -12,7 +12,7 @@ import pytest
 
 from shiq.streams.consistency import check_stream, plan
 from shiq.streams.discovery import RuleMiner
-from shiq.streams.discovery.mining import a1
+from shiq.streams.discovery.mining import apply_a1
 from shiq.streams.enrichment import open_enricher
 from shiq.streams.rules import Program
 
@@ -42,7 +42,7 @@ def test_every_case_is_told() -> None:
 @pytest.mark.parametrize("grouping", ["depth", "printed"])
 def test_contradictions_of_streams_are_found_by_every_topology(name: str, grouping: str) -> None:
     folder, expected = case(name)
-    groups = len(plan(folder / "tbox.ofn", 5, grouping=grouping).grouped)
+    groups = len(plan(folder / "tbox.ofn", 5, grouping=grouping).root_groups)
     topologies: list[tuple[str, tuple[int, ...]]] = [("mask", ()), ("ntm", ())]
     topologies += [("ltm", (cut,)) for cut in range(groups + 1)]
     for strategy, cut in topologies:
@@ -80,7 +80,7 @@ def test_a_snapshot_without_the_head_counts_when_it_leaves() -> None:
     ]
     assert counts == expected["right"]
     # A1 as printed does nothing for the snapshot that leaves, and the union keeps both copies.
-    assert [1, 2, *a1((1, 2), 1, 1, 1)] == expected["printed"]
+    assert [1, 2, *apply_a1((1, 2), 1, 1, 1)] == expected["printed"]
 
 
 def mined(folder: Path, window: int, **options: Any) -> list[dict[str, Any]]:

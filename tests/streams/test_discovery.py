@@ -15,12 +15,12 @@ import pytest
 from shiq.functional import axiom_text
 from shiq.model.abox import abox_of
 from shiq.streams.discovery import RuleMiner
-from shiq.streams.discovery.atomsets import AtomIndex, binds
+from shiq.streams.discovery.atomsets import AtomIndex, has_binding
 from shiq.streams.discovery.columns import SnapshotColumns
 from shiq.streams.discovery.counting import BodyCounter, MiningLimits
-from shiq.streams.discovery.mining import Gate, a1, a2, bodies
+from shiq.streams.discovery.mining import SlideGate, apply_a1, mine_bodies, rules_by_a2
 from shiq.streams.discovery.ontology import Ontology
-from shiq.streams.discovery.snapshots import Snapshots, rarity
+from shiq.streams.discovery.snapshots import SnapshotStore, rarity
 from tests.command_line import shiq
 from tests.discovery_cases import (
     ADJ,
@@ -52,8 +52,8 @@ def city(with_events: bool = True) -> Ontology:
     )
 
 
-def snapshots(stream: dict[int, Any], with_events: bool = True) -> Snapshots:
-    found = Snapshots(city(with_events).knowledge())
+def snapshots(stream: dict[int, Any], with_events: bool = True) -> SnapshotStore:
+    found = SnapshotStore(city(with_events).knowledge())
     for index, assertions in stream.items():
         found.put(index, assertions)
     return found
@@ -67,8 +67,8 @@ def fed(stream: dict[int, Any], with_events: bool = True, **options: Any) -> lis
 
 def test_what_is_entailed_of_each_snapshot() -> None:
     found = snapshots(QR, with_events=False)
-    assert [len(found.each([i])[0]) for i in (5, 6, 7)] == [5, 8, 12]
-    assert sorted(found.each([5])[0]) == sorted(
+    assert [len(found.entailed_by_each([i])[0]) for i in (5, 6, 7)] == [5, 8, 12]
+    assert sorted(found.entailed_by_each([5])[0]) == sorted(
         [
             ("<urn:Abnormal>", "<urn:t1>"),
             ("<urn:Flow>", "<urn:t1>"),
@@ -81,9 +81,9 @@ def test_what_is_entailed_of_each_snapshot() -> None:
 
 def test_changes_and_similarity() -> None:
     found = snapshots(QR, with_events=False)
-    assert found.changes(range(5, 7), range(6, 8)) == ((4, 5, 8), "union")
-    assert found.changes(range(5, 7), range(6, 8))[0].similarity == Fraction(8, 17)
-    before, after = found.union(range(5, 7)), found.union(range(6, 8))
+    assert found.window_changes(range(5, 7), range(6, 8)) == ((4, 5, 8), "union")
+    assert found.window_changes(range(5, 7), range(6, 8))[0].similarity == Fraction(8, 17)
+    before, after = found.entailed_by_union(range(5, 7)), found.entailed_by_union(range(6, 8))
     assert before is not None and after is not None
     congested, stop, abnormal = (
         (axiom_text(some(*both)), f"<urn:{road}>")
@@ -95,34 +95,37 @@ def test_changes_and_similarity() -> None:
     )
     assert congested in before & after and stop in after - before and abnormal in before - after
     single = {i: range(i, i + 1) for i in (5, 6, 7)}
-    assert found.changes(single[5], single[7])[0].similarity == 0
-    assert found.changes(single[6], single[7])[0].similarity == Fraction(2, 3)
+    assert found.window_changes(single[5], single[7])[0].similarity == 0
+    assert found.window_changes(single[6], single[7])[0].similarity == Fraction(2, 3)
     whole = snapshots(PQR)
-    assert whole.changes(range(5, 7), range(6, 8)) == ((8, 8, 11), "union")
-    assert whole.changes(range(5, 7), range(6, 8))[0].similarity == Fraction(11, 27)
-    assert whole.changes(single[6], single[7])[0].similarity == Fraction(11, 19)
+    assert whole.window_changes(range(5, 7), range(6, 8)) == ((8, 8, 11), "union")
+    assert whole.window_changes(range(5, 7), range(6, 8))[0].similarity == Fraction(11, 27)
+    assert whole.window_changes(single[6], single[7])[0].similarity == Fraction(11, 19)
 
 
 def test_similarity_without_a_basis_is_null() -> None:
     found = snapshots({5: []}, with_events=False)
-    assert found.changes(range(5, 6), range(6, 7))[0].similarity is None
+    assert found.window_changes(range(5, 6), range(6, 7))[0].similarity is None
     assert rarity([], 1) is None
 
 
 def test_rarity() -> None:
     found = snapshots(QR, with_events=False)
-    assert [rarity(found.each(range(6, 8)), e) for e in (1, 2)] == [Fraction(1, 3), Fraction(2, 3)]
-    assert [rarity(found.each(range(5, 7)), e) for e in (1, 2)] == [1, 0]
-    assert rarity(found.each([7]), 1) == 1
-    whole = snapshots(PQR).each(range(6, 8))
+    assert [rarity(found.entailed_by_each(range(6, 8)), e) for e in (1, 2)] == [
+        Fraction(1, 3),
+        Fraction(2, 3),
+    ]
+    assert [rarity(found.entailed_by_each(range(5, 7)), e) for e in (1, 2)] == [1, 0]
+    assert rarity(found.entailed_by_each([7]), 1) == 1
+    whole = snapshots(PQR).entailed_by_each(range(6, 8))
     assert [rarity(whole, e) for e in (1, 2)] == [Fraction(8, 19), Fraction(11, 19)]
     assert len(set().union(*whole)) == 19
 
 
 def test_the_gate() -> None:
-    gate = Gate(Fraction(0), Fraction(1), Fraction(2, 3))
+    gate = SlideGate(Fraction(0), Fraction(1), Fraction(2, 3))
     assert [
-        gate.acts(which, Fraction(1, 2), Fraction(1, 2)) for which in ("printed", "prose", "off")
+        gate.is_open(which, Fraction(1, 2), Fraction(1, 2)) for which in ("printed", "prose", "off")
     ] == [True, False, True]
 
 
@@ -131,11 +134,16 @@ def test_a_rule_across_streams() -> None:
     body, whole = (
         [tuple(atom) for atom in atoms] for atoms in (RULE["body"], RULE["body"] + RULE["head"])
     )
-    facts = {i: AtomIndex((*(found.knowledge.base or ()), *(found.entailed(i) or ()))) for i in PQR}
-    joint, alone = ([binds(atoms, facts[i]) for i in (5, 6, 7)] for atoms in (whole, body))
+    facts = {
+        i: AtomIndex(
+            (*(found.knowledge.static_entailments or ()), *(found.entailed_atoms(i) or ()))
+        )
+        for i in PQR
+    }
+    joint, alone = ([has_binding(atoms, facts[i]) for i in (5, 6, 7)] for atoms in (whole, body))
     assert (joint, alone) == ([False, True, True], [True, True, True])
-    assert a1((1, 2), 0, 1, -1) == (1, 1)
-    assert a1((1, 1), 1, 1, 1) == (2, 2)
+    assert apply_a1((1, 2), 0, 1, -1) == (1, 1)
+    assert apply_a1((1, 1), 1, 1, 1) == (2, 2)
     for method in METHODS:
         reports = fed(PQR, window=2, rules=[RULE], max_atoms=1, method=method)
         assert [r["tracked"] for r in reports] == [
@@ -147,9 +155,9 @@ def test_a_rule_across_streams() -> None:
 def filled(stream: dict[int, Any], window: tuple[int, ...]) -> tuple[BodyCounter, Any]:
     ontology = city()
     knowledge, columns = ontology.knowledge(), SnapshotColumns(len(window))
-    columns.begin(knowledge.base or ())
+    columns.set_static(knowledge.static_entailments or ())
     for i in window:
-        columns.put(i, knowledge.entailed(stream[i]))
+        columns.put(i, knowledge.entailed_atoms(stream[i]))
     from shiq.streams.discovery.ontology import Theory
 
     return BodyCounter(columns), Theory(knowledge.closure, tuple(ontology.classes))
@@ -165,7 +173,9 @@ def place(index: int) -> Any:
 def test_a2_expands_what_was_there_by_what_is_new(min_confidence: Fraction, kept: bool) -> None:
     counter, theory = filled(PQR, (6, 7))
     limits = MiningLimits(Fraction(1, 2), min_confidence, 3, 3)
-    found = set(a2(counter, BodyCounter(counter.columns, place(7)), theory, limits, place(6), {1}))
+    found = set(
+        rules_by_a2(counter, BodyCounter(counter.columns, place(7)), theory, limits, place(6), {1})
+    )
     stop = axiom_text(some("travel", "Stop"))
     # The body of the rule across streams, seen from ?x2.
     expanded = {
@@ -185,7 +195,7 @@ BIG_EVENT = V_PQR[-2]
 
 def test_mining_what_arrives() -> None:
     counter, theory = filled(PQR, (6, 7))
-    found = bodies(
+    found = mine_bodies(
         BodyCounter(counter.columns, place(7)),
         theory,
         MiningLimits(Fraction(1, 2), Fraction(4, 5), 2, 2),
@@ -225,7 +235,10 @@ def test_spellings() -> None:
     counts = []
     for window in ((5, 6), (6, 7)):
         facts = [
-            AtomIndex((*(found.knowledge.base or ()), *(found.entailed(i) or ()))) for i in window
+            AtomIndex(
+                (*(found.knowledge.static_entailments or ()), *(found.entailed_atoms(i) or ()))
+            )
+            for i in window
         ]
         rules = brute_rules(
             facts,
@@ -233,7 +246,7 @@ def test_spellings() -> None:
             roles,
             MiningLimits(Fraction(1, 2), Fraction(4, 5), 2, 2),
         )
-        counts.append(sum(rule[1] not in theory.heads(rule[0]) for rule in rules))
+        counts.append(sum(rule[1] not in theory.root_classes(rule[0]) for rule in rules))
     assert counts == [121, 298]
 
 
@@ -241,9 +254,9 @@ def test_the_union_counts_for_similarity_alone() -> None:
     stream = {**QR, 5: [*QR[5], *said("with(r1,b2)")]}
     found = snapshots(stream, with_events=False)
     congested = (axiom_text(some("with", "CongestedBus")), "<urn:r1>")
-    union = found.union(range(5, 7))
+    union = found.entailed_by_union(range(5, 7))
     assert union is not None and congested in union
-    assert all(congested not in each for each in found.each(range(5, 7)))
+    assert all(congested not in each for each in found.entailed_by_each(range(5, 7)))
 
 
 RULES = """adj(?x0,?x1)=>Jam 3/4 3/8;
@@ -300,7 +313,7 @@ def test_joint_bindings(method: str) -> None:
     assert (
         last is not None and last.changes == (3, 3, 2) and last.changes.similarity == Fraction(1, 4)
     )
-    union = half.windows.snapshots.union
+    union = half.windows.snapshots.entailed_by_union
     assert (union(range(2)) or set()) & (union(range(2, 4)) or set()) == {
         ("<urn:Jam>", "<urn:a>"),
         ("<urn:Slow>", "<urn:a>"),

@@ -14,7 +14,7 @@ from shiq.abox_ops.entailment.horn_entailer import HornEntailer
 from shiq.answers.verdict import Verdict
 from shiq.functional.writer import axiom_text, ontology_text
 from shiq.streams.discovery import RuleMiner
-from shiq.streams.discovery.atomsets import Atom, term
+from shiq.streams.discovery.atomsets import Atom, term_text
 from shiq.streams.discovery.ontology import open_ontology
 from shiq.streams.discovery.snapshots import MinerKnowledge, UndecidedEntailmentError
 from tests.discovery_cases import random_case, said, tbox
@@ -39,25 +39,27 @@ def denied(knowledge: MinerKnowledge, assertions: Iterable[owl.Assertion]) -> se
         c.iri if isinstance(c, owl.Class) else axiom_text(c): axiom_text(c)
         for c in knowledge.classes
     }
-    types = {(texts[name], term(i)) for i, names in found.types.items() for name in names}
-    pairs = {(f"<{role}>", term(a), term(b)) for role, a, b in found.pairs}
+    types = {(texts[name], term_text(i)) for i, names in found.types.items() for name in names}
+    pairs = {(f"<{role}>", term_text(a), term_text(b)) for role, a, b in found.pairs}
     return None if found.verdict is Verdict.INCONSISTENT else types | pairs
 
 
 def check(seed: int) -> int:
     knowledge, stream = knowledge_of(seed)
-    base = knowledge.base
+    base = knowledge.static_entailments
     assert base == denied(knowledge, knowledge.static), seed
     several = [*stream.values(), [a for told in stream.values() for a in told]]
     for assertions in several if base is not None else ():
         whole, found = (
             denied(knowledge, (*knowledge.static, *assertions)),
-            knowledge.entailed(assertions),
+            knowledge.entailed_atoms(assertions),
         )
         assert (None if whole is None else whole - (base or frozenset())) == found, seed
         if whole is not None:
             atoms = tuple(sorted(found or ()))[:3]
-            assert knowledge.closure(atoms) == denied(knowledge, knowledge.assertions(atoms)), seed
+            assert knowledge.closure(atoms) == denied(knowledge, knowledge.to_assertions(atoms)), (
+                seed
+            )
     return len(several)
 
 
@@ -81,11 +83,11 @@ def test_labels_say_what_modules_say(start: int, monkeypatch: pytest.MonkeyPatch
                 knowledge, stream = knowledge_of(seed)
                 found.append(
                     [
-                        knowledge.base,
+                        knowledge.static_entailments,
                         *(
-                            knowledge.entailed(a)
+                            knowledge.entailed_atoms(a)
                             for a in stream.values()
-                            if knowledge.base is not None
+                            if knowledge.static_entailments is not None
                         ),
                     ]
                 )
@@ -103,8 +105,11 @@ def test_what_a_snapshot_brings_travels_along_static_roles() -> None:
         chain, tuple(static), [owl.Class("urn:C"), owl.Class("urn:D")], ["urn:r", "urn:s"]
     )
     expected = {(f"<urn:{name}>", f"<urn:{x}>") for name, x in ("Ca", "Cb", "Cc", "Cd", "De")}
-    assert knowledge.base is not None and knowledge.entailed(said("C(d)")) == expected
-    assert denied(knowledge, (*static, *said("C(d)"))) == expected | knowledge.base
+    assert (
+        knowledge.static_entailments is not None
+        and knowledge.entailed_atoms(said("C(d)")) == expected
+    )
+    assert denied(knowledge, (*static, *said("C(d)"))) == expected | knowledge.static_entailments
 
 
 def test_what_is_not_horn_is_asked() -> None:
@@ -112,7 +117,10 @@ def test_what_is_not_horn_is_asked() -> None:
         "Prefix(:=<urn:>) Ontology(SubClassOf(:A ObjectUnionOf(:B :C)) SubClassOf(:B :D) SubClassOf(:C :D))"
     )
     knowledge = MinerKnowledge(city, (), [owl.Class(f"urn:{name}") for name in "ABCD"], [])
-    assert knowledge.entailed(said("A(a)")) == {("<urn:A>", "<urn:a>"), ("<urn:D>", "<urn:a>")}
+    assert knowledge.entailed_atoms(said("A(a)")) == {
+        ("<urn:A>", "<urn:a>"),
+        ("<urn:D>", "<urn:a>"),
+    }
 
 
 #: Chains, and nominals, which reach what SHIQ(D) cannot say.
@@ -149,7 +157,7 @@ def test_snapshots_beyond_shiq_entail_what_cannot_be_denied(number: int, tmp_pat
     for seed in range(12):
         knowledge, stream = beyond(seed, number, tmp_path)
         try:
-            base = knowledge.base
+            base = knowledge.static_entailments
         except UndecidedEntailmentError as error:
             assert "not regular" in error.reason  # with what the random part says of the roles
             continue
@@ -175,14 +183,14 @@ def test_chains_and_nominals_belong_to_the_ontology(tmp_path: Path) -> None:
     ontology = open_ontology(file)
     expected = {("<urn:r>", "<urn:a>", "<urn:b>"), ("<urn:s>", "<urn:b>", "<urn:c>")}
     expected |= {("<urn:C>", "<urn:c>"), ("<urn:D>", "<urn:a>"), ("<urn:q>", "<urn:a>", "<urn:c>")}
-    assert ontology.knowledge().entailed(said("r(a,b) s(b,c) C(c)")) == expected
+    assert ontology.knowledge().entailed_atoms(said("r(a,b) s(b,c) C(c)")) == expected
     miner = RuleMiner(file, window=1)
     miner.save(tmp_path / "saved")
     assert RuleMiner.load(tmp_path / "saved").ontology.tbox.axioms == ontology.tbox.axioms
     left_out = open_ontology(file, allow=["outside-shiq"])
     assert [x.kind for x in left_out.leftovers] == ["outside-shiq"]
     assert ("<urn:D>", "<urn:a>") not in (
-        left_out.knowledge().entailed(said("r(a,b) s(b,c) C(c)")) or ()
+        left_out.knowledge().entailed_atoms(said("r(a,b) s(b,c) C(c)")) or ()
     )
     file.write_text(
         f"Prefix(:=<urn:>) Ontology({declared} SubClassOf(:C ObjectHasValue(:r :o)))",

@@ -15,7 +15,7 @@ import pytest
 from shiq import model as owl
 from shiq.model.abox import abox_of
 from shiq.streams.discovery import RuleMiner
-from shiq.streams.discovery.atomsets import ROOT, AtomIndex, Tree, atoms_of, order_of, text_of
+from shiq.streams.discovery.atomsets import ROOT, AtomIndex, Tree, atoms_of, spelling_order, text_of
 from shiq.streams.discovery.counting import MiningLimits
 from shiq.streams.discovery.ontology import Ontology, Theory
 from tests.discovery_cases import (
@@ -61,11 +61,11 @@ def expected_rules(
     of each class under T.
     """
     knowledge = ontology.knowledge()
-    base = knowledge.base
+    base = knowledge.static_entailments
     assert base is not None
     snapshots: list[AtomIndex | None] = []
     for i in window:
-        found = knowledge.entailed(stream.get(i, ()))
+        found = knowledge.entailed_atoms(stream.get(i, ()))
         snapshots.append(None if found is None else AtomIndex(base | found))
     theory = Theory(knowledge.closure, tuple(ontology.classes))
     limits = MiningLimits(
@@ -73,7 +73,7 @@ def expected_rules(
     )
     rules = list(brute_rules(snapshots, sorted(ontology.classes), ontology.roles, limits))
     least: dict[Tree, Tree] = {}
-    ordered = sorted({rule[0] for rule in rules}, key=lambda tree: order_of(atoms_of(tree)))
+    ordered = sorted({rule[0] for rule in rules}, key=lambda tree: spelling_order(atoms_of(tree)))
     for tree in ordered:
         atoms = atoms_of(tree)
         same = (
@@ -103,8 +103,8 @@ def check_case_lifts(report: dict[str, Any], ontology: Ontology, stream: dict[in
     """Cases counted one by one: a snapshot, and an individual of which it entails something."""
     knowledge, cases, held = ontology.knowledge(), set(), set()
     for i in range(report["window"][0], report["window"][1] + 1):
-        if (found := knowledge.entailed(stream.get(i, ()))) is not None:
-            for name, *ends in (*found, *(knowledge.base or ())):
+        if (found := knowledge.entailed_atoms(stream.get(i, ()))) is not None:
+            for name, *ends in (*found, *(knowledge.static_entailments or ())):
                 cases |= {(i, end) for end in ends}
                 held |= {(i, end, name) for end in ends[: len(ends) == 1]}
     for rule in report["rules"]:
@@ -117,7 +117,7 @@ def check_case_lifts(report: dict[str, Any], ontology: Ontology, stream: dict[in
 def check(seed: int, folder: Path) -> int:
     """Whether all ways agree on one random stream; how many rules there were."""
     ontology, stream = ontology_of(seed)
-    if ontology.knowledge().base is None:
+    if ontology.knowledge().static_entailments is None:
         return 0
     exact = reports_of(RuleMiner(ontology, refute=True, **OPTIONS), stream, folder)
     scratch = reports_of(
@@ -156,10 +156,10 @@ def _check_late_merged_saved(
     miners[0].save(folder / "saved")
     miners[0] = RuleMiner.load(folder / "saved")
     for merged in (miners[0].merge(miners[1]), miners[1].merge(miners[0])):
-        end = merged.windows.last_end()
+        end = merged.windows.last_window_end()
         assert (end is None) == (not exact)
         if end is not None:
-            assert told(merged.windows.report(end).to_dict()) == last[end]
+            assert told(merged.windows.report_window(end).to_dict()) == last[end]
             newest = max(stream)
             again = merged.partial_fit(newest, [])
             assert again is None or told(again.to_dict()) == last[newest]
@@ -204,12 +204,12 @@ def rules_across(
     """
     knowledge = ontology.knowledge()
     theory = Theory(knowledge.closure, tuple(ontology.classes))
-    base = knowledge.base or frozenset()
+    base = knowledge.static_entailments or frozenset()
     bodies: list[AtomIndex | None] = []
     heads: list[set[Any]] = []
     for i in window:
-        whole = knowledge.entailed([a for stream in streams for a in stream.get(i, ())])
-        own = [knowledge.entailed(stream.get(i, ())) for stream in streams]
+        whole = knowledge.entailed_atoms([a for stream in streams for a in stream.get(i, ())])
+        own = [knowledge.entailed_atoms(stream.get(i, ())) for stream in streams]
         bodies.append(None if whole is None else AtomIndex(base | (own[0] or frozenset())))
         heads.append(set() if whole is None else set(own[1] or ()))
     found = set()
@@ -227,7 +227,7 @@ def rules_across(
 def check_across(seed: int, folder: Path) -> int:
     """Whether both methods, a restart and a merge agree with the count by bindings."""
     (ontology, stream), dice = ontology_of(seed), Random(seed)
-    if ontology.knowledge().base is None:
+    if ontology.knowledge().static_entailments is None:
         return 0
     streams: list[dict[int, Any]] = [{}, {}]
     for t, assertions in stream.items():
@@ -254,8 +254,8 @@ def check_across(seed: int, folder: Path) -> int:
         assert spelled <= expected, (seed, spelled - expected)
         # Of equivalent spellings one is told: each of the others has its counts.
         assert {rule[1:] for rule in expected} == {rule[1:] for rule in spelled}, seed
-        if last == merged.windows.last_end():
-            assert told(merged.windows.report(last).to_dict()) == report, seed
+        if last == merged.windows.last_window_end():
+            assert told(merged.windows.report_window(last).to_dict()) == report, seed
     return sum(len(report["rules"]) for report in exact)
 
 
@@ -281,7 +281,7 @@ def ground_expected(
 
     knowledge = ontology.knowledge()
     theory = Theory(knowledge.closure, tuple(ontology.classes))
-    held = [knowledge.entailed(stream.get(i, ())) for i in window]
+    held = [knowledge.entailed_atoms(stream.get(i, ())) for i in window]
     each = [
         frozenset()
         if f is None
@@ -296,15 +296,17 @@ def ground_expected(
     bodies = [
         b for k in range(1, most + 1) for b in combinations(items, k) if times(b) * 2 >= len(window)
     ]
-    bodies.sort(key=order_of)
+    bodies.sort(key=spelling_order)
     closures: dict[frozenset[Any], Any] = {}
     for body in bodies:
-        closures.setdefault(frozenset(a for a in theory.facts(body).atoms if len(a) == 2), body)
+        closures.setdefault(
+            frozenset(a for a in theory.entailed_facts(body).atoms if len(a) == 2), body
+        )
     found = set()
     for body in closures.values():
         for head in items:
             n, d = times((*body, head)), times(body)
-            if head not in theory.facts(body).atoms and n * 2 >= len(window) and n * 2 > d:
+            if head not in theory.entailed_facts(body).atoms and n * 2 >= len(window) and n * 2 > d:
                 found.add((text_of(body), text_of([head]), n, d))
     return found
 
@@ -312,7 +314,7 @@ def ground_expected(
 @pytest.mark.parametrize("seed", range(12))
 def test_ground_rules(seed: int, tmp_path: Path) -> None:
     ontology, stream = ontology_of(seed)
-    if ontology.knowledge().base is None:
+    if ontology.knowledge().static_entailments is None:
         pytest.skip("A contradicts T")
     found = [
         reports_of(RuleMiner(ontology, language="ground", method=m, **OPTIONS), stream, tmp_path)
@@ -349,7 +351,7 @@ def test_ground_rules_of_three_atoms_and_several_words(tmp_path: Path) -> None:
     options = {**OPTIONS, "language": "ground", "window": 70, "slide": 35, "max_atoms": 3}
     reports = reports_of(RuleMiner(ontology, **options), stream, tmp_path)
     knowledge = ontology.knowledge()
-    each = {t: knowledge.entailed(told) for t, told in stream.items()}
+    each = {t: knowledge.entailed_atoms(told) for t, told in stream.items()}
     for report in reports:
         first, last = report["window"]
         expected = ground_expected(ontology, stream, range(first, last + 1), 3)

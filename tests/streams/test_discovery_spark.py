@@ -20,11 +20,11 @@ import pytest
 
 from shiq import model as owl
 from shiq.streams.discovery import RuleMiner
-from shiq.streams.discovery.delivery import Delivery
+from shiq.streams.discovery.delivery import ReportOutputs
 from shiq.streams.discovery.ontology import Ontology
-from shiq.streams.front.arrivals import Arrivals, EventClock, RejectLog
+from shiq.streams.front.arrivals import EventIntake, RejectLog, WatermarkTracker
 from shiq.streams.front.local import LocalRunner
-from shiq.streams.front.run import started
+from shiq.streams.front.run import open_run
 from shiq.streams.front.sources import open_source
 from tests.conftest import ROOT
 from tests.discovery_cases import lines, random_case, told
@@ -87,14 +87,16 @@ def ran(
     folder.mkdir(exist_ok=True)
     out, rejected = folder / "rows.jsonl", folder / "rejects.jsonl"
     miner = RuleMiner(ontology(), step=STEP, **OPTIONS)
-    with started(
+    with open_run(
         [open_source(t) for t in targets], {"out": str(out), "rejects": str(rejected)}, checkpoint
     ) as run:
         lateness = OPTIONS["window"] if follow else None
-        arrivals = Arrivals(EventClock(lateness), RejectLog(run.outputs.texts("rejects")))
-        delivery = Delivery(miner, run.outputs.to("out"))
-        system = miner.system(arrivals=arrivals, heard=delivery.take)
-        system.wait = 0 if follow else None
+        arrivals = EventIntake(
+            WatermarkTracker(lateness), RejectLog(run.outputs.text_writer("rejects"))
+        )
+        delivery = ReportOutputs(miner, run.outputs.writer_for("out"))
+        system = miner.system(intake=arrivals, on_report=delivery.deliver)
+        system.max_disorder = 0 if follow else None
         if session is not None:
             result = on_spark(
                 system,
@@ -105,9 +107,9 @@ def ran(
                 batch_bytes=batch_bytes,
             )
         else:
-            time = None if follow else system.ordered(run.input.sources)
+            time = None if follow else system.record_time_reader(run.input.sources)
             result = run.drive(LocalRunner(system), follow=follow, time=time)
-        document = delivery.document(result)
+        document = delivery.json_document(result)
     return cleaned(document), sorted(rejected.read_text().splitlines())
 
 
@@ -140,12 +142,14 @@ def by_batches(targets: Sequence[str], folder: Path, dice: Random) -> tuple[Any,
     folder.mkdir()
     miner = RuleMiner(ontology(), step=STEP, **OPTIONS)
     out, rejected = folder / "rows.jsonl", folder / "rejects.jsonl"
-    with started(
+    with open_run(
         [open_source(t) for t in targets], {"out": str(out), "rejects": str(rejected)}
     ) as run:
-        delivery = Delivery(miner, run.outputs.to("out"))
-        arrivals = Arrivals(EventClock(None), RejectLog(run.outputs.texts("rejects")))
-        listener = miner.system(arrivals=arrivals, heard=delivery.take)
+        delivery = ReportOutputs(miner, run.outputs.writer_for("out"))
+        arrivals = EventIntake(
+            WatermarkTracker(None), RejectLog(run.outputs.text_writer("rejects"))
+        )
+        listener = miner.system(intake=arrivals, on_report=delivery.deliver)
         system = listener.operator(in_tasks=True)
         states: dict[int, bytes] = {}
         kept_order: Any = None
@@ -168,13 +172,13 @@ def by_batches(targets: Sequence[str], folder: Path, dice: Random) -> tuple[Any,
                 found = []
                 for bucket in range(system.buckets):
                     worker = system if dice.random() < 0.5 else pickle.loads(pickle.dumps(system))
-                    state = worker.open(bucket, states.get(bucket))
-                    rows_now = list(state.step(parts.get(bucket, []), told_now.moment))
+                    state = worker.open_state(bucket, states.get(bucket))
+                    rows_now = list(state.step(parts.get(bucket, []), told_now.stream_time))
                     states[bucket] = state.to_bytes()
                     found += json.loads(json.dumps(rows_now))
                 kept_order = order.state()
                 listener.collect(told_now, found)
-        document = delivery.document(listener.finish())
+        document = delivery.json_document(listener.finish())
         run.outputs.flush()
     return cleaned(document), sorted(rejected.read_text().splitlines())
 

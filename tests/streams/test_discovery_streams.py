@@ -19,7 +19,7 @@ from shiq.model import RDF
 from shiq.model.abox import abox_of
 from shiq.streams.discovery import RuleMiner, mining
 from shiq.streams.discovery.atomsets import text_of
-from shiq.streams.discovery.mining import Gate
+from shiq.streams.discovery.mining import SlideGate
 from shiq.streams.discovery.ontology import Ontology
 from shiq.streams.rules import Program
 from tests.command_line import shiq
@@ -336,11 +336,11 @@ def test_a_head_stands_for_its_equals_and_is_saved(tmp_path: Path) -> None:
     for t, what in SURPRISING.items():
         report = miner.partial_fit(t, [abox_of(said(what))])
     assert report is not None
-    assert [(each.head, each.surprise) for each in report.found] == [("<urn:Jam>", (2, 0.5))]
+    assert [(each.head, each.surprise) for each in report.findings] == [("<urn:Jam>", (2, 0.5))]
     miner.save(tmp_path / "saved")
     again = RuleMiner.load(tmp_path / "saved")
     assert again.settings == miner.settings
-    assert told(again.windows.report(3).to_dict()) == told(report.to_dict())
+    assert told(again.windows.report_window(3).to_dict()) == told(report.to_dict())
 
 
 def test_rules_of_ones_own_as_the_page_writes_them(tmp_path: Path) -> None:
@@ -618,8 +618,8 @@ def test_an_undecided_snapshot_is_known_to_the_library_and_a_checkpoint(tmp_path
     miner.partial_fit(0, [tmp_path / "one.nt"])
     decided.partial_fit(1, [])
     for one in (miner, miner.merge(decided)):
-        report = one.windows.report(1)
-        assert report.undecided == (0,) and report.inconsistent == ()
+        report = one.windows.report_window(1)
+        assert report.undecided_snapshots == (0,) and report.inconsistent == ()
     miner.partial_fit(1, [])
     assert "snapshot 0 is left out" in " ".join(leftover.message for leftover in miner.leftovers)
 
@@ -664,7 +664,7 @@ def both(seed: int, **options: Any) -> tuple[list[Any], list[Any]]:
         tuple(static),
         {f"<{iri}>": owl.Class(iri) for iri in sorted(found.signature.classes)},
     )
-    if ontology.knowledge().base is None:
+    if ontology.knowledge().static_entailments is None:
         return [], []
     reports: list[list[Any]] = []
     for more in ({"method": "inkd", **options}, {}):
@@ -728,10 +728,10 @@ def differences() -> int:
 def test_a1_without_the_printed_guard(monkeypatch: pytest.MonkeyPatch) -> None:
     """Error 1: with the guard, a snapshot that leaves with a body alone does not lower d."""
     assert differences() == 0
-    right = mining.a1
+    right = mining.apply_a1
     monkeypatch.setattr(
         mining,
-        "a1",
+        "apply_a1",
         lambda counts, joint, body, sign: right(counts, joint, body, sign) if joint else counts,
     )
     assert differences() > 0
@@ -739,10 +739,10 @@ def test_a1_without_the_printed_guard(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_counts_are_composed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Error 2: two copies that are updated apart and united lose what left."""
-    right = mining.a1
+    right = mining.apply_a1
     monkeypatch.setattr(
         mining,
-        "a1",
+        "apply_a1",
         lambda counts, joint, body, sign: right(counts, joint, body, sign) if sign > 0 else counts,
     )
     assert differences() > 0
@@ -752,8 +752,8 @@ def test_the_printed_gate_and_the_prose_differ() -> None:
     """Error 3: of one snapshot that arrives everything is 1-rare; by the prose the walk-through
     would not act.
     """
-    gate = Gate(Fraction(0), Fraction(1), Fraction(2, 3))
-    assert gate.acts("printed", Fraction(1), Fraction(0)) and not gate.acts(
+    gate = SlideGate(Fraction(0), Fraction(1), Fraction(2, 3))
+    assert gate.is_open("printed", Fraction(1), Fraction(0)) and not gate.is_open(
         "prose", Fraction(1), Fraction(0)
     )
 
@@ -770,7 +770,7 @@ def test_lemma_1_holds_for_ground_atomsets_only() -> None:
         miner.partial_fit(0, [abox_of(stream[0])])
         report = miner.partial_fit(1, [abox_of(stream[1])])
         assert report is not None and ("<urn:Event>(?x0)", "<urn:Stop>") in texts(report.to_dict())
-        assert miner.windows.snapshots.changes(range(1), range(1, 2))[0].similarity == 0
+        assert miner.windows.snapshots.window_changes(range(1), range(1, 2))[0].similarity == 0
 
 
 def test_the_least_support_holds_in_a3() -> None:
@@ -799,12 +799,12 @@ def test_after_a_shut_gate_counts_are_bridged() -> None:
             told_now = [abox_of(stream.get(t % (max(stream) + 1), []))]
             miner.windows.put(t, told_now[0])
             exact.windows.put(t, told_now[0])
-        miner.windows.report(3)
+        miner.windows.report_window(3)
         for end in range(4, 9):
             if end in acting:
                 now, right = (
-                    miner.windows.report(end).to_dict(),
-                    exact.windows.report(end).to_dict(),
+                    miner.windows.report_window(end).to_dict(),
+                    exact.windows.report_window(end).to_dict(),
                 )
                 counts = {json.dumps([r["body"], r["head"]]): r for r in right["rules"]}
                 assert all(counts[json.dumps([r["body"], r["head"]])] == r for r in now["rules"])

@@ -28,7 +28,7 @@ from shiq.streams.enrichment.knowledge import StaticKnowledge, knowledge_of
 from shiq.streams.enrichment.questions import EventReader
 from shiq.streams.enrichment.statements import split
 from shiq.streams.enrichment.stream import EnrichedStream
-from shiq.streams.front.arrivals import EventClock, RejectLog
+from shiq.streams.front.arrivals import RejectLog, WatermarkTracker
 from shiq.streams.front.event import Record
 from shiq.streams.front.local import LocalRunner
 from tests import air_quality as air
@@ -686,17 +686,17 @@ def test_the_second_event_of_an_id_is_in_no_window() -> None:
                 lambda rows: None,
                 RejectLog(),
                 windows=EventWindows(3),
-                clock=EventClock(1),
+                clock=WatermarkTracker(1),
             )
         )
         for line, (t, name) in enumerate([(0, "a"), (3, "a"), (4, "a"), (5, "b"), (9, "a")], 1):
-            windows.take(
+            windows.process(
                 Record("e", line, json.dumps({"t": t, "id": name, "triples": []}).encode())
             )
         windows.flush()
         # Known for the window of 3 and the lateness of 1: until 4, and of the event at 9 nothing is
         # known any more.
-        assert windows.arrivals.duplicates == 2
+        assert windows.intake.duplicates == 2
 
 
 @pytest.mark.parametrize("width", [None, 3])
@@ -706,7 +706,7 @@ def test_a_run_goes_on_from_its_state(width: int | None) -> None:
     def system(enricher: Enricher, rows: list[str]) -> Any:
         how: dict[str, Any] = {}
         if width is not None:
-            how = {"windows": EventWindows(width, 2), "clock": EventClock()}
+            how = {"windows": EventWindows(width, 2), "clock": WatermarkTracker()}
         return LocalRunner(EnrichedStream(enricher, rows.extend, RejectLog(), **how))
 
     said = [
@@ -726,14 +726,14 @@ def test_a_run_goes_on_from_its_state(width: int | None) -> None:
             system(second, rows),
         )
         for record in records:
-            undisturbed.take(record)
+            undisturbed.process(record)
         expected = undisturbed.finish()
         for record in records[:13]:
-            stopped.take(record)
+            stopped.process(record)
         stopped.flush()
         gone_on.restore(stopped.state())
         for record in records[13:]:
-            gone_on.take(record)
+            gone_on.process(record)
         result = gone_on.finish()
     counted = [name for name in expected.statistics if name not in ("seconds", "reasoner_calls")]
     assert rows == whole and result.verdict is expected.verdict is Verdict.UNDETERMINED

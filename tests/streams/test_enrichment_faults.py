@@ -309,11 +309,11 @@ def test_a_slow_miss_is_told_and_rows_before_it_are_there(tmp_path: Path) -> Non
         closing(LinesFile(out)) as file,
         closing(SilenceNotice(told.append, silent=0.02)) as waiting,
     ):
-        collector = EnrichedStream(enricher, file.write, RejectLog(), push=file.push)
+        collector = EnrichedStream(enricher, file.write, RejectLog(), push=file.make_readable)
         enricher.waiting, waiting.before = waiting, collector.show
         stream = LocalRunner(collector)
         for record in records[:2]:
-            stream.take(record)
+            stream.process(record)
         reason = enricher.realizer.types
 
         def slow(assertions: Any) -> Entailment:
@@ -324,7 +324,7 @@ def test_a_slow_miss_is_told_and_rows_before_it_are_there(tmp_path: Path) -> Non
             return reason(assertions)
 
         enricher.realizer.types = slow  # type: ignore[method-assign]
-        stream.take(records[2])
+        stream.process(records[2])
         stream.finish()
     assert [json.loads(row)["line"] for row in seen] == [1, 2]
     assert any("structure 2" in line for line in told)
@@ -339,10 +339,10 @@ def test_questions_are_counted_and_go_on_over_a_restart() -> None:
             for each in (one, other)
         )
         before = one.statistics["reasoner_calls"]
-        first.take(record)
+        first.process(record)
         asked = one.statistics["reasoner_calls"]
         assert asked > before
-        first.take(record)
+        first.process(record)
         first.flush()
         assert one.statistics["reasoner_calls"] == asked and one.counts.hits == 1
         own = other.statistics["reasoner_calls"]

@@ -52,7 +52,7 @@ def rows_of(
     if state is not None:
         runner.restore(state)
     for record in given:
-        runner.take(record)
+        runner.process(record)
         runner.flush()
     return [json.loads(row) for row in rows], runner
 

@@ -23,7 +23,7 @@ from shiq.streams.front.arrivals import RejectLog
 from shiq.streams.front.event import Record
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.front.operator import StreamAnswer
-from shiq.streams.front.run import started
+from shiq.streams.front.run import open_run
 from shiq.streams.front.sources import open_source
 from tests.conftest import ROOT
 from tests.streams.test_stream_runners import in_tasks, locally
@@ -65,10 +65,10 @@ def ran(
     targets = {"out": str(out), "rejects": str(rejects)}
     with (
         _opened(made, **settings) as enricher,
-        started([open_source(str(source))], targets, folder / "checkpoint") as run,
+        open_run([open_source(str(source))], targets, folder / "checkpoint") as run,
     ):
         stream = EnrichedStream(
-            enricher, run.outputs.texts("out"), RejectLog(run.outputs.texts("rejects"))
+            enricher, run.outputs.text_writer("out"), RejectLog(run.outputs.text_writer("rejects"))
         )
         if session is None:
             result = run.drive(LocalRunner(stream))

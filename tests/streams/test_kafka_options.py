@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from shiq.errors import InputError, OperationalError, UsageError
-from shiq.streams.front.kafka import KafkaOptions, KafkaSource, kafka_address, read_options
+from shiq.streams.front.kafka import KafkaOptions, KafkaSource, kafka_address, parse_options
 from tests.command_line import shiq
 
 SASL = (
@@ -23,7 +23,7 @@ JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required usernam
 
 
 def test_user_and_password_are_handed_to_both_clients_as_each_knows_them() -> None:
-    options = read_options(
+    options = parse_options(
         (
             *SASL,
             'KAFKA.sasl.password=a"b\\c',
@@ -32,41 +32,43 @@ def test_user_and_password_are_handed_to_both_clients_as_each_knows_them() -> No
         )
     )
     shared = {"security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM-SHA-512"}
-    assert options.for_process() == shared | {
+    assert options.librdkafka_settings() == shared | {
         "sasl.username": "me",
         "sasl.password": 'a"b\\c',
         "ssl.ca.location": "/etc/ca.pem",
     }
     login = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="me" password="a\\"b\\\\c";'
-    assert options.for_spark("t") == {f"kafka.{key}": value for key, value in shared.items()} | {
+    assert options.spark_options("t") == {
+        f"kafka.{key}": value for key, value in shared.items()
+    } | {
         "startingOffsets": "latest",
         "kafka.sasl.jaas.config": login,
         "kafka.ssl.truststore.type": "PEM",
         "kafka.ssl.truststore.location": "/etc/ca.pem",
     }
-    jaas = read_options(("kafka.sasl.mechanism=PLAIN", f"kafka.sasl.jaas.config={JAAS}"))
-    assert jaas.for_process() == {
+    jaas = parse_options(("kafka.sasl.mechanism=PLAIN", f"kafka.sasl.jaas.config={JAAS}"))
+    assert jaas.librdkafka_settings() == {
         "sasl.mechanism": "PLAIN",
         "sasl.username": "me",
         "sasl.password": 'a"b\\c',
     }
-    assert jaas.for_spark("t")["kafka.sasl.jaas.config"] == JAAS
+    assert jaas.spark_options("t")["kafka.sasl.jaas.config"] == JAAS
 
 
 def test_topics_are_begun_where_it_is_said() -> None:
-    options = read_options(
+    options = parse_options(
         ('startingOffsets={"a": {"0": 7, "1": -2}, "b": {"0": -1}}', "maxOffsetsPerTrigger=500")
     )
-    assert options.starts("a") == {0: 7, 1: -2}
-    assert json.loads(options.for_spark("b")["startingOffsets"]) == {"b": {"0": -1}}
-    assert options.for_spark("a")["maxOffsetsPerTrigger"] == "500"
-    assert options.changing == {
+    assert options.starting_offsets("a") == {0: 7, 1: -2}
+    assert json.loads(options.spark_options("b")["startingOffsets"]) == {"b": {"0": -1}}
+    assert options.spark_options("a")["maxOffsetsPerTrigger"] == "500"
+    assert options.checkpoint_settings == {
         "--source-option startingOffsets": '{"a": {"0": 7, "1": -2}, "b": {"0": -1}}'
     }
     with pytest.raises(UsageError, match="c is read from"):
-        options.starts("c")
+        options.starting_offsets("c")
     with pytest.raises(UsageError, match="for Spark alone"):
-        options.for_process()
+        options.librdkafka_settings()
 
 
 @pytest.mark.parametrize(
@@ -85,7 +87,7 @@ def test_topics_are_begun_where_it_is_said() -> None:
 )
 def test_what_would_do_nothing_is_refused(texts: tuple[str, ...], said: str) -> None:
     with pytest.raises(UsageError) as refused:
-        read_options(texts)
+        parse_options(texts)
     assert said in str(refused.value) and "hunter2" not in str(refused.value)
 
 
@@ -98,7 +100,7 @@ def test_what_would_do_nothing_is_refused(texts: tuple[str, ...], said: str) -> 
 )
 def test_what_cannot_be_said_to_java_is_refused(texts: tuple[str, ...]) -> None:
     with pytest.raises(UsageError):
-        read_options(texts).for_spark("t")
+        parse_options(texts).spark_options("t")
 
 
 def test_secrets_come_from_variables_and_files(
@@ -111,16 +113,16 @@ def test_secrets_come_from_variables_and_files(
         f"kafka.ssl.keystore.password=file:{tmp_path}/secret",
         "kafka.client.id=env:X",
     )
-    options = read_options((*SASL, *given))
-    settings = options.for_process()
+    options = parse_options((*SASL, *given))
+    settings = options.librdkafka_settings()
     assert [settings[key] for key in ("sasl.password", "ssl.keystore.password", "client.id")] == [
         "hunter2",
         "hunter3",
         "env:X",
     ]
-    assert "hunter" not in repr(options) and "hunter" not in str(options.changing)
+    assert "hunter" not in repr(options) and "hunter" not in str(options.checkpoint_settings)
     with pytest.raises(InputError, match="gone cannot be read"):
-        read_options((f"kafka.sasl.password=file:{tmp_path}/gone",))
+        parse_options((f"kafka.sasl.password=file:{tmp_path}/gone",))
 
 
 @pytest.mark.parametrize(
@@ -129,8 +131,8 @@ def test_secrets_come_from_variables_and_files(
 )
 def test_no_text_shows_a_secret(key: str) -> None:
     value = JAAS if "jaas" in key else 'a"b\\c'
-    options = read_options((f"kafka.{key}={value}", "kafka.client.id=seen"))
-    shown = options.hide(f'seen {value} and a"b\\c and a\\"b\\\\c')
+    options = parse_options((f"kafka.{key}={value}", "kafka.client.id=seen"))
+    shown = options.hide_secrets(f'seen {value} and a"b\\c and a\\"b\\\\c')
     assert "seen" in shown and "a" not in shown.replace("seen", "").replace("and", "")
 
 
@@ -217,7 +219,7 @@ def reading(
     monkeypatch: pytest.MonkeyPatch, options: KafkaOptions, position: Any = None, problem: str = ""
 ) -> Library:
     library = Library(problem)
-    monkeypatch.setattr("shiq.streams.front.kafka._library", lambda: library)
+    monkeypatch.setattr("shiq.streams.front.kafka._load_library", lambda: library)
     source = KafkaSource("h:1", "t", options)
     source.position = position or {}
     with pytest.raises(RuntimeError, match="StopIteration"):
@@ -227,7 +229,7 @@ def reading(
 
 def test_the_client_of_one_process_has_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = reading(
-        monkeypatch, read_options((*SASL, "kafka.sasl.password=p", "kafka.group.id=mine"))
+        monkeypatch, parse_options((*SASL, "kafka.sasl.password=p", "kafka.group.id=mine"))
     ).settings
     assert (
         settings["sasl.username"] == "me"
@@ -235,7 +237,7 @@ def test_the_client_of_one_process_has_the_settings(monkeypatch: pytest.MonkeyPa
         and settings["group.id"] == "mine"
     )
     assert settings["bootstrap.servers"] == "h:1" and settings["enable.auto.commit"] is False
-    assert "group.id" in reading(monkeypatch, read_options(())).settings
+    assert "group.id" in reading(monkeypatch, parse_options(())).settings
 
 
 @pytest.mark.parametrize(
@@ -250,7 +252,7 @@ def test_the_client_of_one_process_has_the_settings(monkeypatch: pytest.MonkeyPa
 def test_one_process_begins_there(
     starts: str, position: Any, at: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    library = reading(monkeypatch, read_options((f"startingOffsets={starts}",)), position)
+    library = reading(monkeypatch, parse_options((f"startingOffsets={starts}",)), position)
     assert library.assigned == [*enumerate(at)]
 
 
@@ -261,16 +263,16 @@ def test_one_process_begins_there(
 def test_one_process_refuses_to_begin_elsewhere(
     starts: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shiq.streams.front.kafka._library", Library)
+    monkeypatch.setattr("shiq.streams.front.kafka._load_library", Library)
     with pytest.raises(OperationalError, match=said):
-        list(KafkaSource("h:1", "t", read_options((f"startingOffsets={starts}",))).read(False))
+        list(KafkaSource("h:1", "t", parse_options((f"startingOffsets={starts}",))).read(False))
 
 
 def test_a_setting_that_the_library_refuses_shows_no_secret(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     secret = "x".join("abc")
-    options = read_options((*SASL, f"kafka.sasl.password={secret}"))
+    options = parse_options((*SASL, f"kafka.sasl.password={secret}"))
     with pytest.raises(UsageError, match=r"refused \*\*\*") as refused:
         reading(monkeypatch, options, problem=f"refused {secret}")
     assert secret not in "".join(traceback.format_exception(refused.value))
@@ -317,7 +319,7 @@ def test_sparks_reader_has_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
         sources, "lit", lambda value: type("L", (), {"alias": lambda self, name: value})()
     )
     known = ("security.protocol", "sasl.mechanism", "sasl.jaas.config", "fetch.max.bytes")
-    options = read_options(
+    options = parse_options(
         (*SASL, "kafka.sasl.password=p", "kafka.fetch.max.bytes=99", "maxOffsetsPerTrigger=7")
     )
     for given in (KafkaOptions(), options):
@@ -332,7 +334,7 @@ def test_sparks_reader_has_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     reader = Reader(known)
     with pytest.raises(UsageError, match=r"kafka\.fetch\.max\.bytes\?"):
-        sources.topics(reader, ["kafka://h:1/t"], read_options(("kafka.fetch.max.byte=9",)))
+        sources.topics(reader, ["kafka://h:1/t"], parse_options(("kafka.fetch.max.byte=9",)))
     assert not reader.told
 
 
@@ -355,8 +357,8 @@ def test_an_error_of_spark_that_shows_a_secret_is_not_passed_on(
             )
 
     context = SimpleNamespace(broadcast=lambda _: SimpleNamespace(destroy=lambda: None))
-    given: Any = SimpleNamespace(sparkContext=context, saved=None, checkpoint=None)
-    options = read_options(
+    given: Any = SimpleNamespace(sparkContext=context, saved_content=None, checkpoint=None)
+    options = parse_options(
         (
             *(setting for setting in SASL if "password" not in setting),
             f"kafka.sasl.password={password}",

@@ -83,7 +83,7 @@ def test_a_checkpoint_of_enrichment_on_spark_without_an_order(
     whole = locally(SimpleNamespace(collector=opened), records, random.Random(0))
     told, rejected = list[str](), list[str]()
     stream, checkpoint = opened(told, rejected), Checkpoint(Path("enrich-spark/state"), {})
-    monkeypatch.setattr(checkpoint, "_compare", lambda settings: None)
+    monkeypatch.setattr(checkpoint, "_require_same_settings", lambda settings: None)
     saved, run = checkpoint.load(), SimpleNamespace(checkpoint=checkpoint)
     again = query.Query(None, stream, stream.operator(in_tasks=True), run, ["e.jsonl"])
     again._restore(saved)

@@ -459,7 +459,7 @@ def test_a_run_that_dies_anywhere_writes_the_same(
     whole.mkdir()
     (whole / "in").write_bytes((tmp_path / "in").read_bytes())
     assert shiq(*_command(program), cwd=whole).returncode == 3
-    take, draw = LocalRunner.take, random.Random(1)
+    take, draw = LocalRunner.process, random.Random(1)
     for _ in range(4):
         left = iter(range(draw.randrange(40)))
 
@@ -469,7 +469,7 @@ def test_a_run_that_dies_anywhere_writes_the_same(
             return take(self, record)
 
         with monkeypatch.context() as patch, suppress(Killed):
-            patch.setattr(LocalRunner, "take", dying)
+            patch.setattr(LocalRunner, "process", dying)
             shiq(*_command(program), cwd=tmp_path)
     assert shiq(*_command(program), cwd=tmp_path).returncode == 3
     assert _written(tmp_path) == _written(whole)

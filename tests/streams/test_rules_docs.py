@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from shiq.streams.front.arrivals import EventClock, RejectLog
+from shiq.streams.front.arrivals import RejectLog, WatermarkTracker
 from shiq.streams.front.event import Record
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.rules import Program, ProgramError
 from shiq.streams.rules.explanation import Explaining
 from shiq.streams.rules.session import EvaluationOptions
-from shiq.streams.rules.stream import RuleArrivals, RulesOperator, RuleStream
+from shiq.streams.rules.stream import RuleIntake, RulesOperator, RuleStream
 from shiq.streams.rules.tokens import read_atom
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "RULES.md"
@@ -68,14 +68,14 @@ def _stream(program: tuple[str, str], log: tuple[str, str]) -> RuleStream:
     parsed = Program.parse(program[1], FUNCTIONS, at_most_binds="at_most_binds" in program[0])
     timeline = "on-input" if "on-input" in log[0] else "dense"
     options = EvaluationOptions(timeline, complete_windows="complete_windows" in log[0])
-    arrivals = RuleArrivals(EventClock(), RejectLog())
+    arrivals = RuleIntake(WatermarkTracker(), RejectLog())
     return RuleStream(RulesOperator(parsed, options), arrivals, lambda rows: None)
 
 
 def _feed(stream: RuleStream, log: str) -> None:
     runner = LocalRunner(stream)
     for number, line in enumerate(log.splitlines(), 1):
-        runner.take(Record("log", number, line.encode()))
+        runner.process(Record("log", number, line.encode()))
     result = runner.finish()
     assert result.exit_code == 0
 

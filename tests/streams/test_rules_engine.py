@@ -16,7 +16,7 @@ import pytest
 
 from shiq.errors import OperationalError
 from shiq.jobs.evaluation.streams.rules import Caching, GeneratedJoin, Grid
-from shiq.streams.front.arrivals import EventClock, RejectLog
+from shiq.streams.front.arrivals import RejectLog, WatermarkTracker
 from shiq.streams.front.event import Record
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.rules import Program
@@ -27,7 +27,7 @@ from shiq.streams.rules.naive_evaluation import Reference
 from shiq.streams.rules.operators import StepContext
 from shiq.streams.rules.relations import FIRST, NONE, ConstantDictionary, Relation, calculate
 from shiq.streams.rules.session import EvaluationOptions
-from shiq.streams.rules.stream import RuleArrivals, RulesOperator, RuleStream
+from shiq.streams.rules.stream import RuleIntake, RulesOperator, RuleStream
 from shiq.streams.rules.syntax import EvaluationError, IntegerOverflow, order
 from shiq.streams.rules.windows import History, WindowCounter, WindowView
 from tests.tools.rules.random_programs import random_case
@@ -427,13 +427,13 @@ def test_a_checkpoint_of_shards_in_one_session_is_gone_on_with() -> None:
     found: list[str] = []
 
     def stream(shards: int) -> RuleStream:
-        arrivals = RuleArrivals(EventClock(1), RejectLog())
+        arrivals = RuleIntake(WatermarkTracker(1), RejectLog())
         operator = RulesOperator(program, EvaluationOptions(lateness=1), buckets=shards)
         return RuleStream(operator, arrivals, found.extend)
 
     def take(runner: LocalRunner[Any], times: range) -> None:
         for t in times:
-            runner.take(Record("s", t, f"{t} b({t % 5}); b({t % 2})".encode()))
+            runner.process(Record("s", t, f"{t} b({t % 5}); b({t % 2})".encode()))
 
     whole, apart = LocalRunner(stream(1)), LocalRunner(stream(3))
     take(whole, range(6))

@@ -18,14 +18,14 @@ from pathlib import Path
 
 import pytest
 
-from shiq.streams.front.arrivals import EventClock, RejectLog
+from shiq.streams.front.arrivals import RejectLog, WatermarkTracker
 from shiq.streams.front.event import Record
 from shiq.streams.front.local import LocalRunner
-from shiq.streams.front.run import started
+from shiq.streams.front.run import open_run
 from shiq.streams.front.sources import Input
 from shiq.streams.rules import Program
 from shiq.streams.rules.session import EvaluationOptions
-from shiq.streams.rules.stream import RuleArrivals, RulesOperator, RuleStream
+from shiq.streams.rules.stream import RuleIntake, RulesOperator, RuleStream
 from tests.command_line import shiq
 from tests.conftest import ROOT
 
@@ -186,10 +186,16 @@ def test_a_point_that_is_closed_is_out_before_the_next_record_is_read(tmp_path: 
                 yield Record("s", 2 * t + 1, f"{t} @end".encode())
                 assert out.read_text().count("\n") == t + 1
 
-    with started([], {"out": str(out)}) as run:
+    with open_run([], {"out": str(out)}) as run:
         run.input = Feed([])
-        arrivals, write = RuleArrivals(EventClock(), RejectLog()), run.outputs.texts("out")
+        arrivals, write = (
+            RuleIntake(WatermarkTracker(), RejectLog()),
+            run.outputs.text_writer("out"),
+        )
         stream = RuleStream(
-            RulesOperator(program, EvaluationOptions()), arrivals, write, push=run.outputs.push
+            RulesOperator(program, EvaluationOptions()),
+            arrivals,
+            write,
+            push=run.outputs.make_readable,
         )
         assert run.drive(LocalRunner(stream), follow=True).statistics["points"] == 5

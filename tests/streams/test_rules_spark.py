@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from shiq.streams.front.arrivals import EventClock, RejectLog
+from shiq.streams.front.arrivals import RejectLog, WatermarkTracker
 from shiq.streams.front.event import Event, Record
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.rules import Program
 from shiq.streams.rules.session import EvaluationOptions
-from shiq.streams.rules.stream import RuleArrivals, RulesOperator, RuleStream, StreamEvaluation
+from shiq.streams.rules.stream import RuleIntake, RulesOperator, RuleStream, StreamEvaluation
 from tests.command_line import shiq
 from tests.streams_here import judged
 from tests.tools.rules.random_programs import FUNCTIONS, Case, random_case
@@ -46,7 +46,7 @@ def _keyed(number: int) -> Iterator[Case]:
 
 
 def test_buckets_in_batches_are_one_session() -> None:
-    from shiq.streams.front.arrivals import EventLimits, Moment
+    from shiq.streams.front.arrivals import EventLimits, StreamTime
     from shiq.streams.rules.stream import RulesOperator
 
     for case in _keyed(12):
@@ -62,19 +62,19 @@ def test_buckets_in_batches_are_one_session() -> None:
         while left:
             size = draw.randint(1, 4)
             batch, left = left[:size], left[size:]
-            split = system.split([Event(t, atoms=tuple(atoms)) for t, atoms in batch])
-            assert not split.refused
-            moment = Moment(first, batch[-1][0], batch[-1][0])
+            split = system.partition_events([Event(t, atoms=tuple(atoms)) for t, atoms in batch])
+            assert not split.rejects
+            moment = StreamTime(first, batch[-1][0], batch[-1][0])
             for bucket in range(3):
                 if draw.random() < 0.5 or open_states[bucket] is None:
-                    open_states[bucket] = system.open(bucket, states[bucket])
+                    open_states[bucket] = system.open_state(bucket, states[bucket])
                 parts = [split.parts[bucket]] if bucket in split.parts else []
                 for row in open_states[bucket].step(parts, moment):
                     found[row["t"]] += row["atoms"]
                 states[bucket] = open_states[bucket].to_bytes()
         for bucket, state in enumerate(states):
             assert state is not None
-            for row in system.open(bucket, state).finish(moment):
+            for row in system.open_state(bucket, state).finish(moment):
                 found[row["t"]] += row["atoms"]
         assert [(t, sorted(set(atoms))) for t, atoms in sorted(found.items())] == wanted, (
             f"seed {case.seed}"
@@ -100,22 +100,22 @@ def test_the_second_event_of_an_id_is_dropped_in_one_process_and_on_spark() -> N
 
     def stream() -> tuple[LocalRunner[StreamEvaluation], list[str]]:
         rows: list[str] = []
-        arrivals = RuleArrivals(EventClock(2, 20), RejectLog())
+        arrivals = RuleIntake(WatermarkTracker(2, 20), RejectLog())
         return LocalRunner(RuleStream(RulesOperator(program, options), arrivals, rows.extend)), rows
 
     (whole, lines), (first, some), (second, others) = stream(), stream(), stream()
     for record in records:
-        whole.take(record)
+        whole.process(record)
     for record in records[:150]:
-        first.take(record)
+        first.process(record)
     first.flush()
     second.restore(first.state())
     for record in records[150:]:
-        second.take(record)
+        second.process(record)
     assert (
         whole.finish().statistics["duplicates"]
         == second.finish().statistics["duplicates"]
-        == whole.arrivals.duplicates
+        == whole.intake.duplicates
         > 30
     )
     assert lines == some + others
@@ -127,7 +127,7 @@ def test_the_second_event_of_an_id_is_dropped_in_one_process_and_on_spark() -> N
         {chunks[0][1]: {record.line: record.text for record in records}},
     )
     assert (told.counts["duplicates"], told.counts["events"]) == (
-        whole.arrivals.duplicates,
+        whole.intake.duplicates,
         whole.collector.counts["atoms"],
     )
 

@@ -25,19 +25,26 @@ from shiq.errors import InputError, OperationalError, UsageError
 from shiq.rml.model import RepeatedMemberError
 from shiq.rml.program import parse_record as mapped_record
 from shiq.streams.enrichment.jsonld import record_of
-from shiq.streams.front.arrivals import AHEAD, LATE, MALFORMED, Arrivals, EventClock, RejectLog
+from shiq.streams.front.arrivals import (
+    AHEAD,
+    LATE,
+    MALFORMED,
+    EventIntake,
+    RejectLog,
+    WatermarkTracker,
+)
 from shiq.streams.front.checkpoint import (
     POINTS,
     Checkpoint,
     CheckpointContent,
-    Pace,
-    checkpointing,
-    packed,
-    unpacked,
+    CheckpointInterval,
+    open_checkpoint,
+    pack_state,
+    unpack_state,
 )
 from shiq.streams.front.event import Event, EventError, Record, parse_event
-from shiq.streams.front.kafka import KafkaSource, _ends
-from shiq.streams.front.run import PLAIN, Status, StreamRun, started
+from shiq.streams.front.kafka import KafkaSource, _offset_range
+from shiq.streams.front.run import LINE_SECONDS, RunStatus, StreamRun, open_run
 from shiq.streams.front.sinks import LinesFile, open_sink
 from shiq.streams.front.sources import Input, open_source
 from shiq.streams.rules.records import parse_record as rules_record
@@ -102,8 +109,8 @@ def test_times_are_floored_to_the_unit() -> None:
 
 
 def test_late_and_far_ahead_are_judged_one_by_one() -> None:
-    clock = EventClock(lateness=1, max_ahead=10)
-    judged = [clock.judge(t) for t in (5, 6, 5, 4, 17, 16, 14)]
+    clock = WatermarkTracker(lateness=1, max_ahead=10)
+    judged = [clock.classify(t) for t in (5, 6, 5, 4, 17, 16, 14)]
     assert judged == ["", "", "", "late", "ahead", "", "late"]
     assert (clock.newest, clock.watermark) == (16, 15)
 
@@ -264,16 +271,16 @@ def test_tables_as_outputs(tmp_path: Path, name: str) -> None:
 def test_a_checkpoint_is_one_step_of_one_run(tmp_path: Path) -> None:
     place, settings = tmp_path / "checkpoint", {"window": "3", "tbox": "abc"}
     saved = CheckpointContent({"events.jsonl": {"line": 2, "byte": 80}}, {"out": 7}, b"state")
-    with checkpointing(place, settings) as checkpoint:
+    with open_checkpoint(place, settings) as checkpoint:
         assert checkpoint.load() is None
         checkpoint.save(saved)
         checkpoint.save(saved)
         with (
             pytest.raises(OperationalError, match="another writer"),
-            checkpointing(place, settings),
+            open_checkpoint(place, settings),
         ):
             pass
-    with checkpointing(place, settings) as checkpoint:
+    with open_checkpoint(place, settings) as checkpoint:
         assert checkpoint.load() == saved
     assert len(list(place.glob("state-*"))) == 1
     with pytest.raises(OperationalError, match="window 3, but this run has 4"):
@@ -285,17 +292,17 @@ def test_a_checkpoint_is_one_step_of_one_run(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_is_due_each_hundred_points() -> None:
-    pace = Pace()
+    pace = CheckpointInterval()
     assert [pace.is_due() for _ in range(POINTS)] == [False] * (POINTS - 1) + [True]
 
 
 def test_a_state_is_json_and_columns_and_never_a_pickle() -> None:
     document, columns = {"a": [1, "é"]}, {"x": np.arange(3), "y": np.zeros(0, np.uint8)}
-    back, found = unpacked(packed(document, columns))
+    back, found = unpack_state(pack_state(document, columns))
     assert back == document
     assert {name: column.tolist() for name, column in found.items()} == {"x": [0, 1, 2], "y": []}
     with pytest.raises(AssertionError):
-        packed({}, {"x": np.array([object()])})
+        pack_state({}, {"x": np.array([object()])})
 
 
 # --- runs -----------------------------------------------------------------------------------------
@@ -305,10 +312,12 @@ class Summing:
     """Tells the sum of the times so far at each event, and at the end."""
 
     def __init__(self, run: StreamRun) -> None:
-        self.arrivals = Arrivals(EventClock(3), RejectLog(run.outputs.texts("rejects")))
-        self.tell, self.sum = run.outputs.to("out"), 0
+        self.arrivals = EventIntake(
+            WatermarkTracker(3), RejectLog(run.outputs.text_writer("rejects"))
+        )
+        self.tell, self.sum = run.outputs.writer_for("out"), 0
 
-    def take(self, record: Record) -> bool:
+    def process(self, record: Record) -> bool:
         points = self.arrivals.points
         event = self.arrivals.accept(record)
         if event is not None:
@@ -320,10 +329,10 @@ class Summing:
         """Nothing waits."""
 
     def state(self) -> bytes:
-        return packed([self.arrivals.state(), self.sum], {})
+        return pack_state([self.arrivals.state(), self.sum], {})
 
     def restore(self, state: bytes) -> None:
-        (arrivals, self.sum), _ = unpacked(state)
+        (arrivals, self.sum), _ = unpack_state(state)
         self.arrivals.restore(arrivals)
 
     def finish(self) -> int:
@@ -356,10 +365,10 @@ def _summed(
         "rejects": str(folder / "rejects.jsonl"),
         "more": None,
     }
-    with started(sources, targets, folder / "checkpoint", {"window": "1", **settings}) as run:
+    with open_run(sources, targets, folder / "checkpoint", {"window": "1", **settings}) as run:
         system = Summing(run)
         if after is not None:
-            system.take = _dying(system.take, after)  # type: ignore[method-assign]
+            system.process = _dying(system.process, after)  # type: ignore[method-assign]
         return run.drive(
             system, time=(lambda record: parse_event(record.data).t) if by_time else None
         )
@@ -429,13 +438,13 @@ def test_runs_that_are_refused(tmp_path: Path) -> None:
         with pytest.raises(
             UsageError, match=r"would replace what --source reads|, which --source reads|are both"
         ):
-            started([open_source(str(tmp_path / source))], places).__enter__()
+            open_run([open_source(str(tmp_path / source))], places).__enter__()
     assert (tmp_path / "b.jsonl").read_bytes() == kept
-    with started([], {"out": "-", "rejects": os.devnull, "accepted": os.devnull}):
+    with open_run([], {"out": "-", "rejects": os.devnull, "accepted": os.devnull}):
         pass
     with (
         pytest.raises(UsageError, match="Parquet"),
-        started([], {"out": "x.parquet"}, tmp_path / "other"),
+        open_run([], {"out": "x.parquet"}, tmp_path / "other"),
     ):
         pass
 
@@ -479,8 +488,8 @@ def test_what_is_followed_comes_as_it_comes(tmp_path: Path) -> None:
 
 
 def test_ids_are_known_for_the_window_and_the_lateness(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shiq.streams.front.arrivals._MANY", 1)
-    arrivals = Arrivals(EventClock(2), RejectLog(), window=3)
+    monkeypatch.setattr("shiq.streams.front.arrivals._PRUNE_ABOVE", 1)
+    arrivals = EventIntake(WatermarkTracker(2), RejectLog(), window=3)
 
     def accepted(t: int, name: str) -> bool:
         return (
@@ -507,41 +516,41 @@ def test_ids_are_known_for_the_window_and_the_lateness(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize(("is_moving", "want"), [(False, "{}\n"), (True, "\r\x1b[2K{}")])
 def test_a_run_says_how_it_goes(is_moving: bool, want: str) -> None:
-    told, seconds, clock, rejects = list[str](), [0.0], EventClock(5), RejectLog()
-    status = Status(told.append, is_moving, clock=lambda: seconds[0])
-    status.tell_time(clock, "sec", lambda: 1_800_000_030.4)
-    status.tell_rejects(rejects)
-    seconds[0] = PLAIN / 2 if is_moving else PLAIN
-    status.look(100)
+    told, seconds, clock, rejects = list[str](), [0.0], WatermarkTracker(5), RejectLog()
+    status = RunStatus(told.append, is_moving, clock=lambda: seconds[0])
+    status.show_time(clock, "sec", lambda: 1_800_000_030.4)
+    status.show_rejects(rejects)
+    seconds[0] = LINE_SECONDS / 2 if is_moving else LINE_SECONDS
+    status.update(100)
     assert told == [
         want.format("20 records/s, rejects 0" if is_moving else "10 records/s, rejects 0")
     ]
-    status.look(5000)
+    status.update(5000)
     assert len(told) == 1, "it is not due again"
-    clock.judge(1_800_000_000)
+    clock.classify(1_800_000_000)
     rejects.add("late", "f", 1, "so", "text")
-    seconds[0] += PLAIN
-    status.look()
+    seconds[0] += LINE_SECONDS
+    status.update()
     assert told[1] == want.format(
         "500 records/s, newest 1800000000, lag in seconds 30, watermark 1799999995, rejects 1"
     )
     clock.newest = 17
-    seconds[0] += PLAIN
-    status.look()
+    seconds[0] += LINE_SECONDS
+    status.update()
     assert told[2] == want.format("0 records/s, newest 17, watermark 12, rejects 1"), (
         "these are no times of the day"
     )
-    status.end()
-    status.end()
+    status.clear()
+    status.clear()
     assert told[3:] == (["\r\x1b[2K"] if is_moving else [])
-    Status().look(1)
+    RunStatus().update(1)
 
 
 def test_a_broker_that_is_not_there_is_told_once(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("confluent_kafka", reason="the extra 'kafka' is not installed")
-    monkeypatch.setattr("shiq.streams.front.kafka._PATIENCE", 0.5)
+    monkeypatch.setattr("shiq.streams.front.kafka._TIMEOUT", 0.5)
     with pytest.raises(OperationalError, match="kafka://localhost:1/events: "):
         next(open_source("kafka://localhost:1/events").read(False))
     assert capfd.readouterr().err == ""
@@ -568,10 +577,10 @@ def test_a_partition_without_a_leader_is_asked_again_by_its_code(
 
     if name.startswith("TOPIC"):
         with pytest.raises(kafka.KafkaException):
-            _ends(kafka, Consumer(), "topic", 0)
+            _offset_range(kafka, Consumer(), "topic", 0)
         assert len(asked) == 1
     else:
-        assert _ends(kafka, Consumer(), "topic", 0) == (0, 7) and len(asked) == 3
+        assert _offset_range(kafka, Consumer(), "topic", 0) == (0, 7) and len(asked) == 3
 
 
 def test_a_source_without_an_event_is_named_with_its_first_line(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from shiq.errors import OperationalError
 from shiq.streams.front.event import parse_event
-from shiq.streams.front.run import started
+from shiq.streams.front.run import open_run
 from shiq.streams.front.sinks import open_sink
 from shiq.streams.front.sources import open_source
 from tests.conftest import ROOT
@@ -83,12 +83,12 @@ def test_rows_before_the_first_checkpoint_are_not_sent_again(address: str, tmp_p
     (tmp_path / "in").write_text("")
     rows = [{"t": t, "triples": []} for t in range(20)]
     for many in (12, 20):
-        with started(
+        with open_run(
             [open_source(str(tmp_path / "in"))],
             {"out": target, "beside": str(out)},
             tmp_path / "kept",
         ) as run:
-            assert run.saved is None  # it is killed before it can save one
+            assert run.saved_content is None  # it is killed before it can save one
             for name in ("out", "beside"):
                 run.outputs.write(name, rows[:many])
     assert _times(target)[0] == list(range(20))

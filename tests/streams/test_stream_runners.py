@@ -23,22 +23,22 @@ from shiq.jobs.streaming.stages import BucketStates, BucketStep
 from shiq.jobs.streaming.stages import finish as finished
 from shiq.model import RDF
 from shiq.streams.consistency import plan
-from shiq.streams.consistency.operator import StreamQuestion, Watch
+from shiq.streams.consistency.operator import ConsistencyCollector, ConsistencySettings
 from shiq.streams.discovery import RuleMiner
 from shiq.streams.discovery.ontology import open_ontology
 from shiq.streams.enrichment import open_enricher
 from shiq.streams.enrichment.cache import Entries
 from shiq.streams.enrichment.stream import EnrichedStream
 from shiq.streams.front import arrivals
-from shiq.streams.front.arrivals import Arrivals, EventClock, RejectLog
+from shiq.streams.front.arrivals import EventIntake, RejectLog, WatermarkTracker
 from shiq.streams.front.event import Record
 from shiq.streams.front.local import LocalRunner
-from shiq.streams.front.run import started
+from shiq.streams.front.run import open_run
 from shiq.streams.front.sources import open_source
 from shiq.streams.rules import Program
 from shiq.streams.rules.records import Reader, TripleMapping
 from shiq.streams.rules.session import EvaluationOptions
-from shiq.streams.rules.stream import RuleArrivals, RulesOperator, RuleStream
+from shiq.streams.rules.stream import RuleIntake, RulesOperator, RuleStream
 from tests.streams_here import Here
 
 if TYPE_CHECKING:
@@ -88,19 +88,21 @@ class System:
         self.onto = onto
 
     def collector(self, rows: list[str], rejects: list[str]) -> Any:
-        clock, log = EventClock(LATENESS, AHEAD), RejectLog(rejects.extend)
+        clock, log = WatermarkTracker(LATENESS, AHEAD), RejectLog(rejects.extend)
         if self.name == "enrich":
             # A cache that is full at once: what is a hit depends on all events before.
             enricher = open_enricher(self.onto, reasoner="own", capacity=3)
             return EnrichedStream(enricher, rows.extend, log)
         if self.plan is not None:
             heard = lambda found: rows.extend(map(json.dumps, found))  # noqa: E731
-            watch = Watch(self.plan, Arrivals(clock, log), StreamQuestion(batch=7), heard)
-            watch.begin(None)
+            watch = ConsistencyCollector(
+                self.plan, EventIntake(clock, log), ConsistencySettings(batch=7), heard
+            )
+            watch.load_static(None)
             return watch
         if self.program is not None:
             reader = Reader(TripleMapping(self.program.checked.mapped, "sec"))
-            arrivals = RuleArrivals(clock, log, reader=reader)
+            arrivals = RuleIntake(clock, log, reader=reader)
             return RuleStream(
                 RulesOperator(self.program, EvaluationOptions()), arrivals, rows.extend
             )
@@ -110,7 +112,7 @@ class System:
             rows.append(json.dumps({**report.to_dict(), "seconds": None}))
 
         # A window is reported when nothing can come to it.
-        return miner.system(arrivals=Arrivals(clock, log), heard=told, wait=LATENESS)
+        return miner.system(intake=EventIntake(clock, log), on_report=told, max_disorder=LATENESS)
 
 
 def locally(system: Any, found: Sequence[Record], draw: random.Random) -> Written:
@@ -120,7 +122,7 @@ def locally(system: Any, found: Sequence[Record], draw: random.Random) -> Writte
     saved: tuple[int, bytes | None, int, int] = 0, None, 0, 0
     at, deaths = 0, draw.randint(0, 2)
     while at < len(found):
-        runner.take(found[at])
+        runner.process(found[at])
         at += 1
         if draw.random() < 0.1:
             runner.flush()
@@ -146,7 +148,7 @@ def in_tasks(
     collector = system.collector(rows, rejects)
     operator = collector.operator(in_tasks=True)
     states, order, number, at = (
-        BucketStates(folder, operator.buckets, operator.durable),
+        BucketStates(folder, operator.buckets, operator.is_stateful),
         Order(operator.limits),
         -1,
         0,
@@ -172,8 +174,8 @@ def in_tasks(
                 texts[chunk[0][1]] = {record.line: record.text for record in part}
                 made += chunk
             heads = {place: Head.of_bytes(data) for kind, place, data in made if kind == HEAD}
-            ordered = order.judge(heads, Here(made, texts), closely=operator.shows)
-            moment, shared = ordered.told.moment, SimpleNamespace(value=operator)
+            ordered = order.judge(heads, Here(made, texts), closely=operator.shows_events)
+            moment, shared = ordered.told.stream_time, SimpleNamespace(value=operator)
             step = BucketStep(
                 shared,  # type: ignore[arg-type]
                 states,
@@ -194,7 +196,7 @@ def in_tasks(
                 tasks = [step.of_partition(1, 1)(3, own)]
             seen = shown_columns([row for row in made if row[0] == SHOWN], ordered)
             collector.collect(
-                replace(ordered.told, shown=seen),
+                replace(ordered.told, collector_columns=seen),
                 [row for task in tasks for data in task for row in json.loads(data)],
             )
             if is_lost:
@@ -206,7 +208,7 @@ def in_tasks(
                 order.restore(saved[0])
         at, number = at + size, number + 1
     shared = SimpleNamespace(value=operator)
-    last = finished(shared, states, number, order.arrivals.moment)  # type: ignore[arg-type]
+    last = finished(shared, states, number, order.arrivals.stream_time)  # type: ignore[arg-type]
     collector.finish(row for b in range(operator.buckets) for row in json.loads(last(b)))
     return sorted(rows), sorted(rejects)
 
@@ -224,7 +226,7 @@ def by_spark(system: Any, found: Sequence[Record], draw: random.Random, folder: 
         if part is not found:
             # The end of the input is behind the checkpoint.
             collector.finish = lambda last: None
-        with started([open_source(str(source))], {}, folder / "state") as run:
+        with open_run([open_source(str(source))], {}, folder / "state") as run:
             on_spark(collector, run, [str(source)], batch_bytes=draw.randint(300, 3_000))
     return sorted(rows), sorted(row.replace(str(source), "s") for row in rejects)
 
@@ -300,7 +302,7 @@ def test_a_planted_bug_is_seen(
 
         def forget(self: LocalRunner[Any], state: bytes) -> None:
             restore(self, state)
-            self.states = [self.operator.open(0, None)]
+            self.states = [self.operator.open_state(0, None)]
 
         monkeypatch.setattr(LocalRunner, "restore", forget)
     assert any(disagreements(name, range(12), tmp_path))

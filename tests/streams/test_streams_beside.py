@@ -15,10 +15,10 @@ from shiq.api import check_insertions, open_store
 from shiq.model.abox import abox_of
 from shiq.streams.consistency import check_stream, plan, spans
 from shiq.streams.consistency import verdicts as module
-from shiq.streams.consistency.embedded import watch_run
-from shiq.streams.consistency.operator import StreamQuestion
-from shiq.streams.front.arrivals import Arrivals, EventClock, RejectLog
-from shiq.streams.front.run import started
+from shiq.streams.consistency.embedded import run_consistency
+from shiq.streams.consistency.operator import ConsistencySettings
+from shiq.streams.front.arrivals import EventIntake, RejectLog, WatermarkTracker
+from shiq.streams.front.run import open_run
 from shiq.streams.front.sources import open_source
 from tests.streams.test_streams_consistency import (
     AXIOMS,
@@ -39,9 +39,9 @@ def sides(
 ) -> tuple[Any, list[Any]]:
     """The result of a run, and the accepted events and those set aside."""
     files = {name: str(folder / f"{name}.jsonl") for name in ("accepted", "quarantine")}
-    with started([open_source(source)], files) as run:
-        arrivals = Arrivals(EventClock(lateness), RejectLog())
-        result = watch_run(run, watched, arrivals, StreamQuestion(0, end, batch), static)
+    with open_run([open_source(source)], files) as run:
+        arrivals = EventIntake(WatermarkTracker(lateness), RejectLog())
+        result = run_consistency(run, watched, arrivals, ConsistencySettings(0, end, batch), static)
     return result, [read(Path(file)) for file in files.values()]
 
 
@@ -107,7 +107,9 @@ def test_sides_that_forget_too_early_are_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        module, "live", lambda codes, times, window: spans.live(codes, times, max(window - 1, 0))
+        module,
+        "live_spans",
+        lambda codes, times, window: spans.live_spans(codes, times, max(window - 1, 0)),
     )
     assert disagreements(tmp_path, 30)[0]
 

@@ -93,37 +93,39 @@ def _short(time: Any, window: int) -> Any:
 
 def _first_copy(code: Any, time: Any, window: int) -> Any:
     found = _LIVE(code, time, window)
-    return found.at(np.concatenate(([True], found.code[1:] != found.code[:-1]))[: len(found.code)])
+    return found.select(
+        np.concatenate(([True], found.code[1:] != found.code[:-1]))[: len(found.code)]
+    )
 
 
 def _dropped(parts: Any) -> Any:
     """What is known of a code already stays as it is."""
     if len(parts) == 1:
         return parts[0]
-    return _JOINED([parts[0], parts[1].at(~np.isin(parts[1].code, parts[0].code))])
+    return _JOINED([parts[0], parts[1].select(~np.isin(parts[1].code, parts[0].code))])
 
 
 def _direct(view: Any, label: str, wanted: frozenset[str]) -> tuple[str, ...]:
-    return tuple(sorted({label, *view.upwards.get(label, ())} & wanted))
+    return tuple(sorted({label, *view.direct_superlabels.get(label, ())} & wanted))
 
 
 def _early_roots(view: Any, negatives: Any) -> Any:
     return _ROOTS(view, dict(view.negative))
 
 
-_LIVE, _JOINED, _ROOTS = spans.live, spans.joined, negative_inclusions.roots
+_LIVE, _JOINED, _ROOTS = spans.live_spans, spans.join_spans, negative_inclusions.select_roots
 PLAN = sys.modules[plan.__module__]
 
 
 @pytest.mark.parametrize(
     ("where", "what", "bug"),
     [
-        (spans, "ends", _short),
-        (negative_inclusions, "_role_step", lambda view, negatives: ()),
-        (state, "joined_with", lambda live, start, end: live or [(start, end)]),
-        (state, "joined", _dropped),
-        (PLAN, "roots", _early_roots),
-        (topology, "lifted", _direct),
+        (spans, "end_times", _short),
+        (negative_inclusions, "_apply_role_step", lambda view, negatives: ()),
+        (state, "add_span", lambda live, start, end: live or [(start, end)]),
+        (state, "join_spans", _dropped),
+        (PLAN, "select_roots", _early_roots),
+        (topology, "lift_label", _direct),
     ],
     ids=[
         "window",
@@ -477,7 +479,7 @@ def test_a_partition_goes_on_where_another_one_stopped(strategy: str) -> None:
     def rows(restarts: int) -> list[tuple[int, ...]]:
         partition, found = state.StreamPartition(watched), list[tuple[int, ...]]()
         for part in np.array_split(np.arange(300), 10):
-            partition.take(key[part], label[part], time[part])
+            partition.add_assertions(key[part], label[part], time[part])
             found += zip(*(column.tolist() for column in partition.retire(int(time[part[-1]]))))
             if restarts:
                 held, partition = partition.spans, state.StreamPartition(watched)

@@ -13,8 +13,8 @@ import pytest
 from shiq import model as owl
 from shiq.errors import UsageError
 from shiq.streams.consistency import StreamPlan, plan
-from shiq.streams.consistency.state import Bolts
-from shiq.streams.consistency.topology import bolts, cost, cuts, label_rates
+from shiq.streams.consistency.state import BoltStrategy
+from shiq.streams.consistency.topology import build_bolts, label_rates, pipeline_cost, possible_cuts
 
 
 def name(word: str) -> owl.Class:
@@ -120,7 +120,7 @@ def test_npd(data_path: Path) -> None:
     assert (len(found.negative), len(found.roots), found.closure, found.lanes) == (49, 49, 35467, 1)
     assert sizes(found.groups) == [28, 13, 4, 3, 1]
     expected = [[0, 699], [753, 176], [1614, 35], [2024, 7], [10945, 1], [35467, 0]]
-    pipelines = [bolts(found.view, found.grouped, (n,)) for n in range(6)]
+    pipelines = [build_bolts(found.view, found.root_groups, (n,)) for n in range(6)]
     assert [[bolt.conjunctions for bolt in pipeline] for pipeline in pipelines] == expected
 
 
@@ -131,15 +131,17 @@ def evaluations(found: StreamPlan, cut: tuple[int, ...]) -> tuple[float, float]:
         for label in sorted(found.view.vocabulary)
         if label in found.masks.numbers
     ]
-    one, pipeline = np.ones(len(labels), np.int64), bolts(found.view, found.grouped, cut)
-    strategy = Bolts(found.masks.labels, pipeline, 1)
-    strategy.take(one, np.array(labels), one, one)
-    return sum(cost(pipeline, label_rates(found.view, None)).evaluations), strategy.evaluations
+    one, pipeline = np.ones(len(labels), np.int64), build_bolts(found.view, found.root_groups, cut)
+    strategy = BoltStrategy(found.masks.labels, pipeline, 1)
+    strategy.process(one, np.array(labels), one, one)
+    return sum(
+        pipeline_cost(pipeline, label_rates(found.view, None)).evaluations
+    ), strategy.evaluations
 
 
 def test_what_is_expected_is_what_bolts_evaluate() -> None:
     found = plan(EXAMPLE, strategy="ltm")
-    for cut in cuts(len(found.grouped)):
+    for cut in possible_cuts(len(found.root_groups)):
         expected, evaluated = evaluations(found, cut)
         assert expected == evaluated > 0
 
@@ -153,10 +155,13 @@ def test_auto_minimises_time_and_not_evaluations(data_path: Path) -> None:
         1562,
     )
     rates = label_rates(found.view, None)
-    two, five = (cost(bolts(found.view, found.grouped, cut), rates) for cut in ((2,), (0, 1, 3, 4)))
-    assert (sum(two.arriving), sum(two.cached)) == (1336, 702) and (
+    two, five = (
+        pipeline_cost(build_bolts(found.view, found.root_groups, cut), rates)
+        for cut in ((2,), (0, 1, 3, 4))
+    )
+    assert (sum(two.arriving), sum(two.cached_tuples)) == (1336, 702) and (
         sum(five.arriving),
-        sum(five.cached),
+        sum(five.cached_tuples),
     ) == (2880, 939)
     assert two.total < five.total / 2
 
@@ -175,7 +180,7 @@ def test_the_role_step() -> None:
         )
     )
     assert found.unsatisfiable == ("urn:A", "urn:B", "∃urn:p", "∃urn:p⁻")
-    assert found.axioms_of(frozenset({"urn:A"})) == (
+    assert found.conflict_axioms(frozenset({"urn:A"})) == (
         f"SubClassOf(<urn:A> ObjectSomeValuesFrom(<urn:p> <{owl.OWL}Thing>))",
         "ObjectPropertyRange(<urn:p> <urn:B>)",
         f"SubClassOf(<urn:B> <{owl.OWL}Nothing>)",
@@ -255,10 +260,10 @@ def test_cuts() -> None:
         plan(EXAMPLE, strategy="ltm", cut=(2, 1))
     with pytest.raises(UsageError):
         plan(EXAMPLE, strategy="ltm", cut=(4,))
-    assert len(cuts(3)) == 16
+    assert len(possible_cuts(3)) == 16
     found = plan(EXAMPLE, strategy="ltm")
-    every = [plan(EXAMPLE, strategy="ltm", cut=cut) for cut in cuts(3)]
-    assert found.cut in cuts(3)
+    every = [plan(EXAMPLE, strategy="ltm", cut=cut) for cut in possible_cuts(3)]
+    assert found.cut in possible_cuts(3)
     assert max(bolt.expected_evaluations for bolt in found.bolts) <= max(
         b.expected_evaluations for b in every[0].bolts
     )

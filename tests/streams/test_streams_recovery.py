@@ -21,10 +21,10 @@ import pytest
 
 from shiq.errors import OperationalError
 from shiq.streams.consistency import StreamPlan, plan
-from shiq.streams.consistency.operator import StreamQuestion, Watch
-from shiq.streams.front.arrivals import Arrivals, EventClock, RejectLog
+from shiq.streams.consistency.operator import ConsistencyCollector, ConsistencySettings
+from shiq.streams.front.arrivals import EventIntake, RejectLog, WatermarkTracker
 from shiq.streams.front.local import LocalRunner
-from shiq.streams.front.run import started
+from shiq.streams.front.run import open_run
 from shiq.streams.front.sources import open_source
 from tests.killing import killed_at_last
 from tests.streams.test_streams_consistency import (
@@ -57,22 +57,26 @@ def watched(
 ) -> None:
     """One run over events.jsonl with a checkpoint."""
     targets = {name: str(folder / f"{name}.jsonl") for name in ("out", "rejects", "verdicts")}
-    with started(
+    with open_run(
         [open_source(str(folder / "events.jsonl"))], targets, folder / "checkpoint", found.settings
     ) as run:
-        arrivals = Arrivals(EventClock(LATENESS), RejectLog(run.outputs.texts("rejects")))
-        watch = Watch(found, arrivals, StreamQuestion(start, end, batch), run.outputs.to("out"))
-        watch.begin(None)
+        arrivals = EventIntake(
+            WatermarkTracker(LATENESS), RejectLog(run.outputs.text_writer("rejects"))
+        )
+        watch = ConsistencyCollector(
+            found, arrivals, ConsistencySettings(start, end, batch), run.outputs.writer_for("out")
+        )
+        watch.load_static(None)
         runner = LocalRunner(watch)
         if dies_after is not None:
-            take, left = runner.take, iter(range(dies_after))
+            take, left = runner.process, iter(range(dies_after))
 
             def taken(record: Any) -> bool:
                 if next(left, None) is None:
                     raise Killed
                 return take(record)
 
-            runner.take = taken  # type: ignore[method-assign]
+            runner.process = taken  # type: ignore[method-assign]
         run.outputs.write("verdicts", run.drive(runner).verdicts)
 
 
@@ -121,7 +125,7 @@ def test_a_state_that_forgets_is_seen(tmp_path: Path, monkeypatch: pytest.Monkey
 
     def forgetful(self: LocalRunner[Any], state: bytes) -> None:
         restore(self, state)
-        self.states = [self.operator.open(0, None)]
+        self.states = [self.operator.open_state(0, None)]
 
     monkeypatch.setattr(LocalRunner, "restore", forgetful)
     assert any(disagreement(seed, tmp_path, monkeypatch) for seed in range(100))
@@ -192,18 +196,18 @@ def test_open_conflicts_are_told_when_they_open(tmp_path: Path) -> None:
                     return
 
     opened = follow
-    with started([Followed()], {}) as run:
-        watch = Watch(
+    with open_run([Followed()], {}) as run:
+        watch = ConsistencyCollector(
             plan(BOB, 3),
-            Arrivals(EventClock(), RejectLog()),
-            StreamQuestion(0, None, 1, follow=True),
+            EventIntake(WatermarkTracker(), RejectLog()),
+            ConsistencySettings(0, None, 1, follow=True),
             rows.extend,
         )
-        watch.begin(None)
+        watch.load_static(None)
 
         def more() -> None:
             _until(lambda: bool(rows))
-            now.append(watch.inconsistent)
+            now.append(watch.inconsistent_count)
             with open(source, "a") as file:
                 for item in (STREAM[2], event(9), event(20, isa("ann", "Publication")), event(30)):
                     file.write(json.dumps(item) + "\n")
@@ -211,7 +215,7 @@ def test_open_conflicts_are_told_when_they_open(tmp_path: Path) -> None:
 
         threading.Thread(target=more, daemon=True).start()
         run.drive(LocalRunner(watch), follow=True)
-        assert (run.status.records, watch.inconsistent) == (6, 0)
+        assert (run.status.records, watch.inconsistent_count) == (6, 0)
     assert ended.is_set() and now == [1]
     assert [(row["individual"], row["from"], row["to"], row["final"]) for row in rows] == [
         (T + "bob", 4, 4, False),

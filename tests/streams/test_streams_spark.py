@@ -29,13 +29,13 @@ from shiq.jobs.streaming.ordering import Order
 from shiq.jobs.streaming.sources import advanced, between, records, units
 from shiq.model.abox import abox_of
 from shiq.streams.consistency import StreamPlan, StreamResult, plan
-from shiq.streams.consistency.embedded import watch_run
-from shiq.streams.consistency.operator import StreamQuestion
-from shiq.streams.front.arrivals import Arrivals, EventClock, EventLimits, RejectLog
+from shiq.streams.consistency.embedded import run_consistency
+from shiq.streams.consistency.operator import ConsistencySettings
+from shiq.streams.front.arrivals import EventIntake, EventLimits, RejectLog, WatermarkTracker
 from shiq.streams.front.checkpoint import CheckpointContent
 from shiq.streams.front.event import Event, Record
-from shiq.streams.front.operator import Split
-from shiq.streams.front.run import started
+from shiq.streams.front.operator import PartitionedEvents
+from shiq.streams.front.run import open_run
 from shiq.streams.front.sources import open_source
 from tests.conftest import ROOT
 from tests.streams_here import judged
@@ -73,9 +73,11 @@ def ran(
     if session is not None:
         how: dict[str, Any] = {"session": session, "batch_bytes": batch_bytes}
         drive = lambda run, watch: on_spark(watch, run, [*map(str, targets)], **how)  # noqa: E731
-    with started(sources, {"out": str(out), "rejects": str(rejects), **sides}, checkpoint) as run:
-        arrivals = Arrivals(EventClock(lateness), RejectLog(run.outputs.texts("rejects")))
-        result = watch_run(run, watched, arrivals, StreamQuestion(), static, drive=drive)
+    with open_run(sources, {"out": str(out), "rejects": str(rejects), **sides}, checkpoint) as run:
+        arrivals = EventIntake(
+            WatermarkTracker(lateness), RejectLog(run.outputs.text_writer("rejects"))
+        )
+        result = run_consistency(run, watched, arrivals, ConsistencySettings(), static, drive=drive)
     return result, sorted(read(out), key=str), sorted(read(rejects), key=str)
 
 
@@ -487,12 +489,12 @@ def test_spark_shows_which_system_its_query_and_jobs_are_of_and_what_came_of_a_b
 def test_each_system_has_its_name() -> None:
 
     from shiq.jobs.commands.stream import COMMANDS
-    from shiq.streams.consistency.operator import Watch
-    from shiq.streams.discovery.stream import Discovery
+    from shiq.streams.consistency.operator import ConsistencyCollector
+    from shiq.streams.discovery.stream import DiscoveryCollector
     from shiq.streams.enrichment.stream import EnrichedStream
     from shiq.streams.rules.stream import RuleStream
 
-    systems = (Watch, Discovery, EnrichedStream, RuleStream)
+    systems = (ConsistencyCollector, DiscoveryCollector, EnrichedStream, RuleStream)
     assert {system.name for system in systems} == COMMANDS.keys() - {"plan"}  # type: ignore[attr-defined]
 
 
@@ -527,30 +529,32 @@ class _Numbers:
     """
 
     limits = EventLimits(lateness=2, max_ahead=50, window=3, start=2, end=90)
-    buckets, shows = 3, False
+    buckets, shows_events = 3, False
 
-    def split(self, events: Sequence[Event | None]) -> Split:
+    def partition_events(self, events: Sequence[Event | None]) -> PartitionedEvents:
         found = [(n, event) for n, event in enumerate(events) if event is not None]
         parts = {}
         for bucket in range(self.buckets):
             own = [(n, event.t) for n, event in found if event.t % self.buckets == bucket]
             if own:
                 parts[bucket] = dict(zip(("event", "t"), np.array(own).T))
-        return Split(
+        return PartitionedEvents(
             parts,
             [(n, "malformed", "so", "text") for n, event in found if event.triples],
             {"seen": len(found)},
         )
 
-    def open(self, bucket: int, state: bytes | None) -> Any:
+    def open_state(self, bucket: int, state: bytes | None) -> Any:
         raise NotImplementedError
 
 
-def _obvious(lines: Sequence[bytes], limits: EventLimits) -> tuple[list[int], list[Any], Arrivals]:
+def _obvious(
+    lines: Sequence[bytes], limits: EventLimits
+) -> tuple[list[int], list[Any], EventIntake]:
     """The times that are used, and the rejects, record by record."""
     told: list[Any] = []
-    arrivals = Arrivals(
-        EventClock(limits.lateness, limits.max_ahead),
+    arrivals = EventIntake(
+        WatermarkTracker(limits.lateness, limits.max_ahead),
         RejectLog(lambda rows: told.extend(map(json.loads, rows))),
         window=limits.window,
     )
@@ -626,7 +630,11 @@ def test_order_and_lateness_are_judged_as_one_by_one() -> None:
             sorted(want),
             sorted(rejects, key=lambda row: row["line"]),
         ), seed
-        assert last.moment == (arrivals.first, arrivals.clock.newest, arrivals.clock.watermark)
+        assert last.stream_time == (
+            arrivals.first,
+            arrivals.tracker.newest,
+            arrivals.tracker.watermark,
+        )
         assert counts == {"duplicates": arrivals.duplicates, "events": len(used)}
     # Mostly the heads say enough; each of both ways was gone.
     assert asked.count("times") < 0.6 * batches_seen and asked.count("texts") > 20
@@ -692,7 +700,7 @@ def test_partitions_of_a_topic_go_side_by_side() -> None:
                 is_topic=True,
             )
     told, _, here = judged(Order(system.limits), rows)
-    assert (told.counts["events"], told.rejects, told.moment.newest) == (60, [], 31)
+    assert (told.counts["events"], told.rejects, told.stream_time.newest) == (60, [], 31)
     assert here.asked == ["times"]
 
 
@@ -755,7 +763,7 @@ def test_a_query_that_a_busy_machine_ends_is_begun_again_as_long_as_batches_come
             """The input is over."""
 
     monkeypatch.setattr(query, "units", lambda *_, **__: [])
-    run: Any = SimpleNamespace(saved=None, checkpoint=None)
+    run: Any = SimpleNamespace(saved_content=None, checkpoint=None)
     session: Any = SimpleNamespace(
         sparkContext=SimpleNamespace(broadcast=lambda _: SimpleNamespace(destroy=lambda: None))
     )
@@ -784,12 +792,12 @@ def test_a_checkpoint_of_another_layout_is_refused_before_spark_is_started(
     monkeypatch.setattr(session, "streaming_session", start)
     (tmp_path / "e.jsonl").write_text('{"t": 1, "triples": []}\n')
     sources, targets = [open_source(str(tmp_path / "e.jsonl"))], {"out": str(tmp_path / "rows")}
-    with started(sources, targets, tmp_path / "state") as run:
+    with open_run(sources, targets, tmp_path / "state") as run:
         assert run.checkpoint is not None
         run.checkpoint.save(CheckpointContent(positions, run.outputs.flush(), b"{}"))
     face: Any = SimpleNamespace(system=None)
     with (
-        started(sources, targets, tmp_path / "state") as run,
+        open_run(sources, targets, tmp_path / "state") as run,
         pytest.raises(OperationalError, match="another version") as refused,
     ):
         session.on_spark(face, run, [str(tmp_path / "e.jsonl")])

@@ -27,14 +27,14 @@ from unittest.mock import patch
 
 import click
 
-from shiq.streams.front.arrivals import EventClock, RejectLog
+from shiq.streams.front.arrivals import RejectLog, WatermarkTracker
 from shiq.streams.front.event import Record
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.rules import Program, fixpoint, operators, worklist
 from shiq.streams.rules.fixpoint import Recursion
 from shiq.streams.rules.naive_evaluation import Reference
 from shiq.streams.rules.session import EvaluationOptions, RuleSession
-from shiq.streams.rules.stream import RuleArrivals, RulesOperator, RuleStream
+from shiq.streams.rules.stream import RuleIntake, RulesOperator, RuleStream
 from shiq.streams.rules.syntax import EvaluationError, Row, atom_text, is_own
 from shiq.streams.rules.tokens import read_atom
 from tests.tools.rules.random_programs import FUNCTIONS, Case, random_case
@@ -136,10 +136,10 @@ def sharded(case: Case) -> Answer | None:
     def rows(shown: str) -> list[tuple[int, list[str]]]:
         found: list[str] = []
         operator = RulesOperator(program, options, shown=shown, buckets=3)
-        arrivals = RuleArrivals(EventClock(options.lateness, options.max_ahead), RejectLog())
+        arrivals = RuleIntake(WatermarkTracker(options.lateness, options.max_ahead), RejectLog())
         runner = LocalRunner(RuleStream(operator, arrivals, found.extend))
         for line, (t, atoms) in enumerate(case.events, 1):
-            runner.take(Record("s", line, json.dumps({"t": t, "atoms": atoms}).encode()))
+            runner.process(Record("s", line, json.dumps({"t": t, "atoms": atoms}).encode()))
         runner.finish()
         return [(row["t"], row["atoms"]) for row in map(json.loads, found)]
 

@@ -37,8 +37,8 @@ from shiq.jobs.streaming.sources import (
 )
 from shiq.jobs.streaming.stages import BucketStates, BucketStep
 from shiq.streams.consistency import check_stream, plan
-from shiq.streams.consistency.operator import Watch
-from shiq.streams.front.arrivals import Arrivals, EventClock, RejectLog
+from shiq.streams.consistency.operator import ConsistencyCollector
+from shiq.streams.front.arrivals import EventIntake, RejectLog, WatermarkTracker
 
 WINDOW, LATENESS = 3, 3
 #: How often Spark's jobs are timed; the first time it loads what they need.
@@ -73,8 +73,10 @@ def timed(work: Any) -> tuple[float, Any]:
 
 def batches(tbox: str, events: str, cores: int) -> Iterator[BatchCost]:
     """What each batch for so many cores costs."""
-    watch = Watch(plan(tbox, WINDOW), Arrivals(EventClock(LATENESS), RejectLog()))
-    watch.begin(None)
+    watch = ConsistencyCollector(
+        plan(tbox, WINDOW), EventIntake(WatermarkTracker(LATENESS), RejectLog())
+    )
+    watch.load_static(None)
     system, at, before = watch.operator(in_tasks=True), dict[str, int](), -1
     order, most = Order(system.limits), batch_bytes(BATCH_BYTES, cores) * FOLD
     with TemporaryDirectory() as folder:
@@ -101,7 +103,7 @@ def batches(tbox: str, events: str, cores: int) -> Iterator[BatchCost]:
             ordered = order.judge(heads, SimpleNamespace())  # type: ignore[arg-type]
             judging = process_time() - begun
             shared: Any = SimpleNamespace(value=system)
-            moment = ordered.told.moment
+            moment = ordered.told.stream_time
             step = BucketStep(
                 shared, states, before, before + 1, moment, ordered.ranks, ordered.used
             )
@@ -117,7 +119,7 @@ def batches(tbox: str, events: str, cores: int) -> Iterator[BatchCost]:
                 said += found
             hearing, heard = timed(lambda s=said: [row for data in s for row in json.loads(data)])  # type: ignore[misc]
             hearing += timed(
-                lambda o=ordered, h=heard: watch.collect(replace(o.told, shown=[]), h)
+                lambda o=ordered, h=heard: watch.collect(replace(o.told, collector_columns=[]), h)
             )[0]  # type: ignore[misc]
             states.forget(before + 1)
             at, before = then, before + 1

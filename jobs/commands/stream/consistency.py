@@ -24,9 +24,9 @@ from shiq.jobs.commands.stream.options import (
 )
 from shiq.jobs.text.results import SHOWN, leftovers_text, safe, seconds_text
 from shiq.streams.consistency import plan as planned
-from shiq.streams.consistency.embedded import watch_run
+from shiq.streams.consistency.embedded import run_consistency
 from shiq.streams.consistency.events import rate_source
-from shiq.streams.consistency.operator import StreamQuestion
+from shiq.streams.consistency.operator import ConsistencySettings
 from shiq.streams.consistency.plan import Labels, StreamPlan
 from shiq.streams.consistency.verdicts import StreamResult
 from shiq.support import pluralize
@@ -56,7 +56,7 @@ from shiq.support import pluralize
     help="Where the stream begins; else with its first time.",
 )
 @click.option("--to", "end", type=int, metavar="N", help="Where it ends; else with its last time.")
-@field_option(StreamQuestion, "batch")
+@field_option(ConsistencySettings, "batch")
 @click.option(
     "--verdicts", type=WRITES_ROWS, metavar="FILE", help="One row a run of points of one verdict."
 )
@@ -108,7 +108,7 @@ def consistency(
         raise UsageError("--store and --every go together", "Give both, or neither.")
     if not tbox and store is None:
         raise UsageError("no ontology is given", "Give --tbox, or --store with --every.")
-    asked = StreamQuestion(
+    asked = ConsistencySettings(
         **{name: options.pop(name) for name in ("start", "end", "batch")},
         allow=feed.allow,
         follow=feed.follow,
@@ -132,7 +132,9 @@ def consistency(
         run = stack.enter_context(feed.started(settings, made, **files))
         checks = (session, every) if session and every else None
         given = list(static) or None
-        result = watch_run(run, found, feed.arrivals(run), asked, given, checks, drive=feed.drive)
+        result = run_consistency(
+            run, found, feed.arrivals(run), asked, given, checks, drive=feed.drive
+        )
     return feed.end(stream_text(result, found, feed.allow, verbose=feed.summary.verbose), result)
 
 

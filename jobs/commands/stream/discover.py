@@ -15,17 +15,17 @@ from shiq.jobs.commands.places import READS, WRITES, GuardedCommand, Writes
 from shiq.jobs.commands.stream.options import Feed, feeding, refuse_idle, static_option, was_given
 from shiq.jobs.outputs import OutputKind
 from shiq.jobs.text.results import SHOWN, leftovers_text, safe, seconds_text
-from shiq.streams.discovery.delivery import Delivery
+from shiq.streams.discovery.delivery import ReportOutputs
 from shiq.streams.discovery.miner import RuleMiner
-from shiq.streams.discovery.sentences import sentence
+from shiq.streams.discovery.sentences import rule_sentence
 from shiq.streams.discovery.settings import (
     GateSettings,
     MinerSettings,
     ReportSettings,
-    eps_of,
+    parse_eps,
     refuse_unknown_sources,
 )
-from shiq.streams.discovery.stream import Mining
+from shiq.streams.discovery.stream import MiningResult
 from shiq.support import pluralize
 
 #: Settings that older checkpoints do not have.
@@ -143,7 +143,7 @@ def discover(
     if exported is None:
         refuse_idle(("min_share",), "--export FILE")
     options["refute"] |= exported is not None
-    options["eps"] = eps_of(options["eps"]) if options["eps"] else None
+    options["eps"] = parse_eps(options["eps"]) if options["eps"] else None
     miner = RuleMiner(
         list(tbox),
         static=list(static) or None,
@@ -166,25 +166,33 @@ def discover(
         "step": str(step),
     }
     with feed.started(settings) as run:
-        delivery = Delivery(miner, run.outputs.to("out"), entailments, exported, folder)
+        delivery = ReportOutputs(
+            miner, run.outputs.writer_for("out"), entailments, exported, folder
+        )
         kept = feed.summary.json_file is not None or folder is not None
         system = miner.system(
-            arrivals=feed.arrivals(run, unordered=True), heard=delivery.take, kept=kept
+            intake=feed.arrivals(run, unordered=True),
+            on_report=delivery.deliver,
+            keeps_all_reports=kept,
         )
         if feed.follow:
-            system.wait = 0
+            system.max_disorder = 0
             if not was_given("lateness"):
-                system.arrivals.clock.lateness = miner.settings.window
+                system.intake.tracker.lateness = miner.settings.window
         is_merged = feed.engine == "local" and not feed.follow
-        time = system.ordered(run.input.sources, feed.unit, feed.format) if is_merged else None
-        result: Mining = feed.drive(run, system, time)
+        time = (
+            system.record_time_reader(run.input.sources, feed.unit, feed.format)
+            if is_merged
+            else None
+        )
+        result: MiningResult = feed.drive(run, system, time)
         exports = delivery.finish(result)
     if exports and not feed.summary.quiet:
         click.echo("\n".join(map(safe, exports)), err=True)
     return feed.end(
         discovery_text(result, miner, feed.allow, verbose=feed.summary.verbose),
         result,
-        delivery.document(result),
+        delivery.json_document(result),
     )
 
 
@@ -200,7 +208,7 @@ def _json(file: str | None) -> Any:
 
 
 def discovery_text(
-    result: Mining,
+    result: MiningResult,
     miner: RuleMiner,
     allowed: Collection[str],
     *,
@@ -208,13 +216,13 @@ def discovery_text(
 ) -> str:
     """What `shiq stream discover` prints: the verdict, the last window's rules, figures."""
     lines = [result.verdict.value.upper()]
-    if miner.windows.knowledge.base is None:
+    if miner.windows.knowledge.static_entailments is None:
         lines.append(
             "  the ontology and the static assertions contradict each other: nothing was mined"
         )
-    if result.inconsistent:
+    if result.inconsistent_snapshots:
         lines.append(
-            f"  left out, since they contradict the ontology: snapshots {', '.join(map(str, result.inconsistent))}"
+            f"  left out, since they contradict the ontology: snapshots {', '.join(map(str, result.inconsistent_snapshots))}"
         )
     if not result.windows:
         lines.append(
@@ -231,8 +239,8 @@ def discovery_text(
             )
         )
         shown = last["rules"] if verbose else last["rules"][:SHOWN]
-        lines += [f"    {safe(sentence(rule, miner.ontology.labels))}" for rule in shown]
-    if result.stopped:
+        lines += [f"    {safe(rule_sentence(rule, miner.ontology.labels))}" for rule in shown]
+    if result.is_truncated:
         lines.append(f"  stopped at {miner.settings.max_rules:,} rules (--max-rules)")
     lines += leftovers_text(result.leftovers, allowed, verbose=verbose)
     spent = seconds_text(result.statistics["seconds"])

@@ -29,7 +29,7 @@ from shiq.streams.enrichment.cache import POLICIES
 from shiq.streams.enrichment.components import EventWindows
 from shiq.streams.enrichment.enricher import SilenceNotice, StaticFolder
 from shiq.streams.enrichment.stream import EnrichedStream, RowSettings
-from shiq.streams.front.arrivals import EventClock, RejectLog
+from shiq.streams.front.arrivals import RejectLog, WatermarkTracker
 from shiq.streams.front.operator import StreamAnswer
 from shiq.support import pluralize
 
@@ -217,24 +217,24 @@ def enrich(
         with feed.started(settings) as run, closing(SilenceNotice(tell)) as waiting:
             enricher.waiting = waiting
             enricher.entries.sampler.notify = tell
-            rejects = RejectLog(run.outputs.texts("rejects"))
+            rejects = RejectLog(run.outputs.text_writer("rejects"))
             system = EnrichedStream(
                 enricher,
-                run.outputs.texts("out"),
+                run.outputs.text_writer("out"),
                 rejects,
                 feed.unit,
-                push=run.outputs.push,
+                push=run.outputs.make_readable,
                 jsonld=feed.format == "jsonld",
                 windows=None if window is None else EventWindows(window, slide),
-                clock=EventClock(None) if window is None else feed.arrivals(run).clock,
+                clock=WatermarkTracker(None) if window is None else feed.arrivals(run).tracker,
                 rows=RowSettings(only, timings, explain),
             )
-            run.status.tell_rejects(rejects)
+            run.status.show_rejects(rejects)
             if static_follow is not None:
                 enricher.folder = StaticFolder(Path(static_follow), tell)
-                if run.saved is None:
+                if run.saved_content is None:
                     enricher.folder.follow(enricher)
-            if prefill and run.saved is None:
+            if prefill and run.saved_content is None:
                 enricher.prefill()
             waiting.before = system.show
             result: StreamAnswer = feed.drive(run, system)

@@ -32,11 +32,11 @@ from shiq.jobs.option_fields import Takes, declared, declared_names, option
 from shiq.jobs.outputs import share_no_stdout
 from shiq.streams.consistency.negative_inclusions import GROUPINGS
 from shiq.streams.consistency.plan import ASSUMPTIONS, STRATEGIES
-from shiq.streams.front.arrivals import Arrivals, EventClock, RejectLog
+from shiq.streams.front.arrivals import EventIntake, RejectLog, WatermarkTracker
 from shiq.streams.front.event import UNITS
-from shiq.streams.front.kafka import NO_OPTIONS, KafkaOptions, read_options
-from shiq.streams.front.local import LocalRunner, Opener, open_here
-from shiq.streams.front.run import Status, StreamRun, started
+from shiq.streams.front.kafka import NO_OPTIONS, KafkaOptions, parse_options
+from shiq.streams.front.local import LocalRunner, StateOpener, open_state
+from shiq.streams.front.run import RunStatus, StreamRun, open_run
 from shiq.streams.front.sources import Source, open_source
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -130,7 +130,7 @@ class Feed:
         **more: str | None,
     ) -> AbstractContextManager[StreamRun]:
         """A run in this process, to the outputs ``out``, ``rejects``, and ``more``; ``settings``
-        of the command, which change rows (see `shiq.streams.front.run.started`); ``made``: sources,
+        of the command, which change rows (see `shiq.streams.front.run.open_run`); ``made``: sources,
         by name, that only the command can open.
         """
         own = {"lateness": str(self.lateness), "max-ahead": str(self.max_ahead), "unit": self.unit}
@@ -158,11 +158,11 @@ class Feed:
             (made or {}).get(name) or open_source(name, self.unit, self.format, options)
             for name in self.sources
         ]
-        settings = {**own, **self.options.changing, **settings}
-        return started(sources, targets, self.checkpoint, settings, self._status())
+        settings = {**own, **self.options.checkpoint_settings, **settings}
+        return open_run(sources, targets, self.checkpoint, settings, self._status())
 
     def drive(
-        self, run: StreamRun, collector: Any, time: Any = None, opener: Opener = open_here
+        self, run: StreamRun, collector: Any, time: Any = None, opener: StateOpener = open_state
     ) -> Any:
         """What comes of ``run``, in this process or by Spark; ``time``: of a record, to merge
         sources by in this process; ``opener``: gives the states of buckets there.
@@ -174,26 +174,26 @@ class Feed:
         how = {"format": self.format, "follow": self.follow, "master": self.master}
         return on_spark(collector, run, self.sources, options=self.options, **how)  # type: ignore[arg-type]
 
-    def _status(self) -> Status:
+    def _status(self) -> RunStatus:
         """How a followed run goes, on stderr: in a moving line on a terminal, unless rows are
         shown there too.
         """
         if self.summary.quiet or not self.follow:
-            return Status()
+            return RunStatus()
         is_moving = sys.stderr.isatty() and not (self.out == "-" and sys.stdout.isatty())
-        return Status(partial(click.echo, nl=False, err=True, color=True), is_moving)
+        return RunStatus(partial(click.echo, nl=False, err=True, color=True), is_moving)
 
     def arrivals(
-        self, run: StreamRun, make: Callable[..., Any] = Arrivals, *, unordered: bool = False
+        self, run: StreamRun, make: Callable[..., Any] = EventIntake, *, unordered: bool = False
     ) -> Any:
         """What makes events of the records of ``run``, and writes its rejects. ``unordered``:
         nothing is late, unless it is followed.
         """
         lateness = None if unordered and not self.follow else self.lateness
-        clock = EventClock(lateness, self.max_ahead)
-        arrivals = make(clock, RejectLog(run.outputs.texts("rejects")), self.unit)
-        run.status.tell_time(arrivals.clock, self.unit)
-        run.status.tell_rejects(arrivals.rejects)
+        clock = WatermarkTracker(lateness, self.max_ahead)
+        arrivals = make(clock, RejectLog(run.outputs.text_writer("rejects")), self.unit)
+        run.status.show_time(arrivals.tracker, self.unit)
+        run.status.show_rejects(arrivals.rejects)
         return arrivals
 
     def tell(self, text: str) -> None:
@@ -237,7 +237,7 @@ def feeding(
 
         changes: dict[str, dict[str, Any]] = {
             "sources": {"required": required},
-            "options": {"callback": lambda context, parameter, texts: read_options(texts)},
+            "options": {"callback": lambda context, parameter, texts: parse_options(texts)},
             "format": {"type": Nearest(formats), "default": formats[0]},
             "unit": {"default": unit},
         }

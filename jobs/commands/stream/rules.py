@@ -20,7 +20,7 @@ from shiq.jobs.commands.places import READS, WRITES, GuardedCommand
 from shiq.jobs.commands.running import write_json
 from shiq.jobs.commands.stream.options import Feed, feeding, keep_known
 from shiq.jobs.text.results import leftovers_text, seconds_text
-from shiq.streams.front.local import LocalRunner, Opener, open_here
+from shiq.streams.front.local import LocalRunner, StateOpener, open_state
 from shiq.streams.front.sources import open_source
 from shiq.streams.rules import Program
 from shiq.streams.rules.evaluation import Engine
@@ -33,7 +33,7 @@ from shiq.streams.rules.records import Reader, SortedSource, TripleMapping, has_
 from shiq.streams.rules.session import EvaluationOptions, evaluator_of
 from shiq.streams.rules.splitting import dot, flat
 from shiq.streams.rules.stream import (
-    RuleArrivals,
+    RuleIntake,
     RulesOperator,
     RulesState,
     RuleStream,
@@ -45,7 +45,7 @@ from shiq.support import pluralize
 
 if TYPE_CHECKING:
     from shiq.jobs.building.executor import Worker
-    from shiq.streams.front.arrivals import Moment
+    from shiq.streams.front.arrivals import StreamTime
     from shiq.streams.front.operator import BucketState, Columns, Row
     from shiq.streams.front.run import StreamRun
     from shiq.streams.front.sources import Source
@@ -164,12 +164,12 @@ def _run(feed: Feed, asked: RulesOperator, python: str | None) -> int:
         shard_processes(1 if is_on_spark else asked.buckets) as opener,
     ):
         stream = _stream(feed, run, asked, reader)
-        stream.write = run.outputs.texts("out")
+        stream.write = run.outputs.text_writer("out")
         if is_on_spark and several and not feed.follow:
             # Sources that are not merged by time have no order that an event could be late in.
-            stream.arrivals.clock.lateness = None
+            stream.intake.tracker.lateness = None
         elif feed.follow and not is_on_spark:
-            stream.push = run.outputs.push
+            stream.push = run.outputs.make_readable
         time = reader.time if several else None
         result: StreamEvaluation = feed.drive(run, stream, time, opener)
     return feed.end(evaluated_text(result, verbose=feed.summary.verbose), result)
@@ -177,13 +177,13 @@ def _run(feed: Feed, asked: RulesOperator, python: str | None) -> int:
 
 def _stream(feed: Feed, run: StreamRun, asked: RulesOperator, reader: Reader) -> RuleStream:
     """What makes rows of the records of ``run``; it writes none."""
-    arrivals = feed.arrivals(run, partial(RuleArrivals, reader=reader))
+    arrivals = feed.arrivals(run, partial(RuleIntake, reader=reader))
     return RuleStream(asked, arrivals, lambda rows: None)
 
 
 # Shards, each in a process of its own.
 
-#: What `Operator.open` is asked to begin a shard: the operator, the bucket, and its state.
+#: What `Operator.open_state` is asked to begin a shard: the operator, the bucket, and its state.
 Opening: TypeAlias = tuple[RulesOperator, int, bytes | None]
 #: The state of the shard that this process evaluates.
 _SHARD: Final[list[RulesState]] = []
@@ -208,12 +208,12 @@ class ShardProcess:
         self.brought |= brought
         return found, error
 
-    def step(self, parts: Sequence[Columns], moment: Moment) -> Iterator[Row]:
+    def step(self, parts: Sequence[Columns], moment: StreamTime) -> Iterator[Row]:
         """Send what came; the rows are there when they are asked for."""
         self._begin("step", parts, moment)
         return self._rows()
 
-    def finish(self, moment: Moment) -> Iterator[Row]:
+    def finish(self, moment: StreamTime) -> Iterator[Row]:
         self._begin("finish", moment)
         return self._rows()
 
@@ -236,7 +236,7 @@ def answer_of_shard(
     """
     if opening is not None:
         operator, bucket, before = opening
-        _SHARD[:] = [operator.open(bucket, before)]
+        _SHARD[:] = [operator.open_state(bucket, before)]
     state, found = _SHARD[0], list[Any]()
     try:
         answer = getattr(state, name)(*given)
@@ -247,12 +247,12 @@ def answer_of_shard(
 
 
 @contextmanager
-def shard_processes(shards: int) -> Iterator[Opener]:
+def shard_processes(shards: int) -> Iterator[StateOpener]:
     """Gives what opens the states of buckets: in processes that end with the context, or in this
     one where there is one shard.
     """
     if shards == 1:
-        yield open_here
+        yield open_state
         return
     from shiq.jobs.building.executor import Worker
 

@@ -348,11 +348,12 @@ def itemset_miners(miner: RuleMiner, atoms: int, window: int) -> dict[str, float
         program = python_of(MINERS)
     except OperationalError as error:
         raise NotMeasured(f"{error.message}: {error.remedy}") from None
-    windows, last = miner.windows, miner.windows.last_end()
+    windows, last = miner.windows, miner.windows.last_window_end()
     assert last is not None
     names = set(windows.theory.classes)
     entailed = (
-        windows.snapshots.entailed(index) or () for index in range(last - window + 1, last + 1)
+        windows.snapshots.entailed_atoms(index) or ()
+        for index in range(last - window + 1, last + 1)
     )
     transactions = [
         [text_of([atom]) for atom in atoms if len(atom) == 2 and atom[0] in names]

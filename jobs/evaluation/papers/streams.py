@@ -28,9 +28,16 @@ from shiq.jobs.evaluation.papers.page import (
     sustained_rate,
 )
 from shiq.streams.consistency import StreamPlan, plan
-from shiq.streams.consistency.negative_inclusions import masks
-from shiq.streams.consistency.state import Bolts, StreamPartition
-from shiq.streams.consistency.topology import Bolt, Cut, bolts, cheapest, cuts, label_rates
+from shiq.streams.consistency.negative_inclusions import build_masks
+from shiq.streams.consistency.state import BoltStrategy, StreamPartition
+from shiq.streams.consistency.topology import (
+    Bolt,
+    Cut,
+    build_bolts,
+    cheapest_cut,
+    label_rates,
+    possible_cuts,
+)
 
 WINDOW: Final = 8
 #: How often each is timed.
@@ -41,7 +48,7 @@ def drawn(
     watched: StreamPlan, number: int, seed: int, people: int, per_point: int
 ) -> tuple[Ints, Ints, Ints]:
     """Draw so many tuples: their individuals, labels and times."""
-    draw, found = np.random.default_rng(seed), masks(watched.view, watched.root_set)
+    draw, found = np.random.default_rng(seed), build_masks(watched.view, watched.all_roots)
     labels = [
         found.numbers[label]
         for label in sorted(watched.view.vocabulary - watched.view.stand_ins)
@@ -72,7 +79,7 @@ def columns_to_spans(
     partition = StreamPartition(watched)
     for begin in range(0, len(stream[0]), batch):
         key, label, time = (column[begin : begin + batch] for column in stream)
-        partition.take(key, label, time)
+        partition.add_assertions(key, label, time)
         partition.retire(int(time[-1]))
     partition.finish()
     return partition
@@ -87,15 +94,15 @@ class BoltRun:
     def __init__(
         self, watched: StreamPlan, pipeline: Sequence[Bolt], stream: tuple[Ints, Ints, Ints]
     ) -> None:
-        found, (key, label, time) = masks(watched.view, watched.root_set), stream
+        found, (key, label, time) = build_masks(watched.view, watched.all_roots), stream
         arriving = [(int(x), found.labels[n], int(t)) for x, n, t in zip(key, label, time)]
         self.spent, self.evaluated, self.cached = list[float](), list[int](), list[int]()
         for bolt in pipeline:
-            alone = Bolts(found.labels, [bolt], watched.window)
+            alone = BoltStrategy(found.labels, [bolt], watched.window)
             stage, onward = alone.stages[0], list[tuple[int, str, int]]()
             begun = process_time()
             for x, name, t in arriving:
-                stage.take(x, name, t, t + watched.window)
+                stage.process(x, name, t, t + watched.window)
                 onward += [(x, upper, t) for upper in stage.lift.get(name, ())]
             self.spent.append(process_time() - begun)
             self.evaluated.append(sum(len(stage.partners.get(name, ())) for _, name, _ in arriving))
@@ -129,8 +136,8 @@ def every_cut(
 ) -> dict[Cut, tuple[float, float]]:
     """Return `BoltRun.pace` (the least of three) and `BoltRun.load` of each cut."""
     measured = {}
-    for cut in cuts(len(watched.grouped)):
-        pipeline = bolts(watched.view, watched.grouped, cut)
+    for cut in possible_cuts(len(watched.root_groups)):
+        pipeline = build_bolts(watched.view, watched.root_groups, cut)
         runs = [BoltRun(watched, pipeline, stream) for _ in range(TIMES)]
         spent = [min(times) for times in zip(*(run.spent for run in runs))]
         measured[cut] = len(spent) * max(spent), float(runs[0].load)
@@ -199,7 +206,7 @@ def _sizes(name: str, watched: StreamPlan | None) -> Iterator[Row]:
             len(watched.positive),
             len(watched.negative),
             watched.closure,
-            len(watched.grouped),
+            len(watched.root_groups),
         )
     names = ("input streams", "positive inclusions", "negative inclusions", "closure", "groups")
     for what, theirs, mine in zip(names, published, ours):
@@ -211,10 +218,11 @@ def _sizes(name: str, watched: StreamPlan | None) -> Iterator[Row]:
 
 def _topologies(name: str, watched: StreamPlan, stream: tuple[Ints, Ints, Ints]) -> Iterator[Row]:
     """Fig. 5 (throughput), 6a (conjunctions), 6b (caches), 6c (several bolts)."""
-    groups = len(watched.grouped)
+    groups = len(watched.root_groups)
     topologies: dict[str, Cut] = {"NTM": (), **{f"LTM-{n}": (n,) for n in range(groups + 1)}}
     pipelines = {
-        title: bolts(watched.view, watched.grouped, cut) for title, cut in topologies.items()
+        title: build_bolts(watched.view, watched.root_groups, cut)
+        for title, cut in topologies.items()
     }
     runs = {
         title: min((BoltRun(watched, p, stream) for _ in range(TIMES)), key=lambda run: run.pace)
@@ -287,10 +295,10 @@ def _several_bolts(
     name: str, watched: StreamPlan, stream: tuple[Ints, Ints, Ints], ntm: BoltRun
 ) -> Iterator[Row]:
     for many in (3, 4, 5):
-        some = [cut for cut in cuts(len(watched.grouped)) if len(cut) == many - 1]
+        some = [cut for cut in possible_cuts(len(watched.root_groups)) if len(cut) == many - 1]
         if not some:
             continue
-        pipelines = {cut: bolts(watched.view, watched.grouped, cut) for cut in some}
+        pipelines = {cut: build_bolts(watched.view, watched.root_groups, cut) for cut in some}
         fastest = min(
             (BoltRun(watched, pipeline, stream) for pipeline in pipelines.values()),
             key=lambda run: run.pace,
@@ -318,7 +326,7 @@ def _rates(name: str, watched: StreamPlan, settings: PaperSettings) -> Iterator[
         ) -> None:
             at = (place[0] + np.arange(count)) % many
             laps = (place[0] + np.arange(count)) // many * (int(time[-1]) + 1)
-            partition.take(key[at], label[at], time[at] + laps)
+            partition.add_assertions(key[at], label[at], time[at] + laps)
             partition.retire(int((time[at] + laps)[-1]))
             place[0] += count
 
@@ -337,8 +345,8 @@ def _planned(watched: StreamPlan, strategy: str, cut: Cut | None) -> StreamPlan:
     """Return the plan with another strategy; cut: None for the cheapest one."""
     chosen = cut
     if chosen is None:
-        chosen = cheapest(watched.view, watched.grouped, label_rates(watched.view, None))
-    pipeline = bolts(watched.view, watched.grouped, chosen)
+        chosen = cheapest_cut(watched.view, watched.root_groups, label_rates(watched.view, None))
+    pipeline = build_bolts(watched.view, watched.root_groups, chosen)
     return replace(watched, strategy=strategy, cut=chosen, bolts=pipeline)
 
 

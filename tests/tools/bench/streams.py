@@ -24,9 +24,9 @@ from shiq.jobs.evaluation.papers.streams import (
 )
 from shiq.jobs.evaluation.streams.lubm import StreamRecipe, generate
 from shiq.streams.consistency import StreamPlan, check_stream, plan
-from shiq.streams.consistency.negative_inclusions import closure, masks
-from shiq.streams.consistency.state import StreamPartition, strategy_of
-from shiq.streams.consistency.topology import Cut, bolts, cheapest, label_rates
+from shiq.streams.consistency.negative_inclusions import build_masks, negative_closure
+from shiq.streams.consistency.state import StreamPartition, make_strategy
+from shiq.streams.consistency.topology import Cut, build_bolts, cheapest_cut, label_rates
 from tests.tools.bench.process import NotMeasured
 from tests.tools.bench.record import Figure
 from tests.tools.bench.repeat import Repeat, Row
@@ -58,15 +58,15 @@ FIGURES = (
 
 def deciding(watched: StreamPlan, stream: tuple[Ints, Ints, Ints], strategy: str) -> float:
     """CPU seconds that a strategy takes to suspect, for each tuple."""
-    found, (key, label, time) = masks(watched.view, watched.root_set), stream
+    found, (key, label, time) = build_masks(watched.view, watched.all_roots), stream
     if strategy == "mask":
         return seconds(lambda: columns_to_spans(watched, stream)) / len(key)
 
     def take() -> None:
-        chosen = strategy_of(
-            strategy, found, bolts(watched.view, watched.grouped, ()), watched.window
+        chosen = make_strategy(
+            strategy, found, build_bolts(watched.view, watched.root_groups, ()), watched.window
         )
-        chosen.take(key, label, time, time + watched.window)
+        chosen.process(key, label, time, time + watched.window)
 
     return seconds(take) / len(key)
 
@@ -75,7 +75,7 @@ def _in_turns(
     watched: StreamPlan, chosen: set[Cut], stream: tuple[Ints, Ints, Ints]
 ) -> dict[Cut, list[float]]:
     """Bolts × the busiest bolt, in seconds, of each cut, several times."""
-    pipelines = {cut: bolts(watched.view, watched.grouped, cut) for cut in sorted(chosen)}
+    pipelines = {cut: build_bolts(watched.view, watched.root_groups, cut) for cut in sorted(chosen)}
     found: dict[Cut, list[float]] = {cut: [] for cut in pipelines}
     for _ in range(3 * TIMES):
         for cut, pipeline in pipelines.items():
@@ -86,7 +86,7 @@ def _in_turns(
 def _compare_cuts(repeat: Repeat, name: str, watched: StreamPlan) -> None:
     stream = drawn(watched, FEW, repeat.seed, 300, 50)
     measured = every_cut(watched, stream)
-    auto = cheapest(watched.view, watched.grouped, label_rates(watched.view, None))
+    auto = cheapest_cut(watched.view, watched.root_groups, label_rates(watched.view, None))
     for place, what in enumerate(("time", "evaluations")):
         best = min(found[place] for found in measured.values())
         repeat.values[f"best ltm cut over ntm, {what}: {name}"] = measured[()][place] / best
@@ -142,7 +142,7 @@ def _larger_closure(repeat: Repeat, watched: StreamPlan) -> None:
             signature=replace(view.signature, classes=view.signature.classes | below),
         ),
     )
-    grown = len(closure(larger.view, larger.root_set, larger.view.vocabulary)) / max(
+    grown = len(negative_closure(larger.view, larger.all_roots, larger.view.vocabulary)) / max(
         watched.closure, 1
     )
     plain, wide = (drawn(p, MANY, repeat.seed, 200_000, 10_000) for p in (watched, larger))
@@ -170,7 +170,7 @@ def _state(repeat: Repeat, watched: StreamPlan) -> None:
     stream = drawn(watched, 100 * (WINDOW + 1) * 500, repeat.seed, 5_000, 500)
     for begin in range(0, len(stream[0]), 500):
         key, label, time = (column[begin : begin + 500] for column in stream)
-        partition.take(key, label, time)
+        partition.add_assertions(key, label, time)
         partition.retire(int(time[-1]))
         sizes.append(float(sum(column.nbytes for column in partition.spans)))
         held.append(sizes[-1] / max(1, len(np.unique(partition.spans.code))))
