@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from shiq.model import TBox
     from shiq.model.abox import ABox
     from shiq.rdf.changes import table_changes
+    from shiq.rdf.sparql_update import update_changes
     from shiq.streams.consistency import check_stream
     from shiq.streams.discovery import RuleMiner
     from shiq.streams.enrichment import open_enricher
@@ -68,6 +69,7 @@ __all__ = [
     "open_store",
     "report",
     "table_changes",
+    "update_changes",
 ]
 
 _HOMES = {
@@ -86,6 +88,7 @@ _HOMES = {
     ),
     "shiq.model": ("TBox",),
     "shiq.rdf.changes": ("table_changes",),
+    "shiq.rdf.sparql_update": ("update_changes",),
     "shiq.answers.result": ("Conflict", "NotConsistent", "Result"),
     "shiq.answers.verdict": ("KINDS", "Leftover", "Verdict"),
     "shiq.streams.consistency": ("check_stream",),

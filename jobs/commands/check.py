@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -37,6 +37,9 @@ from shiq.jobs.outputs import OutputKind
 
 if TYPE_CHECKING:
     from shiq.rdf.changes import TableChanges
+
+#: How the name of a file of SPARQL Update ends.
+UPDATE_SUFFIX = ".ru"
 
 
 def _reduced_place(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
@@ -81,7 +84,8 @@ def _reduced_place(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, 
 @click.option(
     "--changes",
     type=READS,
-    help="A Delta table of triples (with --engine spark table:NAME too): its changes are the batch.",
+    help="A Delta table of triples (with --engine spark table:NAME too): its changes are the batch. Or a file FILE.ru of "
+    "SPARQL Update, with INSERT DATA and DELETE DATA alone.",
 )
 @click.option(
     "--from-version",
@@ -141,6 +145,7 @@ def check(
     shiq check --store kg/ --insert tonight.nt --commit
     shiq check --tbox t.owl --abox data.nt.gz --insert tonight.nt --delete gone.nt
     shiq check --store kg/ --changes lake/triples --from-version 18 --commit
+    shiq check --store kg/ --changes tonight.ru --commit
     """
     from shiq.api import check_insertions
     from shiq.api import open_store as opened
@@ -161,11 +166,16 @@ def check(
     if not insertions and not deletions and not changes:
         raise click.UsageError("Nothing to check: give --insert, --delete or both, or --changes.")
     begun = (from_version is not None) + (after_version is not None)
+    is_update = bool(changes) and str(changes).lower().endswith(UPDATE_SUFFIX)
+    if is_update and (begun or to_version is not None):
+        raise click.UsageError(
+            f"{changes} is the whole batch: leave --from-version, --after-version and --to-version out."
+        )
     if begun > bool(changes) or (to_version is not None and not changes):
         raise click.UsageError(
             "--changes goes with --from-version or --after-version, and perhaps --to-version."
         )
-    if changes and not begun and not store:
+    if changes and not is_update and not begun and not store:
         raise click.UsageError(
             "--changes goes with --from-version or --after-version, where no --store remembers what it took."
         )
@@ -207,12 +217,19 @@ def check(
 
     def checked(settings: dict[str, Any], stack: ExitStack) -> shiq.Result:
         session = stack.enter_context(opened(store, snapshot)) if store else None
-        if not changes:
+        if is_update or not changes:
+            added: Sequence[Any]
+            removed: Sequence[Any]
+            added, removed = insertions, deletions
+            if is_update:
+                update = shiq.update_changes(str(changes))
+                added, removed = update.insertions, update.deletions
             if session is None:
                 return check_insertions(
-                    list(tbox), list(abox), list(insertions), list(deletions), **settings
+                    list(tbox), list(abox), list(added), list(removed), **settings
                 )
-            return session.check(list(insertions), list(deletions), commit=commit, **settings)
+            return session.check(list(added), list(removed), commit=commit, **settings)
+        assert changes
         taken = session.taken if session else {}
         batch = _changes(changes, from_version, after_version, to_version, settings, taken)
         if batch is None:

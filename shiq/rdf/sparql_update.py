@@ -1,0 +1,226 @@
+r"""Batches as SPARQL 1.1 Update: files of INSERT DATA and DELETE DATA.
+
+Each side is the text of its operations, as TriG, on the lines of the file: so a triple keeps its
+line, and errors name it. Whatever else an update can do (patterns, LOAD, CLEAR, …) is refused:
+what it changes depends on the store that runs it.
+
+Source: W3C, SPARQL 1.1 Update, sections 3.1.1 and 3.1.2.
+
+>>> batch = read_update("PREFIX : <urn:>\nINSERT DATA { :a :p 1 } ;\nDELETE DATA { :b :p 2 }", "x.ru")
+>>> [source.text for source in batch.deletions]
+['PREFIX : <urn:>\n\n{ :b :p 2 }']
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+
+import pyoxigraph as ox
+
+from shiq.errors import InputError
+from shiq.inputs.sources import TextInput, path_of
+
+_IRI = r"<[^<>\"{}|^`\\\s]*>"
+_STRING = r"'''(?:[^\\]|\\.)*?'''|\"\"\"(?:[^\\]|\\.)*?\"\"\"|'(?:[^'\\\n\r]|\\.)*'|\"(?:[^\"\\\n\r]|\\.)*\""
+_TOKEN = re.compile(
+    r"(?P<space>\s+|#[^\n\r]*)"
+    rf"|(?P<prefix>(?:PREFIX\s+[^\s:<]*:|BASE)\s*{_IRI})"
+    r"|(?P<operation>(?P<verb>INSERT|DELETE)\s+DATA\b)|(?P<graph>GRAPH\b)"
+    rf"|(?P<text>{_IRI}|{_STRING})|(?P<open>\{{)|(?P<close>\}})|(?P<semicolon>;)"
+    r"|(?P<name>\.(?!\d)|(?:\\.|[^\s{};<\"'#\\])+)|(?P<other>.)",
+    re.IGNORECASE | re.DOTALL,
+)
+_LABEL = re.compile(r"_:[^\s{};,<\"'#\\]*[^\s{};,<\"'#\\.]")
+_REMEDY = (
+    "Only INSERT DATA and DELETE DATA, with PREFIX and BASE, are a batch. Run the update elsewhere, "
+    "and give the triples that it inserts and deletes."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateBatch:
+    """What an update inserts and deletes: none or one source each."""
+
+    insertions: tuple[TextInput, ...]
+    deletions: tuple[TextInput, ...]
+
+
+def update_changes(path: str | PathLike[str]) -> UpdateBatch:
+    """Read a file of INSERT DATA and DELETE DATA as a batch for `check_insertions`.
+
+    Raises: InputError.
+    """
+    name = fspath(path)
+    try:
+        content = path_of(name).read_bytes()
+        text = content.decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{name}: {error.strerror}", "Name a file of SPARQL Update.") from error
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{name}, line {line}: not UTF-8 ({error.reason})", "Convert the file to UTF-8."
+        ) from error
+    batch = read_update(text, name)
+    if not batch.insertions and not batch.deletions:
+        raise InputError(f"{name} inserts and deletes nothing", _REMEDY)
+    return batch
+
+
+@dataclass(frozen=True, slots=True)
+class _Operation:
+    """INSERT DATA or DELETE DATA; ``line``: of its verb; ``text``: its block as TriG."""
+
+    verb: str
+    line: int
+    text: str
+    labels: frozenset[str]
+
+
+def read_update(text: str, name: str) -> UpdateBatch:
+    """Split an update into what it inserts and what it deletes, in the order of its operations.
+
+    Raises: InputError, with the line, for whatever is no such operation.
+    """
+    sides: dict[str, list[str]] = {"INSERT": [], "DELETE": []}
+    header: list[str] = []
+    operations: list[tuple[_Operation, list[ox.Quad]]] = []
+    for piece in _pieces(text, name):
+        if isinstance(piece, _Operation):
+            for verb, parts in sides.items():
+                parts.append(piece.text if verb == piece.verb else _blank(piece.text))
+            operations.append((piece, _quads("\n".join([*header, piece.text]))))
+        else:
+            for parts in sides.values():
+                parts.append(piece)
+            header.append(piece)
+    _refuse_blank_nodes(operations, name)
+    taken_back = _taken_back(operations)
+    found = {
+        verb: "".join(parts).rstrip()
+        for verb, parts in sides.items()
+        if any(operation.verb == verb for operation, _ in operations)
+    }
+    form = "trig"
+    if taken_back and "INSERT" in found:
+        # The same triple is inserted and then deleted: its line would tell what is not so.
+        form, kept = (
+            "nquads",
+            dict.fromkeys(
+                quad
+                for operation, quads in operations
+                if operation.verb == "INSERT"
+                for quad in quads
+            ),
+        )
+        lines = (quad for quad in kept if quad not in taken_back)
+        found["INSERT"] = (ox.serialize(lines, format=ox.RdfFormat.N_QUADS) or b"").decode()
+    inserted = (TextInput(found["INSERT"], form, name),) if found.get("INSERT") else ()
+    deleted = (TextInput(found["DELETE"], "trig", name),) if "DELETE" in found else ()
+    return UpdateBatch(inserted, deleted)
+
+
+def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
+    """Kind, text and line of each token."""
+    line = 1
+    for match in _TOKEN.finditer(text):
+        kind = "operation" if match["operation"] else str(match.lastgroup)
+        yield kind, match[0], line
+        line += match[0].count("\n")
+
+
+def _pieces(text: str, name: str) -> Iterator[str | _Operation]:
+    """Directives and line ends as they stand, and operations. Raises: InputError."""
+    tokens = _tokens(text)
+    for kind, piece, line in tokens:
+        if kind == "operation":
+            yield _operation(piece, line, tokens, name)
+        elif kind == "space":
+            yield _blank(piece)
+        elif kind == "prefix":
+            yield piece
+        elif kind != "semicolon":
+            raise InputError(f"{name}, line {line}: {piece[:40]!r} is not read here", _REMEDY)
+
+
+def _operation(
+    piece: str, line: int, tokens: Iterator[tuple[str, str, int]], name: str
+) -> _Operation:
+    """Read the block of an operation, up to its closing brace. Raises: InputError.
+
+    In TriG the triples of the default graph stand in braces of their own, beside named graphs.
+    """
+    verb, parts, labels = piece.split(maxsplit=1)[0].upper(), [_blank(piece)], set[str]()
+    depth, is_naming, is_open = 0, False, False
+    for kind, text, at in tokens:
+        labels.update(_LABEL.findall(text) if kind == "name" else ())
+        if kind == "space":
+            parts.append(_blank(text))
+        elif depth == 0 and kind != "open":
+            raise InputError(f"{name}, line {at}: expected {{, found {text[:40]!r}", _REMEDY)
+        elif kind == "open":
+            depth += 1
+            is_naming = False
+            parts.append("{" if depth > 1 else "")
+        elif kind == "close":
+            depth -= 1
+            parts.append("}" if depth or is_open else "")
+            if depth == 0:
+                return _Operation(verb, line, "".join(parts), frozenset(labels))
+        elif kind == "graph" and depth == 1:
+            parts.append("}GRAPH" if is_open else "GRAPH")
+            is_naming, is_open = True, False
+        elif depth == 1 and not is_naming and not is_open:
+            # A dot after a named graph ends nothing in TriG.
+            parts.append("" if text == "." else f"{{{text}")
+            is_open = text != "."
+        else:
+            parts.append(text)
+    raise InputError(f"{name}, line {line}: {verb} DATA is not closed", "Add the missing brace.")
+
+
+def _blank(text: str) -> str:
+    return "\n" * text.count("\n") or " " * bool(text)
+
+
+def _quads(text: str) -> list[ox.Quad]:
+    """The quads of an operation; none of one with an error, which its reader reports."""
+    try:
+        return list(ox.parse(input=text.encode("utf-8"), format=ox.RdfFormat.TRIG))
+    except (SyntaxError, ValueError):
+        return []
+
+
+def _refuse_blank_nodes(operations: Sequence[tuple[_Operation, list[ox.Quad]]], name: str) -> None:
+    """Raises: InputError for blank nodes in a deletion, and for a label in two operations."""
+    seen: set[str] = set()
+    for operation, quads in operations:
+        is_deletion = operation.verb == "DELETE"
+        terms = (term for quad in quads for term in (quad.subject, quad.object))
+        if is_deletion and any(isinstance(term, ox.BlankNode) for term in terms):
+            raise InputError(
+                f"{name}, line {operation.line}: DELETE DATA cannot hold blank nodes",
+                "Name the nodes by their IRIs.",
+            )
+        if again := seen & operation.labels:
+            raise InputError(
+                f"{name}, line {operation.line}: {min(again)} stands in another operation too",
+                "A blank node belongs to one operation: rename it, or put both into one.",
+            )
+        seen |= operation.labels
+
+
+def _taken_back(operations: Sequence[tuple[_Operation, list[ox.Quad]]]) -> set[ox.Quad]:
+    """The quads that are inserted and, by a later operation, deleted again."""
+    inserted: set[ox.Quad] = set()
+    found: set[ox.Quad] = set()
+    for operation, quads in operations:
+        if operation.verb == "INSERT":
+            inserted.update(quads)
+            found.difference_update(quads)
+        else:
+            found |= inserted & set(quads)
+    return found
