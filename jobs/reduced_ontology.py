@@ -33,8 +33,8 @@ from shiq.model.clause_axioms import clause_axioms, module_assertions, numbered_
 from shiq.model.ntriples import assertion_lines, axiom_lines, declaration_line
 from shiq.model.roles import RoleBox
 from shiq.model.walk import parts, rewrite_parts
-from shiq.reasoner.proxied import refute_ill_typed
-from shiq.reasoner.sending import make_sendable, named_individual
+from shiq.reasoner.data_proxies import refute_ill_typed
+from shiq.reasoner.ontology_text import make_sendable, named_individual
 from shiq.support import supports
 
 #: What every name begins with that the user's ontology does not have.

@@ -17,10 +17,10 @@ from shiq.errors import ReasonerError, UsageError
 from shiq.model.clause import ClausalTBox
 from shiq.model.role_words import Irregular
 from shiq.reasoner import create
+from shiq.reasoner.data_proxies import OpaqueData
 from shiq.reasoner.hermit import HermitReasoner
+from shiq.reasoner.ontology_text import CommonOntology, OntologyText, Unsendable
 from shiq.reasoner.protocol import Answer, Module, Reasoner
-from shiq.reasoner.proxied import OpaqueData
-from shiq.reasoner.sending import CommonOntology, OntologyText, Unsendable
 
 _INCONSISTENT = Answer(Verdict.INCONSISTENT)
 _CONSISTENT = Answer(Verdict.CONSISTENT)

@@ -25,7 +25,7 @@ from shiq.reasoner.protocol import Answer, CombinedReasoner, CoreFinder, Module,
 
 if TYPE_CHECKING:
     from shiq.explanation.forms import Row
-    from shiq.reasoner.own import OwnReasoner
+    from shiq.reasoner.own_reasoner import OwnReasoner
 
 #: By conflicts up to the names of their individuals (`shiq.explanation.forms`): axioms, and
 #: whether none of them is too many.
@@ -119,7 +119,7 @@ class Decider:
     def own_reasoner(self) -> OwnReasoner:
         """What small budgets are given to."""
         if self._own is None:
-            from shiq.reasoner.own import OwnReasoner
+            from shiq.reasoner.own_reasoner import OwnReasoner
 
             self._own = OwnReasoner()
         return self._own

@@ -26,7 +26,7 @@ from shiq.jobs.checking.inputs import without_ill_typed
 from shiq.model import Assertion, Signature, TBox
 from shiq.model.abox import ABox, abox_of
 from shiq.rdf import read_assertions
-from shiq.rdf.accounts import Finding, cap_leftovers
+from shiq.rdf.ledger import Finding, cap_leftovers
 from shiq.rdf.loaded_sources import LoadedSources
 from shiq.rdf.ontology_header import document_iris
 from shiq.rdf.range_reports import (

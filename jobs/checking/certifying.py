@@ -59,7 +59,7 @@ from shiq.model import Assertion, Class, ClassAssertion, Signature
 from shiq.model.abox import ABox, abox_of
 from shiq.model.clause import ClausalTBox
 from shiq.rdf import read_ontology
-from shiq.reasoner.own import OwnReasoner
+from shiq.reasoner.own_reasoner import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
 
 V = TypeVar("V")

@@ -23,7 +23,7 @@ from shiq.jobs.building.worker import Asking, kept, reasoner_of, spare_imports
 from shiq.jobs.checking.options import Options
 from shiq.jobs.spark.session import width_of
 from shiq.model.clause import ClausalTBox
-from shiq.reasoner.own import OwnReasoner
+from shiq.reasoner.own_reasoner import OwnReasoner
 from shiq.reasoner.protocol import Answer, CombinedReasoner, Module, Reasoner
 
 DDL = "shape string, modules bigint, verdict string, reason string, used string, near string, by string"

@@ -146,7 +146,7 @@ def resolve(
     individuals: gives the names that are individuals, whatever else they are
     counted: number of rows for the ledger; rows after them are implied ones
     vocabulary: known vocabularies that count; None for all
-    notes: see `shiq.rdf.undeclared.documenting_rows`
+    notes: see `shiq.rdf.undeclared_names.documenting_rows`
     """
     kind_in_table = partial(_kind_in_table, vocabulary)
     subjects, predicates, values = (
@@ -187,7 +187,7 @@ def resolve(
     unknown = ((kind == _UNKNOWN) | only_in_table[predicates]) & ~types & ~beside
     if unknown.any():
         # Loaded where a name is unknown.
-        from shiq.rdf.undeclared import documenting_rows
+        from shiq.rdf.undeclared_names import documenting_rows
 
         bucket[
             unknown

@@ -18,8 +18,8 @@ import numpy as np
 from shiq.answers.verdict import IN_DATA, LIKE_OTHERS, Leftover
 from shiq.errors import InputError
 from shiq.model import Literal, Signature
-from shiq.rdf.accounts import expand_leftover
 from shiq.rdf.bulk import ResolvedRows, graph_rows, individuals_of, resolve
+from shiq.rdf.ledger import expand_leftover
 from shiq.rdf.ranges import ParsedRange
 from shiq.rdf.triples import MOST_SHOWN, Term, Triples, column
 from shiq.rdf.vocabulary import BUILT_IN_DATA, BUILT_IN_OBJECT

@@ -17,17 +17,17 @@ from shiq.answers.verdict import IN_DATA, UNKNOWN_DATATYPE, Leftover
 from shiq.inputs.reading import Assumption, Place, Reading
 from shiq.model.abox import ABox
 from shiq.model.walk import OF_INDIVIDUALS, PROPERTIES, choose_labels, entities, signature_of
-from shiq.rdf.accounts import (
+from shiq.rdf.assemble import AssertionPlaces, LeftoverRowPlaces, build_abox
+from shiq.rdf.bulk import ResolvedRows, graph_rows, individuals_of, resolve
+from shiq.rdf.declarations import find_kinds
+from shiq.rdf.graph import GraphMapping, OpenPropertyError, build_graph, unattached_groups
+from shiq.rdf.ledger import (
     Finding,
     LeftoverRecords,
     ReadingLedger,
     cap_leftovers,
     is_vacuous_expression,
 )
-from shiq.rdf.assemble import AssertionPlaces, LeftoverRowPlaces, build_abox
-from shiq.rdf.bulk import ResolvedRows, graph_rows, individuals_of, resolve
-from shiq.rdf.declarations import find_kinds
-from shiq.rdf.graph import GraphMapping, OpenPropertyError, build_graph, unattached_groups
 from shiq.rdf.load import Progress, load
 from shiq.rdf.loaded_sources import LoadedSources, StatedValue, account_imports, add_row
 from shiq.rdf.ontology_header import check_imports, scan_header
@@ -77,7 +77,7 @@ def read_ontology(
     mentioned = known | owl.Signature(classes=unread, object_properties=unread)
     if not mentioned.all_terms <= known.declared:
         # Loaded where a name is not declared.
-        from shiq.rdf.undeclared import slip_problems
+        from shiq.rdf.undeclared_names import slip_problems
 
         for problem in slip_problems(reader.graph, loaded.triples, mentioned, vocabulary):
             reader.ledger.record_problem(problem)

@@ -21,7 +21,7 @@ __all__ = ["AGPL", "BACKENDS", "create"]
 
 
 def _make_own(heap: str, timeout: float | None) -> Reasoner:
-    from shiq.reasoner.own import OwnReasoner
+    from shiq.reasoner.own_reasoner import OwnReasoner
 
     return OwnReasoner()
 

@@ -37,8 +37,8 @@ from shiq.deadline import seconds_left
 from shiq.errors import ReasonerError
 from shiq.reasoner.hermit import Budget, HermitReasoner
 from shiq.reasoner.jvm import JavaReasoner, JvmFailure, find_java
+from shiq.reasoner.ontology_text import OntologyText
 from shiq.reasoner.protocol import Answer
-from shiq.reasoner.sending import OntologyText
 
 #: What a peer does with a batch: takes it in, or starts over with base and batch.
 INCREMENTAL, SCRATCH = "incremental", "from scratch"

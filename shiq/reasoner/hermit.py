@@ -3,7 +3,7 @@ warm JVM (THEORY, "Modules").
 
 Consistent is said only of what the OWL API was seen to hold in full and HermiT decided without
 an exception; whatever else happens is UNDETERMINED with its reason. HermiT never sees a literal
-of ours: data goes through proxies over xsd:integer (`shiq.reasoner.proxied`), whose consistency
+of ours: data goes through proxies over xsd:integer (`shiq.reasoner.data_proxies`), whose consistency
 is the same.
 """
 
@@ -25,16 +25,7 @@ from shiq.model.clause import ClausalTBox
 from shiq.model.clause_axioms import clause_axioms, module_assertions, numbered_names
 from shiq.model.roles import role_box
 from shiq.model.walk import is_reserved, parts
-from shiq.reasoner.jvm import (
-    JavaReasoner,
-    JvmDied,
-    JvmFailure,
-    find_hermit,
-    release_jvm,
-    shared_jvm,
-)
-from shiq.reasoner.protocol import Answer, Module, SentQuestions, check_heap, check_timeout
-from shiq.reasoner.proxied import (
+from shiq.reasoner.data_proxies import (
     OpaqueData,
     OpaqueReading,
     approximate_opaque,
@@ -44,7 +35,16 @@ from shiq.reasoner.proxied import (
     refute_ill_typed,
     replace_data,
 )
-from shiq.reasoner.sending import OntologyText, Unsendable, document, make_sendable
+from shiq.reasoner.jvm import (
+    JavaReasoner,
+    JvmDied,
+    JvmFailure,
+    find_hermit,
+    release_jvm,
+    shared_jvm,
+)
+from shiq.reasoner.ontology_text import OntologyText, Unsendable, document, make_sendable
+from shiq.reasoner.protocol import Answer, Module, SentQuestions, check_heap, check_timeout
 from shiq.reasoner.structure import data_of, structural_key
 
 # Where one meaning of the opaque datatypes speaks for all of them.
@@ -66,7 +66,7 @@ def one_reading_suffices(
 ) -> bool:
     """Whether a model in which opaque datatypes are read by form makes one for every meaning of
     them. ``theory`` has them opaque; axioms and assertions are as
-    `shiq.reasoner.proxied.approximate_opaque` takes them.
+    `shiq.reasoner.data_proxies.approximate_opaque` takes them.
     """
     above: dict[str, str] = {}
 

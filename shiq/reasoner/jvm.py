@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import IO, NoReturn
 
 from shiq.errors import ReasonerError
+from shiq.reasoner.ontology_text import OntologyText
 from shiq.reasoner.protocol import check_heap
-from shiq.reasoner.sending import OntologyText
 
 START_SECONDS = 60.0
 #: How many parsed axiom sets a process keeps.

@@ -35,7 +35,7 @@ from shiq.model import (
 from shiq.model.abox import abox_of
 from shiq.model.ntriples import assertion_lines
 from shiq.reasoner.hermit import HermitReasoner
-from shiq.reasoner.own import OwnReasoner
+from shiq.reasoner.own_reasoner import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
 from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.spec.told import told_labels

@@ -163,6 +163,6 @@ def test_hints_that_hermit_is_asked_about_are_found(
         hints, "_trial_settings", lambda options: {**settings(options), "reasoner": reasoner}
     )
     for budget in ("ATTEMPT_STEPS", "ATTEMPT_STEPS_PER_NODE"):
-        monkeypatch.setattr(f"shiq.reasoner.own.{budget}", 0)
+        monkeypatch.setattr(f"shiq.reasoner.own_reasoner.{budget}", 0)
     floods = search_hint_floods(19, size=12) or ()
     assert any("HermiT is asked" in flood for flood in floods) == (reasoner == "hermit")

@@ -32,7 +32,7 @@ from shiq.model import (
 )
 from shiq.model.abox import abox_of
 from shiq.model.clause import ClausalTBox
-from shiq.reasoner import create, own
+from shiq.reasoner import create, own_reasoner
 from shiq.reasoner.protocol import Answer, Module
 from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.random_ontologies.kb import random_kb
@@ -237,8 +237,8 @@ def test_engines_agree_on_what_becomes_plain(
 
 def open_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """A small budget that decides nothing."""
-    monkeypatch.setattr(own, "ATTEMPT_STEPS", 1)
-    monkeypatch.setattr(own, "ATTEMPT_STEPS_PER_NODE", 0)
+    monkeypatch.setattr(own_reasoner, "ATTEMPT_STEPS", 1)
+    monkeypatch.setattr(own_reasoner, "ATTEMPT_STEPS_PER_NODE", 0)
 
 
 def disagreement(seed: int, decider: Decider) -> str:
@@ -334,7 +334,7 @@ def test_what_a_small_budget_says_depends_on_the_shape_alone(
     given = replace(given, negative=(*given.negative[:-1], end))
     dice, order = random.Random(0), list(range(len(given.positive)))
     for steps in (100, 500, 2_000, 20_000):
-        monkeypatch.setattr(own, "ATTEMPT_STEPS", steps)
+        monkeypatch.setattr(own_reasoner, "ATTEMPT_STEPS", steps)
         verdicts = set()
         for _ in range(8):
             dice.shuffle(order)

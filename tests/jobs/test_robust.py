@@ -36,7 +36,7 @@ from shiq.rdf import read_assertions, read_ontology
 from shiq.reasoner import BACKENDS, create
 from shiq.reasoner.external import KONCLUDE_SETTING, AbsentPeer, ExternalReasoner, find_peer
 from shiq.reasoner.jvm import close_shared_jvms
-from shiq.reasoner.own import OwnReasoner
+from shiq.reasoner.own_reasoner import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module, Reasoner
 from shiq.simplify import simplify
 

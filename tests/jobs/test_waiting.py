@@ -41,7 +41,7 @@ from shiq.model import (
 from shiq.model.abox import abox_of
 from shiq.model.clause import ClausalTBox
 from shiq.model.ntriples import assertion_lines
-from shiq.reasoner.own import OwnReasoner
+from shiq.reasoner.own_reasoner import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
 from tests.builders import tbox
 from tests.killing import killed_at_last

@@ -28,7 +28,7 @@ from shiq.model.profile import split_assertions, split_axioms
 from shiq.model.walk import entities, rebuild, rewrite_parts
 from shiq.rdf import read_ontology
 from shiq.reasoner.hermit import HermitReasoner
-from shiq.reasoner.sending import document
+from shiq.reasoner.ontology_text import document
 from shiq.simplify import simplify
 from shiq.simplify.locality import relevant_axioms
 from tests.tools.owl_xml_writer import OwlXmlWriter

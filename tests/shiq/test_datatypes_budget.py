@@ -18,7 +18,7 @@ from shiq.datatypes.patterns import read_pattern
 from shiq.datatypes.regular import FUEL, intersect, negation, shared_fuel
 from shiq.model.clause import ClausalTBox, DataAtLeast
 from shiq.model.roles import RoleBox
-from shiq.reasoner.own import OwnReasoner
+from shiq.reasoner.own_reasoner import OwnReasoner
 from shiq.reasoner.protocol import Module
 
 STRING = owl.Datatype(owl.XSD + "string")

@@ -58,13 +58,13 @@ from shiq.model import (
 )
 from shiq.model.clause import AtLeast, Atom, ClausalTBox, Clause
 from shiq.model.roles import Role, RoleBox
+from shiq.reasoner import data_proxies
 from shiq.reasoner import hermit as hermit_module
 from shiq.reasoner import jvm as jvm_module
-from shiq.reasoner import proxied
 from shiq.reasoner.hermit import HermitReasoner
 from shiq.reasoner.jvm import Jvm
+from shiq.reasoner.ontology_text import OntologyText
 from shiq.reasoner.protocol import Answer, Module
-from shiq.reasoner.sending import OntologyText
 
 pytestmark = pytest.mark.jvm
 
@@ -518,7 +518,7 @@ def test_one_module_that_kills_every_jvm_does_not_spoil_the_rest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """¬(≤n) with a very large n, which is not sent as a rule, does not fit into a small heap."""
-    monkeypatch.setattr(proxied, "MOST_SENT", 1_000_000)
+    monkeypatch.setattr(data_proxies, "MOST_SENT", 1_000_000)
     tbox = ClausalTBox(
         (Clause(body=(A.iri, C.iri)),), RoleBox(), atoms=(A.iri, C.iri, AtLeast(400_000, r, A.iri))
     )

@@ -47,10 +47,10 @@ from shiq.model import (
 )
 from shiq.model.clause import ClausalTBox, Clause, DataAtLeast, DataAtMost
 from shiq.model.roles import RoleBox
+from shiq.reasoner.data_proxies import MOST_VALUES, replace_data
 from shiq.reasoner.hermit import HermitReasoner
-from shiq.reasoner.own import OwnReasoner
+from shiq.reasoner.own_reasoner import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
-from shiq.reasoner.proxied import MOST_VALUES, replace_data
 from shiq.simplify import simplify
 
 pytestmark = pytest.mark.jvm

@@ -44,7 +44,7 @@ from shiq.reasoner.jvm import (
     release_jvm,
     shared_jvm,
 )
-from shiq.reasoner.sending import OntologyText, document
+from shiq.reasoner.ontology_text import OntologyText, document
 from tests.time_limits import before_call
 from tests.tools import java_classes
 
@@ -500,7 +500,7 @@ def test_a_dead_jvm_and_another_heap_make_a_new_one() -> None:
 PARENT = """
 import sys, time
 from shiq.reasoner.jvm import shared_jvm
-from shiq.reasoner.sending import OntologyText
+from shiq.reasoner.ontology_text import OntologyText
 class User: pass
 user = User()
 machine = shared_jvm(user, "64m")

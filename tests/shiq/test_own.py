@@ -17,7 +17,7 @@ from shiq.reasoner.hypertableau.rules import Search, load
 from shiq.reasoner.hypertableau.search import decide
 from shiq.reasoner.hypertableau.state import State
 from shiq.reasoner.hypertableau.tables import Tables
-from shiq.reasoner.own import OwnReasoner
+from shiq.reasoner.own_reasoner import OwnReasoner
 from shiq.reasoner.protocol import Module
 
 

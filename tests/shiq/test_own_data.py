@@ -19,7 +19,7 @@ from shiq.model import (
 )
 from shiq.model.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
 from shiq.model.roles import Role, RoleBox
-from shiq.reasoner.own import OwnReasoner
+from shiq.reasoner.own_reasoner import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
 
 INT, STRING, OPAQUE = Datatype(XSD + "integer"), Datatype(XSD + "string"), Datatype("urn:t:opaque")

@@ -21,7 +21,7 @@ from own_cases import CASES
 from shiq.answers.verdict import Verdict
 from shiq.model import XSD, DataComplementOf, Datatype, DataUnionOf, Literal
 from shiq.reasoner.hermit import HermitReasoner
-from shiq.reasoner.own import OwnReasoner
+from shiq.reasoner.own_reasoner import OwnReasoner
 from shiq.reasoner.protocol import LARGE_NUMBER, OPAQUE
 
 pytestmark = pytest.mark.jvm

@@ -11,7 +11,7 @@ from shiq.answers.verdict import Verdict
 from shiq.reasoner.hypertableau.rules import Search
 from shiq.reasoner.hypertableau.search import run
 from shiq.reasoner.hypertableau.tables import Tables
-from shiq.reasoner.own import OwnReasoner
+from shiq.reasoner.own_reasoner import OwnReasoner
 from shiq.reasoner.protocol import Module
 from tests.time_limits import calls_of
 

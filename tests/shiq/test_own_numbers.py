@@ -25,7 +25,7 @@ from shiq.reasoner.hypertableau.rules import Search
 from shiq.reasoner.hypertableau.search import SearchOutcome, decide
 from shiq.reasoner.hypertableau.state import TableauClash
 from shiq.reasoner.hypertableau.tables import Tables
-from shiq.reasoner.own import OwnReasoner
+from shiq.reasoner.own_reasoner import OwnReasoner
 from shiq.reasoner.protocol import LARGE_NUMBER, Module
 
 G = 10**9

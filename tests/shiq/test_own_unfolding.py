@@ -36,7 +36,7 @@ from shiq.model.clause import AtLeast, Atom, ClausalTBox, Clause
 from shiq.model.roles import Role
 from shiq.reasoner.hypertableau.search import decide
 from shiq.reasoner.hypertableau.tables import Tables
-from shiq.reasoner.own import CompiledTBox, OwnReasoner
+from shiq.reasoner.own_reasoner import CompiledTBox, OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
 from shiq.reasoner.unfolding import acyclic_definitions, existence_names, unfolding
 from shiq.simplify import simplify

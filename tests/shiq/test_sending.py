@@ -55,7 +55,7 @@ from shiq.model import (
     SubObjectPropertyChain,
     SubObjectPropertyOf,
 )
-from shiq.reasoner.sending import Unsendable, cliques, document, make_sendable
+from shiq.reasoner.ontology_text import Unsendable, cliques, document, make_sendable
 from shiq.reasoner.structure import (
     data_of,
     entity_kinds,

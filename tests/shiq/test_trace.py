@@ -15,7 +15,7 @@ from shiq.model.abox import abox_of
 from shiq.reasoner.hypertableau.search import LISTS, core_of, decide
 from shiq.reasoner.hypertableau.state import State
 from shiq.reasoner.hypertableau.tables import Tables
-from shiq.reasoner.own import OwnReasoner
+from shiq.reasoner.own_reasoner import OwnReasoner
 from shiq.reasoner.protocol import Module
 from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.random_ontologies.kb import random_kb

@@ -39,7 +39,7 @@ from shiq.functional import ontology_text
 from shiq.model import NOTHING, Assertion
 from shiq.model.abox import abox_of, individuals_of
 from shiq.reasoner.hermit import HermitReasoner
-from shiq.reasoner.own import OwnReasoner
+from shiq.reasoner.own_reasoner import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
 from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.differential import _seeds as read_seeds

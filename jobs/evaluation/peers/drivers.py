@@ -24,7 +24,7 @@ from shiq.model import OWL, RDF, Assertion, Axiom
 from shiq.model.walk import is_reserved
 from shiq.reasoner.external import INCREMENTAL, AbsentPeer, InstalledPeer, find_peer
 from shiq.reasoner.jvm import DRIVER
-from shiq.reasoner.sending import document, make_sendable
+from shiq.reasoner.ontology_text import document, make_sendable
 from shiq.reasoner.structure import entity_kinds
 
 _QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"

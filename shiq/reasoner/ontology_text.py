@@ -20,7 +20,7 @@ from shiq.model import Assertion, Axiom, DatatypeDefinition
 from shiq.model.ntriples import blank_term
 from shiq.model.roles import role_box
 from shiq.model.walk import rewrite_parts
-from shiq.reasoner.proxied import OpaqueData, opacity_reason, refute_ill_typed, replace_data
+from shiq.reasoner.data_proxies import OpaqueData, opacity_reason, refute_ill_typed, replace_data
 from shiq.reasoner.structure import data_of, entity_kinds, structural_key, with_individuals
 
 V = TypeVar("V")
