@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SHIQ := $(BIN)/shiq
 SEEDS ?= 0:20000
 
-.PHONY: docs notebooks demo demo-consistency demo-building demo-discovery test setup lint test-spark test-jvm test-slow test-differential test-graphframes test-lake test-scale test-door test-examples peers java bench bench-scale clean
+.PHONY: docs notebooks dist demo demo-consistency demo-building demo-discovery test setup lint test-spark test-jvm test-slow test-differential test-graphframes test-lake test-scale test-door test-examples peers java bench bench-scale clean
 
 setup: $(VENV)/.installed
 
@@ -70,6 +70,11 @@ lint: setup
 
 test: setup
 	$(BIN)/python -m pytest -m "not slow and (contract or not spark and not jvm)" -n 2 --dist loadfile --no-loadscope-reorder
+
+# The sdist and the wheel, into build/dist: the same commit gives the same bytes
+dist: setup
+	$(BIN)/pip install --quiet --disable-pip-version-check build twine
+	rm -rf build/dist && $(BIN)/python -m tests.tools.dist build/dist
 
 # The site, into build/site; a warning is an error
 docs: setup

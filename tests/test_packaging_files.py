@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import configparser
+import os
 import re
 import shlex
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import click
@@ -14,6 +17,7 @@ import yaml
 
 import shiq
 from shiq.jobs.cli import cli
+from tests.tools.dist import repack
 
 ROOT = Path(__file__).resolve().parent.parent
 FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
@@ -102,3 +106,33 @@ def test_the_image_runs_as_nobody_in_particular() -> None:
 def test_the_page_of_the_python_interface_has_every_exported_name() -> None:
     shown = re.findall(r"^::: shiq\.(\w+)$", (ROOT / "docs/API.md").read_text("utf-8"), re.M)
     assert sorted({*shown, "KINDS", "__version__"} - {"spark"}) == sorted(shiq.__all__)
+
+
+def test_one_version_everywhere() -> None:
+    settings = configparser.ConfigParser()
+    settings.read(ROOT / "setup.cfg", "utf-8")
+    version = settings["metadata"]["version"]
+    cited = read("CITATION.cff")
+    assert isinstance(cited, dict)
+    assert cited["version"] == version
+    assert f"\n## {version} (" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert (ROOT / "shiq/py.typed").is_file()
+    assert "py.typed" in settings["options.package_data"]["shiq"]
+
+
+def test_an_sdist_is_the_same_whenever_it_was_packed(tmp_path: Path) -> None:
+    made = []
+    for number in (1, 2):
+        folder = tmp_path / str(number) / "shiq-1"
+        folder.mkdir(parents=True)
+        for name in ("b.txt", "a.txt") if number == 1 else ("a.txt", "b.txt"):
+            (folder / name).write_text(name)
+            os.utime(folder / name, (number, number))
+        path = tmp_path / f"{number}.tar.gz"
+        with tarfile.open(path, "w:gz") as packed:
+            packed.add(folder, "shiq-1")
+        repack(path, 1_700_000_000)
+        made.append(path.read_bytes())
+        with tarfile.open(path) as packed:
+            assert packed.getnames() == ["shiq-1", "shiq-1/a.txt", "shiq-1/b.txt"]
+    assert made[0] == made[1]
