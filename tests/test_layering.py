@@ -409,16 +409,19 @@ def _loaded_by(*words: str) -> set[str]:
 
 def test_a_checkout_that_is_not_installed_has_its_version(monkeypatch: pytest.MonkeyPatch) -> None:
     import importlib.metadata
+    from configparser import ConfigParser
 
     import shiq
 
-    installed = shiq.__version__
+    settings = ConfigParser()
+    settings.read(ROOT / "setup.cfg", "utf-8")
+    assert shiq.__version__
     monkeypatch.delitem(vars(shiq), "__version__")
     monkeypatch.setattr(
         importlib.metadata, "distribution", importlib.metadata.Distribution.from_name
     )
     monkeypatch.setattr(importlib.metadata.Distribution, "discover", lambda **_: iter(()))
-    assert shiq.__version__ == installed
+    assert shiq.__version__ == settings["metadata"]["version"]
 
 
 def test_public_names_exist() -> None:
