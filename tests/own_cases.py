@@ -651,6 +651,19 @@ CASES: dict[str, Case] = {
         [[], ["P", "K", "L", "M", "N"], ["D", "K", "L", Not("X")], ["E", "M", "N", Not("X")]],
         [(0, S, 1), (0, S, 2), (0, S, 3)],
     ),
+    "a denial under a choice is one under it where a merge moved it": Case(
+        True,
+        [
+            isa("P", then=["X", "Y"]),
+            isa("D", then=["B", "C", "E"]),
+            only("X", T, None, ["B"]),
+            isa("N", then=[some(R, "K")]),
+            only("K", R.inverse, "M"),
+            at_most(1, S, body="M"),
+        ],
+        [["P"], ["B"], ["D"], ["N"]],
+        [(0, T, 2), (3, S, 1), (3, S, 2)],
+    ),
     "disjuncts refuted under a choice are open without it": Case(
         True,
         [

@@ -235,6 +235,17 @@ def test_wiring_and_direction_are_in_the_key_and_the_order_of_triples_is_not() -
     )
 
 
+def test_whom_of_the_static_data_an_event_equals_is_in_the_key() -> None:
+    static = "ClassAssertion(:A :s) ClassAssertion(:B :t)"
+    keys, same = _keys(ROLES, static), "<http://www.w3.org/2002/07/owl#sameAs>"
+    assert len({_key(keys, f"<:x> {same} <:{name}>") for name in "sty"}) == 3
+    assert _key(keys, f"<:x> {same} <:s>") == _key(keys, f"<:s> {same} <:z>")
+    with _events_of(ROLES, static) as enricher:
+        for name, cls in ("s", "A"), ("t", "B"):
+            found = enricher.enrich([f"<urn:t#x> {same} <urn:t#{name}> ."])
+            assert found.types["urn:t#x"] == {f"urn:t#{cls}"} and not found.hit
+
+
 def test_renamed_copies_hit_whatever_their_symmetry() -> None:
     keys = _keys(ROLES)
     rng = random.Random("renamed")

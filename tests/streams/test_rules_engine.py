@@ -280,6 +280,12 @@ def test_rows_beyond_the_range_of_an_index() -> None:
     agree(rules, points, restart=9)
 
 
+def test_always_ends_where_the_window_observes_another_point() -> None:
+    """At 5 the window {1,5} observes a second point, without `a`: how often `a` held stays 1."""
+    points = [(t, {"a/1": [(1,)]} if 3 <= t <= 5 else {"b/1": [(0,)]}) for t in range(9)]
+    agree("m(X) :- a(X) always in {1,5}.", points)
+
+
 def test_gaps_in_time() -> None:
     """Points that are passed over are empty, and count."""
     rules = "k(1). w(X) :- a(X) in [3]. n(N) :- k(1) count N in [4]. m(X) :- a(X) always in {1,5}. z :- not a(1) in {2,3}."
