@@ -664,6 +664,17 @@ CASES: dict[str, Case] = {
         [["P"], ["B"], ["D"], ["N"]],
         [(0, T, 2), (3, S, 1), (3, S, 2)],
     ),
+    "a match whose edge a merge moved comes back with the edge": Case(
+        False,
+        [
+            isa("P", then=["X", "Y"]),
+            at_most(1, S, body="X"),
+            Clause(("A",), (), R, (), ("B", "C", "E")),
+            *map(isa, "BCE"),
+        ],
+        [["P"], [], [], ["A"]],
+        [(0, S, 1), (0, S, 2), (3, R, 2)],
+    ),
     "disjuncts refuted under a choice are open without it": Case(
         True,
         [
