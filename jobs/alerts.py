@@ -101,7 +101,7 @@ def _post(address: str, row: HistoryRow, store: str) -> str:
         why = f"it answered {error.code}"
     except (OSError, HTTPException, ValueError) as error:
         why = str(getattr(error, "reason", "") or type(error).__name__)
-    return f"the webhook at {host} was not told: {why}"
+    return f"the webhook at {host} could not be notified: {why}"
 
 
 def _payload(host: str, row: HistoryRow, store: str) -> dict[str, Any]:

@@ -60,7 +60,9 @@ def eliminate_chains(axioms: Sequence[owl.Axiom]) -> ChainFreeTBox:
         for axiom in axioms
         for p in parts(axiom)
     ):
-        raise Irregular("top and bottom properties are not read together with chains and loops")
+        raise Irregular(
+            "top and bottom properties are not supported together with property chains and Self"
+        )
     paths = RolePaths(axioms)
     context = Context(roles=paths.roles)
     inside: list[owl.Axiom] = []

@@ -152,14 +152,14 @@ class Loops:
         """
         concerned = frozenset(role for iri in self.properties for role in self.roles_above(iri))
         if any(concerned & {*pair} for pair in self.roles.disjoint):
-            return "a disjointness axiom may see loops"
+            return "disjoint properties may hold of one individual and itself"
         for inclusion in inclusions:
             restriction = restriction_of(inclusion)
             if (
                 isinstance(restriction, owl.ObjectMaxCardinality)
                 and role_of(restriction.property) in concerned
             ):
-                return "a bound may count loops"
+                return "an at-most restriction may count an individual as its own neighbour"
         return ""
 
     def required_loops(self, inclusions: Iterable[Inclusion]) -> frozenset[str]:

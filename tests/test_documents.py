@@ -161,3 +161,5 @@ def test_the_reference_has_every_option_and_name() -> None:
         part = text.partition(f"### shiq {' '.join(path)}\n")[2].partition("\n### ")[0]
         assert not [x for x in options if x.startswith("-") and x not in part], name
     assert not [name for name in shiq_package.__all__ if f"### {name}\n" not in text]
+    codes = re.findall(r"^\| (\d) \|", text.partition("## Exit codes\n")[2], re.MULTILINE)
+    assert set(map(int, codes)) == {*EXIT_CODES.values(), 2, 4, 5}

@@ -129,7 +129,7 @@ class InsideEntailer:
         return self._finder.of(said, event.individuals).changes
 
     def _said(self, event: EventAssertions) -> EventAssertions | None:
-        """``event`` as the premises have it; None where loops may arise that no clause sees."""
+        """``event`` as the premises have it; None where loops may arise that no clause expresses."""
         if self._reading is None:
             return event
         said = self._reading.event(event.inside)
@@ -181,7 +181,9 @@ class InsideEntailer:
         """
         said = self._said(event)
         if said is None:
-            raise OpenQuestion("loops may arise that no clause sees")
+            raise OpenQuestion(
+                "an individual may become its own neighbour in a way that clauses cannot express"
+            )
         found = self._finder.of(said, individuals)
         if found.modules is None:
             raise Contradiction

@@ -103,8 +103,8 @@ def read(
         judging = needed
     else:
         raise InputError(
-            "the assertions cannot be judged: what is known of their vocabulary does not settle",
-            "Report it.",
+            "the assertions cannot be read: their vocabulary changes with each reading",
+            "Please report this.",
         )
     rare = reader.reading()
     ledger, leftovers = Counter(rare.ledger), [*rare.leftovers, *merge_leftovers(reports)]

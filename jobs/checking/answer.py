@@ -327,7 +327,7 @@ def _not_certified(base: OpenBase) -> str:
         part.partition(", first: ")[0] for part in certificate.get("reason", "").split("; ") if part
     ]
     again = " (`shiq certify --store DIR` certifies it again)" if is_stored else ""
-    return f"the base is not certified consistent: {', '.join(parts) or 'nobody has certified it yet'}{again}"
+    return f"the base is not certified consistent: {', '.join(parts) or 'it was never certified'}{again}"
 
 
 _BY_FORM = (
@@ -345,14 +345,14 @@ def _notes(base: OpenBase, found: Findings, options: Options) -> tuple[str, ...]
     notes = [*found.notes, *([str(found.audit)] if found.audit else [])]
     if closed := _widening(found).closed:
         notes.append(
-            f"around {pluralize(closed, 'individual')} everything that may matter was looked at,"
-            f" since {MOST_QUESTIONS} questions, "
-            f"or {MOST_ELEMENTS:,} individuals in them, did not show what may be left out; the verdict is the same"
+            f"around {pluralize(closed, 'individual')} everything that may matter was read,"
+            f" because after {MOST_QUESTIONS} questions, "
+            f"or {MOST_ELEMENTS:,} individuals in them, it was still open what may be left out; the verdict is the same"
         )
     if found.criterion == MODEL and options.reasoner not in ("auto", "own"):
         notes.append(
-            f"questions that rest on assumptions go to the reasoner own, those in full to {options.reasoner}; with --criterion "
-            "clausal all are of the second kind"
+            f"questions with assumptions go to the reasoner own, all others to {options.reasoner}; with --criterion "
+            "clausal all go to the latter"
         )
     if is_read_by_form(base.tbox):
         notes.append(_BY_FORM)

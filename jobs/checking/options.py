@@ -119,7 +119,7 @@ class Options:
 
     criterion: str = option(
         AUTO,
-        "Which part of the data the check looks at: model (least: the model that certified the store is patched), "
+        "The part of the data that the check reads: model (least: the model that certified the store is patched), "
         "clausal, definition7 (as published), none (all of it), or auto: model where the store holds one, else clausal; with "
         "--engine graphframes definition7.",
         choices=(AUTO, "clausal", "model", PUBLISHED, "none"),
@@ -127,14 +127,14 @@ class Options:
     )
     engine: str = option(
         "local",
-        "Who computes what to look at: local (columns, in this process), spark (local, with "
+        "Engine that computes what to read: local (columns, in this process), spark (local, with "
         "tasks that read), or graphframes (the published method on tables, for a night that no machine holds).",
         choices=ENGINES,
         heading=Heading.DECIDING,
     )
     reasoner: str = option(
         "auto",
-        "Who decides what is looked at, part by part: own (no Java), hermit, or auto: own first, HermiT for what "
+        "Reasoner that decides what is read, module by module: own (no Java), hermit, or auto: own first, HermiT for what "
         "own leaves open; or one that you installed: konclude, pellet, openllet.",
         choices=tuple(BACKENDS),
         heading=Heading.DECIDING,
@@ -173,7 +173,8 @@ class Options:
     )
     catalog: Catalogs | None = option(
         None,
-        "What imports are: a folder, below which every ontology is known by its header; or a catalog file (catalog-v001.xml, or "
+        "Where imports are found: a folder, below which every ontology is known by its header; or a catalog file "
+        "(catalog-v001.xml, or "
         "JSON), which goes before folders and has JSON-LD contexts too. Nothing is fetched. Repeatable.",
         takes=Takes.CATALOG,
         many=True,
@@ -230,7 +231,8 @@ class Options:
     certain: Callable[[Result], object] | None = None
     known: LeftoverWaivers = option(
         LeftoverWaivers,
-        "Leftovers that somebody answers for, by kind and term, until a day (TOML or JSON, docs/EVIDENCE.md): counted, and not "
+        "File of waivers for leftovers, by kind and term, each with an owner and an end (TOML or JSON, docs/EVIDENCE.md): "
+        "counted, and not "
         "in the way of `consistent`. `shiq lint TBOX --write-known FILE` drafts it.",
         takes=Takes.INPUT_FILE,
         metavar="FILE",
@@ -289,12 +291,12 @@ class Options:
             or self.criterion not in (AUTO, MODEL, "clausal")
         ):
             raise UsageError(
-                "what pulls individuals in is told by the engines local and spark, for the criteria model and clausal",
-                "Leave the engine and the criterion as they are.",
+                "why individuals were pulled in is recorded by the engines local and spark only, with criterion model or clausal",
+                "Leave out --engine and --criterion.",
             )
         if self.verdict_only and self.engine in ELSEWHERE:
             raise UsageError(
-                f"the engine {self.engine} decides side by side, and cannot stop at the first contradiction",
+                f"the engine {self.engine} decides modules in parallel and cannot stop at the first contradiction",
                 "Check with the engine local, or without verdict_only.",
             )
         for kind in self.allow:
@@ -302,15 +304,17 @@ class Options:
         for kind in self.fail_on:
             check_known(kind, (*KINDS, UNINTERPRETED), "kind")
         if both := self.allow & self.fail_on:
-            raise UsageError(f"{min(both)} is allowed and to fail on", "Leave one of the two out.")
+            raise UsageError(
+                f"{min(both)} is named by both --allow and --fail-on", "Leave one of the two out."
+            )
         if self.timeout is not None and not self.timeout > 0:
             raise UsageError(
-                f"a check cannot end within {self.timeout:g} seconds",
+                f"a time limit of {self.timeout:g} seconds is not possible",
                 "Say more than 0, or None for no limit.",
             )
         if self.explain_seconds is not None and not self.explain_seconds >= 0:
             raise UsageError(
-                f"{self.explain_seconds:g} seconds for explaining are no time",
+                f"{self.explain_seconds:g} seconds for explaining are not possible",
                 "Say 0 for none, or None for no limit.",
             )
         if self.vocabulary:
@@ -320,22 +324,22 @@ class Options:
             choose(self.vocabulary)
             if NONE in self.vocabulary and self.engine == "spark":
                 raise UsageError(
-                    "the engine spark knows the vocabularies that shiq knows",
+                    "the engine spark always uses shiq's tables of vocabularies",
                     "Check with the engine local.",
                 )
         if self.range_size is not None and self.range_size < 1:
             raise UsageError(
-                f"ranges of {self.range_size} individuals hold nothing",
+                f"a range of {self.range_size} individuals is empty",
                 "Leave it out, or say 1000 or more.",
             )
         if self.most_module < 1:
             raise UsageError(
-                f"modules of {self.most_module} assertions hold nothing",
+                f"a module of {self.most_module} assertions is empty",
                 "Leave it out, or say 1000000 or more.",
             )
         if self.driver_rows is not None and self.driver_rows < 1:
             raise UsageError(
-                f"slices of {self.driver_rows} insertions hold nothing",
+                f"a slice of {self.driver_rows} insertions is empty",
                 "Leave it out, or say 50000 or more.",
             )
         if not 0 <= self.audit <= 1:

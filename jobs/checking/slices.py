@@ -136,14 +136,18 @@ def obstacle(base: OpenBase, batch: InputBatch, options: Options) -> str:
     """Why a batch cannot be taken in slices; "" where it can."""
     insertions = batch.insertions
     if any(is_blocking_kind(kind, options.allow, options.fail_on) for kind in CROWDS):
-        return "--fail-on asks how many are equal, or at a hub, in all of it"
+        return "--fail-on counts equal individuals and hubs over the whole batch"
     if options.criterion != MODEL or not supports(base.knowledge_base, Layering):
         return "slices need the criterion model"
     if len(batch.deletions):
         return "it has deletions"
     if insertions.complex or insertions.same or len(insertions.different):
         return "it has negative or complex assertions, or says that individuals are equal or differ"
-    return "the TBox has properties of open kind" if base.tbox.signature.open_properties else ""
+    return (
+        "the TBox has properties that may be object or data properties"
+        if base.tbox.signature.open_properties
+        else ""
+    )
 
 
 def find_by_slices(
@@ -190,9 +194,9 @@ def find_by_slices(
 
 _ALONE = "alone"
 _WHY = {
-    Verdict.INCONSISTENT: "one of them contradicts, and conflicts are looked for in all",
-    Verdict.UNDETERMINED: "one of them is not decided by itself",
-    _ALONE: "one of them changes more than can be laid under the next",
+    Verdict.INCONSISTENT: "a slice contradicts, and conflicts are searched for in the whole batch",
+    Verdict.UNDETERMINED: "a slice was not decided by itself",
+    _ALONE: "a slice changes more than can be passed on to the next one",
 }
 
 

@@ -173,27 +173,27 @@ def _side(beside: str = "") -> Writes:
     "--today",
     type=click.DateTime(["%Y-%m-%d"]),
     metavar="DAY",
-    help="The day that waivers, and --known, are held against.",
+    help="The day by which waivers, also those of --known, are judged.",
 )
 @click.option(
     "--identities",
     type=Nearest(IDENTITIES),
     default="warn",
     show_default=True,
-    help="Individuals that become equal by the batch: no word without -v, a warning, or set aside what makes them equal.",
+    help="What to do if the batch makes individuals equal: report them with -v only, warn, or set aside the lines that do it.",
 )
 @field_option(Options, "require_nonempty", help="Fail (4) if a file of insertions has no triple.")
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Say what would happen; no side is written, the store stays, even with --commit.",
+    help="Print what would happen: no file is written and the store stays as it is, even with --commit.",
 )
 @click.option("--commit", is_flag=True, help="Take what is accepted into the store, in one step.")
 @field_option(
     Options,
     "explain_seconds",
-    help="Seconds for finding what to write instead of lines set aside, when all else is done; 0 for none. Conflicts are "
-    "explained however long it takes: what is set aside must not hang on time.",
+    help="Seconds for suggesting corrections of lines set aside, at the end; 0 for none. Conflicts are "
+    "explained without a limit, so that the quarantine does not depend on time.",
 )
 @criterion_option
 @engine_option

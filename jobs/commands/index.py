@@ -82,7 +82,7 @@ CHECKED = "checked"
     "engine",
     type=Nearest(["local", *BUILDERS]),
     heading=Heading.COMMAND,
-    help="Who builds it: local (this machine), or spark (in tasks; the same store, for an ABox of any size, best as N-Triples).",
+    help="Engine that builds it: local (this machine), or spark (in tasks; the same store, for an ABox of any size).",
 )
 @click.option(
     "--range",

@@ -54,13 +54,13 @@ from shiq.jobs.text.results import leftovers_text
     "--write-known",
     type=WRITES,
     metavar="FILE",
-    help="Draft such a file: what it says, and what stands in the way and is new.",
+    help="Draft such a file: the entries of --known, and one for each new leftover that blocks.",
 )
 @click.option(
     "--owner",
     default="",
     metavar="NAME",
-    help="Who answers for what is new in the draft. Without one, write it in by hand.",
+    help="Owner of the new entries in the draft. Without it, fill in the owners by hand.",
 )
 @click.option(
     "--classes/--no-classes",

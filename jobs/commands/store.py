@@ -52,12 +52,12 @@ def store_named(command: Callable[..., int]) -> Callable[..., int]:
 @click.option(
     "--set-aside",
     is_flag=True,
-    help="What belongs to the data and was set aside because it contradicts, instead.",
+    help="Export the assertions that were set aside because they contradict, instead.",
 )
 @click.option(
     "--aside",
     is_flag=True,
-    help="What was left out when data was read, with its place and why, instead.",
+    help="Export what was left out when data was read, with place and reason, instead.",
 )
 def export(store: str, snapshot: int | None, set_aside: bool, aside: bool) -> int:
     """Print the assertions of a store as N-Triples."""

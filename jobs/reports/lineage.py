@@ -66,7 +66,7 @@ class RunEvents:
         try:
             self._tell_end(error)
         except OperationalError as fault:
-            print(f"{fault} (the end of the run is not told there)", file=sys.stderr)
+            print(f"{fault} (the end of the run is not reported there)", file=sys.stderr)
 
     def _tell_end(self, error: BaseException | None) -> None:
         if isinstance(error, Exception):

@@ -268,7 +268,7 @@ def _remarks(raw: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 _EFFECTS = {
-    "warn": "A warning, by the policy: it does not hold the batch up. What takes part in it is kept beside.",
-    "info": "For information, by the policy: it does not hold the batch up. What takes part in it is kept beside.",
+    "warn": "A warning, by the policy: it does not block the batch. Its lines are kept separately.",
+    "info": "For information, by the policy: it does not block the batch. Its lines are kept separately.",
     "known": "Known: with a fact that was set aside in the store before.",
 }

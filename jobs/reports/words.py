@@ -96,7 +96,7 @@ def headline(report: Report) -> str:
         return {
             Verdict.CONSISTENT: "The data is free of contradictions.",
             Verdict.INCONSISTENT: "The data contradicts itself.",
-            Verdict.UNDETERMINED: "No verdict: nobody can say that this data is free of contradictions.",
+            Verdict.UNDETERMINED: "No verdict: it is not known whether this data is free of contradictions.",
         }[report.verdict]
     if report.verdict is Verdict.CONSISTENT:
         return (
@@ -135,8 +135,8 @@ def lead(report: Report) -> str:
     if report.verdict is Verdict.INCONSISTENT:
         return f"{looked}. {_found(report)}"
     return (
-        f"{looked}. No contradiction was found in what was understood; but not everything was read, understood and decided, and "
-        "without that there is no yes."
+        f"{looked}. No contradiction was found in what was understood; but not everything was read, understood and decided: "
+        "this is no proof of consistency."
     )
 
 
@@ -151,9 +151,11 @@ def _gate_lead(report: Report) -> str:
             said += _found(report)
         if report.result["verdict"] == Verdict.UNDETERMINED.value:
             rest = "what is left without the culprits" if report.conflicts else "the batch"
-            said += f" Nobody can say that {rest} is free of contradictions: not everything was read, understood and decided."
+            said += f" Whether {rest} is free of contradictions is not known: not everything was read, understood and decided."
         return said.replace("  ", " ")
-    beside = f", {len(report.tolerated):,} kept beside by the policy" if report.tolerated else ""
+    beside = (
+        f", {len(report.tolerated):,} kept separately by the policy" if report.tolerated else ""
+    )
     said = f"{pluralize(accepted, 'line')} accepted, {aside:,} set aside{beside}. "
     said += "What was accepted has been checked as it was written, and contradicts nothing. "
     if report.document.get("dry_run"):

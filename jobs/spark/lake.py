@@ -156,7 +156,7 @@ class KnownTable:
     def told(self) -> str:
         """What was taken of it."""
         if self.version is None:
-            return "as it was when it was read; Spark tells no version of it"
+            return "as it was when it was read; Spark has no version of it"
         return f"{'Delta version' if self.format == 'delta' else 'Iceberg snapshot'} {self.version}"
 
 
@@ -200,7 +200,7 @@ class LakeChanges(TableChanges):
         how = (
             "by its change data feed"
             if self.by_feed
-            else "by comparing its versions, since it has no whole change data feed"
+            else "by comparing its versions, since its change data feed has gaps"
         )
         return f"{self.insertions.name}: {self.rows:,} rows {how}; the next batch is --after-version {self.last}"
 
@@ -310,7 +310,7 @@ def _known(session: SparkSession, table: str) -> tuple[KnownTable, int]:
     known = KnownTable.of(session, table)
     if known.version is None:
         raise InputError(
-            f"{table} tells no versions, so it tells no changes",
+            f"{table} has no versions, so its changes are not recorded",
             "Name one of Delta's or Iceberg's, with rows.",
         )
     return known, known.version

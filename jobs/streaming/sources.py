@@ -130,14 +130,14 @@ def check_targets(targets: Sequence[str], options: KafkaOptions = NO_OPTIONS) ->
         (target for target in targets if target == "-" or target.startswith(_READ_ONCE)), None
     ):
         raise UsageError(
-            f"{once} can be read once only, and Spark reads again what a task has lost: one machine, or Kafka or a folder",
+            f"{once} can be read only once, but Spark reads again after a task has failed",
             "Leave out --engine spark; or send it to a topic, --source kafka://HOST:PORT/TOPIC, or into files of a folder.",
         )
     topics = [target for target in targets if target.startswith("kafka://")]
     if topics and len(topics) < len(targets):
         raise UsageError(
-            "files and topics in one run on Spark have no order",
-            "Give files and tables, or topics; or leave out --engine spark.",
+            "Spark cannot put files and topics in one order",
+            "Give only files and tables, or only topics; or leave out --engine spark.",
         )
     for target in topics:
         options.spark_options(kafka_address(target)[1])

@@ -27,23 +27,21 @@ def gated_text(gated: GateAnswer, *, verbose: bool = False) -> str:
     if gated.reason:
         lines += [f"  {gated.reason}"]
     triples = sum(line.triple is not None for line in gated.accepted)
-    beside = f", {len(gated.tolerated):,} tolerated and kept beside" if gated.tolerated else ""
+    beside = f", {len(gated.tolerated):,} tolerated and kept separately" if gated.tolerated else ""
     aside = f"{pluralize(triples, 'triple')} accepted, {pluralize(len(gated.set_aside), 'line')} set aside{beside}"
     if gated.decision == REFUSED:
         aside = f"none of its {pluralize(len(gated.set_aside), 'line')} is accepted"
     lines += [f"{aside} ({pluralize(gated.rounds, 'check')})"]
     if not gated.is_proven:
-        lines += ["  whether fewer lines would break these conflicts was not found out"]
+        lines += ["  fewer lines might resolve these conflicts: the search was cut short"]
     lines += _rows(gated, [x for x in gated.set_aside if x.reason != WITH_THE_BATCH], verbose)
     if n := gated.unexamined_lines:
         were = "line was" if n == 1 else "lines were"
-        lines += [
-            f"  {n:,} {were} not looked at for what to write instead: give more time by --explain-seconds"
-        ]
+        lines += [f"  {n:,} {were} left without a suggestion: give more time by --explain-seconds"]
     if gated.tolerated:
         lines += [
             "",
-            "tolerated: contradicts, does not hold the batch up, and is not in what was certified",
+            "tolerated: contradicts, does not block the batch, and is not part of what was certified",
         ]
         lines += _rows(gated, gated.tolerated, verbose)
     lines += _judged(gated, verbose)
@@ -70,7 +68,7 @@ def known_text(known: KnownConflicts, *, is_refuted: bool = False) -> str:
     """
     if is_refuted:
         said = f"{known_text(known)}\n" if known.asides else ""
-        return f"{said}the rest contradicts: conflicts by what lies outside SHIQ(D) are not set aside, take them out by hand"
+        return f"{said}what is left contradicts too: conflicts by axioms outside SHIQ(D) are not set aside; remove them by hand"
     if not known.asides:
         return "nothing had to be set aside"
     groups = known.groups

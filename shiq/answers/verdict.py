@@ -42,7 +42,7 @@ KINDS: dict[str, str] = {
     "two-readings": "a property that may be an object or a data property, or that is both: its axioms count in both readings",
     "empty-tbox": "a TBox without axioms: nothing could ever be refuted",
     "outside-shiq": "an axiom or class expression outside SHIQ(D), such as nominals, keys or irregular property chains",
-    "outside-dl-lite": "an axiom that a stream is not watched for: it says more than inclusions of names and ∃R",
+    "outside-dl-lite": "an axiom that a stream is not checked against: it says more than inclusions of names and ∃R",
     "out-of-reach": "an axiom outside SHIQ(D) that cannot matter: it needs classes or properties that the data does not have",
     "non-simple-role": "a number restriction, disjointness, asymmetry or irreflexivity on a role that is not simple",
     "punning": "an IRI used as class and datatype, or as a kind of property that the TBox, or a table, was not read with",
@@ -69,9 +69,9 @@ KINDS: dict[str, str] = {
     "hub": "an individual with very many role assertions that a check has to look at",
     "unsatisfiable-class": "a class that can have no member: whatever is asserted to be one contradicts",
     "missing-value": "a record of a stream that lacks a value which its mapping refers to; allowed, it makes no triple there",
-    "undecided": "what no reasoner decided about a snapshot of a stream, or about a rule in it: it is in no count",
-    "late": "an event of a stream that came behind the watermark: what it would have changed was told already",
-    "unwritable": "an atom that was derived by rules, and is no RDF statement since its first argument is no node",
+    "undecided": "a question about a snapshot of a stream, or about a rule, that no reasoner decided: it is not counted",
+    "late": "an event of a stream that came behind the watermark: the rows that it would have changed are written already",
+    "unwritable": "an atom derived by rules that is no RDF statement: its first argument is neither an IRI nor a blank node",
     "ahead": "an event of a stream that is further ahead than --max-ahead: taken for true, it would close every window",
 }
 
@@ -226,7 +226,7 @@ class Leftover:
     @property
     def _message_text(self) -> str:
         said = f"{self.message} ({self.hint})" if self.hint else self.message
-        return f"{said}; known to {self.lapsed}, which is past" if self.lapsed else said
+        return f"{said}; waived by {self.lapsed}, which has passed" if self.lapsed else said
 
 
 def count_leftovers(what: str, leftovers: Iterable[Leftover]) -> str:

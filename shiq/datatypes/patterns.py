@@ -219,7 +219,7 @@ def _legal(ranges: Ranges) -> Regex:
 def _property(name: str, negative: bool) -> Ranges:
     if name.startswith("Is"):
         if name[2:] not in BLOCKS:
-            raise UndecidedPatternError(f"the Unicode block {name[2:]} is not known here")
+            raise UndecidedPatternError(f"the Unicode block {name[2:]} is not supported")
         found: Ranges | None = (BLOCKS[name[2:]],)
     else:
         found = category(name)

@@ -387,17 +387,17 @@ def _impossibility(proof: Proof, labels: Labels) -> str:
         case "prp-asyp":
             return f"{name} in both directions"
         case "prp-pdw" | "prp-adp":
-            return f"{name} at once"
+            return f"both {name}" if len(names) > 1 else f"{name} at once"
         case "prp-npa1" | "prp-npa2":
             return f"{name}, though it is denied"
         case "eq-diff1":
-            return "the same and different"
+            return "both the same and different"
         case "prp-fp":
             return f"two values for {name}" if name else "two values where only one may be"
         case "prp-ifp":
-            return f"one {name} from two things"
+            return f"two things with the same {name}"
     if last.cases:
-        return "no case is possible"
+        return "every case contradicts"
     return f"too many {name}" if name else "contradiction"
 
 

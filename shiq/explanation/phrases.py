@@ -403,7 +403,12 @@ def axiom_clause(value: owl.Axiom, labels: Labels) -> str:
             return inclusion_sentence(sub, sup, labels)
         case owl.EquivalentClasses(members):
             first, *rest = sorted(members, key=lambda m: not isinstance(m, owl.Class))
-            return f"{_list([noun(first, labels), *(noun(m, labels) for m in rest)], 'and')} are the same thing"
+            same = [f"to be {noun(m, labels)}" for m in (first, *rest)]
+            return (
+                f"{same[0]} is the same as {same[1]}"
+                if len(same) == 2
+                else f"{_list(same, 'and')} are the same"
+            )
         case owl.DisjointClasses(members) if len(set(members)) == 1:
             return f"nothing can be {noun(members[0], labels)}"
         case owl.DisjointClasses(members):
@@ -431,7 +436,8 @@ def axiom_clause(value: owl.Axiom, labels: Labels) -> str:
         case owl.DisjointObjectProperties(members):
             return f"two things can never be linked by more than one of {_list([some_name(m, labels) for m in members], 'and')}"
         case owl.DisjointDataProperties(members):
-            return f"one value can never be more than one of {_list([some_name(m, labels) for m in members], 'and')} of one thing"
+            properties = _list([some_name(m, labels) for m in members], "and")
+            return f"one thing can never have the same value for more than one of {properties}"
         case owl.InverseObjectProperties(first, second):
             return (
                 f"{some_name(first, labels)} is {some_name(second, labels)} in the other direction"
@@ -458,7 +464,7 @@ def axiom_clause(value: owl.Axiom, labels: Labels) -> str:
             return f"{with_article(labels.name_of(datatype.iri))} is {range_noun(range, labels)}"
         case owl.SubObjectPropertyChain(chain, sup):
             links = ", then ".join(with_article(_link(link, labels)) for link in chain)
-            return f"whatever {links} lead to in turn, {with_article(_link(sup, labels))} leads to at once"
+            return f"things connected by {links}, are also connected by {with_article(_link(sup, labels))}"
         case owl.HasKey(expression, roles, data):
             things = (
                 "things" if expression == owl.THING else f"things, each {noun(expression, labels)},"

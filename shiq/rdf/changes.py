@@ -64,13 +64,13 @@ class TableChanges:
 
     def __str__(self) -> str:
         told = (
-            "of its change data feed"
+            "from its change data feed"
             if self.by_feed
-            else "of files that are not in both, since it has no whole change data feed"
+            else "by comparing files, since its change data feed has gaps"
         )
         taken = f"{self.insertions.name}: {self.rows:,} rows {told}"
         void = (
-            f"; {pluralize(self.void, 'row')} that went had no s, p or o, and said nothing"
+            f"; {pluralize(self.void, 'removed row')} had no s, p or o: ignored"
             if self.void
             else ""
         )
@@ -162,7 +162,7 @@ def _delta_path(table: str) -> Path:
     """Path of a Delta table. Raises: InputError if it is none."""
     if table_kind(table) is not TableKind.DELTA:
         raise InputError(
-            f"{table} is not a Delta table, so it tells no changes",
+            f"{table} is not a Delta table, so its changes are not recorded",
             "Give the folder that has _delta_log in it.",
         )
     return path_of(table)

@@ -239,11 +239,11 @@ def _apply_directive(
     text = part.decode("utf-8", "backslashreplace")
     try:
         if _DIRECTIVE.fullmatch(part) is None:
-            raise SyntaxError("this is no whole directive")
+            raise SyntaxError("this directive is incomplete")
         for _ in parser:
             raise SyntaxError("this is no directive")
     except SyntaxError as error:
-        hint = "what it would have given a meaning has none from here on"
+        hint = "names with this prefix are undefined until it is declared again"
         rejects.add(utf8_error(part) or message_of(error), line, text, hint)
         return meaning.drop_binding(part)
     return _NameContext(parser.base_iri, tuple(parser.prefixes.items()))

@@ -174,7 +174,7 @@ def attribute_of(text: str) -> tuple[str, str]:
         return "xml", name.local
     if name.qualified_name.lower().startswith("xml"):
         raise RefusedXmlError(
-            f"the attribute {name.qualified_name} says nothing: names that begin with xml are reserved"
+            f"the attribute {name.qualified_name} has no meaning: names that begin with xml are reserved"
         )
     if not name.namespace:
         if name.local not in _UNQUALIFIED:
@@ -218,7 +218,7 @@ class _Kind(Enum):
     NODE = "a node"  # properties
     PROPERTY = "a property"  # a node or text
     COLLECTION = "a collection"  # nodes
-    EMPTY = "a property whose value is told by attributes"  # nothing
+    EMPTY = "a property whose value is given by attributes"  # nothing
     LITERAL = "an XML literal"  # anything
 
 
@@ -303,7 +303,7 @@ class Grammar:
                 self._property(tag, attributes, parent)
             case _Kind.EMPTY:
                 raise RefusedXmlError(
-                    "an element inside a property whose value its attributes tell already"
+                    "an element inside a property whose value its attributes give already"
                 )
             case _Kind.DOCUMENT if (name := name_of(tag)).iri == RDF + "RDF":
                 of_xml = {

@@ -404,8 +404,8 @@ def _check(
         )
     if join.conditions and parent.source.name == stream:
         raise InputError(
-            f"{path}: {child.name} joins with the stream, which is not known here",
-            "MappingJoin from the stream.",
+            f"{path}: {child.name} joins with the stream, which is not supported",
+            "Join from the stream.",
         )
     if not join.conditions and parent.source != child.source:
         raise InputError(

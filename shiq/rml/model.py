@@ -151,7 +151,7 @@ def steps_of(text: str, form: str = "json") -> Path_:
     while rest:
         match = _STEP.match(rest)
         if match is None or not match[0]:
-            raise ValueError(f"the path {text} is not known here: names, places and [*] are")
+            raise ValueError(f"the path {text} is not supported: names, indices and [*] are")
         name, place, single, double, every = match.groups()
         if every or place is not None:
             found.append(None if every else int(place))

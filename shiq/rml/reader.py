@@ -147,7 +147,7 @@ class _Reader:
             if iri == owl.RDF + "type" or (name == "label" and iri.startswith(owl.RDFS)):
                 continue
             if name not in known:
-                raise self._refuse(f"a {kinds[0]} with <{iri}> is not known here")
+                raise self._refuse(f"a {kinds[0]} with <{iri}> is not supported")
             found.setdefault(name, []).extend(values)
         return found
 
@@ -218,7 +218,7 @@ class _Reader:
             if database is not None:
                 if not database.lexical.startswith("jdbc:sqlite:"):
                     raise self._refuse(
-                        f"the database {database.lexical} is not known here, SQLite is"
+                        f"the database {database.lexical} is not supported; SQLite is"
                     )
                 source, form = owl.Literal(database.lexical.removeprefix("jdbc:sqlite:")), "sql"
             elif file is not None:
@@ -227,7 +227,7 @@ class _Reader:
                 raise self._refuse(f"the source {source} has no path")
         if form is None or (form == "sql" and query is None):
             raise self._refuse(
-                f"the reference formulation <{given}> is not known here"
+                f"the reference formulation <{given}> is not supported"
                 if form is None
                 else "a database needs a query"
             )
@@ -271,7 +271,7 @@ class _Reader:
         if isinstance(value, owl.Literal):
             return TermMap("Literal", constant=literal_text(value))
         if str(value).startswith("_:"):
-            raise self._refuse("a blank node as constant is not known here")
+            raise self._refuse("a blank node as constant is not supported")
         return TermMap("IRI", constant=f"<{value}>")
 
     def _term(self, node: Any, usual: str, is_new: bool) -> TermMap:
@@ -298,7 +298,7 @@ class _Reader:
             )
         )
         if kind not in ("IRI", "BlankNode", "Literal"):
-            raise self._refuse(f"the term type {kind} is not known here")
+            raise self._refuse(f"the term type {kind} is not supported")
         parts = (
             self._template(value.lexical)
             if ways[0] == "template"

@@ -229,7 +229,7 @@ class _Reader:
             )
         if form.lower() not in _FORMS:
             raise self._refuse(
-                at, f"the reference formulation {form!r} is not known here; csv and jsonpath are"
+                at, f"the reference formulation {form!r} is not supported; csv and jsonpath are"
             )
         self.form = _FORMS[form.lower()]
         steps = self._path(iterator, at) if iterator and self.form == "json" else ()
@@ -259,7 +259,7 @@ class _Reader:
         if more[1:] or (more and node.id != "scalar"):
             raise self._refuse(
                 more[-1],
-                "one datatype or language is known beside a value, and beside a list or mapping none",
+                "a value may have one datatype or language, a list or a mapping none",
             )
         if node.id == "sequence":
             value, *more = self._items(node)
@@ -297,7 +297,7 @@ class _Reader:
         if kind is None:
             raise self._refuse(
                 said["type"],
-                f"the type {said['type'].value!r} is not known here; {', '.join(_KINDS)} are",
+                f"the type {said['type'].value!r} is not supported; {', '.join(_KINDS)} are",
             )
         return kind
 
@@ -399,7 +399,7 @@ class _Reader:
     def _iri(self, node: Any) -> str:
         constant = self._term(node, "IRI").constant
         if not constant:
-            raise self._refuse(node, "a datatype by a reference is not known here")
+            raise self._refuse(node, "a datatype by a reference is not supported")
         return constant[1:-1]
 
     def _expand(self, text: str, node: Any) -> str:

@@ -240,11 +240,13 @@ class _BatchTriples:
         if iri in (_SAME, _DIFFERENT):
             self._reject_rows(
                 rows,
-                "whether names are of one individual is not asked in a stream",
+                "equality of individuals is not supported in a stream",
                 "outside-dl-lite",
             )
         elif iri.startswith((owl.RDFS, owl.OWL)):
-            self._reject_rows(rows, "an axiom among events: the TBox stands", "tbox-axiom")
+            self._reject_rows(
+                rows, "an axiom among events: a stream cannot change the TBox", "tbox-axiom"
+            )
         else:
             self._reject_rows(rows, f"the TBox does not know the property <{iri}>", "undeclared")
         return []
@@ -268,7 +270,7 @@ class _BatchTriples:
     def _class_columns(self, number: int, rows: Ints) -> list[EventColumns]:
         iri, rows = str(self.triples.terms[number]), rows[self.value[rows] == number]
         if self.triples.kinds[number] != IRI:
-            self._reject_rows(rows, "a class of an event is a name", "outside-dl-lite")
+            self._reject_rows(rows, "an event's class must be a named class", "outside-dl-lite")
         elif iri in self.encoder.view.signature.classes or iri == owl.NOTHING.iri:
             return self.encoder.label_column(
                 iri, self._individual_numbers(self.subject[rows]), self.time[rows]
@@ -277,7 +279,9 @@ class _BatchTriples:
             owl.THING.iri,
             owl.OWL + "NamedIndividual",
         ):
-            self._reject_rows(rows, "an axiom among events: the TBox stands", "tbox-axiom")
+            self._reject_rows(
+                rows, "an axiom among events: a stream cannot change the TBox", "tbox-axiom"
+            )
         elif not iri.startswith(owl.OWL):
             self._reject_rows(rows, f"the TBox does not know the class <{iri}>", "undeclared")
         return []

@@ -279,9 +279,7 @@ class ConsistencySettings:
 
     start: int | None = None
     end: int | None = None
-    batch: int = option(
-        BATCH, "How many events are taken at once; Spark takes what there is.", least=1
-    )
+    batch: int = option(BATCH, "Events in a batch; Spark takes all that are there.", least=1)
     allow: Collection[str] = ()
     follow: bool = False
 
@@ -345,7 +343,7 @@ class ConsistencyCollector:
         left: list[object] = []
         columns = static_columns(encoder, assertions, left.append)
         if left:
-            reason = "a static assertion that is none of names and roles"
+            reason = "a static assertion that is of neither a named class nor a property"
             self.leftovers.append(
                 Leftover("outside-dl-lite", reason, text=str(left[0]), count=len(left))
             )

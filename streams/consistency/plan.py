@@ -291,7 +291,7 @@ def _close_view(
     try:
         negatives = close_negatives(seen)
     except UnfoldingError:
-        reason = f"it unfolds, with others, into over {pluralize(MOST_UNFOLDED, 'set')} of labels"
+        reason = f"together with others it unfolds into more than {pluralize(MOST_UNFOLDED, 'set')} of labels"
         more = {index: reason for origins in seen.horn.values() for index in origins}
         seen = replace(seen, horn={}, unsupported_axioms={**seen.unsupported_axioms, **more})
         negatives = close_negatives(seen)

@@ -306,7 +306,7 @@ class Export:
             (self.unchecked_count, "nothing says whether a snapshot contradicts"),
             (
                 len(self.contradicting_rules),
-                "cannot hold beside the others with T, A and each snapshot",
+                "contradicts T, A and a snapshot together with the other rules",
             ),
         )
         return [

@@ -137,7 +137,7 @@ class RuleMiner:
             )
         if self.settings.method == "inkd":
             raise UsageError(
-                "what inkd carries depends on the way there",
+                "miners of the method inkd cannot be merged: their rules depend on the windows before",
                 "Merge miners whose method is exact or scratch.",
             )
         merged = self._empty_copy()

@@ -389,7 +389,7 @@ class AssertionReader:
         if predicate == _DIFFERENT:
             return owl.DifferentIndividuals(subject, str(value))
         if predicate.startswith((owl.RDFS, owl.OWL)):
-            return _refusal("an axiom among events: the TBox stands", "tbox-axiom")
+            return _refusal("an axiom among events: a stream cannot change the TBox", "tbox-axiom")
         return _refusal(f"the TBox does not know the property <{predicate}>", "undeclared")
 
     def _class_assertion(
@@ -400,9 +400,9 @@ class AssertionReader:
         if name in (owl.THING.iri, owl.OWL + "NamedIndividual"):
             return None
         if kind != IRI:
-            return _refusal("a class of an event is a name", "outside-shiq")
+            return _refusal("an event's class must be a named class", "outside-shiq")
         if name.startswith((owl.RDFS, owl.OWL)):
-            return _refusal("an axiom among events: the TBox stands", "tbox-axiom")
+            return _refusal("an axiom among events: a stream cannot change the TBox", "tbox-axiom")
         return _refusal(f"the TBox does not know the class <{name}>", "undeclared")
 
 

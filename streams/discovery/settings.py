@@ -33,10 +33,10 @@ class GateSettings:
     """At which slides `inkd` looks for rules, and for which. ``eps``: E of A2, empty for 1 to |w|."""
 
     gate: str = option(
-        "printed", "For inkd: at which slides it looks for rules; off: at each.", choices=GATES
+        "printed", "For inkd: the slides at which it searches for rules; off: all.", choices=GATES
     )
-    min_rarity: float = option(0.0, "For the gate.", takes=Takes.FRACTION)
-    max_similarity: float = option(0.6, "For the gate.", takes=Takes.FRACTION)
+    min_rarity: float = option(0.0, "Bound of the gate.", takes=Takes.FRACTION)
+    max_similarity: float = option(0.6, "Bound of the gate.", takes=Takes.FRACTION)
     eps: frozenset[int] = frozenset()
 
     @property
@@ -53,20 +53,21 @@ class GateSettings:
 class ReportSettings:
     """What a report tells of the rules that hold, and of what changed."""
 
-    min_lift: float = option(0.0, "Tell rules of this lift or more.", takes=Takes.AMOUNT)
+    min_lift: float = option(0.0, "Report rules with at least this lift.", takes=Takes.AMOUNT)
     head: tuple[str, ...] = option(
-        (), "Tell rules with this head: a class; repeatable.", many=True, metavar="CLASS"
+        (), "Report rules with this class in the head; repeatable.", many=True, metavar="CLASS"
     )
     min_share: float = option(
         0.95,
-        "For --export: the share of its cases in which a rule held, at least.",
+        "For --export: least share of its cases in which a rule held.",
         flags=("--min-share", "--export-share"),
         takes=Takes.FRACTION,
     )
-    instances: int = option(5, "How many of a rule are shown.", least=0)
+    instances: int = option(5, "Instances shown of a rule.", least=0)
     refute: bool = option(False, "Count the snapshots that contradict a rule.")
     list_changes: bool = option(
-        False, "Tell which assertions are new since the window before, and which obsolete."
+        False,
+        "Report the assertions that are new since the previous window, and the obsolete ones.",
     )
 
 
@@ -77,12 +78,16 @@ class MinerSettings:
     """
 
     window: int
-    slide: int = option(1, "By how many the next begins later.", least=1)
+    slide: int = option(1, "Snapshots from the beginning of a window to that of the next.", least=1)
     method: str = option("exact", "", choices=METHODS)
-    min_support: float = option(0.4, "The share of the window.", takes=Takes.FRACTION)
-    min_confidence: float = option(0.8, "More than this.", takes=Takes.FRACTION)
-    max_atoms: int = option(3, "Of a body.", least=1)
-    max_variables: int = option(3, "Of a body.", least=1)
+    min_support: float = option(
+        0.4, "Least share of the window's snapshots in which a rule holds.", takes=Takes.FRACTION
+    )
+    min_confidence: float = option(
+        0.8, "Rules have more than this confidence.", takes=Takes.FRACTION
+    )
+    max_atoms: int = option(3, "Most in a body.", least=1)
+    max_variables: int = option(3, "Most in a body.", least=1)
     language: str = option("variables", "", choices=LANGUAGES)
     max_rules: int = option(100_000, "", least=1)
     rules: tuple[TrackedRule, ...] = field(default=())

@@ -362,7 +362,7 @@ class UndecidedEntailmentError(OperationalError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(
-            f"what is entailed is not known: {reason}",
+            f"the entailments were not decided: {reason}",
             "Make the TBox simpler; --allow outside-shiq leaves out what lies beyond SHIQ(D).",
         )
         self.reason = reason

@@ -84,12 +84,12 @@ class RowSettings:
     """Which rows there are, and what they have besides."""
 
     only: tuple[str, ...] = option(
-        (), "Rows with such a type alone; repeatable.", many=True, metavar="CLASS"
+        (), "Write only rows with such a type; repeatable.", many=True, metavar="CLASS"
     )
     timings: bool = option(False, "Put the seconds that each event took into its row.")
     explain: tuple[str, ...] = option(
         (),
-        "Tell why something is of this class: one minimal set of assertions and axioms; repeatable.",
+        "Explain why an individual has this class: one minimal set of assertions and axioms; repeatable.",
         many=True,
         metavar="CLASS",
     )

@@ -204,7 +204,7 @@ def checked(
     for rule in rules:
         for literal in with_inner(rule.body):
             if isinstance(literal, External) and literal.function not in functions:
-                said = f"nobody gave the function {literal.function}; name the file that defines it (--python)"
+                said = f"no file defines the function {literal.function}; name the file that defines it (--python)"
                 problems.append(ProgramProblem(literal.position, said))
         for windowed_literal, _ in windowed(rule.body):
             if windowed_literal.window is not None:

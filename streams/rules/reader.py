@@ -341,7 +341,7 @@ class _Reader:
             )
         if token.text == "?":
             raise TokenFault(
-                token, "queries are not supported; --show and #show select what is told"
+                token, "queries are not supported; --show and #show select what is printed"
             )
         if token.text == ":":
             raise TokenFault(

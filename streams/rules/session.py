@@ -82,8 +82,12 @@ Atoms: TypeAlias = Iterable[str] | Mapping[str, Any]
 class EvaluationOptions:
     """What changes models, beside the program."""
 
-    timeline: str = option("dense", "Which times are points.", choices=TIMELINES)
-    complete_windows: bool = option(False, "always holds in whole windows only.")
+    timeline: str = option(
+        "dense", "The times that are points: of events, or all.", choices=TIMELINES
+    )
+    complete_windows: bool = option(
+        False, "A literal with `always` holds in complete windows only."
+    )
     lateness: int = 0
     max_ahead: int = 100_000
     max_atoms: int = option(

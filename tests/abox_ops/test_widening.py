@@ -173,7 +173,7 @@ def test_the_bound_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         "elements": 7,
         "closed": 31,
     }
-    assert any("everything that may matter was looked at" in note for note in result.evidence.notes)
+    assert any("everything that may matter was read" in note for note in result.evidence.notes)
     short = check_insertions(
         given[0], given[1], abox_of(links("chain", 1)), criterion="model", reasoner="own"
     )

@@ -261,7 +261,7 @@ def test_what_is_not_set_aside_is_said(tmp_path: Path) -> None:
     asked = ["index", "-t", tmp_path / "t.ofn", "-s", tmp_path / "kg", tmp_path / "a.nt"]
     said = run(*asked, "--set-aside-known", tmp_path / "known.nt")
     assert said.return_value == 1
-    assert "take them out by hand" in said.output
+    assert "remove them by hand" in said.output
     assert "nothing had to be" not in said.output
 
 

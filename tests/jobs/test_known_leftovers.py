@@ -75,7 +75,7 @@ def test_what_is_named_stands_in_nobodys_way_and_what_is_new_does(files: dict[st
 
 def test_an_entry_that_has_ended_is_no_help_and_says_whose_it_was(files: dict[str, Path]) -> None:
     verdict, reason, evidence = check(files, "ended.toml")
-    assert (verdict, "known to ann until 2020-01-31, which is past" in reason) == (
+    assert (verdict, "waived by ann until 2020-01-31, which has passed" in reason) == (
         Verdict.UNDETERMINED,
         True,
     )

@@ -195,7 +195,7 @@ def test_a_table_is_read_as_the_same_lines(spark: SparkSession, kg: Path, rows: 
             [r for r in rows if r not in BAD]
         )
         assert (
-            "table:batch: as it was when it was read; Spark tells no version of it"
+            "table:batch: as it was when it was read; Spark has no version of it"
             in found.evidence.notes
         )
     assert {x.source for x in of_table.evidence.leftovers if x.kind == "malformed"} <= {
@@ -286,7 +286,7 @@ def test_the_gate_splits_a_table_as_it_does_the_same_lines(spark: SparkSession, 
         assert {x["source"] for x in of_table.to_dict()["set_aside"]} == {"table:batch"}
         for name in ("batch", "gone"):
             assert (
-                f"table:{name}: as it was when it was read; Spark tells no version of it"
+                f"table:{name}: as it was when it was read; Spark has no version of it"
                 in of_table.result.evidence.notes
             )
         taken = gate(
@@ -392,7 +392,7 @@ def test_columns_that_iceberg_renamed_are_read_by_their_present_names(
         found = session.check("table:ice.db.renamed", engine="spark")
     assert (
         found.verdict is shiq.Verdict.INCONSISTENT
-        and "Spark tells no version" in found.evidence.notes[-1]
+        and "Spark has no version" in found.evidence.notes[-1]
     )
 
 

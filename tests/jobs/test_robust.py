@@ -410,7 +410,7 @@ def test_fail_on_and_allow() -> None:
         assert is_blocking_kind(kind, (), ("uninterpreted",))
         assert is_blocking_kind(kind, (), (kind,))
         assert not is_blocking_kind(kind, (kind,), ("uninterpreted",))
-    with pytest.raises(UsageError, match="allowed and to fail on"):
+    with pytest.raises(UsageError, match="named by both --allow and --fail-on"):
         check_insertions(TEXT, allow=["undeclared"], fail_on=["undeclared"])
 
 

@@ -398,7 +398,7 @@ def test_a_batch_taken_whole_is_said_on_stderr(
             main([*command, *given])
         out, err = capsys.readouterr()
         assert ended.value.code == code, err
-        assert "the batch was taken whole, not in slices of 2 insertions: one of them" in err
+        assert "the batch was taken whole, not in slices of 2 insertions: a slice" in err
         assert "taken whole" not in out
 
 

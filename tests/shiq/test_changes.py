@@ -125,7 +125,7 @@ def test_without_a_whole_feed_files_tell(
     told = shiq.table_changes(lake, 1)
     monkeypatch.setattr(changes, "_rows", lambda path, version: 7)
     again = shiq.table_changes(lake, 1)
-    assert told.by_feed and not again.by_feed and "no whole change data feed" in str(again)
+    assert told.by_feed and not again.by_feed and "its change data feed has gaps" in str(again)
     assert triples_of(told.insertions) == triples_of(again.insertions)
     assert triples_of(told.deletions) == triples_of(again.deletions)
     monkeypatch.undo()
@@ -489,7 +489,7 @@ def test_rows_without_a_term_go_as_they_came_without_saying_anything(tmp_path: P
     taken = shiq.table_changes(path, 1)
     loaded = load([taken.deletions], "x", None)
     assert not loaded.leftovers and triples_of(taken.deletions) == {("urn:a", TYPE[1:-1], "urn:A")}
-    assert taken.void == 3 and "3 rows that went had no s, p or o" in str(taken)
+    assert taken.void == 3 and "3 removed rows had no s, p or o" in str(taken)
     # What might have been read as something by another reader is told.
     DeltaTable(path).delete()
     taken = shiq.table_changes(path, 2)

@@ -440,7 +440,7 @@ def test_an_axiom_of_an_answer_that_cannot_be_read_stays_as_it_is() -> None:
         (
             f"SubObjectPropertyOf(ObjectPropertyChain({R} ObjectInverseOf({S})) {R})",
             (),
-            "whatever a “works for” link, then an incoming “advisor” link lead to in turn, a “works for” link leads to at once",
+            "things connected by a “works for” link, then an incoming “advisor” link, are also connected by a “works for” link",
         ),
         (f"SubClassOf({A} ObjectOneOf(<urn:d#p> <urn:d#q>))", (), "every A is p or q"),
         (f"SubClassOf({A} ObjectComplementOf(ObjectOneOf(<urn:d#p>)))", (), "no A is p"),

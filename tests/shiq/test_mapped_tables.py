@@ -560,7 +560,7 @@ def test_iris_without_prefix_and_dollar_signs_are_written_plainly(folder: Path) 
             "'pairs' is not known",
         ),
         (("t:name", "x:na me"), 9, "is no absolute IRI"),
-        (("machines.csv~csv", "machines.csv~xpath"), 5, "'xpath' is not known"),
+        (("machines.csv~csv", "machines.csv~xpath"), 5, "'xpath' is not supported"),
         (("function: equal", "function: like"), 17, "the condition of a join is equal"),
         (("prefixes: {", "prefixes: {{"), 3, "no YAML"),
         (("t:name", "tt:name"), 9, "did you mean the prefix 't'?"),
@@ -619,12 +619,12 @@ def test_a_broken_mapping_ends_with_its_line_before_data_is_read(
         (
             (":sensors rml:logicalSource", ":sensors rml:logicalSorce"),
             6,
-            "logicalSorce> is not known",
+            "logicalSorce> is not supported",
         ),
         (
             (":sensors rml:logicalSource", ":sensors rr:logicalTable"),
             6,
-            "logicalTable> is not known",
+            "logicalTable> is not supported",
         ),
         (
             (

@@ -89,7 +89,7 @@ def problems(text: str, **options: object) -> list[tuple[int, int, str]]:
         ("#rdf a/1 = b.", 1, 12, "<IRI>"),
         ("#rdf a/1 = <urn:a>. #rdf a/1 = <urn:b>.", 1, 21, "mapped twice"),
         ("#trigger_frequency(0) a :- b.", 1, 1, "at least 1"),
-        ("a :- &f(;).", 1, 6, "nobody gave the function f"),
+        ("a :- &f(;).", 1, 6, "no file defines the function f"),
         ("a :- not &f(;X), b(X).", 1, 11, "without outputs"),
         # safety: where the variable occurs first
         ("a(X) :- b(Y).", 1, 3, "variable X"),

@@ -322,10 +322,10 @@ def test_what_spark_cannot_do_is_refused_before_anything_is_touched(
     )
     file = ("--source", str(kept["e.jsonl"]))
     for more, said in (
-        (("--source", "-"), "- can be read once only"),
-        ((*file, "--source", "socket://localhost:1"), "one machine, or Kafka or a folder"),
-        (("--source", "rate://5"), "one machine, or Kafka or a folder"),
-        ((*file, "--source", "kafka://localhost:1/t"), "have no order"),
+        (("--source", "-"), "- can be read only once"),
+        ((*file, "--source", "socket://localhost:1"), "reads again after a task has failed"),
+        (("--source", "rate://5"), "reads again after a task has failed"),
+        ((*file, "--source", "kafka://localhost:1/t"), "cannot put files and topics in one order"),
     ):
         assert exit_code(*common, *more) == 2
         errors = capsys.readouterr().err

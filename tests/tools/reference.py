@@ -11,8 +11,9 @@ from pathlib import Path
 import click
 
 import shiq
-from shiq.answers.verdict import INFORMATIVE, KINDS
+from shiq.answers.verdict import EXIT_CODES, INFORMATIVE, KINDS, Verdict
 from shiq.jobs.cli import cli
+from tests.tools.leftover_examples import EXAMPLES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "REFERENCE.md"
 WIDTH = 100
@@ -24,7 +25,8 @@ Made by `python -m tests.tools.reference` from the commands, the docstrings and 
 
 * [Commands](#commands): every command with all its options.
 * [Python](#python): every name of `shiq`.
-* [Kinds of leftovers](#kinds-of-leftovers): what may stand in the way of a verdict.
+* [Exit codes](#exit-codes) of all commands.
+* [Kinds of leftovers](#kinds-of-leftovers): what may stand in the way of a verdict, with an example and a remedy of each.
 
 """
 _KINDS = """## Kinds of leftovers
@@ -32,9 +34,26 @@ _KINDS = """## Kinds of leftovers
 A leftover that blocks makes the verdict `undetermined`, unless `--allow KIND` or `--known FILE` accepts it.
 One for information does not, unless `--fail-on KIND` asks for it. [EVIDENCE](EVIDENCE.md) has what each proves.
 
-| kind | | what it is |
-|---|---|---|
+Examples are in Turtle, of an ontology or of data, with the classes `:Pump` and `:Machine`.
+
+| kind | | what it is | example | remedy |
+|---|---|---|---|---|
 """
+_EXIT_CODES = """## Exit codes
+
+| code | meaning |
+|---|---|
+"""
+_MEANINGS = {
+    EXIT_CODES[Verdict.CONSISTENT]: "consistent; the gate accepted the whole batch",
+    EXIT_CODES[Verdict.INCONSISTENT]: "inconsistent; the gate refused the batch",
+    2: "usage: the command line is wrong",
+    EXIT_CODES[
+        Verdict.UNDETERMINED
+    ]: "undetermined: something was not understood or not decided, and the rest does not contradict",
+    4: "operational: a file, a store or a Java process cannot be used",
+    5: "the gate accepted a part of the batch and quarantined the rest",
+}
 
 
 def commands(command: click.Command, context: click.Context) -> Iterator[str]:
@@ -110,10 +129,16 @@ def page() -> str:
     parts = [_HEAD, "## Commands\n\n", "\n".join(commands(cli, context))]
     parts += ["\n## Python\n\n", "\n".join(map(exported, sorted(shiq.__all__, key=str.lower)))]
     kinds = (
-        f"| `{kind}` | {'information' if kind in INFORMATIVE else 'blocks'} | {text.replace('|', chr(92) + '|')} |\n"
+        f"| `{kind}` | {'information' if kind in INFORMATIVE else 'blocks'} "
+        f"| {_cell(text)} | {_cell(EXAMPLES[kind].shown)} | {_cell(EXAMPLES[kind].remedy)} |\n"
         for kind, text in KINDS.items()
     )
-    return "".join([*parts, "\n", _KINDS, *kinds])
+    codes = (f"| {code} | {text} |\n" for code, text in sorted(_MEANINGS.items()))
+    return "".join([*parts, "\n", _EXIT_CODES, *codes, "\n", _KINDS, *kinds])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 if __name__ == "__main__":

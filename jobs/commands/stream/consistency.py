@@ -38,7 +38,7 @@ from shiq.support import pluralize
     "-w",
     type=click.IntRange(min=0),
     required=True,
-    help="At c it holds what came from c-W to c.",
+    help="Width W: the window at c holds the events from c-W to c.",
 )
 @static_option
 @store_option
@@ -46,31 +46,40 @@ from shiq.support import pluralize
     "--every",
     type=click.IntRange(min=1),
     metavar="K",
-    help="With --store: check windows whole each K units.",
+    help="With --store: check the whole window every K units.",
 )
 @click.option(
     "--from",
     "start",
     type=int,
     metavar="M",
-    help="Where the stream begins; else with its first time.",
+    help="First point of the stream. [default: time of the first event]",
 )
-@click.option("--to", "end", type=int, metavar="N", help="Where it ends; else with its last time.")
+@click.option(
+    "--to",
+    "end",
+    type=int,
+    metavar="N",
+    help="Last point of the stream. [default: time of the last event]",
+)
 @field_option(ConsistencySettings, "batch")
 @click.option(
-    "--verdicts", type=WRITES_ROWS, metavar="FILE", help="One row a run of points of one verdict."
+    "--verdicts",
+    type=WRITES_ROWS,
+    metavar="FILE",
+    help="Write one row for each run of points with one verdict.",
 )
 @click.option(
     "--accepted",
     type=WRITES_ROWS,
     metavar="FILE",
-    help="Events that contradict none accepted before, as they stood.",
+    help="Write the events that contradict no accepted one, unchanged.",
 )
 @click.option(
     "--quarantine",
     type=WRITES_ROWS,
     metavar="FILE",
-    help="The others; of a conflict the newest event.",
+    help="Write the other events: the newest of each conflict.",
 )
 @watching
 @feeding()

@@ -47,7 +47,7 @@ def _report_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, O
     "-w",
     type=click.IntRange(min=1),
     required=True,
-    help="How many snapshots a window has.",
+    help="Snapshots in a window.",
 )
 @field_option(MinerSettings, "slide")
 @click.option(
@@ -55,13 +55,13 @@ def _report_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, O
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Snapshot t/STEP has what came at t.",
+    help="Units of time in a snapshot: an event at t is in snapshot t/STEP.",
 )
 @click.option(
     "--vocabulary",
     type=READS,
     metavar="FILE",
-    help="Class expressions, one a line; else all named classes of the ontology.",
+    help="File of class expressions, one a line. [default: all named classes of the ontology]",
 )
 @field_option(MinerSettings, "method")
 @field_option(MinerSettings, "min_support")
@@ -83,7 +83,9 @@ def _report_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, O
 @field_option(ReportSettings, "refute")
 @field_option(ReportSettings, "list_changes")
 @click.option(
-    "--eps", metavar="N,…", help="For inkd: how often what was there already was there, as 1,2,4-9."
+    "--eps",
+    metavar="N,…",
+    help="For inkd: numbers of snapshots in which a body that occurred before may count, as 1,2,4-9. [default: all]",
 )
 @field_option(GateSettings, "gate")
 @field_option(GateSettings, "min_rarity")

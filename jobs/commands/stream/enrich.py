@@ -52,20 +52,20 @@ def _sources(mapping: str) -> Callable[[Path], bool]:
     type=Nearest(list(POLICIES)),
     default="lru",
     show_default=True,
-    help="Which entry goes first.",
+    help="Entry to evict first.",
 )
 @click.option(
     "--capacity",
     default="100000",
     show_default=True,
     metavar="N|none",
-    help="Entries kept at most; 0: none.",
+    help="Most entries in the cache; 0: no cache.",
 )
 @click.option(
     "--most-bytes",
     type=click.IntRange(min=0),
     metavar="N",
-    help="How many bytes of them; no bound unless given.",
+    help="Most bytes of entries. [default: no bound]",
 )
 @click.option(
     "--mapping",
@@ -90,7 +90,7 @@ def _sources(mapping: str) -> Callable[[Path], bool]:
 @click.option(
     "--static-types",
     is_flag=True,
-    help="Also what an event makes of static individuals that it does not mention.",
+    help="Write also what follows for static individuals that the event does not mention.",
 )
 @click.option(
     "--window",
@@ -104,7 +104,7 @@ def _sources(mapping: str) -> Callable[[Path], bool]:
     default=1,
     show_default=True,
     metavar="D",
-    help="From window to window.",
+    help="Distance between windows.",
 )
 @field_option(RowSettings, "only")
 @field_option(RowSettings, "explain")
@@ -120,14 +120,14 @@ def _sources(mapping: str) -> Callable[[Path], bool]:
     type=Nearest(["auto", "own", "hermit"]),
     default="auto",
     show_default=True,
-    help="Who is asked.",
+    help="Reasoner to ask.",
 )
 @click.option(
     "--timeout",
     type=Seconds(),
     default=60.0,
     show_default=True,
-    help="Seconds for an event not met.",
+    help="Seconds of reasoning for an event that is not in the cache.",
 )
 @heap_option
 @catalog_option
@@ -159,10 +159,12 @@ def enrich(
     decided, none contradicts; 2; 4.
     """
     if feed.engine == "spark" and window is not None:
-        raise UsageError("windows are of one process", "Leave out --engine spark, or --window.")
+        raise UsageError(
+            "windows are not supported on Spark", "Leave out --engine spark, or --window."
+        )
     if feed.engine == "spark" and (explain or timings or static_follow):
         raise UsageError(
-            "--explain, --timings and --static-follow are of one process",
+            "--explain, --timings and --static-follow are not supported on Spark",
             "Leave out --engine spark, or these.",
         )
     if (store is None) == (not tbox):
@@ -187,9 +189,11 @@ def enrich(
             "--stream names a logical source of a mapping", "Give the mapping by --mapping."
         )
     if slide != 1 and window is None:
-        raise UsageError("--slide is from window to window", "Give their width by --window.")
+        raise UsageError("--slide is the distance between windows", "Give their width by --window.")
     if explain and window is not None:
-        raise UsageError("--explain is of single events", "Leave out --window, or --explain.")
+        raise UsageError(
+            "--explain works on single events, not on windows", "Leave out --window, or --explain."
+        )
     # Older checkpoints do not have those that say nothing by default.
     more = {"explain": ", ".join(explain), "timings": timings, "static-follow": static_follow}
     settings |= {name: str(value) for name, value in more.items() if value}

@@ -83,18 +83,26 @@ class Feed:
         many=True,
         metavar="KEY=VALUE",
     )
-    format: str = option("auto", "What sources hold.", choices=("auto", "jsonl", "table"))
-    unit: str = option("sec", "What date-times are floored to.", choices=tuple(UNITS))
+    format: str = option("auto", "Format of the sources.", choices=("auto", "jsonl", "table"))
+    unit: str = option(
+        "sec", "Unit of time: date-times are rounded down to it.", choices=tuple(UNITS)
+    )
     engine: str = option(
-        "local", "This process, or Spark Structured Streaming.", choices=("local", "spark")
+        "local",
+        "Where it runs: in this process, or on Spark Structured Streaming.",
+        choices=("local", "spark"),
     )
     master: str | None = None
-    follow: bool = option(False, "Wait for what is still to come; Ctrl-C ends it.")
-    lateness: int = option(0, "How late events may come.", least=0)
-    max_ahead: int = option(100_000, "How far one may be ahead.", least=1)
+    follow: bool = option(False, "Wait for further events; Ctrl-C ends the run.")
+    lateness: int = option(
+        0, "How much later than newer ones an event may come, in units of time.", least=0
+    )
+    max_ahead: int = option(
+        100_000, "How far ahead of the newest event one may be; further ones are rejected.", least=1
+    )
     checkpoint: str | None = option(
         None,
-        "Where a run that was stopped goes on; each row is written once.",
+        "Folder of the checkpoint: a stopped run resumes from it, and each row is written once.",
         takes=Takes.STATE_FOLDER,
         metavar="DIR",
     )
@@ -106,7 +114,7 @@ class Feed:
     )
     rejected: str | None = option(
         None,
-        "What was not used, and why.",
+        "Where rejected events go, with the reason.",
         flags=("--rejects",),
         takes=Takes.OUTPUT_ROWS,
         metavar="FILE",
@@ -294,7 +302,7 @@ static_option = click.option(
     multiple=True,
     type=READS,
     metavar="FILE",
-    help="What holds at all times; repeatable.",
+    help="Static assertions, true at all times; repeatable.",
 )
 store_option = click.option(
     "--store",
@@ -358,13 +366,13 @@ def watching(command: F) -> F:
                 "--rates",
                 type=READS,
                 metavar="FILE",
-                help="Events a unit by IRI, as JSON; else all alike.",
+                help="File of rates: events per unit of time by IRI, as JSON. [default: all equal]",
             ),
             click.option(
                 "--assume",
                 type=Nearest(list(ASSUMPTIONS)),
                 multiple=True,
-                help="What the ontology does not say; repeatable.",
+                help="Assumption that the ontology does not state; repeatable.",
             ),
             catalog_option,
         ),

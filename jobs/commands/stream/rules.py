@@ -62,7 +62,7 @@ _FORMATS = ("auto", "log", "jsonl", "table")
     type=Nearest(["derived", "all"]),
     default="derived",
     show_default=True,
-    help="All: input and facts too.",
+    help="Print all atoms, also those of the input and of facts.",
 )
 @field_option(EvaluationOptions, "timeline")
 @field_option(EvaluationOptions, "complete_windows")
@@ -72,7 +72,7 @@ _FORMATS = ("auto", "log", "jsonl", "table")
     help="at most may bind variables, to atoms that came at least once.",
 )
 @click.option(
-    "--python", type=READS, metavar="F.py", help="The file of the functions that rules call."
+    "--python", type=READS, metavar="F.py", help="Python file with the functions that rules call."
 )
 @field_option(EvaluationOptions, "max_atoms")
 @click.option(

@@ -108,7 +108,8 @@ def share_successors(search: Search, x: int, atom: int, depends_on: int) -> bool
     )
     for y in (*others[building.unshared_successors :], *beside):
         search.opaque = (
-            search.opaque or f"{LARGE_NUMBER}: {need.n:,} successors would have to be among others"
+            search.opaque
+            or f"{LARGE_NUMBER}: {need.n:,} successors would have to coincide with other neighbours"
         )
         state.link(x, y, need.roles, depends_on)
         if need.filler:
@@ -255,8 +256,8 @@ class NodeProgram:
         )
         limits = ", ".join(f"at most {n:,}" for n in sorted({limit.n for limit in self.limits}))
         return (
-            f"{LARGE_NUMBER}: whether at least {asked.n:,} by <{asked.role.iri}> have room beside {limits or 'the rest'} was not "
-            f"decided: numbers above {MOST_BUILT} are counted, smaller ones would decide it"
+            f"{LARGE_NUMBER}: whether at least {asked.n:,} by <{asked.role.iri}> fit with {limits or 'the rest'} was not "
+            f"decided: numbers above {MOST_BUILT} are only counted; smaller numbers in the restriction would decide it"
         )
 
 
