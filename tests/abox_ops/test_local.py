@@ -73,6 +73,7 @@ from shiq.model import (
 from shiq.model.abox import ABox, ABoxBuilder, abox_of, individuals_of
 from shiq.rdf import read_assertions, read_ontology
 from shiq.reasoner import create
+from tests.builders import concept, tbox, triples
 from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.random_ontologies.kb import random_kb
 
@@ -342,6 +343,15 @@ def test_merge_classes_grow_at_neighbours_of_what_deletions_change(
     monkeypatch.setattr(merging, "_neighbours", lambda _, elements: elements[:0])
     found = merge_classes(case)
     assert found and found[0]["x"] == {"x"}
+
+
+def test_merge_classes_grow_where_a_deletion_leaves_a_neighbour_without_its_witness() -> None:
+    """``n`` may have a third neighbour, of two, when ``w`` is its witness no longer."""
+    axioms = tbox("A ⊑ ≤2 s.⊤; A ⊑ ∃s.D")
+    is_witness, *others = triples("w a D . n a A; s w; s v")
+    no_needs = [ClassAssertion(concept("¬A"), "urn:t#w"), ClassAssertion(concept("¬A"), "urn:t#v")]
+    found = merge_classes(Case(axioms, (is_witness, *others, *no_needs), (), (is_witness,)))
+    assert found and found[0] == found[1] and found[0]["urn:t#w"] == {"urn:t#w", "urn:t#v"}
 
 
 def deletion_case(seed: int) -> Case:
