@@ -27,11 +27,11 @@ MODEL = "model"
 Decide: TypeAlias = Callable[[ClausalTBox, Sequence[Module]], Sequence[Answer]]
 
 #: Told, perhaps more than once, that a batch is inconsistent, while the check of it goes on.
-Certain: TypeAlias = Callable[[], object]
+InconsistencyCallback: TypeAlias = Callable[[], object]
 
 
-def unheard() -> None:
-    """A `Certain` of nobody."""
+def ignore_inconsistency() -> None:
+    """A `InconsistencyCallback` of nobody."""
 
 
 def never_over() -> bool:
@@ -54,15 +54,15 @@ class Inquiry:
     decide: Decide
     is_over: Callable[[], bool] = never_over
     verdict_only: bool = False
-    certain: Certain = unheard
+    on_inconsistent: InconsistencyCallback = ignore_inconsistency
     attempt: Decide | None = None
 
     @property
-    def of_a_base(self) -> Inquiry:
+    def for_base(self) -> Inquiry:
         """The same for certifying a base: not ended by a contradiction, told to nobody, and each
         question asked in full.
         """
-        return replace(self, verdict_only=False, certain=unheard, attempt=None)
+        return replace(self, verdict_only=False, on_inconsistent=ignore_inconsistency, attempt=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,17 +123,17 @@ class AddSet(Protocol):
     size: int
     pulled_in: int
 
-    def kept(self) -> Iterator[Assertion]:
+    def kept_assertions(self) -> Iterator[Assertion]:
         """The assertions of A ∪ A⁺ that are kept, then the remedies; ``size`` of them, without
         repetition.
         """
 
-    def about(self, individual: str) -> Sequence[Assertion]:
+    def assertions_about(self, individual: str) -> Sequence[Assertion]:
         """Every assertion of (A less deletions) ∪ A⁺ that mentions ``individual``, sorted, as a
         model value.
         """
 
-    def about_all(self, individuals: Sequence[str]) -> Mapping[str, Sequence[Assertion]]:
+    def all_assertions_about(self, individuals: Sequence[str]) -> Mapping[str, Sequence[Assertion]]:
         """`about` for many individuals, fetched together."""
 
     def label(self, individual: str) -> tuple[int, int]:
@@ -149,17 +149,17 @@ class AddSet(Protocol):
 
 
 @runtime_checkable
-class Settling(Protocol):
+class ReleasableAddSet(Protocol):
     """An add set that holds what only those need who go on from it."""
 
-    def settled(self) -> AddSet:
+    def release_memory(self) -> AddSet:
         """The same without that; this one is not to be used any more."""
 
 
 class KnowledgeBase(Protocol):
     """(T, A) opened by an engine. Frozen: a check changes nothing."""
 
-    simplified: SimplifiedTBox
+    simplified_tbox: SimplifiedTBox
 
     def __len__(self) -> int:
         """|A|, distinct assertions."""
@@ -167,7 +167,7 @@ class KnowledgeBase(Protocol):
     def add_set(self, insertions: ABox, deletions: ABox, criterion: str = "clausal") -> AddSet:
         """A_add for ((A less ``deletions``) ∪ ``insertions``); the deletions come first."""
 
-    def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
+    def find_absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
         """How many of ``deletions`` are not in A, so that deleting them does nothing; and at
         most ``most`` of them.
         """
@@ -182,7 +182,7 @@ class ModelKnowledgeBase(Protocol):
 
     is_completed: bool
 
-    def patched(
+    def decide_by_patch(
         self, insertions: ABox, deletions: ABox, inquiry: Inquiry
     ) -> tuple[AddSet, Sequence[Answer]]:
         """A_add for ((A less ``deletions``) ∪ ``insertions``), and one answer for each of its
@@ -195,7 +195,7 @@ class ModelKnowledgeBase(Protocol):
 
 
 @runtime_checkable
-class Layering(ModelKnowledgeBase, Protocol):
+class LayeredKnowledgeBase(ModelKnowledgeBase, Protocol):
     """A knowledge base on which a batch that was accepted can be laid without being written."""
 
     def with_accepted(self, add_set: AddSet) -> ModelKnowledgeBase | None:

@@ -16,7 +16,7 @@ from shiq.abox_ops.elements.graph import flags
 from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.engine import NO_WIDENING, WideningFigures
 from shiq.abox_ops.labels.calculus import EMPTY, Label
-from shiq.abox_ops.modules.add_set import ROLES, AddSetColumns, FoundModules, clause_of
+from shiq.abox_ops.modules.add_set import ROLES, AddSetColumns, FoundModules, clause_index
 from shiq.abox_ops.patch.patch import Patch
 from shiq.answers.result import PulledIn
 from shiq.columns.arrays import Ints, distinct, is_row_in, set_difference, unique
@@ -39,7 +39,9 @@ class LocalAddSet(FoundModules):
     clauses: ClausalTBox | None = field(default=None, kw_only=True)
     patch: Patch | None = field(default=None, kw_only=True)
     widening: WideningFigures = field(default=NO_WIDENING, kw_only=True)
-    _inserted: dict[str, set[owl.Assertion]] = field(default_factory=dict, kw_only=True, repr=False)
+    _insertions_by_individual: dict[str, set[owl.Assertion]] = field(
+        default_factory=dict, kw_only=True, repr=False
+    )
 
     @property
     def tbox(self) -> ClausalTBox:
@@ -47,16 +49,16 @@ class LocalAddSet(FoundModules):
 
     @property
     def insertions(self) -> int:
-        return self.whole.insertions
+        return self.union.insertions
 
     @cached_property
     def pulled_in(self) -> int:
-        return len(set_difference(self.found.seen, self.found.touched))
+        return len(set_difference(self.columns.region, self.columns.touched_elements))
 
     def why_pulled(self) -> list[PulledIn]:
         """What pulled in the elements of `pulled_in`: each once."""
-        found = self.found
-        pulled = set_difference(found.seen, found.touched)
+        found = self.columns
+        pulled = set_difference(found.region, found.touched_elements)
         codes, which, _ = distinct(found.pulled_in.codes(found.graph)[pulled])
         told = []
         for i, code in enumerate(codes.tolist()):
@@ -68,17 +70,17 @@ class LocalAddSet(FoundModules):
 
     @cached_property
     def contradictory(self) -> Sequence[tuple[str, ...]]:
-        members = self._members(self.found.contradictory)
-        return sorted(members[e] for e in self.found.contradictory.tolist())
+        members = self._members(self.columns.contradictory)
+        return sorted(members[e] for e in self.columns.contradictory.tolist())
 
-    def merged(self) -> Sequence[tuple[tuple[str, ...], ...]]:
-        """See `shiq.abox_ops.conflicts.identities.Merging`."""
-        graph = self.found.graph
+    def merged_elements(self) -> Sequence[tuple[tuple[str, ...], ...]]:
+        """See `shiq.abox_ops.conflicts.identities.MergingAddSet`."""
+        graph = self.columns.graph
         grown = (np.bincount(graph.rep, minlength=len(graph)) > 1).nonzero()[0]
         element, node = graph.nodes_of(grown)
         parts: dict[int, dict[int, list[str]]] = {}
         for e, key, term in zip(
-            element.tolist(), graph.keys_of(node).tolist(), self.whole.terms_of(node)
+            element.tolist(), graph.keys_of(node).tolist(), self.union.terms_of(node)
         ):
             parts.setdefault(e, {}).setdefault(key, []).append(term)
         return [
@@ -87,14 +89,14 @@ class LocalAddSet(FoundModules):
             if len(found) > 1
         ]
 
-    def settled(self) -> LocalAddSet:
-        """See `shiq.abox_ops.engine.Settling`: without the patch and the role assertions of the
+    def release_memory(self) -> LocalAddSet:
+        """See `shiq.abox_ops.engine.ReleasableAddSet`: without the patch and the role assertions of the
         graph, most of the memory.
         """
         found = replace(self, patch=None)
         # Counted while the role assertions are there.
         _ = found.size
-        found.found.graph.forget_edges()
+        found.columns.graph.forget_edges()
         return found
 
     # --- size and assertions ----------------------------------------------------------------------
@@ -102,8 +104,8 @@ class LocalAddSet(FoundModules):
     @cached_property
     def size(self) -> int:
         """The number of assertions that `kept` gives, without writing them out."""
-        found, graph, whole = self.found, self.found.graph, self.whole
-        _element, node = graph.nodes_of(found.seen)
+        found, graph, whole = self.columns, self.columns.graph, self.union
+        _element, node = graph.nodes_of(found.region)
         node.sort()
         classes = whole.rows_of("class_assertions", node)
         count = len(classes["node"])
@@ -117,34 +119,36 @@ class LocalAddSet(FoundModules):
         pairs = whole.rows_of("pairs", node)
         told = pairs["kind"] % 2 == 0
         other = graph.elements_of(pairs["neighbour"])
-        inside = flags(len(graph), found.seen)[other]
+        inside = flags(len(graph), found.region)[other]
         count += int((told & ((pairs["kind"] == SAME) | inside)).sum())
         return count + _count_complex(found, whole) + len(self._new_remedies())
 
     def _new_remedies(self) -> list[tuple[int, str, bool]]:
         """The remedies that are not asserted anyway."""
-        if not self.found.remedies:
+        if not self.columns.remedies:
             return []
-        graph = self.found.graph
-        element, node = graph.nodes_of(self.found.seen)
+        graph = self.columns.graph
+        element, node = graph.nodes_of(self.columns.region)
         order = node.argsort()
-        rows = self.whole.rows_of("class_assertions", node[order])
+        rows = self.union.rows_of("class_assertions", node[order])
         where = element[order][node[order].searchsorted(rows["node"])]
         names = self.calculus.names.classes.values
         asserted = {(e, names[c], True) for e, c in zip(where.tolist(), rows["class"].tolist())}
-        asserted |= {(int(graph.rep[e]), *literal) for e, literal, _ in graph.rare.literals}
-        return [remedy for remedy in self.found.remedies if remedy not in asserted]
+        asserted |= {
+            (int(graph.rep[e]), *literal) for e, literal, _ in graph.complex_facts.literals
+        }
+        return [remedy for remedy in self.columns.remedies if remedy not in asserted]
 
-    def kept(self) -> Iterator[owl.Assertion]:
+    def kept_assertions(self) -> Iterator[owl.Assertion]:
         """See `shiq.abox_ops.modules.components.kept_assertions`."""
         # Loaded where somebody looks at the assertions: few do.
         from shiq.abox_ops.elements.quotient import Partition
         from shiq.abox_ops.modules.components import Closure, KeptAssertions, kept_assertions
 
-        found, graph = self.found, self.found.graph
+        found, graph = self.columns, self.columns.graph
         others = np.array([e for e, _, _ in found.remedies], np.int64)
-        graph.gather(others)
-        members = self._members(unique(np.concatenate([found.seen, others])))
+        graph.fetch_members(others)
+        members = self._members(unique(np.concatenate([found.region, others])))
         elements: Partition[str] = Partition()
         for terms in members.values():
             elements.union_all(terms)
@@ -157,26 +161,28 @@ class LocalAddSet(FoundModules):
         }
         kept.data = {(name[e], p, value) for e, p, value in self._kept_data()}
         closure = Closure(
-            frozenset(name[e] for e in found.seen.tolist()),
+            frozenset(name[e] for e in found.region.tolist()),
             {},
             frozenset(),
             frozenset(),
             kept,
             frozenset((name[e], iri, positive) for e, iri, positive in found.remedies),
         )
-        return kept_assertions(closure, elements, self.about, self.roles)
+        return kept_assertions(closure, elements, self.assertions_about, self.roles)
 
     # --- individuals ------------------------------------------------------------------------------
 
-    def about(self, individual: str) -> Sequence[owl.Assertion]:
-        """See `shiq.abox_ops.engine.AddSet.about`."""
-        return self.about_all([individual])[individual]
+    def assertions_about(self, individual: str) -> Sequence[owl.Assertion]:
+        """See `shiq.abox_ops.engine.AddSet.assertions_about`."""
+        return self.all_assertions_about([individual])[individual]
 
-    def about_all(self, individuals: Sequence[str]) -> dict[str, Sequence[owl.Assertion]]:
-        """See `shiq.abox_ops.engine.AddSet.about_all`."""
-        nodes = self.whole.nodes_of(individuals)
+    def all_assertions_about(
+        self, individuals: Sequence[str]
+    ) -> dict[str, Sequence[owl.Assertion]]:
+        """See `shiq.abox_ops.engine.AddSet.all_assertions_about`."""
+        nodes = self.union.nodes_of(individuals)
         found: dict[str, list[owl.Assertion]] = {individual: [] for individual in individuals}
-        for individual, assertion in assertions_about(self.whole, np.unique(nodes[nodes >= 0])):
+        for individual, assertion in assertions_about(self.union, np.unique(nodes[nodes >= 0])):
             found[individual].append(assertion)
         self._note_inserted(individuals)
         return {
@@ -190,46 +196,50 @@ class LocalAddSet(FoundModules):
     def labels(self, individuals: Sequence[str]) -> list[Label]:
         """See `shiq.abox_ops.engine.AddSet.labels`."""
         found: list[Label] = [EMPTY] * len(individuals)
-        closure, labels, index = self.found, self.calculus.table.labels, self.index
-        node = self.whole.nodes_of(individuals)
+        closure, labels, index = self.columns, self.calculus.table.labels, self.index
+        node = self.union.nodes_of(individuals)
         known = (node >= 0).nonzero()[0]
         element = closure.graph.elements_of(node[known])
-        told = element < len(closure.labelled)
-        told[told] = closure.labelled[element[told]]
+        told = element < len(closure.has_label)
+        told[told] = closure.has_label[element[told]]
         for i, number in zip(known[told].tolist(), closure.labels[element[told]].tolist()):
             found[i] = labels[number]
         old = known[~told & (node[known] < FRESH)]
         before, (elements, place, _) = (
             index.calculus.table.labels,
-            distinct(index.equal.of(node[old])),
+            distinct(index.equality.group_of(node[old])),
         )
-        for i, number in zip(old.tolist(), index.labels.of(elements)[place].tolist()):
+        for i, number in zip(old.tolist(), index.labels.label_of(elements)[place].tolist()):
             found[i] = before[number]
         return found
 
     def is_inserted(self, assertion: owl.Assertion) -> bool:
         about = individuals_of(assertion)[0]
         self._note_inserted([about])
-        return assertion in self._inserted[about]
+        return assertion in self._insertions_by_individual[about]
 
     def _note_inserted(self, individuals: Sequence[str]) -> None:
         """Look up together which assertions about ``individuals`` are inserted, of those not
         known yet.
         """
-        new = [individual for individual in individuals if individual not in self._inserted]
+        new = [
+            individual
+            for individual in individuals
+            if individual not in self._insertions_by_individual
+        ]
         if new:
-            nodes = self.whole.nodes_of(new)
+            nodes = self.union.nodes_of(new)
             found: dict[str, set[owl.Assertion]] = {individual: set() for individual in new}
             for individual, assertion in assertions_about(
-                self.whole, unique(nodes[nodes >= 0]), with_old=False
+                self.union, unique(nodes[nodes >= 0]), with_old=False
             ):
                 found[individual].add(assertion)
-            self._inserted.update(found)
+            self._insertions_by_individual.update(found)
 
 
 def _reason(tbox: ClausalTBox, code: int, count: int, examples: tuple[str, ...]) -> PulledIn:
     """What a ``code`` of `PulledInReasons` stands for, with the ``count`` of its elements."""
-    index = clause_of(code)
+    index = clause_index(code)
     if index is None:
         return PulledIn("roles" if code == ROLES else "equality", count, examples)
     # Loaded where reasons are asked for.
@@ -246,7 +256,7 @@ def _count_complex(found: AddSetColumns, whole: UnionView) -> int:
     if its object is in I too.
     """
     graph = found.graph
-    seen = flags(len(graph), found.seen)
+    seen = flags(len(graph), found.region)
     count = 0
     for element, node, assertion in graph.asserted_complex:
         if seen[graph.rep[element]]:

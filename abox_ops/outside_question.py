@@ -61,7 +61,9 @@ class OutsideQuestion:
     weaker: tuple[owl.Axiom, ...] | None = None
 
 
-def question(axioms: Sequence[owl.Axiom], assertions: Iterable[owl.Assertion]) -> OutsideQuestion:
+def write_question(
+    axioms: Sequence[owl.Axiom], assertions: Iterable[owl.Assertion]
+) -> OutsideQuestion:
     """(T, A) as it is to be sent. Raises Irregular where ``axioms`` break a global restriction
     of OWL 2 DL, `UsageError` for what cannot be said.
     """
@@ -89,18 +91,18 @@ class _Writer:
 
     def __init__(self, axioms: Sequence[owl.Axiom]) -> None:
         self.axioms = plain = [
-            rewrite_parts(p, _standing_in) for axiom in axioms for p in remove_built_in(axiom)
+            rewrite_parts(p, _use_stand_ins) for axiom in axioms for p in remove_built_in(axiom)
         ]
         self.paths = RolePaths(plain)
         self.roles: RoleBox = self.paths.roles
         self.meanings: dict[owl.Class, owl.ClassExpression] = {}
-        self.inside: list[owl.Axiom] = []
+        self.shiq_axioms: list[owl.Axiom] = []
         self.keys: list[owl.HasKey] = []
-        self.beside: list[owl.Axiom] = []
+        self.extra_axioms: list[owl.Axiom] = []
         for axiom in plain:
-            self._sort(rewrite_for_simple_roles(axiom, self.roles))
+            self._take_axiom(rewrite_for_simple_roles(axiom, self.roles))
 
-    def _sort(self, axiom: owl.Axiom) -> None:
+    def _take_axiom(self, axiom: owl.Axiom) -> None:
         if named := names_of((axiom,)) & LANGUAGE:
             raise Irregular(
                 f"<{min(named)}> means more than a reasoner of OWL 2 DL knows, and the data reaches {_text(axiom)}"
@@ -121,7 +123,7 @@ class _Writer:
             case owl.ReflexiveObjectProperty(property):
                 # The property need not be simple, and a loop must be.
                 loop = owl.ObjectProperty(PREFIX + "loop:" + _digest(axiom))
-                self.beside += [
+                self.extra_axioms += [
                     owl.SubObjectPropertyOf(loop, property),
                     owl.ReflexiveObjectProperty(loop),
                 ]
@@ -130,9 +132,9 @@ class _Writer:
                     self._require_simple(property, "a role of a key, for HermiT to see it,", axiom)
                 self.keys.append(axiom)
             case owl.DatatypeDefinition():
-                self.beside.append(axiom)
+                self.extra_axioms.append(axiom)
             case _:
-                self.inside.append(self._named(axiom))
+                self.shiq_axioms.append(self._name_nominals(axiom))
 
     def _require_simple(
         self, property: owl.ObjectPropertyExpression, use: str, axiom: owl.Axiom | owl.Assertion
@@ -154,7 +156,7 @@ class _Writer:
                 assertion.expression, owl.Class
             ):
                 assertion = rewrite_for_simple_roles(
-                    self._named(rewrite_parts(assertion, _standing_in)), self.roles
+                    self._name_nominals(rewrite_parts(assertion, _use_stand_ins)), self.roles
                 )
                 for property, use in roles_required_simple(assertion):
                     self._require_simple(property, use, assertion)
@@ -164,11 +166,13 @@ class _Writer:
             normal = normalise(assertion, self.roles)
             said.update(dict.fromkeys(normal.assertions))
             definitions.update(dict.fromkeys(normal.definitions))
-        said = dict.fromkeys(_heard(said, [*self.axioms, *definitions, *self.meanings]))
+        said = dict.fromkeys(
+            _relevant_assertions(said, [*self.axioms, *definitions, *self.meanings])
+        )
         are_blank = any(name.startswith("_:") for name in individuals)
         if are_blank:
             named = {
-                part for axiom in self.inside for part in parts(axiom) if isinstance(part, str)
+                part for axiom in self.shiq_axioms for part in parts(axiom) if isinstance(part, str)
             }
             named |= {
                 i
@@ -184,21 +188,26 @@ class _Writer:
         doubtful = [key for key in self.keys if are_blank and key.object_properties]
         sure = [key for key in self.keys if key not in doubtful]
         weaker = (
-            tuple(self._written([*definitions], sure, named_only=are_blank)) if doubtful else None
+            tuple(self._write_axioms([*definitions], sure, named_only=are_blank))
+            if doubtful
+            else None
         )
         return OutsideQuestion(
-            tuple(self._written([*definitions], self.keys, named_only=are_blank)),
+            tuple(self._write_axioms([*definitions], self.keys, named_only=are_blank)),
             tuple(said),
             weaker,
         )
 
-    def _written(
+    def _write_axioms(
         self, definitions: list[owl.SubClassOf], keys: Iterable[owl.HasKey], *, named_only: bool
     ) -> list[owl.Axiom]:
-        inside = [*self.inside, *definitions]
+        inside = [*self.shiq_axioms, *definitions]
         sent: list[owl.Axiom] = []
         for key in keys:
-            name, members = owl.Class(PREFIX + "key:" + _digest(key)), self._named(key.expression)
+            name, members = (
+                owl.Class(PREFIX + "key:" + _digest(key)),
+                self._name_nominals(key.expression),
+            )
             inside.append(
                 owl.SubClassOf(
                     owl.ObjectIntersectionOf((members, NAMED)) if named_only else members, name
@@ -211,17 +220,17 @@ class _Writer:
         sent = [
             *(owl.SubClassOf(inclusion.sub, inclusion.sup) for inclusion in inclusions),
             *role_axioms(self.roles),
-            *self.beside,
+            *self.extra_axioms,
             *sent,
             *(owl.EquivalentClasses((name, meaning)) for name, meaning in self.meanings.items()),
         ]
-        return [rewrite_parts(axiom, _built_in_again) for axiom in dict.fromkeys(sent)]
+        return [rewrite_parts(axiom, _restore_built_ins) for axiom in dict.fromkeys(sent)]
 
-    def _named(self, value: V) -> V:
+    def _name_nominals(self, value: V) -> V:
         """``value`` with names for its nominals and its Self."""
-        return rewrite_parts(value, self._name_of)
+        return rewrite_parts(value, self._nominal_name)
 
-    def _name_of(self, part: object) -> object | None:
+    def _nominal_name(self, part: object) -> object | None:
         match part:
             case owl.ObjectHasValue(property, individual):
                 return owl.ObjectSomeValuesFrom(
@@ -237,7 +246,9 @@ class _Writer:
         return name
 
 
-def _heard(assertions: Iterable[owl.Assertion], axioms: Iterable[object]) -> list[owl.Assertion]:
+def _relevant_assertions(
+    assertions: Iterable[owl.Assertion], axioms: Iterable[object]
+) -> list[owl.Assertion]:
     """The ``assertions``, consistent by themselves, that can contradict ``axioms``: not those on
     a name that stands nowhere else, which means whatever is asserted of it. (Negative assertions
     may come to contradict when individuals are one.)
@@ -265,15 +276,15 @@ def _is_positive(assertion: owl.Assertion) -> bool:
     return isinstance(assertion, owl.ObjectPropertyAssertion | owl.DataPropertyAssertion)
 
 
-def _standing_in(part: object) -> object | None:
-    return _renamed(part, _STAND_INS)
+def _use_stand_ins(part: object) -> object | None:
+    return _rename_property(part, _STAND_INS)
 
 
-def _built_in_again(part: object) -> object | None:
-    return _renamed(part, _BUILT_IN)
+def _restore_built_ins(part: object) -> object | None:
+    return _rename_property(part, _BUILT_IN)
 
 
-def _renamed(part: object, names: dict[str, str]) -> object | None:
+def _rename_property(part: object, names: dict[str, str]) -> object | None:
     if isinstance(part, owl.ObjectProperty | owl.DataProperty) and part.iri in names:
         return type(part)(names[part.iri])
     return None
@@ -287,7 +298,7 @@ def _uses_stand_in(axiom: owl.Axiom) -> bool:
 
 
 def _text(value: object) -> str:
-    return axiom_text(rewrite_parts(value, _built_in_again))  # type: ignore[arg-type]
+    return axiom_text(rewrite_parts(value, _restore_built_ins))  # type: ignore[arg-type]
 
 
 def _digest(value: object) -> str:

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiq.abox_ops.counting.merge_classes import grow_classes, known_classes
+from shiq.abox_ops.counting.merge_classes import grow_classes, outside_merge_classes
 from shiq.abox_ops.elements.base import FRESH, StoredSnapshot, as_overlay
 from shiq.abox_ops.elements.graph import Graph, flags
-from shiq.abox_ops.elements.quotient import components, of_several
+from shiq.abox_ops.elements.quotient import components, drop_single_groups
 from shiq.abox_ops.elements.union_view import UnionView
-from shiq.abox_ops.index.index import Index, TouchedNodes, merge_classes, touched_by
+from shiq.abox_ops.index.index import Index, TouchedNodes, merge_classes, touched_nodes
 from shiq.abox_ops.labels.calculus import Label
-from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.local import LocalKnowledgeBase
 from shiq.abox_ops.patch.patch import Patch
-from shiq.abox_ops.patch.renewal import ElementRenames, Renewal, renewed
-from shiq.abox_ops.told.maintenance import insert
+from shiq.abox_ops.patch.renewal import ElementRenames, Renewal, renew_model
+from shiq.abox_ops.told.maintenance import saturate_insertions
 from shiq.columns.arrays import (
     NONE,
     ArrayTable,
@@ -57,13 +57,13 @@ class SnapshotDelta:
     nothing mentions any more. ``names``: all, the stored ones first.
     """
 
-    added: dict[str, Columns]
-    removed: dict[str, Columns]
+    added_rows: dict[str, Columns]
+    removed_rows: dict[str, Columns]
     terms: list[str]
     literals: list[Literal]
     complex: list[Assertion]
     labels: list[Label]
-    vanished: Ints
+    vanished_nodes: Ints
     names: Names
     negated_roles: frozenset[Role]
     negated_properties: frozenset[str]
@@ -83,12 +83,12 @@ def snapshot_delta(
     stored = LocalKnowledgeBase.from_store(store)
     if isinstance(stored.index.labels.table, ArrayTable):
         return None
-    after = stored.without(deletions, insertions)
-    if stored.index.contradictory or len(as_overlay(after.base).removed["complex"]["node"]):
+    after = stored.after_deletions(deletions, insertions)
+    if stored.index.is_contradictory or len(as_overlay(after.base).removed_rows["complex"]["node"]):
         return None
-    whole = after.whole(insertions)
+    whole = after.union_with(insertions)
     # An N that only this process has made is not stored, and merge classes of told go on.
-    renews = store.is_completed and patch is not None and patch.region.given.outside.is_guessed
+    renews = store.is_completed and patch is not None and patch.region.input.model.is_guessed
     counting = not store.is_completed
     told = told_union(after, whole, counting=counting)
     if told is None or told.calculus.table.clashes(told.graph.label).any():
@@ -97,7 +97,7 @@ def snapshot_delta(
     classes = None
     if changes and not renews and told.calculus.space.m_type:
         classes = grow_merge_classes(after.index, told) if counting else make_merge_classes(told)
-    return _Growth(
+    return _DeltaBuilder(
         stored.index,
         after.index,
         whole,
@@ -106,7 +106,7 @@ def snapshot_delta(
         patch if renews else None,
         store.table("merged"),
         classes,
-    ).found()
+    ).build()
 
 
 @dataclass(frozen=True)
@@ -115,10 +115,10 @@ class ToldUnion:
     as labels of ``graph``.
     """
 
-    calculus: Calculus
+    calculus: NumberedCalculus
     graph: Graph
-    touched: TouchedNodes
-    detached: Ints
+    touched_nodes: TouchedNodes
+    detached_elements: Ints
 
 
 def told_union(
@@ -128,17 +128,21 @@ def told_union(
     it meets, for ``counting``. None where ``whole`` brings clauses of its own.
     """
     index = after.index
-    if after.calculi.simplified_with(whole) is not index.simplified:
+    if after.calculi.tbox_with_insertions(whole) is not index.simplified_tbox:
         return None
-    calculus = after.calculi.of(index.simplified, "clausal", whole.names)
+    calculus = after.calculi.lookup(index.simplified_tbox, "clausal", whole.names)
     graph = Graph(
-        whole, after.roles, index.equal, index.labels.of, index.merged if counting else None
+        whole,
+        after.roles,
+        index.equality,
+        index.labels.label_of,
+        index.merge_classes if counting else None,
     )
-    touched = touched_by(whole, after.roles)
-    insert(calculus, graph, touched.nodes)
-    vanished = as_overlay(whole.base).vanished
-    detached = unique(graph.elements_of(set_difference(index.detached, vanished)))
-    graph.gather(detached)
+    touched = touched_nodes(whole, after.roles)
+    saturate_insertions(calculus, graph, touched.nodes)
+    vanished = as_overlay(whole.base).vanished_nodes
+    detached = unique(graph.elements_of(set_difference(index.detached_nodes, vanished)))
+    graph.fetch_members(detached)
     return ToldUnion(calculus, graph, touched, detached)
 
 
@@ -151,24 +155,24 @@ def grow_merge_classes(index: Index, told: ToldUnion) -> Ints:
     """
     graph = told.graph
     # With those that a vanished one was in a class with.
-    if isinstance(index.merged.by_member, OverlayTable):
-        regrouped = index.merged.by_member.removed_rows.columns["member"]
-        graph.locate(set_difference(regrouped, index.detached))
-    ends = graph.elements_of(graph.whole.inserted["half_edges"].columns["node"])
+    if isinstance(index.merge_classes.by_member, OverlayTable):
+        regrouped = index.merge_classes.by_member.removed_rows.columns["member"]
+        graph.locate(set_difference(regrouped, index.detached_nodes))
+    ends = graph.elements_of(graph.union.inserted_tables["half_edges"].columns["node"])
     changed = flags(len(graph), ends) | graph.is_new()
-    classes = known_classes(told.calculus, graph, lambda: graph.label)
-    return grow_classes(classes, np.flatnonzero(changed), told.detached)
+    classes = outside_merge_classes(told.calculus, graph, lambda: graph.label)
+    return grow_classes(classes, np.flatnonzero(changed), told.detached_elements)
 
 
 def make_merge_classes(told: ToldUnion) -> Ints:
     """The merge classes of all of A ∪ A⁺; see `grow_merge_classes`."""
     graph = told.graph
-    graph.locate_nodes(graph.whole.nodes())
-    graph.expand(graph.reps())
+    graph.locate_nodes(graph.union.nodes())
+    graph.fetch_edges(graph.representatives())
     return merge_classes(told.calculus, graph)
 
 
-class _Growth:
+class _DeltaBuilder:
     def __init__(
         self,
         old: Index,
@@ -180,40 +184,41 @@ class _Growth:
         merged: Table,
         classes: Ints | None,
     ) -> None:
-        self.patch, self.merged, self.classes = patch, merged, classes
-        self.old, self.index, self.whole, self.told, self.free = old, index, whole, told, free
+        self.patch, self.stored_classes, self.classes = patch, merged, classes
+        self.old_index, self.index, self.whole, self.told, self.free = old, index, whole, told, free
         self.graph = told.graph
         base = as_overlay(whole.base)
-        self.vanished, self.gone = base.vanished, base.removed
+        self.vanished_nodes, self.removed_rows = base.vanished_nodes, base.removed_rows
 
-    def found(self) -> SnapshotDelta:
+    def build(self) -> SnapshotDelta:
         graph = self.graph
         added = {
-            name: self._mapped(dict(table.columns)) for name, table in self.whole.inserted.items()
+            name: self._number_nodes(dict(table.columns))
+            for name, table in self.whole.inserted_tables.items()
         }
-        literals, added["data_assertions"]["literal"] = self._numbered(
+        literals, added["data_assertions"]["literal"] = self._number_values(
             added["data_assertions"]["literal"], self.whole.batch.literals, self.free.literal
         )
-        complex_, added["complex"]["ordinal"] = self._numbered(
+        complex_, added["complex"]["ordinal"] = self._number_values(
             added["complex"]["ordinal"], list(self.whole.batch.complex), self.free.ordinal
         )
-        removed = dict(self.gone)
+        removed = dict(self.removed_rows)
         node, element = graph.member_node, graph.rep[graph.member_element]
-        alive = ~is_in(node, self.vanished)
+        alive = ~is_in(node, self.vanished_nodes)
         self.node, self.element = node[alive], element[alive]
         self.name = self._element_names()
-        self.touched = unique(np.concatenate([node[node < FRESH], self.index.detached]))
-        renewal = self._renewal()
-        labels, elements = self._elements(renewal)
+        self.touched_nodes = unique(np.concatenate([node[node < FRESH], self.index.detached_nodes]))
+        renewal = self._model_changes()
+        labels, elements = self._element_changes(renewal)
         for name, (more, fewer) in {
             "elements": elements,
-            **self._both_ways("equal", self._equal()),
-            **self._both_ways("merged", self._merged()),
-            **self._both_ways("same", self._same()),
+            **self._both_ways("equal", self._equality_changes()),
+            **self._both_ways("merged", self._merge_class_changes()),
+            **self._both_ways("same", self._asserted_equality_changes()),
             **renewal,
         }.items():
             added[name], removed[name] = more, fewer
-        touched = self.told.touched
+        touched = self.told.touched_nodes
         return SnapshotDelta(
             added,
             removed,
@@ -221,7 +226,7 @@ class _Growth:
             literals,
             complex_,
             labels,
-            self.vanished,
+            self.vanished_nodes,
             self.whole.names,
             self.index.negated_roles | touched.negated_roles,
             self.index.negated_properties | touched.negated_properties,
@@ -229,17 +234,18 @@ class _Growth:
 
     # --- numbers ----------------------------------------------------------------------------------
 
-    def _mapped(self, rows: Columns) -> Columns:
+    def _number_nodes(self, rows: Columns) -> Columns:
         """``rows`` with the fresh nodes as the store will number them."""
         return {
-            name: self._stored(column) if name in NODES else column for name, column in rows.items()
+            name: self._stored_numbers(column) if name in NODES else column
+            for name, column in rows.items()
         }
 
-    def _stored(self, nodes: Ints) -> Ints:
+    def _stored_numbers(self, nodes: Ints) -> Ints:
         return np.where(nodes >= FRESH, nodes - FRESH + self.free.node, nodes)
 
     @staticmethod
-    def _numbered(ids: Ints, values: list, first: int) -> tuple[list, Ints]:  # type: ignore[type-arg]
+    def _number_values(ids: Ints, values: list, first: int) -> tuple[list, Ints]:  # type: ignore[type-arg]
         """The values of the ids from `FRESH` on that are in use, and ``ids`` with those numbered
         from ``first`` on.
         """
@@ -258,33 +264,33 @@ class _Growth:
 
     # --- the index --------------------------------------------------------------------------------
 
-    def _renewal(self) -> Renewal:
+    def _model_changes(self) -> Renewal:
         """The rows of N that come and go, by table, with labels as `calculus` numbers them."""
         if self.patch is None:
             return {}
         reps, first = np.unique(self.element, return_index=True)
-        keys = unique(self.old.equal.of(self.touched))
-        names = self._stored(self.name[reps])
+        keys = unique(self.old_index.equality.group_of(self.touched_nodes))
+        names = self._stored_numbers(self.name[reps])
         left = np.flatnonzero(self.node < FRESH)
-        key, example = np.unique(self.index.equal.of(self.node[left]), return_index=True)
-        into = self._stored(self.name[self.element[left[example]]])
+        key, example = np.unique(self.index.equality.group_of(self.node[left]), return_index=True)
+        into = self._stored_numbers(self.name[self.element[left[example]]])
         gone = keys[~is_in(keys, names)]
         renamed = ElementRenames(
             names, self.graph.label[reps], self.node[first], key, into, gone, self.free.node
         )
         outside, rows = (
-            self.patch.region.given.outside,
-            renewed(self.patch, self.told.calculus, renamed),
+            self.patch.region.input.model,
+            renew_model(self.patch, self.told.calculus, renamed),
         )
         tables = {
-            "completed": outside.others,
+            "completed": outside.exceptional_labels,
             "outside": outside.classes.by_member,
             "certified": outside.modules.by_member,
         }
         found = {name: overlay(table, *rows[name]).changes() for name, table in tables.items()}
         return found | {f"{name}_members": found[name] for name in ("outside", "certified")}
 
-    def _elements(self, renewal: Renewal) -> tuple[list[Label], tuple[Columns, Columns]]:
+    def _element_changes(self, renewal: Renewal) -> tuple[list[Label], tuple[Columns, Columns]]:
         """The new labels, and the rows of ``elements`` that come and go. Those of ``renewal``
         are numbered on the way.
         """
@@ -294,53 +300,56 @@ class _Growth:
         used = np.concatenate([label, others])
         new = unique(used[used >= self.free.label])
 
-        def stored(labels: Ints) -> Ints:
+        def stored_numbers(labels: Ints) -> Ints:
             return np.where(
                 labels < self.free.label, labels, self.free.label + np.searchsorted(new, labels)
             )
 
-        label = stored(label)
+        label = stored_numbers(label)
         if renewal:
-            renewal["completed"][0]["label"] = stored(others)
-        keys = unique(self.old.equal.of(self.touched))
-        rows = self._mapped({"element": self.name[reps], "label": label})
+            renewal["completed"][0]["label"] = stored_numbers(others)
+        keys = unique(self.old_index.equality.group_of(self.touched_nodes))
+        rows = self._number_nodes({"element": self.name[reps], "label": label})
         known = self.told.calculus.table.labels
         return [known[i] for i in new.tolist()], row_changes(
-            self.old.labels.table.rows_of(keys), rows
+            self.old_index.labels.table.rows_of(keys), rows
         )
 
-    def _equal(self) -> tuple[Columns, Columns]:
+    def _equality_changes(self) -> tuple[Columns, Columns]:
         return self._difference(
-            self.old.equal.by_member, self.touched, self.node, self.name[self.element]
+            self.old_index.equality.by_member,
+            self.touched_nodes,
+            self.node,
+            self.name[self.element],
         )
 
-    def _merged(self) -> tuple[Columns, Columns]:
+    def _merge_class_changes(self) -> tuple[Columns, Columns]:
         graph = self.graph
         if self.classes is None:
-            return self._difference(self.merged, NONE, NONE, NONE)
-        reps = graph.reps()
+            return self._difference(self.stored_classes, NONE, NONE, NONE)
+        reps = graph.representatives()
         class_ = self.classes[reps]
-        alive = ~is_in(self.name[reps], self.vanished)
+        alive = ~is_in(self.name[reps], self.vanished_nodes)
         reps, class_ = reps[alive], class_[alive]
         least = group_minimum(class_, self.name[reps], len(graph))
-        keys = [graph.key[graph.key < FRESH], self.old.equal.of(self.touched)]
-        if self.merged is not self.old.merged.by_member:
+        keys = [graph.key[graph.key < FRESH], self.old_index.equality.group_of(self.touched_nodes)]
+        if self.stored_classes is not self.old_index.merge_classes.by_member:
             # Nobody has kept them since N was there.
-            keys += [rows["member"] for rows in self.merged.scan()]
+            keys += [rows["member"] for rows in self.stored_classes.scan()]
         return self._difference(
-            self.merged, unique(np.concatenate(keys)), self.name[reps], least[class_]
+            self.stored_classes, unique(np.concatenate(keys)), self.name[reps], least[class_]
         )
 
-    def _same(self) -> tuple[Columns, Columns]:
+    def _asserted_equality_changes(self) -> tuple[Columns, Columns]:
         """Asserted equality, anew for the classes at which a pair came or went."""
-        pairs = [self.whole.inserted["pairs"].columns, self.gone["pairs"]]
+        pairs = [self.whole.inserted_tables["pairs"].columns, self.removed_rows["pairs"]]
         ends = unique(
             np.concatenate([rows["node"][rows["kind"] // 2 * 2 == SAME] for rows in pairs])
         )
-        old = self.old.same
-        groups = unique(old.of(ends[ends < FRESH]))
+        old = self.old_index.asserted_equality
+        groups = unique(old.group_of(ends[ends < FRESH]))
         nodes = unique(np.concatenate([ends, old.members(groups)[1]]))
-        rows = self.whole.rows_of("pairs", set_difference(nodes, self.vanished))
+        rows = self.whole.rows_of("pairs", set_difference(nodes, self.vanished_nodes))
         told = rows["kind"] // 2 * 2 == SAME
         first, second = (np.searchsorted(nodes, rows[name][told]) for name in ("node", "neighbour"))
         least = nodes[components(len(nodes), first, second)]
@@ -352,9 +361,9 @@ class _Growth:
         """The rows (member, group) that come and go if ``members`` of a stored grouping are
         grouped so now.
         """
-        several, groups = of_several(member, group)
+        several, groups = drop_single_groups(member, group)
         return row_changes(
-            table.rows_of(members), self._mapped({"member": several, "group": groups})
+            table.rows_of(members), self._number_nodes({"member": several, "group": groups})
         )
 
     @staticmethod

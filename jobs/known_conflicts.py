@@ -30,10 +30,10 @@ from typing import Any, TypeAlias
 from shiq import model as owl
 from shiq.abox_ops.conflicts.explain import Explainer
 from shiq.abox_ops.conflicts.refuter import Refuter
-from shiq.abox_ops.conflicts.support import Supports
+from shiq.abox_ops.conflicts.support import SupportSets
 from shiq.abox_ops.engine import AddSet, KnowledgeBase, NamedModule
-from shiq.abox_ops.labels.calculus import LabelSpace
-from shiq.abox_ops.modules.add_set import asked, positions
+from shiq.abox_ops.labels.calculus import LabelCalculus
+from shiq.abox_ops.modules.add_set import answer_positions, ask_distinct
 from shiq.abox_ops.modules.decide import Decider
 from shiq.answers.result import Conflict
 from shiq.answers.verdict import Verdict
@@ -225,8 +225,10 @@ def nearby(
     makes them so. ``add_set``: of A as it stands, to look it up.
     """
     search = _Search(ontology, decider, "", lambda stage, done, total: None)
-    supports = Supports(LabelSpace(add_set.tbox), add_set)
-    about = add_set.about_all(sorted({i for group in (*refuted, *undecided) for i in group}))
+    supports = SupportSets(LabelCalculus(add_set.tbox), add_set)
+    about = add_set.all_assertions_about(
+        sorted({i for group in (*refuted, *undecided) for i in group})
+    )
     said = [
         list(dict.fromkeys(a for i in group for a in about[i])) for group in (*refuted, *undecided)
     ]
@@ -234,7 +236,14 @@ def nearby(
     for group, is_enough in zip(refuted, search._are_refuted(said[: len(refuted)])):
         if not is_enough:
             found |= dict.fromkeys(
-                next((part for part in supports.sets(group) if search._are_refuted([part])[0]), ())
+                next(
+                    (
+                        part
+                        for part in supports.growing_sets(group)
+                        if search._are_refuted([part])[0]
+                    ),
+                    (),
+                )
             )
     return list(found)
 
@@ -345,13 +354,18 @@ class _Search:
         refuted = self._refuted(add_set)
         if not refuted:
             return []
-        supports = Supports(LabelSpace(add_set.tbox), add_set)
+        supports = SupportSets(LabelCalculus(add_set.tbox), add_set)
         said = self._said(add_set, refuted)
         near = [i for i, is_enough in enumerate(self._are_refuted(said)) if is_enough]
         found: dict[frozenset[owl.Assertion], Conflict] = {}
         for i in sorted({*range(len(refuted))} - {*near}):
             around = next(
-                (part for part in supports.sets(refuted[i]) if self._are_refuted([part])[0]), None
+                (
+                    part
+                    for part in supports.growing_sets(refuted[i])
+                    if self._are_refuted([part])[0]
+                ),
+                None,
             )
             explained = self._explain(around) if around else []
             self.unexplained += not explained
@@ -377,7 +391,8 @@ class _Search:
         modules = self._modules(add_set, Verdict.UNDETERMINED)
         individuals = sorted({i for m in modules for element in m.elements for i in element})
         open_ = open_values(
-            add_set.tbox, (a for said in add_set.about_all(individuals).values() for a in said)
+            add_set.tbox,
+            (a for said in add_set.all_assertions_about(individuals).values() for a in said),
         )
         reason = "its value has to be of a datatype that nothing defines"
         return remove_assertions(abox, open_), [
@@ -390,7 +405,9 @@ class _Search:
         """What is said of the individuals of each group, sorted; nothing where that is too much
         to look at together.
         """
-        about = add_set.about_all(sorted({individual for group in groups for individual in group}))
+        about = add_set.all_assertions_about(
+            sorted({individual for group in groups for individual in group})
+        )
         found = []
         for group in groups:
             said = {a for individual in group for a in about[individual]}
@@ -477,11 +494,12 @@ class _Search:
 
     def _modules(self, add_set: AddSet, verdict: Verdict) -> list[NamedModule]:
         """The modules of which the reasoner says ``verdict``."""
-        answers = asked(
+        answers = ask_distinct(
             add_set.modules, lambda distinct: self.decider.decide(add_set.tbox, distinct, None)
         )
         return [
-            add_set.modules[i] for i in positions(answers, lambda answer: answer.verdict is verdict)
+            add_set.modules[i]
+            for i in answer_positions(answers, lambda answer: answer.verdict is verdict)
         ]
 
     def _rows(

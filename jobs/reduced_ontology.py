@@ -179,7 +179,7 @@ def _same(members: Sequence[str]) -> Iterator[owl.Assertion]:
 
 
 def _sample(add_set: AddSet) -> Iterator[owl.Assertion]:
-    for module in NamedModules.of(add_set.modules).distinct:
+    for module in NamedModules.from_modules(add_set.modules).distinct:
         if module.edges or module.negative_edges or module.data or module.negative_data:
             yield from module_assertions(add_set.tbox, module, numbered_names(module, _OURS))
 

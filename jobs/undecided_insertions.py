@@ -33,7 +33,7 @@ def undecided_insertions(result: Result) -> Iterator[list[tuple[tuple[str, ...],
     }
     said = {
         a
-        for about in add_set.about_all(sorted(reason)).values()
+        for about in add_set.all_assertions_about(sorted(reason)).values()
         for a in about
         if add_set.is_inserted(a)
     }

@@ -49,12 +49,12 @@ def said(store: Store) -> dict[str, object]:
     """All that a store says, without its numbers."""
     base = StoreBase(store)
     index = stored_index(store.tbox, role_box(store.tbox.axioms), base)
-    atoms = index.simplified.clauses.atoms
+    atoms = index.simplified_tbox.clauses.atoms
     nodes = base.nodes()
-    keys = index.equal.of(nodes)
+    keys = index.equality.group_of(nodes)
     labels = index.calculus.table.labels
     told = {}
-    for term, label in zip(base.terms_of(nodes), index.labels.of(keys).tolist()):
+    for term, label in zip(base.terms_of(nodes), index.labels.label_of(keys).tolist()):
         positive, negative = labels[label]
         told[term] = tuple(
             frozenset(a for i, a in enumerate(atoms) if mask >> i & 1)
@@ -68,9 +68,9 @@ def said(store: Store) -> dict[str, object]:
     return {
         "assertions": frozenset(exported),
         "told": told,
-        "same": groups(index.same, store),
-        "equal": groups(index.equal, store),
-        "merged": groups(index.merged, store, index.equal),
+        "same": groups(index.asserted_equality, store),
+        "equal": groups(index.equality, store),
+        "merged": groups(index.merge_classes, store, index.equality),
         "negated": (index.negated_roles, index.negated_properties),
         "classes": {name: n for name, n in zip(store.classes, facts["class_counts"]) if n},
         "counts": {

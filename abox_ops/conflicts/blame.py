@@ -40,23 +40,23 @@ class Blame:
         progress: Callable[[str, int, int], None] | None = None,
     ) -> None:
         self.axioms, self.base, self.ask, self.is_over = axioms, base, ask, is_over
-        self.found, self.progress = found, progress
-        self.unsure = False
-        self._about: dict[str, list[Assertion]] = defaultdict(list)
+        self.conflicts, self.progress = found, progress
+        self.is_unsure = False
+        self._assertions_of: dict[str, list[Assertion]] = defaultdict(list)
         for assertion in base:
             for individual in individuals_of(assertion):
-                self._about[individual].append(assertion)
+                self._assertions_of[individual].append(assertion)
 
     def run(self, inserted: Sequence[Assertion], limit: int) -> bool:
         """Looks for conflicts one after the other, the next without an insertion of each of
         those found; whether every minimal one is there.
         """
         removed: set[Assertion] = set()
-        while len(self.found) < limit:
+        while len(self.conflicts) < limit:
             if self.progress:
-                self.progress("explaining conflicts", len(self.found), 0)
+                self.progress("explaining conflicts", len(self.conflicts), 0)
             rest = [a for a in inserted if a not in removed]
-            if self.found:
+            if self.conflicts:
                 verdict = (
                     Verdict.UNDETERMINED
                     if self.is_over()
@@ -64,12 +64,14 @@ class Blame:
                 )
                 if verdict is not Verdict.INCONSISTENT:
                     # Others may share an insertion with one of several.
-                    singles = all(len(c.insertion_values) == 1 and c.is_minimal for c in self.found)
+                    singles = all(
+                        len(c.insertion_values) == 1 and c.is_minimal for c in self.conflicts
+                    )
                     return singles and verdict is Verdict.CONSISTENT
             conflict = self.conflict(rest)
             if conflict is None:
                 return False
-            self.found.append(conflict)
+            self.conflicts.append(conflict)
             if not conflict.insertion_values:
                 return False
             removed.add(conflict.insertion_values[0])
@@ -79,10 +81,11 @@ class Blame:
         """A conflict of ``inserted``; None where the time is over before the insertions are
         minimal.
         """
-        self.unsure = False
-        near = self._near(inserted)
+        self.is_unsure = False
+        near = self._nearby_assertions(inserted)
         blamed = shrink(
-            self._half(inserted, near), lambda part: self.refutes(self.axioms, [*near, *part])
+            self._contradicting_part(inserted, near),
+            lambda part: self.refutes(self.axioms, [*near, *part]),
         )
         if self.is_over():
             return None
@@ -98,10 +101,12 @@ class Blame:
             tuple(blamed),
             tuple(needed),
             tuple(reasons),
-            is_minimal=not self.unsure and not self.is_over(),
+            is_minimal=not self.is_unsure and not self.is_over(),
         )
 
-    def _half(self, inserted: Sequence[Assertion], near: Sequence[Assertion]) -> list[Assertion]:
+    def _contradicting_part(
+        self, inserted: Sequence[Assertion], near: Sequence[Assertion]
+    ) -> list[Assertion]:
         """A small part of ``inserted`` that contradicts by itself, where halves of what is about
         like individuals do.
         """
@@ -119,13 +124,13 @@ class Blame:
     def refutes(self, axioms: Sequence[Axiom], assertions: Sequence[Assertion]) -> bool:
         """Whether these are inconsistent; no, where that is not known."""
         if self.is_over():
-            self.unsure = True
+            self.is_unsure = True
             return False
         verdict = self.ask(axioms, assertions).verdict
-        self.unsure = self.unsure or verdict is Verdict.UNDETERMINED
+        self.is_unsure = self.is_unsure or verdict is Verdict.UNDETERMINED
         return verdict is Verdict.INCONSISTENT
 
-    def _near(self, inserted: Sequence[Assertion]) -> list[Assertion]:
+    def _nearby_assertions(self, inserted: Sequence[Assertion]) -> list[Assertion]:
         """Assertions of the base around ``inserted`` that contradict it already; all of the
         base, if no small circle does.
         """
@@ -139,7 +144,9 @@ class Blame:
         individuals = {i for assertion in inserted for i in individuals_of(assertion)}
         for _ in range(CIRCLES):
             new = {
-                assertion: None for i in sorted(individuals) for assertion in self._about.get(i, ())
+                assertion: None
+                for i in sorted(individuals)
+                for assertion in self._assertions_of.get(i, ())
             }
             met.update(new)
             if len(met) == len(self.base):

@@ -21,13 +21,13 @@ from shiq.abox_ops.labels.calculus import (
     EMPTY,
     NOTHING_SENT,
     Label,
-    LabelSpace,
+    LabelCalculus,
     SentLiterals,
     clashes,
     contradiction,
     join,
 )
-from shiq.abox_ops.labels.data import DataView
+from shiq.abox_ops.labels.data import DataRestrictions
 from shiq.model.roles import Role, role_of
 from shiq.support import bits
 
@@ -41,7 +41,7 @@ class Link:
 
     assertion: owl.Assertion
     role: Role | None
-    other: str
+    target: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ class LabelGrowth:
     """
 
     individual: str
-    before: Label
-    received: Label
-    after: Label
+    old_label: Label
+    new_literals: Label
+    new_label: Label
     assertion: owl.Assertion
     link: tuple[Role | None, tuple[str, str], tuple[Label, Label]] | None = None
     side: int = 0
@@ -69,8 +69,8 @@ class ToldDerivation:
     all of the calculus.
     """
 
-    space: LabelSpace
-    data: DataView
+    space: LabelCalculus
+    data: DataRestrictions
     _labels: dict[str, Label] = field(default_factory=dict)
     _links: dict[str, list[Link]] = field(default_factory=dict)
     _growths: list[LabelGrowth] = field(default_factory=list)
@@ -98,7 +98,7 @@ class ToldDerivation:
                         self._link(assertion, None, first, second)
                         changed[first] = None
                     case owl.ClassAssertion(_, x) | owl.DataPropertyAssertion(_, x, _):
-                        if self._receive(x, self._asserted(plain), assertion):
+                        if self._receive(x, self._asserted_label(plain), assertion):
                             changed[x] = None
         queue = deque(changed)
         while queue:
@@ -130,15 +130,17 @@ class ToldDerivation:
             number = -heapq.heappop(heap)
             growth = self._growths[number]
             needed = self._source(growth, wanted.pop(number))
-            self._want(growth.individual, _both(needed, growth.before), number, wanted, heap)
-            received = _less(needed, growth.before)
+            self._require(
+                growth.individual, _intersection(needed, growth.old_label), number, wanted, heap
+            )
+            received = _difference(needed, growth.old_label)
             if received == EMPTY:
                 continue
             found[growth.assertion] = None
             if growth.link is not None:
                 role, ends, labels = growth.link
                 for end, label in zip(ends, self._premise(role, labels, received, growth.side)):
-                    self._want(end, label, number, wanted, heap)
+                    self._require(end, label, number, wanted, heap)
         return found
 
     # --- forward ----------------------------------------------------------------------------------
@@ -149,10 +151,10 @@ class ToldDerivation:
             found = self._labels[x] = self.space.close(EMPTY)
         return found
 
-    def _asserted(self, plain: owl.ClassAssertion | owl.DataPropertyAssertion) -> Label:
+    def _asserted_label(self, plain: owl.ClassAssertion | owl.DataPropertyAssertion) -> Label:
         match plain:
             case owl.DataPropertyAssertion(property, _, value):
-                return self.data.refuted([(property.iri, value)])
+                return self.data.refuted_label([(property.iri, value)])
             case owl.ClassAssertion(owl.Class(iri), _):
                 return (
                     contradiction(self.space.tbox)
@@ -169,12 +171,14 @@ class ToldDerivation:
 
     def _send(self, x: str, link: Link) -> Sequence[str]:
         """Send along ``link`` what it carries to either end; the ends to which that is new."""
-        y = link.other
+        y = link.target
         labels = self._label(x), self._label(y)
         if link.role is None:
-            sent = SentLiterals(_less(labels[1], labels[0]), _less(labels[0], labels[1]))
+            sent = SentLiterals(
+                _difference(labels[1], labels[0]), _difference(labels[0], labels[1])
+            )
         else:
-            sent = self.space.sent(link.role, *labels)
+            sent = self.space.send(link.role, *labels)
         if sent == NOTHING_SENT:
             return ()
         along = link.role, (x, y), labels
@@ -194,7 +198,7 @@ class ToldDerivation:
     ) -> bool:
         """Join ``received`` to the label of ``x``; whether that is anything new."""
         before = self._label(x)
-        received = _less(received, before)
+        received = _difference(received, before)
         if received == EMPTY:
             return False
         after = self._labels[x] = self.space.close(join(before, received))
@@ -206,20 +210,20 @@ class ToldDerivation:
 
     # --- backward ---------------------------------------------------------------------------------
 
-    def _want(
+    def _require(
         self, x: str, literals: Label, before: int, wanted: dict[int, Label | None], heap: list[int]
     ) -> None:
         """Ask for ``literals`` of ``x``, each of the growth that brought it, all of these
         earlier than ``before``.
         """
-        literals = _less(literals, self.space.close(EMPTY))
+        literals = _difference(literals, self.space.close(EMPTY))
         for number in self._growths_of.get(x, ()):
             if literals == EMPTY or number >= before:
                 return
-            here = _both(literals, self._growths[number].after)
+            here = _intersection(literals, self._growths[number].new_label)
             if here == EMPTY:
                 continue
-            literals = _less(literals, here)
+            literals = _difference(literals, here)
             if number not in wanted:
                 wanted[number] = EMPTY
                 heapq.heappush(heap, -number)
@@ -229,17 +233,17 @@ class ToldDerivation:
         """A smallest part of what ``growth`` closed that has the ``wanted`` literals in its
         closure; None: a clash.
         """
-        key = growth.before, growth.received, wanted
+        key = growth.old_label, growth.new_literals, wanted
         found = self._sources.get(key)
         if found is None:
 
             def holds(part: list[Literal]) -> bool:
-                closed = self.space.close(_side(part, 0))
-                return clashes(closed) if wanted is None else _less(wanted, closed) == EMPTY
+                closed = self.space.close(_literals_at_end(part, 0))
+                return clashes(closed) if wanted is None else _difference(wanted, closed) == EMPTY
 
             # Left out first is what came last.
-            literals = [*_literals(0, growth.received), *_literals(0, growth.before)]
-            found = self._sources[key] = _side(_few(literals, holds), 0)
+            literals = [*_literals(0, growth.new_literals), *_literals(0, growth.old_label)]
+            found = self._sources[key] = _literals_at_end(_minimal_part(literals, holds), 0)
         return found
 
     def _premise(
@@ -255,22 +259,24 @@ class ToldDerivation:
         if found is None:
 
             def holds(part: list[Literal]) -> bool:
-                sent = self.space.sent(role, _side(part, 0), _side(part, 1))[side]
-                return _less(received, sent) == EMPTY
+                sent = self.space.send(role, _literals_at_end(part, 0), _literals_at_end(part, 1))[
+                    side
+                ]
+                return _difference(received, sent) == EMPTY
 
-            part = _few([*_literals(0, labels[0]), *_literals(1, labels[1])], holds)
-            found = self._premises[key] = _side(part, 0), _side(part, 1)
+            part = _minimal_part([*_literals(0, labels[0]), *_literals(1, labels[1])], holds)
+            found = self._premises[key] = _literals_at_end(part, 0), _literals_at_end(part, 1)
         return found
 
 
-def has_told_clash(data: DataView, assertions: Iterable[owl.Assertion]) -> bool:
+def has_told_clash(data: DataRestrictions, assertions: Iterable[owl.Assertion]) -> bool:
     """Whether told literals of ``assertions`` clash."""
     derivation = ToldDerivation(data.space, data)
     derivation.add(assertions)
     return derivation.has_clashes
 
 
-def _few(literals: list[Literal], holds: Callable[[list[Literal]], bool]) -> list[Literal]:
+def _minimal_part(literals: list[Literal], holds: Callable[[list[Literal]], bool]) -> list[Literal]:
     return [] if holds([]) else shrink(literals, holds)
 
 
@@ -282,7 +288,7 @@ def _literals(end: int, label: Label) -> Iterable[Literal]:
     )
 
 
-def _side(literals: Sequence[Literal], end: int) -> Label:
+def _literals_at_end(literals: Sequence[Literal], end: int) -> Label:
     positive, negative = 0, 0
     for of, is_positive, atom in literals:
         if of == end:
@@ -291,9 +297,9 @@ def _side(literals: Sequence[Literal], end: int) -> Label:
     return positive, negative
 
 
-def _less(label: Label, other: Label) -> Label:
+def _difference(label: Label, other: Label) -> Label:
     return label[0] & ~other[0], label[1] & ~other[1]
 
 
-def _both(label: Label, other: Label) -> Label:
+def _intersection(label: Label, other: Label) -> Label:
     return label[0] & other[0], label[1] & other[1]

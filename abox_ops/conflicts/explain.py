@@ -17,11 +17,17 @@ from itertools import chain
 from typing import TypeAlias
 
 from shiq import model as owl
-from shiq.abox_ops.conflicts.group_queue import SAMPLE, Turns
+from shiq.abox_ops.conflicts.group_queue import SAMPLE, GroupQueue
 from shiq.abox_ops.conflicts.justify import ReasonCache, justify
 from shiq.abox_ops.conflicts.refuter import Refuter
-from shiq.abox_ops.conflicts.shrink import SMALL, areas, groups_of, hitting_sets, next_removal
-from shiq.abox_ops.conflicts.support import Supports, core
+from shiq.abox_ops.conflicts.shrink import (
+    SMALL,
+    disjoint_areas,
+    groups_of,
+    hitting_sets,
+    next_removal,
+)
+from shiq.abox_ops.conflicts.support import SupportSets, refutation_core
 from shiq.abox_ops.conflicts.told_cores import HiddenCores, ToldCores
 from shiq.abox_ops.engine import AddSet
 from shiq.abox_ops.labels.calculus import EMPTY, Label
@@ -67,14 +73,14 @@ class Explainer:
     check: Checker
     limit: int = 1000
     progress: Callable[[str, int, int], None] | None = None
-    above: Callable[[AddSet], Checker | None] = lambda _: None
+    layer_checker: Callable[[AddSet], Checker | None] = lambda _: None
     is_certified: bool = False
-    found: dict[frozenset[owl.Assertion], Conflict] = field(default_factory=dict)
-    unexplained: int = 0
-    complete: bool = True
+    by_insertions: dict[frozenset[owl.Assertion], Conflict] = field(default_factory=dict)
+    unexplained_groups: int = 0
+    is_complete: bool = True
     doubtful: set[frozenset[owl.Assertion]] = field(default_factory=set)
     reasons: ReasonCache = field(default_factory=ReasonCache)
-    hidden: HiddenCores = field(default_factory=HiddenCores)
+    hidden_cores: HiddenCores = field(default_factory=HiddenCores)
 
     def run(
         self, insertions: ABox, add_set: AddSet, groups: list[tuple[str, ...]]
@@ -90,7 +96,8 @@ class Explainer:
     def conflicts(self) -> list[Conflict]:
         """The conflicts found so far."""
         return sorted(
-            self.found.values(), key=lambda c: (len(c.insertion_values), repr(c.insertion_values))
+            self.by_insertions.values(),
+            key=lambda c: (len(c.insertion_values), repr(c.insertion_values)),
         )
 
     @property
@@ -114,23 +121,26 @@ class Explainer:
         """One conflict for each group, cause by cause in turn; gives those that are new."""
         new: set[frozenset[owl.Assertion]] = set()
         todo = list(groups)
-        supports = Supports(self.refuter.decider.space(add_set.tbox), add_set)
-        turns, size = Turns(todo, _labels(add_set, todo)), 1
+        supports = SupportSets(self.refuter.decider.space(add_set.tbox), add_set)
+        turns, size = GroupQueue(todo, _labels(add_set, todo)), 1
         while len(turns):
-            if self.refuter.is_over() or len(self.found) >= self.limit:
-                self.unexplained += len(turns)
-                self.complete = False
+            if self.refuter.is_over() or len(self.by_insertions) >= self.limit:
+                self.unexplained_groups += len(turns)
+                self.is_complete = False
                 break
             if self.progress:
                 self.progress("explaining conflicts", len(todo) - len(turns), len(todo))
             new |= self._explain_turn(
-                add_set, supports, turns, turns.draw(min(size, self.limit - len(self.found)))
+                add_set,
+                supports,
+                turns,
+                turns.draw(min(size, self.limit - len(self.by_insertions))),
             )
             size = min(2 * size, TURN)
         return new
 
     def _explain_turn(
-        self, add_set: AddSet, supports: Supports, turns: Turns, todo: list[tuple[str, ...]]
+        self, add_set: AddSet, supports: SupportSets, turns: GroupQueue, todo: list[tuple[str, ...]]
     ) -> set[frozenset[owl.Assertion]]:
         """One conflict for each group of ``todo``, with their causes for ``turns``; gives those
         that are new.
@@ -143,38 +153,38 @@ class Explainer:
             supports,
             self.refuter.data_view(add_set.tbox),
             todo,
-            known_alone(self.found),
+            single_conflict_insertions(self.by_insertions),
             self._is_enough,
         )
         told = cores.run()
         for i, group in enumerate(todo):
             if self._is_enough(len(candidates)):
-                self.unexplained += len(todo) - i
-                self.complete = False
+                self.unexplained_groups += len(todo) - i
+                self.is_complete = False
                 break
-            near_by = told[group] if group in told else self._areas(cores, add_set, group)
+            near_by = told[group] if group in told else self._find_areas(cores, add_set, group)
             if near_by is None:
-                self.unexplained += 1
-                self.complete = False
+                self.unexplained_groups += 1
+                self.is_complete = False
                 continue
-            for area in chain(near_by, self.hidden.behind(cores, group)):
-                if len(self.found) + len(candidates) >= self.limit:
+            for area in chain(near_by, self.hidden_cores.find_hidden_cores(cores, group)):
+                if len(self.by_insertions) + len(candidates) >= self.limit:
                     break
                 base, inserted = supports.split(area)
                 self.refuter.in_doubt = False
-                kept = self._blamed(add_set.tbox, base, inserted)
+                kept = self._minimise_insertions(add_set.tbox, base, inserted)
                 if self.refuter.is_over():
                     # What is too large would blame insertions that have nothing to do with it.
-                    self.unexplained += 1
-                    self.complete = False
+                    self.unexplained_groups += 1
+                    self.is_complete = False
                     continue
                 candidates.setdefault(frozenset(kept), base)
                 group_of.setdefault(frozenset(kept), group)
                 if self.refuter.in_doubt:
                     self.doubtful.add(frozenset(kept))
-        for key, base in self._minimal(candidates, add_set).items():
-            if key not in self.found:
-                self.found[key] = justify(
+        for key, base in self._minimise_candidates(candidates, add_set).items():
+            if key not in self.by_insertions:
+                self.by_insertions[key] = justify(
                     self.refuter,
                     self.reasons,
                     add_set.tbox,
@@ -184,15 +194,15 @@ class Explainer:
                     is_doubtful=key in self.doubtful,
                 )
                 new.add(key)
-                if key in group_of and not turns.is_known(group_of[key]):
-                    turns.learn(group_of[key], *_cause(self.found[key], add_set.tbox))
+                if key in group_of and not turns.is_cause_known(group_of[key]):
+                    turns.learn(group_of[key], *_cause(self.by_insertions[key], add_set.tbox))
         return new
 
     def _is_enough(self, more: int) -> bool:
         """Whether no conflicts are looked for but those found and ``more``."""
-        return self.refuter.is_over() or len(self.found) + more >= self.limit
+        return self.refuter.is_over() or len(self.by_insertions) + more >= self.limit
 
-    def _blamed(
+    def _minimise_insertions(
         self, tbox: ClausalTBox, base: list[owl.Assertion], inserted: list[owl.Assertion]
     ) -> list[owl.Assertion]:
         """A minimal part of ``inserted`` that contradicts with ``base``, as all of it does. What
@@ -209,7 +219,7 @@ class Explainer:
             inserted, lambda part: self.refuter.is_inconsistent(tbox, [*part, *base])
         )
 
-    def _areas(
+    def _find_areas(
         self, cores: ToldCores, add_set: AddSet, group: tuple[str, ...]
     ) -> list[list[owl.Assertion]] | None:
         """Small sets of assertions around ``group`` that are inconsistent by themselves and
@@ -219,33 +229,37 @@ class Explainer:
         The own reasoner is asked further and further around with a small budget, before anything
         is asked in full.
         """
-        tbox, known, supports = add_set.tbox, cores.known, cores.supports
+        tbox, known, supports = add_set.tbox, cores.known_insertions, cores.supports
         refuter = self.refuter
-        for asked in (refuter.is_soon_inconsistent, refuter.is_inconsistent):
-            for part in supports.sets(group):
+        for asked in (refuter.is_quickly_refuted, refuter.is_inconsistent):
+            for part in supports.growing_sets(group):
                 open_ = [a for a in part if a not in known]
-                is_first = len(open_) > SMALL and asked == refuter.is_soon_inconsistent
+                is_first = len(open_) > SMALL and asked == refuter.is_quickly_refuted
                 found = (
-                    (cores.around(open_, group) or self._cores(add_set, open_)) if is_first else []
+                    (cores.group_cores(open_, group) or self._find_cores(add_set, open_))
+                    if is_first
+                    else []
                 )
                 if found:
                     return found
                 if asked(tbox, open_):
-                    return areas(open_, lambda smaller: self.refuter.is_inconsistent(tbox, smaller))
+                    return disjoint_areas(
+                        open_, lambda smaller: self.refuter.is_inconsistent(tbox, smaller)
+                    )
                 if len(open_) < len(part) and asked(tbox, part):
                     return []
                 if self.refuter.is_over():
                     return None
         return None
 
-    def _cores(self, add_set: AddSet, part: list[owl.Assertion]) -> list[list[owl.Assertion]]:
+    def _find_cores(self, add_set: AddSet, part: list[owl.Assertion]) -> list[list[owl.Assertion]]:
         """What one refutation of ``part`` rests on, then one of the rest without its insertions,
         and so on.
         """
         tbox = add_set.tbox
         found: list[list[owl.Assertion]] = []
-        while not self.refuter.is_over() and len(self.found) + len(found) < self.limit:
-            used = core(
+        while not self.refuter.is_over() and len(self.by_insertions) + len(found) < self.limit:
+            used = refutation_core(
                 tbox,
                 part,
                 lambda module: self.refuter.decider.core(
@@ -261,7 +275,7 @@ class Explainer:
             part = [a for a in part if a not in gone]
         return found
 
-    def _minimal(
+    def _minimise_candidates(
         self, candidates: dict[frozenset[owl.Assertion], list[owl.Assertion]], add_set: AddSet
     ) -> dict[frozenset[owl.Assertion], list[owl.Assertion]]:
         """Candidates made minimal with respect to all of A, not just to what was near.
@@ -311,7 +325,7 @@ class Explainer:
                 done[key] = open_[key]
                 self.doubtful.add(key)
                 continue
-            for smaller, base in self._smaller(key, open_[key], add_set):
+            for smaller, base in self._find_smaller(key, open_[key], add_set):
                 done.setdefault(smaller, base)
         return done
 
@@ -321,7 +335,7 @@ class Explainer:
         self.check(abox_of(a for i, a in enumerate(sorted(key, key=repr)) if i != turn))
         return not self.refuter.in_doubt
 
-    def _smaller(
+    def _find_smaller(
         self, key: frozenset[owl.Assertion], base: list[owl.Assertion], add_set: AddSet
     ) -> Iterable[tuple[frozenset[owl.Assertion], list[owl.Assertion]]]:
         """``key`` itself if it is minimal, else a conflict inside it, found with more of A in view."""
@@ -329,11 +343,11 @@ class Explainer:
             rest = sorted(key - {out}, key=repr)
             smaller_set, groups = self.check(abox_of(rest))
             if groups:
-                supports = Supports(self.refuter.decider.space(smaller_set.tbox), smaller_set)
+                supports = SupportSets(self.refuter.decider.space(smaller_set.tbox), smaller_set)
                 local = next(
                     (
                         part
-                        for part in supports.sets(groups[0])
+                        for part in supports.growing_sets(groups[0])
                         if self.refuter.is_inconsistent(smaller_set.tbox, part)
                     ),
                     None,
@@ -342,7 +356,7 @@ class Explainer:
                     continue
                 wider, inserted = supports.split(local)
                 kept = frozenset(self._shrink_insertions(smaller_set.tbox, wider, inserted))
-                return self._smaller(kept, wider, smaller_set)
+                return self._find_smaller(kept, wider, smaller_set)
         return [(key, base)]
 
     # --- all conflicts ----------------------------------------------------------------------------
@@ -355,8 +369,12 @@ class Explainer:
         """
         tried: set[frozenset[owl.Assertion]] = set()
         laid, onto = frozenset[owl.Assertion](), None
-        while self.found and not self.refuter.is_over() and len(self.found) < self.limit:
-            removed, paths = next_removal(list(self.found), tried)
+        while (
+            self.by_insertions
+            and not self.refuter.is_over()
+            and len(self.by_insertions) < self.limit
+        ):
+            removed, paths = next_removal(list(self.by_insertions), tried)
             if not paths:
                 return
             if len(removed) >= len(insertions) and removed.issuperset(insertions):
@@ -365,10 +383,12 @@ class Explainer:
                 continue
             if self.progress:
                 self.progress("looking for conflicts that others hide", len(tried), 0)
-            blamed = frozenset[owl.Assertion]().union(*self.found)
-            if blamed != laid and _is_worth_a_layer(insertions, list(self.found), blamed, tried):
+            blamed = frozenset[owl.Assertion]().union(*self.by_insertions)
+            if blamed != laid and _is_worth_a_layer(
+                insertions, list(self.by_insertions), blamed, tried
+            ):
                 (add_set, groups), in_doubt = self._check(remove_assertions(insertions, blamed))
-                laid, onto = blamed, None if groups or in_doubt else self.above(add_set)
+                laid, onto = blamed, None if groups or in_doubt else self.layer_checker(add_set)
                 if groups and self._explain_groups(add_set, groups):
                     continue
                 # What takes most memory goes before the next is made.
@@ -378,15 +398,15 @@ class Explainer:
                 continue
             (add_set, groups), in_doubt = self._check(remove_assertions(insertions, removed))
             # What stayed undecided may hide conflicts.
-            self.complete = self.complete and not in_doubt
+            self.is_complete = self.is_complete and not in_doubt
             if groups:
                 if not self._explain_groups(add_set, groups):
-                    self.complete = False
+                    self.is_complete = False
                     return
             else:
                 tried |= paths
             del add_set
-        self.complete = self.complete and not self.found
+        self.is_complete = self.is_complete and not self.by_insertions
 
     def _check(self, part: ABox) -> tuple[tuple[AddSet, list[tuple[str, ...]]], bool]:
         """Check ``part`` of the batch; and whether something stayed undecided there."""
@@ -414,13 +434,15 @@ def _is_worth_a_layer(
     return max(sum(h not in tried for h in hitting_sets(group)) for group in groups_of(found)) > 2
 
 
-def known_alone(found: Iterable[frozenset[owl.Assertion]]) -> frozenset[owl.Assertion]:
+def single_conflict_insertions(
+    found: Iterable[frozenset[owl.Assertion]],
+) -> frozenset[owl.Assertion]:
     """Insertions that are a conflict by themselves: no other minimal conflict has one of them."""
     return frozenset().union(*(key for key in found if len(key) == 1))
 
 
 def _labels(add_set: AddSet, groups: Sequence[tuple[str, ...]]) -> dict[str, Label]:
-    """The told labels that `Turns` tells groups apart by."""
+    """The told labels that `GroupQueue` tells groups apart by."""
     individuals = list(
         dict.fromkeys(individual for group in groups for individual in group[:SAMPLE])
     )

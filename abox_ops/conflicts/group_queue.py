@@ -26,7 +26,7 @@ SAMPLE = 16
 ORDERED = 300
 
 
-class Turns:
+class GroupQueue:
     """The groups that are not drawn yet, in lines: one for each cause that is known, and for
     each kind whose cause is not.
     """
@@ -39,16 +39,16 @@ class Turns:
         waiting: dict[Kind, deque[Group]] = {}
         for group in groups:
             waiting.setdefault(self._kinds[group], deque()).append(group)
-        order = _unlike_first(waiting)
+        order = _order_by_distance(waiting)
         self._lines = [deque([waiting[kind]]) for kind in order]
-        self._drawn = [0] * len(order)
+        self._draw_counts = [0] * len(order)
         self._heap = [(0, line) for line in range(len(order))]
-        self._unknown = {kind: line for line, kind in enumerate(order)}
+        self._lines_without_cause = {kind: line for line, kind in enumerate(order)}
         self._causes: dict[Hashable, int] = {}
-        self._left = len(groups)
+        self._waiting_count = len(groups)
 
     def __len__(self) -> int:
-        return self._left
+        return self._waiting_count
 
     def draw(self, most: int) -> list[Group]:
         """At most ``most`` groups, always one of a line from which fewest were drawn; they are
@@ -58,49 +58,51 @@ class Turns:
         while self._heap and len(found) < most:
             drawn, number = heapq.heappop(self._heap)
             line = self._lines[number]
-            if not line or drawn != self._drawn[number]:
+            if not line or drawn != self._draw_counts[number]:
                 continue  # its groups have gone, or it is in the heap with another count too
             alike = line.popleft()
             found.append(alike.popleft())
             if alike:
                 line.append(alike)
-            self._drawn[number] += 1
-            heapq.heappush(self._heap, (self._drawn[number], number))
-        self._left -= len(found)
+            self._draw_counts[number] += 1
+            heapq.heappush(self._heap, (self._draw_counts[number], number))
+        self._waiting_count -= len(found)
         return found
 
-    def is_known(self, group: Group) -> bool:
+    def is_cause_known(self, group: Group) -> bool:
         """Whether the cause of groups like ``group`` is known."""
-        return self._kinds[group] not in self._unknown
+        return self._kinds[group] not in self._lines_without_cause
 
     def learn(self, group: Group, cause: Hashable, core: Label) -> None:
         """Note that ``cause`` is that of all groups like ``group``, and, unless ``core`` is
         empty, of those of one label that has all of it. What is known already stays.
         """
         kinds = [
-            kind for kind in self._unknown if core != EMPTY and len(kind) == 1 and _has(kind, core)
+            kind
+            for kind in self._lines_without_cause
+            if core != EMPTY and len(kind) == 1 and _has_core_label(kind, core)
         ]
         for kind in dict.fromkeys([self._kinds[group], *kinds]):
-            own = self._unknown.pop(kind, None)
+            own = self._lines_without_cause.pop(kind, None)
             number = self._causes.setdefault(cause, own) if own is not None else None
             if own is None or number is None or number == own:
                 continue
             self._lines[number] += self._lines[own]
             self._lines[own] = deque()
-            self._drawn[number] += self._drawn[own]
-            heapq.heappush(self._heap, (self._drawn[number], number))
+            self._draw_counts[number] += self._draw_counts[own]
+            heapq.heappush(self._heap, (self._draw_counts[number], number))
 
 
-def _has(kind: Kind, core: Label) -> bool:
+def _has_core_label(kind: Kind, core: Label) -> bool:
     return all(not core[0] & ~label[0] and not core[1] & ~label[1] for label in kind)
 
 
-def _unlike_first(waiting: Mapping[Kind, Sequence[Group]]) -> list[Kind]:
+def _order_by_distance(waiting: Mapping[Kind, Sequence[Group]]) -> list[Kind]:
     """The kinds, the one with most groups first, then always the one that is least like all
     before it.
     """
     by_size = sorted(waiting, key=lambda kind: -len(waiting[kind]))
-    joined = {kind: _joined(kind) for kind in by_size[:ORDERED]}
+    joined = {kind: _join_labels(kind) for kind in by_size[:ORDERED]}
     found, left = by_size[:1], dict.fromkeys(by_size[1:ORDERED], 1 << 62)
     while left:
         last = joined[found[-1]]
@@ -112,7 +114,7 @@ def _unlike_first(waiting: Mapping[Kind, Sequence[Group]]) -> list[Kind]:
     return found + by_size[ORDERED:]
 
 
-def _joined(kind: Kind) -> Label:
+def _join_labels(kind: Kind) -> Label:
     label = EMPTY
     for one in kind:
         label = join(label, one)

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from shiq.abox_ops.elements.quotient import Partition
-from shiq.abox_ops.labels.calculus import CompiledClause, LabelSpace
+from shiq.abox_ops.labels.calculus import CompiledClause, LabelCalculus
 from shiq.model import Assertion, Axiom, ObjectPropertyAssertion, SameIndividual
 from shiq.model.clause import ClausalTBox
 from shiq.model.roles import Role, role_of
 
 #: The individuals of one element of A ∪ A⁺, by the elements of A (and fresh individuals) that it
 #: was made of.
-Merged = Sequence[tuple[str, ...]]
+MergedElement = Sequence[tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Reason:
     """
 
     assertions: tuple[Assertion, ...]
-    inserted: frozenset[Assertion]
+    insertions: frozenset[Assertion]
     axioms: tuple[Axiom, ...] = ()
 
 
@@ -44,36 +44,39 @@ class Identity:
 
 
 @runtime_checkable
-class Merging(Protocol):
+class MergingAddSet(Protocol):
     """An add set that tells which elements it made of several."""
 
     @property
     def tbox(self) -> ClausalTBox: ...
-    def merged(self) -> Sequence[Merged]: ...
+    def merged_elements(self) -> Sequence[MergedElement]: ...
     def about_all(self, individuals: Sequence[str]) -> Mapping[str, Sequence[Assertion]]: ...
     def labels(self, individuals: Sequence[str]) -> Sequence[tuple[int, int]]: ...
     def is_inserted(self, assertion: Assertion) -> bool: ...
 
 
-def identities(add_set: Merging) -> list[Identity]:
+def identities(add_set: MergingAddSet) -> list[Identity]:
     """What the batch of ``add_set`` makes equal, by the least individuals."""
-    clusters = sorted(tuple(sorted(parts)) for parts in add_set.merged())
+    clusters = sorted(tuple(sorted(parts)) for parts in add_set.merged_elements())
     if not clusters:
         return []
-    space = LabelSpace(add_set.tbox)
+    space = LabelCalculus(add_set.tbox)
     about = add_set.about_all(sorted({i for parts in clusters for part in parts for i in part}))
     return [Identity(parts, tuple(_reasons(space, add_set, parts, about))) for parts in clusters]
 
 
 def _reasons(
-    space: LabelSpace, add_set: Merging, parts: Merged, about: Mapping[str, Sequence[Assertion]]
+    space: LabelCalculus,
+    add_set: MergingAddSet,
+    parts: MergedElement,
+    about: Mapping[str, Sequence[Assertion]],
 ) -> Iterator[Reason]:
     """Reasons that join parts that no reason before has joined."""
     part_of = {i: n for n, part in enumerate(parts) for i in part}
     joined: Partition[int] = Partition()
     for individual in part_of:
         for assertion in about[individual]:
-            if isinstance(assertion, SameIndividual) and _joins(
+            if isinstance(assertion, SameIndividual) and _join_parts(
                 joined, part_of, assertion.first, assertion.second
             ):
                 yield _reason(add_set, (assertion,))
@@ -82,7 +85,7 @@ def _reasons(
     label = dict(zip(named, add_set.labels(named)))
     cluster = dict.fromkeys(part_of, "")
     for clause in (c for c in space.m_type if c.n == 1):
-        below = space.below(clause)
+        below = space.roles_below(clause)
         first: dict[str, tuple[str, Assertion]] = {}
         in_force = {centre for centre in centres if _in_force(clause, label[centre])}
         for role, centre, individual, assertion in _half_edges(part_of, about):
@@ -93,7 +96,7 @@ def _reasons(
             ):
                 continue
             other, beside = first.setdefault(cluster.get(centre, centre), (individual, assertion))
-            if _joins(joined, part_of, other, individual):
+            if _join_parts(joined, part_of, other, individual):
                 axioms = tuple(
                     add_set.tbox.axioms[i]
                     for i in sorted(add_set.tbox.clauses[clause.index].origins)
@@ -119,13 +122,15 @@ def _half_edges(
                     yield role.inverse, assertion.object, individual, assertion
 
 
-def _joins(joined: Partition[int], part_of: Mapping[str, int], first: str, second: str) -> bool:
+def _join_parts(
+    joined: Partition[int], part_of: Mapping[str, int], first: str, second: str
+) -> bool:
     if first not in part_of or second not in part_of:
         return False
     return joined.union_all((part_of[first], part_of[second]))
 
 
 def _reason(
-    add_set: Merging, assertions: tuple[Assertion, ...], axioms: tuple[Axiom, ...] = ()
+    add_set: MergingAddSet, assertions: tuple[Assertion, ...], axioms: tuple[Axiom, ...] = ()
 ) -> Reason:
     return Reason(assertions, frozenset(a for a in assertions if add_set.is_inserted(a)), axioms)

@@ -11,7 +11,7 @@ from functools import partial
 
 from shiq import model as owl
 from shiq.abox_ops.conflicts.refuter import Refuter, is_about_roles
-from shiq.abox_ops.conflicts.shrink import connected
+from shiq.abox_ops.conflicts.shrink import connected_assertions
 from shiq.abox_ops.modules.decide import KnownReasons
 from shiq.answers.result import Conflict
 from shiq.datatypes import DataTheory
@@ -59,7 +59,11 @@ def justify(
         is_told = refuter.has_told_clash(tbox, [*fixed, *base])
         refuter.budget.begin(is_told=is_told)
         # What hangs together with no insertion is consistent, as A is.
-        near = partial(connected, fixed) if fixed and is_base_consistent else list[owl.Assertion]
+        near = (
+            partial(connected_assertions, fixed)
+            if fixed and is_base_consistent
+            else list[owl.Assertion]
+        )
 
         def is_enough(part: list[owl.Assertion]) -> bool:
             budget = refuter.budget

@@ -17,9 +17,9 @@ from shiq.abox_ops.conflicts.shrink import HARD_SECONDS, SMALL, QuestionBudget, 
 from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.elements.normal_assertions import atom_names, definitions, normalise
 from shiq.abox_ops.engine import Decide
-from shiq.abox_ops.labels.calculus import LabelSpace
-from shiq.abox_ops.labels.data import DataView
-from shiq.abox_ops.modules.components import modules
+from shiq.abox_ops.labels.calculus import LabelCalculus
+from shiq.abox_ops.labels.data import DataRestrictions
+from shiq.abox_ops.modules.components import component_modules
 from shiq.abox_ops.modules.decide import Decider
 from shiq.abox_ops.modules.from_scratch import closure_of_all
 from shiq.answers.verdict import Verdict
@@ -55,7 +55,7 @@ class Refuter:
     in_doubt: bool = False
     conflict_deadline: float | None = None
     budget: QuestionBudget = field(default_factory=QuestionBudget)
-    _view: DataView | None = None
+    _view: DataRestrictions | None = None
 
     # --- doubt and time ---------------------------------------------------------------------------
 
@@ -98,11 +98,11 @@ class Refuter:
 
     # --- under the clauses of a TBox --------------------------------------------------------------
 
-    def data_view(self, tbox: ClausalTBox) -> DataView:
+    def data_view(self, tbox: ClausalTBox) -> DataRestrictions:
         """The data restrictions of ``tbox``; the last one is cached."""
         space = self.decider.space(tbox)
         if self._view is None or self._view.space is not space:
-            self._view = DataView(space)
+            self._view = DataRestrictions(space)
         return self._view
 
     def has_told_clash(self, tbox: ClausalTBox, assertions: Iterable[owl.Assertion]) -> bool:
@@ -126,7 +126,7 @@ class Refuter:
         )
         return is_contradictory or self._is_refuted(answers, self.data_view(tbox), assertions)
 
-    def is_soon_inconsistent(self, tbox: ClausalTBox, assertions: list[owl.Assertion]) -> bool:
+    def is_quickly_refuted(self, tbox: ClausalTBox, assertions: list[owl.Assertion]) -> bool:
         """Whether told literals, or the own reasoner within a small budget, show that (T,
         ``assertions``) is inconsistent.
         """
@@ -170,7 +170,7 @@ class Refuter:
             *map(owl.Class, atom_names(plain)),
         ]
         tbox = simplify(owl.TBox(tuple(axioms)), extra).clauses
-        data = DataView(LabelSpace(tbox))
+        data = DataRestrictions(LabelCalculus(tbox))
         if self.budget.is_told_first and has_told_clash(data, assertions):
             return True
         is_contradictory, parts = _modules(tbox, assertions)
@@ -207,13 +207,13 @@ class Refuter:
         if (
             Verdict.INCONSISTENT in verdicts
             or Verdict.UNDETERMINED not in verdicts
-            or not self.budget.takes_hard()
+            or not self.budget.may_ask_hard()
         ):
             return answers
         return decide(tbox, parts, HARD_SECONDS)
 
     def _is_refuted(
-        self, answers: Sequence[Answer], data: DataView, assertions: Sequence[owl.Assertion]
+        self, answers: Sequence[Answer], data: DataRestrictions, assertions: Sequence[owl.Assertion]
     ) -> bool:
         """Whether ``answers`` about ``assertions`` refute; where they leave it open, told
         literals may.
@@ -241,4 +241,4 @@ def _modules(tbox: ClausalTBox, assertions: Iterable[owl.Assertion]) -> tuple[bo
         for plain in normalise(assertion, tbox.roles).assertions:
             graph.add(plain)
     closure = closure_of_all(tbox, DataTheory(tbox.definitions, tbox.roles), graph)
-    return bool(closure.contradictory), [m.module for m in modules(closure.kept)]
+    return bool(closure.contradictory), [m.module for m in component_modules(closure.add_set)]

@@ -41,7 +41,7 @@ def shrink(items: Sequence[V], holds: Callable[[list[V]], bool]) -> list[V]:
 SMALL = 24
 
 
-def areas(items: Sequence[V], holds: Callable[[list[V]], bool]) -> list[list[V]]:
+def disjoint_areas(items: Sequence[V], holds: Callable[[list[V]], bool]) -> list[list[V]]:
     """Disjoint small sublists of ``items`` with ``holds``, given that it is monotone and true of
     ``items``.
 
@@ -72,7 +72,9 @@ def areas(items: Sequence[V], holds: Callable[[list[V]], bool]) -> list[list[V]]
     return found
 
 
-def connected(beginning: Iterable[Assertion], assertions: Sequence[Assertion]) -> list[Assertion]:
+def connected_assertions(
+    beginning: Iterable[Assertion], assertions: Sequence[Assertion]
+) -> list[Assertion]:
     """Those of ``assertions`` that hang together with the ``beginning`` by individuals."""
     about: dict[str, list[int]] = {}
     for i, assertion in enumerate(assertions):
@@ -123,10 +125,10 @@ class QuestionBudget:
     before a reasoner is asked, since they show what it leaves open.
     """
 
-    left: int = 0
-    hard: int = 0
-    of_all: int = field(default_factory=lambda: MOST_OF_ALL)
-    hard_of_all: int = HARD_OF_ALL
+    assertions_left: int = 0
+    hard_left: int = 0
+    total_assertions_left: int = field(default_factory=lambda: MOST_OF_ALL)
+    total_hard_left: int = HARD_OF_ALL
     is_told_first: bool = False
     is_counted: bool = False
 
@@ -134,8 +136,8 @@ class QuestionBudget:
         """Allow what one conflict has for its base, or for its axioms; nothing hard where told
         literals alone show it.
         """
-        self.left = max(LEAST, min(MOST, self.of_all))
-        self.hard = 0 if is_told else HARD
+        self.assertions_left = max(LEAST, min(MOST, self.total_assertions_left))
+        self.hard_left = 0 if is_told else HARD
         self.is_told_first, self.is_counted = False, True
 
     def end(self) -> None:
@@ -146,26 +148,29 @@ class QuestionBudget:
         """Whether a question about so many ``assertions`` is one too many; else it is taken off."""
         if not self.is_counted:
             return False
-        if assertions > self.left:
-            self.left = 0
+        if assertions > self.assertions_left:
+            self.assertions_left = 0
             return True
-        self.left -= assertions
-        self.of_all = max(0, self.of_all - assertions)
+        self.assertions_left -= assertions
+        self.total_assertions_left = max(0, self.total_assertions_left - assertions)
         return False
 
     def count_open(self) -> None:
         """Take off what an open question costs."""
-        self.left, self.is_told_first = max(0, self.left - OPEN), True
+        self.assertions_left, self.is_told_first = max(0, self.assertions_left - OPEN), True
 
     @property
     def is_empty(self) -> bool:
         """Whether every further question is one too many."""
-        return self.is_counted and not self.left
+        return self.is_counted and not self.assertions_left
 
-    def takes_hard(self) -> bool:
+    def may_ask_hard(self) -> bool:
         """Whether one more question may go beyond a small budget; it is taken off then."""
-        self.hard, self.hard_of_all = self.hard - 1, self.hard_of_all - (self.hard > 0)
-        return self.hard >= 0 and self.hard_of_all >= 0
+        self.hard_left, self.total_hard_left = (
+            self.hard_left - 1,
+            self.total_hard_left - (self.hard_left > 0),
+        )
+        return self.hard_left >= 0 and self.total_hard_left >= 0
 
 
 def groups_of(conflicts: list[frozenset[owl.Assertion]]) -> list[list[frozenset[owl.Assertion]]]:

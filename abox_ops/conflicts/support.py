@@ -19,8 +19,8 @@ from shiq.abox_ops.conflicts.shrink import SMALL
 from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.elements.normal_assertions import normalise
 from shiq.abox_ops.engine import AddSet, NamedModule
-from shiq.abox_ops.labels.calculus import EMPTY, Label, LabelSpace, join
-from shiq.abox_ops.modules.components import modules
+from shiq.abox_ops.labels.calculus import EMPTY, Label, LabelCalculus, join
+from shiq.abox_ops.modules.components import component_modules
 from shiq.abox_ops.modules.from_scratch import closure_of_all
 from shiq.datatypes import DataTheory
 from shiq.model import Assertion, DifferentIndividuals, ObjectPropertyAssertion
@@ -31,26 +31,28 @@ from shiq.reasoner.protocol import Module
 from shiq.support import bits
 
 
-class Supports:
+class SupportSets:
     """The growing sets for one add set."""
 
-    def __init__(self, space: LabelSpace, add_set: AddSet) -> None:
+    def __init__(self, space: LabelCalculus, add_set: AddSet) -> None:
         self.space, self.add_set = space, add_set
-        self._about: dict[str, tuple[Assertion, ...]] = {}
-        self._half: dict[str, tuple[tuple[Role, str], ...]] = {}
+        self._assertions_about: dict[str, tuple[Assertion, ...]] = {}
+        self._half_edges_of: dict[str, tuple[tuple[Role, str], ...]] = {}
         self._labels: dict[str, Label] = {}
-        self._told: dict[str, Label] = {}
+        self._told_labels: dict[str, Label] = {}
         self._merges = any(c.n for c in space.m_type)
-        self._linked: Counter[str] = Counter()
-        self._inserted: dict[Assertion, bool] = {}
+        self._link_counts: Counter[str] = Counter()
+        self._insertion_flags: dict[Assertion, bool] = {}
 
-    def about(self, individual: str) -> tuple[Assertion, ...]:
-        found = self._about.get(individual)
+    def assertions_about(self, individual: str) -> tuple[Assertion, ...]:
+        found = self._assertions_about.get(individual)
         if found is None:
-            found = self._about[individual] = tuple(self.add_set.about(individual))
+            found = self._assertions_about[individual] = tuple(
+                self.add_set.assertions_about(individual)
+            )
         return found
 
-    def sets(
+    def growing_sets(
         self, individuals: Iterable[str], *, told_only: bool = False
     ) -> Iterator[list[Assertion]]:
         """Growing lists of assertions around ``individuals`` (members of one or more elements),
@@ -61,14 +63,14 @@ class Supports:
         Stops because the individuals in play grow within a finite set.
         """
         inside = dict.fromkeys(individuals)
-        self._linked.clear()
+        self._link_counts.clear()
         self._count_links(inside)
         shown = len(inside)
-        yield self._among(inside)
+        yield self._assertions_among(inside)
         reaches = (
             partial(self._suppliers, every=False),
             partial(self._suppliers, every=True),
-            self._mentioned,
+            self._mentioned_individuals,
         )
         for reach in reaches[:1] if told_only else reaches:
             fresh = inside
@@ -84,17 +86,17 @@ class Supports:
                 inside.update(fresh)
                 if fresh and (len(inside) <= SMALL or len(inside) >= 2 * shown):
                     shown = len(inside)
-                    yield self._among(inside)
+                    yield self._assertions_among(inside)
             if len(inside) > shown:
                 shown = len(inside)
-                yield self._among(inside)
+                yield self._assertions_among(inside)
 
     def _count_links(self, fresh: Iterable[str]) -> None:
         """Count for each individual how many of those inside have role assertions to it, now
         that ``fresh`` are inside too.
         """
         self.fetch(fresh)
-        self._linked.update(
+        self._link_counts.update(
             other for i in fresh for other in {other for _, other in self._half_edges(i)}
         )
 
@@ -103,32 +105,34 @@ class Supports:
         base: list[Assertion] = []
         inserted: list[Assertion] = []
         for assertion in assertions:
-            found = self._inserted.get(assertion)
+            found = self._insertion_flags.get(assertion)
             if found is None:
-                found = self._inserted[assertion] = self.add_set.is_inserted(assertion)
+                found = self._insertion_flags[assertion] = self.add_set.is_inserted(assertion)
             (inserted if found else base).append(assertion)
         return base, inserted
 
     def fetch(self, individuals: Iterable[str]) -> None:
         """Looks up, together, what is said about ``individuals``."""
-        new = [i for i in individuals if i not in self._about]
+        new = [i for i in individuals if i not in self._assertions_about]
         if new:
-            self._about.update(
-                (i, tuple(found)) for i, found in self.add_set.about_all(new).items()
+            self._assertions_about.update(
+                (i, tuple(found)) for i, found in self.add_set.all_assertions_about(new).items()
             )
 
     def _fetch_labels(self, individuals: Iterable[str]) -> None:
-        new = list(dict.fromkeys(i for i in individuals if i not in self._told))
+        new = list(dict.fromkeys(i for i in individuals if i not in self._told_labels))
         if new:
-            self._told.update(zip(new, self.add_set.labels(new)))
+            self._told_labels.update(zip(new, self.add_set.labels(new)))
 
-    def _mentioned(self, individual: str, inside: dict[str, None]) -> Iterator[str]:
+    def _mentioned_individuals(self, individual: str, inside: dict[str, None]) -> Iterator[str]:
         """All that an assertion about ``individual`` mentions."""
         return (
-            other for assertion in self.about(individual) for other in individuals_of(assertion)
+            other
+            for assertion in self.assertions_about(individual)
+            for other in individuals_of(assertion)
         )
 
-    def _among(self, inside: Iterable[str]) -> list[Assertion]:
+    def _assertions_among(self, inside: Iterable[str]) -> list[Assertion]:
         """The assertions that mention individuals of ``inside`` only, those of near individuals
         near each other.
         """
@@ -141,7 +145,7 @@ class Supports:
             place[start] = len(place)
             queue = deque([start])
             while queue:
-                for assertion in self.about(queue.popleft()):
+                for assertion in self.assertions_about(queue.popleft()):
                     for other in individuals_of(assertion):
                         if other in chosen and other not in place:
                             place[other] = len(place)
@@ -149,7 +153,7 @@ class Supports:
         found = {
             a: None
             for i in chosen
-            for a in self.about(i)
+            for a in self.assertions_about(i)
             if all(other in chosen for other in individuals_of(a))
         }
         return sorted(found, key=lambda a: (max(place[i] for i in individuals_of(a)), repr(a)))
@@ -159,24 +163,24 @@ class Supports:
         or make it equal to another.
         """
         self._fetch_labels([individual, *(other for _, other in self._half_edges(individual))])
-        label = self._told[individual]
+        label = self._told_labels[individual]
         own = self._own_label(individual)
         missing: Label = (label[0] & ~own[0], label[1] & ~own[1])
         near: dict[str, int] = {}
         for role, other in self._half_edges(individual):
             if other in inside:
                 if missing != EMPTY:
-                    sent = self.space.sent(role, own, self._told[other]).subject
+                    sent = self.space.send(role, own, self._told_labels[other]).subject
                     missing = (missing[0] & ~sent[0], missing[1] & ~sent[1])
             else:
                 near[other] = near.get(other, 0) + 1
         if missing == EMPTY and not every:
-            yield from self._joining(individual, inside)
+            yield from self._merge_partners(individual, inside)
             return
         for role, other in self._half_edges(individual):
             if other in inside:
                 continue
-            sent = self.space.sent(role, own, self._told[other]).subject
+            sent = self.space.send(role, own, self._told_labels[other]).subject
             useful = sent[0] & missing[0], sent[1] & missing[1]
             if useful != EMPTY:
                 yield other
@@ -184,14 +188,14 @@ class Supports:
                     missing = (missing[0] & ~useful[0], missing[1] & ~useful[1])
                     if missing == EMPTY:
                         break
-        yield from self._joining(individual, inside)
+        yield from self._merge_partners(individual, inside)
 
-    def _joining(self, individual: str, inside: dict[str, None]) -> Iterator[str]:
+    def _merge_partners(self, individual: str, inside: dict[str, None]) -> Iterator[str]:
         """Centres outside with role assertions to ``individual`` and to another of ``inside``:
         they may make the two equal; and the individuals that are asserted the same. What is
         different from many contradicts where it is one of them: that is inside then.
         """
-        for assertion in self.about(individual):
+        for assertion in self.assertions_about(individual):
             if not isinstance(assertion, ObjectPropertyAssertion | DifferentIndividuals):
                 yield from (other for other in individuals_of(assertion) if other not in inside)
         if self._merges:
@@ -200,17 +204,17 @@ class Supports:
             yield from (
                 other
                 for _, other in self._half_edges(individual)
-                if other not in inside and self._linked[other] > 1
+                if other not in inside and self._link_counts[other] > 1
             )
 
     def _half_edges(self, individual: str) -> tuple[tuple[Role, str], ...]:
-        found = self._half.get(individual)
+        found = self._half_edges_of.get(individual)
         if found is None:
-            found = self._half[individual] = tuple(self._halves(individual))
+            found = self._half_edges_of[individual] = tuple(self._find_half_edges(individual))
         return found
 
-    def _halves(self, individual: str) -> Iterator[tuple[Role, str]]:
-        for assertion in self.about(individual):
+    def _find_half_edges(self, individual: str) -> Iterator[tuple[Role, str]]:
+        for assertion in self.assertions_about(individual):
             if isinstance(assertion, ObjectPropertyAssertion):
                 role = role_of(assertion.property)
                 if assertion.subject == individual:
@@ -221,13 +225,13 @@ class Supports:
     def _own_label(self, individual: str) -> Label:
         found = self._labels.get(individual)
         if found is None:
-            found = self._labels[individual] = self._asserted(individual)
+            found = self._labels[individual] = self._asserted_label(individual)
         return found
 
-    def _asserted(self, individual: str) -> Label:
+    def _asserted_label(self, individual: str) -> Label:
         graph = ElementGraph(self.space.tbox)
         label = EMPTY
-        for assertion in self.about(individual):
+        for assertion in self.assertions_about(individual):
             if len(individuals_of(assertion)) == 1:
                 for plain in normalise(assertion, self.space.tbox.roles).assertions:
                     graph.add(plain)
@@ -239,7 +243,7 @@ class Supports:
 Fact: TypeAlias = tuple[object, ...]
 
 
-def core(
+def refutation_core(
     tbox: ClausalTBox,
     assertions: Sequence[owl.Assertion],
     refuted_part: Callable[[Module], Module | None],
@@ -257,7 +261,7 @@ def core(
     if closure.contradictory:
         element = min(closure.contradictory)
         return [a for a in assertions if all(find(i) == element for i in individuals_of(a))]
-    for named in modules(closure.kept):
+    for named in component_modules(closure.add_set):
         part = refuted_part(named.module)
         if part is not None:
             wanted = set(_facts(part, named))

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from shiq.abox_ops.conflicts.derivation import ToldDerivation
-from shiq.abox_ops.conflicts.support import Supports
-from shiq.abox_ops.labels.data import DataView
+from shiq.abox_ops.conflicts.support import SupportSets
+from shiq.abox_ops.labels.data import DataRestrictions
 from shiq.model import Assertion, ClassAssertion
 
 #: The individuals of one contradiction.
@@ -35,10 +35,10 @@ class ToldCores:
     clash.
     """
 
-    supports: Supports
-    data: DataView
+    supports: SupportSets
+    data: DataRestrictions
     groups: Sequence[Group]
-    known: frozenset[Assertion]
+    known_insertions: frozenset[Assertion]
     is_enough: Callable[[int], bool]
     by_group: dict[Group, list[list[Assertion]]] = field(default_factory=dict)
 
@@ -48,7 +48,7 @@ class ToldCores:
         """
         open_ = list(self.groups)
         most = max(MOST, MOST_FOR_A_GROUP * len(open_))
-        for region in self.supports.sets(
+        for region in self.supports.growing_sets(
             (i for group in self.groups for i in group), told_only=True
         ):
             derivation = self.derive(region)
@@ -61,7 +61,7 @@ class ToldCores:
                 break
         return self.by_group
 
-    def around(self, region: Sequence[Assertion], group: Group) -> list[list[Assertion]]:
+    def group_cores(self, region: Sequence[Assertion], group: Group) -> list[list[Assertion]]:
         """Cores of a single ``group`` in a ``region`` around it; none where told literals do not
         clash there.
         """
@@ -90,7 +90,7 @@ class ToldCores:
 
         Stops because insertions go each time.
         """
-        gone = self.known.intersection(region)
+        gone = self.known_insertions.intersection(region)
         if gone:
             derivation = self.derive(a for a in region if a not in gone)
         while not self._is_over():
@@ -120,19 +120,19 @@ class HiddenCores:
     left: groups that may still be looked at; forms: the combinations that were met.
     """
 
-    left: int = LOOKS_BEHIND
+    looks_left: int = LOOKS_BEHIND
     forms: set[frozenset[object]] = field(default_factory=set)
 
-    def behind(self, cores: ToldCores, group: Group) -> Iterator[list[Assertion]]:
+    def find_hidden_cores(self, cores: ToldCores, group: Group) -> Iterator[list[Assertion]]:
         """The cores that ``group`` has without one insertion of its first core each."""
         for core in cores.by_group.get(group, ())[:1]:
             self.forms.add(_form(core))
             inserted = cores.supports.split(core)[1]
-            if len(inserted) == 1 or not self.left:
+            if len(inserted) == 1 or not self.looks_left:
                 continue
-            self.left -= 1
+            self.looks_left -= 1
             for gone in inserted:
-                for region in cores.supports.sets(group, told_only=True):
+                for region in cores.supports.growing_sets(group, told_only=True):
                     if len(region) > MOST_BEHIND:
                         break
                     derivation = cores.derive(a for a in region if a != gone)

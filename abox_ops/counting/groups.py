@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from shiq.abox_ops.elements.graph import Graph, flags, longer
+from shiq.abox_ops.elements.graph import Graph, flags, lengthen
 from shiq.abox_ops.labels.calculus import CompiledClause
 from shiq.abox_ops.labels.label_numbers import Bools, LabelMemo
-from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.columns.arrays import NONE, Ints, distinct_pairs, is_row_in, unique
 from shiq.model.clause import AtLeast
 from shiq.support import bits
@@ -31,7 +31,7 @@ class CountedLabels(NamedTuple):
     label: Ints
     fillers: Ints
 
-    def before(self, count: int) -> CountedLabels:
+    def first_rows(self, count: int) -> CountedLabels:
         """The same of the first ``count`` elements."""
         return CountedLabels(self.label[:count], self.fillers[:count])
 
@@ -40,43 +40,43 @@ class CountedLabels(NamedTuple):
 class ElementAnswers:
     """Answers by question and element number: 1 yes, 0 no, -1 not known."""
 
-    _read: CountedLabels = field(default_factory=lambda: CountedLabels(NONE, NONE))
+    _labels_read: CountedLabels = field(default_factory=lambda: CountedLabels(NONE, NONE))
     _rep: Ints = field(default_factory=lambda: NONE)
-    _known: dict[Hashable, npt.NDArray[np.int8]] = field(default_factory=dict)
+    _answers: dict[Hashable, npt.NDArray[np.int8]] = field(default_factory=dict)
 
-    def of(self, question: Hashable, graph: Graph) -> npt.NDArray[np.int8]:
+    def lookup(self, question: Hashable, graph: Graph) -> npt.NDArray[np.int8]:
         """What is known of a question, for all elements of ``graph``."""
-        known = self._known.get(question, np.zeros(0, np.int8))
+        known = self._answers.get(question, np.zeros(0, np.int8))
         if len(known) < len(graph):
             known = np.concatenate([known, np.full(len(graph) - len(known), -1, np.int8)])
-            self._known[question] = known
+            self._answers[question] = known
         return known
 
     def learn(
         self, question: Hashable, graph: Graph, elements: Ints, answers: Bools, read: CountedLabels
     ) -> None:
         """Takes in the answers of ``elements``, which rest on what was ``read``."""
-        self.of(question, graph)[elements] = answers
-        self._read, self._rep = read, graph.rep
+        self.lookup(question, graph)[elements] = answers
+        self._labels_read, self._rep = read, graph.rep
 
     def forget(self, graph: Graph, read: CountedLabels) -> None:
         """Forgets what a change of what is ``read``, or elements that were joined, may have
         changed.
         """
-        before, now = self._read, read.before(len(self._read.label))
+        before, now = self._labels_read, read.first_rows(len(self._labels_read.label))
         count = len(before.label)
         if not np.array_equal(self._rep, graph.rep[:count]):
-            self._known.clear()
+            self._answers.clear()
             return
-        other = longer(now.label != before.label, len(graph))
+        other = lengthen(now.label != before.label, len(graph))
         if not other.any():
             return
         source, _, target = graph.half_edges()
-        stale = longer(now.fillers != before.fillers, len(graph))
+        stale = lengthen(now.fillers != before.fillers, len(graph))
         stale[source[stale[target]]] = True
         stale |= other
         stale[source[stale[target]]] = True
-        for known in self._known.values():
+        for known in self._answers.values():
             known[stale[: len(known)]] = -1
 
 
@@ -99,7 +99,7 @@ class CountedGraph:
 
     def __init__(
         self,
-        calculus: Calculus,
+        calculus: NumberedCalculus,
         graph: Graph,
         labels: Callable[[], Ints],
         answers: ElementAnswers | None = None,
@@ -107,28 +107,28 @@ class CountedGraph:
         self.calculus, self.graph, self.labels = calculus, graph, labels
         self.answers = answers or ElementAnswers()
         self._row = NONE
-        self._was_read = CountedLabels(NONE, NONE)
+        self._counted_labels = CountedLabels(NONE, NONE)
         if calculus.space.m_type:
-            self.answers.forget(graph, self.read())
+            self.answers.forget(graph, self.counted_labels())
 
     @cached_property
-    def view(self) -> CountingView:
+    def bits(self) -> LabelBits:
         """The labels as rows of bits, shared by all counts of the calculus."""
-        return self.calculus.once(CountingView)
+        return self.calculus.cached(LabelBits)
 
-    def read(self) -> CountedLabels:
+    def counted_labels(self) -> CountedLabels:
         """The label bits that counting depends on, by number of element."""
-        known = len(self._was_read.label)
+        known = len(self._counted_labels.label)
         if known < len(self.graph):
             calculus, label = self.calculus, self.labels()[known:]
             more = [
-                calculus.table.cut(label, mask)
+                calculus.table.restricted_to(label, mask)
                 for mask in (calculus.counting_bits, calculus.filler_bits)
             ]
-            self._was_read = CountedLabels(
-                *(np.concatenate(columns) for columns in zip(self._was_read, more))
+            self._counted_labels = CountedLabels(
+                *(np.concatenate(columns) for columns in zip(self._counted_labels, more))
             )
-        return self._was_read
+        return self._counted_labels
 
     def lookup(self, elements: Ints, by_row: Callable[[], Bools]) -> Bools:
         """Look up what ``by_row`` says of the label of each element; it is called last, since
@@ -142,33 +142,35 @@ class CountedGraph:
         """The row of the view that each element's label has."""
         known = len(self._row)
         if known < len(self.graph):
-            self._row = np.concatenate([self._row, self.view.rows(self.read().label[known:])])
+            self._row = np.concatenate(
+                [self._row, self.bits.rows(self.counted_labels().label[known:])]
+            )
         return self._row[elements]
 
 
-def is_within_alone(counted: CountedGraph, elements: Ints, clause: CompiledClause) -> Bools:
+def is_within_bound_alone(counted: CountedGraph, elements: Ints, clause: CompiledClause) -> Bools:
     """Whether ``clause`` cannot be broken at each element, in no class with others."""
-    new = elements[counted.answers.of(clause, counted.graph)[elements] < 0]
+    new = elements[counted.answers.lookup(clause, counted.graph)[elements] < 0]
     if len(new):
-        full = overfull(counted, clause, new, np.arange(len(new)), len(new))
-        counted.answers.learn(clause, counted.graph, new, full, counted.read())
-    found: Bools = counted.answers.of(clause, counted.graph)[elements] == 0
+        full = may_exceed_bound(counted, clause, new, np.arange(len(new)), len(new))
+        counted.answers.learn(clause, counted.graph, new, full, counted.counted_labels())
+    found: Bools = counted.answers.lookup(clause, counted.graph)[elements] == 0
     return found
 
 
-def overfull(
+def may_exceed_bound(
     counted: CountedGraph, clause: CompiledClause, members: Ints, group: Ints, count: int
 ) -> Bools:
     """Whether ``clause`` may be broken over each of ``count`` groups; ``group[i]`` is that of
     ``members[i]``.
     """
-    active = leaves_open(counted, clause, members)
+    active = is_clause_open(counted, clause, members)
     if not active.any():
         return np.zeros(count, np.bool_)
     is_active = flags(count, group[active])
     chosen = is_active[group]
     members, group, active = members[chosen], group[chosen], active[chosen]
-    edges = edges_of(counted, members, group)
+    edges = member_edges(counted, members, group)
     in_e = counted_edges(counted, clause, members[active], edges)
     pair_group, pair_element = distinct_pairs(edges.group[in_e], edges.target[in_e])
     known = np.bincount(pair_group, minlength=count) + own_witnesses(
@@ -176,31 +178,31 @@ def overfull(
     )
     full: Bools = is_active & (known > clause.n)
     taken = {
-        atom: taken_groups(counted, atom, members, group, count)
-        for atom in counted.view.takers(clause)
+        atom: potential_witness_groups(counted, atom, members, group, count)
+        for atom in counted.bits.inverse_needs(clause)
     }
     takers = np.logical_or.reduce([*taken.values()]) if taken else np.zeros(count, np.bool_)
     if taken and takers.any():
-        asked = asking_edges(counted, taken, edges)
+        asked = edges_to_potential_parents(counted, taken, edges)
         children = np.bincount(
-            group, open_witnesses(counted, members, counted.view.at_least), minlength=count
+            group, open_witnesses(counted, members, counted.bits.at_least), minlength=count
         ).astype(np.int64)
         asked_group, asked_element = distinct_pairs(edges.group[asked], edges.target[asked])
-        more = ~_contained(asked_group, asked_element, pair_group, pair_element)
+        more = ~_are_pairs_in(asked_group, asked_element, pair_group, pair_element)
         extra = np.bincount(asked_group[more], minlength=count)
         full |= is_active & takers & (known + children + extra > clause.n)
     return full
 
 
-def leaves_open(counted: CountedGraph, clause: CompiledClause, members: Ints) -> Bools:
+def is_clause_open(counted: CountedGraph, clause: CompiledClause, members: Ints) -> Bools:
     """Whether the label of each member leaves ``clause`` open."""
-    return ~counted.lookup(members, lambda: counted.view.decided_at_centre(clause))
+    return ~counted.lookup(members, lambda: counted.bits.is_decided_at_centre(clause))
 
 
-def edges_of(counted: CountedGraph, members: Ints, group: Ints) -> Edges:
+def member_edges(counted: CountedGraph, members: Ints, group: Ints) -> Edges:
     """The role assertions from ``members``, each with the member's group."""
     graph = counted.graph
-    graph.expand(members)
+    graph.fetch_edges(members)
     source, role, target = graph.half_edges(flags(len(graph), members))
     where = np.zeros(len(graph), np.int64)
     where[members] = group
@@ -213,10 +215,10 @@ def counted_edges(
     """Select the ``edges`` that lead from ``active`` members to E, the neighbours that ``clause``
     may count.
     """
-    found = counted.calculus.among(edges.role, counted.calculus.below(clause))
+    found = counted.calculus.is_role_in(edges.role, counted.calculus.roles_below(clause))
     found = found & flags(len(counted.graph), active)[edges.source]
     found[found] = ~counted.lookup(
-        edges.target[found], lambda: counted.view.denied(clause.branch_body)
+        edges.target[found], lambda: counted.bits.has_any_false(clause.branch_body)
     )
     return found
 
@@ -228,7 +230,7 @@ def own_witnesses(
     ``clause``.
     """
     own = np.zeros(count, np.int64)
-    needs = counted.view.givers(clause)
+    needs = counted.bits.needs_below(clause)
     if needs:
         np.maximum.at(own, group, open_witnesses(counted, members, needs))
     return own
@@ -239,17 +241,17 @@ def has_own_witness(counted: CountedGraph, clause: CompiledClause, elements: Int
     of ``clause``.
     """
     question = ("owns", clause.index)
-    new = elements[counted.answers.of(question, counted.graph)[elements] < 0]
+    new = elements[counted.answers.lookup(question, counted.graph)[elements] < 0]
     if len(new):
         found = own_witnesses(counted, clause, new, np.arange(len(new)), len(new)) > 0
-        counted.answers.learn(question, counted.graph, new, found, counted.read())
-    owns: Bools = counted.answers.of(question, counted.graph)[elements] == 1
+        counted.answers.learn(question, counted.graph, new, found, counted.counted_labels())
+    owns: Bools = counted.answers.lookup(question, counted.graph)[elements] == 1
     return owns
 
 
 def has_need(counted: CountedGraph, need: AtLeast, elements: Ints) -> Bools:
     """Whether the label of each element has ``need``."""
-    return counted.lookup(elements, lambda: counted.view.needs(need))
+    return counted.lookup(elements, lambda: counted.bits.has_need(need))
 
 
 def open_witnesses(counted: CountedGraph, members: Ints, needs: Sequence[AtLeast]) -> Ints:
@@ -270,36 +272,38 @@ def is_unmet(counted: CountedGraph, need: AtLeast, elements: Ints) -> Bools:
     if need.n > 1 or need.is_loop or not found.any():
         return found
     asked = elements[found]
-    new = asked[counted.answers.of(need, counted.graph)[asked] < 0]
+    new = asked[counted.answers.lookup(need, counted.graph)[asked] < 0]
     if len(new):
         counted.answers.learn(
-            need, counted.graph, new, ~has_witness(counted, need, new), counted.read()
+            need, counted.graph, new, ~has_witness(counted, need, new), counted.counted_labels()
         )
-    found[found] = counted.answers.of(need, counted.graph)[asked] == 1
+    found[found] = counted.answers.lookup(need, counted.graph)[asked] == 1
     return found
 
 
 def has_witness(counted: CountedGraph, need: AtLeast, elements: Ints) -> Bools:
     """Whether each element has a told neighbour that is a witness of ``need``."""
-    counted.graph.expand(elements)
+    counted.graph.fetch_edges(elements)
     source, role, target = counted.graph.half_edges(flags(len(counted.graph), elements))
-    met = counted.calculus.among(role, counted.calculus.tbox.roles.subroles(need.role))
+    met = counted.calculus.is_role_in(role, counted.calculus.tbox.roles.subroles(need.role))
     if need.filler is not None:
         bit = 1 << counted.calculus.tbox.atom_ids[need.filler]
-        met[met] = counted.lookup(target[met], lambda: counted.view.told(bit))
+        met[met] = counted.lookup(target[met], lambda: counted.bits.has_any_true(bit))
     found: Bools = flags(len(counted.graph), source[met])[elements]
     return found
 
 
-def taken_groups(
+def potential_witness_groups(
     counted: CountedGraph, atom: AtLeast, members: Ints, group: Ints, count: int
 ) -> Bools:
     """Whether each of ``count`` groups has a member that may be a witness of ``atom``."""
     bit = 0 if atom.filler is None else 1 << counted.calculus.tbox.atom_ids[atom.filler]
-    return flags(count, group[~counted.lookup(members, lambda: counted.view.denied(bit))])
+    return flags(count, group[~counted.lookup(members, lambda: counted.bits.has_any_false(bit))])
 
 
-def asking_edges(counted: CountedGraph, taken: dict[AtLeast, Bools], edges: Edges) -> Bools:
+def edges_to_potential_parents(
+    counted: CountedGraph, taken: dict[AtLeast, Bools], edges: Edges
+) -> Bools:
     """Select the ``edges`` to neighbours that could use a group member as witness of an at-least
     restriction, and so become its S-neighbours; ``taken``: by restriction, the groups with a
     possible witness.
@@ -317,27 +321,27 @@ def asking_edges(counted: CountedGraph, taken: dict[AtLeast, Bools], edges: Edge
     return asked
 
 
-def _contained(first: Ints, second: Ints, among_first: Ints, among_second: Ints) -> Bools:
+def _are_pairs_in(first: Ints, second: Ints, among_first: Ints, among_second: Ints) -> Bools:
     return is_row_in([first, second], [among_first, among_second])
 
 
 _NO_ROWS = np.zeros(0, np.bool_)
 
 
-class CountingView:
+class LabelBits:
     """Labels as rows of bits, of the atoms that counting depends on: what
     `tests.spec.counting` asks of one label, asked of all, and remembered: there is one
     for a calculus.
     """
 
-    def __init__(self, calculus: Calculus) -> None:
+    def __init__(self, calculus: NumberedCalculus) -> None:
         self.calculus = calculus
         self._column = {atom: i for i, atom in enumerate(bits(calculus.counting_bits))}
-        self._of = LabelMemo()
+        self._row_of_label = LabelMemo()
         self._positive = np.zeros((0, len(self._column)), np.bool_)
         self._negative = np.zeros((0, len(self._column)), np.bool_)
-        self._known: dict[tuple[str, object], Bools] = {}
-        self._sides: dict[int, tuple[tuple[AtLeast, ...], tuple[AtLeast, ...]]] = {}
+        self._answers_by_row: dict[tuple[str, object], Bools] = {}
+        self._needs_by_clause: dict[int, tuple[tuple[AtLeast, ...], tuple[AtLeast, ...]]] = {}
         needs = calculus.needs
         self._heads: dict[AtLeast, list[tuple[int, int, int]]] = {}
         for i, body, names in needs.heads:
@@ -354,7 +358,7 @@ class CountingView:
             new.append(label)
             return len(self._positive) + len(new) - 1
 
-        found = self._of.of(labels, row)
+        found = self._row_of_label.lookup(labels, row)
         if new:
             known = self.calculus.table.labels
             self._positive = np.concatenate(
@@ -375,11 +379,11 @@ class CountingView:
         )
         return found
 
-    def told(self, mask: int) -> Bools:
+    def has_any_true(self, mask: int) -> Bools:
         """Whether any of the atoms is told, by row."""
         return self._by_row("told", mask, lambda rows: self._any(self._positive[rows], mask))
 
-    def denied(self, mask: int) -> Bools:
+    def has_any_false(self, mask: int) -> Bools:
         """Whether any of the atoms is told to be false, by row."""
         return self._by_row("denied", mask, lambda rows: self._any(self._negative[rows], mask))
 
@@ -390,30 +394,32 @@ class CountingView:
 
     def _by_row(self, kind: str, of: object, answer: Callable[[slice], Bools]) -> Bools:
         """What ``answer`` says of each row, asked of each once."""
-        known = self._known.get((kind, of), _NO_ROWS)
+        known = self._answers_by_row.get((kind, of), _NO_ROWS)
         if len(known) < len(self._positive):
             rows = slice(len(known), len(self._positive))
-            known = self._known[kind, of] = np.concatenate([known, answer(rows)])
+            known = self._answers_by_row[kind, of] = np.concatenate([known, answer(rows)])
         return known
 
-    def decided_at_centre(self, clause: CompiledClause) -> Bools:
-        """What `CompiledClause.decided_at_centre` says, by row."""
+    def is_decided_at_centre(self, clause: CompiledClause) -> Bools:
+        """What `CompiledClause.is_decided_at_centre` says, by row."""
         return self._by_row(
             "decided",
             clause.index,
-            lambda rows: self.told(clause.head)[rows] | self.denied(clause.body)[rows],
+            lambda rows: (
+                self.has_any_true(clause.head)[rows] | self.has_any_false(clause.body)[rows]
+            ),
         )
 
-    def needs(self, need: AtLeast) -> Bools:
+    def has_need(self, need: AtLeast) -> Bools:
         """Whether `tests.spec.counting.Needs.needed` has ``need``, by row."""
 
-        def needed(rows: slice) -> Bools:
-            found = self.told(sum(1 << i for i in self._atoms[need]))[rows].copy()
+        def is_needed(rows: slice) -> Bools:
+            found = self.has_any_true(sum(1 << i for i in self._atoms[need]))[rows].copy()
             for _, body, names in self._heads.get(need, ()):
-                found |= ~self.denied(body)[rows] & ~self.told(names)[rows]
+                found |= ~self.has_any_false(body)[rows] & ~self.has_any_true(names)[rows]
             return found
 
-        return self._by_row("needs", need, needed)
+        return self._by_row("needs", need, is_needed)
 
     # --- what does not depend on labels -----------------------------------------------------------
 
@@ -422,21 +428,23 @@ class CountingView:
         """The ≥k R.D, each once."""
         return tuple(self._atoms)
 
-    def takers(self, clause: CompiledClause) -> tuple[AtLeast, ...]:
+    def inverse_needs(self, clause: CompiledClause) -> tuple[AtLeast, ...]:
         """The ≥k R.D of which a witness is an S-neighbour of whoever ``clause`` is about, by R⁻
         ⊑* S.
         """
-        return self._among(clause)[0]
+        return self._split_needs(clause)[0]
 
-    def givers(self, clause: CompiledClause) -> tuple[AtLeast, ...]:
+    def needs_below(self, clause: CompiledClause) -> tuple[AtLeast, ...]:
         """The ≥k R.D with R ⊑* S, S being the role of ``clause``."""
-        return self._among(clause)[1]
+        return self._split_needs(clause)[1]
 
-    def _among(self, clause: CompiledClause) -> tuple[tuple[AtLeast, ...], tuple[AtLeast, ...]]:
-        found = self._sides.get(clause.index)
+    def _split_needs(
+        self, clause: CompiledClause
+    ) -> tuple[tuple[AtLeast, ...], tuple[AtLeast, ...]]:
+        found = self._needs_by_clause.get(clause.index)
         if found is None:
-            below = self.calculus.below(clause)
-            found = self._sides[clause.index] = (
+            below = self.calculus.roles_below(clause)
+            found = self._needs_by_clause[clause.index] = (
                 tuple(a for a in self.at_least if a.role.inverse in below),
                 tuple(a for a in self.at_least if a.role in below),
             )

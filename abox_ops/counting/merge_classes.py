@@ -13,13 +13,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shiq.abox_ops.counting.groups import CountedGraph, is_within_alone, open_witnesses, overfull
-from shiq.abox_ops.counting.merging import Overfull, merge_inside, tie_groups
-from shiq.abox_ops.elements.graph import Graph, flag_of, flags, longer
+from shiq.abox_ops.counting.groups import (
+    CountedGraph,
+    is_within_bound_alone,
+    may_exceed_bound,
+    open_witnesses,
+)
+from shiq.abox_ops.counting.merging import OverfullClasses, merge_inside, tie_groups
+from shiq.abox_ops.elements.graph import Graph, flag_of, flags, lengthen
 from shiq.abox_ops.elements.quotient import components
 from shiq.abox_ops.labels.calculus import CompiledClause
 from shiq.abox_ops.labels.label_numbers import Bools
-from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.columns.arrays import NONE, Ints, distinct, row_codes, unique
 
 
@@ -34,65 +39,66 @@ class MergeClasses:
     ) -> None:
         graph = counted.graph
         self.counted, self.graph = counted, graph
-        self._inside = inside
-        self._contradictory = (
+        self._is_inside = inside
+        self._is_contradictory = (
             np.zeros(len(graph), np.bool_) if contradictory is None else contradictory
         )
-        self._class = merge_inside(counted, inside, self._contradictory)
-        self._outside = NONE
-        self._within: dict[int, dict[int, bool]] = {}
+        self._class = merge_inside(counted, inside, self._is_contradictory)
+        self._outside_class = NONE
+        self._answers: dict[int, dict[int, bool]] = {}
 
-    def inside(self, elements: Ints) -> Bools:
+    def is_inside(self, elements: Ints) -> Bools:
         """Which elements are in I; those met since are not."""
-        return flag_of(self._inside, elements)
+        return flag_of(self._is_inside, elements)
 
     def outside_classes(self) -> Ints:
         """For each number of the graph one of its merge class: that of the certified model where
         it knows the number, else that of the element's own group.
         """
-        known = len(self._outside)
+        known = len(self._outside_class)
         if known < len(self.graph):
             number = np.arange(known, len(self.graph), dtype=np.int64)
             _, inverse, example = distinct(self.graph.group[known:])
-            self._outside = np.concatenate([self._outside, number[example][inverse]])
-        return self._outside
+            self._outside_class = np.concatenate([self._outside_class, number[example][inverse]])
+        return self._outside_class
 
     def classes(self, elements: Ints) -> Ints:
         """The code of the class of each element, in its part."""
-        inside = self.inside(elements)
+        inside = self.is_inside(elements)
         found = self.outside_classes()[elements] * 2
         found[inside] = self._class[elements[inside]] * 2 + 1
         return found
 
-    def pairs(self, classes: Ints) -> tuple[Ints, Ints]:
+    def members(self, classes: Ints) -> tuple[Ints, Ints]:
         """(code, element) for every element of the classes; of those outside, elements that are
         in I now are among them, unless they are contradictory.
         """
         rep, out = self.graph.rep, self.outside_classes()
         is_in = classes % 2 == 1
         own, others = (flags(len(rep), classes[chosen] // 2) for chosen in (is_in, ~is_in))
-        inner = np.flatnonzero(own[: len(self._class)][self._class] & self._inside)
+        inner = np.flatnonzero(own[: len(self._class)][self._class] & self._is_inside)
         inner = inner[rep[inner] == inner]
         # By every number: an element of a class may be part of a larger one by now, which another
         # of its parts stands for.
         outer = np.flatnonzero(others[out])
-        outer = outer[~flag_of(self._contradictory, rep[outer])]
+        outer = outer[~flag_of(self._is_contradictory, rep[outer])]
         element, code = rep[outer], out[outer] * 2
         if (element != outer).any():
             once = distinct(row_codes(code, element))[2]
             code, element = code[once], element[once]
         return np.concatenate([self._class[inner] * 2 + 1, code]), np.concatenate([inner, element])
 
-    def with_mates(self, chosen: Bools) -> Bools:
+    def with_class_mates(self, chosen: Bools) -> Bools:
         """The elements in ``chosen`` (a flag by number), and all of a merge class with one of
         them: inside, outside, or both.
         """
         rep, out = self.graph.rep, self.outside_classes()
-        parts = longer(chosen, len(rep))[rep]
+        parts = lengthen(chosen, len(rep))[rep]
         found = flags(len(rep), rep[flags(len(rep), out[parts])[out]]) | parts
         known = len(self._class)
         found[:known] |= (
-            flags(known, self._class[parts[:known] & self._inside])[self._class] & self._inside
+            flags(known, self._class[parts[:known] & self._is_inside])[self._class]
+            & self._is_inside
         )
         return found
 
@@ -105,25 +111,25 @@ class MergeClasses:
     def sizes(self, elements: Ints) -> Ints:
         """How many elements the class of each of ``elements`` has."""
         codes = self.classes(elements)
-        found, inverse, _ = distinct(self.pairs(codes)[0])
+        found, inverse, _ = distinct(self.members(codes)[0])
         sizes: Ints = np.bincount(inverse)[np.searchsorted(found, codes)] if len(codes) else codes
         return sizes
 
-    def is_within(self, elements: Ints, clause: CompiledClause) -> Bools:
+    def is_within_bound(self, elements: Ints, clause: CompiledClause) -> Bools:
         """Whether ``clause`` cannot be broken at each element of I: over its merge class, or
         outside over that of the certified model less what is in I.
         """
-        known = self._within.setdefault(clause.index, {})
+        known = self._answers.setdefault(clause.index, {})
         codes, inverse, _ = distinct(self.classes(elements))
         new = np.array([c for c in codes.tolist() if c not in known], np.int64)
         if len(new):
-            code, member = self.pairs(new)
-            kept = (code % 2 == 1) | ~self.inside(member)
+            code, member = self.members(new)
+            kept = (code % 2 == 1) | ~self.is_inside(member)
             group = new.searchsorted(code[kept])
             member = member[kept]
             single = np.bincount(group, minlength=len(new))[group] == 1
-            full = overfull(self.counted, clause, member[~single], group[~single], len(new))
-            full[group[single]] = ~is_within_alone(self.counted, member[single], clause)
+            full = may_exceed_bound(self.counted, clause, member[~single], group[~single], len(new))
+            full[group[single]] = ~is_within_bound_alone(self.counted, member[single], clause)
             known.update(zip(new.tolist(), (~full).tolist()))
         return np.fromiter((known[c] for c in codes.tolist()), np.bool_, len(codes))[inverse]
 
@@ -137,15 +143,17 @@ class MergeClasses:
         if not apart.any():
             return NONE
         number = np.arange(len(before))
-        self._outside = components(
+        self._outside_class = components(
             len(before), np.concatenate([number, first]), np.concatenate([before, second])
         )
-        self._within.clear()
-        grown: Ints = self.graph.rep[unique(self._outside[first[apart]])]
+        self._answers.clear()
+        grown: Ints = self.graph.rep[unique(self._outside_class[first[apart]])]
         return grown
 
 
-def known_classes(calculus: Calculus, graph: Graph, labels: Callable[[], Ints]) -> MergeClasses:
+def outside_merge_classes(
+    calculus: NumberedCalculus, graph: Graph, labels: Callable[[], Ints]
+) -> MergeClasses:
     """The merge classes that ``graph`` has its elements in, as those of the outside: I is empty."""
     return MergeClasses(CountedGraph(calculus, graph, labels), np.zeros(len(graph), np.bool_))
 
@@ -157,7 +165,7 @@ def missing_ties(classes: MergeClasses, elements: Ints) -> tuple[Ints, Ints]:
     counted = classes.counted
     calculus, graph = counted.calculus, counted.graph
     codes = unique(classes.classes(elements))
-    code, member = classes.pairs(codes)
+    code, member = classes.members(codes)
     group = codes.searchsorted(code)
 
     def tieable(elements: Ints) -> Bools:
@@ -165,9 +173,9 @@ def missing_ties(classes: MergeClasses, elements: Ints) -> tuple[Ints, Ints]:
 
     found = []
     for clause in calculus.space.m_type:
-        full = ~classes.is_within(member, clause)
+        full = ~classes.is_within_bound(member, clause)
         if full.any():
-            nobody = Overfull(flags(len(graph), member[:0]))
+            nobody = OverfullClasses(flags(len(graph), member[:0]))
             found.append(
                 tie_groups(counted, clause, member[full], group[full], len(codes), nobody, tieable)
             )
@@ -192,12 +200,12 @@ def grow_classes(classes: MergeClasses, changed: Ints, detached: Ints) -> Ints:
     """
     graph = classes.graph
     classes.unite_outside(np.arange(len(graph)), graph.rep)
-    graph.expand(detached)
+    graph.fetch_edges(detached)
     near = _neighbours(graph, detached)
     # What a detached neighbour was the witness of may be open now, which counts one step on.
-    needs = classes.counted.view.at_least
+    needs = classes.counted.bits.at_least
     needing = near[open_witnesses(classes.counted, near, needs) > 0]
-    graph.expand(needing)
+    graph.fetch_edges(needing)
     asked = np.concatenate([changed, detached, near, _neighbours(graph, needing)])
     while len(asked):
         asked = classes.unite_outside(*missing_ties(classes, unique(asked)))

@@ -12,14 +12,14 @@ import numpy as np
 
 from shiq.abox_ops.counting.groups import (
     CountedGraph,
-    asking_edges,
     counted_edges,
-    edges_of,
+    edges_to_potential_parents,
     has_own_witness,
-    is_within_alone,
-    leaves_open,
-    overfull,
-    taken_groups,
+    is_clause_open,
+    is_within_bound_alone,
+    may_exceed_bound,
+    member_edges,
+    potential_witness_groups,
 )
 from shiq.abox_ops.elements.graph import flag_of, flags
 from shiq.abox_ops.elements.quotient import components
@@ -32,7 +32,7 @@ from shiq.columns.arrays import NONE, Ints, unique
 _TIED, _OWN = 1, 2
 
 
-class Overfull:
+class OverfullClasses:
     """What is known of one clause while classes grow, by element.
 
     elements: those of a class over which it may be broken, as it then may for good.
@@ -42,8 +42,8 @@ class Overfull:
 
     def __init__(self, elements: Bools) -> None:
         self.elements = elements
-        self.tied = np.zeros(len(elements), np.int64)
-        self.hub = np.full(len(elements), -1, np.int64)
+        self.reasons = np.zeros(len(elements), np.int64)
+        self.representative = np.full(len(elements), -1, np.int64)
 
 
 def merge_inside(counted: CountedGraph, inside: Bools, contradictory: Bools) -> Ints:
@@ -62,7 +62,9 @@ def merge_inside(counted: CountedGraph, inside: Bools, contradictory: Bools) -> 
         return class_
     tieable = partial(may_be_tied, inside, contradictory)
     states = {
-        clause: Overfull(flags(len(class_), members[~is_within_alone(counted, members, clause)]))
+        clause: OverfullClasses(
+            flags(len(class_), members[~is_within_bound_alone(counted, members, clause)])
+        )
         for clause in clauses
     }
     group, count = np.arange(len(members)), len(members)
@@ -73,7 +75,7 @@ def merge_inside(counted: CountedGraph, inside: Bools, contradictory: Bools) -> 
             full = flags(count, group[state.elements[members]])
             if not are_alone:
                 open_ = ~full[group]
-                full |= overfull(counted, clause, members[open_], group[open_], count)
+                full |= may_exceed_bound(counted, clause, members[open_], group[open_], count)
             chosen = full[group]
             if chosen.any():
                 ties.append(
@@ -100,7 +102,7 @@ def tie_groups(
     members: Ints,
     group: Ints,
     count: int,
-    state: Overfull,
+    state: OverfullClasses,
     tieable: Callable[[Ints], Bools],
 ) -> tuple[Ints, Ints]:
     """Pair the elements that have to be of one class, since ``clause`` may be broken over each of
@@ -114,26 +116,29 @@ def tie_groups(
     own = flags(count, group[has_own_witness(counted, clause, members)])
     reasons = np.where(own, _TIED | _OWN, _TIED)
     taken = {}
-    for i, atom in enumerate(counted.view.takers(clause)):
-        taken[atom] = taken_groups(counted, atom, members, group, count) & ~own
+    for i, atom in enumerate(counted.bits.inverse_needs(clause)):
+        taken[atom] = potential_witness_groups(counted, atom, members, group, count) & ~own
         reasons[taken[atom]] |= _OWN << i + 1
-    done = reasons[group] & ~state.tied[members] == 0
+    done = reasons[group] & ~state.reasons[members] == 0
     rest, rest_group = members[~done], group[~done]
-    active, edges = rest[leaves_open(counted, clause, rest)], edges_of(counted, rest, rest_group)
+    active, edges = (
+        rest[is_clause_open(counted, clause, rest)],
+        member_edges(counted, rest, rest_group),
+    )
     chosen = counted_edges(counted, clause, active, edges)
     chosen |= own[edges.group] & flags(len(counted.graph), active)[edges.source]
-    chosen |= asking_edges(counted, taken, edges)
+    chosen |= edges_to_potential_parents(counted, taken, edges)
     chosen &= tieable(edges.target)
-    before = done & (state.hub[members] >= 0)
+    before = done & (state.representative[members] >= 0)
     looping = own[group] & ~done & counted.calculus.may_loop(clause)
     themselves = np.flatnonzero(looping & flags(len(counted.graph), active)[members])
     groups = np.concatenate([edges.group[chosen], group[before], group[themselves]])
     elements = np.concatenate(
-        [edges.target[chosen], state.hub[members[before]], members[themselves]]
+        [edges.target[chosen], state.representative[members[before]], members[themselves]]
     )
     hub = np.full(count, -1, np.int64)
     hub[groups] = elements
-    state.tied[members], state.hub[members] = reasons[group], hub[group]
+    state.reasons[members], state.representative[members] = reasons[group], hub[group]
     return hub[groups], elements
 
 

@@ -275,7 +275,7 @@ class OverlayBase:
     terms: list[str]
     literals: list[Literal]
     tables: dict[str, OverlayTable]
-    vanished: Ints
+    vanished_nodes: Ints
 
     @property
     def next_node(self) -> int:
@@ -283,13 +283,13 @@ class OverlayBase:
         return LAID + len(self.terms)
 
     @property
-    def removed(self) -> dict[str, Columns]:
+    def removed_rows(self) -> dict[str, Columns]:
         """The rows of `base` that this lacks."""
         return {name: dict(table.removed_rows.columns) for name, table in self.tables.items()}
 
     def __len__(self) -> int:
         added = {name: table.added_rows.columns for name, table in self.tables.items()}
-        return len(self.base) + assertion_count(added) - assertion_count(self.removed)
+        return len(self.base) + assertion_count(added) - assertion_count(self.removed_rows)
 
     def table(self, name: str) -> Table:
         found = self.tables[name]
@@ -297,27 +297,27 @@ class OverlayBase:
 
     def nodes(self) -> Ints:
         new = [table.added_rows.columns["node"] for table in self.tables.values()]
-        return set_difference(np.concatenate([self.base.nodes(), *new]), self.vanished)
+        return set_difference(np.concatenate([self.base.nodes(), *new]), self.vanished_nodes)
 
     @cached_property
     def _ids(self) -> dict[str, int]:
         # A term comes again with another number after its first one has vanished.
         numbers = enumerate(self.terms, LAID)
-        gone = set(self.vanished.tolist())
+        gone = set(self.vanished_nodes.tolist())
         return {term: node for node, term in numbers if node not in gone}
 
     def nodes_of(self, terms: Sequence[str]) -> Ints:
         found = self.base.nodes_of(terms)
-        found[is_in(found, self.vanished)] = -1
+        found[is_in(found, self.vanished_nodes)] = -1
         for i in (found < 0).nonzero()[0].tolist():
             found[i] = self._ids.get(terms[i], -1)
         return found
 
     def terms_of(self, nodes: Ints) -> list[str]:
-        return looked_up(nodes, self.base.terms_of, self.terms, LAID)
+        return lookup_values(nodes, self.base.terms_of, self.terms, LAID)
 
     def literals_of(self, literals: Ints) -> list[Literal]:
-        return looked_up(literals, self.base.literals_of, self.literals, LAID)
+        return lookup_values(literals, self.base.literals_of, self.literals, LAID)
 
     def are_strings(self, literals: Ints) -> Bools:
         return strings_among(literals, self.base.are_strings, self.literals, LAID)
@@ -355,11 +355,11 @@ def remove_rows(base: Base, removed: dict[str, Columns]) -> OverlayBase:
     }
     touched = unique(np.concatenate([rows["node"] for rows in removed.values()]))
     left = [table.rows_of(touched)["node"] for table in tables.values()]
-    vanished = np.append(under.vanished, set_difference(touched, np.concatenate(left)))
-    return replace(under, tables=tables, vanished=vanished)
+    vanished = np.append(under.vanished_nodes, set_difference(touched, np.concatenate(left)))
+    return replace(under, tables=tables, vanished_nodes=vanished)
 
 
-def looked_up(
+def lookup_values(
     ids: Ints, old: Callable[[Ints], list[V]], new: Sequence[V], first: int = FRESH
 ) -> list[V]:
     """``old`` of the ids below ``first``, ``new`` at those from it on."""

@@ -85,12 +85,12 @@ class ElementGraph:
 
     # --- by element -------------------------------------------------------------------------------
 
-    def names(self) -> Iterable[str]:
+    def element_names(self) -> Iterable[str]:
         """The elements, each by its name."""
         find = self.elements.find
         return {find(i) for i in self.individuals}
 
-    def asserted(self, element: str) -> Label:
+    def asserted_label(self, element: str) -> Label:
         """The literals asserted at the members of ``element``; a clash where two members are
         asserted different.
         """
@@ -112,7 +112,7 @@ class ElementGraph:
             for role, other in self.half_edges.get(m, ())
         }
 
-    def negatives(self, element: str) -> set[tuple[Role, str]]:
+    def negative_neighbours(self, element: str) -> set[tuple[Role, str]]:
         find = self.elements.find
         return {
             (role, find(other))
@@ -120,7 +120,7 @@ class ElementGraph:
             for role, other in self.negative_edges.get(m, ())
         }
 
-    def unequal(self, element: str) -> set[str]:
+    def unequal_elements(self, element: str) -> set[str]:
         find = self.elements.find
         return {
             find(other)

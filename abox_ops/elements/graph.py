@@ -33,7 +33,7 @@ _EDGE, _ENDS = ("source", "role", "target", "inserted"), ("source_node", "target
 
 
 @dataclass
-class Rare:
+class ComplexFacts:
     """What complex assertions of expanded elements come to: literals, negative role and data
     assertions, by element met.
     """
@@ -89,21 +89,23 @@ class Graph:
         *,
         by_node: bool = False,
     ) -> None:
-        self.whole, self.roles, self.equal, self.old_labels, self.merged = (
+        self.union, self.roles, self.equality, self.base_labels, self.merge_classes = (
             whole,
             roles,
             equal,
             old_labels,
             merged,
         )
-        self._keys = self._numbers = self.key = self.old = self.label = self.rep = self.group = NONE
+        self._keys = self._numbers = self.key = self.base_label = self.label = self.rep = (
+            self.group
+        ) = NONE
         self.member_node = self.member_element = NONE
-        self.gathered = self.expanded = _NO_FLAGS
+        self.has_members = self.has_edges = _NO_FLAGS
         columns = (*_EDGE, *_ENDS) if by_node else _EDGE
         self.edges: Columns = {name: _NO_FLAGS if name == "inserted" else NONE for name in columns}
         self.different: Columns = {name: self.edges[name] for name in _EDGE if name != "role"}
-        self.rare = Rare([], [], [])
-        self._by_source = _BySource()
+        self.complex_facts = ComplexFacts([], [], [])
+        self._by_source = _RowsBySource()
         self._is_joined = False
         self._has_insertions = False
         self.asserted_complex: list[tuple[int, int, owl.Assertion]] = []
@@ -124,7 +126,7 @@ class Graph:
 
     def keys_of(self, nodes: Ints) -> Ints:
         old, keys = nodes < FRESH, nodes.copy()
-        keys[old] = self.equal.of(nodes[old])
+        keys[old] = self.equality.group_of(nodes[old])
         return keys
 
     def locate(self, keys: Ints) -> Ints:
@@ -136,8 +138,10 @@ class Graph:
         at, is_known = self._places(keys)
         if not is_known.all():
             new = group = unique(keys[~is_known])
-            if self.merged is not None and len(self.merged):
-                groups, members = self.merged.members(unique(self.merged.of(new[new < FRESH])))
+            if self.merge_classes is not None and len(self.merge_classes):
+                groups, members = self.merge_classes.members(
+                    unique(self.merge_classes.group_of(new[new < FRESH]))
+                )
                 fresh = new[new >= FRESH]
                 new, group = np.concatenate([members, fresh]), np.concatenate([groups, fresh])
             self._add(new, group)
@@ -156,13 +160,16 @@ class Graph:
         number = np.arange(count, count + len(keys), dtype=np.int64)
         old = np.full(len(keys), EMPTY_ID, np.int64)
         in_base = keys < FRESH
-        old[in_base] = self.old_labels(keys[in_base])
+        old[in_base] = self.base_labels(keys[in_base])
         self.key, self.group = extend_column(self.key, keys), extend_column(self.group, group)
-        self.old, self.label = extend_column(self.old, old), extend_column(self.label, old)
+        self.base_label, self.label = (
+            extend_column(self.base_label, old),
+            extend_column(self.label, old),
+        )
         self.rep, nothing = extend_column(self.rep, number), np.zeros(len(keys), np.bool_)
-        self.gathered, self.expanded = (
-            extend_column(self.gathered, nothing),
-            extend_column(self.expanded, nothing),
+        self.has_members, self.has_edges = (
+            extend_column(self.has_members, nothing),
+            extend_column(self.has_edges, nothing),
         )
         order = np.argsort(keys)
         at = np.searchsorted(self._keys, keys[order])
@@ -171,11 +178,11 @@ class Graph:
             np.insert(self._numbers, at, number[order]),
         )
 
-    def reps(self) -> Ints:
+    def representatives(self) -> Ints:
         """The elements, each by the number that stands for it."""
         return np.flatnonzero(self.rep == np.arange(len(self)))
 
-    def peers(self, reps: Ints) -> Ints:
+    def parts(self, reps: Ints) -> Ints:
         """The numbers that ``reps`` stand for."""
         return np.flatnonzero(flags(len(self), reps)[self.rep]) if self._is_joined else unique(reps)
 
@@ -183,7 +190,7 @@ class Graph:
         """Makes first[i] and second[i] one element; gives the elements that grew by that. Labels
         are for the caller to join.
         """
-        self._by_source = _BySource()
+        self._by_source = _RowsBySource()
         self._is_joined = True
         before = self.rep
         apart = before[first] != before[second]
@@ -205,17 +212,17 @@ class Graph:
 
     # --- rows -------------------------------------------------------------------------------------
 
-    def gather(self, reps: Ints) -> None:
+    def fetch_members(self, reps: Ints) -> None:
         """Fetches the members of ``reps``, their pairs and complex assertions (where that was
         not done before).
         """
-        if not self._is_joined and self.gathered[reps].all():
+        if not self._is_joined and self.has_members[reps].all():
             return
-        todo = self.peers(reps)
-        todo = todo[~self.gathered[todo]]
+        todo = self.parts(reps)
+        todo = todo[~self.has_members[todo]]
         if not len(todo):
             return
-        self.gathered[todo] = True
+        self.has_members[todo] = True
         node, element = self._members(todo)
         self.member_node = np.concatenate([self.member_node, node])
         self.member_element = np.concatenate([self.member_element, element])
@@ -224,23 +231,23 @@ class Graph:
         def element_of(nodes: Ints) -> Ints:
             return element[node.searchsorted(nodes)]
 
-        if self.whole.has("pairs"):
-            self._gather_pairs(self.whole.rows_of("pairs", node), element_of)
-        if self.whole.has("complex"):
-            self._gather_complex(self.whole.complex_of(node), element_of)
+        if self.union.has_rows("pairs"):
+            self._add_pairs(self.union.rows_of("pairs", node), element_of)
+        if self.union.has_rows("complex"):
+            self._add_complex(self.union.complex_of(node), element_of)
 
-    def expand(self, reps: Ints) -> None:
+    def fetch_edges(self, reps: Ints) -> None:
         """Gathers ``reps`` and fetches their role assertions; their neighbours are met by that."""
-        if not self._is_joined and self.expanded[reps].all():
+        if not self._is_joined and self.has_edges[reps].all():
             return
-        self.gather(reps)
-        todo = self.peers(reps)
-        todo = todo[~self.expanded[todo]]
+        self.fetch_members(reps)
+        todo = self.parts(reps)
+        todo = todo[~self.has_edges[todo]]
         if not len(todo):
             return
-        self.expanded[todo] = True
+        self.has_edges[todo] = True
         node, element = self.sorted_members(todo)
-        rows = self.whole.rows_of("half_edges", node, with_inserted=not self._has_insertions)
+        rows = self.union.rows_of("half_edges", node, with_inserted=not self._has_insertions)
         self._add_edges(rows, element[node.searchsorted(rows["node"])])
 
     def sorted_members(self, numbers: Ints) -> tuple[Ints, Ints]:
@@ -250,37 +257,37 @@ class Graph:
         order = node.argsort()
         return node[order], element[order]
 
-    def meet_insertions(self) -> None:
+    def add_inserted_edges(self) -> None:
         """Meets the inserted role assertions, from both ends; what A asserts there is fetched as
         it is asked for (`follow`).
         """
-        rows = dict(self.whole.inserted["half_edges"].columns)
+        rows = dict(self.union.inserted_tables["half_edges"].columns)
         self._add_edges(
             {**rows, "inserted": np.ones(len(rows["node"]), np.bool_)},
             self.locate_nodes(rows["node"]),
         )
         self._has_insertions = True
 
-    def follow(self, elements: Bools) -> None:
+    def fetch_changed_edges(self, elements: Bools) -> None:
         """Expands those of ``elements`` (a flag by number) that are not as in A, where
-        `meet_insertions` has put that off. Others send nothing along the role assertions of A
+        `add_inserted_edges` has put that off. Others send nothing along the role assertions of A
         that has not arrived.
         """
         if self._has_insertions:
-            self.expand(
-                (elements & ((self.label != self.old) | self.is_new())[: len(elements)]).nonzero()[
-                    0
-                ]
+            self.fetch_edges(
+                (
+                    elements & ((self.label != self.base_label) | self.is_new())[: len(elements)]
+                ).nonzero()[0]
             )
 
-    def expand_put_off(self, elements: Bools, among: Callable[[Ints], Bools]) -> None:
+    def fetch_pending_edges(self, elements: Bools, among: Callable[[Ints], Bools]) -> None:
         """Expands those of ``elements`` (a flag by number), where that was put off, with a role
         assertion ``among`` some.
         """
-        todo = elements & ~self.expanded
+        todo = elements & ~self.has_edges
         if self._has_insertions and todo.any():
             source, role, target = self.half_edges()
-            self.expand(
+            self.fetch_edges(
                 (
                     todo
                     & flags(
@@ -308,18 +315,18 @@ class Graph:
         """Lets go of the role assertions, of a graph that nobody looks further in."""
         self.edges, self._by_source = (
             {name: column[:0].copy() for name, column in self.edges.items()},
-            _BySource(),
+            _RowsBySource(),
         )
 
     def _members(self, elements: Ints) -> tuple[Ints, Ints]:
         """(node, element) for every member of ``elements``."""
         keys = self.key[elements]
         old = keys < FRESH
-        key, member = self.equal.members(np.sort(keys[old]))
+        key, member = self.equality.members(np.sort(keys[old]))
         node = np.concatenate([member, keys[~old]])
         return node, self.locate(np.concatenate([key, keys[~old]]))
 
-    def _gather_pairs(self, rows: Columns, element_of: Callable[[Ints], Ints]) -> None:
+    def _add_pairs(self, rows: Columns, element_of: Callable[[Ints], Ints]) -> None:
         unequal = rows["kind"] // 2 * 2 == DIFFERENT
         if unequal.any():
             found = {
@@ -337,18 +344,18 @@ class Graph:
                 self.locate_nodes(rows["node"][same]), self.locate_nodes(rows["neighbour"][same])
             )
 
-    def _gather_complex(
+    def _add_complex(
         self, rows: list[tuple[int, owl.Assertion, bool]], element_of: Callable[[Ints], Ints]
     ) -> None:
         for node, assertion, inserted in rows:
             element = int(element_of(np.array([node]))[0])
-            term = self.whole.terms_of(np.array([node]))[0]
+            term = self.union.terms_of(np.array([node]))[0]
             self.asserted_complex.append((element, node, assertion))
             for plain in normalise(assertion, self.roles).assertions:
-                self.rare.add(plain, element, term, inserted, self._element)
+                self.complex_facts.add(plain, element, term, inserted, self._element)
 
     def _element(self, term: str) -> int:
-        return int(self.locate_nodes(self.whole.nodes_of([term]))[0])
+        return int(self.locate_nodes(self.union.nodes_of([term]))[0])
 
     # --- as seen by element -----------------------------------------------------------------------
 
@@ -362,17 +369,17 @@ class Graph:
         rows = self._by_source.rows(source, chosen)
         return source[rows], role[rows], target[rows]
 
-    def with_readers(self, chosen: Bools) -> Bools:
+    def with_neighbours(self, chosen: Bools) -> Bools:
         """The elements in ``chosen`` (a flag by number), and those of which known role
         assertions lead to one of them.
         """
-        found = longer(chosen, len(self))
+        found = lengthen(chosen, len(self))
         if chosen.any():
             source, _, target = self.half_edges()
             found[source[found[target]]] = True
         return found
 
-    def contradicted(self) -> Ints:
+    def elements_with_unequal_members(self) -> Ints:
         """The gathered elements of which two members are asserted to be different."""
         if not len(self.different["source"]):
             return NONE
@@ -386,7 +393,7 @@ class Graph:
         return element[rows], self.member_node[rows]
 
 
-class _BySource:
+class _RowsBySource:
     """The rows of a column that only grows, by what stands in them, without a look at all rows
     where few are asked for.
     """
@@ -428,7 +435,7 @@ class ElementFlags:
         found: Bools = getattr(holder, self._name)
         count = len(holder.graph.key)
         if len(found) < count:
-            found = longer(found, count)
+            found = lengthen(found, count)
             setattr(holder, self._name, found)
         return found
 
@@ -453,7 +460,7 @@ def flags(count: int, chosen: Ints) -> Bools:
     return found
 
 
-def longer(flag: Bools, count: int) -> Bools:
+def lengthen(flag: Bools, count: int) -> Bools:
     """``flag`` for ``count`` elements; those beyond it are not meant."""
     return np.concatenate([flag, np.zeros(count - len(flag), np.bool_)])
 

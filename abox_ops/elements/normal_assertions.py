@@ -42,12 +42,12 @@ def normalise(assertion: owl.Assertion, roles: RoleBox) -> NormalAssertions:
                 return NormalAssertions((owl.ClassAssertion(owl.NOTHING, individual),))
             return NormalAssertions(() if name == owl.NOTHING else (assertion,))
         case owl.ClassAssertion(expression, individual):
-            return _defined(expression, individual)
+            return _name_expression(expression, individual)
         case owl.NegativeObjectPropertyAssertion(property, subject, object) if _is_beyond_pairs(
             role_of(property), roles
         ):
             target = owl.Class(NAMED + object)
-            rest = _defined(
+            rest = _name_expression(
                 owl.ObjectAllValuesFrom(property, owl.ObjectComplementOf(target)), subject
             )
             return NormalAssertions(
@@ -63,7 +63,7 @@ def _is_beyond_pairs(role: Role, roles: RoleBox) -> bool:
     return not roles.is_simple(role) or role in roles.roles_with_loops
 
 
-def _defined(expression: owl.ClassExpression, individual: str) -> NormalAssertions:
+def _name_expression(expression: owl.ClassExpression, individual: str) -> NormalAssertions:
     # Loaded where a class expression is asserted: most assertions are plain.
     from shiq.functional.writer import axiom_text
 
@@ -108,7 +108,7 @@ _PLAIN = (
 )
 
 
-def name_of(defined: owl.ClassExpression) -> str:
+def definition_name(defined: owl.ClassExpression) -> str:
     """The name that a definition defines."""
     if not isinstance(defined, owl.Class):
         raise TypeError(defined)

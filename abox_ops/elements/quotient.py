@@ -114,7 +114,7 @@ class StoredPartition:
     def __len__(self) -> int:
         return len(self.by_member)
 
-    def of(self, ids: Ints) -> Ints:
+    def group_of(self, ids: Ints) -> Ints:
         """The group of each id."""
         if not len(self):
             return ids
@@ -150,18 +150,18 @@ class StoredPartition:
         """Put each of the (distinct) ``members``, which are whole groups, into the group of its
         position in ``groups``.
         """
-        member, group = of_several(members, groups)
+        member, group = drop_single_groups(members, groups)
         return self.change_rows({"member": member, "group": group}, self.by_member.rows_of(members))
 
 
 def grouping(member: Ints, group: Ints) -> StoredPartition:
     """The grouping that puts each ``member`` into its ``group``; those alone may be among them."""
-    members, groups = of_several(member, group)
+    members, groups = drop_single_groups(member, group)
     columns = {"member": members, "group": groups}
     return StoredPartition(array_table("member", columns), array_table("group", columns))
 
 
-def of_several(member: Ints, group: Ints) -> tuple[Ints, Ints]:
+def drop_single_groups(member: Ints, group: Ints) -> tuple[Ints, Ints]:
     """(member, group) of the groups that have more than one of the (distinct) members, each
     named by its least one.
     """
@@ -200,11 +200,11 @@ def regroup_after_deletion(
     """``grouping`` with, in the place of the elements ``lost``, what is ``left`` of them:
     left[i] of origin[i].
     """
-    group, member = grouping.members(unique(grouping.of(lost)))
+    group, member = grouping.members(unique(grouping.group_of(lost)))
     gone = grouping.by_member.rows_of(member)
     stays = ~is_in(member, lost)
-    members, groups = of_several(
+    members, groups = drop_single_groups(
         np.concatenate([member[stays], left]),
-        np.concatenate([group[stays], grouping.of(origin)]),
+        np.concatenate([group[stays], grouping.group_of(origin)]),
     )
     return grouping.change_rows({"member": members, "group": groups}, gone)

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from shiq import model as owl
-from shiq.abox_ops.elements.base import FRESH, Base, looked_up, strings_among
+from shiq.abox_ops.elements.base import FRESH, Base, lookup_values, strings_among
 from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.columns.arrays import (
     NONE,
@@ -96,7 +96,7 @@ def _renumber(rows: dict[str, Columns], abox: ABox, names: Names) -> None:
     rows["data_assertions"]["property"] = properties[rows["data_assertions"]["property"]]
 
 
-def split(base: Base, batch: Batch) -> tuple[dict[str, Columns], dict[str, Columns]]:
+def split_rows(base: Base, batch: Batch) -> tuple[dict[str, Columns], dict[str, Columns]]:
     """The rows of ``batch`` that ``base`` has (in its numbers, each once), and those that it has
     not.
     """
@@ -108,16 +108,16 @@ def split(base: Base, batch: Batch) -> tuple[dict[str, Columns], dict[str, Colum
             has[name] = lacks[name] = rows
             continue
         if name == "half_edges":
-            held = _held_edges(base, rows)
+            held = _edges_in_base(base, rows)
             has[name], lacks[name] = (
                 {c: column[chosen] for c, column in rows.items()} for chosen in (held, ~held)
             )
             continue
         theirs = base.table(name).rows_of(rows["node"])
         if name == "data_assertions":
-            rows["literal"] = _in_base(base, batch, rows, theirs)
+            rows["literal"] = _base_literals(base, batch, rows, theirs)
         elif name == "complex":
-            rows["ordinal"] = _complex_in_base(base, batch, rows, theirs)
+            rows["ordinal"] = _base_ordinals(base, batch, rows, theirs)
         columns = ROW_COLUMNS[name]
         held = is_row_in([rows[c] for c in columns], [theirs[c] for c in columns])
         has[name] = {c: column[held] for c, column in rows.items()}
@@ -125,7 +125,7 @@ def split(base: Base, batch: Batch) -> tuple[dict[str, Columns], dict[str, Colum
     return has, lacks
 
 
-def _held_edges(base: Base, rows: Columns) -> Bools:
+def _edges_in_base(base: Base, rows: Columns) -> Bools:
     """Which half-edges ``base`` has. Each role assertion is looked for from that of its ends
     which has fewer: a hub's are not read.
     """
@@ -145,7 +145,7 @@ def _held_edges(base: Base, rows: Columns) -> Bools:
     return is_row_in(ends, [end[held] for end in ends])
 
 
-def _in_base(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> Ints:
+def _base_literals(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> Ints:
     """The literals of ``rows``; where the base asserts the same of the same node, by its number."""
     keys = ("node", "property")
     candidates = is_row_in([theirs[k] for k in keys], [rows[k] for k in keys]).nonzero()[0]
@@ -182,7 +182,7 @@ def _in_base(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> Ints:
     )
 
 
-def _complex_in_base(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> Ints:
+def _base_ordinals(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> Ints:
     known = dict(zip(base.complex_of(theirs), theirs["ordinal"].tolist()))
     ours = (
         known.get(batch.complex[ordinal - FRESH], ordinal) for ordinal in rows["ordinal"].tolist()
@@ -196,7 +196,7 @@ class UnionView:
 
     base: Base
     batch: Batch
-    inserted: dict[str, ArrayTable]
+    inserted_tables: dict[str, ArrayTable]
 
     @property
     def names(self) -> Names:
@@ -205,11 +205,13 @@ class UnionView:
     @property
     def insertions(self) -> int:
         """|A⁺ \\ A|."""
-        return assertion_count({name: table.columns for name, table in self.inserted.items()})
+        return assertion_count(
+            {name: table.columns for name, table in self.inserted_tables.items()}
+        )
 
-    def has(self, table: str) -> bool:
+    def has_rows(self, table: str) -> bool:
         """Whether a table has any row at all."""
-        return bool(len(self.inserted[table]) or len(self.base.table(table)))
+        return bool(len(self.inserted_tables[table]) or len(self.base.table(table)))
 
     def rows_of(
         self, table: str, nodes: Ints, *, with_old: bool = True, with_inserted: bool = True
@@ -221,8 +223,8 @@ class UnionView:
         theirs = self.base.table(table)
         old = theirs.rows_of(nodes[nodes < FRESH]) if with_old and len(theirs) else {}
         new = (
-            self.inserted[table].rows_of(nodes)
-            if with_inserted and len(self.inserted[table])
+            self.inserted_tables[table].rows_of(nodes)
+            if with_inserted and len(self.inserted_tables[table])
             else {}
         )
         return {
@@ -245,21 +247,21 @@ class UnionView:
                 (node, a, False)
                 for node, a in zip(rows["node"].tolist(), self.base.complex_of(rows))
             )
-        if len(self.inserted["complex"]):
-            rows = self.inserted["complex"].rows_of(nodes)
+        if len(self.inserted_tables["complex"]):
+            rows = self.inserted_tables["complex"].rows_of(nodes)
             for node, ordinal in zip(rows["node"].tolist(), rows["ordinal"].tolist()):
                 found.append((node, self.batch.complex[ordinal - FRESH], True))
         return found
 
-    def inserted_complex(self) -> list[owl.Assertion]:
-        ordinals = unique(self.inserted["complex"].columns["ordinal"])
+    def complex_insertions(self) -> list[owl.Assertion]:
+        ordinals = unique(self.inserted_tables["complex"].columns["ordinal"])
         return [self.batch.complex[i - FRESH] for i in ordinals.tolist()]
 
-    def some_inserted(self, most: int) -> Iterator[owl.Assertion]:
+    def sample_insertions(self, most: int) -> Iterator[owl.Assertion]:
         """At most ``most`` of each kind of assertion that the batch has and the base has not."""
         rows = {
             name: {c: column[:most] for c, column in table.columns.items()}
-            for name, table in self.inserted.items()
+            for name, table in self.inserted_tables.items()
         }
         names, text = self.names, self.terms_of
         types = rows["class_assertions"]
@@ -272,29 +274,29 @@ class UnionView:
             yield owl.DataPropertyAssertion(
                 owl.DataProperty(names.data_properties.values[property_]), individual, literal
             )
-        edges = self._from_the_front("half_edges", "role", most)
+        edges = self._forward_rows("half_edges", "role", most)
         for subject, role, value in zip(
             text(edges["node"]), edges["role"].tolist(), text(edges["neighbour"])
         ):
             yield owl.ObjectPropertyAssertion(
                 owl.ObjectProperty(names.object_properties.values[role // 2]), subject, value
             )
-        pairs = self._from_the_front("pairs", "kind", most)
+        pairs = self._forward_rows("pairs", "kind", most)
         for subject, kind, value in zip(
             text(pairs["node"]), pairs["kind"].tolist(), text(pairs["neighbour"])
         ):
             yield (owl.SameIndividual if kind == SAME else owl.DifferentIndividuals)(subject, value)
-        yield from self.inserted_complex()[:most]
+        yield from self.complex_insertions()[:most]
 
-    def _from_the_front(self, table: str, column: str, most: int) -> Columns:
+    def _forward_rows(self, table: str, column: str, most: int) -> Columns:
         """The rows that are written from the subject on."""
-        columns = self.inserted[table].columns
+        columns = self.inserted_tables[table].columns
         chosen = (columns[column] % 2 == 0).nonzero()[0][:most]
         return {name: values[chosen] for name, values in columns.items()}
 
     def nodes(self) -> Ints:
         """Every node of A ∪ A⁺."""
-        new = [table.columns["node"] for table in self.inserted.values()]
+        new = [table.columns["node"] for table in self.inserted_tables.values()]
         return unique(np.concatenate([self.base.nodes(), *new]))
 
     def nodes_of(self, terms: Sequence[str]) -> Ints:
@@ -305,10 +307,10 @@ class UnionView:
         return found
 
     def terms_of(self, nodes: Ints) -> list[str]:
-        return looked_up(nodes, self.base.terms_of, self.batch.terms)
+        return lookup_values(nodes, self.base.terms_of, self.batch.terms)
 
     def literals_of(self, literals: Ints) -> list[owl.Literal]:
-        return looked_up(literals, self.base.literals_of, self.batch.literals)
+        return lookup_values(literals, self.base.literals_of, self.batch.literals)
 
     def are_strings(self, literals: Ints) -> Bools:
         """Which literals are legal strings."""
@@ -317,4 +319,4 @@ class UnionView:
     def scan(self, table: str) -> Iterator[Columns]:
         """Every row, in chunks."""
         yield from self.base.table(table).scan()
-        yield dict(self.inserted[table].columns)
+        yield dict(self.inserted_tables[table].columns)

@@ -16,12 +16,12 @@ from collections.abc import Iterable, Sequence
 from shiq import model as owl
 from shiq.abox_ops.entailment.entailer import Entailer
 from shiq.abox_ops.entailment.premises import Entailment, Premises
-from shiq.abox_ops.entailment.shiq_entailer import union_of
+from shiq.abox_ops.entailment.shiq_entailer import union_or_any
 
-__all__ = ["Entailer", "Entailment", "Premises", "entailed", "union_of"]
+__all__ = ["Entailer", "Entailment", "Premises", "compute_entailment", "union_or_any"]
 
 
-def entailed(
+def compute_entailment(
     base: Premises,
     assertions: Iterable[owl.Assertion],
     classes: Sequence[owl.ClassExpression] | None = None,
@@ -37,4 +37,4 @@ def entailed(
     names are no answers. For many events, open an `Entailer`.
     """
     with Entailer(base, classes, roles, static=static) as entailer:
-        return entailer.entailed(assertions)
+        return entailer.entailment(assertions)

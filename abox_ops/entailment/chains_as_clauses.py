@@ -19,7 +19,7 @@ from shiq.simplify.loops import loop_class
 
 
 @dataclass(frozen=True, eq=False)
-class PlainReading:
+class ClausalReading:
     """``premises`` in SHIQ(D), with what is asked in their T; ``tbox`` tells what was read how.
     ``is_below``: what follows of it follows, and there may be more.
     """
@@ -28,18 +28,18 @@ class PlainReading:
     tbox: ChainFreeTBox
     has_pairs: bool
     has_same: bool
-    is_below: bool = False
+    is_lower_bound: bool = False
 
     @classmethod
-    def of(
+    def build(
         cls, premises: Premises, asked: AskedVocabulary, *, is_below: bool = False
-    ) -> PlainReading | None:
+    ) -> ClausalReading | None:
         """None where something else is beyond SHIQ(D), or chains and loops cannot be read as
         clauses.
         """
         axioms = (*premises.all_axioms, *asked.axioms)
         if (
-            premises.unread
+            premises.problems
             or premises.assertions
             or premises.abox.complex
             or not all(map(is_readable, axioms))
@@ -58,9 +58,9 @@ class PlainReading:
             bool(premises.abox.same),
             is_below,
         )
-        return found if found._are_loops_told(has_pairs, found.has_same) else None
+        return found if found._are_loops_certain(has_pairs, found.has_same) else None
 
-    def event(self, assertions: Sequence[owl.Assertion]) -> tuple[owl.Assertion, ...] | None:
+    def read_event(self, assertions: Sequence[owl.Assertion]) -> tuple[owl.Assertion, ...] | None:
         """``assertions`` of SHIQ(D) beside this; None where they are not all plain, or loops may
         arise that nobody tells.
         """
@@ -78,13 +78,13 @@ class PlainReading:
                     return None
         loops, has_pairs = _loops(self.tbox, assertions)
         has_same = self.has_same or any(isinstance(a, owl.SameIndividual) for a in assertions)
-        if not self._are_loops_told(has_pairs or self.has_pairs, has_same):
+        if not self._are_loops_certain(has_pairs or self.has_pairs, has_same):
             return None
         return (*assertions, *loops)
 
-    def _are_loops_told(self, has_pairs: bool, has_same: bool) -> bool:
+    def _are_loops_certain(self, has_pairs: bool, has_same: bool) -> bool:
         """Whether no pair of two individuals can turn out to be a loop that matters."""
-        return self.is_below or not (has_pairs and (has_same or self.tbox.has_bounds))
+        return self.is_lower_bound or not (has_pairs and (has_same or self.tbox.has_bounds))
 
 
 def _loops(

@@ -7,13 +7,13 @@ from dataclasses import replace
 from types import TracebackType
 
 from shiq import model as owl
-from shiq.abox_ops.entailment.chains_as_clauses import PlainReading
-from shiq.abox_ops.entailment.full_entailer import OutsideEntailer
+from shiq.abox_ops.entailment.chains_as_clauses import ClausalReading
+from shiq.abox_ops.entailment.full_entailer import FullEntailer
 from shiq.abox_ops.entailment.horn_entailer import HornEntailer
 from shiq.abox_ops.entailment.modules import AskedVocabulary
-from shiq.abox_ops.entailment.premises import Entailment, Premises, undetermined
+from shiq.abox_ops.entailment.premises import Entailment, Premises, undetermined_entailment
 from shiq.abox_ops.entailment.reasoners import Reasoners
-from shiq.abox_ops.entailment.shiq_entailer import InsideEntailer, union_of
+from shiq.abox_ops.entailment.shiq_entailer import ShiqEntailer, union_or_any
 from shiq.model.abox import ABox
 from shiq.reasoner.protocol import Answer
 
@@ -36,21 +36,25 @@ class Entailer:
         reasoners: Reasoners | None = None,
     ) -> None:
         self.premises = premises
-        self.asked = AskedVocabulary(
+        self.asked_vocabulary = AskedVocabulary(
             None if classes is None else tuple(dict.fromkeys(classes)),
             tuple(dict.fromkeys(roles)),
             static,
         )
         self.reasoners = reasoners or Reasoners()
-        self._horn: HornEntailer | None = None
+        self._horn_entailer: HornEntailer | None = None
         #: For what clauses can say; else there is none.
-        self._inside: InsideEntailer | None = None
-        if premises.is_inside and all(map(premises.says, self.asked.classes or ())):
-            self._inside = InsideEntailer(premises, self.asked, self.reasoners)
-            self._horn = HornEntailer.of(premises, self.asked)
-        elif (reading := PlainReading.of(premises, self.asked)) is not None:
-            self._inside = InsideEntailer(premises, self.asked, self.reasoners, reading)
-        self._outside = OutsideEntailer(premises, self.asked, self.reasoners)
+        self._shiq_entailer: ShiqEntailer | None = None
+        if premises.is_in_shiq and all(
+            map(premises.can_express, self.asked_vocabulary.classes or ())
+        ):
+            self._shiq_entailer = ShiqEntailer(premises, self.asked_vocabulary, self.reasoners)
+            self._horn_entailer = HornEntailer.build(premises, self.asked_vocabulary)
+        elif (reading := ClausalReading.build(premises, self.asked_vocabulary)) is not None:
+            self._shiq_entailer = ShiqEntailer(
+                premises, self.asked_vocabulary, self.reasoners, reading
+            )
+        self._full_entailer = FullEntailer(premises, self.asked_vocabulary, self.reasoners)
 
     def __enter__(self) -> Entailer:
         return self
@@ -63,50 +67,57 @@ class Entailer:
     ) -> None:
         self.close()
 
-    def entailed(
+    def entailment(
         self, assertions: Iterable[owl.Assertion], deadline: float | None = None
     ) -> Entailment:
         """What (T, B ∪ ``assertions``) entails; undetermined after ``deadline`` (`time.monotonic`)."""
-        if self._horn is not None:
+        if self._horn_entailer is not None:
             given = list(assertions)
-            found = self._horn.entailed(given, static=self.asked.static)
+            found = self._horn_entailer.entailment(given, static=self.asked_vocabulary.static)
             if found is not None:
                 return found
             assertions = given
         event = self.premises.event(assertions)
-        if self.premises.unread or event.unread:
-            return undetermined((*self.premises.unread, *event.unread)[0])
-        if self._inside is not None and self._inside.takes(event):
-            result = self._inside.entailed(event, deadline)
+        if self.premises.problems or event.problems:
+            return undetermined_entailment((*self.premises.problems, *event.problems)[0])
+        if self._shiq_entailer is not None and self._shiq_entailer.can_read(event):
+            result = self._shiq_entailer.entailment(event, deadline)
             # Labels of Horn clauses may grow where nobody is told more.
-            return result if self._horn is None else replace(result, changes=None)
-        return self._outside.entailed(event, deadline)
+            return result if self._horn_entailer is None else replace(result, changes=None)
+        return self._full_entailer.entailment(event, deadline)
 
-    def changed(self, assertions: Sequence[owl.Assertion]) -> frozenset[str] | None:
+    def changed_individuals(self, assertions: Sequence[owl.Assertion]) -> frozenset[str] | None:
         """Which individuals of B may be something else, or be linked otherwise, with
         ``assertions`` than without: what follows of an event rests on them, or is the same.
         None: there is no telling.
         """
-        if self._inside is None:
+        if self._shiq_entailer is None:
             return None
-        ways = [self._inside.changed(assertions)]
-        return union_of(ways if self._horn is None else [*ways, self._horn.changed(assertions)])
+        ways = [self._shiq_entailer.changed_individuals(assertions)]
+        return union_or_any(
+            ways
+            if self._horn_entailer is None
+            else [*ways, self._horn_entailer.changed_individuals(assertions)]
+        )
 
-    def of_base(self, deadline: float | None = None) -> Entailment:
+    def base_entailment(self, deadline: float | None = None) -> Entailment:
         """What (T, B) by itself entails of every individual of B: its verdict says whether
         anything can be asked at all.
         """
         premises = self.premises
-        alone = Premises(premises.tbox, ABox(), premises.axioms, (), premises.unread)
+        alone = Premises(premises.tbox, ABox(), premises.axioms, (), premises.problems)
         return Entailer(
-            alone, self.asked.classes, self.asked.roles, reasoners=self.reasoners
-        ).entailed(premises.all_assertions, deadline)
+            alone,
+            self.asked_vocabulary.classes,
+            self.asked_vocabulary.roles,
+            reasoners=self.reasoners,
+        ).entailment(premises.all_assertions, deadline)
 
     def is_consistent(self, deadline: float | None = None) -> Answer:
         """Whether (T, B) is."""
-        if self._inside is not None and not self.premises.unread:
-            return self._inside.is_consistent(deadline)
-        return self._outside.is_consistent(deadline)
+        if self._shiq_entailer is not None and not self.premises.problems:
+            return self._shiq_entailer.is_consistent(deadline)
+        return self._full_entailer.is_consistent(deadline)
 
     def close(self) -> None:
         """Lets the reasoners go; it may be called twice."""

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import product
 
 from shiq import model as owl
-from shiq.abox_ops.entailment.chains_as_clauses import PlainReading
+from shiq.abox_ops.entailment.chains_as_clauses import ClausalReading
 from shiq.abox_ops.entailment.module_questions import Contradiction, OpenQuestion
 from shiq.abox_ops.entailment.modules import AskedVocabulary
 from shiq.abox_ops.entailment.premises import (
@@ -25,11 +25,11 @@ from shiq.abox_ops.entailment.premises import (
     asked_classes,
     class_text,
     denial,
-    mentioned,
-    undetermined,
+    mentioned_individuals,
+    undetermined_entailment,
 )
-from shiq.abox_ops.entailment.reasoners import Reasoners, WholeQuestion
-from shiq.abox_ops.entailment.shiq_entailer import Conclusions, InsideEntailer
+from shiq.abox_ops.entailment.reasoners import FullQuestion, Reasoners
+from shiq.abox_ops.entailment.shiq_entailer import Conclusions, ShiqEntailer
 from shiq.answers.verdict import Verdict
 from shiq.model.walk import parts, rewrite_parts
 from shiq.reasoner.protocol import Answer
@@ -37,10 +37,10 @@ from shiq.simplify.chains import is_readable
 from shiq.simplify.inclusion import PREFIX
 
 #: What is denied, or assumed, in one question.
-Denied = tuple[owl.ClassAssertion, ...]
+Denial = tuple[owl.ClassAssertion, ...]
 
 
-class OutsideEntailer:
+class FullEntailer:
     """See `shiq.abox_ops.entailment.Entailer`, which this is for premises or events beyond SHIQ(D)."""
 
     def __init__(self, premises: Premises, asked: AskedVocabulary, reasoners: Reasoners) -> None:
@@ -49,20 +49,22 @@ class OutsideEntailer:
         #: below.
         self._expected: set[tuple[str, frozenset[str]]] = set()
 
-    def entailed(self, event: EventAssertions, deadline: float | None = None) -> Entailment:
+    def entailment(self, event: EventAssertions, deadline: float | None = None) -> Entailment:
         """What (T, B ∪ ``event``) entails of the individuals of ``event``."""
         within = event.individuals
         try:
             if not self._asked.static:
-                found = self._found(event, within, event, deadline)
+                found = self._conclude(event, within, event, deadline)
                 return Entailment(Verdict.CONSISTENT, found.types, found.pairs)
-            everyone = tuple(sorted({*within, *mentioned(self._premises.all_assertions)}))
-            found = self._found(event, everyone, event, deadline)
-            before = self._found(EventAssertions(), everyone, event, deadline)
+            everyone = tuple(
+                sorted({*within, *mentioned_individuals(self._premises.all_assertions)})
+            )
+            found = self._conclude(event, everyone, event, deadline)
+            before = self._conclude(EventAssertions(), everyone, event, deadline)
         except Contradiction:
             return INCONSISTENT
         except OpenQuestion as question:
-            return undetermined(str(question))
+            return undetermined_entailment(str(question))
         inner = frozenset(within)
         pairs = frozenset(pair for pair in found.pairs if inner.issuperset(pair[1:]))
         more = {
@@ -80,13 +82,13 @@ class OutsideEntailer:
 
     def is_consistent(self, deadline: float | None = None) -> Answer:
         """Whether (T, B) is."""
-        if self._premises.unread:
-            return Answer(Verdict.UNDETERMINED, self._premises.unread[0])
-        return self._whole(
+        if self._premises.problems:
+            return Answer(Verdict.UNDETERMINED, self._premises.problems[0])
+        return self._full_question(
             EventAssertions(), asked_classes(self._premises, EventAssertions(), self._asked.classes)
-        ).asked((), deadline)
+        ).ask((), deadline)
 
-    def _found(
+    def _conclude(
         self,
         event: EventAssertions,
         individuals: Sequence[str],
@@ -95,21 +97,23 @@ class OutsideEntailer:
     ) -> Conclusions:
         """What follows of ``individuals``; ``naming``: the event whose classes are asked about."""
         classes = asked_classes(self._premises, naming, self._asked.classes)
-        low = self._below(event, individuals, deadline)
-        whole = _Settling(self._whole(event, classes), deadline)
+        low = self._lower_bound(event, individuals, deadline)
+        whole = _DenialTester(self._full_question(event, classes), deadline)
         below = {i: low.types.get(i, frozenset()) for i in individuals}
-        denied: tuple[dict[Denied, tuple[str, str]], ...] = ({}, {}, {})
+        denied: tuple[dict[Denial, tuple[str, str]], ...] = ({}, {}, {})
         types = {i: {*known} for i, known in below.items()}
         for i, c in product(individuals, classes):
             text = class_text(c)
             if text not in types[i]:
                 name = owl.Class(self._asked.names.get(c, text))
-                rank = 2 if (text, below[i]) in self._expected else text in low.held.get(i, ())
+                rank = (
+                    2 if (text, below[i]) in self._expected else text in low.model_types.get(i, ())
+                )
                 denied[rank][(denial(name, i),)] = i, text
         # What one model denies is asked first, and together; what is expected to follow by itself,
         # lest halving looks for it.
         for group in (*map(tuple, denied[:2]), *((each,) for each in denied[2])):
-            for found in whole.entailed(group):
+            for found in whole.entailed_denials(group):
                 i, text = next(asked[found] for asked in denied if found in asked)
                 types[i].add(text)
                 self._expected.add((text, below[i]))
@@ -118,11 +122,11 @@ class OutsideEntailer:
         return Conclusions(
             {i: frozenset(found) for i, found in types.items()},
             self._pairs(low, individuals, whole),
-            low.held,
+            low.model_types,
         )
 
     def _pairs(
-        self, low: Conclusions, individuals: Sequence[str], whole: _Settling
+        self, low: Conclusions, individuals: Sequence[str], whole: _DenialTester
     ) -> frozenset[RolePair]:
         found = set(low.pairs)
         for role in self._asked.roles:
@@ -134,43 +138,43 @@ class OutsideEntailer:
                 ends = tuple(b for b in individuals if (role, a, b) not in low.pairs)
                 groups.setdefault(ends, []).append(a)
             for ends, starts in groups.items():
-                denied: dict[Denied, RolePair] = {
+                denied: dict[Denial, RolePair] = {
                     (owl.ClassAssertion(start, a), owl.ClassAssertion(end, b)): (role, a, b)
                     for a, b in product(starts, ends)
                 }
-                found.update(denied[each] for each in whole.entailed(tuple(denied)))
+                found.update(denied[each] for each in whole.entailed_denials(tuple(denied)))
         return frozenset(found)
 
-    def _whole(
+    def _full_question(
         self, event: EventAssertions, classes: Iterable[owl.ClassExpression]
-    ) -> WholeQuestion:
+    ) -> FullQuestion:
         # So that assertions on these names are not taken for what nothing can contradict.
         heard = (owl.SubClassOf(c, owl.THING) for c in classes if isinstance(c, owl.Class))
         axioms = dict.fromkeys([*self._premises.all_axioms, *self._asked.axioms, *heard])
-        return self._reasoners.beside(
-            tuple(axioms), (*self._premises.all_assertions, *event.inside, *event.outside)
+        return self._reasoners.full_question(
+            tuple(axioms), (*self._premises.all_assertions, *event.in_shiq, *event.beyond_shiq)
         )
 
     # --- below ------------------------------------------------------------------------------------
 
-    def _below(
+    def _lower_bound(
         self, event: EventAssertions, individuals: Sequence[str], deadline: float | None
     ) -> Conclusions:
         """What follows from the part in SHIQ(D). Raises: Contradiction, which is one of the
         whole then.
         """
-        said = _named_nominals((*event.inside, *event.outside))
-        for premises, entailer in self._lower:
-            inside = premises.event((*said, *_nominal_facts((*event.inside, *event.outside))))
-            below = EventAssertions(inside.inside)
-            if not entailer.takes(below):
+        said = _named_nominals((*event.in_shiq, *event.beyond_shiq))
+        for premises, entailer in self._lower_entailers:
+            inside = premises.event((*said, *_nominal_facts((*event.in_shiq, *event.beyond_shiq))))
+            below = EventAssertions(inside.in_shiq)
+            if not entailer.can_read(below):
                 continue
             base = entailer.is_consistent(deadline)
             if base.verdict is Verdict.INCONSISTENT:
                 raise Contradiction
             try:
                 if base.verdict is Verdict.CONSISTENT:
-                    return entailer.found(
+                    return entailer.conclude(
                         below, individuals, entailer.asked_names(below), deadline, alone=True
                     )
             except OpenQuestion:
@@ -178,40 +182,42 @@ class OutsideEntailer:
         return Conclusions({}, frozenset(), {})
 
     @cached_property
-    def _lower(self) -> list[tuple[Premises, InsideEntailer]]:
+    def _lower_entailers(self) -> list[tuple[Premises, ShiqEntailer]]:
         """What is below: with chains and loops as clauses, where these can be read so; and without."""
         whole = (*self._premises.all_axioms, *self._premises.all_assertions)
-        axioms = [rewrite_parts(axiom, _name_of) for axiom in self._premises.all_axioms]
+        axioms = [rewrite_parts(axiom, _nominal_name) for axiom in self._premises.all_axioms]
         said = [*_named_nominals(self._premises.all_assertions), *_nominal_facts(whole)]
-        split = Premises.of(axioms, said)
+        split = Premises.build(axioms, said)
         without = Premises(split.tbox, split.abox)
         complex = frozenset(without.abox.complex)
-        readable = Premises.of(
+        readable = Premises.build(
             filter(is_readable, axioms), (a for a in without.abox if a not in complex)
         )
-        reading = PlainReading.of(readable, self._asked, is_below=True) if readable.axioms else None
+        reading = (
+            ClausalReading.build(readable, self._asked, is_below=True) if readable.axioms else None
+        )
         found = [] if reading is None else [self._entailer(readable, reading)]
         return [*found, self._entailer(without)]
 
     def _entailer(
-        self, premises: Premises, reading: PlainReading | None = None
-    ) -> tuple[Premises, InsideEntailer]:
+        self, premises: Premises, reading: ClausalReading | None = None
+    ) -> tuple[Premises, ShiqEntailer]:
         # A class that the part cannot say is for the full reasoner alone.
         classes = self._asked.classes
-        said = None if classes is None else tuple(c for c in classes if premises.says(c))
-        return premises, InsideEntailer(
+        said = None if classes is None else tuple(c for c in classes if premises.can_express(c))
+        return premises, ShiqEntailer(
             premises, AskedVocabulary(said, self._asked.roles), self._reasoners, reading
         )
 
 
-class _Settling:
+class _DenialTester:
     """Denials beside one ontology, settled; ``require_consistent`` once it has to be."""
 
-    def __init__(self, question: WholeQuestion, deadline: float | None) -> None:
+    def __init__(self, question: FullQuestion, deadline: float | None) -> None:
         self._question, self._deadline = question, deadline
         self._is_consistent = False
 
-    def entailed(self, denied: Sequence[Denied]) -> list[Denied]:
+    def entailed_denials(self, denied: Sequence[Denial]) -> list[Denial]:
         """The ``denied`` that cannot be, and so are entailed. Raises: Contradiction, OpenQuestion."""
         if not denied or self._is_possible([a for each in denied for a in each]):
             return []
@@ -219,7 +225,7 @@ class _Settling:
         if len(denied) == 1:
             return list(denied)
         half = len(denied) // 2
-        return [*self.entailed(denied[:half]), *self.entailed(denied[half:])]
+        return [*self.entailed_denials(denied[:half]), *self.entailed_denials(denied[half:])]
 
     def require_consistent(self) -> None:
         """Raises: Contradiction, OpenQuestion."""
@@ -227,7 +233,7 @@ class _Settling:
             raise Contradiction
 
     def _is_possible(self, more: Sequence[owl.ClassAssertion]) -> bool:
-        answer = self._question.asked(more, self._deadline)
+        answer = self._question.ask(more, self._deadline)
         if answer.verdict is Verdict.UNDETERMINED:
             raise OpenQuestion(answer.reason)
         # A part of what is consistent is.
@@ -239,7 +245,7 @@ def _nominal(individual: str) -> owl.Class:
     return owl.Class(f"{PREFIX}entailment:is:{individual}")
 
 
-def _name_of(part: object) -> object | None:
+def _nominal_name(part: object) -> object | None:
     match part:
         case owl.ObjectOneOf(individuals):
             names = tuple(map(_nominal, dict.fromkeys(individuals)))
@@ -251,7 +257,8 @@ def _name_of(part: object) -> object | None:
 
 def _named_nominals(assertions: Iterable[owl.Assertion]) -> list[owl.Assertion]:
     return [
-        rewrite_parts(a, _name_of) if isinstance(a, owl.ClassAssertion) else a for a in assertions
+        rewrite_parts(a, _nominal_name) if isinstance(a, owl.ClassAssertion) else a
+        for a in assertions
     ]
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from shiq.abox_ops.labels.calculus import CompiledClause, LabelSpace
+from shiq.abox_ops.labels.calculus import CompiledClause, LabelCalculus
 from shiq.answers.verdict import Verdict
 from shiq.model.clause import ClausalTBox
 from shiq.model.roles import Role, RoleBox
@@ -56,15 +56,15 @@ class HornLabels:
     def __init__(self, tbox: ClausalTBox) -> None:
         self.tbox = tbox
         self._tables = Tables(tbox)
-        self._space = LabelSpace(tbox)
+        self._space = LabelCalculus(tbox)
         self._mask = sum(1 << i for i, atom in enumerate(tbox.atoms) if isinstance(atom, str))
         self.names: list[int] = []
         self._ids: dict[int, int] = {}
-        self._closed: dict[int, int] = {}
-        self._sent: dict[tuple[int, int, int], tuple[int, int]] = {}
+        self._label_of_names: dict[int, int] = {}
+        self._send_memo: dict[tuple[int, int, int], tuple[int, int]] = {}
         self._roles: list[tuple[tuple[CompiledClause, ...], tuple[CompiledClause, ...]]] = []
         self._role_ids: dict[str, int] = {}
-        self.closed(0)
+        self.close_label(0)
 
     def role(self, iri: str) -> int:
         """The number of a property; -1 where no clause speaks of it."""
@@ -76,9 +76,9 @@ class HornLabels:
                 self._roles.append(both)
         return known
 
-    def closed(self, names: int) -> int:
+    def close_label(self, names: int) -> int:
         """The label of an individual that is told ``names``. Raises: LabelClash, LabelOpen."""
-        known = self._closed.get(names)
+        known = self._label_of_names.get(names)
         if known is None:
             outcome = decide(self._tables, Module((names,), (0,)), _STEPS, None)
             if outcome.answer.verdict is Verdict.INCONSISTENT:
@@ -89,28 +89,28 @@ class HornLabels:
             if found not in self._ids:
                 self._ids[found] = len(self.names)
                 self.names.append(found)
-            known = self._closed[names] = self._closed[found] = self._ids[found]
+            known = self._label_of_names[names] = self._label_of_names[found] = self._ids[found]
         return known
 
-    def joined(self, label: int, names: int) -> int:
+    def extend_label(self, label: int, names: int) -> int:
         """The label with more ``names``."""
         told = self.names[label]
-        return label if not names & ~told else self.closed(told | names)
+        return label if not names & ~told else self.close_label(told | names)
 
-    def sent(self, role: int, subject: int, object: int) -> tuple[int, int]:
+    def send(self, role: int, subject: int, object: int) -> tuple[int, int]:
         """The labels of both ends of a role assertion, once, by what it sends."""
         key = role, subject, object
-        known = self._sent.get(key)
+        known = self._send_memo.get(key)
         if known is None:
             forward, backward = self._roles[role]
             first, second = self.names[subject], self.names[object]
             at_subject, at_object = _one_way(forward, first, second)
             back_object, back_subject = _one_way(backward, second, first)
             ends = (
-                self.joined(subject, at_subject | back_subject),
-                self.joined(object, at_object | back_object),
+                self.extend_label(subject, at_subject | back_subject),
+                self.extend_label(object, at_object | back_object),
             )
-            known = self._sent[key] = ends
+            known = self._send_memo[key] = ends
         return known
 
 
@@ -135,22 +135,22 @@ class LabelledGraph:
 
     def __init__(self, labels: HornLabels, below: LabelledGraph | None = None) -> None:
         self._labels = labels
-        self._below = below
+        self._base = below
         self.label: dict[int, int] = {}
-        self._known: dict[int, int] = {} if below is None else below.label
+        self._base_labels: dict[int, int] = {} if below is None else below.label
         self.edges: dict[int, list[tuple[int, int, int]]] = {}
         self._queue: list[int] = []
 
     def label_of(self, x: int) -> int:
         """The label of x so far."""
         found = self.label.get(x)
-        return self._known.get(x, 0) if found is None else found
+        return self._base_labels.get(x, 0) if found is None else found
 
-    def tell(self, x: int, names: int) -> None:
+    def add_names(self, x: int, names: int) -> None:
         """x belongs to ``names``."""
-        self._set(x, self._labels.joined(self.label_of(x), names))
+        self._set(x, self._labels.extend_label(self.label_of(x), names))
 
-    def link(self, role: int, x: int, y: int) -> None:
+    def add_edge(self, role: int, x: int, y: int) -> None:
         """A role assertion."""
         edge = role, x, y
         self.edges.setdefault(x, []).append(edge)
@@ -165,25 +165,25 @@ class LabelledGraph:
             x = queue.pop()
             for edge in self.edges.get(x, ()):
                 self._send(edge)
-            if self._below is not None:
-                for edge in self._below.edges.get(x, ()):
+            if self._base is not None:
+                for edge in self._base.edges.get(x, ()):
                     self._send(edge)
 
     def _send(self, edge: tuple[int, int, int]) -> None:
         role, x, y = edge
         first, second = self.label_of(x), self.label_of(y)
-        new_first, new_second = self._labels.sent(role, first, second)
+        new_first, new_second = self._labels.send(role, first, second)
         if x == y:
             # Both ends are one: what either is sent, it is told.
             names = self._labels.names
-            new_first = new_second = self._labels.joined(new_first, names[new_second])
+            new_first = new_second = self._labels.extend_label(new_first, names[new_second])
         if new_first != first:
             self._set(x, new_first)
         if new_second != second:
             self._set(y, new_second)
 
     def _set(self, x: int, label: int) -> None:
-        if label != self.label_of(x) or (self._below is None and x not in self.label):
+        if label != self.label_of(x) or (self._base is None and x not in self.label):
             self.label[x] = label
             self._queue.append(x)
 
@@ -198,7 +198,7 @@ class RoleGraph:
     def __init__(
         self, box: RoleBox, asked: tuple[str, ...], below: RoleGraph | None = None
     ) -> None:
-        self._below = below
+        self._base = below
         if below is None:
             steps = [(iri, Role(iri), False) for iri in asked]
             steps += [
@@ -239,56 +239,56 @@ class RoleGraph:
         within: set[NumberPair] = set()
         beyond: set[NumberPair] = set()
         for step, (iri, _, is_closed) in enumerate(self.steps):
-            for x in self._starts(step, among):
-                reached = self._reached(step, x, is_closed=is_closed) & among
+            for x in self._sources(step, among):
+                reached = self._reachable(step, x, is_closed=is_closed) & among
                 within.update((iri, x, y) for y in reached)
-            if static and is_closed and self._below is not None:
+            if static and is_closed and self._base is not None:
                 beyond.update(
-                    (iri, x, y) for x, y in self._new(step) if not (x in among and y in among)
+                    (iri, x, y) for x, y in self._new_pairs(step) if not (x in among and y in among)
                 )
-        if self._below is None:
+        if self._base is None:
             return within, beyond
-        return within, {pair for pair in beyond if not self._below.leads(pair)}
+        return within, {pair for pair in beyond if not self._base.has_pair(pair)}
 
-    def _starts(self, step: int, among: set[int]) -> set[int]:
+    def _sources(self, step: int, among: set[int]) -> set[int]:
         """Those of ``among`` from which an edge leads."""
         own = among & self.forward[step].keys()
-        return own if self._below is None else own | (among & self._below.forward[step].keys())
+        return own if self._base is None else own | (among & self._base.forward[step].keys())
 
-    def leads(self, pair: NumberPair) -> bool:
+    def has_pair(self, pair: NumberPair) -> bool:
         """Whether a pair follows."""
         iri, x, y = pair
         return any(
-            y in self._reached(step, x, is_closed=is_closed)
+            y in self._reachable(step, x, is_closed=is_closed)
             for step, (asked, _, is_closed) in enumerate(self.steps)
             if asked == iri
         )
 
-    def _new(self, step: int) -> Iterator[tuple[int, int]]:
+    def _new_pairs(self, step: int) -> Iterator[tuple[int, int]]:
         """The pairs that a path along an assertion of this one makes."""
         for a, ends in self.forward[step].items():
-            starts = {a} | self._reached(step, a, is_closed=True, backward=True)
+            starts = {a} | self._reachable(step, a, is_closed=True, backward=True)
             for b in ends:
-                for y in {b} | self._reached(step, b, is_closed=True):
+                for y in {b} | self._reachable(step, b, is_closed=True):
                     yield from ((x, y) for x in starts)
 
-    def _reached(self, step: int, x: int, *, is_closed: bool, backward: bool = False) -> set[int]:
-        found = self._next(step, x, backward=backward)
+    def _reachable(self, step: int, x: int, *, is_closed: bool, backward: bool = False) -> set[int]:
+        found = self._neighbours(step, x, backward=backward)
         if not is_closed:
             return found
         waiting = list(found)
         found = set(found)
         while waiting:
-            fresh = self._next(step, waiting.pop(), backward=backward) - found
+            fresh = self._neighbours(step, waiting.pop(), backward=backward) - found
             found |= fresh
             waiting += fresh
         return found
 
-    def _next(self, step: int, x: int, *, backward: bool) -> set[int]:
+    def _neighbours(self, step: int, x: int, *, backward: bool) -> set[int]:
         own = (self.backward if backward else self.forward)[step].get(x, _NOBODY)
-        if self._below is None:
+        if self._base is None:
             return own
-        other = self._below._next(step, x, backward=backward)
+        other = self._base._neighbours(step, x, backward=backward)
         return own | other if own and other else own or other
 
 

@@ -21,8 +21,8 @@ from shiq.abox_ops.entailment.premises import (
     Entailment,
     Premises,
     class_text,
-    is_own,
-    undetermined,
+    is_reportable,
+    undetermined_entailment,
 )
 from shiq.answers.verdict import Verdict
 from shiq.datatypes import DataTheory, IllTyped
@@ -31,7 +31,7 @@ from shiq.simplify import simplify
 from shiq.support import bits
 
 
-class NotPlain(Exception):
+class UnsupportedAssertion(Exception):
     """An assertion is no class, role or data assertion on a name."""
 
 
@@ -46,7 +46,7 @@ class HornEntailer:
         self._theory = DataTheory()
         self._texts: dict[int, frozenset[str]] = {}
         #: Properties that are not built in.
-        self._plain: set[str] = set()
+        self._allowed_properties: set[str] = set()
         texts = {name: class_text(c) for c, name in asked.names.items()}
         wanted = premises.names if asked.classes is None else texts
         self._wanted = {
@@ -56,21 +56,27 @@ class HornEntailer:
         self._graph = LabelledGraph(labels)
         self._roles = RoleGraph(labels.tbox.roles, asked.roles)
         #: Asserted classes that T does not have, by individual.
-        self._loose: dict[int, frozenset[str]] = {}
+        self._classes_beyond_tbox: dict[int, frozenset[str]] = {}
         self._is_consistent = True
         try:
-            self._read(premises.abox, self._individuals, self._graph, self._roles, self._loose)
+            self._read(
+                premises.abox,
+                self._individuals,
+                self._graph,
+                self._roles,
+                self._classes_beyond_tbox,
+            )
             self._graph.saturate()
-            self._individuals.settled()
+            self._individuals.freeze()
         except LabelClash:
             self._is_consistent = False
 
     @classmethod
-    def of(cls, premises: Premises, asked: AskedVocabulary) -> HornEntailer | None:
+    def build(cls, premises: Premises, asked: AskedVocabulary) -> HornEntailer | None:
         """The same for ``premises``; None where T is not of this kind, or B not plain."""
         if (
-            not premises.is_inside
-            or premises.unread
+            not premises.is_in_shiq
+            or premises.problems
             or premises.abox.complex
             or premises.abox.same
             or premises.abox.different
@@ -82,23 +88,26 @@ class HornEntailer:
             return None
         try:
             return cls(premises, asked, HornLabels(clauses))
-        except (LabelClash, LabelOpen, NotPlain):
+        except (LabelClash, LabelOpen, UnsupportedAssertion):
             return None
 
-    def entailed(self, assertions: Iterable[owl.Assertion], *, static: bool) -> Entailment | None:
+    def entailment(self, assertions: Iterable[owl.Assertion], *, static: bool) -> Entailment | None:
         """What (T, B ∪ ``assertions``) entails; None where these are not plain."""
         if not self._is_consistent:
             return INCONSISTENT
         try:
-            individuals, graph, roles, loose = self._saturated(assertions)
-        except NotPlain:
+            individuals, graph, roles, loose = self._saturate_event(assertions)
+        except UnsupportedAssertion:
             return None
         except LabelClash:
             return INCONSISTENT
         except LabelOpen as reason:
-            return undetermined(str(reason))
-        mentioned = individuals.met
-        touches, changes = self._around(graph, individuals), self._changes(graph, individuals)
+            return undetermined_entailment(str(reason))
+        mentioned = individuals.numbers
+        touches, changes = (
+            self._touched_individuals(graph, individuals),
+            self._changes(graph, individuals),
+        )
         types = {i: self._types(graph.label_of(x), x, loose) for i, x in mentioned.items()}
         within, beyond = roles.pairs(set(mentioned.values()), static=static)
         named = individuals.name
@@ -121,13 +130,13 @@ class HornEntailer:
             changes=changes,
         )
 
-    def changed(self, assertions: Iterable[owl.Assertion]) -> frozenset[str] | None:
+    def changed_individuals(self, assertions: Iterable[owl.Assertion]) -> frozenset[str] | None:
         """The individuals that are something else, or linked otherwise, with ``assertions`` than
         without; None: any.
         """
         try:
-            individuals, graph, _, _ = self._saturated(assertions)
-        except (NotPlain, LabelClash, LabelOpen):
+            individuals, graph, _, _ = self._saturate_event(assertions)
+        except (UnsupportedAssertion, LabelClash, LabelOpen):
             return None
         return self._changes(graph, individuals)
 
@@ -137,9 +146,9 @@ class HornEntailer:
             for x, label in graph.label.items()
             if x < individuals.first and label != self._graph.label_of(x)
         )
-        return frozenset(individuals.met).union(map(individuals.name, grown))
+        return frozenset(individuals.numbers).union(map(individuals.name, grown))
 
-    def _saturated(
+    def _saturate_event(
         self, assertions: Iterable[owl.Assertion]
     ) -> tuple[Individuals, LabelledGraph, RoleGraph, dict[int, frozenset[str]]]:
         """(T, B) with ``assertions``. Raises: NotPlain, LabelClash, LabelOpen."""
@@ -151,11 +160,13 @@ class HornEntailer:
         graph.saturate()
         return individuals, graph, roles, loose
 
-    def _around(self, graph: LabelledGraph, individuals: Individuals) -> frozenset[str] | None:
+    def _touched_individuals(
+        self, graph: LabelledGraph, individuals: Individuals
+    ) -> frozenset[str] | None:
         """The individuals that labels were read of: of ``graph``, and neighbours; None where too
         many, or where pairs count.
         """
-        mine = {*graph.label, *individuals.met.values()}
+        mine = {*graph.label, *individuals.numbers.values()}
         edges = [edge for x in mine for edge in self._graph.edges.get(x, ())]
         if len(edges) > MOST_TOUCHED or self._asked.roles:
             return None
@@ -168,8 +179,8 @@ class HornEntailer:
             found = frozenset(wanted[a] for a in bits(self._labels.names[label]) if a in wanted)
             self._texts[label] = found
         more = (
-            loose.get(x, frozenset()) | self._loose.get(x, frozenset())
-            if loose or self._loose
+            loose.get(x, frozenset()) | self._classes_beyond_tbox.get(x, frozenset())
+            if loose or self._classes_beyond_tbox
             else None
         )
         return found | more if more else found
@@ -198,28 +209,28 @@ class HornEntailer:
                         if self._is_asked(name):
                             loose[x] = loose.get(x, frozenset()) | {name}
                 case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, object):
-                    if iri not in self._plain:
+                    if iri not in self._allowed_properties:
                         if is_reserved(iri):
-                            raise NotPlain
-                        self._plain.add(iri)
+                            raise UnsupportedAssertion
+                        self._allowed_properties.add(iri)
                     edges[iri, number(subject), number(object)] = None
                 case owl.DataPropertyAssertion(_, individual, literal):
                     number(individual)
                     if isinstance(self._theory.value(literal), IllTyped):
                         raise LabelClash
                 case _:
-                    raise NotPlain
+                    raise UnsupportedAssertion
         for x, told in names.items():
-            graph.tell(x, told)
+            graph.add_names(x, told)
         for iri, x, y in edges:
             roles.add(iri, x, y)
             role = self._labels.role(iri)
             if role >= 0:
-                graph.link(role, x, y)
+                graph.add_edge(role, x, y)
 
     def _is_asked(self, name: str) -> bool:
         classes = self._asked.classes
-        return is_own(name) if classes is None else owl.Class(name) in classes
+        return is_reportable(name) if classes is None else owl.Class(name) in classes
 
 
 class Individuals:
@@ -228,28 +239,28 @@ class Individuals:
     """
 
     def __init__(self, below: Individuals | None = None) -> None:
-        self._known = {} if below is None else below.met
-        self.met: dict[str, int] = {}
+        self._base_numbers = {} if below is None else below.numbers
+        self.numbers: dict[str, int] = {}
         self._names: list[str] = [] if below is None else below._names
         self._more: list[str] = []
-        self.first = len(self._known)
+        self.first = len(self._base_numbers)
 
     def number(self, individual: str) -> int:
         """The number of ``individual``."""
-        found = self.met.get(individual)
+        found = self.numbers.get(individual)
         if found is None:
-            found = self._known.get(individual)
+            found = self._base_numbers.get(individual)
             if found is None:
                 found = self.first + len(self._more)
                 self._more.append(individual)
-            self.met[individual] = found
+            self.numbers[individual] = found
         return found
 
     def name(self, number: int) -> str:
         """The individual that has this number."""
         return self._names[number] if number < self.first else self._more[number - self.first]
 
-    def settled(self) -> Individuals:
+    def freeze(self) -> Individuals:
         """The same to be below others."""
         self._names = [*self._names, *self._more]
         return self

@@ -38,7 +38,7 @@ class AskedRole:
 
     role: Role
     is_simple: bool
-    is_seen: bool
+    is_visible: bool
     ends: tuple[int, int]
 
 
@@ -54,7 +54,7 @@ class ModuleAnswer:
 
     types: Atoms
     pairs: frozenset[NodePair]
-    held: Atoms
+    model_types: Atoms
 
 
 class ModuleQuestions:
@@ -98,7 +98,7 @@ class ModuleQuestions:
         except (OutOfBudget, UndecidedDataError):
             return self._one_by_one(tbox, module, wanted, roles, deadline)
         finally:
-            self._reasoners.asked += max(1, questions.number)
+            self._reasoners.question_count += max(1, questions.number)
 
     def _one_by_one(
         self,
@@ -145,7 +145,7 @@ def candidate_pairs(
         bit = 1 << state.tables.role(asked.role)
         for node, starts in at.items():
             reached = {*at}
-            if asked.is_seen:
+            if asked.is_visible:
                 reached = _reachable(state, node, bit, is_simple=asked.is_simple)
             found += [(i, a, b) for other in reached for a in starts for b in at.get(other, ())]
     return found

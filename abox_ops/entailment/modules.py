@@ -105,16 +105,18 @@ class ModuleFinder:
     def __init__(self, premises: Premises, asked: AskedVocabulary) -> None:
         self._premises = premises
         self._axioms = tuple(dict.fromkeys((*premises.tbox.axioms, *asked.axioms)))
-        self._given = (*premises.abox, owl.ClassAssertion(_MENTIONED, _NOBODY))
-        self._times = 0
+        self._assertions = (*premises.abox, owl.ClassAssertion(_MENTIONED, _NOBODY))
+        self._index_count = 0
         self._theory = DataTheory()
         self._build(())
 
     def _build(self, names: Iterable[str]) -> None:
         more = tuple(owl.ClassAssertion(owl.Class(name), _NOBODY) for name in sorted(names))
-        self._given = (*self._given, *more)
-        self.knowledge_base = LocalKnowledgeBase.build(owl.TBox(self._axioms), abox_of(self._given))
-        self._times += 1
+        self._assertions = (*self._assertions, *more)
+        self.knowledge_base = LocalKnowledgeBase.build(
+            owl.TBox(self._axioms), abox_of(self._assertions)
+        )
+        self._index_count += 1
         used = {entity.iri for axiom in self._axioms for entity in entities(axiom)}
         names_of_b = self.knowledge_base.base.names
         used.update(entity.iri for a in self._premises.abox.complex for entity in entities(a))
@@ -126,25 +128,25 @@ class ModuleFinder:
     def is_consistent(self, reasoners: Reasoners, deadline: float | None) -> Answer:
         """Whether (T, B) is."""
         base = self.knowledge_base
-        if base.index.contradictory:
+        if base.index.is_contradictory:
             return Answer(Verdict.INCONSISTENT)
         decide, is_over = partial(reasoners.decide, deadline=deadline), partial(is_past, deadline)
-        found = base.certified(Inquiry(decide, is_over, verdict_only=True))
-        answers = distinct_answers(found.patched.answers)
+        found = base.certify(Inquiry(decide, is_over, verdict_only=True))
+        answers = distinct_answers(found.outcome.answers)
         refuted = next((a for a in answers if a.verdict is Verdict.INCONSISTENT), None)
         undecided = next((a for a in answers if a.verdict is Verdict.UNDETERMINED), None)
         return refuted or undecided or Answer(Verdict.CONSISTENT)
 
-    def of(self, event: EventAssertions, individuals: Sequence[str]) -> EventModules:
+    def find_modules(self, event: EventAssertions, individuals: Sequence[str]) -> EventModules:
         """What answers about ``individuals``, of whom those of ``event`` are some."""
-        inside = self._seen(event.inside)
+        inside = self._relevant_assertions(event.in_shiq)
         new = {
             a.expression.iri
             for a in inside
             if isinstance(a, owl.ClassAssertion) and isinstance(a.expression, owl.Class)
         }
         new -= self._classes
-        if new and self._times < self.MOST_TIMES:
+        if new and self._index_count < self.MOST_TIMES:
             self._build(new)
         mentioned = (owl.ClassAssertion(_MENTIONED, i) for i in individuals)
         found = self.knowledge_base.add_set(abox_of([*inside, *mentioned]), ABox())
@@ -157,7 +159,7 @@ class ModuleFinder:
             for node, members in enumerate(named.elements)
             for individual in members
         }
-        touches, changes = self._reach(found, inside)
+        touches, changes = self._touched_individuals(found, inside)
         return EventModules(
             found.tbox,
             modules,
@@ -166,39 +168,39 @@ class ModuleFinder:
             None if changes is None else changes.union(individuals),
         )
 
-    def _reach(
+    def _touched_individuals(
         self, found: LocalAddSet, inside: Sequence[owl.Assertion]
     ) -> tuple[frozenset[str] | None, frozenset[str] | None]:
         """Counting and equality look at groups that E is far from, so that there is no telling."""
-        graph = found.found.graph
+        graph = found.columns.graph
         if (
             not self._is_local
             or len(graph) > MOST_TOUCHED
             or any(isinstance(a, _OF_PAIRS) for a in inside)
         ):
             return None, None
-        terms = found.whole.terms_of(graph.key)
+        terms = found.union.terms_of(graph.key)
         return frozenset(terms), frozenset(
-            term for term, is_active in zip(terms, found.found.labelled[graph.rep]) if is_active
+            term for term, is_active in zip(terms, found.columns.has_label[graph.rep]) if is_active
         )
 
     @cached_property
     def _is_local(self) -> bool:
-        clauses = self.knowledge_base.index.simplified.clauses.clauses
+        clauses = self.knowledge_base.index.simplified_tbox.clauses.clauses
         return not (
             any(clause.at_most for clause in clauses)
             or any(isinstance(a, _OF_PAIRS) for a in self._premises.abox)
         )
 
-    def _seen(self, assertions: Sequence[owl.Assertion]) -> Sequence[owl.Assertion]:
+    def _relevant_assertions(self, assertions: Sequence[owl.Assertion]) -> Sequence[owl.Assertion]:
         """``assertions`` without those on properties that T and B do not have, unless negative
         ones or class expressions may speak of them.
         """
         if abox_of(assertions).complex:
             return assertions
-        return [a for a in assertions if self._is_seen(a)]
+        return [a for a in assertions if self._is_relevant(a)]
 
-    def _is_seen(self, assertion: owl.Assertion) -> bool:
+    def _is_relevant(self, assertion: owl.Assertion) -> bool:
         match assertion:
             case owl.ObjectPropertyAssertion(property, _, _):
                 return role_of(property).iri in self._roles

@@ -22,14 +22,14 @@ from shiq.simplify.inclusion import PREFIX
 class EventAssertions:
     """E: ``inside`` SHIQ(D), ``outside`` it; ``unread``: what is wrong with what is neither."""
 
-    inside: tuple[owl.Assertion, ...] = ()
-    outside: tuple[owl.Assertion, ...] = ()
-    unread: tuple[str, ...] = ()
+    in_shiq: tuple[owl.Assertion, ...] = ()
+    beyond_shiq: tuple[owl.Assertion, ...] = ()
+    problems: tuple[str, ...] = ()
 
     @cached_property
     def individuals(self) -> tuple[str, ...]:
         """The individuals that E mentions, sorted; nominals in its class assertions too."""
-        return tuple(sorted(mentioned((*self.inside, *self.outside))))
+        return tuple(sorted(mentioned_individuals((*self.in_shiq, *self.beyond_shiq))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +42,12 @@ class Premises:
     abox: ABox
     axioms: tuple[owl.Axiom, ...] = ()
     assertions: tuple[owl.Assertion, ...] = ()
-    unread: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, axioms: Iterable[owl.Axiom], assertions: Iterable[owl.Assertion] = ()) -> Premises:
+    def build(
+        cls, axioms: Iterable[owl.Axiom], assertions: Iterable[owl.Assertion] = ()
+    ) -> Premises:
         """(T, B) of OWL 2 DL values, wherever they lie."""
         given = tuple(dict.fromkeys(axioms))
         inside, reported = split_axioms(given, chains=False)
@@ -54,14 +56,18 @@ class Premises:
         tbox = owl.TBox(tuple(dict.fromkeys(inside)))
         event = _split(assertions, tbox.axioms)
         return cls(
-            tbox, abox_of(event.inside), tuple(outside), event.outside, (*unread, *event.unread)
+            tbox,
+            abox_of(event.in_shiq),
+            tuple(outside),
+            event.beyond_shiq,
+            (*unread, *event.problems),
         )
 
     def event(self, assertions: Iterable[owl.Assertion]) -> EventAssertions:
         """``assertions`` as E beside this."""
         return _split(assertions, self.tbox.axioms)
 
-    def says(self, expression: owl.ClassExpression) -> bool:
+    def can_express(self, expression: owl.ClassExpression) -> bool:
         """Whether SHIQ(D) can say ``expression`` beside T."""
         name = owl.Class(PREFIX + "entailment:said")
         return isinstance(expression, owl.Class) or not any(
@@ -73,7 +79,7 @@ class Premises:
         )
 
     @property
-    def is_inside(self) -> bool:
+    def is_in_shiq(self) -> bool:
         """Whether SHIQ(D) says all of it."""
         return not (self.axioms or self.assertions)
 
@@ -90,9 +96,9 @@ class Premises:
     @cached_property
     def names(self) -> frozenset[str]:
         """The classes that (T, B) names, but ⊤, ⊥ and fresh ones."""
-        return named_classes((*self.all_axioms, *self.abox.complex, *self.assertions)) | _own(
-            self.abox.classes
-        )
+        return named_classes(
+            (*self.all_axioms, *self.abox.complex, *self.assertions)
+        ) | _reportable_names(self.abox.classes)
 
 
 _INSIDE = frozenset({"unknown-datatype"})
@@ -124,7 +130,7 @@ def _is_plain(assertion: owl.Assertion) -> bool:
     return False
 
 
-def mentioned(assertions: Iterable[owl.Assertion]) -> frozenset[str]:
+def mentioned_individuals(assertions: Iterable[owl.Assertion]) -> frozenset[str]:
     """The individuals of ``assertions``, nominals of class expressions among them."""
     found: set[str] = set()
     for assertion in assertions:
@@ -138,16 +144,16 @@ def mentioned(assertions: Iterable[owl.Assertion]) -> frozenset[str]:
 
 def named_classes(values: Iterable[object]) -> frozenset[str]:
     """The classes that ``values`` name, but ⊤, ⊥ and fresh ones."""
-    return _own(
+    return _reportable_names(
         part.iri for value in values for part in parts(value) if isinstance(part, owl.Class)
     )
 
 
-def _own(names: Iterable[str]) -> frozenset[str]:
-    return frozenset(filter(is_own, names))
+def _reportable_names(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(filter(is_reportable, names))
 
 
-def is_own(name: str) -> bool:
+def is_reportable(name: str) -> bool:
     """Whether a class may be told: neither ⊤, ⊥ nor a fresh name."""
     return not is_reserved(name) and not name.startswith(PREFIX)
 
@@ -168,7 +174,7 @@ def asked_classes(
     """``classes`` without ⊤; None: those that T, B and E name."""
     if classes is not None:
         return tuple(c for c in dict.fromkeys(classes) if c != owl.THING)
-    names = premises.names | named_classes((*event.inside, *event.outside))
+    names = premises.names | named_classes((*event.in_shiq, *event.beyond_shiq))
     return tuple(map(owl.Class, sorted(names)))
 
 
@@ -201,7 +207,7 @@ class Entailment:
     changes: frozenset[str] | None = field(default=None, compare=False)
 
 
-def undetermined(reason: str) -> Entailment:
+def undetermined_entailment(reason: str) -> Entailment:
     """An entailment that is not known, for this reason."""
     return Entailment(Verdict.UNDETERMINED, reason=reason)
 

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from shiq import model as owl
 from shiq.abox_ops.modules.from_scratch import ScratchQuestion
-from shiq.abox_ops.outside_question import question
+from shiq.abox_ops.outside_question import write_question
 from shiq.answers.verdict import Verdict
 from shiq.errors import ReasonerError, UsageError
 from shiq.model.clause import ClausalTBox
@@ -35,7 +35,7 @@ class Reasoners:
     name: str = "auto"
     timeout: float | None = 60.0
     heap: str = "1g"
-    asked: int = 0
+    question_count: int = 0
     _modules: Reasoner | None = field(default=None, repr=False)
     _hermit: HermitReasoner | None = field(default=None, repr=False)
     #: Of all whole questions: (T, B), as far as no event changes how it is written.
@@ -49,22 +49,22 @@ class Reasoners:
         self, tbox: ClausalTBox, modules: Sequence[Module], deadline: float | None = None
     ) -> list[Answer]:
         """One answer for each module; ``deadline``: see `left`."""
-        left = self.left(deadline)
+        left = self.seconds_left(deadline)
         if left is not None and left <= 0:
             return [_OVER] * len(modules)
         if self._modules is None:
             self._modules = create(self.name, heap=self.heap, timeout=self.timeout)
-        self.asked += len(modules)
+        self.question_count += len(modules)
         return self._modules.decide(tbox, modules, left)
 
-    def whole(
+    def decide_ontology(
         self,
         axioms: Sequence[owl.Axiom],
         assertions: Iterable[owl.Assertion],
         deadline: float | None = None,
     ) -> Answer:
         """Whether an ontology of OWL 2 DL is consistent."""
-        left = self.left(deadline)
+        left = self.seconds_left(deadline)
         if left is not None and left <= 0:
             return _OVER
         if self.name == "own":
@@ -73,10 +73,10 @@ class Reasoners:
                 "it lies outside SHIQ(D), and only `own` is to be asked; `auto` asks HermiT",
             )
         try:
-            put = question(axioms, assertions)
+            put = write_question(axioms, assertions)
             answer = self._ask(put.axioms, put.assertions, left)
             if put.weaker is not None and answer.verdict is Verdict.INCONSISTENT:
-                answer = self._ask(put.weaker, put.assertions, self.left(deadline))
+                answer = self._ask(put.weaker, put.assertions, self.seconds_left(deadline))
                 if answer.verdict is Verdict.CONSISTENT:
                     return Answer(
                         Verdict.UNDETERMINED,
@@ -86,13 +86,13 @@ class Reasoners:
         except (Irregular, UsageError, ReasonerError) as obstacle:
             return Answer(Verdict.UNDETERMINED, " ".join(str(obstacle).split()))
 
-    def beside(
+    def full_question(
         self, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion]
-    ) -> WholeQuestion:
+    ) -> FullQuestion:
         """(``axioms``, ``assertions``) to be asked about with class assertions on names beside
         them.
         """
-        return WholeQuestion(self, axioms, assertions)
+        return FullQuestion(self, axioms, assertions)
 
     def hermit(self) -> HermitReasoner:
         """HermiT, kept warm."""
@@ -100,7 +100,7 @@ class Reasoners:
             self._hermit = HermitReasoner(self.heap)
         return self._hermit
 
-    def left(self, deadline: float | None) -> float | None:
+    def seconds_left(self, deadline: float | None) -> float | None:
         """Seconds for the next question: until ``deadline`` (`time.monotonic`), and ``timeout``
         at most.
         """
@@ -119,13 +119,13 @@ class Reasoners:
     def _ask(
         self, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion], left: float | None
     ) -> Answer:
-        self.asked += 1
+        self.question_count += 1
         return self.hermit().decide_consistency(
             axioms, assertions, left and max(0.01, left), is_normal=True
         )
 
 
-class WholeQuestion:
+class FullQuestion:
     """An ontology of OWL 2 DL that is sent once, and asked about with more beside it."""
 
     def __init__(
@@ -133,33 +133,35 @@ class WholeQuestion:
     ) -> None:
         self._reasoners, self._axioms, self._assertions = reasoners, axioms, assertions
 
-    def asked(self, more: Sequence[owl.ClassAssertion], deadline: float | None = None) -> Answer:
+    def ask(self, more: Sequence[owl.ClassAssertion], deadline: float | None = None) -> Answer:
         """Whether the ontology is consistent together with ``more``: assertions A(x) or ¬A(x), A
         a class name.
         """
-        left = self._reasoners.left(deadline)
+        left = self._reasoners.seconds_left(deadline)
         if left is not None and left <= 0:
             return _OVER
-        kept = None if self._reasoners.name == "own" else self._kept
+        kept = None if self._reasoners.name == "own" else self._shared_texts
         if kept is None:
-            return self._reasoners.whole(self._axioms, (*self._assertions, *more), deadline)
-        said = [a for a in more if a not in self._said]
+            return self._reasoners.decide_ontology(
+                self._axioms, (*self._assertions, *more), deadline
+            )
+        said = [a for a in more if a not in self._assertion_set]
         try:
             hermit = self._reasoners.hermit()
-            self._reasoners.asked += 1
+            self._reasoners.question_count += 1
             return hermit.consistency_with_background(kept, said, left and max(0.01, left))
         except ReasonerError as error:
             return Answer(Verdict.UNDETERMINED, " ".join(str(error).split()))
 
     @cached_property
-    def _said(self) -> frozenset[owl.Assertion]:
+    def _assertion_set(self) -> frozenset[owl.Assertion]:
         return frozenset(self._assertions)
 
     @cached_property
-    def _kept(self) -> tuple[OntologyText, ...] | None:
+    def _shared_texts(self) -> tuple[OntologyText, ...] | None:
         """What is sent once; None where each question takes more than one."""
         try:
-            put = question(self._axioms, self._assertions)
+            put = write_question(self._axioms, self._assertions)
             return (
                 None
                 if put.weaker is not None
@@ -172,7 +174,7 @@ class WholeQuestion:
 _OVER = Answer(Verdict.UNDETERMINED, "no answer within the time limit")
 
 
-def consistent(
+def decide_consistency(
     tbox: owl.TBox,
     assertions: Iterable[owl.Assertion],
     reasoners: Reasoners,

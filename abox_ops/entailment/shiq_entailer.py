@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from shiq import model as owl
-from shiq.abox_ops.entailment.chains_as_clauses import PlainReading
+from shiq.abox_ops.entailment.chains_as_clauses import ClausalReading
 from shiq.abox_ops.entailment.module_questions import (
     AskedRole,
     Contradiction,
@@ -25,7 +25,7 @@ from shiq.abox_ops.entailment.premises import (
     Types,
     class_text,
     named_classes,
-    undetermined,
+    undetermined_entailment,
 )
 from shiq.abox_ops.entailment.reasoners import Reasoners
 from shiq.answers.verdict import Verdict
@@ -35,7 +35,7 @@ from shiq.reasoner.protocol import Answer
 from shiq.support import bits
 
 
-def union_of(parts: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
+def union_or_any(parts: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
     """All of them; None, which is anybody, where one is."""
     known = [*parts]
     return None if None in known else frozenset[str]().union(*filter(None, known))
@@ -49,12 +49,12 @@ class Conclusions:
 
     types: dict[str, frozenset[str]]
     pairs: frozenset[RolePair]
-    held: dict[str, frozenset[str]]
+    model_types: dict[str, frozenset[str]]
     touches: frozenset[str] | None = None
     changes: frozenset[str] | None = None
 
 
-class InsideEntailer:
+class ShiqEntailer:
     """See `shiq.abox_ops.entailment.Entailer`, which this is for premises inside SHIQ(D), or with a
     ``reading`` as such.
     """
@@ -64,7 +64,7 @@ class InsideEntailer:
         premises: Premises,
         asked: AskedVocabulary,
         reasoners: Reasoners,
-        reading: PlainReading | None = None,
+        reading: ClausalReading | None = None,
     ) -> None:
         self._premises, self._asked, self._reasoners, self._reading = (
             premises,
@@ -78,24 +78,26 @@ class InsideEntailer:
             else ModuleFinder(reading.premises, AskedVocabulary())
         )
         self._questions = ModuleQuestions(reasoners)
-        self._base: Answer | None = None
+        self._base_answer: Answer | None = None
         self._clauses: ClausalTBox | None = None
         self._texts: dict[int, frozenset[str]] = {}
         #: What (T, B) by itself entails of individuals that were met.
-        self._before: dict[str, frozenset[str]] = {}
-        self._touched: dict[str, frozenset[str] | None] = {}
+        self._base_types: dict[str, frozenset[str]] = {}
+        self._base_touches: dict[str, frozenset[str] | None] = {}
 
-    def entailed(self, event: EventAssertions, deadline: float | None = None) -> Entailment:
+    def entailment(self, event: EventAssertions, deadline: float | None = None) -> Entailment:
         """What (T, B ∪ ``event``) entails of the individuals of ``event``."""
         base = self.is_consistent(deadline)
         if base.verdict is not Verdict.CONSISTENT:
             return (
-                INCONSISTENT if base.verdict is Verdict.INCONSISTENT else undetermined(base.reason)
+                INCONSISTENT
+                if base.verdict is Verdict.INCONSISTENT
+                else undetermined_entailment(base.reason)
             )
         try:
             names = self.asked_names(event)
             mentioned = frozenset(event.individuals)
-            found = self.found(
+            found = self.conclude(
                 event, event.individuals, names, deadline, alone=not self._asked.static
             )
             types, pairs, changes = found.types, found.pairs, found.changes
@@ -104,48 +106,48 @@ class InsideEntailer:
                     Verdict.CONSISTENT, types, pairs, touches=found.touches, changes=changes
                 )
             others = sorted(types.keys() - mentioned)
-            known, pairs_before = self._of_base(others, names, mentioned, deadline)
+            known, pairs_before = self._conclude_from_base(others, names, mentioned, deadline)
         except Contradiction:
             return INCONSISTENT
         except OpenQuestion as question:
-            return undetermined(str(question))
+            return undetermined_entailment(str(question))
         own = {i: types[i] for i in event.individuals}
         more = {i: types[i] - known[i] for i in others if types[i] - known[i]}
         within = frozenset(pair for pair in pairs if mentioned.issuperset(pair[1:]))
-        touched = union_of([found.touches, *(self._touched[i] for i in others)])
+        touched = union_or_any([found.touches, *(self._base_touches[i] for i in others)])
         beyond = pairs - within - pairs_before
         return Entailment(
             Verdict.CONSISTENT, own, within, more, beyond, touches=touched, changes=changes
         )
 
-    def changed(self, assertions: Sequence[owl.Assertion]) -> frozenset[str] | None:
+    def changed_individuals(self, assertions: Sequence[owl.Assertion]) -> frozenset[str] | None:
         """The individuals that may be something else, or be linked otherwise, with
         ``assertions`` than without; None: any.
         """
         event = self._premises.event(assertions)
-        said = self._said(event)
-        if event.outside or event.unread or said is None:
+        said = self._read_event(event)
+        if event.beyond_shiq or event.problems or said is None:
             return None
-        return self._finder.of(said, event.individuals).changes
+        return self._finder.find_modules(said, event.individuals).changes
 
-    def _said(self, event: EventAssertions) -> EventAssertions | None:
+    def _read_event(self, event: EventAssertions) -> EventAssertions | None:
         """``event`` as the premises have it; None where loops may arise that no clause expresses."""
         if self._reading is None:
             return event
-        said = self._reading.event(event.inside)
+        said = self._reading.read_event(event.in_shiq)
         return None if said is None else EventAssertions(said)
 
-    def takes(self, event: EventAssertions) -> bool:
+    def can_read(self, event: EventAssertions) -> bool:
         """Whether ``event`` is for this."""
-        return not event.outside and self._said(event) is not None
+        return not event.beyond_shiq and self._read_event(event) is not None
 
     def is_consistent(self, deadline: float | None = None) -> Answer:
         """Whether (T, B) is; asked again where that was not decided."""
-        if self._base is None or self._base.verdict is Verdict.UNDETERMINED:
-            self._base = self._finder.is_consistent(self._reasoners, deadline)
-        return self._base
+        if self._base_answer is None or self._base_answer.verdict is Verdict.UNDETERMINED:
+            self._base_answer = self._finder.is_consistent(self._reasoners, deadline)
+        return self._base_answer
 
-    def _of_base(
+    def _conclude_from_base(
         self,
         individuals: Sequence[str],
         names: frozenset[str],
@@ -155,19 +157,19 @@ class InsideEntailer:
         """What (T, B) entails of ``individuals`` of B; the pairs are between them and those
         ``mentioned`` too.
         """
-        new = [i for i in individuals if i not in self._before]
+        new = [i for i in individuals if i not in self._base_types]
         asked = sorted({*individuals, *mentioned}) if self._asked.roles else new
         pairs: frozenset[RolePair] = frozenset()
         if asked:
-            found = self.found(
+            found = self.conclude(
                 EventAssertions(), asked, names | self._premises.names, deadline, alone=True
             )
             pairs = found.pairs
-            self._before.update((i, found.types[i]) for i in new)
-            self._touched.update((i, found.touches) for i in new)
-        return self._before, pairs
+            self._base_types.update((i, found.types[i]) for i in new)
+            self._base_touches.update((i, found.touches) for i in new)
+        return self._base_types, pairs
 
-    def found(
+    def conclude(
         self,
         event: EventAssertions,
         individuals: Sequence[str],
@@ -179,12 +181,12 @@ class InsideEntailer:
         """What follows of ``individuals``, of which ``event`` mentions some; unless they are
         ``alone``, of all in I. Raises: Contradiction, OpenQuestion.
         """
-        said = self._said(event)
+        said = self._read_event(event)
         if said is None:
             raise OpenQuestion(
                 "an individual may become its own neighbour in a way that clauses cannot express"
             )
-        found = self._finder.of(said, individuals)
+        found = self._finder.find_modules(said, individuals)
         if found.modules is None:
             raise Contradiction
         ids = found.clauses.atom_ids
@@ -204,9 +206,9 @@ class InsideEntailer:
             wanted = {node: mask for module, node in at if module == number}
             answer = self._questions.answer(found.clauses, named.module, wanted, roles, deadline)
             for node, atoms in answer.types.items():
-                called = self._called(found.clauses, atoms)
+                called = self._class_texts(found.clauses, atoms)
                 types.update((i, called) for i in at[number, node])
-                model = self._called(found.clauses, answer.held[node])
+                model = self._class_texts(found.clauses, answer.model_types[node])
                 held.update((i, model) for i in at[number, node])
             for role, first, second in answer.pairs:
                 pairs.update(
@@ -220,10 +222,10 @@ class InsideEntailer:
         """The names that are asked about."""
         if self._asked.classes is not None:
             return frozenset(self._asked.names.values())
-        plain = (a.expression for a in event.inside if isinstance(a, owl.ClassAssertion))
+        plain = (a.expression for a in event.in_shiq if isinstance(a, owl.ClassAssertion))
         return self._premises.names | named_classes(plain)
 
-    def _called(self, clauses: ClausalTBox, atoms: int) -> frozenset[str]:
+    def _class_texts(self, clauses: ClausalTBox, atoms: int) -> frozenset[str]:
         """What the classes ``atoms`` are called."""
         if self._clauses is not clauses:
             self._clauses, self._texts = clauses, {}

@@ -13,54 +13,54 @@ from dataclasses import replace
 import numpy as np
 
 from shiq.abox_ops.elements.base import Base, OverlayBase
-from shiq.abox_ops.elements.graph import Graph, flags, longer
+from shiq.abox_ops.elements.graph import Graph, flags, lengthen
 from shiq.abox_ops.elements.quotient import components, regroup_after_deletion
-from shiq.abox_ops.index.index import ElementLabels, Index, alone, least_nodes
-from shiq.abox_ops.labels.calculus import CompiledClause, Label, LabelSpace
+from shiq.abox_ops.index.index import ElementLabels, Index, least_nodes, view_without_batch
+from shiq.abox_ops.labels.calculus import CompiledClause, Label, LabelCalculus
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools, combinations
-from shiq.abox_ops.labels.numbered_calculus import Calculus
-from shiq.abox_ops.told.element_cache import Region
+from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
+from shiq.abox_ops.told.element_cache import ElementCache
 from shiq.abox_ops.told.saturation import RoundSizes, asserted_labels, refuted_labels, saturate
 from shiq.columns.arrays import Ints, is_in, replace_rows, set_difference, unique
 from shiq.columns.rows import SAME
 from shiq.model.roles import Role, RoleBox
 
 
-def index_without(
+def index_after_deletion(
     index: Index, base: Base, less: OverlayBase, touched: Ints, roles: RoleBox
 ) -> Index:
     """The index of ``less`` = ``base`` less role, class, data assertions and pairs at the
     ``touched`` nodes, from the ``index`` of ``base``.
     """
-    lost = _reach(index, base, less, roles, touched)
-    return _rederived(index, less, roles, lost)
+    lost = _find_reach(index, base, less, roles, touched)
+    return _rederive(index, less, roles, lost)
 
 
 # --- what may be lost -----------------------------------------------------------------------------
 
 
-def _reach(index: Index, base: Base, less: OverlayBase, roles: RoleBox, touched: Ints) -> Ints:
+def _find_reach(index: Index, base: Base, less: OverlayBase, roles: RoleBox, touched: Ints) -> Ints:
     """The nodes of the elements of ``base`` whose label or members may rest on what was deleted
     at ``touched`` nodes.
     """
     calculus = index.calculus
-    old = Graph(alone(base), roles, index.equal, index.labels.of)
-    left = Graph(alone(less), roles, index.equal, index.labels.of)
+    old = Graph(view_without_batch(base), roles, index.equality, index.labels.label_of)
+    left = Graph(view_without_batch(less), roles, index.equality, index.labels.label_of)
     frontier, pace = unique(old.elements_of(touched)), RoundSizes()
     lost = flags(len(old), frontier)
     while len(frontier):
         if pace.is_slow(len(frontier), len(old)):
-            walk = _Reach(calculus, old, left, lost)
+            walk = _ReachWalk(calculus, old, left, lost)
             walk.run(old.key[frontier].tolist())
-            more = old.locate(np.array([*walk.todo, *walk.found], np.int64))
+            more = old.locate(np.array([*walk.todo, *walk.lost_keys], np.int64))
             frontier, more = more[: len(walk.todo)], more[len(walk.todo) :]
-            lost = longer(lost, len(old))
+            lost = lengthen(lost, len(old))
             lost[more] = True
-            pace.judge(len(walk.found))
-        old.expand(frontier)
-        lost = longer(lost, len(old))
+            pace.judge(len(walk.lost_keys))
+        old.fetch_edges(frontier)
+        lost = lengthen(lost, len(old))
         certain = np.full(len(old), EMPTY_ID, np.int64)
-        certain[frontier] = _certain(calculus, left, old.key[frontier])
+        certain[frontier] = _certain_labels(calculus, left, old.key[frontier])
         source, role, target = old.half_edges(flags(len(old), frontier))
         outside = ~lost[target]
         source, role, target = source[outside], role[outside], target[outside]
@@ -69,70 +69,75 @@ def _reach(index: Index, base: Base, less: OverlayBase, roles: RoleBox, touched:
         frontier = unique(target[hit])
         lost[frontier] = True
     chosen = np.flatnonzero(lost)
-    old.gather(chosen)
+    old.fetch_members(chosen)
     return np.sort(old.nodes_of(chosen)[1])
 
 
-class _Reach:
+class _ReachWalk:
     """What may be lost, one element after another, where each round finds few. ``lost``: what is
     known to be, by number; ``found``: what is lost beyond; ``todo``: what is to be gone on from,
     in the end by arrays. Elements are keys.
     """
 
-    def __init__(self, calculus: Calculus, old: Graph, left: Graph, lost: Bools) -> None:
-        self.calculus, self.old, self.left = calculus, old, left
-        self.region = Region(old)
-        self.found: dict[int, None] = {}
+    def __init__(self, calculus: NumberedCalculus, old: Graph, left: Graph, lost: Bools) -> None:
+        self.calculus, self.old_graph, self.remaining_graph = calculus, old, left
+        self.cache = ElementCache(old)
+        self.lost_keys: dict[int, None] = {}
         self.todo: list[int] = []
         self._lost = set(old.key[lost].tolist())
-        self._certain: dict[int, int] = {}
-        self._several: set[int] = set()
-        self._known: dict[tuple[int, int, int, int], bool] = {}
+        self._certain_label: dict[int, int] = {}
+        self._merged_keys: set[int] = set()
+        self._answers: dict[tuple[int, int, int, int], bool] = {}
 
     def run(self, begun: list[int]) -> None:
         """Goes on from the elements ``begun``, which are lost, until nothing is left, or one is
         for arrays.
         """
-        region, lost, self.todo = self.region, self._lost, begun
+        region, lost, self.todo = self.cache, self._lost, begun
         while self.todo:
             key = self.todo.pop()
             edges = region.edges_of(key)
-            if key in region.wide:
+            if key in region.wide_keys:
                 self.todo.append(key)
                 return
-            if not self._certain.keys() >= {key, *(b for _, b, _ in edges)}:
+            if not self._certain_label.keys() >= {key, *(b for _, b, _ in edges)}:
                 self._read()
-            label, certain = region.label[key], self._certain[key]
+            label, certain = region.label[key], self._certain_label[key]
             for role, b, _ in edges:
                 if b not in lost and (
-                    b in self._several or self._may_have_sent(role, label, certain, region.label[b])
+                    b in self._merged_keys
+                    or self._may_have_sent(role, label, certain, region.label[b])
                 ):
                     lost.add(b)
-                    self.found[b] = None
+                    self.lost_keys[b] = None
                     self.todo.append(b)
 
     def _read(self) -> None:
         """Looks up all elements that were met since the last time."""
-        keys = np.array([key for key in self.region.label if key not in self._certain], np.int64)
-        self._certain.update(zip(keys.tolist(), _certain(self.calculus, self.left, keys).tolist()))
-        self._several.update(keys[_have_several(self.old, keys)].tolist())
+        keys = np.array(
+            [key for key in self.cache.label if key not in self._certain_label], np.int64
+        )
+        self._certain_label.update(
+            zip(keys.tolist(), _certain_labels(self.calculus, self.remaining_graph, keys).tolist())
+        )
+        self._merged_keys.update(keys[_have_several(self.old_graph, keys)].tolist())
 
     def _may_have_sent(self, role: int, label: int, certain: int, other: int) -> bool:
         asked = role, label, certain, other
-        if asked not in self._known:
+        if asked not in self._answers:
             space, labels = self.calculus.space, self.calculus.table.labels
-            self._known[asked] = may_have_sent(
+            self._answers[asked] = may_have_sent(
                 space, self.calculus.roles[role], labels[label], labels[certain], labels[other]
             )
-        return self._known[asked]
+        return self._answers[asked]
 
 
-def _certain(calculus: Calculus, left: Graph, keys: Ints) -> Ints:
+def _certain_labels(calculus: NumberedCalculus, left: Graph, keys: Ints) -> Ints:
     """The literals that follow at each element from what is still asserted there; none where
     several individuals are one.
     """
     numbers = left.locate(keys)
-    left.gather(numbers)
+    left.fetch_members(numbers)
     ordered = np.sort(numbers)
     label = calculus.table.join(
         asserted_labels(calculus, left, ordered), refuted_labels(calculus, left, ordered)
@@ -150,21 +155,21 @@ def _are_several(graph: Graph, elements: Ints) -> Bools:
 
 def _have_several(graph: Graph, keys: Ints) -> Bools:
     """The same of elements by their keys."""
-    if not len(graph.equal):
+    if not len(graph.equality):
         return np.zeros(len(keys), np.bool_)
     ordered = unique(keys)
-    group, _ = graph.equal.members(ordered)
+    group, _ = graph.equality.members(ordered)
     several = ordered[np.bincount(np.searchsorted(ordered, group), minlength=len(ordered)) > 1]
     return is_in(keys, several)
 
 
 def _may_have_sent(
-    calculus: Calculus, role: Ints, source: Ints, certain: Ints, target: Ints
+    calculus: NumberedCalculus, role: Ints, source: Ints, certain: Ints, target: Ints
 ) -> Bools:
     """Whether a role assertion may have given its object a literal, by one of its subject's that
     is not ``certain``.
     """
-    reduced = calculus.role_calculus.reduced
+    reduced = calculus.role_propagation.reduce_labels
     found, which = combinations(
         role, reduced(role, source), reduced(role, certain), reduced(role ^ 1, target)
     )
@@ -177,7 +182,7 @@ def _may_have_sent(
 
 
 def may_have_sent(
-    space: LabelSpace, role: Role, source: Label, certain: Label, target: Label
+    space: LabelCalculus, role: Role, source: Label, certain: Label, target: Label
 ) -> bool:
     """Whether some u-type clause on ``role`` has all its literals at the subject refuted there,
     one of them by a literal that is not ``certain``, and a literal at the object that holds
@@ -204,7 +209,7 @@ def may_have_sent(
 # --- what is derived again ------------------------------------------------------------------------
 
 
-def _rederived(index: Index, less: OverlayBase, roles: RoleBox, lost: Ints) -> Index:
+def _rederive(index: Index, less: OverlayBase, roles: RoleBox, lost: Ints) -> Index:
     """``index`` with the elements of the ``lost`` nodes (ascending) worked out from ``less`` alone."""
     calculus = index.calculus
     parts = _asserted_equals(less, lost)
@@ -217,13 +222,13 @@ def _rederived(index: Index, less: OverlayBase, roles: RoleBox, lost: Ints) -> I
         )
 
     graph = Graph(
-        alone(less),
+        view_without_batch(less),
         roles,
-        index.equal.regroup(lost, parts),
-        labels(names, np.full(len(names), EMPTY_ID, np.int64)).of,
+        index.equality.regroup(lost, parts),
+        labels(names, np.full(len(names), EMPTY_ID, np.int64)).label_of,
     )
     elements = np.sort(graph.locate(names))
-    graph.expand(elements)
+    graph.fetch_edges(elements)
     graph.label[elements] = calculus.table.join(
         asserted_labels(calculus, graph, elements), refuted_labels(calculus, graph, elements)
     )
@@ -231,18 +236,21 @@ def _rederived(index: Index, less: OverlayBase, roles: RoleBox, lost: Ints) -> I
     reps = np.flatnonzero(active)
     name = least_nodes(graph)
     element, node = graph.nodes_of(reps)
-    equal = index.equal.regroup(node, name[element])
-    left = unique(equal.of(set_difference(lost, less.vanished)))
+    equal = index.equality.regroup(node, name[element])
+    left = unique(equal.group_of(set_difference(lost, less.vanished_nodes)))
     return replace(
         index,
-        same=index.same.regroup(lost, parts),
-        equal=equal,
-        merged=regroup_after_deletion(
-            index.merged, unique(index.equal.of(lost)), left, index.equal.of(left)
+        asserted_equality=index.asserted_equality.regroup(lost, parts),
+        equality=equal,
+        merge_classes=regroup_after_deletion(
+            index.merge_classes,
+            unique(index.equality.group_of(lost)),
+            left,
+            index.equality.group_of(left),
         ),
         labels=labels(name[reps], graph.label[reps]),
         stored_labels=len(calculus.table.labels),
-        detached=lost,
+        detached_nodes=lost,
     )
 
 

@@ -18,7 +18,7 @@ from shiq.abox_ops.elements.quotient import StoredPartition, components, groupin
 from shiq.abox_ops.elements.union_view import Batch, UnionView
 from shiq.abox_ops.labels.documents import clauses_hash, read_labels
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID
-from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.told.saturation import asserted_labels, refuted_labels, saturate
 from shiq.columns.arrays import (
     NONE,
@@ -59,7 +59,7 @@ class ElementLabels:
 
     table: Table
 
-    def of(self, elements: Ints) -> Ints:
+    def label_of(self, elements: Ints) -> Ints:
         rows = self.table.rows_of(elements)
         found: Ints = rows["label"][positions(rows["element"], elements)]
         return found
@@ -78,17 +78,17 @@ class Index:
     """
 
     extra: Extra
-    simplified: SimplifiedTBox
-    calculus: Calculus
-    same: StoredPartition
-    equal: StoredPartition
-    merged: StoredPartition
+    simplified_tbox: SimplifiedTBox
+    calculus: NumberedCalculus
+    asserted_equality: StoredPartition
+    equality: StoredPartition
+    merge_classes: StoredPartition
     labels: ElementLabels
     negated_roles: frozenset[Role]
     negated_properties: frozenset[str]
-    contradictory: bool
+    is_contradictory: bool
     stored_labels: int
-    detached: Ints = field(default_factory=lambda: NONE)
+    detached_nodes: Ints = field(default_factory=lambda: NONE)
 
 
 def stored_index(tbox: owl.TBox, roles: RoleBox, base: StoreBase) -> Index:
@@ -105,7 +105,7 @@ def stored_index(tbox: owl.TBox, roles: RoleBox, base: StoreBase) -> Index:
     return Index(
         extra,
         simplified,
-        Calculus(simplified.clauses, base.names.copy(), labels),
+        NumberedCalculus(simplified.clauses, base.names.copy(), labels),
         StoredPartition(store.table("same"), store.table("same_members")),
         StoredPartition(store.table("equal"), store.table("equal_members")),
         StoredPartition(*map(store.table, CLASSES_OF_N if store.is_completed else CLASSES_OF_TOLD)),
@@ -124,20 +124,22 @@ def build_index(tbox: owl.TBox, roles: RoleBox, base: Base) -> Index:
     complex_ = all_complex(base)
     extra = vocabulary_of(base.names, base.class_counts().nonzero()[0], complex_, roles)
     simplified = simplify(tbox, extra)
-    calculus = Calculus(simplified.clauses, base.names.copy())
+    calculus = NumberedCalculus(simplified.clauses, base.names.copy())
     nodes = base.nodes()
     same = same_grouping(base, nodes)
-    graph = Graph(alone(base), roles, same, lambda keys: np.full(len(keys), EMPTY_ID, np.int64))
+    graph = Graph(
+        view_without_batch(base), roles, same, lambda keys: np.full(len(keys), EMPTY_ID, np.int64)
+    )
     everyone = graph.locate(unique(graph.keys_of(nodes)))
     everyone.sort()
-    graph.expand(everyone)
+    graph.fetch_edges(everyone)
     graph.label = calculus.table.join(
         asserted_labels(calculus, graph, everyone), refuted_labels(calculus, graph, everyone)
     )
     enter_stage("indexing: inferring classes of individuals")
     saturate(calculus, graph, np.ones(len(graph), np.bool_))
-    negated_roles, negated_properties = negated(complex_, roles)
-    reps = graph.reps()
+    negated_roles, negated_properties = negative_vocabulary(complex_, roles)
+    reps = graph.representatives()
     name = least_nodes(graph)
     node, element = graph.member_node, graph.rep[graph.member_element]
     return Index(
@@ -155,7 +157,7 @@ def build_index(tbox: owl.TBox, roles: RoleBox, base: Base) -> Index:
     )
 
 
-def merge_classes(calculus: Calculus, graph: Graph) -> Ints:
+def merge_classes(calculus: NumberedCalculus, graph: Graph) -> Ints:
     """The merge classes of A under told; ``graph`` holds all of A with its told labels.
 
     Returns:
@@ -166,7 +168,7 @@ def merge_classes(calculus: Calculus, graph: Graph) -> Ints:
     from shiq.abox_ops.counting.merge_classes import MergeClasses
 
     enter_stage("indexing: counting neighbours")
-    everyone = flags(len(graph), graph.reps())
+    everyone = flags(len(graph), graph.representatives())
     clash = calculus.table.clashes(graph.label)
     counted = CountedGraph(calculus, graph, lambda: graph.label)
     return MergeClasses(counted, everyone, clash).class_numbers()
@@ -187,7 +189,7 @@ def same_grouping(base: Base, nodes: Ints) -> StoredPartition:
     return grouping(nodes, nodes[components(len(nodes), first, second)])
 
 
-def alone(base: Base) -> UnionView:
+def view_without_batch(base: Base) -> UnionView:
     """``base`` with an empty batch."""
     tables: dict[str, ArrayTable] = {
         name: array_table("node", dict.fromkeys(columns, NONE))
@@ -216,7 +218,7 @@ def vocabulary_of(
     return vocabulary([*stand_ins, *complex], roles)
 
 
-def negated(
+def negative_vocabulary(
     complex: Sequence[owl.Assertion], roles: RoleBox
 ) -> tuple[frozenset[Role], frozenset[str]]:
     """The roles and data properties of the negative assertions among normalised ``complex`` ones."""
@@ -244,19 +246,19 @@ class TouchedNodes:
     """
 
     nodes: Ints
-    other: Ints
-    negative: Ints
-    data: Columns
+    non_edge_nodes: Ints
+    negative_nodes: Ints
+    data_rows: Columns
     negated_roles: frozenset[Role]
     negated_properties: frozenset[str]
 
 
-def touched_by(whole: UnionView, roles: RoleBox) -> TouchedNodes:
+def touched_nodes(whole: UnionView, roles: RoleBox) -> TouchedNodes:
     """What the insertions of ``whole`` touch."""
-    tables = {name: table.columns for name, table in whole.inserted.items()}
+    tables = {name: table.columns for name, table in whole.inserted_tables.items()}
     classes = tables["class_assertions"]
     thing = whole.names.classes.ids.get(THING.iri, -1)
-    complex_ = whole.inserted_complex()
+    complex_ = whole.complex_insertions()
     plain = [p for a in complex_ for p in normalise(a, roles).assertions]
     negative = [
         p
@@ -275,7 +277,7 @@ def touched_by(whole: UnionView, roles: RoleBox) -> TouchedNodes:
         unique(np.concatenate(other)),
         unique(denied),
         dict(tables["data_assertions"]),
-        *negated(complex_, roles),
+        *negative_vocabulary(complex_, roles),
     )
 
 
@@ -284,7 +286,7 @@ _REMEMBERED = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Calculi:
+class CalculusCache:
     """The calculi of one (T, A), remembered from batch to batch. ``source``: T as it is given;
     ``names``: those of A.
     """
@@ -293,22 +295,24 @@ class Calculi:
     roles: RoleBox
     index: Index
     names: Names
-    _latest: list[Calculus] = field(default_factory=list, repr=False)
+    _latest: list[NumberedCalculus] = field(default_factory=list, repr=False)
 
-    def simplified_with(self, whole: UnionView) -> SimplifiedTBox:
+    def tbox_with_insertions(self, whole: UnionView) -> SimplifiedTBox:
         """The simplified TBox with the vocabulary that the insertions bring."""
-        return self.simplified(self.brought(whole))
+        return self.extended_tbox(self.new_vocabulary(whole))
 
-    def simplified(self, added: Sequence[SubClassOf | Class]) -> SimplifiedTBox:
+    def extended_tbox(self, added: Sequence[SubClassOf | Class]) -> SimplifiedTBox:
         """The same with the vocabulary ``added``."""
         return (
-            simplify(self.source, (*self.index.extra, *added)) if added else self.index.simplified
+            simplify(self.source, (*self.index.extra, *added))
+            if added
+            else self.index.simplified_tbox
         )
 
-    def brought(self, whole: UnionView) -> list[SubClassOf | Class]:
+    def new_vocabulary(self, whole: UnionView) -> list[SubClassOf | Class]:
         """The vocabulary that the insertions bring, beyond that of T and A."""
-        classes = unique(whole.inserted["class_assertions"].columns["class"])
-        brought = vocabulary_of(whole.names, classes, whole.inserted_complex(), self.roles)
+        classes = unique(whole.inserted_tables["class_assertions"].columns["class"])
+        brought = vocabulary_of(whole.names, classes, whole.complex_insertions(), self.roles)
         return [x for x in brought if x not in self._vocabulary]
 
     @cached_property
@@ -317,15 +321,17 @@ class Calculi:
         nor atoms.
         """
         index = self.index
-        atoms = {*index.simplified.clauses.atoms} & {*index.simplified.definition4_clauses.atoms}
+        atoms = {*index.simplified_tbox.clauses.atoms} & {
+            *index.simplified_tbox.definition4_clauses.atoms
+        }
         return frozenset((*index.extra, *(Class(atom) for atom in atoms if isinstance(atom, str))))
 
-    def of(self, simplified: SimplifiedTBox, criterion: str, names: Names) -> Calculus:
+    def lookup(self, simplified: SimplifiedTBox, criterion: str, names: Names) -> NumberedCalculus:
         """The calculus of ``criterion``; where the batch brings no name and no axiom, one that
         remembers earlier batches.
         """
         index = self.index
-        as_before = simplified is index.simplified and (
+        as_before = simplified is index.simplified_tbox and (
             names is index.calculus.names or names.sizes() == self.names.sizes()
         )
         if criterion != "definition7":
@@ -348,10 +354,16 @@ class Calculi:
                 None,
             )
             labels = index.calculus.table.labels[: index.stored_labels]
-            self._latest[:] = [Calculus(simplified.clauses, names, labels, like)]
+            self._latest[:] = [NumberedCalculus(simplified.clauses, names, labels, like)]
             return self._latest[0]
-        return self._published if as_before else Calculus(simplified.definition4_clauses, names)
+        return (
+            self._published_calculus
+            if as_before
+            else NumberedCalculus(simplified.definition4_clauses, names)
+        )
 
     @cached_property
-    def _published(self) -> Calculus:
-        return Calculus(self.index.simplified.definition4_clauses, self.index.calculus.names)
+    def _published_calculus(self) -> NumberedCalculus:
+        return NumberedCalculus(
+            self.index.simplified_tbox.definition4_clauses, self.index.calculus.names
+        )

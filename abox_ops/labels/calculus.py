@@ -44,11 +44,11 @@ class CompiledClause:
     branch_head: int
     n: int
 
-    def decided_at_centre(self, label: Label) -> bool:
+    def is_decided_at_centre(self, label: Label) -> bool:
         """Whether a literal of ``label`` satisfies the clause at its centre."""
         return bool(self.head & label[0] or self.body & label[1])
 
-    def decided_at_branch(self, label: Label) -> bool:
+    def is_decided_at_branch(self, label: Label) -> bool:
         return bool(self.branch_head & label[0] or self.branch_body & label[1])
 
 
@@ -84,7 +84,7 @@ def join(first: Label, second: Label) -> Label:
 
 
 @dataclass
-class LabelSpace:
+class LabelCalculus:
     """The label calculus of one clausal TBox, memoised.
 
     ``data_mask``: the atoms that are data restrictions; ``clash``: see `contradiction`;
@@ -121,12 +121,12 @@ class LabelSpace:
             if role is not None:
                 self._by_role.setdefault(role, []).append(c)
         self._clauses_of: dict[frozenset[Role], tuple[CompiledClause, ...]] = {}
-        self._closed: dict[Label, Label] = {}
-        self._sent: dict[tuple[Role, Label, Label], SentLiterals] = {}
+        self._close_memo: dict[Label, Label] = {}
+        self._send_memo: dict[tuple[Role, Label, Label], SentLiterals] = {}
         #: What holds everywhere: the closure of the empty label.
         self._everywhere = self._propagation.everywhere()
 
-    def visible(self, label: Label) -> Label:
+    def without_data(self, label: Label) -> Label:
         """``label`` without negated data restrictions, which only mirror data assertions."""
         return label[0], label[1] & ~self.data_mask
 
@@ -141,7 +141,7 @@ class LabelSpace:
             found = self._clauses_of[above] = tuple(sorted(found, key=lambda c: c.index))
         return found
 
-    def below(self, clause: CompiledClause) -> frozenset[Role]:
+    def roles_below(self, clause: CompiledClause) -> frozenset[Role]:
         """The roles below S, of an m-type ``clause`` with ≤n S.C."""
         role = self.tbox.clauses[clause.index].role
         assert role is not None
@@ -153,7 +153,7 @@ class LabelSpace:
         """
         if not self.tbox.roles.loop_properties:
             return False
-        below = self.below(clause)
+        below = self.roles_below(clause)
         return any(atom.is_loop and atom.role in below for atom in self.at_least.values())
 
     def close(self, label: Label) -> Label:
@@ -161,39 +161,41 @@ class LabelSpace:
 
         Stops because every step adds a literal of finitely many.
         """
-        found = self._closed.get(label)
+        found = self._close_memo.get(label)
         if found is None:
             found = self._propagation.closure(join(label, self._everywhere), self._everywhere)
-            self._closed[label] = self._closed[found] = found
+            self._close_memo[label] = self._close_memo[found] = found
         return found
 
-    def tried(self, closed: Label, more: Label) -> Label:
+    def extend_to_clash(self, closed: Label, more: Label) -> Label:
         """The closure of a ``closed`` label with ``more``, where it does not clash; costs as
         much as there is more.
         """
         label = join(closed, more)
         if label == closed:
             return closed
-        return self._closed.get(label) or self._propagation.closure(label, closed, to_clash=True)
+        return self._close_memo.get(label) or self._propagation.closure(
+            label, closed, to_clash=True
+        )
 
-    def sent(self, role: Role, subject: Label, object: Label) -> SentLiterals:
+    def send(self, role: Role, subject: Label, object: Label) -> SentLiterals:
         """What an assertion of ``role`` between elements with these labels sends to either end
         by u-type clauses.
         """
         key = (role, subject, object)
-        found = self._sent.get(key)
+        found = self._send_memo.get(key)
         if found is None:
             to_subject, to_object = self._one_way(self.clauses_of(role), subject, object)
             back_object, back_subject = self._one_way(
                 self.clauses_of(role.inverse), object, subject
             )
             found = SentLiterals(
-                _beyond(join(to_subject, back_subject), subject),
-                _beyond(join(to_object, back_object), object),
+                _difference(join(to_subject, back_subject), subject),
+                _difference(join(to_object, back_object), object),
             )
             if found == NOTHING_SENT:
                 found = NOTHING_SENT
-            self._sent[key] = found
+            self._send_memo[key] = found
         return found
 
     def _one_way(
@@ -222,7 +224,7 @@ class LabelSpace:
         return to_centre, to_branch
 
 
-def _beyond(label: Label, known: Label) -> Label:
+def _difference(label: Label, known: Label) -> Label:
     return label[0] & ~known[0], label[1] & ~known[1]
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from shiq.abox_ops.labels.calculus import Label, LabelSpace, clashes, join
+from shiq.abox_ops.labels.calculus import Label, LabelCalculus, clashes, join
 from shiq.model.clause import AtLeast
 from shiq.model.roles import Role
 from shiq.support import bits
@@ -25,7 +25,7 @@ DEPTH = 2
 class Completions:
     """Completed labels of one label calculus, memoised."""
 
-    space: LabelSpace
+    space: LabelCalculus
 
     def __post_init__(self) -> None:
         tbox = self.space.tbox
@@ -36,19 +36,19 @@ class Completions:
         self._groups = (NameHalves(original), NameHalves(fresh))
         self._needs = sum(1 << i for i in self.space.at_least)
         self._masks = {i: self._mask(need.role) for i, need in self.space.at_least.items()}
-        self._completed: dict[tuple[Label, int], Label] = {}
-        self._closed: dict[tuple[Label, int], Label] = {}
-        self._sent: dict[tuple[int, int, int, int], Label] = {}
+        self._guess_memo: dict[tuple[Label, int], Label] = {}
+        self._close_memo: dict[tuple[Label, int], Label] = {}
+        self._send_memo: dict[tuple[int, int, int, int], Label] = {}
 
-    def of(self, label: Label, triggers: int = 0) -> Label:
+    def guess_model_label(self, label: Label, triggers: int = 0) -> Label:
         """``label`` with a guess for every name that unit propagation can live with; the atoms
         in ``triggers`` are tried as true first. Contains the closed ``label``; does not clash
         unless that does.
         """
         key = (label, triggers)
-        found = self._completed.get(key)
+        found = self._guess_memo.get(key)
         if found is None:
-            found = self._completed[key] = self._complete(label, triggers)
+            found = self._guess_memo[key] = self._complete(label, triggers)
         return found
 
     def _complete(self, label: Label, triggers: int) -> Label:
@@ -57,14 +57,14 @@ class Completions:
         if clashes(label):
             return closed
         for bit in bits(triggers & ~label[1]):
-            grown = self._grown(label, (1 << bit, 0), DEPTH)
+            grown = self._extend(label, (1 << bit, 0), DEPTH)
             if not clashes(grown):
                 label = grown
         for group in self._groups:
-            label = self._without(label, group)
+            label = self._falsify_names(label, group)
         return label
 
-    def _without(self, label: Label, names: NameHalves) -> Label:
+    def _falsify_names(self, label: Label, names: NameHalves) -> Label:
         """``label`` with as many of ``names`` false as go; a name that cannot be false is true.
 
         Halves the names where not all of them go at once, so that a few exceptions cost little.
@@ -72,29 +72,31 @@ class Completions:
         mask = names.mask & ~(label[0] | label[1])
         if not mask:
             return label
-        grown = self._grown(label, (0, mask), DEPTH)
+        grown = self._extend(label, (0, mask), DEPTH)
         if not clashes(grown):
             return grown
         if names.halves is None:
-            grown = self._grown(label, (mask, 0), DEPTH)
+            grown = self._extend(label, (mask, 0), DEPTH)
             return label if clashes(grown) else grown
         first, second = names.halves
-        return self._without(self._without(label, first), second)
+        return self._falsify_names(self._falsify_names(label, first), second)
 
     def _close(self, label: Label, depth: int) -> Label:
         """``label`` under unit propagation, with what witnesses of its ≥-atoms send back."""
         key = (label, depth)
-        found = self._closed.get(key)
+        found = self._close_memo.get(key)
         if found is None:
-            found = self._closed[key] = self._with_witnesses(self.space.close(label), depth)
+            found = self._close_memo[key] = self._with_witnesses(self.space.close(label), depth)
         return found
 
-    def _grown(self, closed: Label, more: Label, depth: int) -> Label:
+    def _extend(self, closed: Label, more: Label, depth: int) -> Label:
         """The same for a label ``closed`` so already, with ``more``."""
         key = (join(closed, more), depth)
-        found = self._closed.get(key)
+        found = self._close_memo.get(key)
         if found is None:
-            found = self._closed[key] = self._with_witnesses(self.space.tried(closed, more), depth)
+            found = self._close_memo[key] = self._with_witnesses(
+                self.space.extend_to_clash(closed, more), depth
+            )
         return found
 
     def _with_witnesses(self, label: Label, depth: int) -> Label:
@@ -111,7 +113,7 @@ class Completions:
                 negative |= sent[1]
             if (positive, negative) == label:
                 break
-            label = self.space.tried(label, (positive, negative))
+            label = self.space.extend_to_clash(label, (positive, negative))
         return label
 
     def _sent_back(self, i: int, label: Label, depth: int) -> Label:
@@ -121,9 +123,9 @@ class Completions:
         mask = self._masks[i]
         positive, negative = label[0] & mask, label[1] & mask
         key = (i, positive, negative, depth)
-        found = self._sent.get(key)
+        found = self._send_memo.get(key)
         if found is None:
-            found = self._sent[key] = self._from_witness(
+            found = self._send_memo[key] = self._from_witness(
                 self.space.at_least[i], (positive, negative), depth
             )
         return found
@@ -142,8 +144,8 @@ class Completions:
             (0 if need.filler is None else 1 << self.space.tbox.atom_ids[need.filler], 0), depth - 1
         )
         while True:
-            sent = self.space.sent(need.role, label, witness)
-            told = self._grown(witness, sent.object, depth - 1)
+            sent = self.space.send(need.role, label, witness)
+            told = self._extend(witness, sent.object, depth - 1)
             if clashes(told):
                 return self.space.clash
             if told == witness:

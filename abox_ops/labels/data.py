@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from shiq.abox_ops.labels.calculus import EMPTY, Label, LabelSpace, join
+from shiq.abox_ops.labels.calculus import EMPTY, Label, LabelCalculus, join
 from shiq.model import Literal
 from shiq.model.clause import DataAtLeast, DataAtMost
 
@@ -20,26 +20,28 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class DataView:
+class DataRestrictions:
     """The data restrictions of one TBox, by property. ``negated``: properties of negative data
     assertions in A ∪ A⁺.
     """
 
-    space: LabelSpace
+    space: LabelCalculus
 
     def __post_init__(self) -> None:
         tbox = self.space.tbox
         below = tbox.roles.data_subproperties
         self._at_most: dict[str, list[tuple[int, DataAtMost]]] = {}
         self._at_least: dict[str, list[tuple[int, DataAtLeast]]] = {}
-        self.below = below
+        self.subproperties = below
         for i, atom in enumerate(tbox.atoms):
             if isinstance(atom, DataAtMost):
                 for p in below(atom.property):
                     self._at_most.setdefault(p, []).append((i, atom))
             elif isinstance(atom, DataAtLeast):
                 self._at_least.setdefault(atom.property, []).append((i, atom))
-        self.disjoint = tbox.roles.data_below(p for pair in tbox.roles.disjoint_data for p in pair)
+        self.disjoint_properties = tbox.roles.data_below(
+            p for pair in tbox.roles.disjoint_data for p in pair
+        )
         self._clauses_with: dict[int, list[tuple[int, int]]] = {}
         for c in self.space.compiled:
             mask = c.head & self.space.data_mask
@@ -49,7 +51,7 @@ class DataView:
                     (c.head & ~low, c.body)
                 )
                 mask ^= low
-        self._refuted: dict[tuple[str, Literal], Label] = {}
+        self._refuted_memo: dict[tuple[str, Literal], Label] = {}
         self._in_force: dict[tuple[int, Label], bool] = {}
 
     @cached_property
@@ -59,13 +61,13 @@ class DataView:
 
         return DataTheory(self.space.tbox.definitions, self.space.tbox.roles)
 
-    def refuted(self, values: Iterable[tuple[str, Literal]]) -> Label:
+    def refuted_label(self, values: Iterable[tuple[str, Literal]]) -> Label:
         """The ≤0 p.D that asserted values refute, as a label; a clash where a value is ill-typed."""
         label = EMPTY
         for value in values:
-            found = self._refuted.get(value)
+            found = self._refuted_memo.get(value)
             if found is None:
-                found = self._refuted[value] = self._refuted_by(*value)
+                found = self._refuted_memo[value] = self._refuted_by(*value)
             if found is not EMPTY:
                 label = join(label, found)
         return label
@@ -79,7 +81,7 @@ class DataView:
                 negative |= 1 << i
         return (0, negative) if negative else EMPTY
 
-    def in_force(self, atom: int, label: Label) -> bool:
+    def is_in_force(self, atom: int, label: Label) -> bool:
         """Whether the data restriction ``atom`` may have to hold at an element with ``label``:
         it is told, or some clause with it in the head is not satisfied by another literal of the
         centre. (That a value refutes it satisfies no clause.)
@@ -107,10 +109,10 @@ class DataView:
         ``count`` gives |V| + G of a's merge class for a restriction; ``negated``: the properties
         of negative data assertions, closed downwards.
         """
-        if property in self.disjoint or property in negated:
+        if property in self.disjoint_properties or property in negated:
             return False
         for i, atom in self._at_most.get(property, ()):
-            if self.theory.contains(atom.range, literal) is False or not self.in_force(i, label):
+            if self.theory.contains(atom.range, literal) is False or not self.is_in_force(i, label):
                 continue
             if atom.n == 0 or count(atom) > atom.n:
                 return False
@@ -118,13 +120,13 @@ class DataView:
 
     def needs_below(self, property: str) -> list[tuple[int, DataAtLeast]]:
         """The ≥n g.D with g below ``property``, each with its place among the atoms."""
-        return [need for g in self.below(property) for need in self._at_least.get(g, ())]
+        return [need for g in self.subproperties(property) for need in self._at_least.get(g, ())]
 
     def count(self, atom: DataAtMost, members: list[tuple[Label, set[tuple[str, Literal]]]]) -> int:
         """|V| + G for ``atom``: distinct values in its range, and values that may have to be made.
         ``members``: the label and
         the data of every member of a merge class."""
-        below = self.below(atom.property)
+        below = self.subproperties(atom.property)
         distinct: set[Hashable] = set()
         generated = 0
         for label, values in members:
@@ -132,10 +134,10 @@ class DataView:
                 if p in below and self.theory.contains(atom.range, v) is not False:
                     distinct.add(v if self.theory.is_ill_typed(v) else self.theory.value(v))
             for i, need in self.needs_below(atom.property):
-                if self.in_force(i, label) and not (need.n == 1 and self._is_met(need, values)):
+                if self.is_in_force(i, label) and not (need.n == 1 and self._is_met(need, values)):
                     generated += need.n
         return len(distinct) + generated
 
     def _is_met(self, need: DataAtLeast, values: set[tuple[str, Literal]]) -> bool:
-        below = self.below(need.property)
+        below = self.subproperties(need.property)
         return any(p in below and self.theory.contains(need.range, v) is True for p, v in values)

@@ -26,7 +26,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from shiq.abox_ops.labels.calculus import CompiledClause, Label, LabelSpace
+from shiq.abox_ops.labels.calculus import CompiledClause, Label, LabelCalculus
 from shiq.model.clause import AtLeast, ClausalTBox, Clause
 from shiq.model.roles import Role, RoleBox
 from shiq.support import bits
@@ -36,10 +36,10 @@ from shiq.support import bits
 class Needs:
     """The ≥k R.D that may have to be met at an element, by label, memoised."""
 
-    space: LabelSpace
+    space: LabelCalculus
 
     def __post_init__(self) -> None:
-        self._needed: dict[Label, tuple[AtLeast, ...]] = {}
+        self._needs_memo: dict[Label, tuple[AtLeast, ...]] = {}
         names = sum(1 << i for i, a in enumerate(self.space.tbox.atoms) if isinstance(a, str))
         self.heads: list[tuple[int, int, int]] = []
         at_least = sum(1 << i for i in self.space.at_least)
@@ -47,21 +47,21 @@ class Needs:
             for i in bits(c.head & at_least):
                 self.heads.append((i, c.body, c.head & names))
 
-    def needed(self, label: Label) -> tuple[AtLeast, ...]:
+    def possible_needs(self, label: Label) -> tuple[AtLeast, ...]:
         """≥k R.D told at ``label``, or in the head of a clause without a body name negated or a
         head name told there.
         """
-        found = self._needed.get(label)
+        found = self._needs_memo.get(label)
         if found is None:
             positive, negative = label
             ids = {
                 i for i, body, names in self.heads if not body & negative and not names & positive
             } | {i for i in self.space.at_least if positive >> i & 1}
-            found = self._needed[label] = tuple(self.space.at_least[i] for i in sorted(ids))
+            found = self._needs_memo[label] = tuple(self.space.at_least[i] for i in sorted(ids))
         return found
 
 
-def is_served(
+def witness_survives(
     tbox: ClausalTBox, need: AtLeast, certified: Label, label: Label, roles: Collection[Role]
 ) -> bool:
     """(wit) The model did not take a for a witness of ``need`` at b, or the one witness asked
@@ -80,7 +80,7 @@ class OpenClauses(NamedTuple):
     ``at_subject``/``at_object``: m-type clauses open with their centre there.
     """
 
-    relevant: bool
+    is_relevant: bool
     at_subject: tuple[CompiledClause, ...]
     at_object: tuple[CompiledClause, ...]
 
@@ -89,16 +89,16 @@ class OpenClauses(NamedTuple):
 class Irrelevance:
     """Open clauses by (role, label of subject, label of object), memoised."""
 
-    space: LabelSpace
+    space: LabelCalculus
     _open: dict[tuple[Role, Label, Label], OpenClauses] = field(default_factory=dict)
 
-    def open(self, role: Role, subject: Label, object: Label) -> OpenClauses:
+    def open_clauses(self, role: Role, subject: Label, object: Label) -> OpenClauses:
         """The clauses that an assertion of ``role`` between elements with these labels leaves open."""
         key = (role, subject, object)
         found = self._open.get(key)
         if found is None:
-            forward = self.undecided(role, subject, object)
-            backward = self.undecided(role.inverse, object, subject)
+            forward = self.undecided_clauses(role, subject, object)
+            backward = self.undecided_clauses(role.inverse, object, subject)
             found = self._open[key] = OpenClauses(
                 any(not c.n for c in forward + backward),
                 tuple(c for c in forward if c.n),
@@ -106,14 +106,14 @@ class Irrelevance:
             )
         return found
 
-    def undecided(self, role: Role, centre: Label, branch: Label) -> list[CompiledClause]:
+    def undecided_clauses(self, role: Role, centre: Label, branch: Label) -> list[CompiledClause]:
         """The clauses with their centre at the first of ``role``'s ends that neither end's label
         decides.
         """
         return [
             c
             for c in self.space.clauses_of(role)
-            if not c.decided_at_centre(centre) and not c.decided_at_branch(branch)
+            if not c.is_decided_at_centre(centre) and not c.is_decided_at_branch(branch)
         ]
 
 
@@ -125,10 +125,10 @@ class Residuals:
     its atoms as a prefix.
     """
 
-    def __init__(self, space: LabelSpace) -> None:
+    def __init__(self, space: LabelCalculus) -> None:
         tbox = space.tbox
         made: list[Clause] = []
-        self._named: dict[tuple[int, bool], int] = {}
+        self._name_ids: dict[tuple[int, bool], int] = {}
         for i, clause in enumerate(tbox.clauses):
             if clause.role is None:
                 continue
@@ -139,7 +139,7 @@ class Residuals:
                     else (clause.body, clause.head)
                 )
                 if len(body) + len(head) > 1:
-                    self._named[i, at_branch] = len(tbox.atoms) + len(made)
+                    self._name_ids[i, at_branch] = len(tbox.atoms) + len(made)
                     name = f"{RESIDUAL}{i}:{'branch' if at_branch else 'centre'}"
                     made.append(Clause((name, *body), head, origins=clause.origins))
         names = tuple(c.body[0] for c in made)
@@ -150,7 +150,7 @@ class Residuals:
             fresh=tbox.fresh | frozenset(names),
         )
 
-    def at(self, clause: CompiledClause, at_branch: bool, label: Label) -> Label | None:
+    def residual_at(self, clause: CompiledClause, at_branch: bool, label: Label) -> Label | None:
         """What to assert at an end with ``label`` so that ``clause`` is met there; None if every
         literal there is refuted.
 
@@ -166,10 +166,10 @@ class Residuals:
             return None
         if open_literals == 1:
             return (head, body)
-        return (1 << self._named[clause.index, at_branch], 0)
+        return (1 << self._name_ids[clause.index, at_branch], 0)
 
 
-def seen_roles(roles: RoleBox) -> frozenset[Role]:
+def constrained_roles(roles: RoleBox) -> frozenset[Role]:
     """The roles, closed under inverses, that lie below a role of a disjointness, asymmetry or
     irreflexivity axiom, or below one for whose loops it matters whether they are there.
     """
@@ -179,10 +179,10 @@ def seen_roles(roles: RoleBox) -> frozenset[Role]:
         | roles.irreflexive
         | {*map(Role, roles.relevant_loops)}
     )
-    return below(named, roles)
+    return roles_below(named, roles)
 
 
-def below(named: Iterable[Role], roles: RoleBox) -> frozenset[Role]:
+def roles_below(named: Iterable[Role], roles: RoleBox) -> frozenset[Role]:
     """All roles below one of ``named``, with their inverses."""
     found = {r for s in named for r in roles.subroles(s)}
     return frozenset(found | {r.inverse for r in found})

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from shiq.abox_ops.labels.calculus import EMPTY, CompiledClause, Label, LabelSpace, clashes, join
+from shiq.abox_ops.labels.calculus import EMPTY, CompiledClause, Label, LabelCalculus, clashes, join
 from shiq.abox_ops.labels.irrelevance import Irrelevance, OpenClauses
 from shiq.columns.arrays import NONE, TINY, Ints, distinct, order_codes, row_codes, unique
 from shiq.model.roles import Role
@@ -42,9 +42,9 @@ class Memo:
         self._keys = NONE
         self._values = NONE
 
-    def of(self, keys: Ints, value: Callable[[int], int]) -> Ints:
+    def lookup(self, keys: Ints, value: Callable[[int], int]) -> Ints:
         """``value`` of each of the distinct ``keys``, ascending."""
-        known, at = self._found(keys)
+        known, at = self._positions(keys)
         if not known.all():
             new = keys[~known]
             values = np.fromiter(map(value, new.tolist()), np.int64, len(new))
@@ -54,10 +54,10 @@ class Memo:
             )
             order = all_keys.argsort(kind="stable")
             self._keys, self._values = all_keys[order], all_values[order]
-            _, at = self._found(keys)
+            _, at = self._positions(keys)
         return self._values[at]
 
-    def _found(self, keys: Ints) -> tuple[Bools, Ints]:
+    def _positions(self, keys: Ints) -> tuple[Bools, Ints]:
         if not len(self._keys):
             return np.zeros(len(keys), np.bool_), np.zeros(len(keys), np.int64)
         at = np.minimum(self._keys.searchsorted(keys), len(self._keys) - 1)
@@ -71,7 +71,7 @@ class LabelMemo:
     def __init__(self) -> None:
         self._values = NONE
 
-    def of(self, ids: Ints, value: Callable[[int], int]) -> Ints:
+    def lookup(self, ids: Ints, value: Callable[[int], int]) -> Ints:
         """``value`` (never negative) of each of ``ids``, asked once per distinct one."""
         more = int(ids.max(initial=-1)) + 1 - len(self._values)
         if more > 0:
@@ -86,24 +86,24 @@ class LabelMemo:
 
 
 @dataclass
-class LabelTable:
-    """Labels of one `LabelSpace`, numbered in the order met, and their operations on arrays of
+class LabelNumbers:
+    """Labels of one `LabelCalculus`, numbered in the order met, and their operations on arrays of
     numbers, memoised.
     """
 
-    space: LabelSpace
+    space: LabelCalculus
     labels: list[Label] = field(default_factory=lambda: [EMPTY])
 
     def __post_init__(self) -> None:
         self._ids = {label: i for i, label in enumerate(self.labels)}
-        self._joined: dict[int, int] = {}
-        self._closed: dict[int, int] = {}
-        self._visible: dict[int, int] = {}
-        self._without: dict[tuple[int, int], int] = {}
+        self._join_memo: dict[int, int] = {}
+        self._close_memo: dict[int, int] = {}
+        self._without_data_memo: dict[int, int] = {}
+        self._restrict_memo: dict[tuple[int, int], int] = {}
         #: The same for many at once, by the number of the mask and of the label.
-        self._masked, self._masks = Memo(), dict[int, int]()
-        self._cut: dict[int, LabelMemo] = {}
-        self._clashing = np.zeros(0, np.bool_)
+        self._restrict_each_memo, self._masks = Memo(), dict[int, int]()
+        self._restrict_to_memos: dict[int, LabelMemo] = {}
+        self._is_clash = np.zeros(0, np.bool_)
 
     def id(self, label: Label) -> int:
         found = self._ids.get(label)
@@ -138,7 +138,7 @@ class LabelTable:
         """The closure of each label under the local clauses."""
         return by_distinct(ids, self._close)
 
-    def masked(self, ids: Ints, mask: Ints, masks: Sequence[int]) -> Ints:
+    def restricted_each(self, ids: Ints, mask: Ints, masks: Sequence[int]) -> Ints:
         """Each label without the atoms outside ``masks[mask[i]]``."""
         if len(ids) <= TINY:
             return np.array(
@@ -151,30 +151,32 @@ class LabelTable:
         found, inverse, _ = distinct(number[mask] * size + ids)
         found = found // size * _CAPACITY + found % size
         listed = list(self._masks)
-        return self._masked.of(
+        return self._restrict_each_memo.lookup(
             found, lambda key: self.restrict(key % _CAPACITY, listed[key // _CAPACITY])
         )[inverse]
 
-    def cut(self, ids: Ints, mask: int) -> Ints:
+    def restricted_to(self, ids: Ints, mask: int) -> Ints:
         """Each label without the atoms outside ``mask``."""
-        return self._cut.setdefault(mask, LabelMemo()).of(ids, lambda i: self.restrict(i, mask))
+        return self._restrict_to_memos.setdefault(mask, LabelMemo()).lookup(
+            ids, lambda i: self.restrict(i, mask)
+        )
 
-    def visible(self, ids: Ints) -> Ints:
-        """`LabelSpace.visible` of each."""
-        return by_distinct(ids, self._seen)
+    def without_data(self, ids: Ints) -> Ints:
+        """`LabelCalculus.without_data` of each."""
+        return by_distinct(ids, self._drop_data)
 
     def clashes(self, ids: Ints) -> Bools:
-        known = len(self._clashing)
+        known = len(self._is_clash)
         if known < len(self.labels):
-            self._clashing = np.concatenate(
+            self._is_clash = np.concatenate(
                 [
-                    self._clashing,
+                    self._is_clash,
                     np.array([clashes(label) for label in self.labels[known:]], np.bool_),
                 ]
             )
-        return self._clashing[ids]
+        return self._is_clash[ids]
 
-    def where(self, ids: Ints, test: Callable[[Label], bool]) -> Bools:
+    def test_labels(self, ids: Ints, test: Callable[[Label], bool]) -> Bools:
         """Which labels satisfy ``test``."""
         return by_distinct(ids, lambda i: test(self.labels[i])).astype(np.bool_)
 
@@ -194,61 +196,63 @@ class LabelTable:
 
     def restrict(self, i: int, mask: int) -> int:
         """One label without the atoms outside ``mask``."""
-        found = self._without.get((i, mask))
+        found = self._restrict_memo.get((i, mask))
         if found is None:
             label = self.labels[i]
-            found = self._without[i, mask] = self.id((label[0] & mask, label[1] & mask))
+            found = self._restrict_memo[i, mask] = self.id((label[0] & mask, label[1] & mask))
         return found
 
     def _join(self, key: int) -> int:
-        found = self._joined.get(key)
+        found = self._join_memo.get(key)
         if found is None:
             first, second = divmod(key, _CAPACITY)
-            found = self._joined[key] = self.id(join(self.labels[first], self.labels[second]))
+            found = self._join_memo[key] = self.id(join(self.labels[first], self.labels[second]))
         return found
 
     def _close(self, i: int) -> int:
-        found = self._closed.get(i)
+        found = self._close_memo.get(i)
         if found is None:
-            found = self._closed[i] = self.id(self.space.close(self.labels[i]))
+            found = self._close_memo[i] = self.id(self.space.close(self.labels[i]))
         return found
 
-    def _seen(self, i: int) -> int:
-        found = self._visible.get(i)
+    def _drop_data(self, i: int) -> int:
+        found = self._without_data_memo.get(i)
         if found is None:
-            found = self._visible[i] = self.id(self.space.visible(self.labels[i]))
+            found = self._without_data_memo[i] = self.id(self.space.without_data(self.labels[i]))
         return found
 
 
 @dataclass
-class RoleCalculus:
+class RolePropagation:
     """What a role assertion does, by (role number, label number, label number). ``roles`` gives
     the role of each number.
     """
 
-    table: LabelTable
+    table: LabelNumbers
     roles: Callable[[], Sequence[Role]]
 
     def __post_init__(self) -> None:
         self.irrelevance = Irrelevance(self.table.space)
-        self._sent: dict[tuple[int, int, int], tuple[int, int]] = {}
-        self._undecided: dict[tuple[int, int, int], tuple[tuple[CompiledClause, bool], ...]] = {}
-        self._unmet: dict[tuple[int, int, int], int] = {}
+        self._send_memo: dict[tuple[int, int, int], tuple[int, int]] = {}
+        self._undecided_memo: dict[
+            tuple[int, int, int], tuple[tuple[CompiledClause, bool], ...]
+        ] = {}
+        self._unmet_memo: dict[tuple[int, int, int], int] = {}
         self._masks: list[int] = []
 
-    def sent_by(self, role: int, subject: int, object: int) -> tuple[int, int]:
+    def send_one(self, role: int, subject: int, object: int) -> tuple[int, int]:
         """What one role assertion sends to its subject and to its object."""
         masks = self._role_masks()
         restrict = self.table.restrict
-        return self._sent_by(
+        return self._send_one(
             role, restrict(subject, masks[role]), restrict(object, masks[role ^ 1])
         )
 
-    def reduced(self, role: Ints, label: Ints) -> Ints:
+    def reduce_labels(self, role: Ints, label: Ints) -> Ints:
         """Each label without the atoms that no clause on the role, seen from that end, speaks
         of: much fewer are distinct.
         """
-        return self.table.masked(label, role, self._role_masks())
+        return self.table.restricted_each(label, role, self._role_masks())
 
     def _role_masks(self) -> list[int]:
         """By number of the role: the atoms that a clause on it, seen from that end, speaks of."""
@@ -262,72 +266,76 @@ class RoleCalculus:
             self._masks.append(mask)
         return self._masks
 
-    def distinct(
+    def distinct_edges(
         self, role: Ints, subject: Ints, object: Ints
     ) -> tuple[list[tuple[int, ...]], Ints]:
         """The distinct role assertions by role and labels of their ends, as far as clauses on
         the role speak of these; and which of them each is.
         """
-        return combinations(role, self.reduced(role, subject), self.reduced(role ^ 1, object))
+        return combinations(
+            role, self.reduce_labels(role, subject), self.reduce_labels(role ^ 1, object)
+        )
 
-    def sent(self, role: Ints, subject: Ints, object: Ints) -> tuple[Ints, Ints]:
+    def send(self, role: Ints, subject: Ints, object: Ints) -> tuple[Ints, Ints]:
         """What each role assertion sends to its subject and to its object."""
-        combination, inverse = self.distinct(role, subject, object)
-        sent = np.array([self._sent_by(*key) for key in combination], np.int64).reshape(-1, 2)
+        combination, inverse = self.distinct_edges(role, subject, object)
+        sent = np.array([self._send_one(*key) for key in combination], np.int64).reshape(-1, 2)
         return sent[inverse, 0], sent[inverse, 1]
 
-    def open(self, role: Ints, subject: Ints, object: Ints) -> tuple[list[OpenClauses], Ints]:
+    def open_clauses(
+        self, role: Ints, subject: Ints, object: Ints
+    ) -> tuple[list[OpenClauses], Ints]:
         """The distinct `OpenClauses` values, and which of them each role assertion has."""
-        combination, inverse = self.distinct(role, subject, object)
+        combination, inverse = self.distinct_edges(role, subject, object)
         labels, roles = self.table.labels, self.roles()
         return [
-            self.irrelevance.open(roles[r], labels[a], labels[b]) for r, a, b in combination
+            self.irrelevance.open_clauses(roles[r], labels[a], labels[b]) for r, a, b in combination
         ], inverse
 
-    def undecided(
+    def undecided_clauses(
         self, role: int, label: int, other: int
     ) -> tuple[tuple[CompiledClause, bool], ...]:
         """The clauses on a role assertion that the labels of its ends do not decide, and whether
         its first end is the branch.
         """
         key = (role, label, other)
-        found = self._undecided.get(key)
+        found = self._undecided_memo.get(key)
         if found is None:
             labels, named, undecided = (
                 self.table.labels,
                 self.roles()[role],
-                self.irrelevance.undecided,
+                self.irrelevance.undecided_clauses,
             )
-            found = self._undecided[key] = (
+            found = self._undecided_memo[key] = (
                 *((c, False) for c in undecided(named, labels[label], labels[other])),
                 *((c, True) for c in undecided(named.inverse, labels[other], labels[label])),
             )
         return found
 
-    def unmet(self, role: int, label: int, other: int) -> int:
+    def unmet_heads(self, role: int, label: int, other: int) -> int:
         """The head atoms of the first end, as a label, of the u-type clauses on a role assertion
         that the labels do not decide: ≥-atoms where there are any, else all.
         """
         key = (role, label, other)
-        found = self._unmet.get(key)
+        found = self._unmet_memo.get(key)
         if found is None:
             space, mask = self.table.space, 0
             needs = sum(1 << i for i in space.at_least)
-            for c, at_branch in self.undecided(role, label, other):
+            for c, at_branch in self.undecided_clauses(role, label, other):
                 if not c.n and not at_branch:
                     mask |= c.head & needs or c.head & ~space.data_mask
                 elif not c.n and not c.head & needs:
                     mask |= c.branch_head
-            found = self._unmet[key] = self.table.id((mask, 0))
+            found = self._unmet_memo[key] = self.table.id((mask, 0))
         return found
 
-    def _sent_by(self, role: int, subject: int, object: int) -> tuple[int, int]:
+    def _send_one(self, role: int, subject: int, object: int) -> tuple[int, int]:
         key = (role, subject, object)
-        found = self._sent.get(key)
+        found = self._send_memo.get(key)
         if found is None:
             labels = self.table.labels
-            sent = self.table.space.sent(self.roles()[role], labels[subject], labels[object])
-            found = self._sent[key] = (self.table.id(sent.subject), self.table.id(sent.object))
+            sent = self.table.space.send(self.roles()[role], labels[subject], labels[object])
+            found = self._send_memo[key] = (self.table.id(sent.subject), self.table.id(sent.object))
         return found
 
 

@@ -11,15 +11,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from shiq import model as owl
-from shiq.abox_ops.labels.calculus import EMPTY, CompiledClause, Label, LabelSpace
+from shiq.abox_ops.labels.calculus import EMPTY, CompiledClause, Label, LabelCalculus
 from shiq.abox_ops.labels.completion import Completions
-from shiq.abox_ops.labels.data import DataView
+from shiq.abox_ops.labels.data import DataRestrictions
 from shiq.abox_ops.labels.irrelevance import Needs, Residuals
 from shiq.abox_ops.labels.label_numbers import (
     EMPTY_ID,
     Bools,
-    LabelTable,
-    RoleCalculus,
+    LabelNumbers,
+    RolePropagation,
     combinations,
 )
 from shiq.columns.arrays import Columns, Ints, unique
@@ -32,8 +32,8 @@ V = TypeVar("V")
 #: What no xsd:string holds: the characters outside XML 1.0.
 
 
-class Calculus:
-    """Label calculus on numbers: `LabelSpace` and its companions for ``tbox``, on numbered
+class NumberedCalculus:
+    """Label calculus on numbers: `LabelCalculus` and its companions for ``tbox``, on numbered
     labels. ``labels``: numbers that were given out before, of a TBox whose atoms are a prefix.
     ``like``: one for the same clauses, which shares what it works out.
     """
@@ -43,36 +43,44 @@ class Calculus:
         tbox: ClausalTBox,
         names: Names,
         labels: Sequence[Label] = (EMPTY,),
-        like: Calculus | None = None,
+        like: NumberedCalculus | None = None,
     ) -> None:
         self.tbox, self.names = tbox, names
-        self.space: LabelSpace = LabelSpace(tbox) if like is None else like.space
-        self.table = LabelTable(self.space, list(labels))
-        self.data: DataView = DataView(self.space) if like is None else like.data
+        self.space: LabelCalculus = LabelCalculus(tbox) if like is None else like.space
+        self.table = LabelNumbers(self.space, list(labels))
+        self.data: DataRestrictions = DataRestrictions(self.space) if like is None else like.data
         self.needs: Needs = Needs(self.space) if like is None else like.needs
-        self._like = like
+        self._model_calculus = like
         self._roles: list[Role] = []
-        self.role_calculus = RoleCalculus(self.table, lambda: self.roles)
+        self.role_propagation = RolePropagation(self.table, lambda: self.roles)
         self._class_ids: list[int] = []
-        self._sets: dict[frozenset[Role], tuple[int, Bools]] = {}
-        self._made: dict[Callable[[Calculus], object], Any] = {}
+        self._flags_by_roles: dict[frozenset[Role], tuple[int, Bools]] = {}
+        self._cached_values: dict[Callable[[NumberedCalculus], object], Any] = {}
 
-    def once(self, make: Callable[[Calculus], V]) -> V:
+    def cached(self, make: Callable[[NumberedCalculus], V]) -> V:
         """What ``make`` makes of this calculus, made when it is first asked for."""
-        if make not in self._made:
-            self._made[make] = make(self)
-        found: V = self._made[make]
+        if make not in self._cached_values:
+            self._cached_values[make] = make(self)
+        found: V = self._cached_values[make]
         return found
 
     # --- what the criterion `model` asks of the clauses -------------------------------------------
 
     @cached_property
     def completions(self) -> Completions:
-        return Completions(self.space) if self._like is None else self._like.completions
+        return (
+            Completions(self.space)
+            if self._model_calculus is None
+            else self._model_calculus.completions
+        )
 
     @cached_property
     def residuals(self) -> Residuals:
-        return Residuals(self.space) if self._like is None else self._like.residuals
+        return (
+            Residuals(self.space)
+            if self._model_calculus is None
+            else self._model_calculus.residuals
+        )
 
     # --- roles and names --------------------------------------------------------------------------
 
@@ -83,20 +91,20 @@ class Calculus:
             self._roles += [Role(iri), Role(iri, True)]
         return self._roles
 
-    def among(self, role: Ints, roles: frozenset[Role]) -> Bools:
+    def is_role_in(self, role: Ints, roles: frozenset[Role]) -> Bools:
         """Which role numbers are of ``roles``."""
-        known = self._sets.get(roles)
+        known = self._flags_by_roles.get(roles)
         if known is None or known[0] < len(self.roles):
             flags = np.fromiter((r in roles for r in self.roles), np.bool_, len(self.roles))
-            known = self._sets[roles] = (len(flags), flags)
+            known = self._flags_by_roles[roles] = (len(flags), flags)
         return known[1][role]
 
-    def below(self, clause: CompiledClause) -> frozenset[Role]:
-        """See `LabelSpace.below`."""
-        return self.space.below(clause)
+    def roles_below(self, clause: CompiledClause) -> frozenset[Role]:
+        """See `LabelCalculus.roles_below`."""
+        return self.space.roles_below(clause)
 
     def may_loop(self, clause: CompiledClause) -> bool:
-        """See `LabelSpace.may_loop`."""
+        """See `LabelCalculus.may_loop`."""
         return self.space.may_loop(clause)
 
     def literal(self, iri: str, positive: bool) -> int:
@@ -121,11 +129,11 @@ class Calculus:
     # --- labels -----------------------------------------------------------------------------------
 
     @cached_property
-    def functional(self) -> list[CompiledClause]:
+    def functional_clauses(self) -> list[CompiledClause]:
         return [c for c in self.space.m_type if c.n == 1]
 
     @cached_property
-    def bounded(self) -> list[tuple[CompiledClause, int]]:
+    def bounded_names(self) -> list[tuple[CompiledClause, int]]:
         """The m-type clauses with names in the head, and these names."""
         names = sum(1 << i for i, atom in enumerate(self.tbox.atoms) if isinstance(atom, str))
         return [(c, c.head & names) for c in self.space.m_type if c.head & names]
@@ -151,9 +159,11 @@ class Calculus:
             }
         )
 
-    def in_force(self, labels: Ints, clause: CompiledClause) -> Bools:
+    def is_in_force(self, labels: Ints, clause: CompiledClause) -> Bools:
         """Which labels satisfy the body of ``clause`` at its centre and refute its head there."""
-        return self.table.where(labels, lambda x: not (clause.body & ~x[0] or clause.head & ~x[1]))
+        return self.table.test_labels(
+            labels, lambda x: not (clause.body & ~x[0] or clause.head & ~x[1])
+        )
 
     # --- data -------------------------------------------------------------------------------------
 
@@ -179,8 +189,8 @@ class Calculus:
                 found |= c.head | c.body
         return found
 
-    def refuted(self, rows: Columns, literals: Iterable[owl.Literal]) -> Ints:
-        """The label that each data assertion gives (`DataView.refuted`); ``literals`` are those
+    def refuted_labels(self, rows: Columns, literals: Iterable[owl.Literal]) -> Ints:
+        """The label that each data assertion gives (`DataRestrictions.refuted_label`); ``literals`` are those
         of the rows.
         """
         properties = self.names.data_properties.values
@@ -188,18 +198,18 @@ class Calculus:
         found = np.full(len(values), EMPTY_ID, np.int64)
         if not values:
             return found
-        alike = self.alike(rows["property"], are_strings(values))
+        alike = self.are_indistinct_strings(rows["property"], are_strings(values))
         for p in unique(rows["property"][alike]).tolist():
             found[alike & (rows["property"] == p)] = self.table.id(
-                self.data.refuted([(properties[p], owl.Literal("text"))])
+                self.data.refuted_label([(properties[p], owl.Literal("text"))])
             )
         for i in (~alike).nonzero()[0].tolist():
-            label = self.data.refuted([(properties[rows["property"][i]], values[i])])
+            label = self.data.refuted_label([(properties[rows["property"][i]], values[i])])
             if label != EMPTY:
                 found[i] = self.table.id(label)
         return found
 
-    def alike(self, properties: Ints, strings: Bools) -> Bools:
+    def are_indistinct_strings(self, properties: Ints, strings: Bools) -> Bools:
         """Which data assertions are ``strings`` on properties that cannot tell one string from
         another.
         """
@@ -226,7 +236,7 @@ class Calculus:
                     found.add(atom.property)
         return self.tbox.roles.data_below(found)
 
-    def ill_typed(self, literals: Iterable[owl.Literal]) -> Bools:
+    def are_ill_typed(self, literals: Iterable[owl.Literal]) -> Bools:
         """Which literals denote nothing."""
         values = list(literals)
         found = ~are_strings(values)

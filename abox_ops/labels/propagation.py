@@ -55,10 +55,10 @@ class MaskPropagation:
         self._clauses = [mask_of(clause) for clause in clauses]
         self._clash = clash[0] | clash[1] << width
         #: By literal.
-        self._with: dict[int, list[int]] = {}
+        self._clauses_by_literal: dict[int, list[int]] = {}
         for clause in self._clauses:
             for literal in bits(clause):
-                self._with.setdefault(literal, []).append(clause)
+                self._clauses_by_literal.setdefault(literal, []).append(clause)
 
     def everywhere(self) -> tuple[int, int]:
         return self.closure(
@@ -74,14 +74,14 @@ class MaskPropagation:
         to_clash: bool = False,
     ) -> tuple[int, int]:
         """See `Propagation`; ``closed`` is closed but for the clauses in ``queue``."""
-        width, low, clauses_with = self._width, self._low, self._with
+        width, low, clauses_with = self._width, self._low, self._clauses_by_literal
         positive, negative = label
         # Names that no clause here speaks of.
         beyond = positive >> width << width, negative >> width << width
         refuted = negative & low | (positive & low) << width
         possible = ~refuted
         fresh = refuted & ~(closed[1] & low | (closed[0] & low) << width)
-        todo = [*queue, *self._shortened(fresh, possible)]
+        todo = [*queue, *self._unit_clauses(fresh, possible)]
         while todo:
             clause = todo.pop()
             open_ = clause & possible or clause or self._clash
@@ -92,7 +92,7 @@ class MaskPropagation:
             if to_clash and (possible | possible >> width) & low != low:
                 break
             if added & (added - 1):
-                todo += self._shortened(added, possible)
+                todo += self._unit_clauses(added, possible)
                 continue
             for clause in clauses_with.get(added.bit_length() - 1, ()):
                 open_ = clause & possible
@@ -101,7 +101,7 @@ class MaskPropagation:
         refuted = ~possible
         return (refuted >> width) & low | beyond[0], refuted & low | beyond[1]
 
-    def _shortened(self, refuted: int, possible: int) -> list[int]:
+    def _unit_clauses(self, refuted: int, possible: int) -> list[int]:
         """The clauses with a literal among the ``refuted``, and at most one that is ``possible``
         and not certain by now.
         """
@@ -111,7 +111,9 @@ class MaskPropagation:
         clauses: Iterable[int] = self._clauses
         if refuted.bit_count() <= _FEW:
             clauses = [
-                clause for literal in bits(refuted) for clause in self._with.get(literal, ())
+                clause
+                for literal in bits(refuted)
+                for clause in self._clauses_by_literal.get(literal, ())
             ]
         return [
             clause
@@ -134,10 +136,10 @@ class WidePropagation:
         self._clauses = [tuple(dict.fromkeys(clause)) for clause in clauses]
         self._clash = [*bits(clash[0] | clash[1] << width)]
         #: By literal, the places of its clauses.
-        self._with: dict[int, list[int]] = {}
+        self._clauses_by_literal: dict[int, list[int]] = {}
         for i, clause in enumerate(self._clauses):
             for literal in clause:
-                self._with.setdefault(literal, []).append(i)
+                self._clauses_by_literal.setdefault(literal, []).append(i)
 
     def everywhere(self) -> tuple[int, int]:
         return self.closure(
@@ -153,7 +155,12 @@ class WidePropagation:
         to_clash: bool = False,
     ) -> tuple[int, int]:
         """See `Propagation`; ``closed`` is closed but for the clauses at the places in ``queue``."""
-        width, low, clauses, clauses_with = self._width, self._low, self._clauses, self._with
+        width, low, clauses, clauses_with = (
+            self._width,
+            self._low,
+            self._clauses,
+            self._clauses_by_literal,
+        )
         positive, negative = label
         # Names that no clause here speaks of.
         beyond = positive >> width << width, negative >> width << width

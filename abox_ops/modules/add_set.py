@@ -22,7 +22,7 @@ from shiq.abox_ops.engine import AddSet, NamedModule
 from shiq.abox_ops.index.index import Index
 from shiq.abox_ops.labels.calculus import CompiledClause
 from shiq.abox_ops.labels.label_numbers import Bools
-from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.answers.verdict import Verdict
 from shiq.columns.arrays import NONE, Columns, Ints, distinct, is_in, row_codes, set_difference
 from shiq.model.roles import RoleBox
@@ -34,12 +34,12 @@ from shiq.support import LazySequence
 NOTHING, ROLES, _CLAUSES = 0, 1, 2
 
 
-def code_of(clause: CompiledClause) -> int:
+def clause_code(clause: CompiledClause) -> int:
     """What is noted for a clause."""
     return _CLAUSES + clause.index
 
 
-def clause_of(code: int) -> int | None:
+def clause_index(code: int) -> int | None:
     """The index of the clause that a code stands for, if it does."""
     return code - _CLAUSES if code >= _CLAUSES else None
 
@@ -77,7 +77,7 @@ class PulledInReasons:
 class AddSetColumns:
     """A closure in columns, by element number of ``graph`` (elements by their `rep`, ascending).
 
-    ``seen``: I; ``labelled``: elements that ``labels`` are given for; ``labels``: by number;
+    ``region``: I; ``has_label``: elements that ``labels`` are given for; ``labels``: by number;
     ``kept_labels``: what modules hold; ``contradictory``: elements of I that clash; ``edges``:
     kept role assertions (source, role, target), roles not inverted, each once; ``data``: kept
     data rows (element, node, property, literal); ``remedies``: (element, name, positive);
@@ -85,11 +85,11 @@ class AddSetColumns:
     """
 
     graph: Graph
-    seen: Ints
-    labelled: Bools
+    region: Ints
+    has_label: Bools
     labels: Ints
     kept_labels: Ints
-    touched: Ints
+    touched_elements: Ints
     contradictory: Ints
     edges: Columns
     data: Columns
@@ -103,17 +103,17 @@ class FoundModules:
     where they are known.
     """
 
-    calculus: Calculus
+    calculus: NumberedCalculus
     index: Index
-    whole: UnionView
+    union: UnionView
     roles: RoleBox
-    found: AddSetColumns
-    decided: Sequence[NamedModule] | None = field(default=None, kw_only=True)
+    columns: AddSetColumns
+    decided_modules: Sequence[NamedModule] | None = field(default=None, kw_only=True)
 
     def _members(self, elements: Ints) -> dict[int, tuple[str, ...]]:
         """The sorted members of each element, as terms."""
-        element, node = self.found.graph.nodes_of(elements)
-        terms = self.whole.terms_of(node)
+        element, node = self.columns.graph.nodes_of(elements)
+        terms = self.union.terms_of(node)
         found = dict(zip(element.tolist(), zip(terms)))
         grown: dict[int, list[str]] = {}
         for i in (np.bincount(element)[element] > 1).nonzero()[0].tolist():
@@ -125,17 +125,17 @@ class FoundModules:
         """The connected components of what is kept, in the order of their least members; or
         those that were ``decided``.
         """
-        if self.decided is not None:
-            return self.decided
-        found = self.found
-        rest = set_difference(found.seen, found.contradictory)
-        is_linked = is_in(rest, self._linked())
+        if self.decided_modules is not None:
+            return self.decided_modules
+        found = self.columns
+        rest = set_difference(found.region, found.contradictory)
+        is_linked = is_in(rest, self._linked_elements())
         plain, linked = rest[~is_linked], rest[is_linked]
         kinds, which, _ = distinct(found.kept_labels[plain])
-        alone = {kind: self._alone(kind) for kind in kinds.tolist()}
+        alone = {kind: self._single_module(kind) for kind in kinds.tolist()}
         others = self._components(linked, alone) if len(linked) else []
 
-        def named() -> list[NamedModule]:
+        def name_modules() -> list[NamedModule]:
             members = self._members(plain)
             each = [
                 NamedModule(alone[kind], (members[e],))
@@ -148,22 +148,24 @@ class FoundModules:
         counts.update(
             dict(zip(map(id, alone.values()), np.bincount(which, minlength=len(kinds)).tolist()))
         )
-        crowd = int(np.bincount(self.found.graph.nodes_of(rest)[0], minlength=1).max())
-        return NamedModules(list(modules.values()), [counts[i] for i in modules], crowd, named)
+        crowd = int(np.bincount(self.columns.graph.nodes_of(rest)[0], minlength=1).max())
+        return NamedModules(
+            list(modules.values()), [counts[i] for i in modules], crowd, name_modules
+        )
 
-    def _linked(self) -> Ints:
+    def _linked_elements(self) -> Ints:
         """The elements that more may be kept of than a label."""
-        found, graph = self.found, self.found.graph
+        found, graph = self.columns, self.columns.graph
         ends = [graph.different["source"], graph.different["target"]]
-        rare = [e for x, _, y in graph.rare.negative_edges for e in (x, y)] + [
-            x for x, _, _ in graph.rare.negative_data
+        rare = [e for x, _, y in graph.complex_facts.negative_edges for e in (x, y)] + [
+            x for x, _, _ in graph.complex_facts.negative_data
         ]
         elements = graph.rep[np.concatenate([*ends, np.array(rare, np.int64)])]
         return np.concatenate(
             [found.edges["source"], found.edges["target"], found.data["element"], elements]
         )
 
-    def _alone(self, label: int) -> Module:
+    def _single_module(self, label: int) -> Module:
         positive, negative = self.calculus.table.labels[label]
         return Module((positive,), (negative,))
 
@@ -171,7 +173,7 @@ class FoundModules:
         """The modules of the elements ``rest``. Where nothing but a label is kept, it is that of
         ``alone``, which grows.
         """
-        found, graph = self.found, self.found.graph
+        found, graph = self.columns, self.columns.graph
         members = self._members(rest)
         by_name = sorted(rest.tolist(), key=lambda e: members[e][0])
         rank = np.zeros(len(graph), np.int64)
@@ -195,7 +197,7 @@ class FoundModules:
             if count == 1 and first not in parts:
                 module = alone.get(label[first])
                 if module is None:
-                    module = alone[label[first]] = self._alone(label[first])
+                    module = alone[label[first]] = self._single_module(label[first])
                 result.append(NamedModule(module, (members[by_name[first]],)))
                 continue
             nodes = order[at : at + count].tolist()
@@ -216,7 +218,7 @@ class FoundModules:
         """Edges, negative edges, inequalities, data and negative data of each component that has
         any, sorted.
         """
-        graph = self.found.graph
+        graph = self.columns.graph
         within = np.zeros(len(component), np.int64)
         first = component[order].searchsorted(component)
         within[order] = np.arange(len(order))
@@ -234,7 +236,7 @@ class FoundModules:
         rep, place = graph.rep, rank.tolist()
         for x, r, y in {
             (int(rep[x]), r, int(rep[y]))
-            for x, r, y in graph.rare.negative_edges
+            for x, r, y in graph.complex_facts.negative_edges
             if not r.is_inverse
         }:
             if rest[x] and rest[y] and of[place[x]] == of[place[y]]:
@@ -248,7 +250,9 @@ class FoundModules:
             part(x)[2].append((node[x], node[y]))
         for x, p, value in self._kept_data():
             part(place[x])[3].append((node[place[x]], p, value))
-        for x, p, value in {(int(rep[x]), p, value) for x, p, value in graph.rare.negative_data}:
+        for x, p, value in {
+            (int(rep[x]), p, value) for x, p, value in graph.complex_facts.negative_data
+        }:
             if rest[x]:
                 part(place[x])[4].append((node[place[x]], p, value))
         for lists in parts.values():
@@ -257,8 +261,8 @@ class FoundModules:
         return parts
 
     def _kept_data(self) -> set[tuple[int, str, owl.Literal]]:
-        rows, names = self.found.data, self.calculus.names.data_properties.values
-        values = self.whole.literals_of(rows["literal"])
+        rows, names = self.columns.data, self.calculus.names.data_properties.values
+        values = self.union.literals_of(rows["literal"])
         return {
             (e, names[p], value)
             for e, p, value in zip(rows["element"].tolist(), rows["property"].tolist(), values)
@@ -292,7 +296,7 @@ class NamedModules(LazySequence[NamedModule]):
         self.distinct, self.counts, self.crowd = distinct, counts, crowd
 
     @classmethod
-    def of(cls, modules: Sequence[NamedModule]) -> NamedModules:
+    def from_modules(cls, modules: Sequence[NamedModule]) -> NamedModules:
         """``modules``, which are there already."""
         if isinstance(modules, cls):
             return modules
@@ -306,19 +310,19 @@ class ModuleAnswers(LazySequence[Answer]):
     """An answer for each of ``modules``: what ``distinct`` says of its distinct ones."""
 
     def __init__(self, modules: NamedModules, distinct: Sequence[Answer]) -> None:
-        super().__init__(len(modules), self._each)
+        super().__init__(len(modules), self._expand_answers)
         self.modules, self.distinct = modules, distinct
 
-    def _each(self) -> Sequence[Answer]:
+    def _expand_answers(self) -> Sequence[Answer]:
         told = {id(module): answer for module, answer in zip(self.modules.distinct, self.distinct)}
         return [told[id(m.module)] for m in self.modules]
 
 
-def asked(
+def ask_distinct(
     modules: Sequence[NamedModule], decide: Callable[[Sequence[Module]], Sequence[Answer]]
 ) -> ModuleAnswers:
     """What ``decide`` answers of ``modules``; it is asked about each distinct one once."""
-    named = NamedModules.of(modules)
+    named = NamedModules.from_modules(modules)
     return ModuleAnswers(named, decide(named.distinct))
 
 
@@ -327,7 +331,7 @@ def distinct_answers(answers: Sequence[Answer]) -> Iterable[Answer]:
     return answers.distinct if isinstance(answers, ModuleAnswers) else answers
 
 
-def positions(answers: Sequence[Answer], is_chosen: Callable[[Answer], bool]) -> list[int]:
+def answer_positions(answers: Sequence[Answer], is_chosen: Callable[[Answer], bool]) -> list[int]:
     """Where in ``answers`` those are that are chosen."""
     if not any(map(is_chosen, distinct_answers(answers))):
         return []
@@ -354,7 +358,9 @@ def inconsistent_groups(add_set: AddSet, answers: Sequence[Answer]) -> list[tupl
         *(
             tuple(i for n in answers[k].near_nodes for i in add_set.modules[k].elements[n])
             or individuals_in(add_set.modules[k])
-            for k in positions(answers, lambda answer: answer.verdict is Verdict.INCONSISTENT)
+            for k in answer_positions(
+                answers, lambda answer: answer.verdict is Verdict.INCONSISTENT
+            )
         ),
     ]
 

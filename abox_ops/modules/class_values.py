@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from shiq.abox_ops.labels.label_numbers import Bools
-from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.columns.arrays import Columns, Ints, distinct, distinct_pairs, is_in, unique
 from shiq.model import DataRange, Literal
 from shiq.model.clause import DataAtLeast, DataAtMost
@@ -32,7 +32,7 @@ class ClassValues:
 
     def __init__(
         self,
-        calculus: Calculus,
+        calculus: NumberedCalculus,
         classes: Ints,
         members: tuple[Ints, Ints],
         labels: Ints,
@@ -42,7 +42,9 @@ class ClassValues:
         self._calculus, self._classes = calculus, classes
         self._members = members[1]
         self._place = classes.searchsorted(members[0])
-        self._labels, self._label, _ = distinct(calculus.table.cut(labels, calculus.data_bits))
+        self._labels, self._label, _ = distinct(
+            calculus.table.restricted_to(labels, calculus.data_bits)
+        )
         order = members[1].argsort()
         owner = order[members[1][order].searchsorted(rows["element"])]
         self._class_of_row, self._element = self._place[owner], rows["element"]
@@ -57,7 +59,9 @@ class ClassValues:
         have to be made.
         """
         if atom not in self._counts:
-            self._counts[atom] = [v + g for v, g in zip(self._values(atom), self._generated(atom))]
+            self._counts[atom] = [
+                v + g for v, g in zip(self._value_counts(atom), self._generated_counts(atom))
+            ]
         return self._counts[atom][int(self._classes.searchsorted(class_))]
 
     def _identities(self) -> Ints:
@@ -71,41 +75,45 @@ class ClassValues:
         ]
         return np.array([number.setdefault(key, len(number)) for key in keys], np.int64)
 
-    def _values(self, atom: DataAtMost) -> list[int]:
-        here = self._on(atom.property).nonzero()[0]
-        here = here[self._lies(atom.range, self._literal[here], maybe=True)]
+    def _value_counts(self, atom: DataAtMost) -> list[int]:
+        here = self._is_row_below(atom.property).nonzero()[0]
+        here = here[self._is_in_range(atom.range, self._literal[here], maybe=True)]
         class_, _ = distinct_pairs(self._class_of_row[here], self._keys[self._literal[here]])
-        return self._by_class(class_)
+        return self._count_by_class(class_)
 
-    def _generated(self, atom: DataAtMost) -> list[int]:
+    def _generated_counts(self, atom: DataAtMost) -> list[int]:
         data, table = self._calculus.data, self._calculus.table.labels
         total = [0] * len(self._classes)
         for i, need in data.needs_below(atom.property):
             in_force = np.array(
-                [data.in_force(i, table[label]) for label in self._labels.tolist()], np.bool_
+                [data.is_in_force(i, table[label]) for label in self._labels.tolist()], np.bool_
             )
             needing = in_force[self._label]
             if need.n == 1 and needing.any():
-                needing &= ~is_in(self._members, self._meeting(need))
+                needing &= ~is_in(self._members, self._elements_meeting(need))
             # Numbers of any size: not in columns.
-            total = [t + need.n * k for t, k in zip(total, self._by_class(self._place[needing]))]
+            total = [
+                t + need.n * k for t, k in zip(total, self._count_by_class(self._place[needing]))
+            ]
         return total
 
-    def _meeting(self, need: DataAtLeast) -> Ints:
+    def _elements_meeting(self, need: DataAtLeast) -> Ints:
         """The elements that have an asserted value for ``need``."""
-        here = self._on(need.property).nonzero()[0]
-        return unique(self._element[here[self._lies(need.range, self._literal[here], maybe=False)]])
+        here = self._is_row_below(need.property).nonzero()[0]
+        return unique(
+            self._element[here[self._is_in_range(need.range, self._literal[here], maybe=False)]]
+        )
 
-    def _on(self, property: str) -> Bools:
+    def _is_row_below(self, property: str) -> Bools:
         """Which rows are on ``property`` or one below."""
-        below = self._calculus.data.below(property)
+        below = self._calculus.data.subproperties(property)
         names = self._calculus.names.data_properties.values
         found: Bools = np.fromiter((p in below for p in names), np.bool_, len(names))[
             self._property
         ]
         return found
 
-    def _lies(self, range: DataRange, literals: Ints, *, maybe: bool) -> Bools:
+    def _is_in_range(self, range: DataRange, literals: Ints, *, maybe: bool) -> Bools:
         """Which of the numbered ``literals`` lie in ``range``; ``maybe``: or may do so."""
         numbers, which, _ = distinct(literals)
         contains = self._calculus.data.theory.contains
@@ -114,6 +122,6 @@ class ClassValues:
             [answer is True or (maybe and answer is None) for answer in answers], np.bool_
         )[which]
 
-    def _by_class(self, places: Ints) -> list[int]:
+    def _count_by_class(self, places: Ints) -> list[int]:
         counts: list[int] = np.bincount(places, minlength=len(self._classes)).tolist()
         return counts

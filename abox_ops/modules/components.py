@@ -39,16 +39,18 @@ class KeptAssertions:
         """
         self.negative_edges |= {
             (element, r, b)
-            for r, b in graph.negatives(element)
+            for r, b in graph.negative_neighbours(element)
             if not r.is_inverse and b in self.labels
         }
         self.different |= {
-            (min(element, b), max(element, b)) for b in graph.unequal(element) if b in self.labels
+            (min(element, b), max(element, b))
+            for b in graph.unequal_elements(element)
+            if b in self.labels
         }
         self.negative_data |= {(element, p, v) for p, v in graph.negative_values(element)}
 
 
-def modules(
+def component_modules(
     kept: KeptAssertions, members: Mapping[str, tuple[str, ...]] | None = None
 ) -> list[NamedModule]:
     """The components of ``kept`` under its role assertions, in the order of their least elements.
@@ -99,11 +101,11 @@ class Closure:
     (definition7).
     """
 
-    seen: frozenset[str]
+    region: frozenset[str]
     labels: dict[str, Label]
-    touched: frozenset[str]
+    touched_elements: frozenset[str]
     contradictory: frozenset[str]
-    kept: KeptAssertions
+    add_set: KeptAssertions
     remedies: frozenset[tuple[str, str, bool]] = field(default=frozenset())
 
 
@@ -122,7 +124,7 @@ def kept_assertions(
     """
     find = elements.find
     asserted: set[tuple[str, str, bool]] = set()
-    for element in sorted(closure.seen):
+    for element in sorted(closure.region):
         for individual in elements.members(element):
             for assertion in about(individual):
                 match assertion:
@@ -137,18 +139,18 @@ def kept_assertions(
                     case owl.ObjectPropertyAssertion(property, subject, object):
                         if (
                             individual == subject
-                            and (element, role_of(property), find(object)) in closure.kept.edges
+                            and (element, role_of(property), find(object)) in closure.add_set.edges
                         ):
                             yield assertion
                     case owl.DataPropertyAssertion(property, _, literal):
-                        if (element, property.iri, literal) in closure.kept.data:
+                        if (element, property.iri, literal) in closure.add_set.data:
                             yield assertion
                     case owl.NegativeDataPropertyAssertion():
                         yield assertion
                     case owl.NegativeObjectPropertyAssertion(
                         _, first, second
                     ) | owl.DifferentIndividuals(first, second):
-                        if individual == first and find(second) in closure.seen:
+                        if individual == first and find(second) in closure.region:
                             yield assertion
                     case owl.SameIndividual(first, second):
                         if individual == first:

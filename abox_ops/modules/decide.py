@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeAlias
 
-from shiq.abox_ops.labels.calculus import LabelSpace
+from shiq.abox_ops.labels.calculus import LabelCalculus
 from shiq.abox_ops.modules.shapes import Shape, Shapes
 from shiq.answers.verdict import Verdict
 from shiq.deadline import is_past, seconds_left
@@ -43,13 +43,15 @@ class Decider:
 
     reasoner: Reasoner
     progress: Callable[[str, int, int], None] | None = None
-    asked: int = 0
-    known: dict[int, tuple[ClausalTBox, Shapes, dict[Shape, Answer]]] = field(default_factory=dict)
+    question_count: int = 0
+    answers_by_tbox: dict[int, tuple[ClausalTBox, Shapes, dict[Shape, Answer]]] = field(
+        default_factory=dict
+    )
     audit: Audit | None = None
-    beside: Reasoner | None = None
-    attempts: dict[int, dict[Shape, Answer]] = field(default_factory=dict)
-    _own: OwnReasoner | None = None
-    _space: LabelSpace | None = None
+    full_reasoner: Reasoner | None = None
+    attempts_by_tbox: dict[int, dict[Shape, Answer]] = field(default_factory=dict)
+    _own_reasoner: OwnReasoner | None = None
+    _space: LabelCalculus | None = None
     _reasons: tuple[TBox, KnownReasons] | None = None
 
     #: Shapes per call of the reasoner, so that progress shows and one time-out does not cost
@@ -71,12 +73,14 @@ class Decider:
         deadline = None if timeout is None else time.monotonic() + timeout
         for start in range(0, len(items), self.BATCH):
             part = items[start : start + self.BATCH]
-            for (key, _), answer in zip(part, self._asked(tbox, part, seconds_left(deadline))):
+            for (key, _), answer in zip(
+                part, self._decide_part(tbox, part, seconds_left(deadline))
+            ):
                 found[key] = answer
                 if answer.verdict is not Verdict.UNDETERMINED:
                     # Other modules of this shape have their nodes in another order.
                     answers[key] = replace(answer, near_nodes=())
-            self.asked += len(part)
+            self.question_count += len(part)
             if self.progress:
                 self.progress("deciding shapes", min(start + self.BATCH, len(items)), len(items))
         return [
@@ -94,14 +98,14 @@ class Decider:
         if not modules:
             return []
         shapes, _ = self._shapes(tbox)
-        answers = self.attempts.setdefault(id(tbox), {})
+        answers = self.attempts_by_tbox.setdefault(id(tbox), {})
         keys = _keys(shapes, modules)
         asked = {key: module for key, module in zip(keys, modules) if key not in answers}
         if asked:
-            answers = answers | self._attempted(tbox, shapes, asked, timeout)
+            answers = answers | self._attempt_new(tbox, shapes, asked, timeout)
         return [
             replace(answers[key], near_nodes=tuple(order[n] for n in answers[key].near_nodes))
-            if answers[key].near_nodes and (order := shapes.ordered(module)[1])
+            if answers[key].near_nodes and (order := shapes.canonical_module(module)[1])
             else answers[key]
             for key, module in zip(keys, modules)
         ]
@@ -112,19 +116,19 @@ class Decider:
         """As `attempt`, of modules as they stand, and not remembered: what comes once only need
         not be put in order.
         """
-        self.asked += len(modules)
+        self.question_count += len(modules)
         return list(self.own_reasoner.attempt(tbox, modules, timeout))
 
     @property
     def own_reasoner(self) -> OwnReasoner:
         """What small budgets are given to."""
-        if self._own is None:
+        if self._own_reasoner is None:
             from shiq.reasoner.own_reasoner import OwnReasoner
 
-            self._own = OwnReasoner()
-        return self._own
+            self._own_reasoner = OwnReasoner()
+        return self._own_reasoner
 
-    def _attempted(
+    def _attempt_new(
         self,
         tbox: ClausalTBox,
         shapes: Shapes,
@@ -133,9 +137,9 @@ class Decider:
     ) -> dict[Shape, Answer]:
         """The answers for new shapes; those that time did not suffice for are not remembered."""
         if self.audit is not None and self.audit.disagreements:
-            return dict.fromkeys(asked, _stopped())
+            return dict.fromkeys(asked, _stopped_answer())
         deadline = None if timeout is None else time.monotonic() + timeout
-        modules = [shapes.ordered(module)[0] for module in asked.values()]
+        modules = [shapes.canonical_module(module)[0] for module in asked.values()]
         told: list[Answer] = []
         for start in range(0, len(modules), self.BATCH):
             told += self.own_reasoner.attempt(
@@ -144,7 +148,7 @@ class Decider:
             if self.progress:
                 self.progress("deciding shapes", len(told), len(modules))
         found = dict(zip(asked, told))
-        self.asked += len(asked)
+        self.question_count += len(asked)
         if self.audit is not None:
             drawn = [
                 (m, found[key], self.own_reasoner.name)
@@ -153,26 +157,26 @@ class Decider:
             ]
             self.audit.examine(tbox, drawn, seconds_left(deadline))
         over = is_past(deadline)
-        self.attempts[id(tbox)].update(
+        self.attempts_by_tbox[id(tbox)].update(
             (k, a) for k, a in found.items() if not over or a.verdict is not Verdict.UNDETERMINED
         )
         return found
 
     def forget(self) -> None:
         """Forgets what was answered."""
-        self.known.clear()
-        self.attempts.clear()
+        self.answers_by_tbox.clear()
+        self.attempts_by_tbox.clear()
 
     def _shapes(self, tbox: ClausalTBox) -> tuple[Shapes, dict[Shape, Answer]]:
         """The shapes over ``tbox``, and what was answered of them in full."""
-        if id(tbox) not in self.known:
+        if id(tbox) not in self.answers_by_tbox:
             from shiq.abox_ops.modules.shapes import Shapes
 
-            self.known[id(tbox)] = tbox, Shapes(tbox), {}
-        _, shapes, answers = self.known[id(tbox)]
+            self.answers_by_tbox[id(tbox)] = tbox, Shapes(tbox), {}
+        _, shapes, answers = self.answers_by_tbox[id(tbox)]
         return shapes, answers
 
-    def _asked(
+    def _decide_part(
         self, tbox: ClausalTBox, part: Sequence[tuple[Shape, Module]], timeout: float | None
     ) -> Sequence[Answer]:
         modules = [module for _, module in part]
@@ -193,7 +197,7 @@ class Decider:
             self.audit.examine(tbox, drawn, timeout)
             if not self.audit.disagreements:
                 return answers
-        return [_stopped()] * len(part)
+        return [_stopped_answer()] * len(part)
 
     def core(
         self, tbox: ClausalTBox, module: Module, timeout: float | None = None
@@ -205,10 +209,10 @@ class Decider:
             else None
         )
 
-    def space(self, tbox: ClausalTBox) -> LabelSpace:
+    def space(self, tbox: ClausalTBox) -> LabelCalculus:
         """The labels of ``tbox``, remembered while nobody asks for those of another."""
         if self._space is None or self._space.tbox is not tbox:
-            self._space = LabelSpace(tbox)
+            self._space = LabelCalculus(tbox)
         return self._space
 
     def reasons(self, tbox: TBox) -> KnownReasons:
@@ -225,11 +229,11 @@ class Decider:
 
     def shape_keys(self, tbox: ClausalTBox, modules: Sequence[Module]) -> frozenset[Shape]:
         """The distinct shapes of ``modules``; none where nothing over ``tbox`` was asked."""
-        entry = self.known.get(id(tbox))
+        entry = self.answers_by_tbox.get(id(tbox))
         return frozenset(_keys(entry[1], modules)) if entry else frozenset()
 
 
-def _stopped() -> Answer:
+def _stopped_answer() -> Answer:
     return Answer(Verdict.UNDETERMINED, "not asked: the audit has stopped the run")
 
 
@@ -266,12 +270,12 @@ class Audit:
     """
 
     share: float
-    seconds: Mapping[str, Callable[[], Reasoner]]
-    asked: int = 0
-    agreed: int = 0
-    unsettled: int = 0
+    auditors: Mapping[str, Callable[[], Reasoner]]
+    audited_count: int = 0
+    agreement_count: int = 0
+    undecided_count: int = 0
     disagreements: list[Disagreement] = field(default_factory=list)
-    _made: dict[str, Reasoner] = field(default_factory=dict)
+    _open_auditors: dict[str, Reasoner] = field(default_factory=dict)
 
     def is_drawn(self, shape: Shape) -> bool:
         """Whether ``shape`` is among the share."""
@@ -286,18 +290,18 @@ class Audit:
         """
         by_name: dict[str, list[tuple[Module, Answer]]] = {}
         for module, answer, name in asked:
-            if answer.verdict is not Verdict.UNDETERMINED and name in self.seconds:
+            if answer.verdict is not Verdict.UNDETERMINED and name in self.auditors:
                 by_name.setdefault(name, []).append((module, answer))
         for name, pairs in by_name.items():
             second = self._auditor(name)
             for (module, first), other in zip(
                 pairs, second.decide(tbox, [m for m, _ in pairs], timeout)
             ):
-                self.asked += 1
+                self.audited_count += 1
                 if other.verdict is Verdict.UNDETERMINED:
-                    self.unsettled += 1
+                    self.undecided_count += 1
                 elif other.verdict is first.verdict:
-                    self.agreed += 1
+                    self.agreement_count += 1
                 else:
                     self.disagreements.append(
                         Disagreement(tbox, module, (name, second.name), (first, other))
@@ -306,20 +310,20 @@ class Audit:
 
     def close(self) -> None:
         """Frees the auditors."""
-        for reasoner in self._made.values():
+        for reasoner in self._open_auditors.values():
             reasoner.close()
-        self._made.clear()
+        self._open_auditors.clear()
 
     def __str__(self) -> str:
         return (
-            f"audit of {self.share:.3%} of the shapes: {self.asked} decided again, {self.agreed} agreed, "
-            f"{len(self.disagreements)} disagreed, {self.unsettled} left open by the second reasoner"
+            f"audit of {self.share:.3%} of the shapes: {self.audited_count} decided again, {self.agreement_count} agreed, "
+            f"{len(self.disagreements)} disagreed, {self.undecided_count} left open by the second reasoner"
         )
 
     def _auditor(self, name: str) -> Reasoner:
-        if name not in self._made:
-            self._made[name] = self.seconds[name]()
-        return self._made[name]
+        if name not in self._open_auditors:
+            self._open_auditors[name] = self.auditors[name]()
+        return self._open_auditors[name]
 
 
 # Where workers decide, the shapes that are drawn come to the driver, with what was said of them.
@@ -336,7 +340,9 @@ class DrawnShapes:
     modules: tuple[tuple[Module, str], ...]
 
 
-def drawn(tbox: ClausalTBox, decided: Iterable[tuple[Module, str]], share: float) -> DrawnShapes:
+def draw_shapes(
+    tbox: ClausalTBox, decided: Iterable[tuple[Module, str]], share: float
+) -> DrawnShapes:
     """The ``decided`` modules that are among the ``share``, one of each shape: the same ones with
     every engine.
     """

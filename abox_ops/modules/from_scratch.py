@@ -11,7 +11,7 @@ from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.elements.normal_assertions import normalise, vocabulary
 from shiq.abox_ops.engine import NamedModule
 from shiq.abox_ops.labels.calculus import clashes, contradiction
-from shiq.abox_ops.modules.components import Closure, KeptAssertions, modules
+from shiq.abox_ops.modules.components import Closure, KeptAssertions, component_modules
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.model import Assertion, TBox
 from shiq.model.abox import individuals_of
@@ -44,15 +44,17 @@ class ScratchQuestion:
             for plain in normalise(assertion, roles).assertions:
                 graph.add(plain)
         closure = closure_of_all(clauses, DataTheory(clauses.definitions, clauses.roles), graph)
-        members = {e: graph.elements.members(e) for e in closure.kept.labels}
-        return cls(clauses, bool(closure.contradictory), tuple(modules(closure.kept, members)))
+        members = {e: graph.elements.members(e) for e in closure.add_set.labels}
+        return cls(
+            clauses, bool(closure.contradictory), tuple(component_modules(closure.add_set, members))
+        )
 
 
 def closure_of_all(tbox: ClausalTBox, theory: DataTheory, whole: ElementGraph) -> Closure:
     """Keep all of A ∪ A⁺, with asserted labels: the criterion `none` on a small graph."""
     negated = {p for table in whole.negative_data.values() for p, _ in table}
     features = tbox.data_properties | tbox.roles.data_below(negated)
-    labels = {e: whole.asserted(e) for e in whole.names()}
+    labels = {e: whole.asserted_label(e) for e in whole.element_names()}
     for element in labels:
         if any(isinstance(theory.value(v), IllTyped) for _, v in whole.values(element)):
             labels[element] = contradiction(whole.tbox)

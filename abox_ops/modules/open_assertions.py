@@ -14,9 +14,9 @@ from shiq.abox_ops.counting.merge_classes import MergeClasses
 from shiq.abox_ops.elements.graph import Graph
 from shiq.abox_ops.index.index import Index, TouchedNodes
 from shiq.abox_ops.labels.calculus import CompiledClause
-from shiq.abox_ops.labels.irrelevance import below, seen_roles
+from shiq.abox_ops.labels.irrelevance import constrained_roles, roles_below
 from shiq.abox_ops.labels.label_numbers import Bools
-from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.modules.class_values import ClassValues
 from shiq.columns.arrays import NONE, Columns, Ints, distinct, row_codes, unique
 from shiq.deadline import enter_stage
@@ -37,13 +37,13 @@ class NegatedProperties:
 
 
 def negated_properties(
-    index: Index, calculus: Calculus, touched: TouchedNodes
+    index: Index, calculus: NumberedCalculus, touched: TouchedNodes
 ) -> NegatedProperties:
     """The properties of negative statements in (T, A ∪ A⁺)."""
     roles = calculus.tbox.roles
     return NegatedProperties(
-        seen_roles(roles),
-        below(index.negated_roles | touched.negated_roles, roles),
+        constrained_roles(roles),
+        roles_below(index.negated_roles | touched.negated_roles, roles),
         roles.data_below(index.negated_properties | touched.negated_properties),
     )
 
@@ -54,19 +54,21 @@ class OpenAssertions:
     now) and by the merge classes that ``counts`` gives; it is called only where some are asked for.
     """
 
-    calculus: Calculus
+    calculus: NumberedCalculus
     graph: Graph
-    negated: NegatedProperties
+    negated_properties: NegatedProperties
     labels: Callable[[], Ints]
     counts: Callable[[], MergeClasses]
 
-    def relevant(self, source: Ints, role: Ints, target: Ints) -> Bools:
+    def is_relevant(self, source: Ints, role: Ints, target: Ints) -> Bools:
         """Whether each role assertion is relevant (THEORY, "Irrelevant role assertions")."""
         if not len(source):
             return np.zeros(0, np.bool_)
         label = self.labels()
-        found, which = self.calculus.role_calculus.open(role, label[source], label[target])
-        relevant = np.fromiter((o.relevant for o in found), np.bool_, len(found))[which]
+        found, which = self.calculus.role_propagation.open_clauses(
+            role, label[source], label[target]
+        )
+        relevant = np.fromiter((o.is_relevant for o in found), np.bool_, len(found))[which]
         for ends, end in ((source, "at_subject"), (target, "at_object")):
             for clause in dict.fromkeys(c for o in found for c in getattr(o, end)):
                 has = np.fromiter((clause in getattr(o, end) for o in found), np.bool_, len(found))[
@@ -74,7 +76,7 @@ class OpenAssertions:
                 ]
                 has &= ~relevant
                 if has.any():
-                    relevant[has] = ~self.counts().is_within(ends[has], clause)
+                    relevant[has] = ~self.counts().is_within_bound(ends[has], clause)
         return relevant
 
     def open_instances(
@@ -83,12 +85,12 @@ class OpenAssertions:
         """Yield the clauses that the labels leave undecided, whether the source is the branch, and
         the rows at which they do.
         """
-        calculus, label = self.calculus.role_calculus, self.labels()
-        keys, inverse = calculus.distinct(role, label[source], label[target])
+        calculus, label = self.calculus.role_propagation, self.labels()
+        keys, inverse = calculus.distinct_edges(role, label[source], label[target])
         by_clause: dict[tuple[int, bool], list[int]] = {}
         compiled: dict[int, CompiledClause] = {}
         for i, key in enumerate(keys):
-            for clause, at_branch in calculus.undecided(*key):
+            for clause, at_branch in calculus.undecided_clauses(*key):
                 compiled[clause.index] = clause
                 by_clause.setdefault((clause.index, at_branch), []).append(i)
         for (number, at_branch), which in sorted(by_clause.items()):
@@ -98,13 +100,15 @@ class OpenAssertions:
                 np.isin(inverse, np.array(which, np.int64)).nonzero()[0],
             )
 
-    def seen(self, source: Ints, role: Ints, target: Ints) -> Bools:
+    def is_constrained(self, source: Ints, role: Ints, target: Ints) -> Bools:
         """Whether a disjointness, asymmetry or irreflexivity axiom or a negative assertion can see
         each role assertion.
         """
-        seen = self.calculus.among(role, self.negated.axiom_roles)
-        if self.negated.roles:
-            maybe = (~seen & self.calculus.among(role, self.negated.roles)).nonzero()[0]
+        seen = self.calculus.is_role_in(role, self.negated_properties.axiom_roles)
+        if self.negated_properties.roles:
+            maybe = (
+                ~seen & self.calculus.is_role_in(role, self.negated_properties.roles)
+            ).nonzero()[0]
             if len(maybe):
                 seen[maybe] = self._meets_negative(source[maybe], role[maybe], target[maybe])
         return seen
@@ -114,16 +118,16 @@ class OpenAssertions:
         classes of its ends.
         """
         counts, roles = self.counts(), self.calculus.roles
-        self.graph.expand(counts.pairs(unique(counts.classes(source)))[1])
+        self.graph.fetch_edges(counts.members(unique(counts.classes(source)))[1])
         rep = self.graph.rep
         ends = [counts.classes(end) for end in (source, target)]
         within: dict[int, set[int]] = {}
         for class_, element in zip(
-            *(column.tolist() for column in counts.pairs(unique(np.concatenate(ends))))
+            *(column.tolist() for column in counts.members(unique(np.concatenate(ends))))
         ):
             within.setdefault(class_, set()).add(element)
         negative: dict[int, list[tuple[Role, int]]] = {}
-        for a, r, b in self.graph.rare.negative_edges:
+        for a, r, b in self.graph.complex_facts.negative_edges:
             negative.setdefault(int(rep[a]), []).append((r, int(rep[b])))
         above = self.calculus.tbox.roles.superroles
         against = {
@@ -144,7 +148,7 @@ class OpenAssertions:
         if not len(element):
             return np.zeros(0, np.bool_)
         names = self.calculus.names.data_properties.values
-        kept = self.calculus.data.disjoint | self.negated.data
+        kept = self.calculus.data.disjoint_properties | self.negated_properties.data
         decided = ~np.fromiter((p in kept for p in names), np.bool_, len(names))[property]
         bounded = np.fromiter(
             (p in self.calculus.bounded_properties for p in names), np.bool_, len(names)
@@ -161,8 +165,10 @@ class OpenAssertions:
         calculus = self.calculus
         names = calculus.names.data_properties.values
         _, which, example = distinct(literal)
-        alike = calculus.alike(property, self.graph.whole.are_strings(literal[example])[which])
-        label = calculus.table.cut(self.labels()[element], calculus.data_bits)
+        alike = calculus.are_indistinct_strings(
+            property, self.graph.union.are_strings(literal[example])[which]
+        )
+        label = calculus.table.restricted_to(self.labels()[element], calculus.data_bits)
         counts = np.fromiter(
             (p in calculus.counted_properties for p in names), np.bool_, len(names)
         )[property]
@@ -183,18 +189,18 @@ class OpenAssertions:
                 value,
                 calculus.table.labels[int(label[i])],
                 partial(count, i),
-                self.negated.data,
+                self.negated_properties.data,
             )
-            for i, value in zip(example.tolist(), self.graph.whole.literals_of(literal[example]))
+            for i, value in zip(example.tolist(), self.graph.union.literals_of(literal[example]))
         ]
         return np.array(answers, np.bool_)[question]
 
     def _class_values(self, classes: Ints) -> ClassValues:
         """Labels and data of every member of the merge ``classes``; -1 is none."""
         classes = classes[classes >= 0]
-        members = self.counts().pairs(classes)
+        members = self.counts().members(classes)
         elements = unique(members[1])
-        self.graph.gather(elements)
+        self.graph.fetch_members(elements)
         rows = data_rows(self.graph, elements)
         return ClassValues(
             self.calculus,
@@ -202,12 +208,16 @@ class OpenAssertions:
             members,
             self.labels()[members[1]],
             rows,
-            self.graph.whole.literals_of,
+            self.graph.union.literals_of,
         )
 
     def kept_data(self, elements: Ints) -> Columns:
         """The data assertions of ``elements`` that their labels do not decide."""
-        seen = self.calculus.bounded_properties | self.calculus.data.disjoint | self.negated.data
+        seen = (
+            self.calculus.bounded_properties
+            | self.calculus.data.disjoint_properties
+            | self.negated_properties.data
+        )
         rows = data_rows(self.graph, elements if seen else NONE)
         if len(rows["element"]):
             enter_stage("checking data values")
@@ -219,5 +229,5 @@ def data_rows(graph: Graph, elements: Ints) -> Columns:
     """The data assertions of expanded elements: element, node, property, literal, inserted."""
     element, node = graph.nodes_of(elements)
     order = node.argsort()
-    rows = graph.whole.rows_of("data_assertions", node[order])
+    rows = graph.union.rows_of("data_assertions", node[order])
     return {**rows, "element": element[order][node[order].searchsorted(rows["node"])]}

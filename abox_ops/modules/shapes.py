@@ -74,7 +74,7 @@ class Shapes:
             tuple(data[n] for n in order),
         )
 
-    def ordered(self, module: Module) -> tuple[Module, Sequence[int]]:
+    def canonical_module(self, module: Module) -> tuple[Module, Sequence[int]]:
         """``module`` with its nodes in the order of its key, and which node of ``module`` each
         is: what a search makes of it then depends on its shape alone.
         """
@@ -105,9 +105,9 @@ class Shapes:
             rows[node].append((True, property, literal))
         for node, property, literal in module.negative_data:
             rows[node].append((False, property, literal))
-        return [self._tokenised(row) if row else () for row in rows]
+        return [self._tokenise(row) if row else () for row in rows]
 
-    def _tokenised(self, row: list[tuple[bool, str, Literal]]) -> Hashable:
+    def _tokenise(self, row: list[tuple[bool, str, Literal]]) -> Hashable:
         """The data of one node by equal values, in one pass: a node may have thousands. A
         literal stands for itself where a different value comes before, and whether the two are
         one is not known (`shiq.datatypes.DataTheory.denote_same`).

@@ -6,44 +6,44 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiq.abox_ops.counting.groups import CountedGraph, is_within_alone
+from shiq.abox_ops.counting.groups import CountedGraph, is_within_bound_alone
 from shiq.abox_ops.counting.merge_classes import MergeClasses
 from shiq.abox_ops.elements.graph import flags
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools, by_distinct, combinations
 from shiq.abox_ops.patch.border import are_different
-from shiq.abox_ops.patch.region import PatchRegion, contradictory, may_clash, open_assertions
+from shiq.abox_ops.patch.region import PatchRegion, is_contradictory, may_clash, open_assertions
 from shiq.columns.arrays import NONE, Ints, is_row_in, unique
 from shiq.columns.rows import DIFFERENT, SAME
 
 
 def assume_labels(region: PatchRegion) -> None:
     """Give every element of I a label. Writes ``is_new``, ``joined`` and the labels ``mu``."""
-    assume(region, region.graph.is_new(), region.graph.is_joined())
+    assume_given(region, region.graph.is_new(), region.graph.is_joined())
 
 
-def assume(region: PatchRegion, is_new: Bools, joined: Bools) -> None:
+def assume_given(region: PatchRegion, is_new: Bools, joined: Bools) -> None:
     """`assume_labels`, given what is new and what was made of several: first without triggers,
     then with those of clauses that such labels leave overfull.
     """
     graph, table = region.graph, region.calculus.table
-    region.is_new, region.joined = is_new, joined
+    region.is_new, region.is_joined = is_new, joined
     region.labels.reset()
-    members = region.inside.nonzero()[0]
+    members = region.is_inside.nonzero()[0]
     if not len(members):
         return
-    graph.expand(members)
+    graph.fetch_edges(members)
     told = graph.label[members]
-    mu, certified = region.labels.mu, region.labels.certified
+    mu, certified = region.labels.mu, region.labels.model_label
     mu[members] = told
-    if region.given.all_plain:
+    if region.input.all_plain:
         return
-    guessed = ~region.plain[members] & ~table.clashes(told)
+    guessed = ~region.is_plain[members] & ~table.clashes(told)
     members, told = members[guessed], told[guessed]
     start = told.copy()
     old = (~region.is_new[members]).nonzero()[0]
     both = table.close(table.join(told[old], certified[members[old]]))
     start[old] = np.where(table.clashes(both), told[old], both)
-    completed = region.calculus.completions.of
+    completed = region.calculus.completions.guess_model_label
     mu[members] = by_distinct(start, lambda i: table.id(completed(table.labels[i])))
     mask = _triggers(region, members)
     has_any = mask != EMPTY_ID
@@ -57,29 +57,31 @@ def _triggers(region: PatchRegion, elements: Ints) -> Ints:
     number of a label.
     """
     graph, calculus, memory, counts = region.graph, region.calculus, region.memory.triggers, None
-    if calculus.bounded:
+    if calculus.bounded_names:
         counted = CountedGraph(calculus, graph, lambda: region.labels.mu, memory.answers)
         counts = MergeClasses(counted, np.zeros(len(graph), np.bool_))
-    stale = memory.frontier.reached(graph, counts, region.labels.mu)
-    unknown = np.full(len(graph) - len(memory.tried), -1, np.int64)
-    memory.tried = np.concatenate([memory.tried, unknown])
-    asked = elements[stale[elements] | (memory.tried[elements] < 0)]
-    memory.tried[asked] = _new_triggers(region, asked, counts)
+    stale = memory.frontier.changed_elements(graph, counts, region.labels.mu)
+    unknown = np.full(len(graph) - len(memory.label), -1, np.int64)
+    memory.label = np.concatenate([memory.label, unknown])
+    asked = elements[stale[elements] | (memory.label[elements] < 0)]
+    memory.label[asked] = _new_triggers(region, asked, counts)
     memory.frontier.remember(graph, counts, region.labels.mu)
-    return memory.tried[elements]
+    return memory.label[elements]
 
 
 def _new_triggers(region: PatchRegion, elements: Ints, counts: MergeClasses | None) -> Ints:
     graph, calculus, table = region.graph, region.calculus, region.calculus.table
     mu = region.labels.mu
     source, role, target = graph.half_edges(flags(len(graph), elements))
-    keys, inverse = calculus.role_calculus.distinct(role, mu[source], mu[target])
-    heads = np.array([calculus.role_calculus.unmet(*key) for key in keys], np.int64)[inverse]
+    keys, inverse = calculus.role_propagation.distinct_edges(role, mu[source], mu[target])
+    heads = np.array([calculus.role_propagation.unmet_heads(*key) for key in keys], np.int64)[
+        inverse
+    ]
     said = heads != EMPTY_ID
     at, received = [np.searchsorted(elements, source[said])], [heads[said]]
     if counts is not None:
-        for c, names in calculus.bounded:
-            broken = np.flatnonzero(~is_within_alone(counts.counted, elements, c))
+        for c, names in calculus.bounded_names:
+            broken = np.flatnonzero(~is_within_bound_alone(counts.counted, elements, c))
             at.append(broken)
             received.append(np.full(len(broken), table.id((names, 0)), np.int64))
     start = np.full(len(elements), EMPTY_ID, np.int64)
@@ -90,18 +92,18 @@ def _new_triggers(region: PatchRegion, elements: Ints, counts: MergeClasses | No
 # that no rule covers (THEORY, "Inside: assumed and plain elements").
 
 
-def touched_start(region: PatchRegion) -> Ints:
+def initial_region(region: PatchRegion) -> Ints:
     """Find the stale elements about which the insertions, role assertions apart, say what is not
     part of the certified model.
     """
-    graph, given, judged = region.graph, region.given, open_assertions(region)
-    found = [graph.elements_of(given.touched.negative)]
-    if len(graph.whole.inserted["pairs"]):
-        found += _paired(region)
-    data = given.touched.data
+    graph, given, judged = region.graph, region.input, open_assertions(region)
+    found = [graph.elements_of(given.touched_nodes.negative_nodes)]
+    if len(graph.union.inserted_tables["pairs"]):
+        found += _unsettled_pairs(region)
+    data = given.touched_nodes.data_rows
     if len(data["node"]):
         element = graph.elements_of(data["node"])
-        outside = region.stale[element] & ~region.inside[element]
+        outside = region.is_stale[element] & ~region.is_inside[element]
         element = element[outside]
         found.append(
             element[
@@ -111,16 +113,16 @@ def touched_start(region: PatchRegion) -> Ints:
     return unique(np.concatenate(found))
 
 
-def _paired(region: PatchRegion) -> list[Ints]:
+def _unsettled_pairs(region: PatchRegion) -> list[Ints]:
     """The ends of the inserted equalities, and of those inequalities that the certified model
     does not have.
     """
     graph = region.graph
-    pairs = graph.whole.inserted["pairs"].columns
+    pairs = graph.union.inserted_tables["pairs"].columns
     same = pairs["kind"] // 2 * 2 == SAME
     apart = pairs["kind"] == DIFFERENT
     a, b = (graph.elements_of(pairs[end][apart]) for end in ("node", "neighbour"))
-    open_ = ~(region.inside[a] & region.inside[b])
+    open_ = ~(region.is_inside[a] & region.is_inside[b])
     a, b = a[open_], b[open_]
     known = ~region.is_new[a] & ~region.is_new[b] & are_different(region, a, b)
     return [graph.elements_of(pairs["node"][same]), a[~known], b[~known]]
@@ -131,22 +133,22 @@ def uncovered_insertions(region: PatchRegion) -> Ints:
     things are. Those of contradictory elements ask for nothing.
     """
     graph = region.graph
-    if not len(graph.whole.inserted["half_edges"]):
+    if not len(graph.union.inserted_tables["half_edges"]):
         return NONE
     source, role, target = graph.half_edges()
     rows = graph.edges["inserted"] & (graph.edges["role"] % 2 == 0)
-    rows &= (region.uncertain[source] | region.uncertain[target]) & ~(
-        region.inside[source] & region.inside[target]
+    rows &= (region.is_uncertain[source] | region.is_uncertain[target]) & ~(
+        region.is_inside[source] & region.is_inside[target]
     )
-    clash = contradictory(region)
+    clash = is_contradictory(region)
     rows &= ~(clash[source] | clash[target])
     source, role, target = source[rows], role[rows], target[rows]
     open_ = np.zeros(len(source), np.bool_)
     judged = open_assertions(region)
-    seen = judged.seen(source, role, target)
+    seen = judged.is_constrained(source, role, target)
     at = seen.nonzero()[0]
     open_[at] = may_clash(region, source[at], target[at])
-    beyond = ~(region.inside[source] | region.inside[target])
+    beyond = ~(region.is_inside[source] | region.is_inside[target])
     open_ |= beyond & (region.is_new[source] | region.is_new[target])
     rest = (beyond & ~open_).nonzero()[0]
     # What A asserts at the ends of those that are seen was fetched to see whether they clash.
@@ -155,5 +157,5 @@ def uncovered_insertions(region: PatchRegion) -> Ints:
     pairs = [graph.edges[end][old] for end in ("source", "target")]
     open_[asked] = is_row_in([source[asked], target[asked]], pairs)
     rest = rest[~open_[rest]]
-    open_[rest] = judged.relevant(source[rest], role[rest], target[rest])
+    open_[rest] = judged.is_relevant(source[rest], role[rest], target[rest])
     return unique(np.concatenate([source[open_], target[open_]]))

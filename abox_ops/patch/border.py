@@ -10,13 +10,13 @@ import numpy as np
 
 from shiq.abox_ops.elements.graph import flags
 from shiq.abox_ops.labels.calculus import CompiledClause, Label
-from shiq.abox_ops.labels.irrelevance import is_served
+from shiq.abox_ops.labels.irrelevance import witness_survives
 from shiq.abox_ops.labels.label_numbers import Bools, by_distinct
-from shiq.abox_ops.modules.add_set import ROLES, code_of
+from shiq.abox_ops.modules.add_set import ROLES, clause_code
 from shiq.abox_ops.patch.region import (
     KeptOut,
     PatchRegion,
-    contradictory,
+    is_contradictory,
     may_clash,
     open_assertions,
 )
@@ -31,7 +31,7 @@ def residual_of(region: PatchRegion, clause: CompiledClause, at_branch: bool, la
     table, residuals = region.calculus.table, region.calculus.residuals
 
     def number(i: int) -> int:
-        found = residuals.at(clause, at_branch, table.labels[i])
+        found = residuals.residual_at(clause, at_branch, table.labels[i])
         return -1 if found is None else table.id(found)
 
     return by_distinct(labels, number)
@@ -45,9 +45,9 @@ def is_covered(
     """
     table = region.calculus.table
     if clause.n and not at_branch:
-        return region.counts.is_within(a, clause)
+        return region.counts.is_within_bound(a, clause)
     if clause.n:
-        found = region.counts.is_within(b, clause)
+        found = region.counts.is_within_bound(b, clause)
         rest = (~found & is_old).nonzero()[0]
         if len(rest):
             found[rest] = _is_replaced(region, clause, a[rest], b[rest])
@@ -55,8 +55,8 @@ def is_covered(
     head, body = (
         (clause.branch_head, clause.branch_body) if at_branch else (clause.head, clause.body)
     )
-    met: Bools = is_old & table.where(
-        region.labels.certified[a], lambda x: not head & ~x[1] and not body & ~x[0]
+    met: Bools = is_old & table.test_labels(
+        region.labels.model_label[a], lambda x: not head & ~x[1] and not body & ~x[0]
     )
     return met
 
@@ -66,7 +66,7 @@ def _is_replaced(region: PatchRegion, clause: CompiledClause, a: Ints, b: Ints) 
     S-neighbours in the certified model.
     """
     calculus, table, graph = region.calculus, region.calculus.table, region.graph
-    below = calculus.below(clause)
+    below = calculus.roles_below(clause)
     takers = [need for need in calculus.space.at_least.values() if need.role.inverse in below]
 
     def takes_nobody(label: Label) -> bool:
@@ -76,12 +76,14 @@ def _is_replaced(region: PatchRegion, clause: CompiledClause, a: Ints, b: Ints) 
         )
 
     found: Bools = region.counts.sizes(b) == 1
-    found &= table.where(region.labels.mu[b], takes_nobody)
-    found &= table.where(region.labels.certified[a], lambda x: not clause.branch_body & ~x[0])
+    found &= table.test_labels(region.labels.mu[b], takes_nobody)
+    found &= table.test_labels(
+        region.labels.model_label[a], lambda x: not clause.branch_body & ~x[0]
+    )
     rest = found.nonzero()[0]
     if not len(rest):
         return found
-    graph.expand(unique(b[rest]))
+    graph.fetch_edges(unique(b[rest]))
     neighbours: dict[int, set[tuple[Role, int]]] = {}
     roles = calculus.roles
     for x, r, y in zip(
@@ -91,7 +93,7 @@ def _is_replaced(region: PatchRegion, clause: CompiledClause, a: Ints, b: Ints) 
     labels = table.labels
     for i in rest.tolist():
         x, y = int(a[i]), int(b[i])
-        mu, at_x = region.labels.mu, labels[int(region.labels.certified[x])]
+        mu, at_x = region.labels.mu, labels[int(region.labels.model_label[x])]
         near = {z for r, z in neighbours[y] if r in below and z != x}
         others = np.array(
             [z for z in sorted(near) if not clause.branch_body & labels[int(mu[z])][1]],
@@ -100,10 +102,12 @@ def _is_replaced(region: PatchRegion, clause: CompiledClause, a: Ints, b: Ints) 
         apart = ~region.is_new[others] & are_different(
             region, np.full(len(others), x, np.int64), others
         )
-        needs = [need for need in calculus.needs.needed(labels[int(mu[y])]) if need.role in below]
+        needs = [
+            need for need in calculus.needs.possible_needs(labels[int(mu[y])]) if need.role in below
+        ]
         met = {r for r, z in neighbours[y] if z == x}
         found[i] = apart.all() and all(
-            is_served(calculus.tbox, need, at_x, labels[int(mu[x])], met) for need in needs
+            witness_survives(calculus.tbox, need, at_x, labels[int(mu[x])], met) for need in needs
         )
     return found
 
@@ -114,10 +118,10 @@ def are_different(region: PatchRegion, first: Ints, second: Ints) -> Bools:
         return np.zeros(0, np.bool_)
     graph, table = region.graph, region.calculus.table
     found = table.clashes(
-        table.join(region.labels.certified[first], region.labels.certified[second])
+        table.join(region.labels.model_label[first], region.labels.model_label[second])
     )
-    found |= region.given.outside.are_apart(graph.key[first], graph.key[second])
-    graph.gather(first)
+    found |= region.input.model.are_in_different_modules(graph.key[first], graph.key[second])
+    graph.fetch_members(first)
     told = ~graph.different["inserted"]
     source, target = (graph.rep[graph.different[end][told]] for end in ("source", "target"))
     return found | is_row_in([first, second], [source, target])
@@ -134,7 +138,7 @@ class Crossings:
 
     source: Ints
     target: Ints
-    unassumed: Ints
+    unassumed_elements: Ints
     kept_out: KeptOut
 
 
@@ -145,13 +149,13 @@ def find_crossings(region: PatchRegion) -> Crossings:
     An element that contradicts itself settles the matter and asks for nothing. Role assertions
     between elements that are not stale ask for nothing, and keep their residuals.
     """
-    graph, stale, effort = region.graph, region.stale, region.effort
-    calm = region.inside & ~contradictory(region)
-    if not region.inside.any():
+    graph, stale, effort = region.graph, region.is_stale, region.effort
+    calm = region.is_inside & ~is_contradictory(region)
+    if not region.is_inside.any():
         return Crossings(NONE, NONE, NONE, region.kept_out)
     source, role, target = graph.half_edges()
     rows = stale[source] | stale[target]
-    rows[rows] = calm[source[rows]] & ~region.inside[target[rows]]
+    rows[rows] = calm[source[rows]] & ~region.is_inside[target[rows]]
     source, role, target, inserted = (
         source[rows],
         role[rows],
@@ -159,7 +163,7 @@ def find_crossings(region: PatchRegion) -> Crossings:
         graph.edges["inserted"][rows],
     )
     judged = open_assertions(region)
-    seen = judged.seen(source, role, target).nonzero()[0]
+    seen = judged.is_constrained(source, role, target).nonzero()[0]
     clash = seen[may_clash(region, source[seen], target[seen])]
     pulled, unassumed = [(source[clash], target[clash])], [NONE]
     region.pulled_in.note(target[clash], ROLES)
@@ -169,14 +173,14 @@ def find_crossings(region: PatchRegion) -> Crossings:
     asserted = ~inserted
     is_old = is_row_in([source, role, target], [source[asserted], role[asserted], target[asserted]])
     is_old &= ~region.is_new[source] & ~region.is_new[target]
-    settled = ~region.stale[region.kept_out[0]] & ~region.stale[region.kept_out[1]]
+    settled = ~region.is_stale[region.kept_out[0]] & ~region.is_stale[region.kept_out[1]]
     kept_out = [tuple(column[settled] for column in region.kept_out)]
     for clause, at_branch, open_ in judged.open_instances(source, role, target):
         a, b = source[open_], target[open_]
         uncovered = ~is_covered(region, clause, at_branch, a, b, is_old[open_])
         a, b = a[uncovered], b[uncovered]
-        code = code_of(clause)
-        is_plain = np.ones(len(a), np.bool_) if region.given.all_plain else effort.are_closed(a)
+        code = clause_code(clause)
+        is_plain = np.ones(len(a), np.bool_) if region.input.all_plain else effort.are_closed(a)
         pulled.append((a[is_plain], b[is_plain]))
         region.pulled_in.note(b[is_plain], code)
         a, b = a[~is_plain], b[~is_plain]

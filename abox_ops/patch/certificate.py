@@ -14,27 +14,29 @@ from shiq.abox_ops.counting.merge_classes import MergeClasses
 from shiq.abox_ops.elements.base import Base
 from shiq.abox_ops.elements.graph import Graph
 from shiq.abox_ops.elements.quotient import StoredPartition, components, grouping
-from shiq.abox_ops.engine import Certain, Inquiry
-from shiq.abox_ops.index.index import Index, TouchedNodes, alone
+from shiq.abox_ops.engine import InconsistencyCallback, Inquiry
+from shiq.abox_ops.index.index import Index, TouchedNodes, view_without_batch
 from shiq.abox_ops.labels.label_numbers import Bools
-from shiq.abox_ops.labels.numbered_calculus import Calculus
-from shiq.abox_ops.patch.assumptions import assume
+from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
+from shiq.abox_ops.patch.assumptions import assume_given
 from shiq.abox_ops.patch.border import find_crossings
-from shiq.abox_ops.patch.certified_model import OutsideCompletion
+from shiq.abox_ops.patch.certified_model import CertifiedModel
 from shiq.abox_ops.patch.patch import Patch, PatchRound
-from shiq.abox_ops.patch.region import Named, PatchInput, PatchRegion, count_region
+from shiq.abox_ops.patch.region import ModuleNamer, PatchInput, PatchRegion, count_region
 from shiq.abox_ops.patch.saturation import end_at_clash
-from shiq.abox_ops.patch.widening import PatchOutcome, patched
+from shiq.abox_ops.patch.widening import PatchOutcome, decide_patch
 from shiq.columns.arrays import NONE, Ints, array_table, group_minimum, unique
 from shiq.deadline import enter_stage
 from shiq.model.roles import RoleBox
 
 
-def tell_everything(region: PatchRegion, to_clash: bool, certain: Certain) -> bool:
+def include_everything(region: PatchRegion, to_clash: bool, certain: InconsistencyCallback) -> bool:
     """Put every element into I. The labels of the index are told⁺ already (`settle_told`)."""
-    if region.touched is None:
-        region.touched = np.arange(len(region.graph))
-        region.active, region.inside = (np.ones(len(region.graph), np.bool_) for _ in range(2))
+    if region.touched_elements is None:
+        region.touched_elements = np.arange(len(region.graph))
+        region.is_active, region.is_inside = (
+            np.ones(len(region.graph), np.bool_) for _ in range(2)
+        )
     if end_at_clash(region, to_clash, certain):
         return True
     region.effort.merge(region.graph.rep)
@@ -43,7 +45,7 @@ def tell_everything(region: PatchRegion, to_clash: bool, certain: Certain) -> bo
 
 def assume_everywhere(region: PatchRegion) -> None:
     """`assume_labels` where every element is new."""
-    assume(region, np.ones(len(region.graph), np.bool_), have_several_parts(region.graph))
+    assume_given(region, np.ones(len(region.graph), np.bool_), have_several_parts(region.graph))
 
 
 def have_several_parts(graph: Graph) -> Bools:
@@ -58,7 +60,7 @@ def bring_in_nothing(_: PatchRegion) -> Ints:
 
 #: The round of all of A, put into nothing: every element is in I, and new.
 CERTIFYING = PatchRound(
-    tell_everything,
+    include_everything,
     assume_everywhere,
     count_region,
     find_crossings,
@@ -71,13 +73,17 @@ CERTIFYING = PatchRound(
 class BaseCertificate:
     """The certificate of a base: N, what was kept for it, and its modules with their answers."""
 
-    completion: OutsideCompletion
+    model: CertifiedModel
     patch: Patch
-    patched: PatchOutcome
+    outcome: PatchOutcome
 
 
-def certified(
-    index: Index, base: Base, roles: RoleBox, named: Callable[[Graph], Named], inquiry: Inquiry
+def certify_base(
+    index: Index,
+    base: Base,
+    roles: RoleBox,
+    named: Callable[[Graph], ModuleNamer],
+    inquiry: Inquiry,
 ) -> BaseCertificate:
     """(T, ``base``), which ``index`` belongs to, by itself. Where A turns out to be
     inconsistent, or is left undecided under an assumption, N says nothing beyond told.
@@ -85,22 +91,24 @@ def certified(
     """
     enter_stage("certifying: completing the model")
     calculus = index.calculus
-    graph = Graph(alone(base), roles, index.equal, index.labels.of)
+    graph = Graph(view_without_batch(base), roles, index.equality, index.labels.label_of)
     everyone = graph.locate(unique(graph.keys_of(base.nodes())))
-    graph.expand(everyone)
-    given = PatchInput(index, calculus, graph, NOTHING_TOUCHED, of_told(calculus), named(graph))
+    graph.fetch_edges(everyone)
+    given = PatchInput(index, calculus, graph, NOTHING_TOUCHED, told_model(calculus), named(graph))
     region = PatchRegion(given)
     patch = Patch(region, CERTIFYING)
     refuted: list[bool] = []
-    found = patched(patch, replace(inquiry, certain=lambda: refuted.append(True)))
-    if index.contradictory or refuted or not found.is_consistent:
+    found = decide_patch(patch, replace(inquiry, on_inconsistent=lambda: refuted.append(True)))
+    if index.is_contradictory or refuted or not found.is_consistent:
         enter_stage("certifying: counting neighbours")
         counted = CountedGraph(calculus, graph, lambda: graph.label)
         counts = MergeClasses(counted, np.ones(len(graph), np.bool_))
         return BaseCertificate(
-            of_told(calculus, _grouped(graph, counts.classes(graph.reps()))), patch, found
+            told_model(calculus, _partition_by(graph, counts.classes(graph.representatives()))),
+            patch,
+            found,
         )
-    completed = calculus.completions.of
+    completed = calculus.completions.guess_model_label
     labels = calculus.table.labels
     expected = np.array(
         [
@@ -110,27 +118,29 @@ def certified(
         np.int64,
     )
     other = (region.labels.mu != expected[graph.label]).nonzero()[0] if len(graph) else NONE
-    edges = patch.found().edges
-    completion = OutsideCompletion(
+    edges = patch.add_set_columns().edges
+    completion = CertifiedModel(
         True,
         array_table("element", {"element": graph.key[other], "label": region.labels.mu[other]}),
-        _grouped(graph, region.counts.classes(graph.reps())),
-        _grouped(graph, components(len(graph), edges["source"], edges["target"])),
+        _partition_by(graph, region.counts.classes(graph.representatives())),
+        _partition_by(graph, components(len(graph), edges["source"], edges["target"])),
         labels.__getitem__,
         calculus.completions,
     )
     return BaseCertificate(completion, patch, found)
 
 
-def of_told(calculus: Calculus, classes: StoredPartition | None = None) -> OutsideCompletion:
+def told_model(
+    calculus: NumberedCalculus, classes: StoredPartition | None = None
+) -> CertifiedModel:
     """The N that says nothing beyond what is told, with its merge classes."""
     nobody = grouping(NONE, NONE)
     others = array_table("element", {"element": NONE, "label": NONE})
     known = calculus.table.labels.__getitem__
-    return OutsideCompletion(False, others, classes or nobody, nobody, known, calculus.completions)
+    return CertifiedModel(False, others, classes or nobody, nobody, known, calculus.completions)
 
 
-def _grouped(graph: Graph, group: Ints) -> StoredPartition:
+def _partition_by(graph: Graph, group: Ints) -> StoredPartition:
     """The elements of ``graph`` by what ``group`` gives each of them, under their keys."""
     return grouping(
         graph.key, group_minimum(group, graph.key, int(group.max(initial=-1)) + 1)[group]

@@ -17,12 +17,12 @@ from shiq.abox_ops.index.index import Index
 from shiq.abox_ops.labels.calculus import EMPTY, Label
 from shiq.abox_ops.labels.completion import Completions
 from shiq.abox_ops.labels.label_numbers import Bools, by_distinct
-from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.columns.arrays import Ints, Table, positions, replace_rows, set_difference, unique
 
 
 @dataclass(frozen=True, eq=False)
-class OutsideCompletion:
+class CertifiedModel:
     """N over the elements of a base. ``is_guessed``: whether it says more than told; ``others``:
     (element, label) where the certified label is not the completed told one; ``classes``: the
     merge classes of the certified model; ``modules``: elements by module of the certificate.
@@ -30,14 +30,16 @@ class OutsideCompletion:
     """
 
     is_guessed: bool
-    others: Table
+    exceptional_labels: Table
     classes: StoredPartition
     modules: StoredPartition
-    known: Callable[[int], Label]
+    label_of: Callable[[int], Label]
     completions: Completions
-    _completed: dict[Label, Label] = field(default_factory=dict)
+    _guess_memo: dict[Label, Label] = field(default_factory=dict)
 
-    def labels(self, calculus: Calculus, keys: Ints, told: Ints, absent: int = 0) -> Ints:
+    def model_labels(
+        self, calculus: NumberedCalculus, keys: Ints, told: Ints, absent: int = 0
+    ) -> Ints:
         """told_N of elements by their keys and told labels, closed; ``absent``: names that T and
         A do not have, which are empty. An individual that the base does not have has the label
         of everything.
@@ -49,65 +51,67 @@ class OutsideCompletion:
             closed = calculus.space.close(label)
             return table.id(calculus.space.close((closed[0], closed[1] | absent)))
 
-        found = by_distinct(told, lambda i: number(self.completed(table.labels[i])))
+        found = by_distinct(told, lambda i: number(self.guessed_label(table.labels[i])))
         found[keys >= FRESH] = table.id(calculus.space.close(nothing if absent else EMPTY))
         old = (keys < FRESH).nonzero()[0]
-        if len(self.others) and len(old):
-            rows = self.others.rows_of(keys[old])
-            label = by_distinct(rows["label"], lambda i: number(self.known(i)))
+        if len(self.exceptional_labels) and len(old):
+            rows = self.exceptional_labels.rows_of(keys[old])
+            label = by_distinct(rows["label"], lambda i: number(self.label_of(i)))
             at = positions(rows["element"], keys[old])
             here = at < len(rows["element"])
             here[here] = rows["element"][at[here]] == keys[old][here]
             found[old[here]] = label[at[here]]
         return found
 
-    def less(self, before: Index, after: Index, vanished: Ints) -> OutsideCompletion:
+    def after_deletion(self, before: Index, after: Index, vanished: Ints) -> CertifiedModel:
         """N of A less deletions (THEORY, "N in a store, and its renewal"); ``before`` and
         ``after`` are the indexes, ``vanished`` the individuals that nothing mentions any more.
         The model stays: what is left of an element keeps its label, and is of one merge class
         and of one module with whatever else is left of it.
         """
-        lost = unique(before.equal.of(after.detached))
-        left = unique(after.equal.of(set_difference(after.detached, vanished)))
-        origin = before.equal.of(left)
-        label = self.labels(before.calculus, origin, before.labels.of(origin))
+        lost = unique(before.equality.group_of(after.detached_nodes))
+        left = unique(after.equality.group_of(set_difference(after.detached_nodes, vanished)))
+        origin = before.equality.group_of(left)
+        label = self.model_labels(before.calculus, origin, before.labels.label_of(origin))
         return replace(
             self,
-            others=replace_rows(
-                self.others, np.concatenate([lost, left]), {"element": left, "label": label}
+            exceptional_labels=replace_rows(
+                self.exceptional_labels,
+                np.concatenate([lost, left]),
+                {"element": left, "label": label},
             ),
             classes=regroup_after_deletion(self.classes, lost, left, origin),
             modules=regroup_after_deletion(self.modules, lost, left, origin),
         )
 
-    def completed(self, label: Label) -> Label:
+    def guessed_label(self, label: Label) -> Label:
         """What a told label says with the names that it leaves open guessed."""
         if not self.is_guessed:
             return label
-        found = self._completed.get(label)
+        found = self._guess_memo.get(label)
         if found is None:
-            found = self._completed[label] = self.completions.of(label)
+            found = self._guess_memo[label] = self.completions.guess_model_label(label)
         return found
 
-    def are_apart(self, first: Ints, second: Ints) -> Bools:
+    def are_in_different_modules(self, first: Ints, second: Ints) -> Bools:
         """Which elements of the base are different in the certified model, since they are of
         different modules.
         """
         if not self.is_guessed:
             return np.zeros(len(first), np.bool_)
         old = (first < FRESH) & (second < FRESH)
-        found: Bools = old & (self.modules.of(first) != self.modules.of(second))
+        found: Bools = old & (self.modules.group_of(first) != self.modules.group_of(second))
         return found
 
 
-def stored_completion(index: Index, store: StoredSnapshot) -> OutsideCompletion | None:
+def stored_model(index: Index, store: StoredSnapshot) -> CertifiedModel | None:
     """The completion that ``store`` holds, in the numbers of the ``index`` that it holds too;
     None if there is none.
     """
     if not store.is_completed or not isinstance(index.labels.table, type(store.table("elements"))):
         return None
     calculus = index.calculus
-    return OutsideCompletion(
+    return CertifiedModel(
         True,
         store.table("completed"),
         StoredPartition(store.table("outside"), store.table("outside_members")),

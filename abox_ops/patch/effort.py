@@ -38,7 +38,7 @@ class Effort:
     is_closed: bool = False
     depth: int = 0
 
-    def joined(self, other: Effort) -> Effort:
+    def join(self, other: Effort) -> Effort:
         """The greater of each."""
         return Effort(
             max(self.turns, other.turns),
@@ -48,7 +48,7 @@ class Effort:
         )
 
     @property
-    def beyond(self) -> Effort:
+    def without_depth(self) -> Effort:
         """The effort of an element that told⁺ asks for over a role assertion of this one."""
         return replace(self, depth=0)
 
@@ -61,13 +61,13 @@ class Effort:
 NO_EFFORT = Effort()
 
 
-def turn(before: Iterable[Effort], size: int) -> Effort:
+def widened_effort(before: Iterable[Effort], size: int) -> Effort:
     """The effort of what comes in for a module of ``size`` elements, whose efforts were
     ``before``, when it is widened.
     """
     known = NO_EFFORT
     for effort in before:
-        known = known.joined(effort)
+        known = known.join(effort)
     return next_effort(known.turns, known.elements, size)
 
 
@@ -99,7 +99,7 @@ class EffortColumns:
         return found
 
     def after_turn(self, elements: Ints) -> Effort:
-        """See `shiq.abox_ops.patch.effort.turn`; ``elements``: those of the module."""
+        """See `shiq.abox_ops.patch.effort.widened_effort`; ``elements``: those of the module."""
         turns, laid_out, *_ = (
             self._rows[:, elements[elements < self._rows.shape[1]]].max(axis=1, initial=0).tolist()
         )
@@ -121,7 +121,7 @@ class EffortColumns:
         turns, laid_out, closed, depth = self._rows[:, source]
         self._raise(target, turns, laid_out, closed, depth + 1 if deeper else 0 * depth)
 
-    def deep(self, elements: Ints) -> dict[int, Effort]:
+    def deep_elements(self, elements: Ints) -> dict[int, Effort]:
         """The efforts of those of ``elements`` that bring in more, which have all been handed on
         to.
         """

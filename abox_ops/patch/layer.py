@@ -24,9 +24,9 @@ from shiq.abox_ops.elements.base import (
 )
 from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.index.index import ElementLabels, Index
-from shiq.abox_ops.patch.certified_model import OutsideCompletion
+from shiq.abox_ops.patch.certified_model import CertifiedModel
 from shiq.abox_ops.patch.patch import Patch
-from shiq.abox_ops.patch.renewal import ElementRenames, renewed
+from shiq.abox_ops.patch.renewal import ElementRenames, renew_model
 from shiq.columns.arrays import (
     NONE,
     Ints,
@@ -44,7 +44,7 @@ def _insert_batch(under: OverlayBase, whole: UnionView) -> OverlayBase:
     firsts = dict.fromkeys(NODES, under.next_node) | {"literal": LAID + len(under.literals)}
     tables: dict[str, OverlayTable] = {}
     for name, names in ROW_COLUMNS.items():
-        columns = whole.inserted[name].columns
+        columns = whole.inserted_tables[name].columns
         rows = {c: renumber(columns[c], firsts[c]) if c in firsts else columns[c] for c in names}
         tables[name] = overlay(under.tables[name], rows, dict.fromkeys(names, NONE))
     return replace(
@@ -64,34 +64,36 @@ def renumber(ids: Ints, first: int) -> Ints:
 
 def layer(
     index: Index, whole: UnionView, patch: Patch
-) -> tuple[Base, Index, OutsideCompletion] | None:
+) -> tuple[Base, Index, CertifiedModel] | None:
     """(T, A ∪ A⁺) with its index and N, for ``whole`` = A ∪ A⁺ that ``patch`` has found
     consistent, over the ``index`` of A.
 
     None where that is no small change: A⁺ has complex assertions, brings axioms, or says of
     somebody that it is a ⊤ and no more; or A is less deletions, or without N.
     """
-    given = patch.region.given
-    calculus, graph, outside = given.calculus, given.graph, given.outside
+    given = patch.region.input
+    calculus, graph, outside = given.calculus, given.graph, given.model
     under = as_overlay(whole.base)
     # Numbers of labels that a store, or a layer, has are the same in each calculus.
     is_kept = isinstance(whole.base, StoreBase | OverlayBase) and not any(
         len(table.removed_rows) for table in under.tables.values()
     )
     is_kept = is_kept and calculus.tbox is index.calculus.tbox
-    plain = not len(whole.inserted["complex"]) and not len(index.detached)
+    plain = not len(whole.inserted_tables["complex"]) and not len(index.detached_nodes)
     if not plain or not (calculus is index.calculus or is_kept) or not outside.is_guessed:
         return None
     first_node = under.next_node
     node, element = graph.member_node, graph.rep[graph.member_element]
-    if not all(is_in(table.columns["node"], node).all() for table in whole.inserted.values()):
+    if not all(
+        is_in(table.columns["node"], node).all() for table in whole.inserted_tables.values()
+    ):
         return None
     name = group_minimum(element, renumber(node, first_node), len(graph))
     reps, example = np.unique(element, return_index=True)
     old = (node < FRESH).nonzero()[0]
-    key, first = np.unique(index.equal.of(node[old]), return_index=True)
+    key, first = np.unique(index.equality.group_of(node[old]), return_index=True)
     told, gone = graph.label[reps], key[~is_in(key, name[reps])]
-    renewal = renewed(
+    renewal = renew_model(
         patch,
         calculus,
         ElementRenames(
@@ -100,10 +102,10 @@ def layer(
     )
     completion = replace(
         outside,
-        others=overlay(outside.others, *renewal["completed"]),
+        exceptional_labels=overlay(outside.exceptional_labels, *renewal["completed"]),
         classes=outside.classes.change_rows(*renewal["outside"]),
         modules=outside.modules.change_rows(*renewal["certified"]),
-        known=calculus.table.labels.__getitem__,
+        label_of=calculus.table.labels.__getitem__,
     )
     labels = replace_rows(
         index.labels.table,
@@ -113,7 +115,7 @@ def layer(
     after = replace(
         index,
         calculus=calculus,
-        equal=index.equal.regroup(renumber(node, first_node), name[element]),
+        equality=index.equality.regroup(renumber(node, first_node), name[element]),
         labels=ElementLabels(labels),
         stored_labels=len(calculus.table.labels),
     )

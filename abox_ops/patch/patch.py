@@ -15,15 +15,15 @@ from typing import NamedTuple
 import numpy as np
 
 from shiq.abox_ops.counting.merge_classes import MergeClasses
-from shiq.abox_ops.engine import Certain, NamedModule, unheard
+from shiq.abox_ops.engine import InconsistencyCallback, NamedModule, ignore_inconsistency
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools
 from shiq.abox_ops.modules.add_set import AddSetColumns
-from shiq.abox_ops.patch.assumptions import assume_labels, touched_start, uncovered_insertions
+from shiq.abox_ops.patch.assumptions import assume_labels, initial_region, uncovered_insertions
 from shiq.abox_ops.patch.border import Crossings, find_crossings
 from shiq.abox_ops.patch.region import (
     PatchRegion,
-    contradictory,
     count_region,
+    is_contradictory,
     may_clash,
     open_assertions,
 )
@@ -45,63 +45,67 @@ class PatchRound(NamedTuple):
     uncovered: the ends of inserted role assertions that no rule covers; asked last.
     """
 
-    told: Callable[[PatchRegion, bool, Certain], bool]
-    labels: Callable[[PatchRegion], None]
-    counts: Callable[[PatchRegion], MergeClasses]
-    crossings: Callable[[PatchRegion], Crossings]
-    start: Callable[[PatchRegion], Ints]
-    uncovered: Callable[[PatchRegion], Ints]
+    settle_told: Callable[[PatchRegion, bool, InconsistencyCallback], bool]
+    assume_labels: Callable[[PatchRegion], None]
+    count_classes: Callable[[PatchRegion], MergeClasses]
+    find_crossings: Callable[[PatchRegion], Crossings]
+    find_initial_region: Callable[[PatchRegion], Ints]
+    find_uncovered: Callable[[PatchRegion], Ints]
 
 
 #: The round of a batch onto a certified model.
 ROUND = PatchRound(
-    settle_told, assume_labels, count_region, find_crossings, touched_start, uncovered_insertions
+    settle_told, assume_labels, count_region, find_crossings, initial_region, uncovered_insertions
 )
 
 
 def close_region(
-    region: PatchRegion, steps: PatchRound, *, to_clash: bool = False, certain: Certain = unheard
+    region: PatchRegion,
+    steps: PatchRound,
+    *,
+    to_clash: bool = False,
+    certain: InconsistencyCallback = ignore_inconsistency,
 ) -> bool:
     """Let I grow, round by round, until no step brings in more (see `Patch.close`).
 
     Stops because I and the plain elements grow, and elements merge, in finite sets.
     """
     while True:
-        if steps.told(region, to_clash, certain):
+        if steps.settle_told(region, to_clash, certain):
             return True
-        steps.labels(region)
-        region.counts = steps.counts(region)
+        steps.assume_labels(region)
+        region.counts = steps.count_classes(region)
         graph, frontier = region.graph, region.memory.frontier
-        region.stale = frontier.stale(graph, region.counts, *_read(region))
-        region.uncertain |= region.stale
-        crossings = steps.crossings(region)
+        region.is_stale = frontier.stale_elements(graph, region.counts, *_columns_read(region))
+        region.is_uncertain |= region.is_stale
+        crossings = steps.find_crossings(region)
         region.kept_out = crossings.kept_out
-        grown = unique(np.concatenate([crossings.target, steps.start(region)]))
-        if _holds(region, grown, crossings.unassumed):
+        grown = unique(np.concatenate([crossings.target, steps.find_initial_region(region)]))
+        if _is_stable(region, grown, crossings.unassumed_elements):
             # Last, since a pair that crosses by then has the border rules.
-            grown = steps.uncovered(region)
-            region.uncertain = np.zeros(len(graph), np.bool_)
-        frontier.remember(graph, region.counts, *_read(region))
-        if _holds(region, grown, crossings.unassumed):
+            grown = steps.find_uncovered(region)
+            region.is_uncertain = np.zeros(len(graph), np.bool_)
+        frontier.remember(graph, region.counts, *_columns_read(region))
+        if _is_stable(region, grown, crossings.unassumed_elements):
             return False
         _grow(region, grown, crossings)
 
 
-def _holds(region: PatchRegion, grown: Ints, unassumed: Ints) -> bool:
+def _is_stable(region: PatchRegion, grown: Ints, unassumed: Ints) -> bool:
     """Whether elements are in I already, and others are plain."""
-    return bool(region.inside[grown].all() and region.plain[unassumed].all())
+    return bool(region.is_inside[grown].all() and region.is_plain[unassumed].all())
 
 
-def _read(region: PatchRegion) -> tuple[Ints | Bools, ...]:
+def _columns_read(region: PatchRegion) -> tuple[Ints | Bools, ...]:
     """What a round reads of each element, by number."""
     return (
         region.graph.label,
         region.labels.mu,
         region.counts.class_numbers(),
-        region.inside,
-        region.active,
+        region.is_inside,
+        region.is_active,
         region.is_new,
-        region.joined,
+        region.is_joined,
     )
 
 
@@ -109,12 +113,12 @@ def _grow(region: PatchRegion, grown: Ints, crossings: Crossings) -> None:
     """Take in what has ``grown``, and what lies beyond the ``crossings`` where rounds repeat."""
     target, effort = crossings.target, region.effort
     effort.hand_on(crossings.source, target, deeper=True)
-    if deep := effort.deep(target):
+    if deep := effort.deep_elements(target):
         target = np.concatenate([target, stride(region, deep)])
-    region.inside[grown] = True
-    region.inside[target] = True
-    region.plain[crossings.unassumed] = True
-    region.plain[target[effort.are_closed(target)]] = True
+    region.is_inside[grown] = True
+    region.is_inside[target] = True
+    region.is_plain[crossings.unassumed_elements] = True
+    region.is_plain[target[effort.are_closed(target)]] = True
 
 
 @dataclass(eq=False)
@@ -123,34 +127,38 @@ class Patch:
 
     region: PatchRegion
     steps: PatchRound = field(default_factory=lambda: ROUND)
-    _asked: Sequence[NamedModule] | None = None
-    _rows: tuple[Columns, Columns] | None = None
+    _assumed_modules: Sequence[NamedModule] | None = None
+    _kept_rows: tuple[Columns, Columns] | None = None
 
     @property
     def tbox(self) -> ClausalTBox:
         """The clauses over which modules are asked: with the names of residuals."""
         return self.region.calculus.residuals.tbox
 
-    def close(self, *, to_clash: bool = False, certain: Certain = unheard) -> bool:
+    def close(
+        self, *, to_clash: bool = False, certain: InconsistencyCallback = ignore_inconsistency
+    ) -> bool:
         """Bring in what the border rules ask for; see `shiq.abox_ops.patch.widening.GrowingRegion`."""
-        self._asked = self._rows = None
+        self._assumed_modules = self._kept_rows = None
         return close_region(self.region, self.steps, to_clash=to_clash, certain=certain)
 
-    def found(self, *, is_bare: bool = True) -> AddSetColumns:
+    def add_set_columns(self, *, is_bare: bool = True) -> AddSetColumns:
         """A_add; ``is_bare``: with told⁺ alone, else with what is assumed and the residuals."""
-        if self._rows is None:
-            self._rows = kept_rows(self.region)
-        return add_set_of(self.region, self._rows, is_bare=is_bare)
+        if self._kept_rows is None:
+            self._kept_rows = kept_rows(self.region)
+        return add_set_of(self.region, self._kept_rows, is_bare=is_bare)
 
-    def asked(self) -> Sequence[NamedModule]:
+    def assumed_modules(self) -> Sequence[NamedModule]:
         """The modules as they are asked: with what is assumed, and residuals."""
-        if self._asked is None:
-            self._asked = self.region.given.name(self.found(is_bare=False))
-        return self._asked
+        if self._assumed_modules is None:
+            self._assumed_modules = self.region.input.name_modules(
+                self.add_set_columns(is_bare=False)
+            )
+        return self._assumed_modules
 
-    def bare(self) -> Sequence[NamedModule]:
+    def bare_modules(self) -> Sequence[NamedModule]:
         """The same modules, in the same order, with told⁺ alone."""
-        return self.region.given.name(self.found())
+        return self.region.input.name_modules(self.add_set_columns())
 
     def can_widen(self, modules: Sequence[Sequence[str]]) -> list[bool]:
         """See `shiq.abox_ops.patch.widening.GrowingRegion`."""
@@ -160,21 +168,21 @@ class Patch:
         """See `shiq.abox_ops.patch.widening.GrowingRegion`."""
         widen_region(self.region, list(map(self._elements, modules)))
 
-    def closed(self) -> int:
+    def closed_count(self) -> int:
         """See `shiq.abox_ops.patch.widening.GrowingRegion`."""
         region = self.region
-        return int(region.effort.are_closed(region.inside.nonzero()[0]).sum())
+        return int(region.effort.are_closed(region.is_inside.nonzero()[0]).sum())
 
     def _elements(self, individuals: Sequence[str]) -> Ints:
         graph = self.region.graph
-        return unique(graph.elements_of(graph.whole.nodes_of(individuals)))
+        return unique(graph.elements_of(graph.union.nodes_of(individuals)))
 
 
 #: Whether a negative statement may contradict what stands between two elements (`may_clash`).
 MayClash = Callable[[PatchRegion, Ints, Ints], Bools]
 
 
-def keeps(
+def is_kept(
     region: PatchRegion,
     source: Ints,
     role: Ints,
@@ -185,8 +193,8 @@ def keeps(
     to the second.
     """
     judged = open_assertions(region)
-    open_ = judged.relevant(source, role, target)
-    seen = judged.seen(source, role, target) & ~open_
+    open_ = judged.is_relevant(source, role, target)
+    seen = judged.is_constrained(source, role, target) & ~open_
     code = row_codes(source, target)
     linked = is_in(code, code[open_])
     also = (seen & ~linked).nonzero()[0]
@@ -197,11 +205,11 @@ def keeps(
 
 def kept_rows(region: PatchRegion) -> tuple[Columns, Columns]:
     """The role assertions and data of I that are kept."""
-    rest = region.inside & ~contradictory(region)
+    rest = region.is_inside & ~is_contradictory(region)
     source, role, target = region.graph.half_edges(rest)
     inner = rest[target]
     source, role, target = source[inner], role[inner], target[inner]
-    kept = keeps(region, source, role, target) & (role % 2 == 0)
+    kept = is_kept(region, source, role, target) & (role % 2 == 0)
     data = open_assertions(region).kept_data(rest.nonzero()[0])
     return {"source": source[kept], "role": role[kept], "target": target[kept]}, data
 
@@ -213,24 +221,26 @@ def add_set_of(
     the residuals.
     """
     graph, table = region.graph, region.calculus.table
-    clash = contradictory(region)
+    clash = is_contradictory(region)
     labels = graph.label.copy()
-    elements = region.inside.nonzero()[0]
+    elements = region.is_inside.nonzero()[0]
     if is_bare:
-        labels[elements] = table.visible(graph.label[elements])
+        labels[elements] = table.without_data(graph.label[elements])
     else:
         here, _, residuals, _ = region.kept_out
         start = np.full(len(graph), EMPTY_ID, np.int64)
         labels[elements] = table.join(
-            table.visible(region.labels.mu[elements]),
+            table.without_data(region.labels.mu[elements]),
             table.accumulate(start, here, residuals)[elements],
         )
-    touched = unique(graph.rep[region.touched]) if region.touched is not None else NONE
+    touched = (
+        unique(graph.rep[region.touched_elements]) if region.touched_elements is not None else NONE
+    )
     edges, data = rows
     return AddSetColumns(
         graph,
         elements,
-        region.active,
+        region.is_active,
         graph.label,
         labels,
         touched,

@@ -14,22 +14,22 @@ from typing import Protocol
 
 import numpy as np
 
-from shiq.abox_ops.counting.merge_classes import known_classes, missing_ties
+from shiq.abox_ops.counting.merge_classes import missing_ties, outside_merge_classes
 from shiq.abox_ops.elements.base import Base
 from shiq.abox_ops.elements.graph import Graph, flags
 from shiq.abox_ops.elements.quotient import StoredPartition, grouping
-from shiq.abox_ops.index.index import Index, alone
+from shiq.abox_ops.index.index import Index, view_without_batch
 from shiq.abox_ops.labels.label_numbers import Bools, by_distinct
-from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.modules.add_set import AddSetColumns
 from shiq.abox_ops.patch.certificate import (
     NOTHING_TOUCHED,
     assume_everywhere,
     have_several_parts,
-    of_told,
+    told_model,
 )
 from shiq.abox_ops.patch.effort import next_effort
-from shiq.abox_ops.patch.patch import keeps
+from shiq.abox_ops.patch.patch import is_kept
 from shiq.abox_ops.patch.region import (
     PartLabels,
     PatchInput,
@@ -42,7 +42,7 @@ from shiq.columns.arrays import NONE, Columns, Ints, is_in, positions, unique
 from shiq.model.roles import RoleBox
 
 
-class KnownOfOthers(Protocol):
+class ElementAssumptions(Protocol):
     """What is known of elements, by key, beyond what is told."""
 
     def are_plain(self, keys: Ints) -> Bools:
@@ -51,7 +51,7 @@ class KnownOfOthers(Protocol):
     def turns_of(self, keys: Ints) -> tuple[Ints, Ints]:
         """The turns and elements that each of them has (`shiq.abox_ops.patch.effort`)."""
 
-    def labels_of(self, keys: Ints, calculus: Calculus) -> tuple[Ints, Ints]:
+    def labels_of(self, keys: Ints, calculus: NumberedCalculus) -> tuple[Ints, Ints]:
         """Positions in ``keys`` of those that have another label than the completed told one,
         and the numbers of these labels.
         """
@@ -67,16 +67,16 @@ class CertifiedRange:
     are kept (``size``).
     """
 
-    other: Ints
-    label: Ints
-    read: Ints
+    exceptional_elements: Ints
+    exceptional_labels: Ints
+    read_elements: Ints
     first: Ints
     second: Ints
-    open: Ints
+    open_elements: Ints
     source: Ints
     target: Ints
-    alone: Ints
-    alone_label: Ints
+    single_elements: Ints
+    single_labels: Ints
     size: int
 
 
@@ -101,26 +101,28 @@ class RangeCertifier:
     index: Index
     base: Base
     roles: RoleBox
-    known: KnownOfOthers
+    assumptions: ElementAssumptions
     classes: StoredPartition = field(default_factory=lambda: grouping(NONE, NONE))
 
-    def certified(self, elements: Ints) -> CertifiedRange:
+    def certify_range(self, elements: Ints) -> CertifiedRange:
         """What comes of a range, which has these ``elements``."""
         region, own = self._region(elements)
         assume_everywhere(region)
-        settle_labels(region, own, self.known)
+        settle_labels(region, own, self.assumptions)
         graph, calculus = region.graph, region.calculus
         mu = region.labels.mu[own]
         other = mu != complete_labels(calculus, graph.label[own])
         rows = edges_at(graph, own)
         mine = flags(len(graph), own)
-        kept = keeps(region, *rows, may_clash_across)
+        kept = is_kept(region, *rows, may_clash_across)
         source, target = (rows[end][kept & (rows[1] % 2 == 0)] for end in (0, 2))
         data = open_assertions(region).kept_data(own)
         size = int(mine[source].sum()) + len(data["node"])
         source, target = np.concatenate([source, target]), np.concatenate([target, source])
         source, target = source[mine[source]], target[mine[source]]
-        rare = [e for e, *_ in (*graph.rare.negative_edges, *graph.rare.negative_data)]
+        rare = [
+            e for e, *_ in (*graph.complex_facts.negative_edges, *graph.complex_facts.negative_data)
+        ]
         is_open = flags(
             len(graph), np.concatenate([source, data["element"], np.array(rare, np.int64)])
         )[own]
@@ -140,29 +142,29 @@ class RangeCertifier:
             key[source],
             key[target],
             key[own[~is_open]],
-            calculus.table.visible(mu[~is_open]),
+            calculus.table.without_data(mu[~is_open]),
             size,
         )
 
-    def ties(self, classes: Ints) -> tuple[Ints, Ints]:
+    def find_ties(self, classes: Ints) -> tuple[Ints, Ints]:
         """Pairs of elements that ``classes``, named by one of their elements each, make one class."""
         region, own = self._region(classes)
-        settle_labels(region, own, self.known)
+        settle_labels(region, own, self.assumptions)
         first, second = missing_ties(region.counts, own)
         return region.graph.key[first], region.graph.key[second]
 
-    def kept(self, elements: Ints) -> AddSetColumns:
+    def kept_columns(self, elements: Ints) -> AddSetColumns:
         """What is kept of ``elements``, all of some components, with what is assumed of them."""
         region, own = self._region(elements)
-        settle_labels(region, own, self.known)
+        settle_labels(region, own, self.assumptions)
         graph = region.graph
         mine = flags(len(graph), own)
         source, role, target = rows = edges_at(graph, own)
-        inner = keeps(region, *rows, may_clash_across) & (role % 2 == 0)
+        inner = is_kept(region, *rows, may_clash_across) & (role % 2 == 0)
         inner &= mine[source] & mine[target]
         edges: Columns = {"source": source[inner], "role": role[inner], "target": target[inner]}
         labels = graph.label.copy()
-        labels[own] = region.calculus.table.visible(region.labels.mu[own])
+        labels[own] = region.calculus.table.without_data(region.labels.mu[own])
         data = open_assertions(region).kept_data(own)
         mine = flags(len(graph), own)
         return AddSetColumns(graph, own, mine, graph.label, labels, own, NONE, edges, data)
@@ -173,8 +175,8 @@ class RangeCertifier:
         of their elements.
         """
         every = unique(np.concatenate([NONE, *modules]))
-        assumed = self._assumed(every)
-        turns, laid_out = self.known.turns_of(every)
+        assumed = self._assumed_elements(every)
+        turns, laid_out = self.assumptions.turns_of(every)
         inner = InnerEdges(self._graph(), self.index.calculus, None)
         plain, rows = [NONE], [np.zeros((3, 0), np.int64)]
         for elements in modules:
@@ -200,49 +202,53 @@ class RangeCertifier:
             )
         return FailedModules(unique(np.concatenate(plain)), *np.concatenate(rows, axis=1))
 
-    def _assumed(self, elements: Ints) -> Ints:
+    def _assumed_elements(self, elements: Ints) -> Ints:
         """Those of ``elements`` that are assumed to be more than they are told."""
         region, own = self._region(elements)
-        settle_labels(region, own, self.known)
+        settle_labels(region, own, self.assumptions)
         more = region.labels.mu[own] != region.graph.label[own]
         found: Ints = region.graph.key[own[more]]
-        return np.sort(found[~self.known.are_plain(found)])
+        return np.sort(found[~self.assumptions.are_plain(found)])
 
     def _graph(self) -> Graph:
         return Graph(
-            alone(self.base), self.roles, self.index.equal, self.index.labels.of, self.classes
+            view_without_batch(self.base),
+            self.roles,
+            self.index.equality,
+            self.index.labels.label_of,
+            self.classes,
         )
 
     def _region(self, elements: Ints) -> tuple[PatchRegion, Ints]:
         """``elements`` as I of a region, and their numbers."""
         graph = self._graph()
         own = unique(graph.locate(elements))
-        graph.expand(own)
-        return range_region(self.index, graph, own, self.known), own
+        graph.fetch_edges(own)
+        return range_region(self.index, graph, own, self.assumptions), own
 
 
-def range_region(index: Index, graph: Graph, own: Ints, known: KnownOfOthers) -> PatchRegion:
+def range_region(index: Index, graph: Graph, own: Ints, known: ElementAssumptions) -> PatchRegion:
     """The elements ``own`` as I. Others have guessed labels without triggers, unless nothing is
     assumed of them by what is ``known``.
     """
     calculus = index.calculus
 
-    def guessed(keys: Ints, told: Ints) -> Ints:
+    def guess_labels(keys: Ints, told: Ints) -> Ints:
         more, plain = complete_labels(calculus, told), known.are_plain(keys)
         more[plain] = told[plain]
         return more
 
     region = PatchRegion(
-        PatchInput(index, calculus, graph, NOTHING_TOUCHED, of_told(calculus), lambda found: []),
-        PartLabels(graph, guessed),
+        PatchInput(index, calculus, graph, NOTHING_TOUCHED, told_model(calculus), lambda found: []),
+        PartLabels(graph, guess_labels),
     )
-    region.inside = region.active = flags(len(graph), own)
-    region.plain = flags(len(graph), own[known.are_plain(graph.key[own])])
-    region.touched = own
+    region.is_inside = region.is_active = flags(len(graph), own)
+    region.is_plain = flags(len(graph), own[known.are_plain(graph.key[own])])
+    region.touched_elements = own
     return region
 
 
-def settle_labels(region: PatchRegion, own: Ints, known: KnownOfOthers) -> None:
+def settle_labels(region: PatchRegion, own: Ints, known: ElementAssumptions) -> None:
     """From here on, all elements have the labels that are ``known`` of them; ``own`` those that
     were assumed, if any were. Writes the labels, ``counts`` and ``joined``.
     """
@@ -258,14 +264,16 @@ def settle_labels(region: PatchRegion, own: Ints, known: KnownOfOthers) -> None:
     region.labels = PartLabels(graph, labels_known)
     if assumed is not None:
         region.labels.mu[own] = assumed
-    region.counts = known_classes(calculus, graph, lambda: region.labels.mu)
-    region.joined = have_several_parts(graph)
+    region.counts = outside_merge_classes(calculus, graph, lambda: region.labels.mu)
+    region.is_joined = have_several_parts(graph)
 
 
-def complete_labels(calculus: Calculus, told: Ints) -> Ints:
+def complete_labels(calculus: NumberedCalculus, told: Ints) -> Ints:
     """Told labels with the names that they leave open guessed, by number."""
     table = calculus.table
-    return by_distinct(told, lambda i: table.id(calculus.completions.of(table.labels[i])))
+    return by_distinct(
+        told, lambda i: table.id(calculus.completions.guess_model_label(table.labels[i]))
+    )
 
 
 def edges_at(graph: Graph, own: Ints) -> tuple[Ints, Ints, Ints]:
@@ -282,6 +290,6 @@ def edges_at(graph: Graph, own: Ints) -> tuple[Ints, Ints, Ints]:
 
 def may_clash_across(region: PatchRegion, first: Ints, second: Ints) -> Bools:
     """`may_clash` where elements of other ranges are among them: their members are fetched."""
-    region.graph.gather(unique(np.concatenate([first, second])))
-    region.joined = have_several_parts(region.graph)
+    region.graph.fetch_members(unique(np.concatenate([first, second])))
+    region.is_joined = have_several_parts(region.graph)
     return may_clash(region, first, second)

@@ -18,14 +18,14 @@ from shiq.abox_ops.engine import NamedModule
 from shiq.abox_ops.index.index import Index, TouchedNodes
 from shiq.abox_ops.labels.irrelevance import is_violated
 from shiq.abox_ops.labels.label_numbers import Bools, combinations
-from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.modules.add_set import AddSetColumns, PulledInReasons
 from shiq.abox_ops.modules.open_assertions import (
     NegatedProperties,
     OpenAssertions,
     negated_properties,
 )
-from shiq.abox_ops.patch.certified_model import OutsideCompletion
+from shiq.abox_ops.patch.certified_model import CertifiedModel
 from shiq.abox_ops.patch.effort import EffortColumns
 from shiq.abox_ops.patch.told_turns import ToldTurns
 from shiq.columns.arrays import NONE, Ints, distinct, is_row_in, row_codes
@@ -51,7 +51,9 @@ class Frontier:
             column.astype(np.int32 if column.dtype == np.int64 else np.bool_) for column in columns
         ]
 
-    def reached(self, graph: Graph, counts: MergeClasses | None, *columns: Ints | Bools) -> Bools:
+    def changed_elements(
+        self, graph: Graph, counts: MergeClasses | None, *columns: Ints | Bools
+    ) -> Bools:
         """The elements that were met since, or of which a column is another now, or of which a
         role assertion leads to one of those; counting reads the fillers of ≥-atoms one step
         further. All where elements were joined.
@@ -64,24 +66,24 @@ class Frontier:
             changed[: len(before)] |= column[: len(before)] != before
         if counts is not None and self._counts is not None:
             fillers, known = (
-                counts.counted.read().fillers,
-                self._counts.counted.read().fillers[: len(self._rep)],
+                counts.counted.counted_labels().fillers,
+                self._counts.counted.counted_labels().fillers[: len(self._rep)],
             )
             further = np.zeros(len(graph), np.bool_)
             further[: len(known)] = fillers[: len(known)] != known
-            changed |= graph.with_readers(further)
-        return graph.with_readers(changed)
+            changed |= graph.with_neighbours(further)
+        return graph.with_neighbours(changed)
 
-    def stale(self, graph: Graph, counts: MergeClasses, *columns: Ints | Bools) -> Bools:
+    def stale_elements(self, graph: Graph, counts: MergeClasses, *columns: Ints | Bools) -> Bools:
         """The same with all that are, or were, of a merge class with one of them."""
-        found = self.reached(graph, counts, *columns)
+        found = self.changed_elements(graph, counts, *columns)
         if self._counts is None or found.all():
             return found
-        return counts.with_mates(found) | self._counts.with_mates(found)
+        return counts.with_class_mates(found) | self._counts.with_class_mates(found)
 
 
 #: Names the individuals of the modules of a closure.
-Named = Callable[[AddSetColumns], Sequence[NamedModule]]
+ModuleNamer = Callable[[AddSetColumns], Sequence[NamedModule]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,28 +97,28 @@ class PatchInput:
     """
 
     index: Index
-    calculus: Calculus
+    calculus: NumberedCalculus
     graph: Graph
-    touched: TouchedNodes
-    outside: OutsideCompletion
-    name: Named
+    touched_nodes: TouchedNodes
+    model: CertifiedModel
+    name_modules: ModuleNamer
     absent: int = 0
     all_plain: bool = False
 
     @cached_property
-    def negated(self) -> NegatedProperties:
+    def negated_properties(self) -> NegatedProperties:
         """The properties of negative statements."""
-        return negated_properties(self.index, self.calculus, self.touched)
+        return negated_properties(self.index, self.calculus, self.touched_nodes)
 
     @cached_property
     def has_grown_tbox(self) -> bool:
         """Whether the batch brings names, so that T has clauses which the index does not know."""
-        known = self.index.simplified.clauses.clauses
+        known = self.index.simplified_tbox.clauses.clauses
         return len(self.calculus.tbox.clauses) > len(known)
 
     def certified_labels(self, keys: Ints, told: Ints) -> Ints:
         """told_N of elements by their keys, with their told labels in A."""
-        return self.outside.labels(self.calculus, keys, told, self.absent)
+        return self.model.model_labels(self.calculus, keys, told, self.absent)
 
 
 class PartLabels:
@@ -127,13 +129,13 @@ class PartLabels:
 
     def __init__(self, graph: Graph, outside_labels: Callable[[Ints, Ints], Ints]) -> None:
         self._graph, self._outside_labels = graph, outside_labels
-        self._certified = self._mu = NONE
+        self._model_label = self._mu = NONE
 
     @property
-    def certified(self) -> Ints:
+    def model_label(self) -> Ints:
         """told_N."""
         self._lengthen()
-        return self._certified
+        return self._model_label
 
     @property
     def mu(self) -> Ints:
@@ -148,13 +150,13 @@ class PartLabels:
 
     def reset(self) -> None:
         """Give every element told_N."""
-        self._mu = self.certified.copy()
+        self._mu = self.model_label.copy()
 
     def _lengthen(self) -> None:
-        known, graph = len(self._certified), self._graph
+        known, graph = len(self._model_label), self._graph
         if known < len(graph):
-            more = self._outside_labels(graph.key[known:], graph.old[known:])
-            self._certified = np.concatenate([self._certified, more])
+            more = self._outside_labels(graph.key[known:], graph.base_label[known:])
+            self._model_label = np.concatenate([self._model_label, more])
             self._mu = np.concatenate([self._mu, more])
 
 
@@ -164,7 +166,7 @@ class Triggers:
     what they rest on, and what was counted for them.
     """
 
-    tried: Ints = field(default_factory=lambda: NONE)
+    label: Ints = field(default_factory=lambda: NONE)
     frontier: Frontier = field(default_factory=Frontier)
     answers: ElementAnswers = field(default_factory=ElementAnswers)
 
@@ -202,49 +204,53 @@ class PatchRegion:
     touched: the elements of the batch, as they were met; None before.
     """
 
-    inside, plain, active = ElementFlags(), ElementFlags(), ElementFlags()
-    is_new, joined = ElementFlags(), ElementFlags()
-    stale, uncertain = ElementFlags(), ElementFlags()
+    is_inside, is_plain, is_active = ElementFlags(), ElementFlags(), ElementFlags()
+    is_new, is_joined = ElementFlags(), ElementFlags()
+    is_stale, is_uncertain = ElementFlags(), ElementFlags()
 
     def __init__(self, given: PatchInput, labels: PartLabels | None = None) -> None:
-        self.given = given
+        self.input = given
         nothing = np.zeros(0, np.bool_)
-        self.inside = self.plain = self.active = nothing
-        self.is_new = self.joined = self.stale = self.uncertain = nothing
+        self.is_inside = self.is_plain = self.is_active = nothing
+        self.is_new = self.is_joined = self.is_stale = self.is_uncertain = nothing
         self.labels = labels or PartLabels(given.graph, given.certified_labels)
         self.counts: MergeClasses
         self.effort = EffortColumns()
         self.pulled_in = PulledInReasons()
         self.kept_out: KeptOut = (NONE, NONE, NONE, NONE)
-        self.touched: Ints | None = None
+        self.touched_elements: Ints | None = None
         self.memory = RoundMemory(ToldTurns(given.calculus, all_plain=given.all_plain))
 
     @property
     def graph(self) -> Graph:
         """A ∪ A⁺, as far as it was fetched."""
-        return self.given.graph
+        return self.input.graph
 
     @property
-    def calculus(self) -> Calculus:
+    def calculus(self) -> NumberedCalculus:
         """The calculus of T with the names of the batch."""
-        return self.given.calculus
+        return self.input.calculus
 
-    def certified_of(self, keys: Ints, labels: Ints, numbers: Ints) -> Ints:
+    def model_labels_of(self, keys: Ints, labels: Ints, numbers: Ints) -> Ints:
         """told_N of elements by their keys, with labels in A, and numbers or -1
         (`shiq.abox_ops.told.element_cache`).
         """
         known = numbers >= 0
         found = np.zeros(len(keys), np.int64)
-        found[known] = self.labels.certified[numbers[known]]
-        found[~known] = self.given.certified_labels(keys[~known], labels[~known])
+        found[known] = self.labels.model_label[numbers[known]]
+        found[~known] = self.input.certified_labels(keys[~known], labels[~known])
         return found
 
 
 def open_assertions(region: PatchRegion) -> OpenAssertions:
     """The assertions of the graph, judged by the labels and counts that the region has now."""
-    given = region.given
+    given = region.input
     return OpenAssertions(
-        given.calculus, given.graph, given.negated, lambda: region.labels.mu, lambda: region.counts
+        given.calculus,
+        given.graph,
+        given.negated_properties,
+        lambda: region.labels.mu,
+        lambda: region.counts,
     )
 
 
@@ -253,17 +259,17 @@ def count_region(region: PatchRegion) -> MergeClasses:
     counted = CountedGraph(
         region.calculus, region.graph, lambda: region.labels.mu, region.memory.answers
     )
-    return MergeClasses(counted, region.inside, contradictory(region))
+    return MergeClasses(counted, region.is_inside, is_contradictory(region))
 
 
-def clashing(region: PatchRegion) -> Bools:
+def is_clashing(region: PatchRegion) -> Bools:
     """Whether told⁺ contradicts an element, by number."""
-    return _clashes_among(region, region.active)
+    return _clashes_among(region, region.is_active)
 
 
-def contradictory(region: PatchRegion) -> Bools:
+def is_contradictory(region: PatchRegion) -> Bools:
     """Whether an element is in I and told⁺ alone contradicts it, by number."""
-    return _clashes_among(region, region.inside)
+    return _clashes_among(region, region.is_inside)
 
 
 def _clashes_among(region: PatchRegion, elements: Bools) -> Bools:
@@ -286,16 +292,16 @@ def may_clash(region: PatchRegion, first: Ints, second: Ints) -> Bools:
 
 
 def _may_share(region: PatchRegion, elements: Ints) -> Bools:
-    return region.joined[elements] | (region.counts.sizes(elements) > 1)
+    return region.is_joined[elements] | (region.counts.sizes(elements) > 1)
 
 
-def are_violated(calculus: Calculus, graph: Graph, first: Ints, second: Ints) -> Bools:
+def are_violated(calculus: NumberedCalculus, graph: Graph, first: Ints, second: Ints) -> Bools:
     """Whether what is asserted between each two elements contradicts as it is: a disjointness,
     asymmetry or irreflexivity axiom or a negative assertion.
     """
     if not len(first):
         return np.zeros(0, np.bool_)
-    graph.expand(first)
+    graph.fetch_edges(first)
     box = calculus.tbox.roles
     asserted, sets = roles_between(calculus, graph, first, second)
     keys, inverse = combinations(asserted, (first == second).astype(np.int64))
@@ -303,7 +309,7 @@ def are_violated(calculus: Calculus, graph: Graph, first: Ints, second: Ints) ->
         [is_violated(sets[i], (), bool(loop), box) for i, loop in keys], np.bool_
     )[inverse]
     negated: dict[tuple[int, int], set[Role]] = {}
-    for x, named, y in graph.rare.negative_edges:
+    for x, named, y in graph.complex_facts.negative_edges:
         negated.setdefault((int(graph.rep[x]), int(graph.rep[y])), set()).add(named)
     for i, *pair in zip(range(len(first)), first.tolist(), second.tolist()) if negated else ():
         if against := negated.get((pair[0], pair[1])):
@@ -312,7 +318,7 @@ def are_violated(calculus: Calculus, graph: Graph, first: Ints, second: Ints) ->
 
 
 def roles_between(
-    calculus: Calculus, graph: Graph, first: Ints, second: Ints
+    calculus: NumberedCalculus, graph: Graph, first: Ints, second: Ints
 ) -> tuple[Ints, list[frozenset[Role]]]:
     """The roles that are asserted between each two elements, as a number of the list that goes
     with it.

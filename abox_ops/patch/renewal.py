@@ -14,10 +14,10 @@ from typing import TypeAlias
 import numpy as np
 
 from shiq.abox_ops.elements.base import FRESH
-from shiq.abox_ops.elements.quotient import components, of_several
+from shiq.abox_ops.elements.quotient import components, drop_single_groups
 from shiq.abox_ops.labels.calculus import Label
 from shiq.abox_ops.labels.label_numbers import combinations
-from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.patch.patch import Patch
 from shiq.columns.arrays import (
     NONE,
@@ -44,31 +44,31 @@ class ElementRenames:
     """
 
     name: Ints
-    told: Ints
+    told_label: Ints
     node: Ints
     key: Ints
-    into: Ints
-    gone: Ints
+    new_name: Ints
+    gone_elements: Ints
     first_new: int
 
-    def stored(self, names: Ints) -> Ints:
+    def stored_elements(self, names: Ints) -> Ints:
         """The elements of which the store may have rows, with those of ``names``."""
-        found = unique(np.concatenate([self.name, names, self.gone, self.key]))
+        found = unique(np.concatenate([self.name, names, self.gone_elements, self.key]))
         return found[found < self.first_new]
 
-    def now(self, keys: Ints) -> Ints:
+    def current_names(self, keys: Ints) -> Ints:
         """The names of what elements of A less the deletions are part of."""
         if not len(self.key):
             return keys
         at = np.minimum(self.key.searchsorted(keys), len(self.key) - 1)
-        found: Ints = np.where(self.key[at] == keys, self.into[at], keys)
+        found: Ints = np.where(self.key[at] == keys, self.new_name[at], keys)
         return found
 
 
-def renewed(patch: Patch, calculus: Calculus, renamed: ElementRenames) -> Renewal:
+def renew_model(patch: Patch, calculus: NumberedCalculus, renamed: ElementRenames) -> Renewal:
     """The change of N by ``patch``, with the labels that are ``told`` now in ``calculus``."""
     region = patch.region
-    graph, outside, inside = region.graph, region.given.outside, region.inside.nonzero()[0]
+    graph, outside, inside = region.graph, region.input.model, region.is_inside.nonzero()[0]
     element = graph.elements_of(renamed.node)
     name_of = dict(zip(element.tolist(), renamed.name.tolist()))
     stored = np.where(
@@ -83,12 +83,12 @@ def renewed(patch: Patch, calculus: Calculus, renamed: ElementRenames) -> Renewa
     def labels(known: int, now: Label) -> tuple[int, int]:
         """The certified label of an element by now, and the told one completed, as numbers."""
         both = calculus.space.close((theirs[known][0] | now[0], theirs[known][1] | now[1]))
-        return ours.id(both), ours.id(calculus.space.close(outside.completed(now)))
+        return ours.id(both), ours.id(calculus.space.close(outside.guessed_label(now)))
 
-    certified = np.where(region.inside, region.labels.mu, region.labels.certified)[everyone]
+    certified = np.where(region.is_inside, region.labels.mu, region.labels.model_label)[everyone]
     is_told = (np.arange(len(everyone)) < len(element)).astype(np.int64)
     rows, which = combinations(
-        certified, np.concatenate([renamed.told, graph.label[also]]), is_told
+        certified, np.concatenate([renamed.told_label, graph.label[also]]), is_told
     )
     now = (ours.labels[told] if is_named else theirs[told] for _, told, is_named in rows)
     found = np.array(
@@ -100,8 +100,8 @@ def renewed(patch: Patch, calculus: Calculus, renamed: ElementRenames) -> Renewa
     place[everyone] = names
     return {
         "completed": _change(
-            outside.others,
-            renamed.stored(names),
+            outside.exceptional_labels,
+            renamed.stored_elements(names),
             {"element": names[other], "label": found[other, 0]},
         ),
         "certified": _modules(patch, place, inside, renamed),
@@ -113,17 +113,17 @@ def _modules(
     patch: Patch, place: Ints, inside: Ints, renamed: ElementRenames
 ) -> tuple[Columns, Columns]:
     """The modules of the certificate: those of I, and outside those that deletions have changed."""
-    modules = patch.region.given.outside.modules
-    edges = patch.found().edges
+    modules = patch.region.input.model.modules
+    edges = patch.add_set_columns().edges
     module = components(len(patch.region.graph), edges["source"], edges["target"])
-    member, group = of_several(place[inside], module[inside])
+    member, group = drop_single_groups(place[inside], module[inside])
     left, within = NONE, NONE
     # What deletions lay over a store are whole modules; what layers add are parts of some.
-    if len(patch.region.given.index.detached) and isinstance(modules.by_member, OverlayTable):
+    if len(patch.region.input.index.detached_nodes) and isinstance(modules.by_member, OverlayTable):
         left, within = (modules.by_member.added_rows.columns[c] for c in ("member", "group"))
-    stays = (renamed.now(left) == left) & ~is_in(left, place[inside])
-    others, groups = of_several(left[stays], within[stays])
-    keys = np.concatenate([place[inside], renamed.gone, left])
+    stays = (renamed.current_names(left) == left) & ~is_in(left, place[inside])
+    others, groups = drop_single_groups(left[stays], within[stays])
+    keys = np.concatenate([place[inside], renamed.gone_elements, left])
     new = {"member": np.concatenate([member, others]), "group": np.concatenate([group, groups])}
     return _change(modules.by_member, unique(keys[keys < renamed.first_new]), new)
 
@@ -132,11 +132,11 @@ def _classes(
     patch: Patch, place: Ints, inside: Ints, renamed: ElementRenames
 ) -> tuple[Columns, Columns]:
     """The merge classes of the elements around: as they were, and those that the patch made."""
-    outside = patch.region.given.outside.classes
-    known = patch.region.graph.key[patch.region.graph.peers(inside)]
+    outside = patch.region.input.model.classes
+    known = patch.region.graph.key[patch.region.graph.parts(inside)]
     keys = unique(np.concatenate([renamed.key, known[known < FRESH]]))
-    group, member = outside.members(unique(outside.of(keys)))
-    now = renamed.now(member)
+    group, member = outside.members(unique(outside.group_of(keys)))
+    now = renamed.current_names(member)
     code = patch.region.counts.classes(inside)
     _, first = np.unique(code, return_index=True)
     hub = dict(zip(code[first].tolist(), place[inside[first]].tolist()))
@@ -145,8 +145,8 @@ def _classes(
     b[: len(group)] = now[group.searchsorted(group)]
     everyone = unique(np.concatenate([a, b]))
     least = everyone[components(len(everyone), everyone.searchsorted(a), everyone.searchsorted(b))]
-    members, classes = of_several(everyone, least)
-    keys = renamed.stored(np.concatenate([place[inside], member]))
+    members, classes = drop_single_groups(everyone, least)
+    keys = renamed.stored_elements(np.concatenate([place[inside], member]))
     return _change(outside.by_member, keys, {"member": members, "group": classes})
 
 

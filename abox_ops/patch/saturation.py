@@ -11,12 +11,12 @@ import numpy as np
 
 from shiq.abox_ops.elements.base import FRESH
 from shiq.abox_ops.elements.graph import flags
-from shiq.abox_ops.engine import Certain
+from shiq.abox_ops.engine import InconsistencyCallback
 from shiq.abox_ops.labels.calculus import clashes
 from shiq.abox_ops.labels.label_numbers import Bools
-from shiq.abox_ops.patch.region import PatchRegion, clashing
+from shiq.abox_ops.patch.region import PatchRegion, is_clashing
 from shiq.abox_ops.patch.told_turns import NEW, ToldTurns
-from shiq.abox_ops.told.element_cache import HalfEdge, Region
+from shiq.abox_ops.told.element_cache import ElementCache, HalfEdge
 from shiq.abox_ops.told.saturation import (
     RoundSizes,
     asserted_labels,
@@ -24,11 +24,11 @@ from shiq.abox_ops.told.saturation import (
     refuted_labels,
     saturate,
 )
-from shiq.abox_ops.told.work_list import WorkList, active_after, adopt
+from shiq.abox_ops.told.work_list import WorkList, active_after, adopt_walk
 from shiq.columns.arrays import Ints, unique
 
 
-class AskingList:
+class TurnWalk:
     """I of ``state``, growing turn by turn from elements that have just come in. ``walk``:
     told⁺; ``codes``: what asked for each element that came in, by key.
     """
@@ -36,11 +36,11 @@ class AskingList:
     def __init__(self, state: PatchRegion, asking: ToldTurns) -> None:
         graph = state.graph
         self.state, self.asking = state, asking
-        self.region = Region(graph, state.certified_of)
-        self.walk = WorkList(state.calculus, self.region, set(graph.key[state.active].tolist()))
-        self.inside: set[int] = set(graph.key[state.inside].tolist())
+        self.cache = ElementCache(graph, state.model_labels_of)
+        self.walk = WorkList(state.calculus, self.cache, set(graph.key[state.is_active].tolist()))
+        self.inside_keys: set[int] = set(graph.key[state.is_inside].tolist())
         self.codes: dict[int, int] = {}
-        self._changed: dict[int, None] = {}
+        self._changed_keys: dict[int, None] = {}
 
     def run(self, elements: Ints) -> None:
         """Goes on from the ``elements``, until no turn brings in more, or one is for arrays: at
@@ -48,40 +48,42 @@ class AskingList:
         """
         walk, frontier = self.walk, self.state.graph.key[elements].tolist()
         while frontier:
-            walk.active.update(frontier)
+            walk.active_keys.update(frontier)
             walk.todo.update(dict.fromkeys(frontier))
             walk.close()
-            changed, walk.changed = walk.changed, {}
-            self._changed.update(dict.fromkeys((*frontier, *changed)))
+            changed, walk.changed_keys = walk.changed_keys, {}
+            self._changed_keys.update(dict.fromkeys((*frontier, *changed)))
             if walk.has_stopped or walk.has_clash:
                 return
-            self.inside.update(walk.find(key) for key, _ in walk.unions if key in self.inside)
+            self.inside_keys.update(
+                walk.find(key) for key, _ in walk.unions if key in self.inside_keys
+            )
             frontier = self._turn(dict.fromkeys(map(walk.find, (*frontier, *changed))))
 
     def _turn(self, elements: Iterable[int]) -> list[int]:
         """What these elements, which have come in or changed, bring in."""
         found: dict[int, int] = {}
         for key in elements:
-            if key in self.inside:
-                edges = self.region.edges_of(key)
-                if key in self.region.wide:
+            if key in self.inside_keys:
+                edges = self.cache.edges_of(key)
+                if key in self.cache.wide_keys:
                     self.walk.has_stopped = True
-                elif not clashes(self.state.calculus.table.labels[self.region.label[key]]):
+                elif not clashes(self.state.calculus.table.labels[self.cache.label[key]]):
                     self._ask(key, edges, found)
-            elif self._is_new(key) or self.asking.says_more(
-                self.region.label[key], self.region.certified[key]
+            elif self._is_new(key) or self.asking.exceeds_model(
+                self.cache.label[key], self.cache.model_label[key]
             ):
                 found[key] = 0
         if self.walk.has_stopped:
             return []
         self.codes.update(found)
-        self.inside.update(found)
+        self.inside_keys.update(found)
         return list(found)
 
     def _ask(self, a: int, edges: list[HalfEdge], found: dict[int, int]) -> None:
         """Notes what the role assertions of ``a``, in I, ask for."""
-        region, inside, find, code = self.region, self.inside, self.walk.find, self.asking.code
-        label, certified = region.label[a], region.certified
+        region, inside, find, code = self.cache, self.inside_keys, self.walk.find, self.asking.code
+        label, certified = region.label[a], region.model_label
         is_new = self._is_new(a)
         for role, b, inserted in edges:
             b = find(b)
@@ -100,23 +102,23 @@ class AskingList:
 
     def _is_new(self, key: int) -> bool:
         """Whether A does not have the element as it is now."""
-        return key >= FRESH or key in self.walk.joined or self.region.is_joined(key)
+        return key >= FRESH or key in self.walk.merged_keys or self.cache.is_joined(key)
 
     def adopt(self) -> Bools:
         """Takes over into ``state`` what came of the turns; which elements have changed or come in."""
         state, graph, walk = self.state, self.state.graph, self.walk
-        reps = adopt(graph, walk, [*self._changed, *self.codes])
-        state.active = active_after(graph, state.active, reps)
+        reps = adopt_walk(graph, walk, [*self._changed_keys, *self.codes])
+        state.is_active = active_after(graph, state.is_active, reps)
         inside = np.array(list(self.codes), np.int64)
         number = graph.rep[graph.locate(inside)]
         state.pulled_in.note(number, np.array(list(self.codes.values()), np.int64))
-        state.inside[number] = True
+        state.is_inside[number] = True
         found = np.zeros(len(graph), np.bool_)
         found[reps] = True
         return found
 
 
-def settle_told(region: PatchRegion, to_clash: bool, certain: Certain) -> bool:
+def settle_told(region: PatchRegion, to_clash: bool, certain: InconsistencyCallback) -> bool:
     """Bring in what told⁺ alone asks for, until it asks for no more. Writes ``active``,
     ``inside``, ``plain``, ``effort``, ``pulled_in`` and the labels of the graph.
 
@@ -130,47 +132,47 @@ def settle_told(region: PatchRegion, to_clash: bool, certain: Certain) -> bool:
         if end_at_clash(region, to_clash, certain):
             return True
         region.effort.merge(region.graph.rep)
-        elements, source, target = asked_for(region)
+        elements, source, target = find_told_requests(region)
         if not len(elements):
             return False
-        region.inside[elements] = True
+        region.is_inside[elements] = True
         region.effort.hand_on(source, target, deeper=False)
-        region.plain[target[region.effort.are_closed(target)]] = True
+        region.is_plain[target[region.effort.are_closed(target)]] = True
         if pace.is_slow(len(elements), len(region.graph)):
             pace.judge(_walk(region, elements))
 
 
-def end_at_clash(region: PatchRegion, to_clash: bool, certain: Certain) -> bool:
+def end_at_clash(region: PatchRegion, to_clash: bool, certain: InconsistencyCallback) -> bool:
     """Call ``certain`` if told⁺ contradicts elements; with ``to_clash`` they become all of I."""
-    clash = clashing(region)
+    clash = is_clashing(region)
     if not clash.any():
         return False
     certain()
     if to_clash:
-        region.inside = clash
+        region.is_inside = clash
     return to_clash
 
 
 def saturate_region(region: PatchRegion) -> None:
     """Make told⁺ of what the batch touches and of I."""
-    graph, given, fresh = region.graph, region.given, None
-    if region.touched is None:
-        touched = region.touched = graph.locate_nodes(given.touched.nodes)
+    graph, given, fresh = region.graph, region.input, None
+    if region.touched_elements is None:
+        touched = region.touched_elements = graph.locate_nodes(given.touched_nodes.nodes)
         if given.has_grown_tbox:
-            graph.expand(touched)
+            graph.fetch_edges(touched)
         else:
-            graph.meet_insertions()
-            graph.gather(touched)
+            graph.add_inserted_edges()
+            graph.fetch_members(touched)
         combine(region.calculus, graph, unique(graph.rep))
         add_asserted(region, unique(graph.rep[touched]), inserted_only=not given.has_grown_tbox)
-        region.active = flags(len(graph), graph.rep[touched])
+        region.is_active = flags(len(graph), graph.rep[touched])
     else:
-        fresh = region.inside.nonzero()[0]
-        fresh = fresh[~region.active[fresh]]
+        fresh = region.is_inside.nonzero()[0]
+        fresh = fresh[~region.is_active[fresh]]
         if not len(fresh):
             return
-        graph.expand(fresh)
-        region.active[fresh] = True
+        graph.fetch_edges(fresh)
+        region.is_active[fresh] = True
         if given.has_grown_tbox:
             add_asserted(region, fresh, inserted_only=False)
     _saturate_from(region, None if fresh is None else flags(len(graph), fresh))
@@ -183,11 +185,11 @@ def _saturate_from(region: PatchRegion, changed: Bools | None) -> None:
     graph = region.graph
     # Where T grew, what A asserts may mean more than it did.
     add_all = (
-        partial(add_asserted, region, inserted_only=False) if region.given.has_grown_tbox else None
+        partial(add_asserted, region, inserted_only=False) if region.input.has_grown_tbox else None
     )
-    region.active = saturate(region.calculus, graph, region.active, add_all, changed=changed)
-    region.inside = flags(len(graph), graph.rep[region.inside.nonzero()[0]])
-    region.plain = flags(len(graph), graph.rep[region.plain.nonzero()[0]])
+    region.is_active = saturate(region.calculus, graph, region.is_active, add_all, changed=changed)
+    region.is_inside = flags(len(graph), graph.rep[region.is_inside.nonzero()[0]])
+    region.is_plain = flags(len(graph), graph.rep[region.is_plain.nonzero()[0]])
 
 
 def add_asserted(region: PatchRegion, elements: Ints, *, inserted_only: bool) -> None:
@@ -198,12 +200,12 @@ def add_asserted(region: PatchRegion, elements: Ints, *, inserted_only: bool) ->
         graph.label[elements] = calculus.table.join(graph.label[elements], found)
 
 
-def asked_for(region: PatchRegion) -> tuple[Ints, Ints, Ints]:
+def find_told_requests(region: PatchRegion) -> tuple[Ints, Ints, Ints]:
     """Find the elements that told⁺ alone asks for, and over which role assertions: pairs of an
     element in I and one of these. Writes ``is_new`` and ``pulled_in``.
     """
     # Those that the batch touches come in without their role assertions in A.
-    region.graph.expand(region.inside.nonzero()[0])
+    region.graph.fetch_edges(region.is_inside.nonzero()[0])
     region.is_new = region.graph.is_new()
     return region.memory.turns.turn(region)
 
@@ -212,9 +214,9 @@ def _walk(region: PatchRegion, elements: Ints) -> int:
     """Go on by a work list from the ``elements``, which have just come in; return the number of
     its steps.
     """
-    if region.given.has_grown_tbox or region.effort.has_any:
+    if region.input.has_grown_tbox or region.effort.has_any:
         return 0
-    turns = AskingList(region, region.memory.turns)
+    turns = TurnWalk(region, region.memory.turns)
     turns.run(elements)
     _saturate_from(region, turns.adopt())
     return turns.walk.steps

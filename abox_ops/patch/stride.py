@@ -17,10 +17,10 @@ import numpy as np
 
 from shiq.abox_ops.elements.graph import Graph, flags
 from shiq.abox_ops.labels.label_numbers import Bools
-from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.patch.effort import DEEP, Effort
 from shiq.abox_ops.patch.region import PatchRegion
-from shiq.abox_ops.told.element_cache import CertifiedLabels, HalfEdge, Region
+from shiq.abox_ops.told.element_cache import CertifiedLabels, ElementCache, HalfEdge
 from shiq.columns.arrays import NONE, Ints, unique
 
 E = TypeVar("E", bound=Hashable)
@@ -112,7 +112,7 @@ def stride(state: PatchRegion, begun: Mapping[int, Effort]) -> Ints:
     state.effort.raise_each(elements, efforts)
     state.pulled_in.note(elements, state.pulled_in.codes(graph)[near])
     # What was read of A is known to have been.
-    graph.expand(unique(elements))
+    graph.fetch_edges(unique(elements))
     return elements
 
 
@@ -122,12 +122,16 @@ class _OpenEdges:
     def __init__(
         self,
         graph: Graph,
-        calculus: Calculus,
+        calculus: NumberedCalculus,
         inside: Bools,
         certified: CertifiedLabels | None = None,
     ) -> None:
-        self.graph, self.region, self._inside = graph, Region(graph, certified), inside.copy()
-        self._undecided = calculus.role_calculus.undecided
+        self.graph, self.cache, self._is_inside = (
+            graph,
+            ElementCache(graph, certified),
+            inside.copy(),
+        )
+        self._undecided = calculus.role_propagation.undecided_clauses
 
     def lead_to(self, key: int, near: Mapping[int, int], far: Mapping[int, int]) -> Iterator[int]:
         """The far ends of those of the element ``key``; ``near``: its label, ``far``: theirs."""
@@ -137,20 +141,20 @@ class _OpenEdges:
 
     def is_inside(self, key: int) -> bool:
         """Whether an element is in I."""
-        number = self.region.known.get(key, -1)
-        return 0 <= number < len(self._inside) and bool(self._inside[number])
+        number = self.cache.number.get(key, -1)
+        return 0 <= number < len(self._is_inside) and bool(self._is_inside[number])
 
     def _edges_of(self, key: int) -> list[HalfEdge]:
-        found = self.region.edges_of(key)
-        if key in self.region.wide and not found:
+        found = self.cache.edges_of(key)
+        if key in self.cache.wide_keys and not found:
             graph = self.graph
             number = graph.locate(np.array([key]))
             element = graph.rep[number]
-            graph.expand(element)
+            graph.fetch_edges(element)
             _, role, target = graph.half_edges(flags(len(graph), element))
-            self.region.take_in(graph.key[target])
+            self.cache.note_elements(graph.key[target])
             found = [(r, b, False) for r, b in zip(role.tolist(), graph.key[target].tolist())]
-            self.region.put(key, found)
+            self.cache.set_edges(key, found)
         return found
 
 
@@ -158,19 +162,19 @@ class _OuterEdges(_OpenEdges):
     """Those that lead out of I."""
 
     def __init__(self, state: PatchRegion) -> None:
-        super().__init__(state.graph, state.calculus, state.inside, state.certified_of)
+        super().__init__(state.graph, state.calculus, state.is_inside, state.model_labels_of)
 
     def onward(self, key: int, is_plain: bool) -> Iterator[int]:
         """See `shiq.abox_ops.patch.stride.Onward`."""
-        certified = self.region.certified
-        found = self.lead_to(key, self.region.label if is_plain else certified, certified)
+        certified = self.cache.model_label
+        found = self.lead_to(key, self.cache.label if is_plain else certified, certified)
         return (b for b in found if not self.is_inside(b))
 
 
 class InnerEdges(_OpenEdges):
     """Those within I that told⁺ leaves open; of a range all elements are in I."""
 
-    def __init__(self, graph: Graph, calculus: Calculus, inside: Bools | None) -> None:
+    def __init__(self, graph: Graph, calculus: NumberedCalculus, inside: Bools | None) -> None:
         super().__init__(graph, calculus, flags(0, NONE) if inside is None else inside)
         self._is_everyone = inside is None
 
@@ -179,7 +183,7 @@ class InnerEdges(_OpenEdges):
         return surroundings(keys.tolist(), effort, self._onward)
 
     def _onward(self, key: int) -> Iterator[int]:
-        label = self.region.label
+        label = self.cache.label
         return (
             b for b in self.lead_to(key, label, label) if self._is_everyone or self.is_inside(b)
         )

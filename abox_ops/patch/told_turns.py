@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shiq.abox_ops.elements.graph import flags, longer
-from shiq.abox_ops.labels.calculus import CompiledClause, Label, LabelSpace, clashes
+from shiq.abox_ops.elements.graph import flags, lengthen
+from shiq.abox_ops.labels.calculus import CompiledClause, Label, LabelCalculus, clashes
 from shiq.abox_ops.labels.label_numbers import Bools, combinations
-from shiq.abox_ops.labels.numbered_calculus import Calculus
-from shiq.abox_ops.modules.add_set import code_of
+from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
+from shiq.abox_ops.modules.add_set import clause_code
 from shiq.columns.arrays import NONE, Ints, is_row_in, unique
 from shiq.model.roles import Role
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def asking_clause(
-    space: LabelSpace,
+    space: LabelCalculus,
     role: Role,
     inside: Label,
     outside: Label,
@@ -71,12 +71,12 @@ class ToldTurns:
     it was when its role assertions were last looked at, nothing is asked again.
     """
 
-    def __init__(self, calculus: Calculus, *, all_plain: bool) -> None:
+    def __init__(self, calculus: NumberedCalculus, *, all_plain: bool) -> None:
         self._calculus, self._all_plain = calculus, all_plain
         self._label = NONE
-        self._inside = self._new = np.zeros(0, np.bool_)
+        self._was_inside = self._was_new = np.zeros(0, np.bool_)
         self._codes: dict[tuple[int, int, int, int], int] = {}
-        self._more: dict[tuple[int, int], bool] = {}
+        self._exceeds_memo: dict[tuple[int, int], bool] = {}
 
     def turn(self, region: PatchRegion) -> tuple[Ints, Ints, Ints]:
         """The elements that told⁺ asks for as it stands, and over which role assertions: pairs
@@ -87,14 +87,14 @@ class ToldTurns:
         label = np.full(count, -1, np.int64)
         label[: len(self._label)] = self._label
         todo = label != graph.label
-        todo |= (region.inside & ~longer(self._inside, count)) | (
-            is_new & ~longer(self._new, count)
+        todo |= (region.is_inside & ~lengthen(self._was_inside, count)) | (
+            is_new & ~lengthen(self._was_new, count)
         )
-        todo &= region.active
+        todo &= region.is_active
         self.note(region, todo)
-        outside = np.flatnonzero(todo & ~region.inside)
-        own = outside[is_new[outside] | self._says_more(region, outside)]
-        todo &= region.inside
+        outside = np.flatnonzero(todo & ~region.is_inside)
+        own = outside[is_new[outside] | self._exceeds_model(region, outside)]
+        todo &= region.is_inside
         todo[todo] = ~self._calculus.table.clashes(graph.label[todo])
         source, target, codes = self._neighbours(region, todo)
         region.pulled_in.note(target, codes)
@@ -108,28 +108,32 @@ class ToldTurns:
         label = np.full(len(graph), -1, np.int64)
         label[: len(self._label)] = self._label
         label[looked_at] = graph.label[looked_at]
-        self._label, self._inside, self._new = label, region.inside.copy(), region.is_new.copy()
+        self._label, self._was_inside, self._was_new = (
+            label,
+            region.is_inside.copy(),
+            region.is_new.copy(),
+        )
 
-    def _says_more(self, region: PatchRegion, elements: Ints) -> Bools:
+    def _exceeds_model(self, region: PatchRegion, elements: Ints) -> Bools:
         """Whether told⁺ of each element goes beyond told_N."""
         keys, inverse = combinations(
-            region.graph.label[elements], region.labels.certified[elements]
+            region.graph.label[elements], region.labels.model_label[elements]
         )
-        found = [self.says_more(*key) for key in keys]
+        found = [self.exceeds_model(*key) for key in keys]
         return np.array(found, np.bool_)[inverse] if keys else np.zeros(0, np.bool_)
 
-    def says_more(self, told: int, known: int) -> bool:
+    def exceeds_model(self, told: int, known: int) -> bool:
         """Whether a label goes beyond that of told_N. Where every element is plain, a clash that
         A has by itself is nothing new.
         """
-        found = self._more.get((told, known))
+        found = self._exceeds_memo.get((told, known))
         if found is None:
             calculus = self._calculus
             label, certified = calculus.table.labels[told], calculus.table.labels[known]
-            positive, negative = calculus.space.visible(label)
+            positive, negative = calculus.space.without_data(label)
             is_clash = clashes(label) and not (self._all_plain and clashes(certified))
             found = is_clash or bool(positive & ~certified[0] or negative & ~certified[1])
-            self._more[told, known] = found
+            self._exceeds_memo[told, known] = found
         return found
 
     def _neighbours(self, region: PatchRegion, centres: Bools) -> tuple[Ints, Ints, Ints]:
@@ -138,12 +142,12 @@ class ToldTurns:
         """
         graph = region.graph
         source, role, target = graph.half_edges(centres)
-        out = ~region.inside[target]
+        out = ~region.is_inside[target]
         source, role, target = source[out], role[out], target[out]
-        reduced = self._calculus.role_calculus.reduced
+        reduced = self._calculus.role_propagation.reduce_labels
         here, there = (
             reduced(role, graph.label[source]),
-            reduced(role ^ 1, region.labels.certified[target]),
+            reduced(role ^ 1, region.labels.model_label[target]),
         )
         before = np.full(len(source), NEW, np.int64)
         asks = self._asks(role, here, before, there) > 0
@@ -162,7 +166,7 @@ class ToldTurns:
             [graph.edges[name][old] for name in ("source", "role", "target")],
         )
         stood &= ~region.is_new[source] & ~region.is_new[target]
-        before = np.where(stood, reduced(role, region.labels.certified[source]), NEW)
+        before = np.where(stood, reduced(role, region.labels.model_label[source]), NEW)
         codes = self._asks(role, here, before, there)
         asks = codes > 0
         return source[asks], target[asks], codes[asks]
@@ -189,5 +193,5 @@ class ToldTurns:
                 stood,
                 all_plain=self._all_plain,
             )
-            found = self._codes[key] = 0 if clause is None else code_of(clause)
+            found = self._codes[key] = 0 if clause is None else clause_code(clause)
         return found

@@ -19,19 +19,19 @@ import numpy as np
 
 from shiq.abox_ops.engine import (
     NO_WIDENING,
-    Certain,
+    InconsistencyCallback,
     Inquiry,
     NamedModule,
     WideningFigures,
-    unheard,
+    ignore_inconsistency,
 )
 from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.modules.add_set import (
     NamedModules,
-    asked,
+    answer_positions,
+    ask_distinct,
     distinct_answers,
     individuals_in,
-    positions,
 )
 from shiq.abox_ops.patch.effort import Effort
 from shiq.abox_ops.patch.region import PatchRegion
@@ -49,16 +49,18 @@ class GrowingRegion(Protocol):
     def tbox(self) -> ClausalTBox:
         """The clauses over which modules are asked."""
 
-    def close(self, *, to_clash: bool = False, certain: Certain = unheard) -> bool:
+    def close(
+        self, *, to_clash: bool = False, certain: InconsistencyCallback = ignore_inconsistency
+    ) -> bool:
         """Brings in what the border rules ask for. With ``to_clash``, goes no further than to
         elements that told⁺ contradicts, which are then all of I; whether there are any.
         ``certain`` is called where there are some, with and without.
         """
 
-    def asked(self) -> Sequence[NamedModule]:
+    def assumed_modules(self) -> Sequence[NamedModule]:
         """The modules as they are asked: with what is assumed, and residuals."""
 
-    def bare(self) -> Sequence[NamedModule]:
+    def bare_modules(self) -> Sequence[NamedModule]:
         """The same modules, in the same order, without."""
 
     def can_widen(self, modules: Sequence[Sequence[str]]) -> Sequence[bool]:
@@ -71,7 +73,7 @@ class GrowingRegion(Protocol):
         takes in what their residuals kept out. All at once, from what I is now.
         """
 
-    def closed(self) -> int:
+    def closed_count(self) -> int:
         """How many elements of I are closed (`shiq.abox_ops.patch.effort`)."""
 
 
@@ -104,7 +106,7 @@ class _RefutedModules:
         self.answers.append(answer)
         self.individuals.update(individuals_in(module))
 
-    def others(self, modules: Sequence[NamedModule]) -> Sequence[int]:
+    def disjoint_modules(self, modules: Sequence[NamedModule]) -> Sequence[int]:
         """Which of ``modules`` have none of the individuals."""
         if not self.individuals:
             return range(len(modules))
@@ -126,14 +128,14 @@ class _OpenQuestions:
     def add(self, module: NamedModule) -> None:
         """Notes ``module``, which was asked bare."""
         individuals = individuals_in(module)
-        least = min((module, *self._known(individuals)), key=_size)
+        least = min((module, *self._questions_about(individuals)), key=_size)
         self.smallest.update(dict.fromkeys(individuals, least))
 
-    def of(self, module: NamedModule) -> NamedModule | None:
+    def smallest_about(self, module: NamedModule) -> NamedModule | None:
         """The smallest about an individual of ``module``."""
-        return min(self._known(individuals_in(module)), key=_size, default=None)
+        return min(self._questions_about(individuals_in(module)), key=_size, default=None)
 
-    def _known(self, individuals: Sequence[str]) -> list[NamedModule]:
+    def _questions_about(self, individuals: Sequence[str]) -> list[NamedModule]:
         return [self.smallest[i] for i in individuals if i in self.smallest]
 
 
@@ -146,24 +148,24 @@ class _Questions:
 
     def __init__(self, patch: GrowingRegion, inquiry: Inquiry) -> None:
         self.patch, self.inquiry = patch, inquiry
-        self.open = _OpenQuestions()
+        self.open_questions = _OpenQuestions()
         #: Modules that were left open in full: they are not asked again, though others are.
-        self._undecided: dict[Module, Answer] = {}
+        self._undecided_answers: dict[Module, Answer] = {}
 
     def attempt(self, modules: Sequence[Module]) -> Sequence[Answer]:
         """Answers within the small budget."""
         return (self.inquiry.attempt or self.inquiry.decide)(self.patch.tbox, modules)
 
-    def in_full(self, modules: Sequence[Module]) -> list[Answer]:
+    def decide_in_full(self, modules: Sequence[Module]) -> list[Answer]:
         """Answers of the whole reasoner, for bare modules that cannot be widened."""
-        new = [module for module in dict.fromkeys(modules) if module not in self._undecided]
+        new = [module for module in dict.fromkeys(modules) if module not in self._undecided_answers]
         told = dict(zip(new, self.inquiry.decide(self.patch.tbox, new))) if new else {}
-        self._undecided.update(
+        self._undecided_answers.update(
             (m, answer) for m, answer in told.items() if answer.verdict is Verdict.UNDETERMINED
         )
-        return [told[m] if m in told else self._undecided[m] for m in modules]
+        return [told[m] if m in told else self._undecided_answers[m] for m in modules]
 
-    def final(
+    def final_answers(
         self, asked: Sequence[NamedModule], answers: Sequence[Answer], bare: Sequence[NamedModule]
     ) -> list[Answer]:
         """Answers for modules that cannot be widened: what was answered when they were
@@ -177,12 +179,14 @@ class _Questions:
             for mine, answer, other in zip(asked, answers, bare)
         ]
         told = iter(
-            self.in_full([module.module for module, answer in zip(bare, found) if answer is None])
+            self.decide_in_full(
+                [module.module for module, answer in zip(bare, found) if answer is None]
+            )
         )
         return [next(told) if answer is None else answer for answer in found]
 
 
-def patched(patch: GrowingRegion, inquiry: Inquiry) -> PatchOutcome:
+def decide_patch(patch: GrowingRegion, inquiry: Inquiry) -> PatchOutcome:
     """Decides (T, A ∪ A⁺) by patching the certified model. That it is inconsistent is known as
     soon as consequences of (T, A ∪ A⁺) alone show it.
 
@@ -193,24 +197,26 @@ def patched(patch: GrowingRegion, inquiry: Inquiry) -> PatchOutcome:
     rounds = widened = laid_out = 0
     while True:
         rounds += 1
-        if patch.close(to_clash=verdict_only, certain=inquiry.certain):
+        if patch.close(to_clash=verdict_only, certain=inquiry.on_inconsistent):
             return PatchOutcome((), (), WideningFigures(rounds, 2 * widened, laid_out))
-        modules = NamedModules.of(patch.asked())
-        rest = refuted.others(modules)
+        modules = NamedModules.from_modules(patch.assumed_modules())
+        rest = refuted.disjoint_modules(modules)
         open_ = (
-            modules if len(rest) == len(modules) else NamedModules.of([modules[i] for i in rest])
+            modules
+            if len(rest) == len(modules)
+            else NamedModules.from_modules([modules[i] for i in rest])
         )
-        answers = asked(open_, questions.attempt)
-        failed = positions(answers, lambda answer: answer.verdict is not Verdict.CONSISTENT)
+        answers = ask_distinct(open_, questions.attempt)
+        failed = answer_positions(answers, lambda answer: answer.verdict is not Verdict.CONSISTENT)
         exact: dict[int, Answer] = {}
         chosen: list[int] = []
         if failed:
-            every = patch.bare()
+            every = patch.bare_modules()
             bare = {i: every[rest[i]] for i in failed}
             can_widen = patch.can_widen([individuals_in(open_[i]) for i in failed])
             chosen = [i for i, can in zip(failed, can_widen) if can]
             final = [i for i, can in zip(failed, can_widen) if not can]
-            told = questions.final(
+            told = questions.final_answers(
                 [open_[i] for i in final], [answers[i] for i in final], [bare[i] for i in final]
             )
             exact = dict(zip(final, told))
@@ -223,27 +229,29 @@ def patched(patch: GrowingRegion, inquiry: Inquiry) -> PatchOutcome:
                 if answer.verdict is Verdict.INCONSISTENT:
                     refuted.add(bare[i], answer)
                     exact[i] = answer
-                    inquiry.certain()
+                    inquiry.on_inconsistent()
                 elif i in tried and answer.verdict is Verdict.UNDETERMINED:
-                    questions.open.add(bare[i])
+                    questions.open_questions.add(bare[i])
             chosen = [i for i in chosen if i not in exact]
         if inquiry.is_over() or (verdict_only and refuted.modules) or not chosen:
             break
         patch.widen([individuals_in(open_[i]) for i in chosen])
         widened += len(chosen)
         laid_out += sum(len(open_[i].elements) for i in chosen)
-    exact.update((i, _undecided(answers[i])) for i in chosen)
+    exact.update((i, _as_undetermined(answers[i])) for i in chosen)
     if not refuted.modules and not inquiry.is_over():
         for i, answer in exact.items():
-            if answer.verdict is Verdict.UNDETERMINED and (smallest := questions.open.of(open_[i])):
-                (last,) = questions.in_full([smallest.module])
+            if answer.verdict is Verdict.UNDETERMINED and (
+                smallest := questions.open_questions.smallest_about(open_[i])
+            ):
+                (last,) = questions.decide_in_full([smallest.module])
                 if last.verdict is Verdict.INCONSISTENT:
                     refuted.add(smallest, last)
-                    inquiry.certain()
-    figures = WideningFigures(rounds, 2 * widened, laid_out, patch.closed())
+                    inquiry.on_inconsistent()
+    figures = WideningFigures(rounds, 2 * widened, laid_out, patch.closed_count())
     if not exact and not refuted.modules:
         return PatchOutcome(open_, answers, figures)
-    left = refuted.others(open_)
+    left = refuted.disjoint_modules(open_)
     return PatchOutcome(
         [*refuted.modules, *(open_[i] for i in left)],
         [*refuted.answers, *(exact.get(i) or answers[i] for i in left)],
@@ -251,7 +259,7 @@ def patched(patch: GrowingRegion, inquiry: Inquiry) -> PatchOutcome:
     )
 
 
-def _undecided(answer: Answer) -> Answer:
+def _as_undetermined(answer: Answer) -> Answer:
     """An answer that is no proof, since the module rests on assumptions, as undetermined."""
     if answer.verdict is Verdict.UNDETERMINED:
         return answer
@@ -276,7 +284,7 @@ def widen_region(region: PatchRegion, modules: Sequence[Ints]) -> None:
         effort = region.effort.after_turn(elements)
         guessed = elements[_is_guessed(region, elements)]
         region.effort.raise_to(elements, effort)
-        region.plain[elements if effort.is_closed else guessed] = True
+        region.is_plain[elements if effort.is_closed else guessed] = True
         failed.append((elements, effort))
         if effort.is_closed or not len(guessed):
             wanted = _is_kept_out_of(region, elements)
@@ -284,9 +292,9 @@ def widen_region(region: PatchRegion, modules: Sequence[Ints]) -> None:
             pulled.append((out[wanted], effort))
     _spread(region, failed)
     for targets, effort in pulled:
-        region.inside[targets] = True
+        region.is_inside[targets] = True
         region.effort.raise_to(targets, effort)
-        region.plain[targets[region.effort.are_closed(targets)]] = True
+        region.is_plain[targets[region.effort.are_closed(targets)]] = True
 
 
 def _spread(region: PatchRegion, failed: Sequence[tuple[Ints, Effort]]) -> None:
@@ -294,23 +302,23 @@ def _spread(region: PatchRegion, failed: Sequence[tuple[Ints, Effort]]) -> None:
     (`shiq.abox_ops.patch.stride.surroundings`).
     """
     graph = region.graph
-    inner = InnerEdges(graph, region.calculus, region.inside)
+    inner = InnerEdges(graph, region.calculus, region.is_inside)
     for elements, effort in failed:
         around = inner.surroundings(graph.key[elements], effort)
         near, rim = (
             graph.locate(np.array(list(keys), np.int64)) for keys in (around.plain, around.rim)
         )
         if effort.is_closed:
-            region.plain[graph.rep[near]] = True
+            region.is_plain[graph.rep[near]] = True
         region.effort.raise_to(graph.rep[np.concatenate([near, rim])], around.effort)
 
 
 def _is_guessed(region: PatchRegion, elements: Ints) -> Bools:
     """Whether more is assumed of each of ``elements`` than told."""
     found: Bools = (
-        region.inside[elements]
+        region.is_inside[elements]
         & (region.labels.mu[elements] != region.graph.label[elements])
-        & ~region.plain[elements]
+        & ~region.is_plain[elements]
     )
     return found
 
@@ -318,5 +326,5 @@ def _is_guessed(region: PatchRegion, elements: Ints) -> Bools:
 def _is_kept_out_of(region: PatchRegion, elements: Ints) -> Bools:
     """Whether each role assertion that is kept out is so by a residual of ``elements``."""
     here, out, _, _ = region.kept_out
-    found: Bools = is_in(here, elements) & ~region.inside[out]
+    found: Bools = is_in(here, elements) & ~region.is_inside[out]
     return found

@@ -16,13 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shiq.abox_ops.elements.graph import Graph, flags, longer
+from shiq.abox_ops.elements.graph import Graph, flags, lengthen
 from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.index.index import Index, TouchedNodes
 from shiq.abox_ops.labels.calculus import Label
-from shiq.abox_ops.labels.irrelevance import below, seen_roles
+from shiq.abox_ops.labels.irrelevance import constrained_roles, roles_below
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools, combinations
-from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.modules.add_set import AddSetColumns
 from shiq.abox_ops.modules.open_assertions import data_rows
 from shiq.abox_ops.told.saturation import asserted_labels
@@ -36,37 +36,37 @@ from shiq.simplify.restrictions import Universal
 class AssertedLabels:
     """The asserted label of each element of a graph, worked out when it is asked for."""
 
-    def __init__(self, calculus: Calculus, graph: Graph) -> None:
+    def __init__(self, calculus: NumberedCalculus, graph: Graph) -> None:
         self.calculus, self.graph = calculus, graph
-        self._known = np.zeros(0, np.bool_)
+        self._is_known = np.zeros(0, np.bool_)
 
-    def of(self, elements: Ints) -> Ints:
+    def lookup(self, elements: Ints) -> Ints:
         graph = self.graph
-        self._known = longer(self._known, len(graph))
-        new = unique(elements[~self._known[elements]])
+        self._is_known = lengthen(self._is_known, len(graph))
+        new = unique(elements[~self._is_known[elements]])
         if len(new):
-            graph.gather(new)
+            graph.fetch_members(new)
             graph.label[new] = asserted_labels(self.calculus, graph, new)
-            self._known = longer(self._known, len(graph))
-            self._known[new] = True
+            self._is_known = lengthen(self._is_known, len(graph))
+            self._is_known[new] = True
         return graph.label[elements]
 
 
-def rules_of(index: Index, tbox: SimplifiedTBox, touched: TouchedNodes) -> Definition7:
+def make_rules(index: Index, tbox: SimplifiedTBox, touched: TouchedNodes) -> Definition7:
     """Definitions 5 to 7 for T, the negative assertions of A, and those of the batch."""
     negated_properties = index.negated_properties | touched.negated_properties
-    return Definition7.of(tbox, index.negated_roles | touched.negated_roles, negated_properties)
+    return Definition7.build(tbox, index.negated_roles | touched.negated_roles, negated_properties)
 
 
-def told_nodes(
-    calculus: Calculus, whole: UnionView, touched: TouchedNodes, features: frozenset[str]
+def initial_nodes(
+    calculus: NumberedCalculus, whole: UnionView, touched: TouchedNodes, features: frozenset[str]
 ) -> Ints:
     """The nodes that enter at once: those of every inserted assertion but role assertions, and
     data that cannot matter.
     """
-    data = touched.data
-    seen = _on(calculus, data, features) | _ill_typed(calculus, whole, data)
-    return np.concatenate([touched.other, data["node"][seen]])
+    data = touched.data_rows
+    seen = _has_feature(calculus, data, features) | _is_ill_typed(calculus, whole, data)
+    return np.concatenate([touched.non_edge_nodes, data["node"][seen]])
 
 
 class PublishedProcedure:
@@ -78,52 +78,57 @@ class PublishedProcedure:
         self,
         index: Index,
         tbox: SimplifiedTBox,
-        calculus: Calculus,
+        calculus: NumberedCalculus,
         graph: Graph,
         old_graph: Graph,
         touched: TouchedNodes,
     ) -> None:
         self.calculus, self.graph, self.touched = calculus, graph, touched
-        self.rules = rules_of(index, tbox, touched)
-        self.asserted, self.before = (
+        self.rules = make_rules(index, tbox, touched)
+        self.asserted_labels, self.base_labels = (
             AssertedLabels(calculus, graph),
             AssertedLabels(calculus, old_graph),
         )
-        self._part_of, self._names = self.rules.part_of, self.rules.names
+        self._part_of, self._names = self.rules.part_of, self.rules.relevant_atoms
         self._kept: list[Columns] = []
         self._remedies: dict[tuple[int, str, bool], None] = {}
 
     def run(self) -> AddSetColumns:
         """See `tests.spec.published`. Stops because elements enter once."""
         graph = self.graph
-        graph.expand(graph.locate_nodes(self.touched.nodes))
+        graph.fetch_edges(graph.locate_nodes(self.touched.nodes))
         entered = np.zeros(len(graph), np.bool_)
         reached = unique(
-            np.concatenate([graph.elements_of(self._told()), self._deal(graph.edges["inserted"])])
+            np.concatenate(
+                [
+                    graph.elements_of(self._initial_nodes()),
+                    self._process_edges(graph.edges["inserted"]),
+                ]
+            )
         )
-        while len(frontier := reached[~longer(entered, len(graph))[reached]]):
-            graph.expand(frontier)
-            entered = longer(entered, len(graph))
+        while len(frontier := reached[~lengthen(entered, len(graph))[reached]]):
+            graph.fetch_edges(frontier)
+            entered = lengthen(entered, len(graph))
             entered[frontier] = True
-            reached = self._deal(flags(len(graph), frontier)[graph.edges["source"]])
+            reached = self._process_edges(flags(len(graph), frontier)[graph.edges["source"]])
         return self._result(np.flatnonzero(entered))
 
-    def _told(self) -> Ints:
-        return told_nodes(self.calculus, self.graph.whole, self.touched, self.rules.features)
+    def _initial_nodes(self) -> Ints:
+        return initial_nodes(self.calculus, self.graph.union, self.touched, self.rules.features)
 
     # --- step 3 -----------------------------------------------------------------------------------
 
-    def _deal(self, chosen: Bools) -> Ints:
+    def _process_edges(self, chosen: Bools) -> Ints:
         """Keeps the chosen half-edges or puts their remedies in their place; the elements that
         enter by that.
         """
         edges = self.graph.edges
-        chosen = chosen & self.calculus.among(edges["role"], self._part_of)
+        chosen = chosen & self.calculus.is_role_in(edges["role"], self._part_of)
         rows = {name: column[chosen] for name, column in edges.items()}
         source, target = rows["source"], rows["target"]
         outcomes, which = self._outcomes(rows, source, target)
         kept, at_source, at_target = (
-            np.array([(o.kept, o.subject_enters, o.object_enters) for o in outcomes], np.bool_)
+            np.array([(o.is_kept, o.subject_enters, o.object_enters) for o in outcomes], np.bool_)
             .reshape(-1, 3)
             .T[:, which]
         )
@@ -139,15 +144,18 @@ class PublishedProcedure:
 
     def _outcomes(self, rows: Columns, source: Ints, target: Ints) -> tuple[list[Outcome], Ints]:
         """The distinct outcomes of role assertions, and which of them each has."""
-        open_ = ~self.calculus.among(rows["role"], self.rules.never)
+        open_ = ~self.calculus.is_role_in(rows["role"], self.rules.always_relevant_roles)
         old = open_ & ~rows["inserted"]
         labels = np.full((4, len(source)), EMPTY_ID, np.int64)
         for end, column in enumerate((source, target)):
-            labels[end, open_] = self.asserted.of(column[open_])
+            labels[end, open_] = self.asserted_labels.lookup(column[open_])
         for end, name in ((2, "source_node"), (3, "target_node")):
-            labels[end, old] = self.before.of(self.before.graph.elements_of(rows[name][old]))
+            labels[end, old] = self.base_labels.lookup(
+                self.base_labels.graph.elements_of(rows[name][old])
+            )
         masked = (
-            self.calculus.table.masked(x, np.zeros(len(x), np.int64), [self._names]) for x in labels
+            self.calculus.table.restricted_each(x, np.zeros(len(x), np.int64), [self._names])
+            for x in labels
         )
         found, which = combinations(rows["role"], rows["inserted"].astype(np.int64), *masked)
         roles, known = self.calculus.roles, self.calculus.table.labels
@@ -162,8 +170,8 @@ class PublishedProcedure:
 
     def _result(self, seen: Ints) -> AddSetColumns:
         graph, calculus = self.graph, self.calculus
-        graph.expand(seen)
-        graph.label[seen] = self.asserted.of(seen)
+        graph.fetch_edges(seen)
+        graph.label[seen] = self.asserted_labels.lookup(seen)
         inside = flags(len(graph), seen)
         placed = [
             (e, calculus.literal(name, positive))
@@ -175,29 +183,29 @@ class PublishedProcedure:
             graph.label[seen], np.searchsorted(seen, target), received
         )
         kept = concatenate(self._kept, self._kept[0])
-        found = _found(calculus, graph, seen, self.touched, kept, self.rules.features)
+        found = _make_columns(calculus, graph, seen, self.touched, kept, self.rules.features)
         found.remedies += self._remedies
         return found
 
 
-def everything(
-    index: Index, calculus: Calculus, graph: Graph, touched: TouchedNodes
+def keep_everything(
+    index: Index, calculus: NumberedCalculus, graph: Graph, touched: TouchedNodes
 ) -> AddSetColumns:
     """All of A ∪ A⁺, with asserted labels: `tests.spec.published.everything`."""
-    graph.locate(unique(graph.keys_of(graph.whole.nodes())))
-    graph.expand(graph.reps())
-    seen = graph.reps()
+    graph.locate(unique(graph.keys_of(graph.union.nodes())))
+    graph.fetch_edges(graph.representatives())
+    seen = graph.representatives()
     graph.label[seen] = asserted_labels(calculus, graph, seen)
     source, role, target = graph.half_edges()
     properties = index.negated_properties | touched.negated_properties
     features = calculus.tbox.data_properties | calculus.tbox.roles.data_below(properties)
-    return _found(
+    return _make_columns(
         calculus, graph, seen, touched, {"source": source, "role": role, "target": target}, features
     )
 
 
-def _found(
-    calculus: Calculus,
+def _make_columns(
+    calculus: NumberedCalculus,
     graph: Graph,
     seen: Ints,
     touched: TouchedNodes,
@@ -207,7 +215,7 @@ def _found(
     """The elements ``seen`` with their labels; role assertions ``rows`` between them, and their
     data on ``features``.
     """
-    graph.label[_clash_ill_typed(calculus, graph, seen)] = calculus.table.clash_id
+    graph.label[_elements_with_ill_typed(calculus, graph, seen)] = calculus.table.clash_id
     clash = calculus.table.clashes(graph.label[seen])
     rest = seen[~clash]
     inside = flags(len(graph), rest)
@@ -217,7 +225,7 @@ def _found(
     ends = np.where(back, target, source), role - back, np.where(back, source, target)
     edges = {name: column[kept] for name, column in zip(("source", "role", "target"), ends)}
     data = data_rows(graph, rest)
-    on = _on(calculus, data, features)
+    on = _has_feature(calculus, data, features)
     data = {name: column[on] for name, column in data.items()}
     first = unique(graph.elements_of(touched.nodes))
     return AddSetColumns(
@@ -233,7 +241,7 @@ def _found(
     )
 
 
-def _on(calculus: Calculus, rows: Columns, features: frozenset[str]) -> Bools:
+def _has_feature(calculus: NumberedCalculus, rows: Columns, features: frozenset[str]) -> Bools:
     """Which data rows are on one of ``features``."""
     names = calculus.names.data_properties.values
     found: Bools = np.fromiter((p in features for p in names), np.bool_, len(names))[
@@ -242,26 +250,26 @@ def _on(calculus: Calculus, rows: Columns, features: frozenset[str]) -> Bools:
     return found
 
 
-def _ill_typed(calculus: Calculus, whole: UnionView, rows: Columns) -> Bools:
+def _is_ill_typed(calculus: NumberedCalculus, whole: UnionView, rows: Columns) -> Bools:
     """Which data rows have a literal that its datatype does not have."""
     values, which, _ = distinct(rows["literal"])
-    return calculus.ill_typed(whole.literals_of(values))[which]
+    return calculus.are_ill_typed(whole.literals_of(values))[which]
 
 
-def _clash_ill_typed(calculus: Calculus, graph: Graph, elements: Ints) -> Ints:
+def _elements_with_ill_typed(calculus: NumberedCalculus, graph: Graph, elements: Ints) -> Ints:
     """The elements with an ill-typed value."""
     rows = data_rows(graph, elements)
-    return unique(rows["element"][_ill_typed(calculus, graph.whole, rows)])
+    return unique(rows["element"][_is_ill_typed(calculus, graph.union, rows)])
 
 
 def u_part(tbox: SimplifiedTBox) -> frozenset[Role]:
     """The roles S with some L₁ ⊑ ∀S'.L₂ or L₁ ⊑ ∀S'⁻.L₂ and S ⊑* S'. S is among them iff S⁻ is."""
-    return below((axiom.role for axiom in tbox.universals), tbox.definition4_clauses.roles)
+    return roles_below((axiom.role for axiom in tbox.universals), tbox.definition4_clauses.roles)
 
 
 def m_part(tbox: SimplifiedTBox) -> frozenset[Role]:
     """The same with ≤n in place of ∀."""
-    return below((axiom.role for axiom in tbox.at_mosts), tbox.definition4_clauses.roles)
+    return roles_below((axiom.role for axiom in tbox.at_mosts), tbox.definition4_clauses.roles)
 
 
 class Remedy(NamedTuple):
@@ -302,7 +310,7 @@ class Outcome(NamedTuple):
     name, positive) stand for it, perhaps none; and which of its ends enter.
     """
 
-    kept: bool
+    is_kept: bool
     remedies: tuple[tuple[bool, str, bool], ...]
     subject_enters: bool
     object_enters: bool
@@ -322,19 +330,19 @@ class Definition7:
     has one; ``features``: the data properties that T or a negative assertion can see.
     """
 
-    never: frozenset[Role]
+    always_relevant_roles: frozenset[Role]
     axioms: Mapping[Role, tuple[Universal, ...]]
     features: frozenset[str]
     atom_ids: Mapping[Atom, int]
 
     @classmethod
-    def of(
+    def build(
         cls, tbox: SimplifiedTBox, negated_roles: Iterable[Role], negated_properties: Iterable[str]
     ) -> Definition7:
         clauses = tbox.definition4_clauses
         roles = clauses.roles
         return cls(
-            seen_roles(roles) | below(negated_roles, roles) | m_part(tbox),
+            constrained_roles(roles) | roles_below(negated_roles, roles) | m_part(tbox),
             {
                 role: tuple(x for x in tbox.universals if x.role in roles.superroles(role))
                 for role in u_part(tbox)
@@ -346,10 +354,10 @@ class Definition7:
     @property
     def part_of(self) -> frozenset[Role]:
         """The roles of which an assertion may be kept, or have remedies."""
-        return self.never.union(self.axioms)
+        return self.always_relevant_roles.union(self.axioms)
 
     @property
-    def names(self) -> int:
+    def relevant_atoms(self) -> int:
         """The atoms that outcomes depend on."""
         literals = {
             literal
@@ -367,7 +375,7 @@ class Definition7:
         the labels of its ends in A less the deletions, None where it is inserted. A remedy that
         these give too makes nobody enter: A entails it.
         """
-        if role in self.never:
+        if role in self.always_relevant_roles:
             return _KEPT
         if role not in self.axioms:
             return _GONE

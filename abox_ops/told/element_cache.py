@@ -31,7 +31,7 @@ _WIDE = 512
 _AROUND = 256
 
 
-class Region:
+class ElementCache:
     """What is known of elements, by *key*: that of the element that stands for them in
     ``graph``, which is not changed.
 
@@ -44,17 +44,17 @@ class Region:
     def __init__(self, graph: Graph, certified: CertifiedLabels | None = None) -> None:
         self.graph, self._certified = graph, certified
         self.label: dict[int, int] = {}
-        self.certified: dict[int, int] = {}
-        self.known: dict[int, int] = {}
-        self.paired: set[int] = set()
-        self.wide: set[int] = set()
+        self.model_label: dict[int, int] = {}
+        self.number: dict[int, int] = {}
+        self.unequal_keys: set[int] = set()
+        self.wide_keys: set[int] = set()
         self.fetches = 0
         self._edges: dict[int, list[HalfEdge]] = {}
         self._parts: dict[int, list[int]] = {}
         joined = np.flatnonzero(graph.rep != np.arange(len(graph)))
         for part, whole in zip(graph.key[joined].tolist(), graph.key[graph.rep[joined]].tolist()):
             self._parts.setdefault(whole, [whole]).append(part)
-        self._have_pairs = graph.whole.has("pairs")
+        self._have_pairs = graph.union.has_rows("pairs")
 
     def is_joined(self, key: int) -> bool:
         """Whether ``graph`` made the element of several."""
@@ -70,16 +70,16 @@ class Region:
             found = self._edges[key]
         return found
 
-    def put(self, key: int, edges: list[HalfEdge]) -> None:
+    def set_edges(self, key: int, edges: list[HalfEdge]) -> None:
         """Says that the element has these role assertions from now on."""
         self._edges[key] = edges
 
     def _fetch(self, key: int) -> None:
         parts = self._parts.get(key)
         self._edges[key] = []
-        self._read(np.array(sorted(parts), np.int64) if parts else self._around(key), key)
+        self._read(np.array(sorted(parts), np.int64) if parts else self._nearby_keys(key), key)
 
-    def _around(self, key: int) -> Ints:
+    def _nearby_keys(self, key: int) -> Ints:
         """The keys to fetch with ``key``, ascending. Each time that the number of fetches has
         doubled, that many more.
         """
@@ -91,7 +91,7 @@ class Region:
         )
         return (
             unique(self.graph.keys_of(numbers))
-            if key < FRESH and len(self.graph.equal)
+            if key < FRESH and len(self.graph.equality)
             else numbers
         )
 
@@ -99,13 +99,13 @@ class Region:
         graph = self.graph
         node, key = self._members(keys)
         is_wide = self._degrees(node) > _WIDE
-        self.wide.update(key[is_wide].tolist())
+        self.wide_keys.update(key[is_wide].tolist())
         node, key = node[~is_wide], key[~is_wide]
-        rows = graph.whole.rows_of("half_edges", node)
+        rows = graph.union.rows_of("half_edges", node)
         source = key[node.searchsorted(rows["node"])]
         target = graph.keys_of(rows["neighbour"])
         met = unique(np.concatenate([source, target, np.array([asked], np.int64)]))
-        stands_for = self.take_in(met)
+        stands_for = self.note_elements(met)
         wholes = dict(zip(met.tolist(), stands_for.tolist()))
         columns = (
             source.tolist(),
@@ -125,19 +125,19 @@ class Region:
             ):
                 mine.setdefault(whole, []).append((role, b, inserted))
         edges.update(mine)
-        if not self.wide.isdisjoint(parts.get(asked, (asked,))):
-            self.wide.add(asked)
+        if not self.wide_keys.isdisjoint(parts.get(asked, (asked,))):
+            self.wide_keys.add(asked)
         if self._have_pairs:
-            pairs = graph.whole.rows_of("pairs", node)
+            pairs = graph.union.rows_of("pairs", node)
             differs = pairs["kind"] // 2 * 2 == DIFFERENT
-            self.paired.update(
+            self.unequal_keys.update(
                 wholes.get(k, k) for k in key[node.searchsorted(pairs["node"][differs])].tolist()
             )
 
     def _degrees(self, node: Ints) -> Ints:
         """About how many role assertions each node (ascending) has."""
-        whole, name = self.graph.whole, "half_edges"
-        found = whole.inserted[name].degrees(node)
+        whole, name = self.graph.union, "half_edges"
+        found = whole.inserted_tables[name].degrees(node)
         old = node < FRESH
         if old.any() and len(whole.base.table(name)):
             found[old] += whole.base.table(name).degrees(node[old])
@@ -146,14 +146,14 @@ class Region:
     def _members(self, keys: Ints) -> tuple[Ints, Ints]:
         """(node, key) for each member of the elements ``keys``, by node."""
         is_old = keys < FRESH
-        if not len(self.graph.equal) or not is_old.any():
+        if not len(self.graph.equality) or not is_old.any():
             return keys, keys
-        key, node = self.graph.equal.members(keys[is_old])
+        key, node = self.graph.equality.members(keys[is_old])
         node, key = np.concatenate([node, keys[~is_old]]), np.concatenate([key, keys[~is_old]])
         order = node.argsort()
         return node[order], key[order]
 
-    def take_in(self, keys: Ints) -> Ints:
+    def note_elements(self, keys: Ints) -> Ints:
         """Notes what ``graph`` knows of ``keys``, else what A says; the keys of what they are
         part of.
         """
@@ -166,11 +166,11 @@ class Region:
             graph.label[number[is_known]],
         )
         old = ~is_known & (keys < FRESH)
-        label[old] = graph.old_labels(keys[old])
+        label[old] = graph.base_labels(keys[old])
         new = [key not in self.label for key in found.tolist()]
         self.label.update(zip(found[new].tolist(), label[new].tolist()))
-        self.known.update(zip(found[is_known].tolist(), number[is_known].tolist()))
+        self.number.update(zip(found[is_known].tolist(), number[is_known].tolist()))
         if self._certified is not None:
             told_n = self._certified(found[new], label[new], number[new])
-            self.certified.update(zip(found[new].tolist(), told_n.tolist()))
+            self.model_label.update(zip(found[new].tolist(), told_n.tolist()))
         return found

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiq.abox_ops.elements.graph import Graph, flags, longer
+from shiq.abox_ops.elements.graph import Graph, flags, lengthen
 from shiq.abox_ops.labels.calculus import CompiledClause, Label
 from shiq.abox_ops.labels.label_numbers import Bools, combinations
-from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.told.saturation import (
     RoundSizes,
     asserted_labels,
-    closed,
+    close_labels,
     combine,
-    joined_in_turn,
-    received,
+    forced_pairs,
+    receive_labels,
     refuted_labels,
 )
 from shiq.abox_ops.told.work_list import walk_everywhere
@@ -28,101 +28,110 @@ from shiq.columns.arrays import NONE, Columns, Ints, unique
 from shiq.model.roles import Role
 
 
-def insert(calculus: Calculus, graph: Graph, touched: Ints) -> None:
+def saturate_insertions(calculus: NumberedCalculus, graph: Graph, touched: Ints) -> None:
     """Brings the labels of ``graph``, which are told of A, to told of A ∪ A⁺, and joins what is
     equal by that. ``touched``: the nodes of A⁺. What is no longer as in A is gathered then.
 
     Stops because labels grow within finitely many literals and elements only merge.
     """
-    outward, pace = _Outward(calculus, graph), RoundSizes()
+    outward, pace = _OutwardWalk(calculus, graph), RoundSizes()
     changed = outward.start(touched)
     while len(changed):
         while len(changed):
             if pace.is_slow(len(changed), len(graph)):
                 changed, steps = walk_everywhere(calculus, graph, changed)
                 pace.judge(steps)
-            changed = outward.sent(changed)
-        changed = outward.merged()
+            changed = outward.send_round(changed)
+        changed = outward.merge_round()
 
 
-class _Outward:
+class _OutwardWalk:
     """``met``: the role assertions that take part (source, role, target), from the end that
     wanted them, the inserted ones from both; ``unmet``: the others of elements that changed
     (source, role, node). Ends are elements as they are numbered.
     """
 
-    def __init__(self, calculus: Calculus, graph: Graph) -> None:
+    def __init__(self, calculus: NumberedCalculus, graph: Graph) -> None:
         self.calculus, self.graph = calculus, graph
-        rows = graph.whole.inserted["half_edges"].columns
+        rows = graph.union.inserted_tables["half_edges"].columns
         ends = {
             "source": graph.locate_nodes(rows["node"]),
             "target": graph.locate_nodes(rows["neighbour"]),
         }
-        self.met: Columns = {**ends, "role": rows["role"]}
-        self.unmet: Columns = dict.fromkeys(("source", "role", "node"), NONE)
+        self.active_edges: Columns = {**ends, "role": rows["role"]}
+        self.pending_edges: Columns = dict.fromkeys(("source", "role", "node"), NONE)
         self._has_read = np.zeros(0, np.bool_)
 
     def start(self, touched: Ints) -> Ints:
         """Takes in what is asserted at the ``touched`` nodes; their elements."""
         calculus, graph = self.calculus, self.graph
         first = graph.locate_nodes(touched)
-        graph.gather(first)
+        graph.fetch_members(first)
         elements = unique(graph.rep[first])
         combine(calculus, graph, elements)
         for labels in (asserted_labels, refuted_labels):
             more = labels(calculus, graph, elements, inserted_only=True)
             graph.label[elements] = calculus.table.join(graph.label[elements], more)
-        closed(calculus, graph, flags(len(graph), elements))
+        close_labels(calculus, graph, flags(len(graph), elements))
         return elements
 
-    def sent(self, changed: Ints) -> Ints:
+    def send_round(self, changed: Ints) -> Ints:
         """One round from the ``changed`` elements; which elements it changed."""
         graph = self.graph
         self._read(changed)
-        self._meet(self._wanted(changed))
+        self._activate_edges(self._is_wanted(changed))
         source, role, target = self._edges()
         rows = flags(len(graph), changed)[source]
         source, role, target = source[rows], role[rows], target[rows]
-        to_source, to_target = self.calculus.role_calculus.sent(
+        to_source, to_target = self.calculus.role_propagation.send(
             role, graph.label[source], graph.label[target]
         )
-        return received(
+        return receive_labels(
             self.calculus,
             graph,
             np.concatenate([source, target]),
             np.concatenate([to_source, to_target]),
         )
 
-    def merged(self) -> Ints:
+    def merge_round(self) -> Ints:
         """Joins the told neighbours of every element at which a ≤1 S.C is in force, and which or
         whose neighbours changed; the elements that grew.
         """
         calculus, graph = self.calculus, self.graph
-        pairs = [self._forced_equal(clause) for clause in calculus.functional]
+        pairs = [self._forced_equal(clause) for clause in calculus.functional_clauses]
         first, second = (np.concatenate([NONE, *(pair[i] for pair in pairs)]) for i in (0, 1))
         grown = graph.join(first, second) if len(first) else NONE
         if len(grown):
-            graph.gather(grown)
+            graph.fetch_members(grown)
             combine(calculus, graph, grown)
-            closed(calculus, graph, flags(len(graph), grown))
+            close_labels(calculus, graph, flags(len(graph), grown))
         return grown
 
     def _forced_equal(self, clause: CompiledClause) -> tuple[Ints, Ints]:
-        calculus, graph, below = self.calculus, self.graph, self.calculus.below(clause)
+        calculus, graph, below = self.calculus, self.graph, self.calculus.roles_below(clause)
         source, role, target = self._edges()
-        changed = graph.rep[(graph.label[graph.rep] != graph.old) | graph.is_joined()[graph.rep]]
-        near = [source[calculus.among(role, below)], target[calculus.among(role ^ 1, below)]]
+        changed = graph.rep[
+            (graph.label[graph.rep] != graph.base_label) | graph.is_joined()[graph.rep]
+        ]
+        near = [
+            source[calculus.is_role_in(role, below)],
+            target[calculus.is_role_in(role ^ 1, below)],
+        ]
         centres = unique(np.concatenate([changed, *near]))
-        centres = centres[calculus.in_force(graph.label[centres], clause)]
+        centres = centres[calculus.is_in_force(graph.label[centres], clause)]
         self._read(centres)
-        mine = flags(len(graph), centres)[graph.rep[self.unmet["source"]]]
-        self._meet(mine & calculus.among(self.unmet["role"], below))
+        mine = flags(len(graph), centres)[graph.rep[self.pending_edges["source"]]]
+        self._activate_edges(mine & calculus.is_role_in(self.pending_edges["role"], below))
         source, role, target = self._edges()
-        return joined_in_turn(calculus, graph, clause, centres, (source, role, target))
+        return forced_pairs(calculus, graph, clause, centres, (source, role, target))
 
     def _edges(self) -> tuple[Ints, Ints, Ints]:
         rep = self.graph.rep
-        return rep[self.met["source"]], self.met["role"], rep[self.met["target"]]
+        return (
+            rep[self.active_edges["source"]],
+            self.active_edges["role"],
+            rep[self.active_edges["target"]],
+        )
 
     # --- role assertions of A ---------------------------------------------------------------------
 
@@ -131,39 +140,43 @@ class _Outward:
         nobody is met by that.
         """
         graph = self.graph
-        graph.gather(elements)
-        self._has_read = longer(self._has_read, len(graph))
-        todo = graph.peers(elements)
+        graph.fetch_members(elements)
+        self._has_read = lengthen(self._has_read, len(graph))
+        todo = graph.parts(elements)
         todo = todo[~self._has_read[todo]]
         self._has_read[todo] = True
         node, element = graph.sorted_members(todo)
-        rows = graph.whole.rows_of("half_edges", node, with_inserted=False)
+        rows = graph.union.rows_of("half_edges", node, with_inserted=False)
         found = {
             "source": element[node.searchsorted(rows["node"])],
             "role": rows["role"],
             "node": rows["neighbour"],
         }
-        self.unmet = {
-            name: np.concatenate([column, found[name]]) for name, column in self.unmet.items()
+        self.pending_edges = {
+            name: np.concatenate([column, found[name]])
+            for name, column in self.pending_edges.items()
         }
 
-    def _meet(self, wanted: Bools) -> None:
+    def _activate_edges(self, wanted: Bools) -> None:
         """Lets the ``wanted`` ones of the unmet role assertions take part."""
-        found = {name: column[wanted] for name, column in self.unmet.items()}
+        found = {name: column[wanted] for name, column in self.pending_edges.items()}
         found["target"] = self.graph.locate_nodes(found["node"])
-        self.met = {
-            name: np.concatenate([column, found[name]]) for name, column in self.met.items()
+        self.active_edges = {
+            name: np.concatenate([column, found[name]])
+            for name, column in self.active_edges.items()
         }
-        self.unmet = {name: column[~wanted] for name, column in self.unmet.items()}
+        self.pending_edges = {name: column[~wanted] for name, column in self.pending_edges.items()}
 
-    def _wanted(self, changed: Ints) -> Bools:
+    def _is_wanted(self, changed: Ints) -> Bools:
         """Which unmet role assertions of ``changed`` elements may do what they did not do in A."""
         graph, labels = self.graph, self.calculus.table.labels
-        wanted = flags(len(graph), changed)[graph.rep[self.unmet["source"]]]
-        source, role = self.unmet["source"][wanted], self.unmet["role"][wanted]
-        reduced = self.calculus.role_calculus.reduced
+        wanted = flags(len(graph), changed)[graph.rep[self.pending_edges["source"]]]
+        source, role = self.pending_edges["source"][wanted], self.pending_edges["role"][wanted]
+        reduced = self.calculus.role_propagation.reduce_labels
         keys, which = combinations(
-            role, reduced(role, graph.old[source]), reduced(role, graph.label[graph.rep[source]])
+            role,
+            reduced(role, graph.base_label[source]),
+            reduced(role, graph.label[graph.rep[source]]),
         )
         answers = [
             self._matters(self.calculus.roles[r], labels[before], labels[now])
@@ -180,10 +193,10 @@ class _Outward:
         here = [(c.head, c.body) for c in space.clauses_of(role) if not c.n]
         here += [(c.branch_head, c.branch_body) for c in space.clauses_of(role.inverse) if not c.n]
         return any(_open(c, now) < min(2, _open(c, before)) for c in here) or any(
-            role.inverse in self.calculus.below(c)
+            role.inverse in self.calculus.roles_below(c)
             and c.branch_body & ~before[0]
             and not c.branch_body & ~now[0]
-            for c in self.calculus.functional
+            for c in self.calculus.functional_clauses
         )
 
 

@@ -13,11 +13,11 @@ from functools import partial
 
 import numpy as np
 
-from shiq.abox_ops.elements.graph import Graph, flags, longer
+from shiq.abox_ops.elements.graph import Graph, flags, lengthen
 from shiq.abox_ops.labels.calculus import CompiledClause
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools
-from shiq.abox_ops.labels.numbered_calculus import Calculus, distinct_values
-from shiq.abox_ops.told.work_list import narrow_walk
+from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus, distinct_values
+from shiq.abox_ops.told.work_list import walk_active
 from shiq.columns.arrays import Ints, distinct, unique
 
 #: How many small rounds, one after another, make it a chain.
@@ -49,7 +49,7 @@ class RoundSizes:
 
 
 def saturate(
-    calculus: Calculus,
+    calculus: NumberedCalculus,
     graph: Graph,
     active: Bools,
     take_in: Callable[[Ints], None] | None = None,
@@ -67,40 +67,40 @@ def saturate(
     Stops because labels grow within finitely many literals and elements only merge.
     """
     changed = active if changed is None else changed
-    closed(calculus, graph, changed)
+    close_labels(calculus, graph, changed)
     pace = RoundSizes()
     while True:
         reached = changed
         while changed.any():
             if take_in is None and pace.is_slow(int(np.count_nonzero(changed)), len(graph)):
-                active, changed, steps = narrow_walk(
+                active, changed, steps = walk_active(
                     calculus, graph, active, changed, from_outside=from_outside
                 )
                 pace.judge(steps)
-            graph.follow(changed)
-            active, changed = longer(active, len(graph)), longer(changed, len(graph))
+            graph.fetch_changed_edges(changed)
+            active, changed = lengthen(active, len(graph)), lengthen(changed, len(graph))
             changed = _send(calculus, graph, active, changed, from_outside)
-            reached = longer(reached, len(changed)) | changed
-        centres = longer(active, len(graph)) & graph.with_readers(reached)
+            reached = lengthen(reached, len(changed)) | changed
+        centres = lengthen(active, len(graph)) & graph.with_neighbours(reached)
         grown = _merge(
             calculus, graph, _with_neighbours(graph, centres) if from_outside else centres
         )
         if not len(grown):
-            return longer(active, len(graph))
+            return lengthen(active, len(graph))
         active = _activate(graph, active, grown)
         if take_in is not None:
             take_in(grown)
         changed = flags(len(graph), grown)
         _source, _, target = graph.half_edges(changed)
         changed[target] |= active[target]
-        closed(calculus, graph, flags(len(graph), grown))
+        close_labels(calculus, graph, flags(len(graph), grown))
 
 
-def closed(calculus: Calculus, graph: Graph, chosen: Bools) -> None:
+def close_labels(calculus: NumberedCalculus, graph: Graph, chosen: Bools) -> None:
     """Closes the labels of the ``chosen`` elements; those of which two members are asserted to
     be different clash.
     """
-    apart = graph.contradicted()
+    apart = graph.elements_with_unequal_members()
     apart = apart[chosen[apart]]
     graph.label[apart] = calculus.table.join(
         graph.label[apart], np.full(len(apart), calculus.table.clash_id, np.int64)
@@ -111,14 +111,14 @@ def closed(calculus: Calculus, graph: Graph, chosen: Bools) -> None:
 def _with_neighbours(graph: Graph, active: Bools) -> Bools:
     """The active elements and their neighbours, expanded."""
     _, _, target = graph.half_edges(active)
-    graph.expand(unique(target))
-    found = longer(active, len(graph))
+    graph.fetch_edges(unique(target))
+    found = lengthen(active, len(graph))
     found[target] = True
     return found
 
 
 def _send(
-    calculus: Calculus, graph: Graph, active: Bools, changed: Bools, from_outside: bool
+    calculus: NumberedCalculus, graph: Graph, active: Bools, changed: Bools, from_outside: bool
 ) -> Bools:
     """One round along the role assertions of the ``changed`` elements; which active elements it
     changed.
@@ -127,16 +127,16 @@ def _send(
     inside = active[target]
     if not from_outside:
         source, role, target, inside = source[inside], role[inside], target[inside], inside[inside]
-    to_source, to_target = calculus.role_calculus.sent(
+    to_source, to_target = calculus.role_propagation.send(
         role, graph.label[source], graph.label[target]
     )
     got_source, got_target = to_source != EMPTY_ID, (to_target != EMPTY_ID) & inside
     element = np.concatenate([source[got_source], target[got_target]])
     sent = np.concatenate([to_source[got_source], to_target[got_target]])
-    return flags(len(graph), received(calculus, graph, element, sent))
+    return flags(len(graph), receive_labels(calculus, graph, element, sent))
 
 
-def received(calculus: Calculus, graph: Graph, element: Ints, label: Ints) -> Ints:
+def receive_labels(calculus: NumberedCalculus, graph: Graph, element: Ints, label: Ints) -> Ints:
     """Joins label[i] to that of element[i], for every i, and closes these; the elements that
     changed.
     """
@@ -150,24 +150,25 @@ def received(calculus: Calculus, graph: Graph, element: Ints, label: Ints) -> In
     return changed
 
 
-def _merge(calculus: Calculus, graph: Graph, centres: Bools) -> Ints:
+def _merge(calculus: NumberedCalculus, graph: Graph, centres: Bools) -> Ints:
     """Joins the told neighbours of every one of ``centres`` at which a ≤1 S.C is in force; the
     elements that grew.
     """
     asked = centres.nonzero()[0]
     label = graph.label[asked]
-    forced = [asked[calculus.in_force(label, clause)] for clause in calculus.functional]
+    forced = [asked[calculus.is_in_force(label, clause)] for clause in calculus.functional_clauses]
     everyone = np.concatenate(forced) if forced else asked[:0]
     if not len(everyone):
         return everyone
-    for clause, centre in zip(calculus.functional, forced):
-        graph.expand_put_off(
-            flags(len(graph), centre), partial(calculus.among, roles=calculus.below(clause))
+    for clause, centre in zip(calculus.functional_clauses, forced):
+        graph.fetch_pending_edges(
+            flags(len(graph), centre),
+            partial(calculus.is_role_in, roles=calculus.roles_below(clause)),
         )
     edges = graph.half_edges(flags(len(graph), everyone))
     pairs = [
-        joined_in_turn(calculus, graph, c, centre, edges)
-        for c, centre in zip(calculus.functional, forced)
+        forced_pairs(calculus, graph, c, centre, edges)
+        for c, centre in zip(calculus.functional_clauses, forced)
     ]
     first, second = (np.concatenate([pair[i] for pair in pairs]) for i in (0, 1))
     if not len(first):
@@ -177,8 +178,8 @@ def _merge(calculus: Calculus, graph: Graph, centres: Bools) -> Ints:
     return grown
 
 
-def joined_in_turn(
-    calculus: Calculus,
+def forced_pairs(
+    calculus: NumberedCalculus,
     graph: Graph,
     clause: CompiledClause,
     centres: Ints,
@@ -187,9 +188,12 @@ def joined_in_turn(
     """Pairs that ``clause``, a ≤1 S.C in force at ``centres``, makes equal: each told neighbour
     by ``edges`` with the next.
     """
-    rows = calculus.among(edges[1], calculus.below(clause)) & flags(len(graph), centres)[edges[0]]
+    rows = (
+        calculus.is_role_in(edges[1], calculus.roles_below(clause))
+        & flags(len(graph), centres)[edges[0]]
+    )
     source, target = edges[0][rows], edges[2][rows]
-    told = calculus.table.where(graph.label[target], lambda x: not clause.branch_body & ~x[0])
+    told = calculus.table.test_labels(graph.label[target], lambda x: not clause.branch_body & ~x[0])
     source, target = source[told], target[told]
     order = np.lexsort((target, source))
     source, target = source[order], target[order]
@@ -197,15 +201,15 @@ def joined_in_turn(
     return target[:-1][together], target[1:][together]
 
 
-def combine(calculus: Calculus, graph: Graph, grown: Ints) -> None:
+def combine(calculus: NumberedCalculus, graph: Graph, grown: Ints) -> None:
     """Gives each of the (ascending) elements that grew the labels of its parts."""
-    parts = graph.peers(grown)
+    parts = graph.parts(grown)
     whole = grown.searchsorted(graph.rep[parts])
     graph.label[grown] = calculus.table.accumulate(graph.label[grown], whole, graph.label[parts])
 
 
 def _activate(graph: Graph, active: Bools, grown: Ints) -> Bools:
-    graph.expand(grown)
+    graph.fetch_edges(grown)
     now = np.zeros(len(graph), np.bool_)
     now[: len(active)] = active
     now[grown] = True
@@ -214,23 +218,23 @@ def _activate(graph: Graph, active: Bools, grown: Ints) -> Bools:
 
 
 def asserted_labels(
-    calculus: Calculus, graph: Graph, elements: Ints, *, inserted_only: bool = False
+    calculus: NumberedCalculus, graph: Graph, elements: Ints, *, inserted_only: bool = False
 ) -> Ints:
     """The literals asserted at each of the gathered ``elements`` (ascending), joined; a clash
     where two members are different.
     """
     element, node = graph.nodes_of(elements)
-    rows = graph.whole.rows_of("class_assertions", np.sort(node), with_old=not inserted_only)
+    rows = graph.union.rows_of("class_assertions", np.sort(node), with_old=not inserted_only)
     order = node.argsort()
     where = element[order][node[order].searchsorted(rows["node"])]
     target, received = [where], [calculus.class_labels(rows["class"])]
     chosen = flags(len(graph), elements)
     rare = [
         (int(graph.rep[i]), calculus.literal(*literal))
-        for i, literal, inserted in graph.rare.literals
+        for i, literal, inserted in graph.complex_facts.literals
         if chosen[graph.rep[i]] and (inserted or not inserted_only)
     ]
-    apart = graph.contradicted()
+    apart = graph.elements_with_unequal_members()
     apart = apart[chosen[apart]]
     target += [np.array([i for i, _ in rare], np.int64), apart]
     received += [
@@ -244,13 +248,13 @@ def asserted_labels(
 
 
 def refuted_labels(
-    calculus: Calculus, graph: Graph, elements: Ints, *, inserted_only: bool = False
+    calculus: NumberedCalculus, graph: Graph, elements: Ints, *, inserted_only: bool = False
 ) -> Ints:
     """What the data assertions of each of the gathered ``elements`` (ascending) refute, joined."""
     element, node = graph.nodes_of(elements)
-    rows = graph.whole.rows_of("data_assertions", np.sort(node), with_old=not inserted_only)
+    rows = graph.union.rows_of("data_assertions", np.sort(node), with_old=not inserted_only)
     values, inverse = distinct_values(rows)
-    labels = calculus.refuted(values, graph.whole.literals_of(values["literal"]))[inverse]
+    labels = calculus.refuted_labels(values, graph.union.literals_of(values["literal"]))[inverse]
     said = labels != EMPTY_ID
     order = node.argsort()
     where = element[order][node[order].searchsorted(rows["node"][said])]

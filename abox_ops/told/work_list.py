@@ -13,11 +13,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from shiq.abox_ops.elements.graph import Graph, flags, longer
+from shiq.abox_ops.elements.graph import Graph, flags, lengthen
 from shiq.abox_ops.labels.calculus import clashes
 from shiq.abox_ops.labels.label_numbers import Bools
-from shiq.abox_ops.labels.numbered_calculus import Calculus
-from shiq.abox_ops.told.element_cache import HalfEdge, Region
+from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
+from shiq.abox_ops.told.element_cache import ElementCache, HalfEdge
 from shiq.columns.arrays import Ints, unique
 
 
@@ -32,31 +32,36 @@ class WorkList:
     """
 
     def __init__(
-        self, calculus: Calculus, region: Region, active: set[int], *, from_outside: bool = False
+        self,
+        calculus: NumberedCalculus,
+        region: ElementCache,
+        active: set[int],
+        *,
+        from_outside: bool = False,
     ) -> None:
-        self.calculus, self.region, self.active, self._from_outside = (
+        self.calculus, self.cache, self.active_keys, self._from_outside = (
             calculus,
             region,
             active,
             from_outside,
         )
-        self.changed: dict[int, None] = {}
+        self.changed_keys: dict[int, None] = {}
         self.unions: list[tuple[int, int]] = []
-        self.joined: set[int] = set()
+        self.merged_keys: set[int] = set()
         self.todo: dict[int, None] = {}
         self.steps = 0
         self.has_stopped = self.has_clash = False
         self._root: dict[int, int] = {}
-        self._sent: dict[tuple[int, int, int], tuple[int, int]] = {}
-        self._forced: dict[int, list[tuple[frozenset[int], int]]] = {}
+        self._send_memo: dict[tuple[int, int, int], tuple[int, int]] = {}
+        self._bounds_memo: dict[int, list[tuple[frozenset[int], int]]] = {}
         roles = range(len(calculus.roles))
         self._bounds = [
             (
                 c,
-                frozenset(r for r in roles if calculus.roles[r] in calculus.below(c)),
+                frozenset(r for r in roles if calculus.roles[r] in calculus.roles_below(c)),
                 c.branch_body,
             )
-            for c in calculus.functional
+            for c in calculus.functional_clauses
         ]
 
     def find(self, key: int) -> int:
@@ -79,13 +84,13 @@ class WorkList:
                 self._merge_around(key, edges, bounded)
 
     def _edges_of(self, key: int) -> list[HalfEdge]:
-        edges = self.region.edges_of(key)
-        self.has_stopped = self.has_stopped or key in self.region.wide
+        edges = self.cache.edges_of(key)
+        self.has_stopped = self.has_stopped or key in self.cache.wide_keys
         return edges
 
     def _send(self, x: int, edges: list[HalfEdge]) -> bool:
         """Sends along the role assertions of ``x``; whether ``x`` itself changed."""
-        label, active, known, root = self.region.label, self.active, self._sent, self._root
+        label, active, known, root = self.cache.label, self.active_keys, self._send_memo, self._root
         before = label[x]
         for role, y, _ in edges:
             if root:
@@ -96,7 +101,7 @@ class WorkList:
             key = (role, label[x], label[y])
             found = known.get(key)
             if found is None:
-                found = known[key] = self._after(*key)
+                found = known[key] = self._labels_after(*key)
             if found[0] != label[x]:
                 self._grow(x, found[0])
             if is_active and found[1] != label[y]:
@@ -105,17 +110,17 @@ class WorkList:
                 )
         return label[x] != before
 
-    def _after(self, role: int, subject: int, object: int) -> tuple[int, int]:
+    def _labels_after(self, role: int, subject: int, object: int) -> tuple[int, int]:
         """The labels of both ends after a role assertion has sent what it sends."""
         extend = self.calculus.table.extend
-        to_subject, to_object = self.calculus.role_calculus.sent_by(role, subject, object)
+        to_subject, to_object = self.calculus.role_propagation.send_one(role, subject, object)
         return extend(subject, to_subject) if to_subject else subject, extend(
             object, to_object
         ) if to_object else object
 
     def _grow(self, key: int, label: int) -> None:
-        self.region.label[key] = label
-        self.changed[key] = None
+        self.cache.label[key] = label
+        self.changed_keys[key] = None
         self.todo[key] = None
         self.has_clash = self.has_clash or clashes(self.calculus.table.labels[label])
 
@@ -127,12 +132,12 @@ class WorkList:
         """
         centres = {self.find(y): None for role, y, _ in edges if role ^ 1 in bounded}
         for centre in (key, *centres):
-            if centre in self.active or self._from_outside:
+            if centre in self.active_keys or self._from_outside:
                 self._merge_at(self.find(centre))
 
     def _merge_at(self, centre: int) -> None:
-        label, labels = self.region.label, self.calculus.table.labels
-        for below, filler in self._in_force(label[centre]):
+        label, labels = self.cache.label, self.calculus.table.labels
+        for below, filler in self._bounds_in_force(label[centre]):
             edges = self._edges_of(centre)
             ends = {self.find(y) for role, y, _ in edges if role in below}
             if len(ends) > 1:
@@ -141,12 +146,12 @@ class WorkList:
                 self._join(ends)
                 centre = self.find(centre)
 
-    def _in_force(self, label: int) -> list[tuple[frozenset[int], int]]:
+    def _bounds_in_force(self, label: int) -> list[tuple[frozenset[int], int]]:
         """The role numbers below S, and C, of each ≤1 S.C in force at a label."""
-        found = self._forced.get(label)
+        found = self._bounds_memo.get(label)
         if found is None:
             positive, negative = self.calculus.table.labels[label]
-            found = self._forced[label] = [
+            found = self._bounds_memo[label] = [
                 (below, filler)
                 for c, below, filler in self._bounds
                 if not (c.body & ~positive or c.head & ~negative)
@@ -155,10 +160,10 @@ class WorkList:
 
     def _join(self, parts: set[int]) -> None:
         """Makes one of ``parts``: the one with the most role assertions stands for them."""
-        region = self.region
+        region = self.cache
         edges = {part: self._edges_of(part) for part in parts}
         # What is asserted to differ is known of those whose role assertions are.
-        self.has_stopped = self.has_stopped or not region.paired.isdisjoint(parts)
+        self.has_stopped = self.has_stopped or not region.unequal_keys.isdisjoint(parts)
         if self.has_stopped:
             return
         whole = max(parts, key=lambda part: (len(edges[part]), -part))
@@ -169,25 +174,25 @@ class WorkList:
             together += edges[part]
             self._root[part] = whole
             self.unions.append((part, whole))
-            self.changed.pop(part, None)
+            self.changed_keys.pop(part, None)
             self.todo.pop(part, None)
-        region.put(whole, together)
-        self.active.add(whole)
-        self.joined.add(whole)
+        region.set_edges(whole, together)
+        self.active_keys.add(whole)
+        self.merged_keys.add(whole)
         self._grow(whole, label)
 
 
-def narrow_walk(
-    calculus: Calculus, graph: Graph, active: Bools, changed: Bools, *, from_outside: bool
+def walk_active(
+    calculus: NumberedCalculus, graph: Graph, active: Bools, changed: Bools, *, from_outside: bool
 ) -> tuple[Bools, Bools, int]:
     """Goes on from the ``changed`` elements by a work list. Gives the active elements, those
     that have changed, and the steps.
     """
-    region = Region(graph)
+    region = ElementCache(graph)
     walk = WorkList(calculus, region, set(graph.key[active].tolist()), from_outside=from_outside)
     walk.todo = dict.fromkeys(graph.key[changed & active].tolist())
     walk.close()
-    reps = adopt(graph, walk, walk.changed)
+    reps = adopt_walk(graph, walk, walk.changed_keys)
     begun = changed.nonzero()[0]
     return (
         active_after(graph, active, reps),
@@ -203,34 +208,34 @@ class _Everyone(set[int]):
         return True
 
 
-def walk_everywhere(calculus: Calculus, graph: Graph, changed: Ints) -> tuple[Ints, int]:
+def walk_everywhere(calculus: NumberedCalculus, graph: Graph, changed: Ints) -> tuple[Ints, int]:
     """Goes on from the ``changed`` elements of A ∪ A⁺ by a work list in which every element
     takes part. Gives all that have changed, and the steps.
     """
-    walk = WorkList(calculus, Region(graph), _Everyone())
+    walk = WorkList(calculus, ElementCache(graph), _Everyone())
     walk.todo = dict.fromkeys(graph.key[changed].tolist())
     walk.close()
-    reps = adopt(graph, walk, walk.changed)
+    reps = adopt_walk(graph, walk, walk.changed_keys)
     return unique(graph.rep[np.concatenate([changed, reps])]), walk.steps
 
 
-def adopt(graph: Graph, walk: WorkList, keys: Iterable[int]) -> Ints:
+def adopt_walk(graph: Graph, walk: WorkList, keys: Iterable[int]) -> Ints:
     """Takes over into ``graph`` what a list found; the elements of ``keys`` there, expanded."""
     chosen = np.array([*dict.fromkeys(map(walk.find, keys))], np.int64)
     number = graph.locate(chosen)
     if walk.unions:
         first, second = (graph.locate(np.array(ends, np.int64)) for ends in zip(*walk.unions))
         graph.join(first, second)
-    graph.expand(graph.rep[number])
+    graph.fetch_edges(graph.rep[number])
     reps: Ints = graph.rep[number]
-    label = walk.region.label
+    label = walk.cache.label
     graph.label[reps] = np.array([label[key] for key in chosen.tolist()], np.int64)
     return reps
 
 
 def active_after(graph: Graph, active: Bools, reps: Ints) -> Bools:
     """The ``active`` elements with ``reps``, of those that stand for what became one."""
-    found = longer(active, len(graph))
+    found = lengthen(active, len(graph))
     found[reps] = True
     found &= graph.rep == np.arange(len(graph))
     return found

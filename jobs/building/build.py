@@ -19,7 +19,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from shiq.abox_ops.elements.graph import NameLiteral
 from shiq.abox_ops.elements.normal_assertions import normalise
 from shiq.abox_ops.elements.quotient import StoredPartition, grouping
-from shiq.abox_ops.index.index import Extra, negated, vocabulary_of
+from shiq.abox_ops.index.index import Extra, negative_vocabulary, vocabulary_of
 from shiq.abox_ops.labels.calculus import EMPTY, Label, clashes
 from shiq.abox_ops.labels.documents import clauses_hash, complex_text, label_rows
 from shiq.columns.arrays import NONE, Columns, array_table
@@ -359,7 +359,7 @@ class _DriverAssertions:
         return found
 
     def negated(self) -> tuple[frozenset[Role], frozenset[str]]:
-        return negated(self.complex, self.roles)
+        return negative_vocabulary(self.complex, self.roles)
 
     def tables(self) -> dict[str, Columns]:
         named = np.concatenate([self.same, self.different])

@@ -18,13 +18,13 @@ from functools import partial
 
 import numpy as np
 
-from shiq.abox_ops.counting.merge_classes import known_classes
+from shiq.abox_ops.counting.merge_classes import outside_merge_classes
 from shiq.abox_ops.elements.base import StoreBase
 from shiq.abox_ops.elements.graph import Graph, flags
-from shiq.abox_ops.index.index import Index, alone, touched_by
+from shiq.abox_ops.index.index import Index, touched_nodes, view_without_batch
 from shiq.abox_ops.labels.calculus import Label
 from shiq.abox_ops.modules.add_set import AddSetColumns, FoundModules
-from shiq.abox_ops.modules.decide import DrawnShapes, drawn
+from shiq.abox_ops.modules.decide import DrawnShapes, draw_shapes
 from shiq.abox_ops.modules.open_assertions import OpenAssertions, negated_properties
 from shiq.answers.verdict import Verdict
 from shiq.columns.arrays import Ints, distinct, unique
@@ -113,7 +113,7 @@ def certify(
     found.modules, found.shapes = sum(shape.count for shape in questions), len(questions)
     if asking.audit:
         told = ((shape.module(), verdict) for shape, (verdict, _) in zip(questions, decided))
-        found.drawn = drawn(indexed.rules.calculus().tbox, told, asking.audit)
+        found.drawn = draw_shapes(indexed.rules.calculus().tbox, told, asking.audit)
     bad = [
         shape
         for shape, (verdict, _) in zip(questions, decided)
@@ -184,17 +184,17 @@ def _told(
     base: StoreBase, index: Index, roles: RoleBox, elements: Ints
 ) -> tuple[OpenAssertions, Ints]:
     """A around ``elements``, judged by told labels; and the numbers of these."""
-    whole = alone(base)
-    graph = Graph(whole, roles, index.equal, index.labels.of, index.merged)
+    whole = view_without_batch(base)
+    graph = Graph(whole, roles, index.equality, index.labels.label_of, index.merge_classes)
     seen = graph.locate(elements)
-    graph.expand(seen)
+    graph.fetch_edges(seen)
 
     def labels() -> Ints:
         return graph.label
 
     calculus = index.calculus
-    negated = negated_properties(index, calculus, touched_by(whole, roles))
-    counts = known_classes(calculus, graph, labels)
+    negated = negated_properties(index, calculus, touched_nodes(whole, roles))
+    counts = outside_merge_classes(calculus, graph, labels)
     return OpenAssertions(calculus, graph, negated, labels, lambda: counts), seen
 
 
@@ -221,17 +221,19 @@ def _survey(
     # Both ends ask in the direction that was asserted, so that they agree.
     turned = role % 2 == 1
     first, second = np.where(turned, target, source), np.where(turned, source, target)
-    keeps = told.relevant(first, role - turned, second) | told.seen(first, role - turned, second)
+    keeps = told.is_relevant(first, role - turned, second) | told.is_constrained(
+        first, role - turned, second
+    )
     data = told.kept_data(rest)
     is_open = np.zeros(len(graph), np.bool_)
     is_open[source[keeps]] = True
     is_open[data["element"]] = True
-    for element, *_ in [*graph.rare.negative_edges, *graph.rare.negative_data]:
+    for element, *_ in [*graph.complex_facts.negative_edges, *graph.complex_facts.negative_data]:
         is_open[graph.rep[element]] = True
     alone_ = rest[~is_open[rest]]
-    visible = table.visible(graph.label[alone_])
+    visible = table.without_data(graph.label[alone_])
     if labels:
-        wanted = table.where(visible, lambda label: label in labels)
+        wanted = table.test_labels(visible, lambda label: label in labels)
         return _Survey(Counter(), _terms(graph, base, alone_[wanted][:limit]), 0, 0, 0)
     write_open(
         ranges,
@@ -263,7 +265,7 @@ def _kept_of(members: Ints, *, indexed: IndexedStore) -> FoundModules:
     """What elements keep of A."""
     base, index, roles = indexed.opened()
     told, seen = _told(base, index, roles, members)
-    return FoundModules(index.calculus, index, told.graph.whole, roles, _kept(told, unique(seen)))
+    return FoundModules(index.calculus, index, told.graph.union, roles, _kept(told, unique(seen)))
 
 
 def _kept(told: OpenAssertions, seen: Ints) -> AddSetColumns:
@@ -274,11 +276,11 @@ def _kept(told: OpenAssertions, seen: Ints) -> AddSetColumns:
     source, role, target = graph.half_edges(rest)
     inside = rest[target] & (role % 2 == 0)
     source, role, target = source[inside], role[inside], target[inside]
-    keeps = told.relevant(source, role, target) | told.seen(source, role, target)
+    keeps = told.is_relevant(source, role, target) | told.is_constrained(source, role, target)
     edges = {"source": source[keeps], "role": role[keeps], "target": target[keeps]}
     data = told.kept_data(seen[~clash])
     visible = graph.label.copy()
-    visible[seen] = table.visible(graph.label[seen])
+    visible[seen] = table.without_data(graph.label[seen])
     return AddSetColumns(
         graph, seen, flags(len(graph), seen), graph.label, visible, seen, seen[clash], edges, data
     )

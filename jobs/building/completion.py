@@ -21,7 +21,7 @@ import numpy as np
 
 from shiq.abox_ops.labels.calculus import Label
 from shiq.abox_ops.labels.documents import read_labels
-from shiq.abox_ops.modules.decide import DrawnShapes, drawn
+from shiq.abox_ops.modules.decide import DrawnShapes, draw_shapes
 from shiq.answers.verdict import Verdict
 from shiq.columns.arrays import Ints, unique
 from shiq.jobs.building.completion_tasks import (
@@ -270,7 +270,7 @@ class _Completing:
                 (len(shape.module().edges) for shape in shapes if shape.most_edges > CROWD),
                 default=0,
             ),
-            drawn(tbox, told, audit) if audit else None,
+            draw_shapes(tbox, told, audit) if audit else None,
         )
 
 

@@ -15,7 +15,7 @@ from shiq.abox_ops.elements.quotient import StoredPartition
 from shiq.abox_ops.labels.calculus import Label
 from shiq.abox_ops.labels.documents import label_rows, labels_in_order, read_labels
 from shiq.abox_ops.labels.label_numbers import Bools
-from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.modules.add_set import FoundModules
 from shiq.abox_ops.patch.range_certificate import CertifiedRange, RangeCertifier
 from shiq.columns.arrays import (
@@ -55,14 +55,14 @@ class FoundCompletion:
     is_joined: bool = False
 
     def are_plain(self, keys: Ints) -> Bools:
-        """See `shiq.abox_ops.patch.range_certificate.KnownOfOthers`."""
+        """See `shiq.abox_ops.patch.range_certificate.ElementAssumptions`."""
         found: Bools = np.zeros(len(keys), np.bool_)
         for path in self.plain:
             found |= is_in(keys, load(path)["element"])
         return found
 
     def turns_of(self, keys: Ints) -> tuple[Ints, Ints]:
-        """See `shiq.abox_ops.patch.range_certificate.KnownOfOthers`."""
+        """See `shiq.abox_ops.patch.range_certificate.ElementAssumptions`."""
         turns, elements = np.zeros((2, len(keys)), np.int64)
         for rows in map(load, self.efforts):
             mine = is_in(rows["element"], keys)
@@ -71,8 +71,8 @@ class FoundCompletion:
             np.maximum.at(elements, at, rows["elements"][mine])
         return turns, elements
 
-    def labels_of(self, keys: Ints, calculus: Calculus) -> tuple[Ints, Ints]:
-        """See `shiq.abox_ops.patch.range_certificate.KnownOfOthers`."""
+    def labels_of(self, keys: Ints, calculus: NumberedCalculus) -> tuple[Ints, Ints]:
+        """See `shiq.abox_ops.patch.range_certificate.ElementAssumptions`."""
         at, labels = [NONE], [NONE]
         owner = rank_of(keys) // self.ranges.width
         for i in unique(owner).tolist() if self.deviating else ():
@@ -149,16 +149,16 @@ def certify_range(
         return None
     certifier = _certifier(indexed, found)
     base, index, _ = indexed.opened()
-    told = certifier.certified(elements_of(base, ranges, i))
+    told = certifier.certify_range(elements_of(base, ranges, i))
     folder = ranges.folder(i) / f"model-{turn}"
-    read = told.read
+    read = told.read_elements
     if found.classes and part.read is not None:
         # What single elements make one class stays as it was found without classes, and rests on
         # what was read then.
         read = unique(np.concatenate([read, load(part.read)["element"]]))
     save(folder / "read", {"element": read})
     changed, deviating = _leave_labels(folder, told, index.calculus, part.deviating)
-    write_open(ranges, i, told.open, told.source, told.target)
+    write_open(ranges, i, told.open_elements, told.source, told.target)
     labels = index.calculus.table.labels
     return LeftByRange(
         frozenset(unique(rank_of(read) // ranges.width).tolist()),
@@ -166,8 +166,8 @@ def certify_range(
         deviating,
         changed,
         (told.first, told.second),
-        Counter({labels[label]: n for label, n in Counter(told.alone_label.tolist()).items()}),
-        bool(len(told.open)),
+        Counter({labels[label]: n for label, n in Counter(told.single_labels.tolist()).items()}),
+        bool(len(told.open_elements)),
         told.size,
         found.classes,
     )
@@ -180,30 +180,33 @@ def has_read(read: Scratch, news: Sequence[Scratch]) -> bool:
 
 
 def _leave_labels(
-    folder: Scratch, told: CertifiedRange, calculus: Calculus, before: Scratch | None
+    folder: Scratch, told: CertifiedRange, calculus: NumberedCalculus, before: Scratch | None
 ) -> tuple[Scratch | None, Scratch | None]:
     """Leaves the labels that deviate, and the elements that have another one than ``before``;
     the files, where there are any.
     """
-    now: Columns = {"element": told.other, "label": told.label}
+    now: Columns = {"element": told.exceptional_elements, "label": told.exceptional_labels}
     old = _labelled(before, calculus) if before else {"element": NONE, "label": NONE}
     come, gone = row_changes(old, now)
     changed = unique(np.concatenate([come["element"], gone["element"]]))
     if len(changed):
         save(folder / "changed", {"element": changed})
-    if len(told.other):
-        labels, number = labels_in_order(calculus.table.labels, told.label)
+    if len(told.exceptional_elements):
+        labels, number = labels_in_order(calculus.table.labels, told.exceptional_labels)
         save(
             folder / "deviating" / "rows",
-            array_table("element", {"element": told.other, "label": number[told.label]}).columns,
+            array_table(
+                "element",
+                {"element": told.exceptional_elements, "label": number[told.exceptional_labels]},
+            ).columns,
         )
         save(folder / "deviating" / "labels", label_rows(labels))
     return folder / "changed" if len(changed) else None, folder / "deviating" if len(
-        told.other
+        told.exceptional_elements
     ) else None
 
 
-def _labelled(path: Scratch, calculus: Calculus) -> Columns:
+def _labelled(path: Scratch, calculus: NumberedCalculus) -> Columns:
     """(element, label) as `_leave_labels` left them, in this worker's numbers."""
     rows = load(path / "rows")
     number = calculus.table.ids(read_labels(load(path / "labels")))
@@ -212,14 +215,14 @@ def _labelled(path: Scratch, calculus: Calculus) -> Columns:
 
 def class_ties(names: Ints, *, indexed: IndexedStore, found: FoundCompletion) -> tuple[Ints, Ints]:
     """What the merge classes ``names`` make one class."""
-    return _certifier(indexed, found).ties(names)
+    return _certifier(indexed, found).find_ties(names)
 
 
 def kept_elements(members: Ints, *, indexed: IndexedStore, found: FoundCompletion) -> FoundModules:
     """What elements keep of A, with what is assumed of them."""
     _, index, roles = indexed.opened()
-    kept = _certifier(indexed, found).kept(members)
-    return FoundModules(index.calculus, index, kept.graph.whole, roles, kept)
+    kept = _certifier(indexed, found).kept_columns(members)
+    return FoundModules(index.calculus, index, kept.graph.union, roles, kept)
 
 
 def give_up(
@@ -237,10 +240,10 @@ def give_up(
     base, index, _ = indexed.opened()
     certifier, modules = _certifier(indexed, found), list[Ints]()
     if any(not isinstance(name, str) for name in wanted):
-        told = certifier.certified(elements_of(base, ranges, i))
+        told = certifier.certify_range(elements_of(base, ranges, i))
         labels = index.calculus.table.labels
-        alone = told.alone[
-            np.array([labels[x] in wanted for x in told.alone_label.tolist()], np.bool_)
+        alone = told.single_elements[
+            np.array([labels[x] in wanted for x in told.single_labels.tolist()], np.bool_)
         ]
         modules += np.split(alone, len(alone)) if len(alone) else []
     if found.is_joined:
@@ -248,7 +251,7 @@ def give_up(
         members = members_of_modules(
             i, ranges=ranges, build=indexed.rules.build, found=kept, wanted=wanted
         )
-        modules += [unique(index.equal.of(base.nodes_of(names))) for names in members]
+        modules += [unique(index.equality.group_of(base.nodes_of(names))) for names in members]
     failed = certifier.widen(modules)
     if not len(failed.plain):
         return None

@@ -50,7 +50,7 @@ class _Kept:
     size: int
     pulled_in: int = 0
 
-    def kept(self) -> Iterator[Assertion]:
+    def kept_assertions(self) -> Iterator[Assertion]:
         return iter(())
 
 
@@ -282,7 +282,7 @@ def explain_base(
         if not new or len(assertions) > _ASSERTIONS:
             break
         asked.update(new)
-        for found in about.about_all(new).values():
+        for found in about.all_assertions_about(new).values():
             assertions.update(dict.fromkeys(found))
         part = certify([ontology.tbox], [abox_of(assertions)], **settings)
         if part.verdict is Verdict.INCONSISTENT and part.conflicts:

@@ -12,13 +12,13 @@ from functools import partial
 import numpy as np
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from shiq.abox_ops.counting.merge_classes import known_classes, missing_ties
+from shiq.abox_ops.counting.merge_classes import missing_ties, outside_merge_classes
 from shiq.abox_ops.elements.base import StoreBase
 from shiq.abox_ops.elements.graph import Graph
 from shiq.abox_ops.elements.quotient import StoredPartition, components, grouping
-from shiq.abox_ops.index.index import ElementLabels, Index, alone
+from shiq.abox_ops.index.index import ElementLabels, Index, view_without_batch
 from shiq.abox_ops.labels.documents import read_labels
-from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.columns.arrays import NONE, Columns, Ints, row_changes, unique
 from shiq.jobs.building.exchange import Executor, Scratch, load, save
 from shiq.jobs.building.tables import Ranges, rank_of
@@ -52,7 +52,7 @@ class IndexedStore:
         index = Index(
             self.rules.extra,
             simplified,
-            Calculus(simplified.clauses, base.names, labels),
+            NumberedCalculus(simplified.clauses, base.names, labels),
             _grouping(store, "same"),
             _grouping(store, "equal"),
             _grouping(store, "merged"),
@@ -144,7 +144,7 @@ def grown_classes(before: StoredPartition, now: StoredPartition) -> Ints:
     old, new = (dict(next(iter(classes.by_member.scan()))) for classes in (before, now))
     come, _ = row_changes(old, new)
     gone = row_changes(new, old)[0]
-    return unique(np.concatenate([come["group"], now.of(gone["member"])]))
+    return unique(np.concatenate([come["group"], now.group_of(gone["member"])]))
 
 
 def _united(classes: StoredPartition, first: Ints, second: Ints) -> StoredPartition:
@@ -170,10 +170,10 @@ def _class_ties(names: Ints, *, indexed: IndexedStore, classes: Scratch) -> Ties
 
 def _ties(elements: Ints, indexed: IndexedStore, classes: StoredPartition) -> Ties:
     base, index, roles = indexed.opened()
-    graph = Graph(alone(base), roles, index.equal, index.labels.of, classes)
+    graph = Graph(view_without_batch(base), roles, index.equality, index.labels.label_of, classes)
     asked = graph.locate(elements)
     asked = asked[~index.calculus.table.clashes(graph.label[asked])]
-    known = known_classes(index.calculus, graph, lambda: graph.label)
+    known = outside_merge_classes(index.calculus, graph, lambda: graph.label)
     first, second = missing_ties(known, asked)
     pairs = np.unique(np.stack([graph.key[first], graph.key[second]], axis=1), axis=0)
     return pairs[:, 0], pairs[:, 1]

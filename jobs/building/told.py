@@ -30,7 +30,7 @@ from shiq.abox_ops.index.index import Extra
 from shiq.abox_ops.labels.calculus import Label
 from shiq.abox_ops.labels.documents import label_rows, read_labels
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools
-from shiq.abox_ops.labels.numbered_calculus import Calculus, distinct_values
+from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus, distinct_values
 from shiq.columns.arrays import NONE, Ints, distinct, is_in, take, unique
 from shiq.columns.rows import Names
 from shiq.jobs.building.exchange import Executor, Scratch, load, save
@@ -53,12 +53,12 @@ class TaskRules:
     extra: Extra
     names: dict[int, list[str]]
 
-    def calculus(self) -> Calculus:
+    def calculus(self) -> NumberedCalculus:
         """The rules; cached by each worker from task to task."""
         kinds = (KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY)
 
-        def make() -> Calculus:
-            return Calculus(
+        def make() -> NumberedCalculus:
+            return NumberedCalculus(
                 simplify(self.tbox, self.extra).clauses,
                 Names(*(Interner(self.names[kind]) for kind in kinds)),
             )
@@ -118,7 +118,7 @@ def saturate_told(
     )
     told, turn = replace(start, files=tuple(files)), 0
     due = set(count)
-    functional = bool(rules.calculus().functional)
+    functional = bool(rules.calculus().functional_clauses)
     while True:
         near: dict[int, set[int]] = {}
         while due:
@@ -152,7 +152,7 @@ def _replaced(files: Sequence[Scratch], found: Sequence[Round]) -> tuple[Scratch
 # --- labels as files ------------------------------------------------------------------------------
 
 
-def _save_labels(path: Scratch, calculus: Calculus, label: Ints) -> Scratch:
+def _save_labels(path: Scratch, calculus: NumberedCalculus, label: Ints) -> Scratch:
     """Writes the labels of a range: their numbers within the file, and what these stand for, in
     an order that is the same in every worker.
     """
@@ -170,7 +170,7 @@ def labels_in(path: Scratch) -> list[Label]:
     return read_labels(load(path / "labels"))
 
 
-def _load_labels(path: Scratch, calculus: Calculus, places: Ints | None = None) -> Ints:
+def _load_labels(path: Scratch, calculus: NumberedCalculus, places: Ints | None = None) -> Ints:
     """The labels at ``places`` of a range (or all), by the numbers of ``calculus``."""
     numbers = load(path / "numbers")["number"]
     own = calculus.table.ids(labels_in(path))
@@ -178,7 +178,7 @@ def _load_labels(path: Scratch, calculus: Calculus, places: Ints | None = None) 
     return found
 
 
-def labels_of(told: ToldState, ranges: Ranges, calculus: Calculus, nodes: Ints) -> Ints:
+def labels_of(told: ToldState, ranges: Ranges, calculus: NumberedCalculus, nodes: Ints) -> Ints:
     """Labels of any ``nodes`` (ascending)."""
     found = np.zeros(len(nodes), np.int64)
     owner = nodes // ranges.width
@@ -214,7 +214,7 @@ def _begin(i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState) -> Scra
         {name: np.asarray(data[name]) for name in ("property", "literal")}
     )
     texts = load(folder / "literals")
-    labels = calculus.refuted(values, _literal_values(texts, values["literal"]))[inverse]
+    labels = calculus.refuted_labels(values, _literal_values(texts, values["literal"]))[inverse]
     said = labels != EMPTY_ID
     target.append(data["node"][said] - low)
     received.append(labels[said])
@@ -313,7 +313,7 @@ def _round(i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState, turn: i
     return Round(i, _save_labels(ranges.folder(i) / f"told-{turn}", calculus, label), near)
 
 
-def _settled(calculus: Calculus, part: _Part, label: Ints) -> Ints:
+def _settled(calculus: NumberedCalculus, part: _Part, label: Ints) -> Ints:
     """The fixpoint of the part's own labels. Stops because labels grow within finitely many
     literals.
     """
@@ -322,7 +322,7 @@ def _settled(calculus: Calculus, part: _Part, label: Ints) -> Ints:
     while changed.any():
         rows = changed[part.source] | changed[part.target]
         source, role, target = part.source[rows], part.role[rows], part.target[rows]
-        received, _ = calculus.role_calculus.sent(role, label[source], label[target])
+        received, _ = calculus.role_propagation.send(role, label[source], label[target])
         got = received != EMPTY_ID
         peers = changed[part.peer]
         element = np.concatenate([source[got], part.peer_of[peers]])
@@ -378,11 +378,11 @@ def _centres(i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState) -> tu
     element = told.element_of(node)
     crowded = is_in(element, told.group)
     pairs, of_groups = [np.zeros((0, 2), np.int64)], [np.zeros((0, 3), np.int64)]
-    for number, clause in enumerate(calculus.functional):
-        rows = calculus.in_force(label, clause)[part.source] & calculus.among(
-            part.role, calculus.below(clause)
+    for number, clause in enumerate(calculus.functional_clauses):
+        rows = calculus.is_in_force(label, clause)[part.source] & calculus.is_role_in(
+            part.role, calculus.roles_below(clause)
         )
-        rows[rows] = calculus.table.where(
+        rows[rows] = calculus.table.test_labels(
             label[part.target[rows]],
             lambda x, c=clause: not c.branch_body & ~x[0],  # type: ignore[misc]
         )

@@ -413,7 +413,7 @@ class _LazyAddSet(Sequence[Assertion]):
 
     def _all(self) -> list[Assertion]:
         if self._items is None:
-            self._items = list(self.add_set.kept())
+            self._items = list(self.add_set.kept_assertions())
         return self._items
 
     def __getitem__(self, i: Any) -> Any:
@@ -484,7 +484,7 @@ def crowd_counts(add_set: AddSet) -> Counter[CrowdKey]:
 
     Returns: size by kind and by names to show.
     """
-    modules = NamedModules.of(add_set.modules)
+    modules = NamedModules.from_modules(add_set.modules)
     equal = (e for module in modules for e in module.elements) if modules.crowd > CROWD else ()
     counts: Counter[CrowdKey] = Counter()
     for element in (*add_set.contradictory, *equal):

@@ -91,7 +91,7 @@ class AddSetSize(Protocol):
     def pulled_in(self) -> int:
         """Number of individuals in A_add that the batch does not mention."""
 
-    def kept(self) -> Iterator[Assertion]:
+    def kept_assertions(self) -> Iterator[Assertion]:
         """Iterate over the assertions of A_add."""
 
 
@@ -233,8 +233,8 @@ class ExplainsPull(Protocol):
 
 class KnowsAssertions(Protocol):
     """Knowledge base that can report deletions without an assertion
-    (`shiq.abox_ops.engine.KnowledgeBase.absent`).
+    (`shiq.abox_ops.engine.KnowledgeBase.find_absent`).
     """
 
-    def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
+    def find_absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
         """Count the ``deletions`` that are not in A, and list ``most`` of them."""

@@ -241,7 +241,9 @@ def _certify_as_read(question: BaseQuestion) -> Result:
                 replace(question, leftovers=asked.leftovers),
                 replace(options, outside="undetermined"),
             )
-    base = question.opened(empty, *aside, *impossible_classes(empty.simplified.clauses, options))
+    base = question.opened(
+        empty, *aside, *impossible_classes(empty.simplified_tbox.clauses, options)
+    )
     result = decide_batch(
         base, InputBatch(abox, ABox(), (), question.ledger), options, decider, clock
     )

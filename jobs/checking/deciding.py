@@ -9,14 +9,21 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
-from shiq.abox_ops.engine import MODEL, AddSet, Inquiry, ModelKnowledgeBase, Settling, unheard
+from shiq.abox_ops.engine import (
+    MODEL,
+    AddSet,
+    Inquiry,
+    ModelKnowledgeBase,
+    ReleasableAddSet,
+    ignore_inconsistency,
+)
 from shiq.abox_ops.modules.add_set import (
     NamedModules,
-    asked,
+    answer_positions,
+    ask_distinct,
     distinct_answers,
     inconsistent_groups,
     individuals_in,
-    positions,
     tally,
 )
 from shiq.abox_ops.modules.decide import Decider
@@ -146,7 +153,7 @@ def find_in_batch(
     leftovers; and a function for the seconds that are left.
     """
     insertions, deletions = batch.insertions, batch.deletions
-    before, sent = decider.asked, sent_by(decider)
+    before, sent = decider.question_count, sent_by(decider)
     deadline, left, is_over = deadline_of(options, clock.begun)
     clock.doing, clock.certain = _LOOKING, None
 
@@ -167,16 +174,18 @@ def find_in_batch(
             announce_refuted(base, batch.ledger, batch.leftovers, options, clock)
 
     # What an audit has yet to see is not certain.
-    certain = announce if decider.audit is None else unheard
+    certain = announce if decider.audit is None else ignore_inconsistency
 
     def answered(
         part: ABox, stage: Callable[[str], None], onto: ModelKnowledgeBase | None = None
     ) -> tuple[AddSet, Sequence[Answer]]:
         if onto is not None:
-            return onto.patched(part, abox_of(()), Inquiry(decide, is_over, attempt=attempt))
+            return onto.decide_by_patch(
+                part, abox_of(()), Inquiry(decide, is_over, attempt=attempt)
+            )
         knowledge_base = base.knowledge_base
         if options.criterion == MODEL and supports(knowledge_base, ModelKnowledgeBase):
-            found = knowledge_base.patched(
+            found = knowledge_base.decide_by_patch(
                 part, deletions, Inquiry(decide, is_over, options.verdict_only, certain, attempt)
             )
             stage("patching")
@@ -188,7 +197,9 @@ def find_in_batch(
             certain()
         is_settled = options.verdict_only and add_set.contradictory
         answers = (
-            [] if is_settled else asked(modules, lambda distinct: decide(add_set.tbox, distinct))
+            []
+            if is_settled
+            else ask_distinct(modules, lambda distinct: decide(add_set.tbox, distinct))
         )
         stage("deciding")
         return add_set, answers
@@ -211,7 +222,7 @@ def find_in_batch(
             )
         clock.stage("patching")
         if sliced is not None:
-            modules_there = replace(sliced.modules, calls=decider.asked - before)
+            modules_there = replace(sliced.modules, calls=decider.question_count - before)
             found = replace(sliced, modules=modules_there, **of_run(notes))
             return found, (*batch.leftovers, *told), left
         notes = (*notes, note)
@@ -219,7 +230,7 @@ def find_in_batch(
         add_set, answers = answered(insertions, clock.stage)
     modules = add_set.modules
     groups = inconsistent_groups(add_set, answers)
-    calls = decider.asked - before
+    calls = decider.question_count - before
     reasons = dict.fromkeys(
         a.reason for a in distinct_answers(answers) if a.verdict is Verdict.UNDETERMINED
     )
@@ -236,7 +247,7 @@ def find_in_batch(
             from shiq.jobs.checking.explaining import explain_groups
 
             # Nobody goes on from what contradicts, and explaining it takes memory of its own.
-            add_set = add_set.settled() if supports(add_set, Settling) else add_set
+            add_set = add_set.release_memory() if supports(add_set, ReleasableAddSet) else add_set
             seconds, limit = explaining_limit(options, left())
             deadline, left, is_over = deadline_of(
                 replace(options, timeout=seconds), time.monotonic()
@@ -258,7 +269,9 @@ def find_in_batch(
         **of_run((*notes, *([STOPPED] if groups and options.verdict_only else explanation.notes))),
         undetermined=tuple(
             UndecidedModule(individuals_in(modules[k]), answers[k].reason)
-            for k in positions(answers, lambda answer: answer.verdict is Verdict.UNDETERMINED)
+            for k in answer_positions(
+                answers, lambda answer: answer.verdict is Verdict.UNDETERMINED
+            )
         ),
     )
     unmatched = unmatched_deletions(base.knowledge_base, deletions, batch.deleted_at)
@@ -374,8 +387,8 @@ def findings_of(
             members=individuals_of(add_set),
             count=len(modules),
             contradictory=len(add_set.contradictory),
-            shapes=decider.shapes(add_set.tbox, NamedModules.of(modules).distinct),
-            calls=decider.asked,
+            shapes=decider.shapes(add_set.tbox, NamedModules.from_modules(modules).distinct),
+            calls=decider.question_count,
         ),
         decided={verdict.value: count for verdict, count in tally(answers).items()},
         audit=decider.audit,
@@ -402,7 +415,7 @@ def unmatched_deletions(
         deletions = drop_value_nodes(deletions)
     if not len(deletions):
         return ()
-    count, some = knowledge_base.absent(deletions, 1)
+    count, some = knowledge_base.find_absent(deletions, 1)
     if not count:
         return ()
     from shiq.model.ntriples import assertion_lines
@@ -460,8 +473,8 @@ def new_decider(options: Options) -> Decider:
 def close_decider(decider: Decider) -> None:
     """Free the reasoners. May be called twice."""
     decider.reasoner.close()
-    if decider.beside is not None:
-        decider.beside.close()
+    if decider.full_reasoner is not None:
+        decider.full_reasoner.close()
     if decider.audit is not None:
         decider.audit.close()
 
@@ -501,7 +514,7 @@ class DeciderPool:
         if key not in self._known:
             self._known[key] = new_decider(options)
         decider = self._known[key]
-        decider.asked, decider.progress = 0, options.progress
+        decider.question_count, decider.progress = 0, options.progress
         return decider
 
     def drop(self, options: Options) -> None:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from shiq.abox_ops.conflicts.explain import Checker, Explainer
 from shiq.abox_ops.conflicts.refuter import Refuter
-from shiq.abox_ops.engine import MODEL, AddSet, Layering, ModelKnowledgeBase
+from shiq.abox_ops.engine import MODEL, AddSet, LayeredKnowledgeBase, ModelKnowledgeBase
 from shiq.abox_ops.modules.add_set import inconsistent_groups, tally
 from shiq.abox_ops.modules.decide import Decider
 from shiq.answers.verdict import Verdict
@@ -50,7 +50,7 @@ def explain_groups(
 
     def above(accepted: AddSet) -> Checker | None:
         knowledge_base = base.knowledge_base
-        if options.criterion != MODEL or not isinstance(knowledge_base, Layering):
+        if options.criterion != MODEL or not isinstance(knowledge_base, LayeredKnowledgeBase):
             return None
         onto = knowledge_base.with_accepted(accepted)
         return None if onto is None else lambda part: check(part, onto)
@@ -71,7 +71,7 @@ def explain_groups(
         ended = False
     except DeadlineExceeded:
         broken_off = True
-        explainer.complete = False
+        explainer.is_complete = False
     finally:
         decider.audit = audit
     return _explanation(explainer, groups, limit, ended=ended, broken_off=broken_off or not ended)
@@ -83,9 +83,11 @@ def _explanation(
     """What ``explainer`` has found of the inconsistent ``groups``, in the time of the option
     ``limit``.
     """
-    found, complete = explainer.conflicts, not broken_off and explainer.complete
+    found, complete = explainer.conflicts, not broken_off and explainer.is_complete
     unexplained = (
-        max(0, len(groups) - len(found)) if broken_off or not found else explainer.unexplained
+        max(0, len(groups) - len(found))
+        if broken_off or not found
+        else explainer.unexplained_groups
     )
     note = ""
     if not ended:

@@ -443,7 +443,7 @@ def resolve_criterion(
     """Replace `AUTO` by the engine's criterion. Returns the options and notes for the user.
 
     `MODEL` needs a certified model, which a complex deletion would invalidate
-    (`shiq.abox_ops.engine.ModelKnowledgeBase.patched`).
+    (`shiq.abox_ops.engine.ModelKnowledgeBase.decide_by_patch`).
     """
     if options.criterion != AUTO:
         return options, ()

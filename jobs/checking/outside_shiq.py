@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from shiq.abox_ops.conflicts.blame import Blame
 from shiq.abox_ops.modules.decide import Decider
-from shiq.abox_ops.outside_question import question
+from shiq.abox_ops.outside_question import write_question
 from shiq.answers.result import Conflict
 from shiq.answers.verdict import UNKNOWN_DATATYPE, Leftover, Verdict, is_blocking
 from shiq.errors import ReasonerError, UsageError
@@ -162,7 +162,7 @@ def forecast_check(
     if not asked or options.outside != ASK:
         return CheckForecast(leftovers)
     try:
-        question(asking, assertions)
+        write_question(asking, assertions)
     except (Irregular, UsageError) as obstacle:
         return CheckForecast(leftovers, asked, " ".join(str(obstacle).split()))
     return CheckForecast(leftovers, asked)
@@ -250,7 +250,7 @@ class _FullQuestion:
 
     def _sent(self, found: Findings) -> dict[str, int]:
         """What was sent elsewhere, the whole questions included."""
-        beside = self.decider.beside
+        beside = self.decider.full_reasoner
         more: dict[str, int] = (
             beside.sent_questions.to_dict() if isinstance(beside, SendingReasoner) else {}
         )
@@ -290,7 +290,7 @@ class _FullQuestion:
         if left <= 0:
             return Answer(Verdict.UNDETERMINED, "no answer within the time limit")
         try:
-            put = question(axioms, assertions)
+            put = write_question(axioms, assertions)
             hermit = self._hermit()
             answer = self._asked(hermit, put.axioms, put.assertions)
             if put.weaker is not None and answer.verdict is Verdict.INCONSISTENT:
@@ -312,10 +312,10 @@ class _FullQuestion:
         )
 
     def _hermit(self) -> HermitReasoner:
-        if self.decider.beside is None:
-            self.decider.beside = HermitReasoner(self.options.heap)
-        assert isinstance(self.decider.beside, HermitReasoner)
-        return self.decider.beside
+        if self.decider.full_reasoner is None:
+            self.decider.full_reasoner = HermitReasoner(self.options.heap)
+        assert isinstance(self.decider.full_reasoner, HermitReasoner)
+        return self.decider.full_reasoner
 
     def _explain(
         self, kept: list[Assertion], inserted: list[Assertion], conflicts: list[Conflict]

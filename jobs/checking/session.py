@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from shiq.abox_ops.engine import KnowledgeBase, Layering
+from shiq.abox_ops.engine import KnowledgeBase, LayeredKnowledgeBase
 from shiq.answers.result import Result
 from shiq.answers.verdict import Leftover, Verdict
 from shiq.errors import StoreError, at_store
@@ -69,7 +69,7 @@ def checker_above(
     blank node means the same in both batches.
 
     ``forget`` is called where a check is broken off: ``base`` may be half updated then. None
-    where the batch cannot be laid on ``base`` without being written (`Layering.with_accepted`).
+    where the batch cannot be laid on ``base`` without being written (`LayeredKnowledgeBase.with_accepted`).
     """
     if not accepted.committed:
         layered = _layer_base(base.knowledge_base, accepted)
@@ -98,7 +98,7 @@ def checker_above(
 
 def _layer_base(knowledge_base: KnowledgeBase, accepted: Result) -> KnowledgeBase | None:
     add_set = getattr(accepted.a_add, "add_set", None)
-    if add_set is None or not supports(knowledge_base, Layering):
+    if add_set is None or not supports(knowledge_base, LayeredKnowledgeBase):
         return None
     found: Any = knowledge_base.with_accepted(add_set)
     return found  # type: ignore[no-any-return]

@@ -19,14 +19,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from shiq.abox_ops.conflicts.identities import Identity, Merging, identities
+from shiq.abox_ops.conflicts.identities import Identity, MergingAddSet, identities
 from shiq.abox_ops.elements.base import Base
 from shiq.abox_ops.engine import (
     MODEL,
     NO_WIDENING,
     AddSet,
     Inquiry,
-    Layering,
+    LayeredKnowledgeBase,
     PatchAddSet,
     WideningFigures,
 )
@@ -67,7 +67,7 @@ class SlicedAddSet:
     """
 
     again: Callable[[], Iterator[AddSet]]
-    whole: Callable[[], Merging]
+    whole: Callable[[], MergingAddSet]
     tbox: ClausalTBox | None = None
     merges: bool = False
     insertions: int = 0
@@ -87,11 +87,14 @@ class SlicedAddSet:
         why = (
             add_set.why_pulled() if options.why_pulled and isinstance(add_set, ExplainsPull) else ()
         )
-        shapes = decider.shape_keys(add_set.tbox, NamedModules.of(add_set.modules).distinct)
+        shapes = decider.shape_keys(
+            add_set.tbox, NamedModules.from_modules(add_set.modules).distinct
+        )
         return replace(
             self,
             tbox=add_set.tbox,
-            merges=self.merges or (supports(add_set, Merging) and bool(add_set.merged())),
+            merges=self.merges
+            or (supports(add_set, MergingAddSet) and bool(add_set.merged_elements())),
             insertions=self.insertions + add_set.insertions,
             size=self.size + add_set.size,
             pulled_in=self.pulled_in + add_set.pulled_in,
@@ -104,9 +107,9 @@ class SlicedAddSet:
             crowds=self.crowds | crowd_counts(add_set),
         )
 
-    def kept(self) -> Iterator[Assertion]:
+    def kept_assertions(self) -> Iterator[Assertion]:
         """The assertions that the check looked at, slice by slice."""
-        return chain.from_iterable(add_set.kept() for add_set in self.again())
+        return chain.from_iterable(add_set.kept_assertions() for add_set in self.again())
 
     def members(self) -> list[tuple[str, ...]]:
         """The individuals of each module."""
@@ -137,7 +140,7 @@ def obstacle(base: OpenBase, batch: InputBatch, options: Options) -> str:
     insertions = batch.insertions
     if any(is_blocking_kind(kind, options.allow, options.fail_on) for kind in CROWDS):
         return "--fail-on counts equal individuals and hubs over the whole batch"
-    if options.criterion != MODEL or not supports(base.knowledge_base, Layering):
+    if options.criterion != MODEL or not supports(base.knowledge_base, LayeredKnowledgeBase):
         return "slices need the criterion model"
     if len(batch.deletions):
         return "it has deletions"
@@ -169,7 +172,7 @@ def find_by_slices(
     )
     for add_set, decided, found_so in () if why else _run(base, batch, rows, inquiry):
         if found_so is Verdict.INCONSISTENT:
-            inquiry.certain()
+            inquiry.on_inconsistent()
             if options.verdict_only:
                 found = found.and_of(add_set, decided, options, decider)
                 return (
@@ -213,11 +216,13 @@ def _each_slice(
         )
 
 
-def _whole_batch(base: OpenBase, batch: InputBatch, options: Options, opened: Opening) -> Merging:
+def _whole_batch(
+    base: OpenBase, batch: InputBatch, options: Options, opened: Opening
+) -> MergingAddSet:
     """The add set of the batch in one piece."""
     knowledge_base: Any = base.knowledge_base
     with opened(replace(options, audit=0.0, progress=None)) as decider:
-        found: Merging = knowledge_base.patched(
+        found: MergingAddSet = knowledge_base.patched(
             batch.insertions, ABox(), Inquiry(decider.decide, attempt=decider.attempt)
         )[0]
         return found
@@ -231,7 +236,7 @@ def _run(
     """
     below: Any = base.knowledge_base
     for part in slices_of(below.base, batch.insertions, rows):
-        add_set, answers = below.patched(part, ABox(), inquiry)
+        add_set, answers = below.decide_by_patch(part, ABox(), inquiry)
         decided = Counter({verdict.value: count for verdict, count in tally(answers).items()})
         verdicts = {answer.verdict for answer in distinct_answers(answers)}
         if add_set.contradictory or Verdict.INCONSISTENT in verdicts:
@@ -259,7 +264,7 @@ def _findings(found: SlicedAddSet, options: Options, decider: Decider) -> Findin
             members=LazySequence(found.modules, found.members),
             count=found.modules,
             shapes=len(found.shapes),
-            calls=decider.asked,
+            calls=decider.question_count,
         ),
         decided=found.decided,
         audit=decider.audit,

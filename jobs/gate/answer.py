@@ -53,7 +53,7 @@ class _RemoteIdentities(Protocol):
 
 def identities_of(result: Result) -> tuple[EqualIndividuals, ...]:
     """List the individuals that the batch of ``result`` makes equal."""
-    add_set: _RemoteIdentities | entailed.Merging = result.a_add.add_set  # type: ignore[attr-defined]
+    add_set: _RemoteIdentities | entailed.MergingAddSet = result.a_add.add_set  # type: ignore[attr-defined]
     found = (
         add_set.identities()
         if isinstance(add_set, _RemoteIdentities)
@@ -66,7 +66,7 @@ def _equal_individuals(identity: entailed.Identity) -> EqualIndividuals:
     insertions, base, axioms = dict[str, None](), dict[str, None](), dict[str, None]()
     for reason in identity.reasons:
         for assertion in reason.assertions:
-            (insertions if assertion in reason.inserted else base).update(
+            (insertions if assertion in reason.insertions else base).update(
                 dict.fromkeys(assertion_lines(assertion))
             )
         axioms.update(dict.fromkeys(map(axiom_text, reason.axioms)))

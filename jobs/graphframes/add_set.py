@@ -49,8 +49,8 @@ class GraphFramesAddSet:
         )
         return looked_up(rows.join(tables.terms, "node"), tables.terms, other="other")
 
-    def kept(self) -> Iterator[owl.Assertion]:
-        """See `shiq.abox_ops.engine.AddSet.kept`; in no particular order."""
+    def kept_assertions(self) -> Iterator[owl.Assertion]:
+        """See `shiq.abox_ops.engine.AddSet.kept_assertions`; in no particular order."""
         rows = (row.asDict() for row in self._rows.toLocalIterator())
         return chain.from_iterable(assertions_of(self.tables.rules, row) for row in rows)
 

@@ -20,11 +20,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from shiq.abox_ops.elements.union_view import UnionView
-from shiq.abox_ops.index.index import TouchedNodes, touched_by
-from shiq.abox_ops.labels.numbered_calculus import Calculus
+from shiq.abox_ops.index.index import TouchedNodes, touched_nodes
+from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.local import LocalKnowledgeBase
-from shiq.abox_ops.modules.decide import Decider, drawn, examine
-from shiq.abox_ops.published.procedure import Definition7, rules_of, told_nodes
+from shiq.abox_ops.modules.decide import Decider, draw_shapes, examine
+from shiq.abox_ops.published.procedure import Definition7, initial_nodes, make_rules
 from shiq.answers.result import UndecidedModule
 from shiq.answers.verdict import Leftover, Verdict
 from shiq.jobs.building.worker import Asking
@@ -83,18 +83,18 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         `close`.
         """
         spark = session()
-        after = self.without(deletions, insertions)
-        whole = after.whole(insertions)
-        simplified = after.calculi.simplified_with(whole)
-        calculus = after.calculi.of(simplified, PUBLISHED, whole.names)
-        touched = touched_by(whole, after.roles)
-        definitions = rules_of(after.index, simplified, touched)
+        after = self.after_deletions(deletions, insertions)
+        whole = after.union_with(insertions)
+        simplified = after.calculi.tbox_with_insertions(whole)
+        calculus = after.calculi.lookup(simplified, PUBLISHED, whole.names)
+        touched = touched_nodes(whole, after.roles)
+        definitions = make_rules(after.index, simplified, touched)
         rules = _worker_rules(after, whole, touched, calculus, definitions)
         files = round_files(spark)
         self._open.append(files)
         tables = UnionTables(whole, rules, graph_calls(spark), files)
-        told = told_nodes(calculus, whole, touched, definitions.features)
-        entered = enter(tables, touched.other, told)
+        told = initial_nodes(calculus, whole, touched, definitions.features)
+        entered = enter(tables, touched.non_edge_nodes, told)
         modules = lay_out(tables, entered, most_module)
         kept, remedies = modules.facts.filter("is_kept"), entered.remedies.filter("NOT asserted")
         nodes = renamed(frame(spark, {"node": touched.nodes}), tables.names, id="node")
@@ -162,7 +162,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
             )
             rows = bodies.join(answers, "shape").select("body", "verdict").toLocalIterator()
             told = ((pickle.loads(body), verdict) for body, verdict in rows)
-            examine(drawn(add_set.tbox, told, options.audit), decider, left())
+            examine(draw_shapes(add_set.tbox, told, options.audit), decider, left())
         refuted = clashing + decided.get(Verdict.INCONSISTENT.value, 0)
         modules = sum(decided.values())
         found = Findings(
@@ -224,7 +224,7 @@ def _worker_rules(
     after: LocalKnowledgeBase,
     whole: UnionView,
     touched: TouchedNodes,
-    calculus: Calculus,
+    calculus: NumberedCalculus,
     definitions: Definition7,
 ) -> WorkerRules:
     """What the TBox says of labels and assertions, for the workers."""

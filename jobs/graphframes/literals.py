@@ -19,7 +19,7 @@ from pyspark.sql import Column
 from pyspark.sql.pandas import functions as arrow
 
 from shiq import model as owl
-from shiq.abox_ops.elements.graph import Rare
+from shiq.abox_ops.elements.graph import ComplexFacts
 from shiq.abox_ops.elements.normal_assertions import normalise
 from shiq.abox_ops.labels.calculus import Label, contradiction
 from shiq.abox_ops.published.procedure import Definition7
@@ -100,7 +100,7 @@ class WorkerRules:
             for number in self.literal(name, positive=positive)
         )
         return (
-            "K" * found.kept
+            "K" * found.is_kept
             + "S" * found.subject_enters
             + "D" * found.object_enters
             + "".join(remedies)
@@ -112,7 +112,7 @@ class WorkerRules:
         kind value, the assertion itself, at its subject where it has an object.
         """
         assertion = decode(json.loads(value))
-        terms, plain = [*individuals_of(assertion)], Rare([], [], [])
+        terms, plain = [*individuals_of(assertion)], ComplexFacts([], [], [])
         for each in normalise(assertion, self.box).assertions:
             plain.add(each, terms.index(term), term, False, terms.index)
         found: list[dict[str, object]] = [

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 from shiq.abox_ops.engine import NamedModule
 from shiq.abox_ops.labels.calculus import Label
-from shiq.abox_ops.modules.components import KeptAssertions, modules
+from shiq.abox_ops.modules.components import KeptAssertions, component_modules
 from shiq.abox_ops.modules.shapes import Shapes
 from shiq.columns.rows import DIFFERENT, SAME
 from shiq.jobs.building.worker import kept, spare_imports
@@ -178,4 +178,4 @@ def modules_of(rules: WorkerRules, rows: pa.Table) -> list[NamedModule]:
             case kind:
                 parts[kind].add((term, rules.properties[name], literal_in(row)))
     kinds = "role", "no role", "different", "data", "no data"
-    return modules(KeptAssertions(labels, *(parts[kind] for kind in kinds)))
+    return component_modules(KeptAssertions(labels, *(parts[kind] for kind in kinds)))

@@ -39,7 +39,7 @@ class EnteredTables:
 
 def enter(tables: UnionTables, changed: Ints, told: Ints) -> EnteredTables:
     """Run the procedure. ``changed``: the nodes of inserted assertions that are no role or data
-    assertions; ``told``: those that enter at once (`shiq.abox_ops.published.procedure.told_nodes`).
+    assertions; ``told``: those that enter at once (`shiq.abox_ops.published.procedure.initial_nodes`).
     """
     write, names, asserted = tables.files.write, tables.names, tables.asserted()
     entered, dealt = _rounds(tables, _labels(tables, asserted, changed), told)
@@ -138,7 +138,7 @@ def _labels(tables: UnionTables, asserted: DataFrame, changed: Ints) -> tuple[Da
         literals = F.array_join(F.sort_array(F.collect_set("literal")), ",")
         return renamed(rows, names, id="node").groupBy("id").agg(literals.alias("label"))
 
-    read = [2 * i + sign for i in bits(tables.rules.rules.names) for sign in (0, 1)]
+    read = [2 * i + sign for i in bits(tables.rules.rules.relevant_atoms) for sign in (0, 1)]
     asserted = asserted.filter(F.col("literal").isin(read))
     touched = renamed(frame(tables.files.spark, {"node": changed}), tables.old_names, id="node")
     old = by_element(asserted.filter("NOT inserted"), tables.old_names)

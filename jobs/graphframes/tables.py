@@ -91,7 +91,7 @@ class UnionTables:
 
     def rows(self, table: str, *columns: str) -> DataFrame:
         """``columns`` of a table of assertions, and ``inserted``."""
-        old, new = self.whole.base.table(table), self.whole.inserted[table]
+        old, new = self.whole.base.table(table), self.whole.inserted_tables[table]
         before = rows_of(self.files.spark, old, columns).filter(F.lit(len(old) > 0))
         after = frame(self.files.spark, {name: new.columns[name] for name in columns})
         return before.withColumn("inserted", F.lit(False)).unionByName(
@@ -108,7 +108,7 @@ class UnionTables:
     @cached_property
     def names(self) -> DataFrame:
         """The same of A ∪ A⁺."""
-        brings = (self.whole.inserted["pairs"].columns["kind"] == SAME).any()
+        brings = (self.whole.inserted_tables["pairs"].columns["kind"] == SAME).any()
         return self._elements("new", self.pairs) if brings else self.old_names
 
     @property
@@ -149,7 +149,7 @@ class UnionTables:
         normal = F.from_json(arrow_column(self.rules.normal, F.col("value"), F.col("term")), NORMAL)
         rows = rows.join(self.terms, "node").select("node", "inserted", "value", F.inline(normal))
         found = looked_up(rows, self.terms.select("term", "node"), other="other")
-        count = len(self.whole.base.table("complex")) + len(self.whole.inserted["complex"])
+        count = len(self.whole.base.table("complex")) + len(self.whole.inserted_tables["complex"])
         return self.files.write("complex", found) if count else found
 
     def asserted(self) -> DataFrame:

@@ -410,7 +410,7 @@ class MinerKnowledge:
         found = (
             None
             if base is None
-            else _require_decided(self._static_entailer.entailed(self._use_names(assertions)))
+            else _require_decided(self._static_entailer.entailment(self._use_names(assertions)))
         )
         if base is None or found is None:
             return None
@@ -426,7 +426,7 @@ class MinerKnowledge:
         """
         try:
             found = _require_decided(
-                self._tbox_entailer.entailed(self._use_names(self.to_assertions(atoms)))
+                self._tbox_entailer.entailment(self._use_names(self.to_assertions(atoms)))
             )
         except UndecidedEntailmentError as undecided:
             self.undecided_reasons["what the TBox makes of a body"] = undecided.reason
@@ -450,7 +450,7 @@ class MinerKnowledge:
         """
         return (
             _require_decided(
-                self._static_entailer.entailed(
+                self._static_entailer.entailment(
                     self._use_names((*assertions, *self.to_assertions(atoms)))
                 )
             )
@@ -500,7 +500,7 @@ class MinerKnowledge:
         return self._make_entailer(())
 
     def _make_entailer(self, static: Sequence[owl.Assertion]) -> Entailer:
-        premises = Premises.of(self._axioms, self._use_names(static))
+        premises = Premises.build(self._axioms, self._use_names(static))
         return Entailer(
             premises,
             [owl.Class(name) for name in self._names],
@@ -522,7 +522,7 @@ class MinerKnowledge:
 
     @cached_property
     def _static_entailment(self) -> Entailment:
-        return self._static_entailer.of_base()
+        return self._static_entailer.base_entailment()
 
     def _new_atoms(self, found: Entailment, before: Types) -> Iterator[Atom]:
         """What was found, of classes less what was known ``before``."""

@@ -25,7 +25,7 @@ from time import perf_counter
 from types import TracebackType
 from typing import Any, Final
 
-from shiq.abox_ops.entailment.premises import mentioned
+from shiq.abox_ops.entailment.premises import mentioned_individuals
 from shiq.answers.verdict import Verdict
 from shiq.errors import InputError, UsageError
 from shiq.inputs.catalog import Catalogs
@@ -227,7 +227,7 @@ class Enricher:
         """
         begun = perf_counter()
         types, assertions = {**found.types, **found.static_types}, asked.assertions()
-        names = {shown(name): name for name in mentioned(assertions)}
+        names = {shown(name): name for name in mentioned_individuals(assertions)}
         told = [(one, c) for c in classes for one in sorted(types) if c in types[one]]
         reasons = [self.realizer.explain(assertions, names.get(one, one), c) for one, c in told]
         self.counts.seconds["deciding"] += perf_counter() - begun

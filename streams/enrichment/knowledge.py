@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from shiq import model as owl
-from shiq.abox_ops.conflicts.shrink import connected, shrink
-from shiq.abox_ops.entailment import Entailer, Entailment, Premises, union_of
+from shiq.abox_ops.conflicts.shrink import connected_assertions, shrink
+from shiq.abox_ops.entailment import Entailer, Entailment, Premises, union_or_any
 from shiq.abox_ops.entailment.reasoners import Reasoners
 from shiq.answers.verdict import Leftover, Verdict, is_blocking
 from shiq.errors import InputError, UsageError
@@ -284,12 +284,12 @@ class Realizer:
         self._open()
 
     def _open(self) -> None:
-        premises = Premises.of(self.knowledge.axioms, self.knowledge.static)
+        premises = Premises.build(self.knowledge.axioms, self.knowledge.static)
         self._entailer = Entailer(premises, static=self.static, reasoners=self._reasoners)
 
     @property
     def calls(self) -> int:
-        return self.before + self._reasoners.asked
+        return self.before + self._reasoners.question_count
 
     @property
     def made_by(self) -> str:
@@ -314,9 +314,9 @@ class Realizer:
             if more := [assertion for assertion in larger.static if assertion not in held]:
                 if self.knowledge is not middle:
                     self.renew(middle)
-                changed.append(self._entailer.changed(more))
+                changed.append(self._entailer.changed_individuals(more))
         self.renew(after)
-        return union_of(changed)
+        return union_or_any(changed)
 
     def refuse_contradiction(self) -> None:
         """Raises InputError where (T, B) is inconsistent by itself: of it everything would follow."""
@@ -331,7 +331,7 @@ class Realizer:
         if self.knowledge.obstacle:
             return Entailment(Verdict.UNDETERMINED, reason=self.knowledge.obstacle)
         deadline = self._deadline()
-        found = self._entailer.entailed(assertions, deadline)
+        found = self._entailer.entailment(assertions, deadline)
         if (
             found.verdict is Verdict.UNDETERMINED
             and deadline is not None
@@ -355,7 +355,7 @@ class Realizer:
 
         def follows(part: Iterable[owl.Assertion], axioms: Iterable[owl.Axiom]) -> bool:
             nonlocal is_open
-            premises = Premises.of((*axioms, denial), (*part, told))
+            premises = Premises.build((*axioms, denial), (*part, told))
             asked = Entailer(premises, (), reasoners=self._reasoners)
             verdict = asked.is_consistent(deadline).verdict
             is_open |= verdict is Verdict.UNDETERMINED
@@ -364,7 +364,7 @@ class Realizer:
         knowledge = self.knowledge
         near = [*knowledge.static]
         if not knowledge.outside:  # nominals tie everything to everything
-            near = connected((*assertions, told), near)
+            near = connected_assertions((*assertions, told), near)
         if not follows((*assertions, *near), knowledge.axioms):
             return None
         static = shrink(near, lambda part: follows((*assertions, *part), knowledge.axioms))

@@ -11,10 +11,10 @@ from shiq.abox_ops.conflicts.shrink import shrink
 from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.elements.normal_assertions import definitions, normalise
 from shiq.abox_ops.elements.quotient import Partition
-from shiq.abox_ops.labels.calculus import EMPTY, Label, LabelSpace, clashes
+from shiq.abox_ops.labels.calculus import EMPTY, Label, LabelCalculus, clashes
 from shiq.abox_ops.labels.irrelevance import Irrelevance, Needs
 from shiq.abox_ops.modules import shapes as shapes_
-from shiq.abox_ops.modules.components import KeptAssertions, modules
+from shiq.abox_ops.modules.components import KeptAssertions, component_modules
 from shiq.abox_ops.modules.shapes import Shapes
 from shiq.abox_ops.published.procedure import Definition7, Outcome, Remedy, m_part, remedies, u_part
 from shiq.functional import parse_functional
@@ -54,7 +54,7 @@ def n(name: str) -> str:
     return "urn:t#" + name
 
 
-def label(space: LabelSpace, positive: str = "", negative: str = "") -> Label:
+def label(space: LabelCalculus, positive: str = "", negative: str = "") -> Label:
     ids = space.tbox.atom_ids
 
     def mask(names: str) -> int:
@@ -63,7 +63,7 @@ def label(space: LabelSpace, positive: str = "", negative: str = "") -> Label:
     return mask(positive), mask(negative)
 
 
-def names(space: LabelSpace, found: Label) -> tuple[set[str], set[str]]:
+def names(space: LabelCalculus, found: Label) -> tuple[set[str], set[str]]:
     def plain(mask: int) -> set[str]:
         return {
             a.removeprefix("urn:t#")
@@ -78,37 +78,37 @@ def names(space: LabelSpace, found: Label) -> tuple[set[str], set[str]]:
 
 
 def test_unit_propagation_goes_both_ways() -> None:
-    space = LabelSpace(simplified("SubClassOf(:A ObjectUnionOf(:B :C))").clauses)
+    space = LabelCalculus(simplified("SubClassOf(:A ObjectUnionOf(:B :C))").clauses)
     assert names(space, space.close(label(space, "A", "B"))) == ({"A", "C"}, {"B"})
     assert names(space, space.close(label(space, "", "B C"))) == (set(), {"A", "B", "C"})
     assert names(space, space.close(label(space, "A"))) == ({"A"}, set())
 
 
 def test_a_clause_whose_literals_are_all_refuted_clashes() -> None:
-    space = LabelSpace(simplified("SubClassOf(:A :B)", "DisjointClasses(:A :B)").clauses)
+    space = LabelCalculus(simplified("SubClassOf(:A :B)", "DisjointClasses(:A :B)").clauses)
     assert clashes(space.close(label(space, "A")))
     assert not clashes(space.close(label(space, "B")))
     assert clashes(space.clash)
 
 
 def test_role_assertions_send_ranges_domains_and_contrapositives() -> None:
-    space = LabelSpace(
+    space = LabelCalculus(
         simplified(
             "ObjectPropertyRange(:r :B)",
             "SubClassOf(ObjectSomeValuesFrom(:r :D) :E)",
             "SubObjectPropertyOf(:s :r)",
         ).clauses
     )
-    sent = space.sent(Role(n("s")), EMPTY, label(space, "D"))
+    sent = space.send(Role(n("s")), EMPTY, label(space, "D"))
     assert names(space, sent.subject) == ({"E"}, set())
     assert names(space, sent.object) == ({"B"}, set())
-    back = space.sent(Role(n("s"), True), label(space, "", ""), label(space, "", "E"))
+    back = space.send(Role(n("s"), True), label(space, "", ""), label(space, "", "E"))
     assert names(space, back.subject) == ({"B"}, {"D"})
-    assert space.sent(Role(n("unknown")), EMPTY, EMPTY) == (EMPTY, EMPTY)
+    assert space.send(Role(n("unknown")), EMPTY, EMPTY) == (EMPTY, EMPTY)
 
 
 def test_closure_is_idempotent_and_monotone() -> None:
-    space = LabelSpace(
+    space = LabelCalculus(
         simplified(
             "SubClassOf(:A ObjectUnionOf(:B :C))",
             "DisjointClasses(:B :D)",
@@ -134,23 +134,23 @@ def test_closure_is_idempotent_and_monotone() -> None:
 
 
 def test_discharge_by_a_literal_at_either_end() -> None:
-    space = LabelSpace(
+    space = LabelCalculus(
         simplified("SubClassOf(:A ObjectAllValuesFrom(:r ObjectUnionOf(:B :C)))").clauses
     )
     irrelevance = Irrelevance(space)
     r = Role(n("r"))
-    assert irrelevance.open(r, EMPTY, EMPTY).relevant
-    assert not irrelevance.open(r, label(space, "", "A"), EMPTY).relevant
-    assert not irrelevance.open(r, EMPTY, label(space, "B")).relevant
-    assert irrelevance.open(r, label(space, "A"), label(space, "", "B")).relevant
-    assert irrelevance.open(r.inverse, EMPTY, EMPTY).relevant
-    assert not irrelevance.open(Role(n("other")), EMPTY, EMPTY).relevant
+    assert irrelevance.open_clauses(r, EMPTY, EMPTY).is_relevant
+    assert not irrelevance.open_clauses(r, label(space, "", "A"), EMPTY).is_relevant
+    assert not irrelevance.open_clauses(r, EMPTY, label(space, "B")).is_relevant
+    assert irrelevance.open_clauses(r, label(space, "A"), label(space, "", "B")).is_relevant
+    assert irrelevance.open_clauses(r.inverse, EMPTY, EMPTY).is_relevant
+    assert not irrelevance.open_clauses(Role(n("other")), EMPTY, EMPTY).is_relevant
 
 
 def test_at_most_is_left_to_counting() -> None:
-    space = LabelSpace(simplified("SubClassOf(:A ObjectMaxCardinality(2 :r :B))").clauses)
-    found = Irrelevance(space).open(Role(n("r"), True), EMPTY, EMPTY)
-    assert not found.relevant
+    space = LabelCalculus(simplified("SubClassOf(:A ObjectMaxCardinality(2 :r :B))").clauses)
+    found = Irrelevance(space).open_clauses(Role(n("r"), True), EMPTY, EMPTY)
+    assert not found.is_relevant
     assert not found.at_subject
     assert [c.n for c in found.at_object] == [2]
 
@@ -159,7 +159,7 @@ def test_at_most_is_left_to_counting() -> None:
 
 
 def counted(axioms: list[str], edges: list[tuple[str, str, str]], told: dict[str, str]) -> Counts:
-    space = LabelSpace(simplified(*axioms).clauses)
+    space = LabelCalculus(simplified(*axioms).clauses)
     graph = ElementGraph(space.tbox)
     for role, a, b in edges:
         graph.add(ObjectPropertyAssertion(ObjectProperty(n(role)), a, b))
@@ -173,8 +173,8 @@ def test_an_overfull_class_makes_its_neighbours_one() -> None:
     )
     assert counts.classes.find("b") == counts.classes.find("c") != counts.classes.find("a")
     [clause] = counts.space.m_type
-    assert not counts.is_within("a", clause)
-    assert counts.is_within("b", clause)
+    assert not counts.is_within_bound("a", clause)
+    assert counts.is_within_bound("b", clause)
 
 
 def test_a_need_uses_up_the_bound_unless_a_neighbour_meets_it() -> None:
@@ -184,8 +184,8 @@ def test_a_need_uses_up_the_bound_unless_a_neighbour_meets_it() -> None:
     ]
     edges = [("r", "a", "b"), ("r", "a", "c")]
     [clause] = counted(axioms, edges, {}).space.m_type
-    assert not counted(axioms, edges, {"a": "A"}).is_within("a", clause)
-    assert counted(axioms, edges, {"a": "A", "b": "D"}).is_within("a", clause)
+    assert not counted(axioms, edges, {"a": "A"}).is_within_bound("a", clause)
+    assert counted(axioms, edges, {"a": "A", "b": "D"}).is_within_bound("a", clause)
 
 
 def test_a_neighbour_may_take_the_element_as_its_witness() -> None:
@@ -195,7 +195,7 @@ def test_a_neighbour_may_take_the_element_as_its_witness() -> None:
     ]
     counts = counted(axioms, [("r", "a", "b"), ("s", "a", "d")], {"d": "B"})
     [clause] = counts.space.m_type
-    assert not counts.is_within("a", clause)
+    assert not counts.is_within_bound("a", clause)
 
 
 # --- Definitions 5 to 7 ---------------------------------------------------------------------------
@@ -218,7 +218,7 @@ def test_part_of_goes_down_the_role_hierarchy_and_over_inverses() -> None:
 
 def test_remedies() -> None:
     found = simplified("SubClassOf(:A ObjectAllValuesFrom(:r :B))")
-    space = LabelSpace(found.definition4_clauses)
+    space = LabelCalculus(found.definition4_clauses)
     ids = space.tbox.atom_ids
 
     def of(centre: Label, branch: Label) -> list[Remedy | None]:
@@ -238,8 +238,8 @@ def test_outcomes() -> None:
         "SubClassOf(:C ObjectAllValuesFrom(ObjectInverseOf(:r) :D))",
         "FunctionalObjectProperty(:f)",
     )
-    space = LabelSpace(found.definition4_clauses)
-    rules = Definition7.of(found, [], [])
+    space = LabelCalculus(found.definition4_clauses)
+    rules = Definition7.build(found, [], [])
     r, a, c, none = Role(n("r")), label(space, "A"), label(space, "", "C"), (EMPTY, EMPTY)
     at_b, at_a = (True, n("B"), True), (False, n("D"), True)
     kept = Outcome(True, (), True, True)
@@ -296,7 +296,7 @@ def test_modules_are_components_of_the_role_assertions() -> None:
     kept = KeptAssertions(
         {"a": (1, 0), "b": (2, 0), "c": (4, 0)}, {("a", r, "b")}, different={("a", "b"), ("a", "c")}
     )
-    found = modules(kept)
+    found = component_modules(kept)
     assert [m.elements for m in found] == [(("a",), ("b",)), (("c",),)]
     assert found[0].module.edges == ((0, r, 1),)
     assert found[0].module.different == ((0, 1),)

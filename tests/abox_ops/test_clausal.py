@@ -22,7 +22,7 @@ from shiq.model.roles import Role
 from shiq.rdf import read_assertions, read_ontology
 from tests.abox_ops.test_golden import check, expected
 from tests.spec.border import Border
-from tests.spec.certified_model import OutsideCompletion
+from tests.spec.certified_model import CertifiedModel
 from tests.spec.counting import _Count
 from tests.spec.patch import Patch
 
@@ -36,22 +36,22 @@ def _always(*_: Any) -> bool:
 
 def _covers_whatever_stands_there(patch: Patch, role: Role, a: str, b: str) -> bool:
     """`Patch._is_covered` that does not ask whether a seen assertion is the first of its pair."""
-    if patch._is_seen(role, a, b) and patch._may_clash(a, b):
+    if patch._is_constrained(role, a, b) and patch._may_clash(a, b):
         return False
-    if a in patch.inside or b in patch.inside:
+    if a in patch.inside_elements or b in patch.inside_elements:
         return True
-    return not any(map(patch.told.is_fresh_or_joined, (a, b))) and patch.border.is_covered_outside(
-        role, a, b
-    )
+    return not any(
+        map(patch.told_plus.is_fresh_or_joined, (a, b))
+    ) and patch.border.is_covered_outside(role, a, b)
 
 
 PLANTED: dict[str, tuple[type, str, Any]] = {
     "NewPairIsNoOldInstance": (Patch, "_was_asserted", _always),
-    "FillerNotCountedBefore": (Border, "_filled", _always),
+    "FillerNotCountedBefore": (Border, "_has_filler", _always),
     "TakenForAWitness": (Border, "_takes_nobody", _always),
-    "WitnessOfItsOwn": (_Count, "joined", frozenset()),
+    "WitnessOfItsOwn": (_Count, "generated_neighbours", frozenset()),
     "NotTheFirstOfItsPair": (Patch, "_is_covered", _covers_whatever_stands_there),
-    **{name: (OutsideCompletion, "classes", Partition()) for name in ALONE},
+    **{name: (CertifiedModel, "classes", Partition()) for name in ALONE},
 }
 
 

@@ -177,7 +177,7 @@ def plain_facts(base: ModelKnowledgeBase, kb: RandomKB) -> dict[str, object]:
     found = base.add_set(abox_of(kb.insertions), abox_of(kb.deletions), "clausal")
     return {
         "figures": (found.size, found.pulled_in, sorted(found.contradictory)),
-        "kept": frozenset(found.kept()),
+        "kept": frozenset(found.kept_assertions()),
         "modules": Counter(module_of(m, found.tbox.atoms) for m in found.modules),
     }
 
@@ -237,14 +237,14 @@ def _forgetting(method: str) -> Callable[..., Any]:
     original = getattr(MergeClasses, method)
 
     def forgetful(self: MergeClasses, *arguments: Any) -> Any:
-        known, self._contradictory = (
-            self._contradictory,
-            np.zeros(len(self._contradictory), np.bool_),
+        known, self._is_contradictory = (
+            self._is_contradictory,
+            np.zeros(len(self._is_contradictory), np.bool_),
         )
         try:
             return original(self, *arguments)
         finally:
-            self._contradictory = known
+            self._is_contradictory = known
 
     return forgetful
 
@@ -266,13 +266,13 @@ def _outside_instead(
 def _uncovered(region: PatchRegion) -> Ints:
     with pytest.MonkeyPatch.context() as context:
         context.setattr(
-            assumptions, "contradictory", lambda _: np.zeros(len(region.graph), np.bool_)
+            assumptions, "is_contradictory", lambda _: np.zeros(len(region.graph), np.bool_)
         )
         return assumptions.uncovered_insertions(region)
 
 
 def _class(self: ReferenceState, element: str) -> frozenset[str]:
-    classes = self.counts.classes if element in self.inside else self.outside.classes
+    classes = self.counts.classes if element in self.inside_elements else self.model.classes
     return frozenset(classes.members(element))
 
 
@@ -296,13 +296,13 @@ PLANTED: dict[str, tuple[int, object, str, Any]] = {
             counted, inside, np.zeros_like(contradictory)
         ),
     ),
-    "they are members of classes outside": (0, MergeClasses, "pairs", _forgetting("pairs")),
+    "they are members of classes outside": (0, MergeClasses, "members", _forgetting("members")),
     "the sizes of classes outside have them": (0, MergeClasses, "sizes", _forgetting("sizes")),
     "inserted role assertions bring in their other end": (
         15,
         patch,
         "ROUND",
-        patch.ROUND._replace(uncovered=_uncovered),
+        patch.ROUND._replace(find_uncovered=_uncovered),
     ),
     "the reference has them in classes outside": (0, ReferenceState, "_class", _class),
 }

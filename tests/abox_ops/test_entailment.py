@@ -9,8 +9,8 @@ from random import Random
 import pytest
 
 from shiq import model as owl
-from shiq.abox_ops.entailment import Entailer, Premises, entailed
-from shiq.abox_ops.entailment.full_entailer import Denied, _Settling
+from shiq.abox_ops.entailment import Entailer, Premises, compute_entailment
+from shiq.abox_ops.entailment.full_entailer import Denial, _DenialTester
 from shiq.abox_ops.entailment.horn import HornLabels
 from shiq.abox_ops.entailment.horn_entailer import HornEntailer
 from shiq.abox_ops.entailment.modules import AskedVocabulary, EventModules, ModuleFinder
@@ -22,7 +22,7 @@ from shiq.reasoner.hypertableau.state import State
 from tests.building import EVENTS, building
 from tests.horn_random import CLASSES, ROLES, expression, random_horn
 from tests.outside_random import random_owl
-from tests.spec.entailment import entailed_uncached
+from tests.spec.entailment import denied_entailment
 from tests.tools.random_ontologies.kb import random_kb
 
 A, B, C = (owl.Class(f"urn:{name}") for name in "ABC")
@@ -33,7 +33,7 @@ X, Y, Z, BLANK = "urn:x", "urn:y", "urn:z", "_:b"
 @pytest.mark.parametrize("number", range(len(EVENTS)))
 def test_the_building(number: int) -> None:
     event, expected = EVENTS[number]
-    found = entailed(Premises.of(*building()), event)
+    found = compute_entailment(Premises.build(*building()), event)
     first = event[0]
     assert isinstance(first, owl.ClassAssertion)
     assert found.verdict is Verdict.CONSISTENT
@@ -46,57 +46,57 @@ def test_the_building(number: int) -> None:
 
 
 def test_an_alarm_in_a_room_that_the_event_does_not_mention() -> None:
-    found = entailed(Premises.of(*building()), EVENTS[0][0], static=True)
+    found = compute_entailment(Premises.build(*building()), EVENTS[0][0], static=True)
     assert found.static_types == {"urn:b:room1": {"urn:b:AlarmRoom"}}
 
 
 def test_an_inconsistent_event_has_no_types() -> None:
-    base = Premises.of([owl.DisjointClasses((A, B))], [owl.ClassAssertion(A, X)])
-    found = entailed(base, [owl.ClassAssertion(B, X)])
+    base = Premises.build([owl.DisjointClasses((A, B))], [owl.ClassAssertion(A, X)])
+    found = compute_entailment(base, [owl.ClassAssertion(B, X)])
     assert found.verdict is Verdict.INCONSISTENT
     assert not found.types
 
 
 def test_an_inconsistent_base_says_so() -> None:
-    base = Premises.of(
+    base = Premises.build(
         [owl.DisjointClasses((A, B))], [owl.ClassAssertion(A, X), owl.ClassAssertion(B, X)]
     )
     with Entailer(base) as entailer:
         assert entailer.is_consistent().verdict is Verdict.INCONSISTENT
-        assert entailer.of_base().verdict is Verdict.INCONSISTENT
-        assert entailer.entailed([owl.ClassAssertion(A, Y)]).verdict is Verdict.INCONSISTENT
+        assert entailer.base_entailment().verdict is Verdict.INCONSISTENT
+        assert entailer.entailment([owl.ClassAssertion(A, Y)]).verdict is Verdict.INCONSISTENT
 
 
 def test_what_nobody_may_be_asked_is_undetermined() -> None:
-    base = Premises.of(
+    base = Premises.build(
         [owl.SubClassOf(A, owl.ObjectUnionOf((owl.ObjectOneOf((X, Y)), owl.ObjectOneOf((Z,)))))]
     )
     with Entailer(base, reasoners=Reasoners("own")) as entailer:
-        found = entailer.entailed([owl.ClassAssertion(A, BLANK)])
+        found = entailer.entailment([owl.ClassAssertion(A, BLANK)])
     assert found.verdict is Verdict.UNDETERMINED
     assert "outside SHIQ(D)" in found.reason
 
 
 def test_after_the_deadline_it_is_undetermined() -> None:
-    base = Premises.of([owl.SubClassOf(A, owl.ObjectUnionOf((B, C)))])
+    base = Premises.build([owl.SubClassOf(A, owl.ObjectUnionOf((B, C)))])
     with Entailer(base) as entailer:
-        found = entailer.entailed([owl.ClassAssertion(A, X)], time.monotonic() - 1)
+        found = entailer.entailment([owl.ClassAssertion(A, X)], time.monotonic() - 1)
         assert (found.verdict, found.reason) == (
             Verdict.UNDETERMINED,
             "no answer within the time limit",
         )
-        assert entailer.entailed([owl.ClassAssertion(A, X)]).verdict is Verdict.CONSISTENT
+        assert entailer.entailment([owl.ClassAssertion(A, X)]).verdict is Verdict.CONSISTENT
 
 
 def test_what_is_malformed_is_undetermined() -> None:
     broken = [owl.TransitiveObjectProperty(R), owl.SubClassOf(A, owl.ObjectMaxCardinality(1, R))]
-    found = entailed(Premises.of(broken), [owl.ClassAssertion(A, X)])
+    found = compute_entailment(Premises.build(broken), [owl.ClassAssertion(A, X)])
     assert found.verdict is Verdict.UNDETERMINED
     assert "simple" in found.reason
 
 
 def test_blank_nodes_roles_and_class_expressions() -> None:
-    base = Premises.of(
+    base = Premises.build(
         [
             owl.SubObjectPropertyOf(R, S),
             owl.SymmetricObjectProperty(S),
@@ -107,7 +107,7 @@ def test_blank_nodes_roles_and_class_expressions() -> None:
     )
     some = owl.ObjectSomeValuesFrom(S, B)
     event = [owl.ObjectPropertyAssertion(R, BLANK, Y), owl.ClassAssertion(A, Y)]
-    found = entailed(base, event, [B, some, owl.THING], [R.iri, S.iri], static=True)
+    found = compute_entailment(base, event, [B, some, owl.THING], [R.iri, S.iri], static=True)
     assert found.types[BLANK] == {"ObjectSomeValuesFrom(<urn:s> <urn:B>)"}
     assert found.types[Y] == {"urn:B", "ObjectSomeValuesFrom(<urn:s> <urn:B>)"}
     assert found.pairs == {(R.iri, BLANK, Y)} | {
@@ -122,14 +122,17 @@ def test_an_expression_of_an_event_sees_links_that_the_ontology_does_not() -> No
     only = owl.ClassAssertion(owl.ObjectAllValuesFrom(r, a), "urn:x")
     event = [only, owl.ObjectPropertyAssertion(r, "urn:x", "urn:y")]
     for axiom in (owl.SubClassOf(a, b), owl.SubClassOf(a, owl.ObjectUnionOf((b, owl.NOTHING)))):
-        assert entailed(Premises.of([axiom]), event).types["urn:y"] == {"urn:A", "urn:B"}
+        assert compute_entailment(Premises.build([axiom]), event).types["urn:y"] == {
+            "urn:A",
+            "urn:B",
+        }
 
 
 def test_of_base_tells_of_everybody() -> None:
     with Entailer(
-        Premises.of([owl.SubClassOf(A, B)], [owl.ClassAssertion(A, X), owl.ClassAssertion(C, Y)])
+        Premises.build([owl.SubClassOf(A, B)], [owl.ClassAssertion(A, X), owl.ClassAssertion(C, Y)])
     ) as entailer:
-        assert entailer.of_base().types == {X: {A.iri, B.iri}, Y: {C.iri}}
+        assert entailer.base_entailment().types == {X: {A.iri, B.iri}, Y: {C.iri}}
 
 
 def _random_premises(
@@ -139,7 +142,7 @@ def _random_premises(
     expression; sometimes roles.
     """
     kb = random_kb(seed)
-    premises = Premises.of(kb.tbox.axioms, kb.abox)
+    premises = Premises.build(kb.tbox.axioms, kb.abox)
     roles = sorted(kb.tbox.signature.object_properties)
     names = sorted(premises.names)
     classes: list[owl.ClassExpression] | None = None
@@ -156,8 +159,8 @@ def _differences(seeds: range, *, static: bool = False) -> Iterator[int]:
         premises, event, classes, roles = _random_premises(seed)
         with Entailer(premises, classes, roles, static=static, reasoners=reasoners) as entailer:
             for assertions in (event, event[:1]):
-                fast = entailer.entailed(assertions)
-                slow = entailed_uncached(
+                fast = entailer.entailment(assertions)
+                slow = denied_entailment(
                     premises, assertions, classes, roles, static=static, reasoners=reasoners
                 )
                 if Verdict.UNDETERMINED not in (fast.verdict, slow.verdict) and fast != slow:
@@ -175,7 +178,7 @@ def test_many_random_events_as_by_denying_each_class() -> None:
     assert not list(_differences(range(20_000, 20_200), static=True))
 
 
-_of = ModuleFinder.of
+_of = ModuleFinder.find_modules
 
 
 def _starting_one(
@@ -196,16 +199,16 @@ def _beside_earlier_events(
     self: ModuleFinder, event: EventAssertions, individuals: Sequence[str]
 ) -> EventModules:
     kept = self.__dict__.setdefault("kept", [])
-    kept.extend(event.inside)
+    kept.extend(event.in_shiq)
     return _of(self, EventAssertions(tuple(dict.fromkeys(kept))), individuals)
 
 
 @pytest.mark.parametrize(
     ("place", "name", "bug", "first"),
     [
-        (ModuleFinder, "of", _starting_one, 54),
+        (ModuleFinder, "find_modules", _starting_one, 54),
         (questions, "atoms_at", _all_that_holds, 0),
-        (ModuleFinder, "of", _beside_earlier_events, 0),
+        (ModuleFinder, "find_modules", _beside_earlier_events, 0),
     ],
 )
 def test_the_comparison_sees_planted_bugs(
@@ -222,14 +225,14 @@ def _horn_differences(seeds: range) -> Iterator[int]:
         axioms, static, events = random_horn(seed)
         classes = None if seed % 2 else [*CLASSES[:3], expression(Random(seed), 2)]
         roles = [role.iri for role in ROLES[:2]] if seed % 3 == 0 else []
-        premises, is_static = Premises.of(axioms, static), seed % 5 == 0
-        assert HornEntailer.of(premises, AskedVocabulary(None, ())) is not None
+        premises, is_static = Premises.build(axioms, static), seed % 5 == 0
+        assert HornEntailer.build(premises, AskedVocabulary(None, ())) is not None
         with Entailer(premises, classes, roles, static=is_static, reasoners=reasoners) as entailer:
             for event in events:
-                slow = entailed_uncached(
+                slow = denied_entailment(
                     premises, event, classes, roles, static=is_static, reasoners=reasoners
                 )
-                if entailer.entailed(event) != slow:
+                if entailer.entailment(event) != slow:
                     yield seed
 
 
@@ -243,20 +246,20 @@ def test_many_random_horn_events_as_by_denying_each_class() -> None:
 
 
 def test_the_comparison_of_horn_events_sees_planted_bugs(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent = HornLabels.sent
-    monkeypatch.setattr(HornLabels, "sent", lambda self, role, a, b: (sent(self, role, a, b)[0], b))
+    sent = HornLabels.send
+    monkeypatch.setattr(HornLabels, "send", lambda self, role, a, b: (sent(self, role, a, b)[0], b))
     assert next(_horn_differences(range(12)), None) is not None
 
 
 def test_what_is_not_plain_is_answered_the_other_way() -> None:
-    base = Premises.of([owl.SubClassOf(A, B)], [owl.ClassAssertion(A, Y)])
+    base = Premises.build([owl.SubClassOf(A, B)], [owl.ClassAssertion(A, Y)])
     with Entailer(base, static=True) as entailer:
-        found = entailer.entailed([owl.SameIndividual(X, Y), owl.ClassAssertion(C, X)])
+        found = entailer.entailment([owl.SameIndividual(X, Y), owl.ClassAssertion(C, X)])
     assert found.types == {X: {A.iri, B.iri, C.iri}, Y: {A.iri, B.iri, C.iri}}
     ill_typed = owl.DataPropertyAssertion(
         owl.DataProperty("urn:d"), X, owl.Literal("x", owl.XSD + "integer")
     )
-    assert entailed(base, [ill_typed]).verdict is Verdict.INCONSISTENT
+    assert compute_entailment(base, [ill_typed]).verdict is Verdict.INCONSISTENT
 
 
 def _outside_differences(seeds: range) -> Iterator[int]:
@@ -264,14 +267,14 @@ def _outside_differences(seeds: range) -> Iterator[int]:
     reasoners = Reasoners(timeout=30)
     for seed in seeds:
         axioms, static, event = random_owl(seed)
-        premises, is_static = Premises.of(axioms, static), seed % 6 == 0
+        premises, is_static = Premises.build(axioms, static), seed % 6 == 0
         roles = ["urn:t:r0"] if seed % 4 == 0 else []
         value = owl.ObjectHasValue(owl.ObjectProperty("urn:t:r1"), "urn:t:i0")
         classes = [owl.Class("urn:t:C0"), owl.Class("urn:t:C1"), value] if seed % 5 == 0 else None
-        slow = entailed_uncached(
+        slow = denied_entailment(
             premises, event, classes, roles, static=is_static, reasoners=reasoners
         )
-        fast = Entailer(premises, classes, roles, static=is_static, reasoners=reasoners).entailed(
+        fast = Entailer(premises, classes, roles, static=is_static, reasoners=reasoners).entailment(
             event
         )
         if Verdict.UNDETERMINED not in (slow.verdict, fast.verdict) and slow != fast:
@@ -293,8 +296,8 @@ def test_many_random_events_of_owl_2_as_by_denying_each_class() -> None:
 @pytest.mark.jvm
 def test_the_comparison_beyond_shiq_sees_a_planted_bug(monkeypatch: pytest.MonkeyPatch) -> None:
     # Denials that cannot be together are taken for entailed, each of them.
-    def unhalved(self: _Settling, denied: Sequence[Denied]) -> list[Denied]:
+    def unhalved(self: _DenialTester, denied: Sequence[Denial]) -> list[Denial]:
         return [] if self._is_possible([a for each in denied for a in each]) else list(denied)
 
-    monkeypatch.setattr(_Settling, "entailed", unhalved)
+    monkeypatch.setattr(_DenialTester, "entailed_denials", unhalved)
     assert next(_outside_differences(range(20)), None) is not None

@@ -9,13 +9,13 @@ import pytest
 from shiq import model as owl
 from shiq.abox_ops.entailment import Entailer, Premises
 from shiq.abox_ops.entailment import chains_as_clauses as plain_reading
-from shiq.abox_ops.entailment.chains_as_clauses import PlainReading
+from shiq.abox_ops.entailment.chains_as_clauses import ClausalReading
 from shiq.abox_ops.entailment.modules import AskedVocabulary
 from shiq.abox_ops.entailment.reasoners import Reasoners
 from shiq.answers.verdict import Verdict
 from shiq.simplify import chains
 from tests.chains_random import random_chains
-from tests.spec.entailment import entailed_uncached
+from tests.spec.entailment import denied_entailment
 
 A, B, C, K = (owl.Class(f"urn:{name}") for name in "ABCK")
 R, S, T = (owl.ObjectProperty(f"urn:{name}") for name in "rst")
@@ -28,10 +28,10 @@ def _verdict(
     axioms: Sequence[owl.Axiom], static: Sequence[owl.Assertion], event: Sequence[owl.Assertion]
 ) -> Verdict:
     """By clauses, without HermiT."""
-    premises = Premises.of(axioms, static)
-    assert PlainReading.of(premises, AskedVocabulary(None, ())) is not None
+    premises = Premises.build(axioms, static)
+    assert ClausalReading.build(premises, AskedVocabulary(None, ())) is not None
     with Entailer(premises, reasoners=Reasoners("own")) as entailer:
-        return entailer.entailed(event).verdict
+        return entailer.entailment(event).verdict
 
 
 def _denied(name: owl.Class) -> owl.ClassExpression:
@@ -66,8 +66,8 @@ def test_an_asserted_loop_is_told() -> None:
         owl.EquivalentClasses((A, owl.ObjectHasSelf(R))),
         owl.SubObjectPropertyOf(S, owl.ObjectInverseOf(R)),
     ]
-    with Entailer(Premises.of(axioms), reasoners=Reasoners("own")) as entailer:
-        found = entailer.entailed(
+    with Entailer(Premises.build(axioms), reasoners=Reasoners("own")) as entailer:
+        found = entailer.entailment(
             [owl.ObjectPropertyAssertion(S, X, X), owl.ObjectPropertyAssertion(R, X, Y)]
         )
         assert found.types == {X: {A.iri}, Y: frozenset()}
@@ -76,8 +76,10 @@ def test_an_asserted_loop_is_told() -> None:
 def test_roles_that_a_chain_and_a_loop_make() -> None:
     axioms = [_CHAIN, owl.ReflexiveObjectProperty(S)]
     facts = [owl.ObjectPropertyAssertion(R, X, Y), owl.ObjectPropertyAssertion(S, Y, Z)]
-    with Entailer(Premises.of(axioms), [], [T.iri, S.iri], reasoners=Reasoners("own")) as entailer:
-        found = entailer.entailed(facts)
+    with Entailer(
+        Premises.build(axioms), [], [T.iri, S.iri], reasoners=Reasoners("own")
+    ) as entailer:
+        found = entailer.entailment(facts)
     assert found.pairs == {
         (T.iri, X, Y),
         (T.iri, X, Z),
@@ -107,17 +109,17 @@ def test_roles_that_a_chain_and_a_loop_make() -> None:
     ],
 )
 def test_what_is_not_read_as_clauses(axioms: list[owl.Axiom], facts: list[owl.Assertion]) -> None:
-    assert PlainReading.of(Premises.of(axioms, facts), AskedVocabulary(None, ())) is None
+    assert ClausalReading.build(Premises.build(axioms, facts), AskedVocabulary(None, ())) is None
 
 
 def test_an_event_that_may_make_loops_is_not_for_clauses() -> None:
-    reading = PlainReading.of(
-        Premises.of([owl.SubClassOf(owl.ObjectHasSelf(R), A)]), AskedVocabulary(None, ())
+    reading = ClausalReading.build(
+        Premises.build([owl.SubClassOf(owl.ObjectHasSelf(R), A)]), AskedVocabulary(None, ())
     )
     assert reading is not None
     pair = owl.ObjectPropertyAssertion(R, X, Y)
-    assert reading.event([pair]) == (pair,)
-    assert reading.event([pair, owl.SameIndividual(X, Y)]) is None
+    assert reading.read_event([pair]) == (pair,)
+    assert reading.read_event([pair, owl.SameIndividual(X, Y)]) is None
 
 
 def _differences(seeds: range) -> Iterator[int]:
@@ -125,17 +127,17 @@ def _differences(seeds: range) -> Iterator[int]:
     own, hermit = Reasoners("own"), Reasoners(timeout=30)
     for seed in seeds:
         axioms, static, event = random_chains(seed)
-        premises, is_static = Premises.of(axioms, static), seed % 6 == 0
+        premises, is_static = Premises.build(axioms, static), seed % 6 == 0
         roles = ["urn:t:r0", "urn:t:s0"] if seed % 4 == 0 else []
         if (
-            premises.is_inside
-            or PlainReading.of(premises, AskedVocabulary(None, tuple(roles))) is None
+            premises.is_in_shiq
+            or ClausalReading.build(premises, AskedVocabulary(None, tuple(roles))) is None
         ):
             continue
-        fast = Entailer(premises, None, roles, static=is_static, reasoners=own).entailed(event)
+        fast = Entailer(premises, None, roles, static=is_static, reasoners=own).entailment(event)
         if fast.verdict is Verdict.UNDETERMINED:
             continue
-        slow = entailed_uncached(premises, event, None, roles, static=is_static, reasoners=hermit)
+        slow = denied_entailment(premises, event, None, roles, static=is_static, reasoners=hermit)
         if slow.verdict is not Verdict.UNDETERMINED and slow != fast:
             yield seed
     hermit.close()

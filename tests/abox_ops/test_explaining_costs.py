@@ -16,8 +16,8 @@ from shiq.abox_ops.conflicts import shrink
 from shiq.abox_ops.conflicts.derivation import ToldDerivation, has_told_clash
 from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.elements.normal_assertions import normalise
-from shiq.abox_ops.labels.calculus import LabelSpace, clashes
-from shiq.abox_ops.labels.data import DataView
+from shiq.abox_ops.labels.calculus import LabelCalculus, clashes
+from shiq.abox_ops.labels.data import DataRestrictions
 from shiq.answers.result import Result
 from shiq.answers.verdict import Verdict
 from shiq.api import index, open_store
@@ -199,19 +199,19 @@ def test_a_gate_sets_the_culprits_of_a_chain_aside(tmp_path: Path) -> None:
 # --- the derivation -------------------------------------------------------------------------------
 
 
-def derivation_of(space: LabelSpace, assertions: Iterable[Assertion]) -> ToldDerivation:
-    found = ToldDerivation(space, DataView(space))
+def derivation_of(space: LabelCalculus, assertions: Iterable[Assertion]) -> ToldDerivation:
+    found = ToldDerivation(space, DataRestrictions(space))
     found.add(assertions)
     return found
 
 
-def reference_clash(space: LabelSpace, assertions: Iterable[Assertion]) -> set[str]:
+def reference_clash(space: LabelCalculus, assertions: Iterable[Assertion]) -> set[str]:
     """The individuals at which told literals clash, by the fixpoint over all of a graph."""
     graph = ElementGraph(space.tbox)
     for assertion in assertions:
         for plain in normalise(assertion, space.tbox.roles).assertions:
             graph.add(plain)
-    labels = told_labels(space, DataView(space), graph)
+    labels = told_labels(space, DataRestrictions(space), graph)
     return {x for x in graph.individuals if clashes(labels[graph.elements.find(x)])}
 
 
@@ -223,8 +223,8 @@ def test_what_a_clash_rests_on_clashes_by_itself() -> None:
     for seed in range(300):
         kb = random_kb(seed)
         assertions = list(kb.union())
-        tbox = SpecKnowledgeBase.build(kb.tbox, abox_of(assertions)).simplified.clauses
-        space = LabelSpace(tbox)
+        tbox = SpecKnowledgeBase.build(kb.tbox, abox_of(assertions)).simplified_tbox.clauses
+        space = LabelCalculus(tbox)
         derivation = derivation_of(space, assertions)
         individuals = sorted(reference_clash(space, assertions))
         for x in individuals:
@@ -248,10 +248,10 @@ def test_reasons_of_the_base_come_before_those_of_a_batch() -> None:
     """What was added first is a reason rather than what says it again."""
     tbox = SpecKnowledgeBase.build(
         tbox_of(PROPAGATION), abox_of([*links(3), a(0, A), a(2, A), a(3, B)])
-    ).simplified.clauses
-    derivation = ToldDerivation(LabelSpace(tbox), DataView(LabelSpace(tbox)))
+    ).simplified_tbox.clauses
+    derivation = ToldDerivation(LabelCalculus(tbox), DataRestrictions(LabelCalculus(tbox)))
     base = [*links(3), a(0, A)]
     derivation.add(base)
     derivation.add([a(2, A), a(3, B)])
     assert set(derivation.core("urn:x#x3")) == {*base, a(3, B)}
-    assert not has_told_clash(DataView(LabelSpace(tbox)), [*base, a(2, A)])
+    assert not has_told_clash(DataRestrictions(LabelCalculus(tbox)), [*base, a(2, A)])

@@ -73,7 +73,7 @@ def on_top(
         return decider.decide(tbox, modules)
 
     def checked(knowledge_base: Any, part: ABox) -> tuple[Any, Verdict]:
-        found, answers = knowledge_base.patched(part, abox_of([]), Inquiry(decide))
+        found, answers = knowledge_base.decide_by_patch(part, abox_of([]), Inquiry(decide))
         return found, verdict_of(found.contradictory, answers)
 
     batch = [a for a in dict.fromkeys(kb.insertions) if a not in set(kb.abox)]
@@ -131,7 +131,9 @@ def test_deletions_on_top_agree_with_checks_of_everything(decider: Decider) -> N
         base = LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox))
         batch = [a for a in dict.fromkeys(kb.insertions) if a not in set(kb.abox)]
         rest, part = batch[: len(batch) // 2], batch[len(batch) // 2 :]
-        accepted, answers = base.patched(abox_of(rest), abox_of([]), Inquiry(decider.decide))
+        accepted, answers = base.decide_by_patch(
+            abox_of(rest), abox_of([]), Inquiry(decider.decide)
+        )
         if verdict_of(accepted.contradictory, answers) is not Verdict.CONSISTENT:
             continue
         above = base.with_accepted(accepted)
@@ -139,9 +141,11 @@ def test_deletions_on_top_agree_with_checks_of_everything(decider: Decider) -> N
             continue
         held = list(dict.fromkeys([*kb.abox, *rest]))
         gone = set(dice.sample(held, len(held) // 3)) - set(part)
-        found, answers = above.patched(abox_of(part), abox_of(gone), Inquiry(decider.decide))
+        found, answers = above.decide_by_patch(
+            abox_of(part), abox_of(gone), Inquiry(decider.decide)
+        )
         left = [*(a for a in held if a not in gone), *part]
-        assert len(above.without(abox_of(gone), abox_of([]))) == len(held) - len(gone), seed
+        assert len(above.after_deletions(abox_of(gone), abox_of([]))) == len(held) - len(gone), seed
         pairs.append(
             (verdict_of(found.contradictory, answers), from_scratch(kb.tbox, left, decider))
         )
@@ -176,16 +180,16 @@ def test_fresh_individuals_and_literals_of_a_layer_are_known_by_name(
         ObjectPropertyAssertion(r, "urn:a", "urn:new"),
         DataPropertyAssertion(d, "urn:new", Literal("1")),
     ]
-    accepted, _ = kb.patched(abox_of(rest), abox_of([]), Inquiry(decider.decide))
+    accepted, _ = kb.decide_by_patch(abox_of(rest), abox_of([]), Inquiry(decider.decide))
     above = kb.with_accepted(accepted)
     assert above is not None
     assert above.base.terms_of(above.base.nodes()) == ["urn:a", "urn:new"]
     assert len(above) == len(kb) + 2
-    again = above.patched(abox_of(rest), abox_of([]), Inquiry(decider.decide))[0]
+    again = above.decide_by_patch(abox_of(rest), abox_of([]), Inquiry(decider.decide))[0]
     assert again.insertions == 0
     for value, verdict in ("1", Verdict.CONSISTENT), ("2", Verdict.INCONSISTENT):
         part = abox_of([DataPropertyAssertion(d, "urn:new", Literal(value))])
-        found, answers = above.patched(part, abox_of([]), Inquiry(decider.decide))
+        found, answers = above.decide_by_patch(part, abox_of([]), Inquiry(decider.decide))
         assert verdict_of(found.contradictory, answers) is verdict
 
 
@@ -221,17 +225,24 @@ def test_what_is_settled_tells_the_same(decider: Decider) -> None:
         kb = random_kb(seed)
         base = LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox))
         kept, let_go = (
-            base.patched(abox_of(kb.insertions), abox_of(kb.deletions), Inquiry(decider.decide))[0]
+            base.decide_by_patch(
+                abox_of(kb.insertions), abox_of(kb.deletions), Inquiry(decider.decide)
+            )[0]
             for _ in range(2)
         )
-        let_go = let_go.settled()
+        let_go = let_go.release_memory()
         refuted += bool(kept.contradictory)
         individuals = sorted({i for a in (*kb.abox, *kb.insertions) for i in individuals_of(a)})
         for told in ("size", "insertions", "pulled_in", "contradictory"):
             assert getattr(let_go, told) == getattr(kept, told), (seed, told)
-        assert set(let_go.kept()) == set(kept.kept()), seed
+        assert set(let_go.kept_assertions()) == set(kept.kept_assertions()), seed
         assert let_go.labels(individuals) == kept.labels(individuals), seed
-        assert [let_go.merged(), let_go.why_pulled()] == [kept.merged(), kept.why_pulled()], seed
-        assert let_go.about_all(individuals) == kept.about_all(individuals), seed
-        assert let_go.patch is None and not len(let_go.found.graph.edges["source"])
+        assert [let_go.merged_elements(), let_go.why_pulled()] == [
+            kept.merged_elements(),
+            kept.why_pulled(),
+        ], seed
+        assert let_go.all_assertions_about(individuals) == kept.all_assertions_about(individuals), (
+            seed
+        )
+        assert let_go.patch is None and not len(let_go.columns.graph.edges["source"])
     assert refuted > 5

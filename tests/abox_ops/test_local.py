@@ -112,7 +112,7 @@ def described(add_set: AddSet) -> dict[str, object]:
         "pulled in": add_set.pulled_in,
         "size": add_set.size,
         "modules": modules,
-        "kept": list(add_set.kept()),
+        "kept": list(add_set.kept_assertions()),
     }
 
 
@@ -140,7 +140,7 @@ def compare(
     for individual in {i for a in (*case.abox, *case.insertions) for i in individuals_of(a)} | {
         "urn:nobody"
     }:
-        assert list(mine.about(individual)) == list(theirs.about(individual))
+        assert list(mine.assertions_about(individual)) == list(theirs.assertions_about(individual))
         if criterion == "clausal":
             for one, other in zip(mine.label(individual), theirs.label(individual)):
                 assert atoms_of(mine, one) == atoms_of(theirs, other)
@@ -272,23 +272,25 @@ def merge_classes(case: Case) -> tuple[dict[str, frozenset[str]], dict[str, froz
     made anew. None where a commit builds all anew.
     """
     base = LocalKnowledgeBase.build(case.tbox, abox_of(case.abox))
-    after = base.without(abox_of(case.deletions), abox_of(case.insertions))
-    whole = after.whole(abox_of(case.insertions))
+    after = base.after_deletions(abox_of(case.deletions), abox_of(case.insertions))
+    whole = after.union_with(abox_of(case.insertions))
     told = told_union(after, whole)
     if (
-        base.index.contradictory
+        base.index.is_contradictory
         or told is None
         or told.calculus.table.clashes(told.graph.label).any()
     ):
         return None
     classes, graph = grow_merge_classes(after.index, told), told.graph
-    graph.gather(graph.reps())
-    element, node = graph.nodes_of(graph.reps())
+    graph.fetch_members(graph.representatives())
+    element, node = graph.nodes_of(graph.representatives())
     now = {*case.abox} - {*case.deletions} | {*case.insertions}
     anew = LocalKnowledgeBase.build(case.tbox, abox_of(sorted(now, key=repr)))
     nodes = anew.base.nodes()
     terms = anew.base.terms_of(nodes)
-    expected = _by_class(terms, anew.index.merged.of(anew.index.equal.of(nodes)).tolist())
+    expected = _by_class(
+        terms, anew.index.merge_classes.group_of(anew.index.equality.group_of(nodes)).tolist()
+    )
     found = _by_class(whole.terms_of(node), classes[element].tolist())
     return found, {term: expected.get(term, frozenset((term,))) for term in found}
 
@@ -748,7 +750,7 @@ def test_groupings_against_plain_ones(seed: int) -> None:
             least[a] = least[b] = min(least[a], least[b])
     assert components(30, first, second).tolist() == least
     groups = grouping(np.arange(30), np.array(least))
-    assert groups.of(np.arange(30)).tolist() == least
+    assert groups.group_of(np.arange(30)).tolist() == least
     name, member = groups.members(unique(np.array(least)))
     assert sorted(zip(member.tolist(), name.tolist())) == list(enumerate(least))
 

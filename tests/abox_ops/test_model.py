@@ -24,7 +24,7 @@ from shiq.model.roles import Role
 from shiq.reasoner.hermit import HermitReasoner
 from tests.abox_ops.test_golden import NAMES, check, expected
 from tests.spec.border import Border
-from tests.spec.certified_model import OutsideCompletion
+from tests.spec.certified_model import CertifiedModel
 from tests.spec.counting import _Count
 from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.spec.patch import Patch
@@ -231,12 +231,16 @@ def _always(*_: Any) -> bool:
 PLANTED: dict[str, tuple[type, str, Any]] = {
     "new pair": (Patch, "_was_asserted", _always),
     "new pair outside": (Border, "is_covered_outside", _always),
-    "pulled in with what was inserted": (Patch, "_told_plus", lambda self, e: self.told.before(e)),
+    "pulled in with what was inserted": (
+        Patch,
+        "_told_plus",
+        lambda self, e: self.told_plus.base_label(e),
+    ),
     "neq": (Border, "_is_apart", _always),
-    "fill": (Border, "_filled", _always),
-    "wit": (Border, "_is_served", _always),
+    "fill": (Border, "_has_filler", _always),
+    "wit": (Border, "_witness_survives", _always),
     "inv": (Border, "_takes_nobody", _always),
-    "a witness is a neighbour by another role": (_Count, "joined", frozenset()),
+    "a witness is a neighbour by another role": (_Count, "generated_neighbours", frozenset()),
 }
 
 
@@ -269,7 +273,7 @@ def test_random_ontologies_agree_with_hermit() -> None:
 
 # Mistakes in the loop and in counting, and a seed on which each shows.
 
-_BOTH, _TOLD_PLUS = Patch._both, Patch._told_plus
+_BOTH, _TOLD_PLUS = Patch._make_add_sets, Patch._told_plus_label
 
 
 def _never(*_: Any) -> bool:
@@ -287,27 +291,27 @@ def _assumptions_not_asked(patch: Patch) -> tuple[KeptAssertions, KeptAssertions
 
 
 def _told_reads_assumptions(patch: Patch, element: str) -> Label:
-    return patch._assumed.get(element, _TOLD_PLUS(patch, element))
+    return patch._assumed_labels.get(element, _TOLD_PLUS(patch, element))
 
 
 def _told_reads_completion(patch: Patch, element: str) -> Label:
-    return patch.space.close(join(_TOLD_PLUS(patch, element), patch.outside.label(element)))
+    return patch.space.close(join(_TOLD_PLUS(patch, element), patch.model.label(element)))
 
 
 def _bounds_forgotten(patch: Patch, role: Role, a: str, b: str) -> bool:
-    return patch._irrelevance.open(role, patch.label(a), patch.label(b)).relevant
+    return patch._irrelevance.open_clauses(role, patch.label(a), patch.label(b)).is_relevant
 
 
 FUZZED: dict[str, tuple[int, type, str, Any]] = {
-    "an assumption proves": (10, Patch, "_both", _assumptions_as_proof),
-    "an assumption is not asked": (10, Patch, "_both", _assumptions_not_asked),
+    "an assumption proves": (10, Patch, "_make_add_sets", _assumptions_as_proof),
+    "an assumption is not asked": (10, Patch, "_make_add_sets", _assumptions_not_asked),
     "told⁺ reads assumptions": (45, Patch, "_told_plus", _told_reads_assumptions),
     "told⁺ reads N": (2, Patch, "_told_plus", _told_reads_completion),
     "no ≤n inside": (22, Patch, "_is_open", _bounds_forgotten),
-    "no ≤n outside": (33, Border, "is_within_outside", _always),
-    "no residuals": (23, Border, "needs_at", lambda *_: iter(())),
+    "no ≤n outside": (33, Border, "is_within_bound_outside", _always),
+    "no residuals": (23, Border, "unmet_clauses", lambda *_: iter(())),
     "every element is replaced": (57, Border, "_is_replaced", _always),
-    "no merge classes outside": (70, OutsideCompletion, "classes", Partition()),
+    "no merge classes outside": (70, CertifiedModel, "classes", Partition()),
     "no disjoint roles": (99, Patch, "_may_clash", _never),
 }
 

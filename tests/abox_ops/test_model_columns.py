@@ -20,11 +20,11 @@ from shiq.abox_ops import snapshot_delta as growth
 from shiq.abox_ops.counting import groups, merging
 from shiq.abox_ops.counting.groups import CountedGraph, CountedLabels, ElementAnswers
 from shiq.abox_ops.counting.merge_classes import MergeClasses
-from shiq.abox_ops.elements.graph import Graph, longer
+from shiq.abox_ops.elements.graph import Graph, lengthen
 from shiq.abox_ops.engine import Inquiry, ModelKnowledgeBase
 from shiq.abox_ops.local import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
-from shiq.abox_ops.patch.certified_model import stored_completion
+from shiq.abox_ops.patch.certified_model import stored_model
 from shiq.abox_ops.patch.patch import Patch
 from shiq.abox_ops.patch.region import Frontier
 from shiq.abox_ops.patch.renewal import Renewal
@@ -62,7 +62,7 @@ def facts(
     def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
         return decider.decide(tbox, modules)
 
-    found, answers = base.patched(
+    found, answers = base.decide_by_patch(
         insertions, deletions or abox_of([]), Inquiry(decide, attempt=decider.attempt)
     )
     return {
@@ -70,7 +70,7 @@ def facts(
         "size": found.size,
         "pulled in": found.pulled_in,
         "contradictory": sorted(found.contradictory),
-        "kept": frozenset(found.kept()),
+        "kept": frozenset(found.kept_assertions()),
         "modules": sorted(
             ((m.elements, m.module, a.verdict.value) for m, a in zip(found.modules, answers)),
             key=repr,
@@ -124,8 +124,8 @@ def _of_itself(
     tieable: Any,
 ) -> Any:
     found = _TIES(counted, clause, members, group, count, state, tieable)
-    state.hub[:] = -1
-    state.hub[members] = members
+    state.representative[:] = -1
+    state.representative[members] = members
     return found
 
 
@@ -163,12 +163,14 @@ def remembered_and_afresh(seed: int, decider: Decider) -> None:
     """
     kb, dice = random_kb(seed), random.Random(seed)
     base = LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox))
-    patch = base.patched(abox_of(kb.insertions), abox_of([]), Inquiry(decider.decide))[0].patch
+    patch = base.decide_by_patch(abox_of(kb.insertions), abox_of([]), Inquiry(decider.decide))[
+        0
+    ].patch
     assert patch is not None
     region, remembered = patch.region, ElementAnswers()
     graph, calculus = region.graph, region.calculus
-    while not graph.expanded.all():
-        graph.expand(graph.reps())
+    while not graph.has_edges.all():
+        graph.fetch_edges(graph.representatives())
     labels = region.labels.mu.copy()
     clauses, nobody = calculus.space.m_type, np.zeros(len(graph), np.bool_)
     for _ in range(8):
@@ -178,7 +180,8 @@ def remembered_and_afresh(seed: int, decider: Decider) -> None:
         ]
         for clause in clauses:
             here, afresh = (
-                groups.is_within_alone(of.counted, graph.reps(), clause).tolist() for of in counts
+                groups.is_within_bound_alone(of.counted, graph.representatives(), clause).tolist()
+                for of in counts
             )
             assert here == afresh, (seed, clause)
         for i in dice.sample(range(len(graph)), min(2, len(graph))):
@@ -194,8 +197,8 @@ def _blind(which: str) -> Callable[[ElementAnswers, Graph, CountedLabels], None]
     """Forgets only what may change with the rest of what is read."""
 
     def forget(self: ElementAnswers, graph: Graph, read: CountedLabels) -> None:
-        kept = self._read
-        self._read = kept._replace(**{which: getattr(read, which)[: len(kept.label)]})
+        kept = self._labels_read
+        self._labels_read = kept._replace(**{which: getattr(read, which)[: len(kept.label)]})
         _FORGET(self, graph, read)
 
     return forget
@@ -217,7 +220,7 @@ def test_remembering_without_looking_is_found(
 def _unread(self: Frontier, graph: Graph, counts: MergeClasses | None, *columns: Any) -> Any:
     """The elements that changed, and none that read them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Graph, "with_readers", lambda graph, chosen: longer(chosen, len(graph)))
+        patch.setattr(Graph, "with_neighbours", lambda graph, chosen: lengthen(chosen, len(graph)))
         return _REACHED(self, graph, counts, *columns)
 
 
@@ -226,7 +229,7 @@ def _settled(self: Frontier, graph: Graph, *read: Any) -> Any:
     return found if self._rep is None else np.zeros_like(found)
 
 
-_REACHED = Frontier.reached
+_REACHED = Frontier.changed_elements
 _K, _C, _D, _P, _Q = (Class(f"urn:{x}") for x in "KCDPQ")
 _R, _S = (ObjectProperty(f"urn:{x}") for x in "RS")
 #: C comes to y when y has come in, and makes x and y one at c, which does not change then.
@@ -260,20 +263,20 @@ ROUNDS: dict[
     "what the first round has seen is settled": (
         _drawn(random_kb(10)),
         Frontier,
-        "stale",
+        "stale_elements",
         _settled,
     ),
     "elements beside one that changed are settled": (
         _drawn(chain_case(308)),
         Frontier,
-        "reached",
+        "changed_elements",
         _unread,
     ),
     "only what changed is made equal": (
         _COMES_LATE,
         Graph,
-        "with_readers",
-        lambda graph, chosen: longer(chosen, len(graph)),
+        "with_neighbours",
+        lambda graph, chosen: lengthen(chosen, len(graph)),
     ),
 }
 
@@ -375,19 +378,21 @@ def is_refuted(path: Path, decider: Decider) -> bool:
     """
     with open_stored(path) as store:
         base = LocalKnowledgeBase.from_store(store)
-        index, completion = base.index, stored_completion(base.index, store)
+        index, completion = base.index, stored_model(base.index, store)
         if completion is None:
             return False
         same_clauses = SpecKnowledgeBase(
-            store.tbox, frozenset(), index.extra, index.simplified, base.roles
+            store.tbox, frozenset(), index.extra, index.simplified_tbox, base.roles
         )
         found = same_clauses.add_set(abox_of(store.export()), abox_of([]), "none")
         asked = []
         for module in found.modules:
-            keys = index.equal.of(base.base.nodes_of([members[0] for members in module.elements]))
-            labels = completion.labels(index.calculus, keys, index.labels.of(keys))
+            keys = index.equality.group_of(
+                base.base.nodes_of([members[0] for members in module.elements])
+            )
+            labels = completion.model_labels(index.calculus, keys, index.labels.label_of(keys))
             known = [index.calculus.table.labels[i] for i in labels.tolist()]
-            where = np.stack([completion.classes.of(keys), completion.modules.of(keys)])
+            where = np.stack([completion.classes.group_of(keys), completion.modules.group_of(keys)])
             apart = {
                 (i, j)
                 for i, j in combinations(range(len(keys)), 2)
@@ -468,7 +473,7 @@ def test_commits_renew_the_completion_on_many(
 
 
 def _without(table: str) -> Callable[..., Renewal]:
-    real = growth.renewed
+    real = growth.renew_model
 
     def forgetful(*arguments: Any) -> Renewal:
         found = real(*arguments)
@@ -479,11 +484,11 @@ def _without(table: str) -> Callable[..., Renewal]:
 
 
 def _outside_alone(patch: Patch, *arguments: Any) -> Renewal:
-    patch.region.inside = np.zeros(len(patch.region.inside), np.bool_)
+    patch.region.is_inside = np.zeros(len(patch.region.is_inside), np.bool_)
     return _REAL(patch, *arguments)
 
 
-_REAL = growth.renewed
+_REAL = growth.renew_model
 PLANTED: dict[str, tuple[int, Callable[..., Renewal]]] = {
     "the labels of I are not renewed": (10, _without("completed")),
     "the modules of I are not renewed": (10, _without("certified")),

@@ -16,7 +16,7 @@ from test_model_columns import _SETTINGS, check, facts, scratch
 from shiq.abox_ops.index.index import Index
 from shiq.abox_ops.local import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
-from shiq.abox_ops.patch.certified_model import OutsideCompletion
+from shiq.abox_ops.patch.certified_model import CertifiedModel
 from shiq.answers.verdict import Verdict
 from shiq.api import index, open_store
 from shiq.columns.arrays import Ints
@@ -148,26 +148,26 @@ def test_case(case: Case, tmp_path: Path) -> None:
     assert verdicts(case, tmp_path / "kg") == (Verdict.INCONSISTENT, Verdict.INCONSISTENT)
 
 
-Less = Callable[[OutsideCompletion, Index, Index, Ints], OutsideCompletion]
-_REAL: Less = OutsideCompletion.less
+Less = Callable[[CertifiedModel, Index, Index, Ints], CertifiedModel]
+_REAL: Less = CertifiedModel.after_deletion
 
 
 def _without_labels(
-    completion: OutsideCompletion, before: Index, after: Index, vanished: Ints
-) -> OutsideCompletion:
+    completion: CertifiedModel, before: Index, after: Index, vanished: Ints
+) -> CertifiedModel:
     found = _REAL(completion, before, after, vanished)
-    return replace(found, others=completion.others)
+    return replace(found, exceptional_labels=completion.exceptional_labels)
 
 
 def _without_classes(
-    completion: OutsideCompletion, before: Index, after: Index, vanished: Ints
-) -> OutsideCompletion:
+    completion: CertifiedModel, before: Index, after: Index, vanished: Ints
+) -> CertifiedModel:
     return replace(_REAL(completion, before, after, vanished), classes=completion.classes)
 
 
 def _without_modules(
-    completion: OutsideCompletion, before: Index, after: Index, vanished: Ints
-) -> OutsideCompletion:
+    completion: CertifiedModel, before: Index, after: Index, vanished: Ints
+) -> CertifiedModel:
     return replace(_REAL(completion, before, after, vanished), modules=completion.modules)
 
 
@@ -179,7 +179,7 @@ def _without_modules(
 def test_a_planted_mistake_is_found(
     case: Case, planted: Less, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(OutsideCompletion, "less", planted)
+    monkeypatch.setattr(CertifiedModel, "after_deletion", planted)
     assert verdicts(case, tmp_path / "kg") == (Verdict.CONSISTENT, Verdict.CONSISTENT)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from shiq.abox_ops.engine import CRITERIA, NamedModule
 from shiq.abox_ops.local import LocalKnowledgeBase
-from shiq.abox_ops.modules.add_set import NamedModules, asked, positions, tally
+from shiq.abox_ops.modules.add_set import NamedModules, answer_positions, ask_distinct, tally
 from shiq.answers.verdict import Verdict
 from shiq.functional import parse_functional
 from shiq.model.abox import abox_of
@@ -31,7 +31,7 @@ BATCH = """Prefix(:=<urn:k:>) Ontology(
 
 
 def check_counts(modules: Sequence[NamedModule]) -> None:
-    named = NamedModules.of(modules)
+    named = NamedModules.from_modules(modules)
     assert len(named) == len(list(named))
     counted = Counter(id(m.module) for m in named)
     assert [counted[id(module)] for module in named.distinct] == list(named.counts)
@@ -71,9 +71,9 @@ def test_answers_go_to_the_modules_that_they_are_about() -> None:
         assert len(distinct) == 2
         return [Answer(Verdict.INCONSISTENT if m is bad else Verdict.CONSISTENT) for m in distinct]
 
-    answers = asked(modules, decide)
+    answers = ask_distinct(modules, decide)
     assert [a.verdict for a in answers] == [Verdict.CONSISTENT, Verdict.INCONSISTENT] * 2
-    assert positions(answers, lambda a: a.verdict is Verdict.INCONSISTENT) == [1, 3]
+    assert answer_positions(answers, lambda a: a.verdict is Verdict.INCONSISTENT) == [1, 3]
     assert (
         tally(answers) == tally(list(answers)) == {Verdict.CONSISTENT: 2, Verdict.INCONSISTENT: 2}
     )

@@ -38,12 +38,17 @@ def facts(
 ) -> tuple[Any, ...]:
     insertions, nothing = abox_of([*batch]), abox_of([])
     if criterion == "model":
-        found, _ = base.patched(
+        found, _ = base.decide_by_patch(
             insertions, nothing, Inquiry(decider.decide, attempt=decider.attempt)
         )
     else:
         found = base.add_set(insertions, nothing, criterion)
-    return found.size, found.pulled_in, sorted(found.contradictory), frozenset(found.kept())
+    return (
+        found.size,
+        found.pulled_in,
+        sorted(found.contradictory),
+        frozenset(found.kept_assertions()),
+    )
 
 
 @pytest.mark.parametrize(
@@ -62,9 +67,9 @@ def test_twin_chains_take_rounds_by_the_logarithm_of_their_length(
 
     def counted(region: PatchRegion) -> Any:
         rounds.append(len(region.graph))
-        return steps.crossings(region)
+        return steps.find_crossings(region)
 
-    monkeypatch.setattr(patch, "ROUND", steps._replace(crossings=counted))
+    monkeypatch.setattr(patch, "ROUND", steps._replace(find_crossings=counted))
     links = " ".join(
         f"ObjectPropertyAssertion(:R :{x}{i} :{x}{i + 1})" for x in "xy" for i in range(length)
     )
@@ -134,10 +139,14 @@ PLANTED: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
         "onward",
         lambda of: lambda walk, key, is_plain: of(walk, key, not is_plain),
     ),
-    "depth is not handed on": (Effort, "deeper", lambda of: property(lambda self: self.beyond)),
+    "depth is not handed on": (
+        Effort,
+        "deeper",
+        lambda of: property(lambda self: self.without_depth),
+    ),
     "role assertions of touched elements are not read for a turn": (
         saturation,
-        "asked_for",
+        "find_told_requests",
         lambda _: _asked_for_what_is_read,
     ),
 }

@@ -18,7 +18,7 @@ from shiq.abox_ops.local import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
 from shiq.abox_ops.snapshot_delta import told_union
 from shiq.abox_ops.told import maintenance
-from shiq.abox_ops.told.maintenance import _Outward
+from shiq.abox_ops.told.maintenance import _OutwardWalk
 from shiq.answers.verdict import Verdict
 from shiq.api import index, open_store
 from shiq.columns.arrays import unique
@@ -51,23 +51,23 @@ def as_maintained_and_anew(case: Case) -> tuple[object, object] | None:
     anew.
     """
     base = LocalKnowledgeBase.build(case.tbox, abox_of(case.abox))
-    after = base.without(abox_of(case.deletions), abox_of(case.insertions))
-    whole = after.whole(abox_of(case.insertions))
-    told = None if base.index.contradictory else told_union(after, whole, counting=False)
+    after = base.after_deletions(abox_of(case.deletions), abox_of(case.insertions))
+    whole = after.union_with(abox_of(case.insertions))
+    told = None if base.index.is_contradictory else told_union(after, whole, counting=False)
     now = sorted({*case.abox} - {*case.deletions} | {*case.insertions}, key=repr)
     anew = LocalKnowledgeBase.build(case.tbox, abox_of(now))
     if (
         told is None
-        or anew.index.simplified.clauses.clauses != base.index.simplified.clauses.clauses
+        or anew.index.simplified_tbox.clauses.clauses != base.index.simplified_tbox.clauses.clauses
     ):
         return None
     graph, labels = told.graph, told.calculus.table.labels
     if told.calculus.table.clashes(graph.label).any():
-        return True, anew.index.contradictory
+        return True, anew.index.is_contradictory
     atoms = told.calculus.tbox.atoms
     nodes = anew.base.nodes()
     terms = anew.base.terms_of(nodes)
-    keys = anew.index.equal.of(nodes)
+    keys = anew.index.equality.group_of(nodes)
 
     def read(label: tuple[int, int]) -> tuple[frozenset[Any], ...]:
         return tuple(frozenset(a for i, a in enumerate(atoms) if mask >> i & 1) for mask in label)
@@ -75,7 +75,7 @@ def as_maintained_and_anew(case: Case) -> tuple[object, object] | None:
     known = anew.index.calculus.table.labels
     expected = {
         t: (k, read(known[i]))
-        for t, k, i in zip(terms, keys.tolist(), anew.index.labels.of(keys).tolist())
+        for t, k, i in zip(terms, keys.tolist(), anew.index.labels.label_of(keys).tolist())
     }
     element = graph.elements_of(whole.nodes_of(terms))
     found = {
@@ -168,32 +168,32 @@ def test_equal_to_told_from_scratch_on_many(kind: str) -> None:
     assert not any(differ(kind, range(1000, 4000)))
 
 
-def _sends_alone(self: _Outward, role: Any, before: Any, now: Any) -> bool:
+def _sends_alone(self: _OutwardWalk, role: Any, before: Any, now: Any) -> bool:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(vars(self.calculus), "functional", [])
         return _MATTERS(self, role, before, now)
 
 
-def _equates_alone(self: _Outward, role: Any, before: Any, now: Any) -> bool:
+def _equates_alone(self: _OutwardWalk, role: Any, before: Any, now: Any) -> bool:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(maintenance, "_open", lambda literals, label: 2)
         return _MATTERS(self, role, before, now)
 
 
-def _unread(self: _Outward, elements: Any) -> None:
-    self.graph.gather(elements)
+def _unread(self: _OutwardWalk, elements: Any) -> None:
+    self.graph.fetch_members(elements)
 
 
-_MATTERS = _Outward._matters
+_MATTERS = _OutwardWalk._matters
 PLANTED: dict[str, tuple[str, object, str, Callable[..., Any]]] = {
-    "no role assertion of A takes part": ("deletions", _Outward, "_read", _unread),
+    "no role assertion of A takes part": ("deletions", _OutwardWalk, "_read", _unread),
     "what a neighbour may be sent is not looked at": (
         "deletions",
-        _Outward,
+        _OutwardWalk,
         "_matters",
         _equates_alone,
     ),
-    "a filler that comes is not looked at": ("joining", _Outward, "_matters", _sends_alone),
+    "a filler that comes is not looked at": ("joining", _OutwardWalk, "_matters", _sends_alone),
     "only a literal that is the last one missing is sent": (
         "joining",
         maintenance,
@@ -208,7 +208,7 @@ PLANTED: dict[str, tuple[str, object, str, Callable[..., Any]]] = {
     ),
     "nobody is made equal": (
         "joining",
-        _Outward,
+        _OutwardWalk,
         "_forced_equal",
         lambda self, clause: (maintenance.NONE,) * 2,
     ),
@@ -234,7 +234,7 @@ def test_a_hub_that_stays_as_it_is_brings_no_neighbours() -> None:
     )
 
     def met(*insertions: Assertion) -> set[str]:
-        whole = base.whole(abox_of(insertions))
+        whole = base.union_with(abox_of(insertions))
         told = told_union(base, whole)
         assert told is not None
         return set(whole.terms_of(unique(told.graph.key)))

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from shiq import check_insertions
-from shiq.abox_ops.conflicts.group_queue import Turns
+from shiq.abox_ops.conflicts.group_queue import GroupQueue
 from shiq.answers.result import Result
 from shiq.explanation import group
 from shiq.functional import parse_functional
@@ -17,12 +17,12 @@ from shiq.model.abox import ABox
 Label = tuple[int, int]
 
 
-def turns_of(kinds: dict[str, Label], sizes: dict[str, int]) -> Turns:
+def turns_of(kinds: dict[str, Label], sizes: dict[str, int]) -> GroupQueue:
     groups = [(f"{kind}{i}",) for kind, size in sizes.items() for i in range(size)]
-    return Turns(groups, {name: kinds[name[0]] for (name,) in groups})
+    return GroupQueue(groups, {name: kinds[name[0]] for (name,) in groups})
 
 
-def drawn(turns: Turns, count: int) -> list[str]:
+def drawn(turns: GroupQueue, count: int) -> list[str]:
     return [name[0] for (name,) in turns.draw(count)]
 
 
@@ -39,7 +39,7 @@ def test_what_is_known_of_a_cause_counts_for_all_that_have_it() -> None:
     turns = turns_of(kinds, {"a": 5, "b": 5, "c": 5})
     [first] = turns.draw(1)
     turns.learn(first, "one", (0b0011, 0))
-    assert [turns.is_known((f"{kind}1",)) for kind in "abc"] == [True, True, False]
+    assert [turns.is_cause_known((f"{kind}1",)) for kind in "abc"] == [True, True, False]
     # The kind c had none; then both causes are drawn alike, and the first one's kinds take turns.
     assert drawn(turns, 1) == ["c"]
     turns.learn(("c1",), "two", (0, 0))
@@ -65,14 +65,14 @@ def test_every_group_is_drawn_once(seed: int) -> None:
     r = random.Random(seed)
     groups = [(f"g{i}",) for i in range(r.randrange(60))]
     labels = {name: (r.randrange(8), r.randrange(2)) for (name,) in groups}
-    turns, found, met = Turns(groups, labels), list[tuple[str, ...]](), Counter[int]()
+    turns, found, met = GroupQueue(groups, labels), list[tuple[str, ...]](), Counter[int]()
     cause = {label: r.randrange(3) for label in labels.values()}
     while len(turns):
         some = turns.draw(r.randrange(1, 5))
         found += some
         for one in some:
             met[cause[labels[one[0]]]] += 1
-            if r.random() < 0.8 and not turns.is_known(one):
+            if r.random() < 0.8 and not turns.is_cause_known(one):
                 turns.learn(one, cause[labels[one[0]]], (0, 0))
     assert (sorted(found), len(found)) == (sorted(groups), len(set(groups)))
     assert sum(met.values()) == len(groups)

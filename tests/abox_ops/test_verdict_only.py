@@ -36,7 +36,7 @@ def found(
     def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
         return decider.decide(tbox, modules)
 
-    add_set, answers = base.patched(
+    add_set, answers = base.decide_by_patch(
         abox_of(kb.insertions), abox_of([]), Inquiry(decide, verdict_only=verdict_only)
     )
     verdicts = {a.verdict for a in answers}
@@ -45,7 +45,7 @@ def found(
         "refuted": refuted,
         "decided": refuted or Verdict.UNDETERMINED not in verdicts,
         "contradictory": sorted(add_set.contradictory),
-        "kept": frozenset(add_set.kept()),
+        "kept": frozenset(add_set.kept_assertions()),
         "modules": sorted(
             ((m.elements, m.module, a.verdict.value) for m, a in zip(add_set.modules, answers)),
             key=repr,
@@ -86,8 +86,8 @@ def test_the_verdict_is_that_of_the_whole_check(decider: Decider) -> None:
 
 
 def _guessed(region: PatchRegion) -> Bools:
-    found = region.active.copy()
-    table, certified = region.calculus.table, region.labels.certified
+    found = region.is_active.copy()
+    table, certified = region.calculus.table, region.labels.model_label
     found[found] = table.clashes(table.join(region.graph.label[found], certified[found]))
     return found
 
@@ -149,20 +149,22 @@ def test_nothing_is_decided_where_told_literals_contradict(decider: Decider) -> 
     seed = next(seed for seed in SEEDS if check(seed, decider) == "told")
     kb = random_kb(seed)
     base = LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox))
-    base.patched(abox_of([]), abox_of([]), Inquiry(decider.decide))
+    base.decide_by_patch(abox_of([]), abox_of([]), Inquiry(decider.decide))
     asked: list[int] = []
 
     def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
         asked.append(len(modules))
         return decider.decide(tbox, modules)
 
-    add_set, _ = base.patched(
+    add_set, _ = base.decide_by_patch(
         abox_of(kb.insertions), abox_of([]), Inquiry(decide, verdict_only=True)
     )
     assert not asked
     patch = add_set.patch
     assert patch is not None
-    assert np.array_equal(np.flatnonzero(patch.region.inside), np.sort(add_set.found.contradictory))
+    assert np.array_equal(
+        np.flatnonzero(patch.region.is_inside), np.sort(add_set.columns.contradictory)
+    )
 
 
 def test_a_store_is_never_certified_by_what_ended_early(tmp_path: Path) -> None:

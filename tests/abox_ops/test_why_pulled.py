@@ -45,14 +45,14 @@ def add_set(seed: int, criterion: str) -> LocalAddSet:
     base = LocalKnowledgeBase.build(kb.tbox, abox_of(kb.abox))
     if criterion == "clausal":
         return base.add_set(abox_of(kb.insertions), abox_of([]), criterion)
-    return base.patched(abox_of(kb.insertions), abox_of([]), Inquiry(decide))[0]
+    return base.decide_by_patch(abox_of(kb.insertions), abox_of([]), Inquiry(decide))[0]
 
 
 def unexplained(of: LocalAddSet) -> list[int]:
     """The elements that were pulled in without a note, and that the batch did not make."""
-    pulled = set_difference(of.found.seen, of.found.touched)
-    codes = of.found.pulled_in.codes(of.found.graph)
-    is_new = of.found.graph.is_new()
+    pulled = set_difference(of.columns.region, of.columns.touched_elements)
+    codes = of.columns.pulled_in.codes(of.columns.graph)
+    is_new = of.columns.graph.is_new()
     return [e for e in pulled.tolist() if codes[e] == NOTHING and not is_new[e]]
 
 

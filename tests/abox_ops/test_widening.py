@@ -88,12 +88,12 @@ def facts(base: ModelKnowledgeBase, batch: Sequence[Assertion], decider: Decider
         full.extend(modules)
         return decider.decide(tbox, modules)
 
-    base.patched(abox_of([]), abox_of([]), Inquiry(decider.decide))
-    found, answers = base.patched(
+    base.decide_by_patch(abox_of([]), abox_of([]), Inquiry(decider.decide))
+    found, answers = base.decide_by_patch(
         abox_of(batch), abox_of([]), Inquiry(decide, attempt=decider.attempt)
     )
     return {
-        "kept": frozenset(found.kept()),
+        "kept": frozenset(found.kept_assertions()),
         "pulled in": found.pulled_in,
         "modules": sorted(
             ((m.elements, m.module, a.verdict.value) for m, a in zip(found.modules, answers)),
@@ -204,8 +204,8 @@ def test_a_certificate_takes_rounds_by_the_logarithm(
 
     found = links(kind, count)
     base = LocalKnowledgeBase.build(tbox_of(LONG), abox_of([*found, ClassAssertion(A, name(0))]))
-    certificate = base.certified(Inquiry(decide))
-    assert certificate.completion.is_guessed and certificate.patched.widening.rounds <= rounds
+    certificate = base.certify(Inquiry(decide))
+    assert certificate.model.is_guessed and certificate.outcome.widening.rounds <= rounds
     assert sum(asked) <= 4 * len(found)
 
 
@@ -282,7 +282,7 @@ def _remembering(
 ) -> list[Answer]:
     """Takes the answers of a small budget for those in full."""
     shapes, _ = self._shapes(tbox)
-    known = self.attempts.get(id(tbox), {})
+    known = self.attempts_by_tbox.get(id(tbox), {})
     told = [known.get(shapes.shape(module)) for module in modules]
     return [
         answer or _DECIDE(self, tbox, [module], timeout)[0] for answer, module in zip(told, modules)
@@ -367,10 +367,10 @@ def test_the_smallest_bare_module_left_open_is_asked_in_full(decider: Decider) -
     for batch, verdicts in (([A, Z], {Verdict.INCONSISTENT}), ([A], {Verdict.UNDETERMINED})):
         for make in (LocalKnowledgeBase.build, SpecKnowledgeBase.build):
             base: ModelKnowledgeBase = make(tbox, abox_of(links("chain", 9)))  # type: ignore[operator]
-            base.patched(abox_of([]), abox_of([]), Inquiry(decider.decide))
+            base.decide_by_patch(abox_of([]), abox_of([]), Inquiry(decider.decide))
             asked.clear()
             inquiry = Inquiry(decide, attempt=attempt)
-            _, answers = base.patched(
+            _, answers = base.decide_by_patch(
                 abox_of(ClassAssertion(c, name(0)) for c in batch), abox_of([]), inquiry
             )
             assert {answer.verdict for answer in answers} == verdicts
@@ -407,10 +407,10 @@ def test_a_module_is_closed_past_the_bound(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(effort, "MOST_QUESTIONS", 16)
     known, closed = Effort(), list[bool]()
     for _ in range(effort.MOST_QUESTIONS // 2 + 1):
-        known = effort.turn([Effort(), known], 1)
+        known = effort.widened_effort([Effort(), known], 1)
         closed.append(known.is_closed)
     assert closed == [False] * 8 + [True]
-    assert known.depth == effort.DEEP and known.beyond == replace(known, depth=0)
+    assert known.depth == effort.DEEP and known.without_depth == replace(known, depth=0)
 
 
 def test_efforts_in_columns_are_those_of_the_reference() -> None:
@@ -428,7 +428,7 @@ def test_efforts_in_columns_are_those_of_the_reference() -> None:
             ),
         )
         columns.raise_to(np.array(some), value)
-        reference.update((e, reference.get(e, Effort()).joined(value)) for e in some)
+        reference.update((e, reference.get(e, Effort()).join(value)) for e in some)
 
     def hand_on() -> None:
         pairs, deeper = (
@@ -439,8 +439,8 @@ def test_efforts_in_columns_are_those_of_the_reference() -> None:
         before = dict(reference)
         for a, b in pairs:
             known = before.get(a, Effort())
-            reference[b] = reference.get(b, Effort()).joined(
-                known.deeper if deeper else known.beyond
+            reference[b] = reference.get(b, Effort()).join(
+                known.deeper if deeper else known.without_depth
             )
 
     steps += [raise_, hand_on]
@@ -449,6 +449,8 @@ def test_efforts_in_columns_are_those_of_the_reference() -> None:
         for e in range(10):
             own_ = reference.get(e, Effort())
             assert bool(columns.are_closed(np.array([e]))[0]) == own_.is_closed
-            assert columns.after_turn(np.array([e, 11])) == effort.turn([own_], 2)
+            assert columns.after_turn(np.array([e, 11])) == effort.widened_effort([own_], 2)
             columns.hand_on(np.array([e]), np.array([e]), deeper=False)
-            assert columns.deep(np.array([e])) == ({e: own_} if own_.depth >= effort.DEEP else {})
+            assert columns.deep_elements(np.array([e])) == (
+                {e: own_} if own_.depth >= effort.DEEP else {}
+            )

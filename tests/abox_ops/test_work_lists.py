@@ -16,15 +16,15 @@ from test_told_maintenance import KINDS, differ
 from shiq.abox_ops.counting.merge_classes import MergeClasses
 from shiq.abox_ops.engine import Inquiry
 from shiq.abox_ops.index import deletion
-from shiq.abox_ops.labels.label_numbers import RoleCalculus
+from shiq.abox_ops.labels.label_numbers import RolePropagation
 from shiq.abox_ops.local import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
 from shiq.abox_ops.patch import saturation
-from shiq.abox_ops.patch.saturation import AskingList
+from shiq.abox_ops.patch.saturation import TurnWalk
 from shiq.abox_ops.snapshot_delta import told_union
 from shiq.abox_ops.told import element_cache
-from shiq.abox_ops.told.element_cache import Region
-from shiq.abox_ops.told.maintenance import _Outward
+from shiq.abox_ops.told.element_cache import ElementCache
+from shiq.abox_ops.told.maintenance import _OutwardWalk
 from shiq.abox_ops.told.saturation import RoundSizes
 from shiq.abox_ops.told.work_list import WorkList
 from shiq.columns.arrays import Ints
@@ -76,14 +76,14 @@ def compare_all(seeds: range, decider: Decider) -> None:
         check_equal(kb.tbox, kb.abox, kb.insertions, decider)
 
 
-def _runs_on(self: AskingList, elements: Ints) -> None:
+def _runs_on(self: TurnWalk, elements: Ints) -> None:
     """Brings in what the elements as they came in ask for, and goes on whether or not told⁺ is
     closed.
     """
     frontier = self.state.graph.key[elements].tolist()
     while frontier:
-        self.walk.active.update(frontier)
-        self._changed.update(dict.fromkeys(frontier))
+        self.walk.active_keys.update(frontier)
+        self._changed_keys.update(dict.fromkeys(frontier))
         frontier = self._turn(frontier)
 
 
@@ -94,8 +94,8 @@ def test_equal_to_the_reference(start: int, decider: Decider, at_once: list[int]
 
 
 PLANTED: dict[str, tuple[int, object, str, Callable[..., Any]]] = {
-    "told⁺ does not come back from those that came in": (87, AskingList, "run", _runs_on),
-    "what stood is asked for": (11, AskingList, "_is_new", lambda self, key: True),
+    "told⁺ does not come back from those that came in": (87, TurnWalk, "run", _runs_on),
+    "what stood is asked for": (11, TurnWalk, "_is_new", lambda self, key: True),
     "elements that clash ask": (31, saturation, "clashes", lambda label: False),
 }
 
@@ -139,9 +139,9 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
 
         monkeypatch.setattr(owner, function, call)
 
-    counted(RoleCalculus, "sent", "rounds")
+    counted(RolePropagation, "send", "rounds")
     counted(MergeClasses, "__init__", "counts")
-    counted(Region, "_fetch", "fetches")
+    counted(ElementCache, "_fetch", "fetches")
     counted(WorkList, "_send", "steps")
     return found
 
@@ -210,10 +210,12 @@ def test_a_chain_takes_a_step_an_element_and_no_round(
     found = {}
     for length in (200, 800):
         base = LocalKnowledgeBase.build(tbox, abox_of(base_of(length)))
-        _ = base.certified(Inquiry(decider.decide)) if criterion == "model" else base.index
+        _ = base.certify(Inquiry(decider.decide)) if criterion == "model" else base.index
         work.__init__()  # type: ignore[misc]
         if criterion == "model":
-            add_set = base.patched(abox_of([inserted]), abox_of([]), Inquiry(decider.decide))[0]
+            add_set = base.decide_by_patch(
+                abox_of([inserted]), abox_of([]), Inquiry(decider.decide)
+            )[0]
         else:
             add_set = base.add_set(abox_of([inserted]), abox_of([]))
         assert add_set.pulled_in >= length - 1
@@ -253,8 +255,8 @@ def test_commits_by_lists_keep_what_is_made_anew(kind: str, at_once: list[int]) 
 @pytest.mark.parametrize(
     ("name", "owner", "function"),
     [
-        ("two lists", _Outward, "sent"),
-        ("a class that runs along", _Outward, "sent"),
+        ("two lists", _OutwardWalk, "send_round"),
+        ("a class that runs along", _OutwardWalk, "send_round"),
         ("two lists", deletion, "_may_have_sent"),
         ("a class that runs along", deletion, "_may_have_sent"),
     ],
@@ -271,10 +273,13 @@ def test_a_commit_along_a_chain_takes_few_rounds(
         rounds.clear()
         if owner is deletion:
             base = LocalKnowledgeBase.build(tbox, abox_of([*base_of(length), line]))
-            assert len(base.without(abox_of([line]), abox_of([])).index.detached) >= length
+            assert (
+                len(base.after_deletions(abox_of([line]), abox_of([])).index.detached_nodes)
+                >= length
+            )
         else:
             base = LocalKnowledgeBase.build(tbox, abox_of(base_of(length)))
-            told = told_union(base, base.whole(abox_of([line])))
+            told = told_union(base, base.union_with(abox_of([line])))
             assert told is not None and len(told.graph) > length
         found.append(len(rounds))
     assert found[1] <= found[0] + 4 < 30
@@ -286,4 +291,4 @@ def test_a_list_looks_up_far_ends_that_were_met_late() -> None:
     """
     line = SameIndividual("urn:a00000", "urn:b00000")
     base = LocalKnowledgeBase.build(FUNCTIONAL, abox_of([*two_lists(1500), line]))
-    assert len(base.without(abox_of([line]), abox_of([])).index.detached) == 3002
+    assert len(base.after_deletions(abox_of([line]), abox_of([])).index.detached_nodes) == 3002

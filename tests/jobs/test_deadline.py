@@ -226,7 +226,7 @@ def test_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_working_out_what_has_to_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    ring_at_call(monkeypatch, patch, "_read", 2)
+    ring_at_call(monkeypatch, patch, "_columns_read", 2)
     result = in_a_while(PATH, abox_of(path(500)), 600)
     assert result.verdict is Verdict.UNDETERMINED
     assert (
@@ -291,7 +291,7 @@ def test_explaining_names_the_limit_that_ended_it(
 def test_certifying_a_store_that_is_written_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    over_in(monkeypatch, LocalKnowledgeBase, "certified")
+    over_in(monkeypatch, LocalKnowledgeBase, "certify")
     assertions = abox_of(path(20))
     result = index(PATH, assertions, tmp_path / "kg", timeout=600, reasoner="own")
     assert result.verdict is Verdict.UNDETERMINED
@@ -352,7 +352,7 @@ def test_a_session_goes_on_after_a_check_that_took_too_long(
     long = abox_of(path(500))
     wrong = abox_of(triples("i3 a A; a B"))
     with open_store(tmp_path / "kg") as session:
-        ring_at_call(monkeypatch, patch, "_read", 2)
+        ring_at_call(monkeypatch, patch, "_columns_read", 2)
         assert session.check(long, timeout=600, reasoner="own").verdict is Verdict.UNDETERMINED
         monkeypatch.undo()
         assert session.check(wrong, reasoner="own").verdict is Verdict.INCONSISTENT

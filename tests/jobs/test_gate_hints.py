@@ -368,7 +368,9 @@ def test_a_batch_of_lubm_with_many_faults(
         return hold(self, pairs)
 
     monkeypatch.setattr(hints._Trials, "are_consistent", counted)
-    watched.append(lambda: monkeypatch.setattr("shiq.abox_ops.modules.decide.Decider._asked", None))
+    watched.append(
+        lambda: monkeypatch.setattr("shiq.abox_ops.modules.decide.Decider._decide_part", None)
+    )
     assert ended(*asked(kg, (tmp_path / "insert.nt").read_text().splitlines(), "--commit")) == 5
     assert set((tmp_path / "bad.nt").read_text().splitlines()) == set(
         (tmp_path / "culprits.nt").read_text().splitlines()

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import tests.spec  # noqa: F401 -- the engine `spec`
-from shiq.abox_ops.outside_question import question
+from shiq.abox_ops.outside_question import write_question
 from shiq.api import Session, certify_store, index, open_store
 from shiq.functional.writer import ontology_text
 from shiq.jobs.checking import session as sessions
@@ -110,7 +110,7 @@ class Life:
             truths = [self.hermit.decide_consistency(self.axioms, asked).verdict.value]
             if verdict not in truths:
                 try:
-                    put = question(self.axioms, asked)
+                    put = write_question(self.axioms, asked)
                     truths.append(
                         self.hermit.decide_consistency(
                             put.axioms, put.assertions, is_normal=True

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from shiq import check_insertions, open_store
-from shiq.abox_ops.modules.decide import Audit, Decider, drawn, examine
+from shiq.abox_ops.modules.decide import Audit, Decider, draw_shapes, examine
 from shiq.answers.verdict import INFORMATIVE, KINDS, Verdict, is_blocking_kind
 from shiq.api import index
 from shiq.errors import InputError, UsageError
@@ -213,14 +213,17 @@ def test_an_audit_asks_whether_an_executor_was_right() -> None:
     ):
         decider = Decider(OwnReasoner(), audit=Audit(1.0, {"own": OwnReasoner}))
         examine(
-            drawn(tbox, ((asked[mask], verdict) for mask, verdict in said.items()), 1.0),
+            draw_shapes(tbox, ((asked[mask], verdict) for mask, verdict in said.items()), 1.0),
             decider,
             None,
         )
         assert decider.audit and len(decider.audit.disagreements) == disagree
-        assert (decider.audit.asked, decider.audit.agreed) == (asked_again, asked_again)
+        assert (decider.audit.audited_count, decider.audit.agreement_count) == (
+            asked_again,
+            asked_again,
+        )
     assert decider.audit.disagreements[0].reasoners == ("own in an executor", "own")
-    assert not drawn(tbox, ((module, "consistent") for module in asked.values()), 0.0).modules
+    assert not draw_shapes(tbox, ((module, "consistent") for module in asked.values()), 0.0).modules
 
 
 @pytest.mark.slow

@@ -155,7 +155,7 @@ def stacked(
     while batch:
         count = dice.randrange(1, 4)
         part, batch = batch[:count], batch[count:]
-        found, answers = base.patched(abox_of(part), abox_of([]), Inquiry(decider.decide))
+        found, answers = base.decide_by_patch(abox_of(part), abox_of([]), Inquiry(decider.decide))
         below += part
         pairs.append(
             (

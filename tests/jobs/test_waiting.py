@@ -286,7 +286,7 @@ def test_what_is_different_from_many_is_explained_without_what_is_said_about_tho
         fetched.extend(individuals)
         return _ABOUT_ALL(self, individuals)
 
-    monkeypatch.setattr(LocalAddSet, "about_all", about_all)
+    monkeypatch.setattr(LocalAddSet, "all_assertions_about", about_all)
     role = ObjectProperty("urn:t#r")
     apart = [
         DifferentIndividuals(f"urn:t#i{i:02}", f"urn:t#i{j:02}")
@@ -301,7 +301,7 @@ def test_what_is_different_from_many_is_explained_without_what_is_said_about_tho
     assert len(set(fetched)) <= 3
 
 
-_ABOUT_ALL = LocalAddSet.about_all
+_ABOUT_ALL = LocalAddSet.all_assertions_about
 
 
 def test_a_session_remembers_the_axioms_behind_a_conflict_of_one_form(

@@ -12,7 +12,7 @@ import pytest
 
 import tests.spec  # noqa: F401 -- the engine `spec`
 from shiq import check_insertions
-from shiq.abox_ops.outside_question import question
+from shiq.abox_ops.outside_question import write_question
 from shiq.functional.reader import parse_functional
 from shiq.functional.writer import ontology_text
 from shiq.reasoner.hermit import HermitReasoner
@@ -106,7 +106,7 @@ def test_what_hermit_errs_on_does_not_reach_it(hermit: HermitReasoner, name: str
     owl = "Prefix(owl:=<http://www.w3.org/2002/07/owl#>)"
     read = parse_functional(f"Prefix(:=<urn:x#>) {owl} Ontology({text})", "fault", "")
     assert not read.leftovers
-    put = question(read.tbox.axioms, read.abox)
+    put = write_question(read.tbox.axioms, read.abox)
     assert hermit.decide_consistency(read.tbox.axioms, list(read.abox)).verdict.value != expected
     assert (
         hermit.decide_consistency(put.axioms, put.assertions, is_normal=True).verdict.value

@@ -42,7 +42,7 @@ def test_one_pass_is_equal_to_comparing_every_two_values(shapes: Shapes) -> None
     for _ in range(2000):
         drawn = draw.sample(LITERALS, draw.randint(1, 6))
         row = [(draw.random() < 0.7, draw.choice("pq"), literal) for literal in drawn]
-        assert shapes._tokenised(row) == compare_pairs(shapes, row), row
+        assert shapes._tokenise(row) == compare_pairs(shapes, row), row
 
 
 def test_each_value_is_looked_at_equally_often_however_many_there_are(

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 from clausal_random import PROFILES, random_case
 
-from shiq.abox_ops.conflicts.support import core
+from shiq.abox_ops.conflicts.support import refutation_core
 from shiq.answers.verdict import Verdict
 from shiq.model.abox import abox_of
 from shiq.reasoner.hypertableau.search import LISTS, core_of, decide
@@ -87,8 +87,8 @@ def test_a_core_of_assertions_is_inconsistent_by_itself() -> None:
         kb = random_kb(seed)
         assertions = sorted({*kb.abox, *kb.insertions}, key=repr)
         base = SpecKnowledgeBase.build(kb.tbox, assertions)
-        tbox = base.simplified.clauses
-        part = core(tbox, assertions, lambda module: own.core(tbox, module))  # noqa: B023
+        tbox = base.simplified_tbox.clauses
+        part = refutation_core(tbox, assertions, lambda module: own.core(tbox, module))  # noqa: B023
         if part is not None:
             assert set(part) <= set(assertions)
             add_set = SpecKnowledgeBase.build(kb.tbox, part).add_set(

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from shiq.abox_ops.elements.element_graph import ElementGraph
-from shiq.abox_ops.labels.calculus import CompiledClause, Label, LabelSpace
-from shiq.abox_ops.labels.irrelevance import Needs, is_served
+from shiq.abox_ops.labels.calculus import CompiledClause, Label, LabelCalculus
+from shiq.abox_ops.labels.irrelevance import Needs, witness_survives
 from shiq.model.clause import AtLeast
 from shiq.model.roles import Role
-from tests.spec.certified_model import OutsideCompletion
+from tests.spec.certified_model import CertifiedModel
 from tests.spec.counting import Counting, Counts
 
 
@@ -42,39 +42,41 @@ class Border:
     ``counts``: the counts and merge classes of I.
     """
 
-    space: LabelSpace
-    whole: ElementGraph
-    outside: OutsideCompletion
+    space: LabelCalculus
+    graph: ElementGraph
+    model: CertifiedModel
     label: Callable[[str], Label]
-    inside: frozenset[str]
-    clash: frozenset[str]
-    changed: frozenset[str]
-    stood: Callable[[Role, str, str], bool]
+    inside_elements: frozenset[str]
+    contradictory_elements: frozenset[str]
+    changed_elements: frozenset[str]
+    was_asserted: Callable[[Role, str, str], bool]
     counts: Counts
     needs: Needs
-    _within: dict[tuple[str, int], bool] = field(default_factory=dict)
+    _answers: dict[tuple[str, int], bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._counting = Counting(self.space, self.whole, self.label, self.needs)
+        self._counting = Counting(self.space, self.graph, self.label, self.needs)
 
-    def needs_at(self, role: Role, a: str, b: str) -> Iterator[UnmetClause]:
+    def unmet_clauses(self, role: Role, a: str, b: str) -> Iterator[UnmetClause]:
         """The clauses of role(a, b), a inside and b outside, that only a residual at a can meet."""
         la, lb = self.label(a), self.label(b)
-        is_old = self.stood(role, a, b)
+        is_old = self.was_asserted(role, a, b)
         for c in self.space.clauses_of(role):
-            if not c.decided_at_centre(la) and not c.decided_at_branch(lb):
+            if not c.is_decided_at_centre(la) and not c.is_decided_at_branch(lb):
                 if not (
-                    self.counts.is_within(a, c) if c.n else is_old and self._met_at_branch(c, a)
+                    self.counts.is_within_bound(a, c)
+                    if c.n
+                    else is_old and self._is_met_at_branch(c, a)
                 ):
                     yield UnmetClause(c, False)
         for c in self.space.clauses_of(role.inverse):
-            if not c.decided_at_centre(lb) and not c.decided_at_branch(la):
+            if not c.is_decided_at_centre(lb) and not c.is_decided_at_branch(la):
                 if c.n:
-                    covered = self.is_within_outside(b, c) or (
+                    covered = self.is_within_bound_outside(b, c) or (
                         is_old and self._is_replaced(c, a, b)
                     )
                 else:
-                    covered = is_old and self._met_at_centre(c, a)
+                    covered = is_old and self._is_met_at_centre(c, a)
                 if not covered:
                     yield UnmetClause(c, True)
 
@@ -86,35 +88,35 @@ class Border:
         for r, centre, branch in ((role, a, b), (role.inverse, b, a)):
             at_centre, at_branch = self.label(centre), self.label(branch)
             for c in self.space.clauses_of(r):
-                if not c.decided_at_centre(at_centre) and not c.decided_at_branch(at_branch):
-                    if not c.n or not self.is_within_outside(centre, c):
+                if not c.is_decided_at_centre(at_centre) and not c.is_decided_at_branch(at_branch):
+                    if not c.n or not self.is_within_bound_outside(centre, c):
                         return False
         return True
 
-    def is_within_outside(self, b: str, clause: CompiledClause) -> bool:
+    def is_within_bound_outside(self, b: str, clause: CompiledClause) -> bool:
         """Whether counting alone (rule C) covers ``clause`` at b, outside I: over b's merge
         class in the certified model, with the neighbours that A ∪ A⁺ has.
         """
-        key = (self.outside.classes.find(b), clause.index)
-        found = self._within.get(key)
+        key = (self.model.classes.find(b), clause.index)
+        found = self._answers.get(key)
         if found is None:
             members = [
                 m
-                for m in self.outside.classes.members(b)
-                if self.whole.elements.find(m) not in self.inside
+                for m in self.model.classes.members(b)
+                if self.graph.elements.find(m) not in self.inside_elements
             ]
-            found = self._within[key] = self._counting.is_within_together(members, clause)
+            found = self._answers[key] = self._counting.is_within_bound_together(members, clause)
         return found
 
-    def _met_at_branch(self, clause: CompiledClause, a: str) -> bool:
+    def _is_met_at_branch(self, clause: CompiledClause, a: str) -> bool:
         """Rule R0 with the centre inside: told_N(a) refutes every literal of the centre, so the
         model met the clause at b.
         """
-        positive, negative = self.outside.label(a)
+        positive, negative = self.model.label(a)
         return not clause.head & ~negative and not clause.body & ~positive
 
-    def _met_at_centre(self, clause: CompiledClause, a: str) -> bool:
-        positive, negative = self.outside.label(a)
+    def _is_met_at_centre(self, clause: CompiledClause, a: str) -> bool:
+        positive, negative = self.model.label(a)
         return not clause.branch_head & ~negative and not clause.branch_body & ~positive
 
     def _is_replaced(self, clause: CompiledClause, a: str, b: str) -> bool:
@@ -123,38 +125,40 @@ class Border:
         """
         return (
             sum(
-                self.whole.elements.find(m) not in self.clash
-                for m in self.outside.classes.members(b)
+                self.graph.elements.find(m) not in self.contradictory_elements
+                for m in self.model.classes.members(b)
             )
             == 1
             and self._takes_nobody(clause, b)
-            and self._filled(clause, a)
+            and self._has_filler(clause, a)
             and self._is_apart(clause, a, b)
-            and all(self._is_served(need, a, b) for need in self._below(clause, b))
+            and all(self._witness_survives(need, a, b) for need in self._needs_below(clause, b))
         )
 
     def _takes_nobody(self, clause: CompiledClause, b: str) -> bool:
         """(inv) No element can take b for its witness and so become an S-neighbour of it."""
         return not self._counting.may_take(clause, self.label(b))
 
-    def _filled(self, clause: CompiledClause, a: str) -> bool:
+    def _has_filler(self, clause: CompiledClause, a: str) -> bool:
         """(fill) The model counted a: C is ⊤ or certified at a."""
-        return not clause.branch_body & ~self.outside.label(a)[0]
+        return not clause.branch_body & ~self.model.label(a)[0]
 
     def _is_apart(self, clause: CompiledClause, a: str, b: str) -> bool:
         """(neq) a is certified unequal to every other S-neighbour of b that may be C."""
-        below = self.space.below(clause)
+        below = self.space.roles_below(clause)
         others = {
             y
-            for r, y in self.whole.neighbours(b)
+            for r, y in self.graph.neighbours(b)
             if r in below and y != a and not clause.branch_body & self.label(y)[1]
         }
-        return all(y not in self.changed and self.outside.are_different(a, y) for y in others)
+        return all(
+            y not in self.changed_elements and self.model.are_different(a, y) for y in others
+        )
 
-    def _below(self, clause: CompiledClause, b: str) -> Iterator[AtLeast]:
-        below = self.space.below(clause)
-        return (need for need in self.needs.needed(self.label(b)) if need.role in below)
+    def _needs_below(self, clause: CompiledClause, b: str) -> Iterator[AtLeast]:
+        below = self.space.roles_below(clause)
+        return (need for need in self.needs.possible_needs(self.label(b)) if need.role in below)
 
-    def _is_served(self, need: AtLeast, a: str, b: str) -> bool:
-        roles = {r for r, y in self.whole.neighbours(b) if y == a}
-        return is_served(self.space.tbox, need, self.outside.label(a), self.label(a), roles)
+    def _witness_survives(self, need: AtLeast, a: str, b: str) -> bool:
+        roles = {r for r, y in self.graph.neighbours(b) if y == a}
+        return witness_survives(self.space.tbox, need, self.model.label(a), self.label(a), roles)

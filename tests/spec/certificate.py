@@ -5,20 +5,18 @@ completion").
 from __future__ import annotations
 
 from shiq.abox_ops.engine import Inquiry
-from shiq.abox_ops.patch.widening import patched
-from tests.spec.certified_model import OutsideCompletion
+from shiq.abox_ops.patch.widening import decide_patch
+from tests.spec.certified_model import CertifiedModel
 from tests.spec.patch import Patch
 
 
-def certified_completion(
-    base: OutsideCompletion, patch: Patch, inquiry: Inquiry
-) -> OutsideCompletion:
+def certify_model(base: CertifiedModel, patch: Patch, inquiry: Inquiry) -> CertifiedModel:
     """N of a consistent (T, A); ``patch`` puts all of A into nothing, ``base`` says what is told.
 
     Where A turns out to be inconsistent, or is left undecided under an assumption, N says
     nothing beyond ``base``.
     """
-    found = patched(patch, inquiry)
+    found = decide_patch(patch, inquiry)
     if patch.contradictory() or not found.is_consistent:
         return base
     elements = base.graph.elements
@@ -28,6 +26,10 @@ def certified_completion(
         for e in module.elements
         for i in e
     }
-    return OutsideCompletion(
-        base.space, base.graph, base.told, {e: patch.label(e) for e in base.told}, module_of
+    return CertifiedModel(
+        base.space,
+        base.graph,
+        base.told_labels,
+        {e: patch.label(e) for e in base.told_labels},
+        module_of,
     )

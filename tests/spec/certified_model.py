@@ -15,14 +15,14 @@ from functools import cached_property
 
 from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.elements.quotient import Partition
-from shiq.abox_ops.labels.calculus import EMPTY, Label, LabelSpace, clashes, join
+from shiq.abox_ops.labels.calculus import EMPTY, Label, LabelCalculus, clashes, join
 from shiq.abox_ops.labels.irrelevance import Needs
 from tests.spec.counting import Counts
-from tests.spec.graphs import SettledGraph
+from tests.spec.graphs import ReadOnlyGraph
 
 
 @dataclass(frozen=True, eq=False)
-class OutsideCompletion:
+class CertifiedModel:
     """N over the elements of ``graph`` (A).
 
     ``told``: told by element; ``certified``: told_N by element; ``module_of``: the module of the
@@ -31,46 +31,46 @@ class OutsideCompletion:
     not those of ``graph``.
     """
 
-    space: LabelSpace
+    space: LabelCalculus
     graph: ElementGraph
-    told: Mapping[str, Label]
-    certified: Mapping[str, Label]
+    told_labels: Mapping[str, Label]
+    model_labels: Mapping[str, Label]
     module_of: Mapping[str, int] = field(default_factory=dict)
     absent: int = 0
-    inherited: Partition[str] | None = None
+    inherited_classes: Partition[str] | None = None
     _labels: dict[str, Label] = field(default_factory=dict)
 
     @classmethod
-    def of_told(
+    def told_model(
         cls,
-        space: LabelSpace,
+        space: LabelCalculus,
         graph: ElementGraph,
         told: Mapping[str, Label],
         classes: Partition[str] | None = None,
-    ) -> OutsideCompletion:
+    ) -> CertifiedModel:
         """The N that says nothing beyond what is told; ``classes``: its merge classes, where
         they are known.
         """
-        return cls(space, SettledGraph(graph), told, told, inherited=classes)
+        return cls(space, ReadOnlyGraph(graph), told, told, inherited_classes=classes)
 
     def label(self, element: str) -> Label:
         """told_N of an element of A."""
         found = self._labels.get(element)
         if found is None:
-            found = self.space.close(join(self.certified.get(element, EMPTY), (0, self.absent)))
+            found = self.space.close(join(self.model_labels.get(element, EMPTY), (0, self.absent)))
             self._labels[element] = found
         return found
 
     @cached_property
     def classes(self) -> Partition[str]:
         """The merge classes of A under told_N."""
-        if self.inherited is not None:
-            return self.inherited
+        if self.inherited_classes is not None:
+            return self.inherited_classes
         return Counts(self.space, self.graph, self.label, Needs(self.space)).classes
 
     def are_different(self, first: str, second: str) -> bool:
         """Whether two elements of A are different in the certified model."""
-        if second in self.graph.unequal(first) or clashes(
+        if second in self.graph.unequal_elements(first) or clashes(
             join(self.label(first), self.label(second))
         ):
             return True
@@ -80,27 +80,27 @@ class OutsideCompletion:
     @property
     def is_guessed(self) -> bool:
         """Whether it says more than told."""
-        return self.certified is not self.told
+        return self.model_labels is not self.told_labels
 
-    def less(self, graph: ElementGraph, told: Mapping[str, Label]) -> OutsideCompletion:
+    def after_deletion(self, graph: ElementGraph, told: Mapping[str, Label]) -> CertifiedModel:
         """N of A less deletions, of which ``graph`` and ``told`` are (THEORY, "N in a store, and
         its renewal"). The model stays: what is left of an element keeps its label, and is of one
         merge class and of one module with whatever else is left of it.
         """
-        origin = {e: self.graph.elements.find(e) for e in graph.names()}
+        origin = {e: self.graph.elements.find(e) for e in graph.element_names()}
         return replace(
             self,
-            graph=SettledGraph(graph),
-            told=told,
-            certified={e: self.certified.get(old, EMPTY) for e, old in origin.items()},
+            graph=ReadOnlyGraph(graph),
+            told_labels=told,
+            model_labels={e: self.model_labels.get(old, EMPTY) for e, old in origin.items()},
             module_of={
                 e: self.module_of[old] for e, old in origin.items() if old in self.module_of
             },
-            inherited=lifted(self.classes, origin),
+            inherited_classes=regroup_after_deletion(self.classes, origin),
             _labels={},
         )
 
-    def grown(self, space: LabelSpace, absent: int) -> OutsideCompletion:
+    def with_vocabulary(self, space: LabelCalculus, absent: int) -> CertifiedModel:
         """The same N under a TBox with further definitions Q ⊑ C, every Q in ``absent``.
 
         The model is one of the larger TBox with Q empty, since neither T nor A mentions it; so
@@ -108,10 +108,10 @@ class OutsideCompletion:
         """
         if space.tbox is self.space.tbox:
             return self
-        return replace(self, space=space, absent=absent, inherited=self.classes, _labels={})
+        return replace(self, space=space, absent=absent, inherited_classes=self.classes, _labels={})
 
 
-def lifted(classes: Partition[str], origin: Mapping[str, str]) -> Partition[str]:
+def regroup_after_deletion(classes: Partition[str], origin: Mapping[str, str]) -> Partition[str]:
     """The merge ``classes`` of A, of what deletions left: ``origin`` gives the element of A that
     each element is left of, and what is left of one class is one class.
     """

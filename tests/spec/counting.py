@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.elements.quotient import Partition
-from shiq.abox_ops.labels.calculus import CompiledClause, Label, LabelSpace
+from shiq.abox_ops.labels.calculus import CompiledClause, Label, LabelCalculus
 from shiq.abox_ops.labels.irrelevance import Needs
 from shiq.model.clause import AtLeast
 from shiq.model.roles import Role
@@ -53,7 +53,7 @@ class _Count:
         self.members += other.members
 
     @property
-    def joined(self) -> set[str]:
+    def generated_neighbours(self) -> set[str]:
         """What else has to be of the class with E, where the bound can be broken: who may be a
         generated S-neighbour.
         """
@@ -88,14 +88,14 @@ class Counting:
 
     def __init__(
         self,
-        space: LabelSpace,
+        space: LabelCalculus,
         graph: ElementGraph,
         label: Callable[[str], Label],
         needs: Needs,
     ) -> None:
         self.space, self.graph, self.label, self.needs = space, graph, label, needs
-        self._unmet: dict[str, tuple[AtLeast, ...]] = {}
-        self._below = {c.index: space.below(c) for c in space.m_type}
+        self._unmet_needs: dict[str, tuple[AtLeast, ...]] = {}
+        self._below = {c.index: space.roles_below(c) for c in space.m_type}
         self._looped = {c.index for c in space.m_type if space.may_loop(c)}
         self._could_take = {
             c.index: [a for a in space.at_least.values() if a.role.inverse in self._below[c.index]]
@@ -108,7 +108,7 @@ class Counting:
         """
         return any(self._may_be(label, a.filler) for a in self._could_take[clause.index])
 
-    def is_within_together(self, members: Iterable[str], clause: CompiledClause) -> bool:
+    def is_within_bound_together(self, members: Iterable[str], clause: CompiledClause) -> bool:
         """Whether |∪E| + max G ≤ n, were ``members`` one merge class."""
         counts = [self._count(x, clause, self.graph.neighbours(x)) for x in members]
         for other in counts[1:]:
@@ -121,7 +121,7 @@ class Counting:
         """What ``clause`` sees of ``element`` alone."""
         label = self.label(element)
         below = self._below[clause.index]
-        is_active = not clause.decided_at_centre(label)
+        is_active = not clause.is_decided_at_centre(label)
         needed = self._may_generate(element)
         takers = {a for a in self._could_take[clause.index] if self._may_be(label, a.filler)}
         asking: dict[AtLeast, set[str]] = {}
@@ -150,14 +150,14 @@ class Counting:
 
     def _may_generate(self, element: str) -> tuple[AtLeast, ...]:
         """The needs of ``element`` that may take a witness beyond its told ones."""
-        found = self._unmet.get(element)
+        found = self._unmet_needs.get(element)
         if found is None:
-            needed = self.needs.needed(self.label(element))
+            needed = self.needs.possible_needs(self.label(element))
             neighbours = self.graph.neighbours(element) if needed else set()
             found = tuple(
                 need for need in needed if need.n > 1 or not self._is_met(need, neighbours)
             )
-            self._unmet[element] = found
+            self._unmet_needs[element] = found
         return found
 
     def _may_be(self, label: Label, filler: str | None) -> bool:
@@ -180,7 +180,7 @@ class Counts(Counting):
 
     def __init__(
         self,
-        space: LabelSpace,
+        space: LabelCalculus,
         graph: ElementGraph,
         label: Callable[[str], Label],
         needs: Needs,
@@ -188,12 +188,12 @@ class Counts(Counting):
     ) -> None:
         super().__init__(space, graph, label, needs)
         self.classes: Partition[str] = Partition()
-        self._among = frozenset(graph.names() if among is None else among)
+        self._members = frozenset(graph.element_names() if among is None else among)
         self._counts: dict[str, list[_Count]] = {}
         if space.m_type:
             self._merge()
 
-    def is_within(self, element: str, clause: CompiledClause) -> bool:
+    def is_within_bound(self, element: str, clause: CompiledClause) -> bool:
         """Whether |∪E| + max G ≤ n over the merge class of ``element``: the clause cannot be
         broken there.
         """
@@ -207,7 +207,7 @@ class Counts(Counting):
         Stops because classes only grow together; counts only grow with them, so a class once
         overfull stays so.
         """
-        names = sorted(self._among)
+        names = sorted(self._members)
         for x in names:
             neighbours = self.graph.neighbours(x)
             self._counts[x] = [self._count(x, clause, neighbours) for clause in self.space.m_type]
@@ -221,10 +221,10 @@ class Counts(Counting):
                 count.is_full = count.is_full or count.breaks(clause.n)
                 if not count.is_full:
                     continue
-                together = count.everyone & self._among
+                together = count.everyone & self._members
                 count.everyone = set(list(together)[:1])
-                together |= count.joined & self._among
-                count.keep_representatives(self._among)
+                together |= count.generated_neighbours & self._members
+                count.keep_representatives(self._members)
                 for y in together:
                     self._union(next(iter(together)), y, queue)
 

@@ -21,15 +21,15 @@ from shiq.abox_ops.entailment.premises import (
     asked_classes,
     class_text,
     denial,
-    mentioned,
-    undetermined,
+    mentioned_individuals,
+    undetermined_entailment,
 )
-from shiq.abox_ops.entailment.reasoners import Reasoners, consistent
+from shiq.abox_ops.entailment.reasoners import Reasoners, decide_consistency
 from shiq.answers.verdict import Verdict
 from shiq.reasoner.protocol import Answer
 
 
-def entailed_uncached(
+def denied_entailment(
     premises: Premises,
     assertions: Iterable[owl.Assertion],
     classes: Sequence[owl.ClassExpression] | None = None,
@@ -39,21 +39,21 @@ def entailed_uncached(
     reasoners: Reasoners | None = None,
     deadline: float | None = None,
 ) -> Entailment:
-    """See `shiq.abox_ops.entailment.entailed`."""
+    """See `shiq.abox_ops.entailment.compute_entailment`."""
     event = premises.event(assertions)
     asked = asked_classes(premises, event, classes)
     denials = _Denials(premises, event, reasoners or Reasoners(), deadline)
-    found = denials.found(asked, roles)
+    found = denials.entailment(asked, roles)
     if not static or found.verdict is not Verdict.CONSISTENT:
         return found
-    others = sorted(mentioned(premises.all_assertions) - {*event.individuals})
+    others = sorted(mentioned_individuals(premises.all_assertions) - {*event.individuals})
     before = _Denials(premises, EventAssertions(), denials.reasoners, deadline)
     try:
         types, known = denials.types(others, asked), before.types(others, asked)
         everyone = (*event.individuals, *others)
         pairs = denials.pairs(everyone, roles) - found.pairs - before.pairs(everyone, roles)
     except _Open as undecided:
-        return undetermined(str(undecided))
+        return undetermined_entailment(str(undecided))
     more = {i: names - known[i] for i, names in types.items() if names - known[i]}
     return Entailment(found.verdict, found.types, found.pairs, more, pairs)
 
@@ -66,17 +66,17 @@ def is_consistent(
     denied: Sequence[owl.Assertion] = (),
 ) -> Answer:
     """Whether (T, B ∪ E) is, with what is ``denied``."""
-    unread = (*premises.unread, *event.unread)
+    unread = (*premises.problems, *event.problems)
     if unread:
         return Answer(Verdict.UNDETERMINED, unread[0])
     more = premises.event(denied)
-    inside = (*premises.abox, *event.inside, *more.inside)
-    outside = (*premises.assertions, *event.outside, *more.outside)
-    if more.unread:
-        return Answer(Verdict.UNDETERMINED, more.unread[0])
-    if premises.is_inside and not outside:
-        return consistent(premises.tbox, inside, reasoners, deadline)
-    return reasoners.whole(premises.all_axioms, (*inside, *outside), deadline)
+    inside = (*premises.abox, *event.in_shiq, *more.in_shiq)
+    outside = (*premises.assertions, *event.beyond_shiq, *more.beyond_shiq)
+    if more.problems:
+        return Answer(Verdict.UNDETERMINED, more.problems[0])
+    if premises.is_in_shiq and not outside:
+        return decide_consistency(premises.tbox, inside, reasoners, deadline)
+    return reasoners.decide_ontology(premises.all_axioms, (*inside, *outside), deadline)
 
 
 class _Open(Exception):
@@ -90,14 +90,16 @@ class _Denials:
     reasoners: Reasoners
     deadline: float | None
 
-    def found(self, classes: Sequence[owl.ClassExpression], roles: Sequence[str]) -> Entailment:
+    def entailment(
+        self, classes: Sequence[owl.ClassExpression], roles: Sequence[str]
+    ) -> Entailment:
         """The entailment of the individuals of E."""
         answer = is_consistent(self.premises, self.event, self.reasoners, self.deadline)
         if answer.verdict is not Verdict.CONSISTENT:
             return (
                 INCONSISTENT
                 if answer.verdict is Verdict.INCONSISTENT
-                else undetermined(answer.reason)
+                else undetermined_entailment(answer.reason)
             )
         individuals = self.event.individuals
         try:
@@ -105,7 +107,7 @@ class _Denials:
                 answer.verdict, self.types(individuals, classes), self.pairs(individuals, roles)
             )
         except _Open as undecided:
-            return undetermined(str(undecided))
+            return undetermined_entailment(str(undecided))
 
     def types(
         self, individuals: Sequence[str], classes: Sequence[owl.ClassExpression]

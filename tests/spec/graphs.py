@@ -15,7 +15,7 @@ from shiq.model.roles import Role
 _SETS = ("half_edges", "negative_edges", "data", "negative_data", "different")
 
 
-def extended(
+def extend_graph(
     graph: ElementGraph, tbox: ClausalTBox, assertions: Iterable[Assertion]
 ) -> ElementGraph:
     """``graph`` with normalised ``assertions`` added; ``tbox`` has its atoms as a prefix. ``graph``
@@ -38,7 +38,7 @@ def extended(
     return grown
 
 
-class SettledGraph(ElementGraph):
+class ReadOnlyGraph(ElementGraph):
     """An element graph that is only read from here on: it remembers the neighbours of each element."""
 
     def __init__(self, graph: ElementGraph) -> None:

@@ -10,15 +10,15 @@ from functools import cached_property
 
 from shiq.abox_ops.elements.base import StoredSnapshot
 from shiq.abox_ops.elements.element_graph import ElementGraph
-from shiq.abox_ops.elements.normal_assertions import name_of, normalise, vocabulary
+from shiq.abox_ops.elements.normal_assertions import definition_name, normalise, vocabulary
 from shiq.abox_ops.elements.quotient import Partition
 from shiq.abox_ops.engine import CRITERIA, NO_WIDENING, Inquiry, NamedModule, WideningFigures
-from shiq.abox_ops.labels.calculus import EMPTY, Label, LabelSpace, clashes
-from shiq.abox_ops.labels.data import DataView
+from shiq.abox_ops.labels.calculus import EMPTY, Label, LabelCalculus, clashes
+from shiq.abox_ops.labels.data import DataRestrictions
 from shiq.abox_ops.labels.irrelevance import Needs
-from shiq.abox_ops.modules.components import Closure, kept_assertions, modules
+from shiq.abox_ops.modules.components import Closure, component_modules, kept_assertions
 from shiq.abox_ops.modules.from_scratch import closure_of_all
-from shiq.abox_ops.patch.widening import patched
+from shiq.abox_ops.patch.widening import decide_patch
 from shiq.datatypes import DataTheory
 from shiq.errors import UsageError
 from shiq.model import Assertion, Class, SubClassOf, TBox
@@ -27,12 +27,12 @@ from shiq.model.clause import ClausalTBox
 from shiq.model.roles import RoleBox, role_box
 from shiq.reasoner.protocol import Answer
 from shiq.simplify import SimplifiedTBox, simplify
-from tests.spec.certificate import certified_completion
-from tests.spec.certified_model import OutsideCompletion, lifted
+from tests.spec.certificate import certify_model
+from tests.spec.certified_model import CertifiedModel, regroup_after_deletion
 from tests.spec.counting import Counts
-from tests.spec.graphs import SettledGraph, extended
+from tests.spec.graphs import ReadOnlyGraph, extend_graph
 from tests.spec.patch import Patch
-from tests.spec.patch_state import Patching
+from tests.spec.patch_state import PatchTools
 from tests.spec.published import definition7
 from tests.spec.told import told_labels
 
@@ -43,56 +43,58 @@ class SpecAddSet:
 
     tbox: ClausalTBox
     base: SpecKnowledgeBase
-    inserted: frozenset[Assertion]
-    whole: ElementGraph
+    inserted_assertions: frozenset[Assertion]
+    graph: ElementGraph
     closure: Closure
-    decided: Sequence[NamedModule] | None = None
+    decided_modules: Sequence[NamedModule] | None = None
     widening: WideningFigures = NO_WIDENING
 
     @cached_property
     def modules(self) -> Sequence[NamedModule]:
-        if self.decided is not None:
-            return self.decided
-        members = {e: self.whole.elements.members(e) for e in self.closure.kept.labels}
-        return modules(self.closure.kept, members)
+        if self.decided_modules is not None:
+            return self.decided_modules
+        members = {e: self.graph.elements.members(e) for e in self.closure.add_set.labels}
+        return component_modules(self.closure.add_set, members)
 
     @property
     def contradictory(self) -> Sequence[tuple[str, ...]]:
-        return sorted(self.whole.elements.members(e) for e in self.closure.contradictory)
+        return sorted(self.graph.elements.members(e) for e in self.closure.contradictory)
 
     @property
     def insertions(self) -> int:
-        return len(self.inserted)
+        return len(self.inserted_assertions)
 
     @cached_property
     def size(self) -> int:
-        return sum(1 for _ in self.kept())
+        return sum(1 for _ in self.kept_assertions())
 
     @property
     def pulled_in(self) -> int:
-        return len(self.closure.seen - self.closure.touched)
+        return len(self.closure.region - self.closure.touched_elements)
 
-    def kept(self) -> Iterator[Assertion]:
-        return kept_assertions(self.closure, self.whole.elements, self.about, self.base.roles)
+    def kept_assertions(self) -> Iterator[Assertion]:
+        return kept_assertions(
+            self.closure, self.graph.elements, self.assertions_about, self.base.roles
+        )
 
     @cached_property
     def _inserted_about(self) -> dict[str, list[Assertion]]:
-        return by_individual(self.inserted)
+        return by_individual(self.inserted_assertions)
 
-    def about(self, individual: str) -> Sequence[Assertion]:
+    def assertions_about(self, individual: str) -> Sequence[Assertion]:
         found = (
             *self.base.by_individual.get(individual, ()),
             *self._inserted_about.get(individual, ()),
         )
         return sorted(found, key=repr)
 
-    def about_all(self, individuals: Sequence[str]) -> dict[str, Sequence[Assertion]]:
-        return {individual: self.about(individual) for individual in individuals}
+    def all_assertions_about(self, individuals: Sequence[str]) -> dict[str, Sequence[Assertion]]:
+        return {individual: self.assertions_about(individual) for individual in individuals}
 
-    def merged(self) -> Sequence[tuple[tuple[str, ...], ...]]:
-        """See `shiq.abox_ops.conflicts.identities.Merging`."""
+    def merged_elements(self) -> Sequence[tuple[tuple[str, ...], ...]]:
+        """See `shiq.abox_ops.conflicts.identities.MergingAddSet`."""
         found, before = [], self.base.graph.elements
-        for _, members in self.whole.elements.classes():
+        for _, members in self.graph.elements.classes():
             parts: dict[str, list[str]] = {}
             for member in members:
                 parts.setdefault(before.find(member), []).append(member)
@@ -101,7 +103,7 @@ class SpecAddSet:
         return found
 
     def label(self, individual: str) -> Label:
-        element = self.whole.elements.find(individual)
+        element = self.graph.elements.find(individual)
         found = self.closure.labels.get(element)
         return (
             self.base.labels.get(self.base.graph.elements.find(individual), EMPTY)
@@ -114,7 +116,7 @@ class SpecAddSet:
         return [self.label(individual) for individual in individuals]
 
     def is_inserted(self, assertion: Assertion) -> bool:
-        return assertion in self.inserted
+        return assertion in self.inserted_assertions
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,9 +126,9 @@ class SpecKnowledgeBase:
     source: TBox
     assertions: frozenset[Assertion]
     extra: tuple[SubClassOf | Class, ...]
-    simplified: SimplifiedTBox
+    simplified_tbox: SimplifiedTBox
     roles: RoleBox = field(default_factory=RoleBox)
-    _completions: list[tuple[Patching, OutsideCompletion]] = field(default_factory=list)
+    _models: list[tuple[PatchTools, CertifiedModel]] = field(default_factory=list)
 
     @classmethod
     def build(cls, tbox: TBox, abox: Iterable[Assertion]) -> SpecKnowledgeBase:
@@ -151,31 +153,31 @@ class SpecKnowledgeBase:
         return by_individual(self.assertions)
 
     @cached_property
-    def _asserted(self) -> ElementGraph:
+    def _asserted_graph(self) -> ElementGraph:
         """The graph by assertions alone, with sameAs."""
-        return self._graph(self.simplified.clauses)
+        return self._graph(self.simplified_tbox.clauses)
 
     @cached_property
-    def _told(self) -> tuple[ElementGraph, dict[str, Label]]:
-        graph = extended(self._asserted, self.simplified.clauses, ())
-        space = LabelSpace(self.simplified.clauses)
-        return graph, told_labels(space, DataView(space), graph)
+    def _told_graph(self) -> tuple[ElementGraph, dict[str, Label]]:
+        graph = extend_graph(self._asserted_graph, self.simplified_tbox.clauses, ())
+        space = LabelCalculus(self.simplified_tbox.clauses)
+        return graph, told_labels(space, DataRestrictions(space), graph)
 
     @property
     def graph(self) -> ElementGraph:
         """The element graph with entailed equalities."""
-        return self._told[0]
+        return self._told_graph[0]
 
     @cached_property
-    def merged(self) -> Partition[str]:
+    def merge_classes(self) -> Partition[str]:
         """The merge classes of A under told; contradictory elements are in none."""
-        space, labels = LabelSpace(self.simplified.clauses), self.labels
+        space, labels = LabelCalculus(self.simplified_tbox.clauses), self.labels
         sound = [element for element, label in labels.items() if not clashes(label)]
         return Counts(
-            space, SettledGraph(self.graph), labels.__getitem__, Needs(space), sound
+            space, ReadOnlyGraph(self.graph), labels.__getitem__, Needs(space), sound
         ).classes
 
-    def _merged(self, less: SpecKnowledgeBase) -> Partition[str]:
+    def _merge_classes_after(self, less: SpecKnowledgeBase) -> Partition[str]:
         """Merge classes of ``less``, which is this less deletions: those of this, since a model
         of A is one of ``less`` too, but where there is none, or the deletions take definitions
         with them (THEORY, "N in a store, and its renewal").
@@ -185,13 +187,15 @@ class SpecKnowledgeBase:
             or abox_of(self.assertions - less.assertions).complex
             or any(map(clashes, self.labels.values()))
         ):
-            return less.merged
-        return lifted(self.merged, {e: self.graph.elements.find(e) for e in less.graph.names()})
+            return less.merge_classes
+        return regroup_after_deletion(
+            self.merge_classes, {e: self.graph.elements.find(e) for e in less.graph.element_names()}
+        )
 
     @property
     def labels(self) -> dict[str, Label]:
         """told of every element."""
-        return self._told[1]
+        return self._told_graph[1]
 
     def _graph(self, tbox: ClausalTBox) -> ElementGraph:
         graph = ElementGraph(tbox)
@@ -207,91 +211,95 @@ class SpecKnowledgeBase:
             raise UsageError(
                 f"unknown criterion {criterion!r}", f"the criteria are {', '.join(CRITERIA)}"
             )
-        base, inserted = self._less(insertions, deletions)
+        base, inserted = self._after_deletions(insertions, deletions)
         return (
-            base._insert_clausal(inserted, self._merged(base))
+            base._insert_clausal(inserted, self._merge_classes_after(base))
             if criterion == "clausal"
             else base._insert(inserted, criterion)
         )
 
-    def absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
-        """See `shiq.abox_ops.engine.KnowledgeBase.absent`."""
+    def find_absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
+        """See `shiq.abox_ops.engine.KnowledgeBase.find_absent`."""
         found = [a for a in dict.fromkeys(deletions) if a not in self.assertions]
         return len(found), found[:most]
 
     @property
     def is_completed(self) -> bool:
         """See `shiq.abox_ops.engine.ModelKnowledgeBase`."""
-        return bool(self._completions)
+        return bool(self._models)
 
-    def patched(
+    def decide_by_patch(
         self, insertions: ABox, deletions: ABox, inquiry: Inquiry
     ) -> tuple[SpecAddSet, Sequence[Answer]]:
-        """See `shiq.abox_ops.engine.ModelKnowledgeBase.patched`."""
-        base, inserted = self._less(insertions, deletions)
-        return self._as_certified(base)._patch(inserted, inquiry)
+        """See `shiq.abox_ops.engine.ModelKnowledgeBase.decide_by_patch`."""
+        base, inserted = self._after_deletions(insertions, deletions)
+        return self._with_model(base)._patch(inserted, inquiry)
 
-    def _as_certified(self, less: SpecKnowledgeBase) -> SpecKnowledgeBase:
+    def _with_model(self, less: SpecKnowledgeBase) -> SpecKnowledgeBase:
         """``less``, which is this less deletions, with the clauses and the completion that are
         known of this, if there is one and the deletions take no definitions with them.
         """
-        known = next((outside for _, outside in self._completions if outside.is_guessed), None)
+        known = next((outside for _, outside in self._models if outside.is_guessed), None)
         if less is self or known is None or abox_of(self.assertions - less.assertions).complex:
             return less
         return replace(
-            less, _completions=[(self._completions[0][0], known.less(less.graph, less.labels))]
+            less, _models=[(self._models[0][0], known.after_deletion(less.graph, less.labels))]
         )
 
-    def _less(
+    def _after_deletions(
         self, insertions: ABox, deletions: ABox
     ) -> tuple[SpecKnowledgeBase, frozenset[Assertion]]:
         """(T, A less the deletions), and A⁺ without what is in it."""
         batch = frozenset(insertions)
         removed = (frozenset(deletions) - batch) & self.assertions
-        base = self._without(removed) if removed else self
+        base = self._remove(removed) if removed else self
         return base, batch - base.assertions
 
-    def _without(self, removed: frozenset[Assertion]) -> SpecKnowledgeBase:
+    def _remove(self, removed: frozenset[Assertion]) -> SpecKnowledgeBase:
         """This less the ``removed`` assertions. Names that nothing else mentions stay names of
         A. Where definitions may go with them, or A contradicts itself, all is made anew.
         """
         less = self.assertions - removed
         if abox_of(removed).complex or any(map(clashes, self.labels.values())):
             return SpecKnowledgeBase.build(self.source, less)
-        return replace(self, assertions=less, _completions=[])
+        return replace(self, assertions=less, _models=[])
 
-    def _with(self, batch: Sequence[Assertion]) -> tuple[SimplifiedTBox, list[SubClassOf | Class]]:
+    def _extend_tbox(
+        self, batch: Sequence[Assertion]
+    ) -> tuple[SimplifiedTBox, list[SubClassOf | Class]]:
         """The TBox in the vocabulary of A and of ``batch``, and what of it A does not have."""
         known = set(self.extra)
         added = [x for x in vocabulary(batch, self.roles) if x not in known]
-        return (simplify(self.source, (*self.extra, *added)) if added else self.simplified), added
+        return (
+            simplify(self.source, (*self.extra, *added)) if added else self.simplified_tbox
+        ), added
 
-    def _outside(self, inquiry: Inquiry) -> tuple[Patching, OutsideCompletion]:
+    def _certified_model(self, inquiry: Inquiry) -> tuple[PatchTools, CertifiedModel]:
         """N of (T, A), certified on first use; one that time did not suffice for is not kept."""
-        if self._completions:
-            return self._completions[0]
-        space = LabelSpace(self.simplified.clauses)
-        means = Patching.of(space, DataView(space))
-        told = OutsideCompletion.of_told(space, self.graph, self.labels)
-        nothing = OutsideCompletion.of_told(space, ElementGraph(space.tbox), {})
+        if self._models:
+            return self._models[0]
+        space = LabelCalculus(self.simplified_tbox.clauses)
+        means = PatchTools.build(space, DataRestrictions(space))
+        told = CertifiedModel.told_model(space, self.graph, self.labels)
+        nothing = CertifiedModel.told_model(space, ElementGraph(space.tbox), {})
         plain = [
             p
             for a in sorted(self.assertions, key=repr)
             for p in normalise(a, self.roles).assertions
         ]
-        patch = Patch(means, nothing, extended(self.graph, space.tbox, ()), plain)
-        found = (means, certified_completion(told, patch, inquiry.of_a_base))
+        patch = Patch(means, nothing, extend_graph(self.graph, space.tbox, ()), plain)
+        found = (means, certify_model(told, patch, inquiry.for_base))
         if not inquiry.is_over():
-            self._completions.append(found)
+            self._models.append(found)
         return found
 
     def _patch(
         self, inserted: frozenset[Assertion], inquiry: Inquiry
     ) -> tuple[SpecAddSet, Sequence[Answer]]:
-        patch = self._new_patch(inserted, *self._outside(inquiry))
-        found = patched(patch, inquiry)
+        patch = self._new_patch(inserted, *self._certified_model(inquiry))
+        found = decide_patch(patch, inquiry)
         add_set = SpecAddSet(
-            patch.tbox, self, inserted, patch.whole, patch.closure(), found.modules, found.widening
+            patch.tbox, self, inserted, patch.graph, patch.closure(), found.modules, found.widening
         )
         return add_set, found.answers
 
@@ -299,18 +307,18 @@ class SpecKnowledgeBase:
         """A_add under `clausal`: one patch onto N = told, in which every element is plain.
         ``merged``: merge classes.
         """
-        space = LabelSpace(self.simplified.clauses)
-        means = Patching.of(space, DataView(space))
-        outside = OutsideCompletion.of_told(space, self.graph, self.labels, merged)
+        space = LabelCalculus(self.simplified_tbox.clauses)
+        means = PatchTools.build(space, DataRestrictions(space))
+        outside = CertifiedModel.told_model(space, self.graph, self.labels, merged)
         patch = self._new_patch(inserted, means, outside, all_plain=True)
         patch.close()
-        return SpecAddSet(patch.space.tbox, self, inserted, patch.whole, patch.closure())
+        return SpecAddSet(patch.space.tbox, self, inserted, patch.graph, patch.closure())
 
     def _new_patch(
         self,
         inserted: frozenset[Assertion],
-        means: Patching,
-        outside: OutsideCompletion,
+        means: PatchTools,
+        outside: CertifiedModel,
         *,
         all_plain: bool = False,
     ) -> Patch:
@@ -318,35 +326,37 @@ class SpecKnowledgeBase:
         brings.
         """
         batch = sorted(inserted, key=repr)
-        simplified, added = self._with(batch)
+        simplified, added = self._extend_tbox(batch)
         if added:
-            space = LabelSpace(simplified.clauses)
-            means = Patching.of(space, DataView(space))
-            known = self.simplified.clauses.atom_ids
+            space = LabelCalculus(simplified.clauses)
+            means = PatchTools.build(space, DataRestrictions(space))
+            known = self.simplified_tbox.clauses.atom_ids
             absent = {
                 name
                 for x in added
-                if (name := x.iri if isinstance(x, Class) else name_of(x.sub)) not in known
+                if (name := x.iri if isinstance(x, Class) else definition_name(x.sub)) not in known
             }
-            outside = outside.grown(space, sum(1 << space.tbox.atom_ids[name] for name in absent))
+            outside = outside.with_vocabulary(
+                space, sum(1 << space.tbox.atom_ids[name] for name in absent)
+            )
         plain = [p for a in batch for p in normalise(a, self.roles).assertions]
-        whole = extended(self.graph, simplified.clauses, plain)
+        whole = extend_graph(self.graph, simplified.clauses, plain)
         whole.individuals |= {i for a in batch for i in individuals_of(a)}
         return Patch(means, outside, whole, plain, all_plain=all_plain)
 
     def _insert(self, inserted: frozenset[Assertion], criterion: str) -> SpecAddSet:
         batch = sorted(inserted, key=repr)
-        simplified, _ = self._with(batch)
+        simplified, _ = self._extend_tbox(batch)
         plain = [p for a in batch for p in normalise(a, self.roles).assertions]
         tbox = simplified.definition4_clauses if criterion == "definition7" else simplified.clauses
         old = self._graph(tbox)
-        whole = extended(old, tbox, plain)
+        whole = extend_graph(old, tbox, plain)
         whole.individuals |= {i for a in batch for i in individuals_of(a)}
         if criterion == "definition7":
             closure = definition7(simplified, _theory(tbox), old, whole, plain)
         else:
             touched = frozenset(whole.elements.find(i) for p in plain for i in individuals_of(p))
-            closure = replace(closure_of_all(tbox, _theory(tbox), whole), touched=touched)
+            closure = replace(closure_of_all(tbox, _theory(tbox), whole), touched_elements=touched)
         return SpecAddSet(tbox, self, inserted, whole, closure)
 
 

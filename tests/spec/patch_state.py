@@ -9,40 +9,40 @@ from dataclasses import dataclass
 
 from shiq import model as owl
 from shiq.abox_ops.elements.element_graph import ElementGraph
-from shiq.abox_ops.labels.calculus import Label, LabelSpace, clashes, join
+from shiq.abox_ops.labels.calculus import Label, LabelCalculus, clashes, join
 from shiq.abox_ops.labels.completion import Completions
-from shiq.abox_ops.labels.data import DataView
+from shiq.abox_ops.labels.data import DataRestrictions
 from shiq.abox_ops.labels.irrelevance import (
     Irrelevance,
     Needs,
     Residuals,
-    below,
+    constrained_roles,
     is_violated,
-    seen_roles,
+    roles_below,
 )
 from shiq.abox_ops.patch.effort import NO_EFFORT, Effort
 from shiq.abox_ops.patch.told_turns import asking_clause
 from shiq.model.abox import individuals_of
 from shiq.model.roles import Role
-from tests.spec.certified_model import OutsideCompletion
+from tests.spec.certified_model import CertifiedModel
 from tests.spec.counting import Counting, Counts
 from tests.spec.told_plus import ToldPlus
 
 
 @dataclass(frozen=True)
-class Patching:
+class PatchTools:
     """What does not change while one batch is patched. ``residuals``: over the clauses of
     ``space``; ``completions``: guesses.
     """
 
-    space: LabelSpace
-    data: DataView
+    space: LabelCalculus
+    data: DataRestrictions
     residuals: Residuals
     completions: Completions
     needs: Needs
 
     @classmethod
-    def of(cls, space: LabelSpace, data: DataView) -> Patching:
+    def build(cls, space: LabelCalculus, data: DataRestrictions) -> PatchTools:
         return cls(space, data, Residuals(space), Completions(space), Needs(space))
 
 
@@ -58,21 +58,23 @@ class PatchState:
 
     def __init__(
         self,
-        means: Patching,
-        outside: OutsideCompletion,
+        means: PatchTools,
+        outside: CertifiedModel,
         whole: ElementGraph,
         inserted: Iterable[owl.Assertion],
         *,
         all_plain: bool = False,
     ) -> None:
-        self.means, self.space, self.outside, self.whole = means, means.space, outside, whole
+        self.tools, self.space, self.model, self.graph = means, means.space, outside, whole
         self.all_plain = all_plain
-        self.inserted = list(inserted)
-        self.told = ToldPlus(means.space, means.data, outside.graph, outside.told, whole)
-        self._touched = {i for a in self.inserted for i in individuals_of(a)}
+        self.insertions = list(inserted)
+        self.told_plus = ToldPlus(
+            means.space, means.data, outside.graph, outside.told_labels, whole
+        )
+        self._touched = {i for a in self.insertions for i in individuals_of(a)}
         self._irrelevance = Irrelevance(means.space)
-        self._axiom_roles = seen_roles(means.space.tbox.roles)
-        self._negated_roles = below(
+        self._axiom_roles = constrained_roles(means.space.tbox.roles)
+        self._negated_roles = roles_below(
             {r for table in whole.negative_edges.values() for r, _ in table}, means.space.tbox.roles
         )
         self._negated_properties = frozenset(
@@ -81,12 +83,12 @@ class PatchState:
             for p, _ in table
             for q in means.space.tbox.roles.data_subproperties(p)
         )
-        self.inside: set[str] = set()
+        self.inside_elements: set[str] = set()
         #: The elements of I that told⁺ contradicts, as this round has them: they are in no merge
         #: class.
-        self.clash: frozenset[str] = frozenset()
-        self._plain: set[str] = set()
-        self._assumed: dict[str, Label] = {}
+        self.contradictory_elements: frozenset[str] = frozenset()
+        self._plain_elements: set[str] = set()
+        self._assumed_labels: dict[str, Label] = {}
         #: By element of I, where there was any.
         self.effort: dict[str, Effort] = {}
         self._classes: dict[tuple[bool, str], frozenset[str]] = {}
@@ -98,17 +100,21 @@ class PatchState:
 
     def label(self, element: str) -> Label:
         """What holds at an element in its part: told⁺ with what is assumed inside, told_N outside."""
-        return self._assumed[element] if element in self.inside else self.outside.label(element)
+        return (
+            self._assumed_labels[element]
+            if element in self.inside_elements
+            else self.model.label(element)
+        )
 
-    def _told_plus(self, element: str) -> Label:
-        found = self.told.labels.get(element)
-        return self.told.before(element) if found is None else found
+    def _told_plus_label(self, element: str) -> Label:
+        found = self.told_plus.labels.get(element)
+        return self.told_plus.base_label(element) if found is None else found
 
     def _merge(self) -> None:
         """I, what is plain, and efforts, by the elements that there are now."""
-        find = self.whole.elements.find
-        self.inside = {find(e) for e in self.inside}
-        self._plain = {find(e) for e in self._plain}
+        find = self.graph.elements.find
+        self.inside_elements = {find(e) for e in self.inside_elements}
+        self._plain_elements = {find(e) for e in self._plain_elements}
         before, self.effort = self.effort, {}
         for e, effort in before.items():
             self._raise(find(e), effort)
@@ -117,81 +123,89 @@ class PatchState:
         """Gives ``element`` the greater of its own effort and ``effort``; one that reaches
         farther is plain.
         """
-        self.effort[element] = effort = self.effort.get(element, NO_EFFORT).joined(effort)
+        self.effort[element] = effort = self.effort.get(element, NO_EFFORT).join(effort)
         if effort.is_closed:
-            self._plain.add(element)
+            self._plain_elements.add(element)
 
-    def closed(self) -> int:
+    def closed_count(self) -> int:
         """See `shiq.abox_ops.patch.widening.GrowingRegion`."""
-        return sum(1 for e in self.inside if self.effort.get(e, NO_EFFORT).is_closed)
+        return sum(1 for e in self.inside_elements if self.effort.get(e, NO_EFFORT).is_closed)
 
     def _was_asserted(self, role: Role, a: str, b: str) -> bool:
         """Whether role(a, b), a in I, is an assertion of A between elements as they are now."""
-        return not self.told.is_fresh_or_joined(a) and (role, b) in self.outside.graph.neighbours(a)
+        return not self.told_plus.is_fresh_or_joined(a) and (
+            role,
+            b,
+        ) in self.model.graph.neighbours(a)
 
-    def _asked_for(self) -> dict[str, Effort]:
+    def _told_requests(self) -> dict[str, Effort]:
         """The elements outside of which told⁺ goes beyond told_N, or which a clause asks for
         whatever is guessed in I, with their efforts. An element that contradicts itself asks for
         nothing.
         """
         found = {
-            e: NO_EFFORT for e in self.told.labels if e not in self.inside and self._says_more(e)
+            e: NO_EFFORT
+            for e in self.told_plus.labels
+            if e not in self.inside_elements and self._exceeds_model(e)
         }
-        for a in self.inside - self.contradictory():
-            for role, b in self.whole.neighbours(a):
-                if b not in self.inside:
-                    before = self.outside.label(a) if self._was_asserted(role, a, b) else None
-                    labels = self._told_plus(a), self.outside.label(b), before
+        for a in self.inside_elements - self.contradictory():
+            for role, b in self.graph.neighbours(a):
+                if b not in self.inside_elements:
+                    before = self.model.label(a) if self._was_asserted(role, a, b) else None
+                    labels = self._told_plus_label(a), self.model.label(b), before
                     if asking_clause(self.space, role, *labels, all_plain=self.all_plain):
-                        found[b] = found.get(b, NO_EFFORT).joined(
-                            self.effort.get(a, NO_EFFORT).beyond
+                        found[b] = found.get(b, NO_EFFORT).join(
+                            self.effort.get(a, NO_EFFORT).without_depth
                         )
         return found
 
-    def _says_more(self, element: str) -> bool:
+    def _exceeds_model(self, element: str) -> bool:
         """Whether told⁺ of an element goes beyond told_N, or the element is not one of A. Where
         every element is plain, a clash that A has by itself is nothing new: A is certified by
         nobody then.
         """
-        if self.told.is_fresh_or_joined(element):
+        if self.told_plus.is_fresh_or_joined(element):
             return True
-        label = self.told.labels[element]
-        positive, negative = self.space.visible(label)
-        known = self.outside.label(element)
+        label = self.told_plus.labels[element]
+        positive, negative = self.space.without_data(label)
+        known = self.model.label(element)
         return (clashes(label) and not (self.all_plain and clashes(known))) or bool(
             positive & ~known[0] or negative & ~known[1]
         )
 
     def contradictory(self) -> set[str]:
         """The elements of I that told⁺ alone contradicts."""
-        return {e for e in self.inside if clashes(self._told_plus(e))}
+        return {e for e in self.inside_elements if clashes(self._told_plus_label(e))}
 
     def _assume(self) -> None:
         """A label for every element of I: first without triggers, then with those of clauses
         that such labels leave overfull.
         """
-        changed = self.changed = frozenset(
-            e for e in self.inside if self.told.is_fresh_or_joined(e)
+        changed = self.changed_elements = frozenset(
+            e for e in self.inside_elements if self.told_plus.is_fresh_or_joined(e)
         )
-        labels = {e: self._told_plus(e) for e in self.inside}
+        labels = {e: self._told_plus_label(e) for e in self.inside_elements}
         if self.all_plain:
-            self._assumed = labels
+            self._assumed_labels = labels
             return
-        guessed = {e for e, label in labels.items() if e not in self._plain and not clashes(label)}
+        guessed = {
+            e for e, label in labels.items() if e not in self._plain_elements and not clashes(label)
+        }
         starts: dict[str, Label] = {}
         for e in guessed:
             both = (
                 labels[e]
                 if e in changed
-                else self.space.close(join(labels[e], self.outside.label(e)))
+                else self.space.close(join(labels[e], self.model.label(e)))
             )
             starts[e] = labels[e] if clashes(both) else both
-        self._assumed = labels | {
-            e: self.means.completions.of(start) for e, start in starts.items()
+        self._assumed_labels = labels | {
+            e: self.tools.completions.guess_model_label(start) for e, start in starts.items()
         }
         triggers = self._triggers(guessed)
-        self._assumed |= {
-            e: self.means.completions.of(labels[e], mask) for e, mask in triggers.items()
+        self._assumed_labels |= {
+            e: self.tools.completions.guess_model_label(labels[e], mask)
+            for e, mask in triggers.items()
         }
 
     def _triggers(self, elements: Iterable[str]) -> dict[str, int]:
@@ -201,21 +215,21 @@ class PatchState:
         """
         names = sum(1 << i for i, a in enumerate(self.space.tbox.atoms) if isinstance(a, str))
         bounded = [c for c in self.space.m_type if c.head & names]
-        counting = Counting(self.space, self.whole, self.label, self.means.needs)
+        counting = Counting(self.space, self.graph, self.label, self.tools.needs)
         found: dict[str, int] = {}
         for e in elements:
-            label = self._assumed[e]
+            label = self._assumed_labels[e]
             mask = 0
-            for role, y in self.whole.neighbours(e):
-                mask |= self._unmet(role, label, self.label(y))
+            for role, y in self.graph.neighbours(e):
+                mask |= self._unmet_head_atoms(role, label, self.label(y))
             for c in bounded:
-                if not counting.is_within_together([e], c):
+                if not counting.is_within_bound_together([e], c):
                     mask |= c.head & names
             if mask:
                 found[e] = mask
         return found
 
-    def _unmet(self, role: Role, label: Label, other: Label) -> int:
+    def _unmet_head_atoms(self, role: Role, label: Label, other: Label) -> int:
         """The head atoms of one end, with ``label``, of the u-type clauses on role(it, the
         other) that the labels do not decide: ≥-atoms where there are any, else all.
         """
@@ -225,20 +239,24 @@ class PatchState:
             needs = sum(1 << i for i in self.space.at_least)
             found = 0
             for c in self.space.clauses_of(role):
-                if not c.n and not c.decided_at_centre(label) and not c.decided_at_branch(other):
+                if (
+                    not c.n
+                    and not c.is_decided_at_centre(label)
+                    and not c.is_decided_at_branch(other)
+                ):
                     found |= c.head & needs or c.head & ~self.space.data_mask
             for c in self.space.clauses_of(role.inverse):
                 if (
                     not c.n
-                    and not c.decided_at_centre(other)
-                    and not c.decided_at_branch(label)
+                    and not c.is_decided_at_centre(other)
+                    and not c.is_decided_at_branch(label)
                     and not c.head & needs
                 ):
                     found |= c.branch_head
             self._unmet_heads[key] = found
         return found
 
-    def _is_seen(self, role: Role, a: str, b: str) -> bool:
+    def _is_constrained(self, role: Role, a: str, b: str) -> bool:
         """Whether a disjointness, asymmetry or irreflexivity axiom or a negative assertion can
         see role(a, b).
         """
@@ -251,23 +269,23 @@ class PatchState:
         return any(
             negated in superroles and other in targets
             for member in self._class(a)
-            for negated, other in self.whole.negatives(member)
+            for negated, other in self.graph.negative_neighbours(member)
         )
 
     def _class(self, element: str) -> frozenset[str]:
         """The elements that may be equal to an element in its part; none of the contradictory
         ones but itself.
         """
-        if element in self.clash:
+        if element in self.contradictory_elements:
             return frozenset((element,))
-        is_inside = element in self.inside
-        classes = self.counts.classes if is_inside else self.outside.classes
+        is_inside = element in self.inside_elements
+        classes = self.counts.classes if is_inside else self.model.classes
         key = (is_inside, classes.find(element))
         found = self._classes.get(key)
         if found is None:
-            find = self.whole.elements.find
+            find = self.graph.elements.find
             found = self._classes[key] = frozenset(
-                m for m in classes.members(element) if find(m) not in self.clash
+                m for m in classes.members(element) if find(m) not in self.contradictory_elements
             )
         return found
 
@@ -278,40 +296,40 @@ class PatchState:
         """
         if self._may_share(a) or self._may_share(b):
             return True
-        asserted = {role for role, y in self.whole.neighbours(a) if y == b}
-        negated = {role for role, y in self.whole.negatives(a) if y == b}
+        asserted = {role for role, y in self.graph.neighbours(a) if y == b}
+        negated = {role for role, y in self.graph.negative_neighbours(a) if y == b}
         return is_violated(asserted, negated, a == b, self.space.tbox.roles)
 
     def _may_share(self, element: str) -> bool:
-        is_joined = len(self.whole.elements.members(element)) > 1 and self.told.is_fresh_or_joined(
-            element
-        )
+        is_joined = len(
+            self.graph.elements.members(element)
+        ) > 1 and self.told_plus.is_fresh_or_joined(element)
         return is_joined or len(self._class(element)) > 1
 
     def _inner(self, a: str) -> set[str]:
         """The elements of I that role assertions of ``a`` lead to which told⁺ leaves open."""
-        undecided, label = self._irrelevance.undecided, self._told_plus(a)
+        undecided, label = self._irrelevance.undecided_clauses, self._told_plus_label(a)
         return {
             b
-            for role, b in self.whole.neighbours(a)
-            if b in self.inside
+            for role, b in self.graph.neighbours(a)
+            if b in self.inside_elements
             and (
-                undecided(role, label, self._told_plus(b))
-                or undecided(role.inverse, self._told_plus(b), label)
+                undecided(role, label, self._told_plus_label(b))
+                or undecided(role.inverse, self._told_plus_label(b), label)
             )
         }
 
     def _elements(self, individuals: Iterable[str]) -> set[str]:
-        return {self.whole.elements.find(i) for i in individuals}
+        return {self.graph.elements.find(i) for i in individuals}
 
-    def _guessed(self, elements: set[str]) -> set[str]:
+    def _guessed_elements(self, elements: set[str]) -> set[str]:
         """Those of which more is assumed than told."""
         return {
             e
-            for e in elements & self.inside - self._plain
-            if self._assumed[e] != self._told_plus(e)
+            for e in elements & self.inside_elements - self._plain_elements
+            if self._assumed_labels[e] != self._told_plus_label(e)
         }
 
     def _kept_out_of(self, elements: set[str]) -> set[str]:
         """What residuals of theirs kept out."""
-        return {b for e in elements for b in self.kept_out.get(e, ())} - self.inside
+        return {b for e in elements for b in self.kept_out.get(e, ())} - self.inside_elements

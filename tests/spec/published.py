@@ -42,7 +42,7 @@ def definition7(
     """
     inserted = list(inserted)
     negated = {role for table in whole.negative_edges.values() for role, _ in table}
-    rules = Definition7.of(
+    rules = Definition7.build(
         tbox, negated, {p for table in whole.negative_data.values() for p, _ in table}
     )
     part_of, find, members = rules.part_of, whole.elements.find, whole.elements.members
@@ -67,10 +67,10 @@ def definition7(
             before = (
                 None
                 if (role, subject, object) in edges
-                else (_before(old, subject), _before(old, object))
+                else (_base_label(old, subject), _base_label(old, object))
             )
-            found = rules.outcome(role, whole.asserted(a), whole.asserted(b), before)
-            if found.kept:
+            found = rules.outcome(role, whole.asserted_label(a), whole.asserted_label(b), before)
+            if found.is_kept:
                 kept.add((role, a, b))
             remedies.update(
                 (b if at_object else a, name, positive)
@@ -85,7 +85,7 @@ def definition7(
 
     entered: set[str] = set()
     reached = deal(edges) | {
-        find(i) for a in inserted if _is_told(a, rules, theory) for i in individuals_of(a)
+        find(i) for a in inserted if _enters_at_once(a, rules, theory) for i in individuals_of(a)
     }
     while frontier := reached - entered:
         entered |= frontier
@@ -96,11 +96,11 @@ def definition7(
     return asserted_closure(theory, whole, inserted, entered, kept, rules.features, remedies)
 
 
-def _before(old: ElementGraph, individual: str) -> Label:
-    return old.asserted(old.elements.find(individual))
+def _base_label(old: ElementGraph, individual: str) -> Label:
+    return old.asserted_label(old.elements.find(individual))
 
 
-def _is_told(assertion: Assertion, rules: Definition7, theory: DataTheory) -> bool:
+def _enters_at_once(assertion: Assertion, rules: Definition7, theory: DataTheory) -> bool:
     """Whether the individuals of an inserted assertion enter by that alone."""
     if isinstance(assertion, DataPropertyAssertion):
         return assertion.property.iri in rules.features or isinstance(
@@ -121,7 +121,7 @@ def asserted_closure(
     """The elements ``seen`` with what is asserted of them, and ``remedies``; role assertions
     ``edges`` between them, and data on ``features``.
     """
-    labels = {e: whole.asserted(e) for e in seen}
+    labels = {e: whole.asserted_label(e) for e in seen}
     for element, name, positive in remedies:
         bit = 1 << whole.tbox.atom_ids[name]
         if element in labels:

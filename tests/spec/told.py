@@ -11,21 +11,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from shiq.abox_ops.elements.element_graph import ElementGraph
-from shiq.abox_ops.labels.calculus import EMPTY, CompiledClause, Label, LabelSpace, join
-from shiq.abox_ops.labels.data import DataView
+from shiq.abox_ops.labels.calculus import EMPTY, CompiledClause, Label, LabelCalculus, join
+from shiq.abox_ops.labels.data import DataRestrictions
 from shiq.model.roles import Role
 
 
-def told_labels(space: LabelSpace, data: DataView, graph: ElementGraph) -> dict[str, Label]:
+def told_labels(
+    space: LabelCalculus, data: DataRestrictions, graph: ElementGraph
+) -> dict[str, Label]:
     """told of every element of ``graph``; entailed equalities become part of ``graph.elements``."""
-    labels = dict.fromkeys(graph.names(), EMPTY)
+    labels = dict.fromkeys(graph.element_names(), EMPTY)
     saturate(space, data, graph, labels)
     return labels
 
 
 def saturate(
-    space: LabelSpace,
-    data: DataView,
+    space: LabelCalculus,
+    data: DataRestrictions,
     graph: ElementGraph,
     labels: dict[str, Label],
     otherwise: Callable[[str], Label] = lambda element: EMPTY,
@@ -43,8 +45,8 @@ def saturate(
 class _Saturation:
     def __init__(
         self,
-        space: LabelSpace,
-        data: DataView,
+        space: LabelCalculus,
+        data: DataRestrictions,
         graph: ElementGraph,
         labels: dict[str, Label],
         otherwise: Callable[[str], Label],
@@ -59,17 +61,17 @@ class _Saturation:
         self.functional = [c for c in space.m_type if c.n == 1]
 
     def run(self) -> None:
-        self._take_in(self.labels)
+        self._join_asserted(self.labels)
         changed = set(self.labels)
         while changed:
             while changed:
                 changed = self._send(changed)
             changed = self._merge()
 
-    def _take_in(self, elements: Iterable[str]) -> None:
+    def _join_asserted(self, elements: Iterable[str]) -> None:
         """Joins what is asserted of ``elements`` to their labels."""
         for x in elements:
-            told = join(self.graph.asserted(x), self.data.refuted(self.graph.values(x)))
+            told = join(self.graph.asserted_label(x), self.data.refuted_label(self.graph.values(x)))
             self.labels[x] = self.space.close(join(self.labels[x], told))
 
     def _send(self, changed: set[str]) -> set[str]:
@@ -81,7 +83,7 @@ class _Saturation:
         for x in changed:
             for role, y in self.graph.neighbours(x):
                 if y in labels:
-                    sent = self.space.sent(role, labels[x], labels[y])
+                    sent = self.space.send(role, labels[x], labels[y])
                     received[x] = join(received.get(x, EMPTY), sent.subject)
                     received[y] = join(received.get(y, EMPTY), sent.object)
         grown = {x: self.space.close(join(labels[x], label)) for x, label in received.items()}
@@ -108,7 +110,7 @@ class _Saturation:
             whole[name] = join(whole.get(name, EMPTY), label)
             self.labels.pop(part, None)
         self.labels.update(whole)
-        self._take_in(whole)
+        self._join_asserted(whole)
         return set(whole) | {
             y for x in whole for _, y in self.graph.neighbours(x) if y in self.labels
         }

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from shiq.abox_ops.elements.element_graph import ElementGraph
-from shiq.abox_ops.labels.calculus import EMPTY, Label, LabelSpace, join
-from shiq.abox_ops.labels.data import DataView
+from shiq.abox_ops.labels.calculus import EMPTY, Label, LabelCalculus, join
+from shiq.abox_ops.labels.data import DataRestrictions
 from tests.spec.told import saturate
 
 
@@ -21,13 +21,13 @@ class ToldPlus:
 
     def __init__(
         self,
-        space: LabelSpace,
-        data: DataView,
+        space: LabelCalculus,
+        data: DataRestrictions,
         old: ElementGraph,
         old_labels: Mapping[str, Label],
         whole: ElementGraph,
     ) -> None:
-        self.space, self.data, self.old, self.old_labels, self.whole = (
+        self.space, self.data, self.base_graph, self.base_labels, self.graph = (
             space,
             data,
             old,
@@ -40,29 +40,29 @@ class ToldPlus:
         """Makes ``elements`` active too and brings told⁺ to its fixpoint; entailed equalities
         become part of ``whole``.
         """
-        find = self.whole.elements.find
+        find = self.graph.elements.find
         active = {find(e) for e in (*self.labels, *elements)}
         if active == self.labels.keys():
             return
         labels: dict[str, Label] = {}
         for element in active:
             label = self.labels.get(element, EMPTY)
-            for member in self.whole.elements.members(element):
-                label = join(label, self._told(member))
+            for member in self.graph.elements.members(element):
+                label = join(label, self._told_label(member))
             labels[element] = label
-        saturate(self.space, self.data, self.whole, labels, self.before)
+        saturate(self.space, self.data, self.graph, labels, self.base_label)
         self.labels = labels
 
-    def _told(self, individual: str) -> Label:
-        return self.old_labels.get(self.old.elements.find(individual), EMPTY)
+    def _told_label(self, individual: str) -> Label:
+        return self.base_labels.get(self.base_graph.elements.find(individual), EMPTY)
 
-    def before(self, element: str) -> Label:
+    def base_label(self, element: str) -> Label:
         """told of an element that the batch did not change."""
-        return self._told(element)
+        return self._told_label(element)
 
     def is_fresh_or_joined(self, element: str) -> bool:
         """Whether an individual of the element is not one of A, or A⁺ made the element of several."""
-        members = self.whole.elements.members(element)
-        if any(m not in self.old.individuals for m in members):
+        members = self.graph.elements.members(element)
+        if any(m not in self.base_graph.individuals for m in members):
             return True
-        return len({self.old.elements.find(m) for m in members}) > 1
+        return len({self.base_graph.elements.find(m) for m in members}) > 1

@@ -18,7 +18,7 @@ from shiq.streams.discovery.atomsets import Atom, term_text
 from shiq.streams.discovery.ontology import open_ontology
 from shiq.streams.discovery.snapshots import MinerKnowledge, UndecidedEntailmentError
 from tests.discovery_cases import random_case, said, tbox
-from tests.spec.entailment import entailed_uncached
+from tests.spec.entailment import denied_entailment
 
 
 def knowledge_of(seed: int) -> tuple[MinerKnowledge, dict[int, list[owl.Assertion]]]:
@@ -32,8 +32,8 @@ def knowledge_of(seed: int) -> tuple[MinerKnowledge, dict[int, list[owl.Assertio
 
 def denied(knowledge: MinerKnowledge, assertions: Iterable[owl.Assertion]) -> set[Atom] | None:
     """What T entails of ``assertions``; None if they contradict it."""
-    premises = Premises.of(knowledge.tbox.axioms)
-    found = entailed_uncached(premises, assertions, list(knowledge.classes), list(knowledge.roles))
+    premises = Premises.build(knowledge.tbox.axioms)
+    found = denied_entailment(premises, assertions, list(knowledge.classes), list(knowledge.roles))
     assert found.verdict is not Verdict.UNDETERMINED
     texts = {
         c.iri if isinstance(c, owl.Class) else axiom_text(c): axiom_text(c)
@@ -77,9 +77,9 @@ def test_labels_say_what_modules_say(start: int, monkeypatch: pytest.MonkeyPatch
     compared = 0
     for seed in range(start, start + (30 if start < 1000 else 1500)):
         found = []
-        for way in (HornEntailer.of, lambda premises, asked: None):
+        for way in (HornEntailer.build, lambda premises, asked: None):
             with monkeypatch.context() as patch:
-                patch.setattr(HornEntailer, "of", way)
+                patch.setattr(HornEntailer, "build", way)
                 knowledge, stream = knowledge_of(seed)
                 found.append(
                     [

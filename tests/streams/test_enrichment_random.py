@@ -234,9 +234,11 @@ def test_an_entry_kept_past_an_update_is_seen(
     assert types() == {"urn:t#B"}
     with monkeypatch.context() as patch:
         # Neighbours that were looked at are forgotten to be told.
-        around = HornEntailer._around
+        around = HornEntailer._touched_individuals
         patch.setattr(
-            HornEntailer, "_around", lambda *given: (around(*given) or frozenset()) - {"urn:t#s"}
+            HornEntailer,
+            "_touched_individuals",
+            lambda *given: (around(*given) or frozenset()) - {"urn:t#s"},
         )
         assert types() == set()
     monkeypatch.setattr(Entries, "forget", lambda self, touched=None: None)

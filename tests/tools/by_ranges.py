@@ -69,7 +69,9 @@ def _beside(
     if ours is not None and theirs is not None:
         assert set(_rows(theirs[0].modules)) == set(_linked(ours, ranges))
         assert list(_rows(theirs[0].classes)) == list(_rows(ours.found.partition()))
-        print(f"deviating: {len(theirs[0].others)}, in merge classes: {len(theirs[0].classes)}")
+        print(
+            f"deviating: {len(theirs[0].exceptional_labels)}, in merge classes: {len(theirs[0].classes)}"
+        )
     total: dict[int, float] = defaultdict(float)
     for what, spent in _spent.items():
         print(

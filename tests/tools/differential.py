@@ -30,7 +30,7 @@ from pathlib import Path
 import click
 
 import tests.spec  # noqa: F401 -- the engine `spec`
-from shiq.abox_ops.outside_question import question
+from shiq.abox_ops.outside_question import write_question
 from shiq.answers.result import Result
 from shiq.answers.verdict import Verdict
 from shiq.api import check_insertions
@@ -152,7 +152,7 @@ class Oracle:
 
     def without_chains(self, kb: RandomKB, assertions: Iterable[Assertion]) -> Verdict:
         """The same, of axioms that HermiT does not err on (`shiq.abox_ops.outside_question`)."""
-        put = question(kb.tbox.axioms, list(assertions))
+        put = write_question(kb.tbox.axioms, list(assertions))
         return self._reasoner.decide_consistency(put.axioms, put.assertions, is_normal=True).verdict
 
     def minimal_conflicts(

@@ -37,7 +37,7 @@ from shiq.streams.enrichment.enricher import Enricher
 from shiq.streams.enrichment.knowledge import Realizer, StaticKnowledge
 from shiq.streams.enrichment.statements import read, shown, together
 from tests.outside_random import random_owl
-from tests.spec.entailment import entailed_uncached
+from tests.spec.entailment import denied_entailment
 from tests.tools.random_ontologies.dice import Dice
 from tests.tools.random_ontologies.kb import random_kb
 from tests.tools.random_ontologies.values import data_range
@@ -79,7 +79,7 @@ def case_of(seed: int, *, outside: bool | None = None, structures: int = 4) -> C
     rng.shuffle(pool)
     static = tuple(pool[: rng.randrange(len(pool) // 2 + 1)])
     signature = signature_of((*axioms, *pool))
-    premises = Premises.of(axioms, static)
+    premises = Premises.build(axioms, static)
     knowledge = StaticKnowledge(
         replace(premises.tbox, signature=signature), premises.axioms, static
     )
@@ -195,7 +195,7 @@ class Proof:
     """
 
     def __init__(self, case: Case, hermit: Reasoners) -> None:
-        self._premises = Premises.of(case.knowledge.axioms, case.knowledge.static)
+        self._premises = Premises.build(case.knowledge.axioms, case.knowledge.static)
         self._hermit = hermit
         self.asked = self.open = 0
 
@@ -227,7 +227,9 @@ class Proof:
     ) -> list[str]:
         facts = (*self._premises.all_assertions, *event.assertions)
         found = {
-            denied: self._hermit.whole(self._premises.all_axioms, (*facts, *denied)).verdict
+            denied: self._hermit.decide_ontology(
+                self._premises.all_axioms, (*facts, *denied)
+            ).verdict
             for denied in expected
         }
         self.open += Verdict.UNDETERMINED in found.values()
@@ -242,13 +244,13 @@ class Twin:
     """The obvious way, for each event by itself; answers are kept by the event as it stands."""
 
     def __init__(self, case: Case, reasoners: Reasoners, *, static: bool) -> None:
-        self.premises = Premises.of(case.knowledge.axioms, case.knowledge.static)
+        self.premises = Premises.build(case.knowledge.axioms, case.knowledge.static)
         self.reasoners, self.static = reasoners, static
         self._known: dict[Event, Answer] = {}
 
     def answer(self, event: Event) -> Answer:
         if event not in self._known:
-            found = entailed_uncached(
+            found = denied_entailment(
                 self.premises, event.assertions, static=self.static, reasoners=self.reasoners
             )
             self._known[event] = found.verdict, dict(found.types), dict(found.static_types)
@@ -276,7 +278,7 @@ def differences(
     realizer = Realizer(case.knowledge, reasoner, static=static)
     rng, found, met = random.Random(f"order {seed}"), [], Counter[str]()
     places, known = range(len(case.events)), dict[int, Answer]()
-    is_outside = not twin.premises.is_inside
+    is_outside = not twin.premises.is_in_shiq
     left_to_hermit = (
         {*rng.sample(places, len(places) - 1)}
         if proof is not None and is_outside and not static

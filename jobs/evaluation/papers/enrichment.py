@@ -212,9 +212,9 @@ def _beside(
 
 def _types_of(knowledge: StaticKnowledge) -> set[tuple[str, str]]:
     """Return individuals of B with their classes."""
-    premises = Premises.of(knowledge.axioms, knowledge.static)
+    premises = Premises.build(knowledge.axioms, knowledge.static)
     with Entailer(premises) as entailer:
-        types = entailer.of_base().types
+        types = entailer.base_entailment().types
     return {(one, name) for one, names in types.items() for name in names}
 
 

@@ -16,7 +16,7 @@ from shiq.abox_ops.index.index import Index, build_index
 from shiq.abox_ops.labels.documents import clauses_hash, complex_text, label_rows, labels_in_order
 from shiq.abox_ops.local import LocalKnowledgeBase
 from shiq.abox_ops.local_add_set import LocalAddSet
-from shiq.abox_ops.patch.certified_model import OutsideCompletion
+from shiq.abox_ops.patch.certified_model import CertifiedModel
 from shiq.answers.verdict import Leftover
 from shiq.columns.arrays import NONE, Column, Columns, Ints, Table, arrow_texts
 from shiq.columns.rows import NODES, literal_key, term_key, used_individuals
@@ -144,15 +144,12 @@ def _names(base: ArrayBase) -> Columns:
 
 # --- the index ------------------------------------------------------------------------------------
 
-#: The groupings of an index; each has a table by member and one by group.
-GROUPINGS = ("same", "equal", "merged")
 
-
-def index_tables(index: Index, completion: OutsideCompletion | None = None) -> dict[str, Columns]:
+def index_tables(index: Index, completion: CertifiedModel | None = None) -> dict[str, Columns]:
     """The columns of the tables that hold ``index``, and the certified completion if there is
     one, over an `ArrayBase`.
     """
-    elements, others = index.labels.table, completion.others if completion else None
+    elements, others = index.labels.table, completion.exceptional_labels if completion else None
     rows = {
         "elements": _spread(elements),
         **({"completed": _spread(others)} if others is not None else {}),
@@ -163,7 +160,12 @@ def index_tables(index: Index, completion: OutsideCompletion | None = None) -> d
         name: {**table, "label": number[table["label"]]} for name, table in rows.items()
     }
     tables["labels"] = label_rows(labels)
-    groupings: dict[str, StoredPartition] = {name: getattr(index, name) for name in GROUPINGS}
+    # Each grouping has a table by member and one by group.
+    groupings: dict[str, StoredPartition] = {
+        "same": index.asserted_equality,
+        "equal": index.equality,
+        "merged": index.merge_classes,
+    }
     if completion:
         # Those of N serve both while there is one.
         groupings |= {
@@ -192,8 +194,8 @@ def index_document(index: Index) -> dict[str, Any]:
         "extra": [encode(x) for x in index.extra],
         "negated_roles": sorted([role.iri, role.is_inverse] for role in index.negated_roles),
         "negated_properties": sorted(index.negated_properties),
-        "contradictory": index.contradictory,
-        "clauses": clauses_hash(index.simplified.clauses),
+        "contradictory": index.is_contradictory,
+        "clauses": clauses_hash(index.simplified_tbox.clauses),
     }
 
 
@@ -210,7 +212,7 @@ class PreparedStore:
     knowledge_base: LocalKnowledgeBase
     base: ArrayBase
     width: int
-    completion: OutsideCompletion | None = None
+    completion: CertifiedModel | None = None
 
     def certified(
         self, decide: Decide, is_over: Callable[[], bool]
@@ -227,17 +229,19 @@ class PreparedStore:
 
 def certify_by_model(
     knowledge_base: LocalKnowledgeBase, decide: Decide, is_over: Callable[[], bool]
-) -> tuple[OutsideCompletion, LocalAddSet, Sequence[Answer]] | None:
+) -> tuple[CertifiedModel, LocalAddSet, Sequence[Answer]] | None:
     """Search for a model of a base. Returns the certified model and answers, or None if there is
     none.
     """
     # Where A is inconsistent, nothing of this is used.
-    found = knowledge_base.certified(Inquiry(decide, is_over, verdict_only=True))
-    if not found.completion.is_guessed:
+    found = knowledge_base.certify(Inquiry(decide, is_over, verdict_only=True))
+    if not found.model.is_guessed:
         return None
-    add_set = knowledge_base.add_set_of(found.patch.region.graph, found.patch.found())
-    add_set = replace(add_set, clauses=found.patch.tbox, decided=found.patched.modules)
-    return found.completion, add_set, found.patched.answers
+    add_set = knowledge_base.make_base_add_set(
+        found.patch.region.graph, found.patch.add_set_columns()
+    )
+    add_set = replace(add_set, clauses=found.patch.tbox, decided_modules=found.outcome.modules)
+    return found.model, add_set, found.outcome.answers
 
 
 def prepare(tbox: TBox, abox: ABox, width: int | None = None) -> PreparedStore:

@@ -85,7 +85,7 @@ def commit(
         if grown is not None:
             is_void = not any(
                 len(rows[key_of(name)])
-                for part in (grown.added, grown.removed)
+                for part in (grown.added_rows, grown.removed_rows)
                 for name, rows in part.items()
             )
             is_void = is_void and kept == store.asides and leftovers == store.data_leftovers
@@ -208,13 +208,16 @@ def _write_tables(
     left_out: Iterable[Leftover],
     taken: Mapping[str, int],
 ) -> Store:
-    added, removed = dict(grown.added), dict(grown.removed)
+    added, removed = dict(grown.added_rows), dict(grown.removed_rows)
     nodes = np.arange(free.node, free.node + len(grown.terms), dtype=np.int64)
     hashes = term_key(grown.terms)
     added["individuals"] = {"node": nodes, "term": arrow_texts(grown.terms)}
     added["terms"] = {"hash": hashes, "node": nodes}
-    removed["individuals"] = {"node": grown.vanished}
-    removed["terms"] = {"hash": term_key(store.terms_of(grown.vanished)), "node": grown.vanished}
+    removed["individuals"] = {"node": grown.vanished_nodes}
+    removed["terms"] = {
+        "hash": term_key(store.terms_of(grown.vanished_nodes)),
+        "node": grown.vanished_nodes,
+    }
     added["names"] = _new_names(store, grown)
     literal_ids = np.arange(free.literal, free.literal + len(grown.literals), dtype=np.int64)
     added["literals"] = {
@@ -299,28 +302,30 @@ def _facts(old: Manifest, grown: SnapshotDelta, free: Numbers) -> dict[str, Any]
 
     def more(table: str) -> int:
         key = key_of(table)
-        return len(grown.added[table][key]) - (
-            len(grown.removed[table][key]) if table in grown.removed else 0
+        return len(grown.added_rows[table][key]) - (
+            len(grown.removed_rows[table][key]) if table in grown.removed_rows else 0
         )
 
     counts = np.zeros(len(grown.names.classes), np.int64)
     counts[: len(old.facts["class_counts"])] = old.facts["class_counts"]
-    counts += np.bincount(grown.added["class_assertions"]["class"], minlength=len(counts))
-    if "class_assertions" in grown.removed:
-        counts -= np.bincount(grown.removed["class_assertions"]["class"], minlength=len(counts))
+    counts += np.bincount(grown.added_rows["class_assertions"]["class"], minlength=len(counts))
+    if "class_assertions" in grown.removed_rows:
+        counts -= np.bincount(
+            grown.removed_rows["class_assertions"]["class"], minlength=len(counts)
+        )
     roles, data, classes = (
         more("half_edges") // 2,
         more("data_assertions"),
         more("class_assertions"),
     )
-    complex_ = len(unique(grown.added["complex"]["ordinal"]))
+    complex_ = len(unique(grown.added_rows["complex"]["ordinal"]))
     return {
         **old.facts,
         "assertions": old.assertions + classes + roles + data + more("pairs") // 2 + complex_,
         "class_assertions": old.facts["class_assertions"] + classes,
         "role_assertions": old.facts["role_assertions"] + roles,
         "data_assertions": old.facts["data_assertions"] + data,
-        "individuals": old.facts["individuals"] + len(grown.terms) - len(grown.vanished),
+        "individuals": old.facts["individuals"] + len(grown.terms) - len(grown.vanished_nodes),
         "class_counts": counts.tolist(),
         "next_ordinal": free.ordinal + complex_,
         "next_node": free.node + len(grown.terms),

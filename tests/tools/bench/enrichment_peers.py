@@ -180,9 +180,9 @@ def _hermit(repeat: Repeat, enricher: Enricher, events: list[list[str]]) -> None
         spent = []
         for place in (0, 100, 200, 300):
             facts = (*knowledge.static, *read(events[place], knowledge).assertions)
-            whole = reasoners.beside(knowledge.axioms, facts)
+            whole = reasoners.full_question(knowledge.axioms, facts)
             begun = _seconds_of_children()
-            answer = whole.asked(())
+            answer = whole.ask(())
             spent.append(_seconds_of_children() - begun)
             if answer.verdict is not Verdict.CONSISTENT:
                 raise NotMeasured(f"HermiT on the city: {answer.verdict.value} {answer.reason}")

@@ -49,7 +49,7 @@ def side_by_side(cases: Iterable[Parts], prefix: str) -> Parts:
 
 def same_add_set(found: AddSet, wanted: AddSet) -> None:
     """Assert that two add sets are equal."""
-    assert set(found.kept()) == set(wanted.kept())
+    assert set(found.kept_assertions()) == set(wanted.kept_assertions())
     assert (found.insertions, found.size, found.pulled_in) == (
         wanted.insertions,
         wanted.size,
