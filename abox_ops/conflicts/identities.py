@@ -50,7 +50,9 @@ class MergingAddSet(Protocol):
     @property
     def tbox(self) -> ClausalTBox: ...
     def merged_elements(self) -> Sequence[MergedElement]: ...
-    def about_all(self, individuals: Sequence[str]) -> Mapping[str, Sequence[Assertion]]: ...
+    def all_assertions_about(
+        self, individuals: Sequence[str]
+    ) -> Mapping[str, Sequence[Assertion]]: ...
     def labels(self, individuals: Sequence[str]) -> Sequence[tuple[int, int]]: ...
     def is_inserted(self, assertion: Assertion) -> bool: ...
 
@@ -61,7 +63,9 @@ def identities(add_set: MergingAddSet) -> list[Identity]:
     if not clusters:
         return []
     space = LabelCalculus(add_set.tbox)
-    about = add_set.about_all(sorted({i for parts in clusters for part in parts for i in part}))
+    about = add_set.all_assertions_about(
+        sorted({i for parts in clusters for part in parts for i in part})
+    )
     return [Identity(parts, tuple(_reasons(space, add_set, parts, about))) for parts in clusters]
 
 
