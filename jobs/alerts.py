@@ -21,18 +21,18 @@ from shiq.jobs.history import TIME, HistoryRow, batch_name
 from shiq.support import pluralize
 
 #: Seconds that a webhook has to answer, and causes that a message names.
-PATIENCE, NAMED_CAUSES = 10.0, 3
+POST_SECONDS, NAMED_CAUSES = 10.0, 3
 #: Hosts of Microsoft's that take a card in place of a text.
 _CARDS: Final = (".logic.azure.com", ".webhook.office.com", ".powerplatform.com")
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
 
-def addresses(given: Iterable[str]) -> list[str]:
+def parse_addresses(given: Iterable[str]) -> list[str]:
     """Return the addresses of webhooks. Raises: UsageError, InputError, which show none of them."""
-    return [_address(one) for one in given]
+    return [_parse_address(one) for one in given]
 
 
-def _address(given: str) -> str:
+def _parse_address(given: str) -> str:
     address = read_secret(given, "--notify").strip()
     try:
         parts = urlsplit(address)
@@ -50,7 +50,7 @@ def _address(given: str) -> str:
     return address
 
 
-def message_of(row: HistoryRow, store: str) -> str:
+def run_message(row: HistoryRow, store: str) -> str:
     """Say in a sentence how a run ended."""
     batch = batch_name(row) or "a batch"
     ended = f"{row.decision}, {row.verdict}" if row.decision else row.verdict
@@ -67,7 +67,7 @@ def message_of(row: HistoryRow, store: str) -> str:
 
 
 def post(address: str, row: HistoryRow, store: str) -> str:
-    """Post how a run ended to a webhook, for `PATIENCE` seconds at most.
+    """Post how a run ended to a webhook, for `POST_SECONDS` seconds at most.
 
     Returns: why that failed, without the address; or an empty text.
     """
@@ -76,8 +76,8 @@ def post(address: str, row: HistoryRow, store: str) -> str:
         target=lambda: answers.append(_post(address, row, store)), daemon=True
     )
     thread.start()
-    thread.join(PATIENCE)
-    late = f"the webhook at {urlsplit(address).hostname} did not answer within {PATIENCE:g} s"
+    thread.join(POST_SECONDS)
+    late = f"the webhook at {urlsplit(address).hostname} did not answer within {POST_SECONDS:g} s"
     return answers[0] if answers else late
 
 
@@ -95,7 +95,7 @@ def _post(address: str, row: HistoryRow, store: str) -> str:
     content = json.dumps(_payload(host, row, store)).encode()
     request = Request(address, content, {"Content-Type": "application/json"}, method="POST")
     try:
-        with build_opener(NoRedirect).open(request, timeout=PATIENCE):
+        with build_opener(NoRedirect).open(request, timeout=POST_SECONDS):
             return ""
     except HTTPError as error:
         why = f"it answered {error.code}"
@@ -105,7 +105,7 @@ def _post(address: str, row: HistoryRow, store: str) -> str:
 
 
 def _payload(host: str, row: HistoryRow, store: str) -> dict[str, Any]:
-    text = message_of(row, store)
+    text = run_message(row, store)
     if not host.endswith(_CARDS):
         return {"text": text, "store": store, "run": row.to_dict()}
     block = {"type": "TextBlock", "text": text, "wrap": True}

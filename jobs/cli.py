@@ -15,7 +15,7 @@ from typing import TextIO
 import click
 
 from shiq.errors import NO_ROOM, OperationalError, UsageError, missing_package
-from shiq.jobs.commands.options import Commands
+from shiq.jobs.commands.options import CommandGroup
 
 USAGE, OPERATIONAL, INTERRUPTED = 2, 4, 130
 
@@ -44,7 +44,7 @@ COMMANDS = {
 
 
 @click.group(
-    cls=Commands,
+    cls=CommandGroup,
     modules=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
@@ -67,7 +67,7 @@ def main(arguments: list[str] | None = None) -> None:
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     if instruction := os.environ.get("_SHIQ_COMPLETE"):  # a shell asks what may stand at the cursor
-        sys.exit(answer_shell(cli, instruction))
+        sys.exit(complete_for_shell(cli, instruction))
     try:
         # Not by click's own main: it makes an exit with 1 of a closed pipe, as of nothing else.
         with cli.make_context("shiq", list(arguments)) as context:
@@ -79,54 +79,54 @@ def main(arguments: list[str] | None = None) -> None:
         error.show()
         code = USAGE if isinstance(error, click.UsageError) else OPERATIONAL
     except UsageError as error:
-        code = _complain(error, USAGE, arguments)
+        code = _report_error(error, USAGE, arguments)
     except OperationalError as error:
-        code = _complain(error, OPERATIONAL, arguments)
+        code = _report_error(error, OPERATIONAL, arguments)
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
         code = INTERRUPTED
     except BrokenPipeError:
-        _give_up_output()
+        _discard_output()
         code = OPERATIONAL
     except SystemExit as stop:
-        code = _complain(
+        code = _report_error(
             RuntimeError(f"a part of it ended the process with {stop.code!r}"),
             OPERATIONAL,
             arguments,
         )
     except OSError as error:
         if error.errno in NO_ROOM and error.filename is None:
-            _give_up_output()
+            _discard_output()
             full = OperationalError(
                 "what this prints cannot be written: the disk is full",
                 "Make room there, and run it again.",
             )
-            code = _complain(full, OPERATIONAL, arguments)
+            code = _report_error(full, OPERATIONAL, arguments)
         else:
-            code = _complain(error, OPERATIONAL, arguments)
+            code = _report_error(error, OPERATIONAL, arguments)
     except MemoryError:
         click.echo(
             "shiq: out of memory\n  Give the process more, or check a smaller batch.", err=True
         )
         code = OPERATIONAL
     except ImportError as error:
-        code = _complain(missing_package(error) or error, OPERATIONAL, arguments)
+        code = _report_error(missing_package(error) or error, OPERATIONAL, arguments)
     except BaseException as error:  # a panic of a library in Rust is no Exception
-        code = _complain(error, OPERATIONAL, arguments)
+        code = _report_error(error, OPERATIONAL, arguments)
     sys.stdout.flush()
     sys.exit(code)
 
 
-def _give_up_output() -> None:
+def _discard_output() -> None:
     """Lets what could not be printed go: Python would try again at its end."""
-    _give_up(sys.stdout)
+    _discard_stream(sys.stdout)
 
 
-def _give_up(stream: TextIO) -> None:
+def _discard_stream(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def _complain(error: BaseException, code: int, arguments: list[str]) -> int:
+def _report_error(error: BaseException, code: int, arguments: list[str]) -> int:
     expected = isinstance(error, UsageError | OperationalError)
     try:
         if not expected or {"-v", "--verbose"} & set(arguments):
@@ -137,7 +137,7 @@ def _complain(error: BaseException, code: int, arguments: list[str]) -> int:
                 "  This is a fault of shiq: please report it with the lines above.", err=True
             )
     except OSError:  # the disk may be full
-        _give_up(sys.stderr)
+        _discard_stream(sys.stderr)
     return code
 
 
@@ -151,7 +151,7 @@ VARIABLE = "_SHIQ_COMPLETE"
 SHELLS = ("bash", "zsh", "fish")
 
 
-def answer_shell(commands: click.Command, instruction: str) -> int:
+def complete_for_shell(commands: click.Command, instruction: str) -> int:
     """Print what a shell asked for by ``instruction`` (bash_source, bash_complete, …). Returns:
     the exit code.
     """

@@ -29,7 +29,7 @@ EXCLUDED: Final[Mapping[tuple[str, ...], frozenset[str]]] = {
 }
 
 
-def defaults_for(
+def read_defaults(
     command: click.Command,
     path: Sequence[str],
     groups: Sequence[click.Context],
@@ -102,7 +102,7 @@ def _parameters(
     return found
 
 
-CONFIGURED = """\
+CONFIGURATION = """\
 # Defaults of shiq's options in this folder; the command line counts instead. Keys are long options without dashes.
 
 [index]
@@ -149,7 +149,7 @@ jobs:
         run: cat report/report.md >> "$GITHUB_STEP_SUMMARY"
 """
 FILES: Final = {
-    "shiq.toml": CONFIGURED,
+    "shiq.toml": CONFIGURATION,
     "policy.toml": POLICY,
     ".github/workflows/shiq.yml": WORKFLOW,
 }

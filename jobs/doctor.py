@@ -68,7 +68,7 @@ def examine(
     parts: list[Callable[[], Iterator[Finding]]] = [
         _python,
         _packages,
-        _own,
+        _own_reasoner,
         _java,
         lambda: _hermit(heap),
         _peers,
@@ -140,7 +140,7 @@ def _version(name: str) -> str:
 # --- reasoners ------------------------------------------------------------------------------------
 
 
-def _decides(reasoner: Any) -> str:
+def _test_reasoner(reasoner: Any) -> str:
     """ "" if ``reasoner`` tells a tiny contradiction from a tiny ontology without one; else what
     it says.
     """
@@ -156,10 +156,10 @@ def _decides(reasoner: Any) -> str:
     return "; ".join(a.reason or a.verdict.value for a in answers)
 
 
-def _own() -> Iterator[Finding]:
+def _own_reasoner() -> Iterator[Finding]:
     from shiq.reasoner import create
 
-    trouble = _decides(create("own"))
+    trouble = _test_reasoner(create("own"))
     remedy = "Please report this: the reasoner of this program answers wrongly." if trouble else ""
     yield Finding(
         "reasoner own", FAIL if trouble else OK, trouble or "decides a tiny ontology", remedy
@@ -206,7 +206,7 @@ def _hermit(heap: str) -> Iterator[Finding]:
     try:
         hermit = create("hermit", heap=heap)
         try:
-            trouble = _decides(hermit)
+            trouble = _test_reasoner(hermit)
         finally:
             hermit.close()
     except OperationalError as error:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from shiq.jobs.gate.answer import GateAnswer
 
 #: What the names of files of folded rows begin with.
-FOLDED: Final = "folded-"
+FOLDED_NAME: Final = "folded-"
 #: Causes that a row keeps, those with most conflicts first; names of files.
 MOST_CAUSES, MOST_NAMES = 100, 20
 
@@ -146,7 +146,7 @@ def row_from(value: Mapping[str, Any]) -> HistoryRow:
 TIME: Final = "%Y-%m-%dT%H:%M:%SZ"
 
 
-def row_of(
+def make_row(
     answer: shiq.Result | GateAnswer, command: str, inputs: Mapping[str, Any], seconds: float
 ) -> HistoryRow:
     """Return the row of an answer to what was asked by ``command`` with ``inputs``."""
@@ -253,10 +253,10 @@ def fold(store: Place, keep_days: int = 400) -> int:
     """
     first = f"{datetime.now(timezone.utc) - timedelta(days=keep_days):%Y%m%dT%H%M%S}"
     names = _file_names(store)
-    old = [name for name in names if not name.startswith(FOLDED) and name < first]
+    old = [name for name in names if not name.startswith(FOLDED_NAME) and name < first]
     if not old:
         return 0
-    taken = [*(name for name in names if name.startswith(FOLDED)), *old]
+    taken = [*(name for name in names if name.startswith(FOLDED_NAME)), *old]
     rows: dict[str, HistoryRow] = {}
     damaged = set[str]()
     for name in taken:
@@ -271,7 +271,7 @@ def fold(store: Place, keep_days: int = 400) -> int:
         return 0
     _write(
         store,
-        f"{HISTORY}/{FOLDED}{os.urandom(16).hex()}.json",
+        f"{HISTORY}/{FOLDED_NAME}{os.urandom(16).hex()}.json",
         [row.to_dict() for row in rows.values()],
     )
     for name in taken:
@@ -329,7 +329,7 @@ def _write(store: Place, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
 # --- what a history says --------------------------------------------------------------------------
 
 
-def compared(rows: Sequence[HistoryRow]) -> list[ComparedRow]:
+def compare_rows(rows: Sequence[HistoryRow]) -> list[ComparedRow]:
     """Compare the causes of each row with those of the row before it."""
     found: list[ComparedRow] = []
     before: set[str] = set()
@@ -359,7 +359,7 @@ def history_text(rows: Sequence[ComparedRow]) -> str:
         "seconds",
         "batch",
     )
-    cells = [heads, *map(_cells, rows)]
+    cells = [heads, *map(_table_cells, rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(heads))]
     right = range(3, 8)
     return "\n".join(
@@ -371,7 +371,7 @@ def history_text(rows: Sequence[ComparedRow]) -> str:
     )
 
 
-def _cells(compared_row: ComparedRow) -> tuple[str, ...]:
+def _table_cells(compared_row: ComparedRow) -> tuple[str, ...]:
     row = compared_row.row
     answer = row.decision or row.verdict
     answer += f", {row.counts['set_aside']:,} aside" if row.counts["set_aside"] else ""

@@ -41,7 +41,7 @@ from shiq.columns.rows import FAMILIES, names_in_use, remove_assertions, row_mas
 from shiq.explanation import ConflictGroup, ExplainedConflicts
 from shiq.files import WHY, json_text, write_atomically
 from shiq.inputs.reading import UNDECIDED, QuarantinedAssertion, Reading
-from shiq.jobs.checking.options import engine_named
+from shiq.jobs.checking.options import import_engine
 from shiq.jobs.store import tbox_hash
 from shiq.jobs.undecided_insertions import open_values
 from shiq.model.abox import ABox, Pairs, abox_of, individuals_of
@@ -71,12 +71,12 @@ def _predicate(assertion: owl.Assertion) -> Hashable:
     return with_individuals(assertion, lambda _: "")
 
 
-def predicates(assertions: Iterable[owl.Assertion]) -> Hashable:
+def conflict_key(assertions: Iterable[owl.Assertion]) -> Hashable:
     """Predicates of a conflict's assertions, sorted: a key for conflicts that may be alike."""
     return tuple(sorted(repr(_predicate(a)) for a in assertions))
 
 
-def matches(template: Conflict, part: Sequence[owl.Assertion]) -> Iterator[Conflict]:
+def instantiate(template: Conflict, part: Sequence[owl.Assertion]) -> Iterator[Conflict]:
     """Instances of ``template`` with other individuals and literals."""
     by_predicate: dict[Hashable, list[owl.Assertion]] = {}
     for assertion in part:
@@ -142,7 +142,7 @@ def hitting_set(conflicts: Sequence[Collection[owl.Assertion]]) -> list[owl.Asse
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 #: More assertions than this about the individuals of one contradiction are not looked at together.
-MOST = 500
+MOST_ASSERTIONS = 500
 #: More conflicts of one part that are like one that was explained are not looked for in one round.
 MOST_ALIKE = 50
 #: Begins the names of individuals of one of many parts that are asked about together.
@@ -161,42 +161,45 @@ class KnownConflicts:
     ``labels``: of the terms of the TBox.
     """
 
-    rest: ABox
-    asides: tuple[QuarantinedAssertion, ...] = ()
+    remaining_abox: ABox
+    quarantine: tuple[QuarantinedAssertion, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
-    unexplained: int = 0
+    unexplained_count: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def undecided(self) -> int:
+    def undecided_count(self) -> int:
         """Number of assertions set aside without a known conflict: whether they contradict is
         undetermined.
         """
-        return sum(aside.why == UNDECIDED for aside in self.asides)
+        return sum(aside.why == UNDECIDED for aside in self.quarantine)
 
     @cached_property
-    def explained(self) -> ExplainedConflicts:
+    def explained_conflicts(self) -> ExplainedConflicts:
         """Conflicts with their patterns and sentences."""
         return ExplainedConflicts(self.conflicts, self.labels)
 
     @property
     def groups(self) -> tuple[ConflictGroup, ...]:
         """Conflicts by cause, most frequent first."""
-        return self.explained.groups
+        return self.explained_conflicts.groups
 
     def to_dict(self, sample: int = 3) -> dict[str, Any]:
         """Convert to JSON."""
         return {
             "schema_version": 1,
-            "set_aside": len(self.asides),
-            "undecided": self.undecided,
+            "set_aside": len(self.quarantine),
+            "undecided": self.undecided_count,
             "conflicts": len(self.conflicts),
-            "unexplained": self.unexplained,
+            "unexplained": self.unexplained_count,
             "groups": [
                 {
                     **found.to_dict(),
                     "sample": [
-                        {**self.conflicts[i].to_dict(), "sentence": self.explained.sentence(i)}
+                        {
+                            **self.conflicts[i].to_dict(),
+                            "sentence": self.explained_conflicts.sentence(i),
+                        }
                         for i in found.conflicts[:sample]
                     ],
                 }
@@ -209,12 +212,12 @@ def set_aside_known(
     ontology: Reading, abox: ABox, decider: Decider, progress: Progress | None = None
 ) -> KnownConflicts:
     """Set known conflicts of ``abox`` aside, under the TBox of ``ontology``."""
-    return _Search(
+    return _ConflictSearch(
         ontology, decider, tbox_hash(ontology.tbox), progress or (lambda stage, done, total: None)
     ).run(abox)
 
 
-def nearby(
+def assertions_around(
     ontology: Reading,
     decider: Decider,
     add_set: AddSet,
@@ -224,7 +227,7 @@ def nearby(
     """What is said of groups of individuals, and around those that are ``refuted`` as much as
     makes them so. ``add_set``: of A as it stands, to look it up.
     """
-    search = _Search(ontology, decider, "", lambda stage, done, total: None)
+    search = _ConflictSearch(ontology, decider, "", lambda stage, done, total: None)
     supports = SupportSets(LabelCalculus(add_set.tbox), add_set)
     about = add_set.all_assertions_about(
         sorted({i for group in (*refuted, *undecided) for i in group})
@@ -249,16 +252,16 @@ def nearby(
 
 
 @dataclass
-class Repairing:
+class ConflictRepair:
     """What ``index`` is given to set known conflicts aside: writes them to ``file``, and why
     beside it, before the store is.
     """
 
     file: Path
     progress: Progress | None = None
-    known: KnownConflicts | None = None
+    known_conflicts: KnownConflicts | None = None
 
-    def during(self, settings: Mapping[str, Any]) -> Repairing:
+    def with_progress_of(self, settings: Mapping[str, Any]) -> ConflictRepair:
         """This, telling its progress as the call with these ``settings`` does."""
         self.progress = settings.get("progress")
         return self
@@ -266,52 +269,52 @@ class Repairing:
     def __call__(
         self, ontology: Reading, abox: ABox, decider: Decider
     ) -> tuple[ABox, tuple[QuarantinedAssertion, ...]]:
-        self.known = known = set_aside_known(ontology, abox, decider, self.progress)
-        text = "".join(f"{line}\n" for aside in known.asides for line in aside.triples)
+        self.known_conflicts = known = set_aside_known(ontology, abox, decider, self.progress)
+        text = "".join(f"{line}\n" for aside in known.quarantine for line in aside.triples)
         write_atomically(self.file, text)
         write_atomically(Path(f"{self.file}{WHY}"), json_text(known.to_dict(), indent=1))
-        return known.rest, known.asides
+        return known.remaining_abox, known.quarantine
 
 
 @dataclass
-class _Search:
+class _ConflictSearch:
     ontology: Reading
     decider: Decider
     digest: str
     progress: Progress
     conflicts: list[Conflict] = field(default_factory=list)
     templates: dict[Hashable, Conflict] = field(default_factory=dict)
-    unexplained: int = 0
+    unexplained_count: int = 0
 
     @cached_property
-    def empty(self) -> KnowledgeBase:
-        found: KnowledgeBase = engine_named("local").build(self.ontology.tbox, ABox())
+    def empty_base(self) -> KnowledgeBase:
+        found: KnowledgeBase = import_engine("local").build(self.ontology.tbox, ABox())
         return found
 
     def run(self, abox: ABox) -> KnownConflicts:
-        whole, alone = self._alone(abox)
+        whole, alone = self._remove_impossible(abox)
         raw: list[Conflict] = []
         chosen: list[owl.Assertion] = []
         rest = whole
         # Stops because each round finds conflicts that what was chosen before does not meet.
-        while found := self._around(rest):
+        while found := self._find_conflicts(rest):
             raw += found
             chosen = hitting_set([c.insertion_values for c in raw])
             rest = remove_assertions(whole, chosen)
-        rest, undecided = self._decidable(rest)
+        rest, undecided = self._remove_undecided(rest)
         self.conflicts += [Conflict((), c.insertion_values, c.axiom_values, "base") for c in raw]
         known = KnownConflicts(
             rest,
-            (*alone, *self._rows(chosen, raw), *undecided),
+            (*alone, *self._ledger_rows(chosen, raw), *undecided),
             tuple(self.conflicts),
-            self.unexplained,
+            self.unexplained_count,
             self.ontology.labels,
         )
-        return replace(known, asides=tuple(_named(known)))
+        return replace(known, quarantine=tuple(_add_patterns(known)))
 
     # --- step 1 -----------------------------------------------------------------------------------
 
-    def _alone(self, abox: ABox) -> tuple[ABox, list[QuarantinedAssertion]]:
+    def _remove_impossible(self, abox: ABox) -> tuple[ABox, list[QuarantinedAssertion]]:
         """What is left without assertions of classes and properties that nothing can have, and
         these.
         """
@@ -319,9 +322,9 @@ class _Search:
         for family in FAMILIES:
             for iri in names_in_use(abox, family):
                 individual = f"urn:shiq:known:{len(asked)}"
-                asked[individual] = (family, iri, _any(family, iri, individual))
-        refuted = self._refuted(
-            self.empty.add_set(abox_of(a for _, _, a in asked.values()), ABox())
+                asked[individual] = (family, iri, _weakest_assertion(family, iri, individual))
+        refuted = self._refuted_groups(
+            self.empty_base.add_set(abox_of(a for _, _, a in asked.values()), ABox())
         )
         bad = sorted(
             {individual.removesuffix(_OBJECT) for group in refuted for individual in group}
@@ -344,18 +347,18 @@ class _Search:
 
     # --- step 2 -----------------------------------------------------------------------------------
 
-    def _around(self, abox: ABox) -> list[Conflict]:
+    def _find_conflicts(self, abox: ABox) -> list[Conflict]:
         """Minimal conflicts around each element and module of ``abox`` that is inconsistent: for
         each, enough of them that it is consistent, by what is said of it, without a hitting set.
         """
-        self.unexplained = 0
+        self.unexplained_count = 0
         self.progress("looking for known conflicts", len(self.conflicts), 0)
-        add_set = self.empty.add_set(abox, ABox())
-        refuted = self._refuted(add_set)
+        add_set = self.empty_base.add_set(abox, ABox())
+        refuted = self._refuted_groups(add_set)
         if not refuted:
             return []
         supports = SupportSets(LabelCalculus(add_set.tbox), add_set)
-        said = self._said(add_set, refuted)
+        said = self._assertions_about(add_set, refuted)
         near = [i for i, is_enough in enumerate(self._are_refuted(said)) if is_enough]
         found: dict[frozenset[owl.Assertion], Conflict] = {}
         for i in sorted({*range(len(refuted))} - {*near}):
@@ -368,14 +371,14 @@ class _Search:
                 None,
             )
             explained = self._explain(around) if around else []
-            self.unexplained += not explained
+            self.unexplained_count += not explained
             found.update((frozenset(c.insertion_values), c) for c in explained)
         todo = [said[i] for i in near]
         while todo:
             before = len(found)
-            found |= self._alike(todo)
+            found |= self._explain_by_templates(todo)
             if len(found) == before:
-                self.unexplained += len(todo)
+                self.unexplained_count += len(todo)
                 break
             gone = set(hitting_set([c.insertion_values for c in found.values()]))
             rest = [[a for a in part if a not in gone] for part in todo]
@@ -384,10 +387,10 @@ class _Search:
 
     # --- step 3 -----------------------------------------------------------------------------------
 
-    def _decidable(self, abox: ABox) -> tuple[ABox, list[QuarantinedAssertion]]:
+    def _remove_undecided(self, abox: ABox) -> tuple[ABox, list[QuarantinedAssertion]]:
         """What is left without values that leave something undecided, and these."""
         self.progress("looking for undecided values", 0, 0)
-        add_set = self.empty.add_set(abox, ABox())
+        add_set = self.empty_base.add_set(abox, ABox())
         modules = self._modules(add_set, Verdict.UNDETERMINED)
         individuals = sorted({i for m in modules for element in m.elements for i in element})
         open_ = open_values(
@@ -399,7 +402,7 @@ class _Search:
             QuarantinedAssertion(assertion_lines(a), why=UNDECIDED, reason=reason) for a in open_
         ]
 
-    def _said(
+    def _assertions_about(
         self, add_set: AddSet, groups: Sequence[tuple[str, ...]]
     ) -> list[list[owl.Assertion]]:
         """What is said of the individuals of each group, sorted; nothing where that is too much
@@ -411,10 +414,10 @@ class _Search:
         found = []
         for group in groups:
             said = {a for individual in group for a in about[individual]}
-            found.append(sorted(said, key=repr) if len(said) <= MOST else [])
+            found.append(sorted(said, key=repr) if len(said) <= MOST_ASSERTIONS else [])
         return found
 
-    def _alike(
+    def _explain_by_templates(
         self, parts: Sequence[list[owl.Assertion]]
     ) -> dict[frozenset[owl.Assertion], Conflict]:
         """Minimal conflicts of ``parts``, each inconsistent, one for each part at least. What a
@@ -429,14 +432,14 @@ class _Search:
             guessed = [
                 c
                 for kind in self.templates.values()
-                for c in itertools.islice(matches(kind, part), MOST_ALIKE)
+                for c in itertools.islice(instantiate(kind, part), MOST_ALIKE)
             ]
             if guessed:
                 guesses += [(i, c) for c in guessed]
                 continue
             for conflict in self._explain(part):
                 found[frozenset(conflict.insertion_values)] = conflict
-                self.templates.setdefault(predicates(conflict.insertion_values), conflict)
+                self.templates.setdefault(conflict_key(conflict.insertion_values), conflict)
             alone.append(i)
         explained = {*alone}
         for (i, conflict), holds in zip(
@@ -463,8 +466,8 @@ class _Search:
         """All minimal conflicts among ``assertions``."""
 
         def check(part: ABox) -> tuple[AddSet, list[tuple[str, ...]]]:
-            add_set = self.empty.add_set(part, ABox())
-            return add_set, self._refuted(add_set)
+            add_set = self.empty_base.add_set(part, ABox())
+            return add_set, self._refuted_groups(add_set)
 
         whole = abox_of(assertions)
         add_set, groups = check(whole)
@@ -480,11 +483,13 @@ class _Search:
             for i, part in enumerate(parts)
             for a in part
         ]
-        refuted = self._refuted(self.empty.add_set(abox_of(named), ABox())) if named else []
+        refuted = (
+            self._refuted_groups(self.empty_base.add_set(abox_of(named), ABox())) if named else []
+        )
         numbers = {int(group[0].removeprefix(_COPY).partition(":")[0]) for group in refuted}
         return [i in numbers for i in range(len(parts))]
 
-    def _refuted(self, add_set: AddSet) -> list[tuple[str, ...]]:
+    def _refuted_groups(self, add_set: AddSet) -> list[tuple[str, ...]]:
         """The individuals of each element and module that is inconsistent."""
         modules = self._modules(add_set, Verdict.INCONSISTENT)
         return [
@@ -502,7 +507,7 @@ class _Search:
             for i in answer_positions(answers, lambda answer: answer.verdict is verdict)
         ]
 
-    def _rows(
+    def _ledger_rows(
         self, chosen: Iterable[owl.Assertion], raw: Sequence[Conflict]
     ) -> Iterator[QuarantinedAssertion]:
         alone = {c.insertion_values[0] for c in raw if len(c.insertion_values) == 1}
@@ -512,7 +517,7 @@ class _Search:
             )
 
 
-def _any(family: str, iri: str, individual: str) -> owl.Assertion:
+def _weakest_assertion(family: str, iri: str, individual: str) -> owl.Assertion:
     """What every assertion on a class or property entails of its subject, and is refuted only
     with all of them.
     """
@@ -542,12 +547,12 @@ def _name(assertion: owl.Assertion) -> str:
     raise TypeError(assertion)
 
 
-def _named(known: KnownConflicts) -> Iterator[QuarantinedAssertion]:
+def _add_patterns(known: KnownConflicts) -> Iterator[QuarantinedAssertion]:
     """The rows of the ledger, each with the pattern of the first conflict that it takes part in."""
     pattern = {}
     for found in reversed(known.groups):
         for i in found.conflicts:
             pattern.update(dict.fromkeys(known.conflicts[i].base, found.pattern))
-    for aside in sorted(known.asides, key=lambda a: a.triples):
+    for aside in sorted(known.quarantine, key=lambda a: a.triples):
         of = pattern.get(aside.triples[0])
         yield replace(aside, pattern=of.id, rule=of.rule) if of else aside

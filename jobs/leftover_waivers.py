@@ -159,9 +159,9 @@ def refuse_unknown(place: str, names: Iterable[object], known: Collection[str]) 
             )
 
 
-_OF_ENTRY: Final = ("kind", "term", "pattern", "owner", "reason", "expires")
+_ENTRY_KEYS: Final = ("kind", "term", "pattern", "owner", "reason", "expires")
 #: How long an entry of a draft holds.
-_DRAFTED: Final = timedelta(days=90)
+_DRAFT_TERM: Final = timedelta(days=90)
 
 
 def today() -> date:
@@ -169,15 +169,15 @@ def today() -> date:
     return datetime.now(timezone.utc).date()
 
 
-def read_known(file: Path, day: date | None = None) -> LeftoverWaivers:
+def read_waivers(file: Path, day: date | None = None) -> LeftoverWaivers:
     """Read known leftovers from a TOML or JSON file, as of ``day``.
 
     Raises: InputError if the file cannot be read; UsageError for unknown keys or values.
     """
-    return parse_known(read_tables(file, "docs/EVIDENCE.md")[0], day or today(), str(file))
+    return parse_waivers(read_tables(file, "docs/EVIDENCE.md")[0], day or today(), str(file))
 
 
-def parse_known(found: Mapping[str, Any], day: date, source: str = "known") -> LeftoverWaivers:
+def parse_waivers(found: Mapping[str, Any], day: date, source: str = "known") -> LeftoverWaivers:
     """Parse known leftovers from keys and values. Raises: UsageError."""
     refuse_unknown(source, found, ("known",))
     entries = found.get("known", [])
@@ -194,7 +194,7 @@ def parse_known(found: Mapping[str, Any], day: date, source: str = "known") -> L
 def _parse_entry(place: str, found: object) -> LeftoverWaiver:
     if not isinstance(found, dict):
         raise UsageError(f"{place}: not a table", "Write [[known]], and its keys below.")
-    refuse_unknown(place, found, _OF_ENTRY)
+    refuse_unknown(place, found, _ENTRY_KEYS)
     texts = {name: value for name, value in found.items() if name != "expires"}
     if not all(isinstance(text, str) for text in texts.values()):
         raise UsageError(f"{place}: {', '.join(texts)} are texts", 'Write them as "…".')
@@ -216,7 +216,7 @@ def _parse_entry(place: str, found: object) -> LeftoverWaiver:
     return LeftoverWaiver(**texts, expires=parse_day(place, found["expires"]))
 
 
-def draft_known(
+def draft_waivers(
     leftovers: Iterable[Leftover],
     before: LeftoverWaivers,
     owner: str,
@@ -226,7 +226,7 @@ def draft_known(
     """Draft entries: those of ``before``, and one by ``owner`` for each kind and term of blocking
     ``leftovers``.
     """
-    ends = before.today + _DRAFTED
+    ends = before.today + _DRAFT_TERM
     new = dict.fromkeys(
         (x.kind, x.term) for x in leftovers if x.term and is_blocking(x, allowed, fail_on)
     )
@@ -236,12 +236,12 @@ def draft_known(
     )
 
 
-def write_known(file: Path, entries: Iterable[LeftoverWaiver]) -> None:
+def write_waivers(file: Path, entries: Iterable[LeftoverWaiver]) -> None:
     """Write the entries as TOML, or as JSON by the file's name. Raises: InputError."""
     tables = [
         {
             name: str(value)
-            for name in _OF_ENTRY
+            for name in _ENTRY_KEYS
             if (value := getattr(x, name)) or name in ("owner", "reason")
         }
         for x in entries

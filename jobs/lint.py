@@ -11,14 +11,14 @@ from typing import Any
 
 from shiq.answers.verdict import KINDS, Leftover, is_blocking, known_counts
 from shiq.inputs.catalog import Catalogs
-from shiq.jobs.checking.certifying import impossible_classes
+from shiq.jobs.checking.certifying import unsatisfiable_class_leftovers
 from shiq.jobs.checking.inputs import (
     OUT_OF_REACH,
     OUTSIDE,
-    catalog_of,
-    empty_tbox,
-    is_outside,
-    tables_of,
+    empty_tbox_leftover,
+    imported_vocabularies,
+    is_outside_shiq,
+    read_catalogs,
     vocabulary_of,
 )
 from shiq.jobs.checking.options import Options
@@ -142,7 +142,7 @@ def lint(
         catalog=catalog,
         vocabulary=tuple(vocabulary),
     )
-    imported_from, tables = catalog_of(options), tables_of(options)
+    imported_from, tables = read_catalogs(options), imported_vocabularies(options)
 
     def reading(source: str, done: int) -> None:
         if progress is not None:
@@ -151,7 +151,7 @@ def lint(
     read = read_ontology(
         list(ontology), progress=reading, catalog=imported_from, vocabulary=tables, doubt=True
     )
-    ledger, leftovers = Counter(read.ledger), [*read.leftovers, *empty_tbox(read)]
+    ledger, leftovers = Counter(read.ledger), [*read.leftovers, *empty_tbox_leftover(read)]
     assertions, of_data = len(read.abox), None
     if data:
         unnamed = replace(tables, imported_tables=()) if tables else None
@@ -167,10 +167,10 @@ def lint(
         assertions += len(facts.abox)
         of_data = vocabulary_of(read.abox) | vocabulary_of(facts.abox)
     if classes:
-        leftovers += impossible_classes(simplify(read.tbox).clauses, options)
+        leftovers += unsatisfiable_class_leftovers(simplify(read.tbox).clauses, options)
     marked = (known or LeftoverWaivers()).mark(leftovers)
     found = CheckForecast(marked)
-    if any(map(is_outside, marked)):
+    if any(map(is_outside_shiq, marked)):
         found = forecast_check(read.tbox.axioms, marked, of_data, options)
     return Lint(
         dict(sorted(ledger.items(), key=lambda item: (item[0].startswith("leftover:"), -item[1]))),
@@ -179,7 +179,7 @@ def lint(
         found.leftovers,
         tuple(sorted(options.allow)),
         tuple(sorted(options.fail_on)),
-        found.asked,
+        found.for_hermit,
         found.obstacle,
     )
 

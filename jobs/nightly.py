@@ -17,7 +17,7 @@ from pathlib import Path
 COMMANDS = ("check", "gate", "index")
 
 
-def arguments(given: list[str]) -> list[str]:
+def shiq_arguments(given: list[str]) -> list[str]:
     """Give the command line of ``shiq`` that says the same. Raises: SystemExit for a command
     that is none of `COMMANDS`.
     """
@@ -37,10 +37,10 @@ def main(given: list[str] | None = None) -> None:
     """Run the command and exit with its code."""
     from shiq.jobs.cli import main as run
 
-    run(arguments(sys.argv[1:] if given is None else given))
+    run(shiq_arguments(sys.argv[1:] if given is None else given))
 
 
-def _importable() -> None:
+def _make_importable() -> None:
     """Makes ``jobs`` the package, wherever spark-submit found this file: it puts the folder of
     the file first on the path, where modules would go by wrong names; and executors on this
     machine need the path too.
@@ -55,5 +55,5 @@ def _importable() -> None:
 
 
 if __name__ == "__main__":
-    _importable()
+    _make_importable()
     main()

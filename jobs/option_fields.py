@@ -5,7 +5,7 @@ dataclass is what the program's calls take.
 
 >>> @dataclass(frozen=True)
 ... class Limits:
-...     rows: int = option(10, "Rows at once.", least=1, metavar="N")
+...     rows: int = option(10, "Rows at once.", minimum=1, metavar="N")
 >>> Limits().rows, declared(Limits, "rows").help, declared(Limits, "rows").least
 (10, 'Rows at once.', 1)
 """
@@ -70,9 +70,9 @@ class DeclaredOption:
     flags: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
     takes: Takes = Takes.TEXT
-    least: int | None = None
-    most: int | None = None
-    many: bool = False
+    minimum: int | None = None
+    maximum: int | None = None
+    is_repeatable: bool = False
     metavar: str | None = None
 
 
@@ -85,7 +85,7 @@ def option(default: Any, help: str, *, choices: Sequence[str] = (), **how: Any) 
     return field(default=default, metadata=metadata)
 
 
-def declared(owner: type, name: str) -> DeclaredOption:
+def declared_option(owner: type, name: str) -> DeclaredOption:
     """Return the option of the field ``name``. Raises: KeyError."""
     found: DeclaredOption = _field(owner, name).metadata[_KEY]
     return found
@@ -96,7 +96,7 @@ def declared_names(owner: type) -> list[str]:
     return [field.name for field in fields(owner) if _KEY in field.metadata]
 
 
-def default_of(owner: type, name: str) -> Any:
+def default_value(owner: type, name: str) -> Any:
     """Return the default of the field ``name``; None where it is made anew for each value."""
     value = _field(owner, name).default
     return None if value is MISSING else value

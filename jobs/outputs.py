@@ -40,7 +40,7 @@ class OutputKind(Enum):
 
 #: The kinds that are folders.
 FOLDERS = (OutputKind.FOLDER, OutputKind.OWN, OutputKind.STORE)
-_OWNED = (OutputKind.OWN, OutputKind.STORE)
+_EXCLUSIVE_KINDS = (OutputKind.OWN, OutputKind.STORE)
 
 
 @dataclass(frozen=True)
@@ -63,22 +63,26 @@ class OutputPlace:
     option: str
     name: str
     kind: OutputKind = OutputKind.FILE
-    derived: bool = False
+    is_derived: bool = False
 
     @property
-    def shown(self) -> str:
+    def text(self) -> str:
         """Option and name, for messages."""
         return f"{self.option} {self.name}"
 
 
-def keep_apart(inputs: Iterable[InputPlace], outputs: Iterable[OutputPlace]) -> None:
+def check_outputs(inputs: Iterable[InputPlace], outputs: Iterable[OutputPlace]) -> None:
     """Refuse outputs that would replace an input, another output or a file of a store, or that
     cannot be written.
 
     Raises: UsageError, which names both options.
     """
-    sources = [(source, where) for source in inputs if (where := _read_at(source.name)) is not None]
-    targets = [(target, where) for target in outputs if (where := _written_at(target)) is not None]
+    sources = [
+        (source, where) for source in inputs if (where := _locate_input(source.name)) is not None
+    ]
+    targets = [
+        (target, where) for target in outputs if (where := _locate_output(target)) is not None
+    ]
     for number, (target, where) in enumerate(targets):
         for source, other in sources:
             _refuse_input(target, where, source, other)
@@ -90,12 +94,12 @@ def keep_apart(inputs: Iterable[InputPlace], outputs: Iterable[OutputPlace]) -> 
             _refuse_unwritable(target, where)
 
 
-def kind_of_rows(name: str) -> OutputKind:
+def rows_kind(name: str) -> OutputKind:
     """Kind of an output for rows: a folder for a Delta table, else a file."""
     return OutputKind.OWN if name.endswith(".delta") else OutputKind.ROWS
 
 
-def share_no_stdout(outputs: Iterable[tuple[str, str | None]]) -> None:
+def refuse_shared_stdout(outputs: Iterable[tuple[str, str | None]]) -> None:
     """Refuse two options, each with its output, that would both write to stdout. Raises:
     UsageError.
     """
@@ -114,36 +118,36 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _TABLE_FILE = re.compile(r"\w+\.`(.+)`")
 
 
-def _read_at(name: str) -> _Where | None:
+def _locate_input(name: str) -> _Where | None:
     """The place that an input means; None for what is no file."""
     if name.startswith(TABLE):
         # A table of Spark's may be named by its folder.
         named = _TABLE_FILE.fullmatch(name.removeprefix(TABLE))
-        return None if named is None else _read_at(named[1])
-    path = Path("/dev/stdin") if name == "-" else _of_file_address(name) or Path(name)
+        return None if named is None else _locate_input(named[1])
+    path = Path("/dev/stdin") if name == "-" else _file_path(name) or Path(name)
     if path == Path(name) and _ADDRESS.match(name):
-        return normal_address(name)
+        return normalise_address(name)
     # What is redirected from a file reads that file.
     return None if is_device(path) and not path.is_file() else path
 
 
-def _written_at(target: OutputPlace) -> _Where | None:
+def _locate_output(target: OutputPlace) -> _Where | None:
     """The place that an output means; None for what is no file."""
     name = target.name
     if name == "-":
         return None
-    if target.kind is OutputKind.STORE and (path := _of_file_address(name)):
+    if target.kind is OutputKind.STORE and (path := _file_path(name)):
         return path
     if target.kind not in (OutputKind.FILE, OutputKind.FOLDER) and _ADDRESS.match(name):
-        return normal_address(name)
+        return normalise_address(name)
     return None if is_device(Path(name)) else Path(name)
 
 
-def _of_file_address(name: str) -> Path | None:
+def _file_path(name: str) -> Path | None:
     return Path(unquote(urlsplit(name).path)) if name.lower().startswith("file:") else None
 
 
-def normal_address(name: str) -> str:
+def normalise_address(name: str) -> str:
     """Normal form of an address.
 
     One scheme for each kind of place, lower-case host without default port, path without empty
@@ -167,34 +171,34 @@ def _identity(where: _Where) -> tuple[object, ...]:
     with suppress(OSError):
         there = where.stat()
         return there.st_dev, there.st_ino
-    real = _resolved(where)
+    real = _resolve(where)
     with suppress(OSError):
         folder = real.parent.stat()
         return folder.st_dev, folder.st_ino, real.name
     return (real,)
 
 
-def _resolved(path: Path) -> Path:
+def _resolve(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def _around(path: Path) -> Iterator[Path]:
+def _enclosing_folders(path: Path) -> Iterator[Path]:
     """``path`` and the folders that it lies in: those that its name has, since a file that is
     replaced is replaced there, and those that it leads to through links.
     """
     named = (
         Path(os.path.realpath(path.parent)) / path.name
         if path.name not in ("", "..")
-        else _resolved(path)
+        else _resolve(path)
     )
-    for real in dict.fromkeys((named, _resolved(path))):
+    for real in dict.fromkeys((named, _resolve(path))):
         yield from (real, *real.parents)
 
 
 def _lies_in(where: _Where, folder: _Where) -> bool:
     """Whether ``where`` is, or lies in, ``folder``, which need not be there."""
     if isinstance(where, Path) and isinstance(folder, Path):
-        return _identity(folder) in map(_identity, _around(where))
+        return _identity(folder) in map(_identity, _enclosing_folders(where))
     if isinstance(where, str) and isinstance(folder, str):
         return where.startswith(f"{folder.rstrip('/')}/")
     return False
@@ -206,12 +210,12 @@ def _refuse_input(target: OutputPlace, where: _Where, source: InputPlace, other:
         what = f"would replace what {source.option} reads"
     elif (source.leads_to is None or isinstance(other, str)) and _lies_in(where, other):
         what = f"lies in {source.name}, which {source.option} reads"
-    elif target.kind in _OWNED and _lies_in(other, where):
+    elif target.kind in _EXCLUSIVE_KINDS and _lies_in(other, where):
         what = f"is no place for {source.name}, which {source.option} reads"
     elif isinstance(where, Path) and source.leads_to is not None and source.leads_to(where):
         what = f"would replace what {source.option} {source.name} refers to"
     if what:
-        raise UsageError(f"{target.shown} {what}", _elsewhere(target))
+        raise UsageError(f"{target.text} {what}", _other_place_hint(target))
 
 
 def _refuse_output(target: OutputPlace, where: _Where, earlier: OutputPlace, other: _Where) -> None:
@@ -224,19 +228,20 @@ def _refuse_output(target: OutputPlace, where: _Where, earlier: OutputPlace, oth
         (target, where, earlier, other),
         (earlier, other, target, where),
     ):
-        if outer.kind in _OWNED and _lies_in(place, folder):
+        if outer.kind in _EXCLUSIVE_KINDS and _lies_in(place, folder):
             raise UsageError(
-                f"{inner.shown} lies in {outer.shown}, where nothing else may be", _elsewhere(inner)
+                f"{inner.text} lies in {outer.text}, where nothing else may be",
+                _other_place_hint(inner),
             )
 
 
 def _refuse_store(target: OutputPlace, path: Path) -> None:
-    starts = [path.parent, _resolved(path).parent] if target.kind is OutputKind.STORE else [path]
+    starts = [path.parent, _resolve(path).parent] if target.kind is OutputKind.STORE else [path]
     for start in starts:
-        if store := next(filter(is_store, _around(start)), None):
+        if store := next(filter(is_store, _enclosing_folders(start)), None):
             raise UsageError(
-                f"{target.shown} lies in the store {store}, which it would damage",
-                _elsewhere(target),
+                f"{target.text} lies in the store {store}, which it would damage",
+                _other_place_hint(target),
             )
 
 
@@ -244,11 +249,11 @@ def _refuse_unwritable(target: OutputPlace, path: Path) -> None:
     is_folder = target.kind in FOLDERS
     if path.exists() and path.is_dir() != is_folder:
         raise UsageError(
-            f"{target.shown} is {'a file' if is_folder else 'a folder'}", _elsewhere(target)
+            f"{target.text} is {'a file' if is_folder else 'a folder'}", _other_place_hint(target)
         )
-    if not target.derived:
+    if not target.is_derived:
         for folder in (
-            [path] if path.is_dir() else dict.fromkeys((path.parent, _resolved(path).parent))
+            [path] if path.is_dir() else dict.fromkeys((path.parent, _resolve(path).parent))
         ):
             _refuse_folder(target, folder)
     try:
@@ -260,7 +265,7 @@ def _refuse_unwritable(target: OutputPlace, path: Path) -> None:
         return
     except OSError as error:
         raise UsageError(
-            f"{target.shown} cannot be written ({error.strerror})", _elsewhere(target)
+            f"{target.text} cannot be written ({error.strerror})", _other_place_hint(target)
         ) from error
 
 
@@ -268,16 +273,16 @@ def _refuse_folder(target: OutputPlace, folder: Path) -> None:
     """Refuse a ``folder`` that is not there, or takes no files: tried with one that has no name."""
     if not folder.is_dir():
         raise UsageError(
-            f"{target.shown}: there is no folder {folder}",
+            f"{target.text}: there is no folder {folder}",
             f"Make it first: mkdir -p {shlex.quote(str(folder))}",
         )
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        what = f"{target.shown}: the folder {folder} cannot be written ({error.strerror})"
-        raise UsageError(what, _elsewhere(target)) from error
+        what = f"{target.text}: the folder {folder} cannot be written ({error.strerror})"
+        raise UsageError(what, _other_place_hint(target)) from error
 
 
-def _elsewhere(target: OutputPlace) -> str:
+def _other_place_hint(target: OutputPlace) -> str:
     return f"Name another place for {target.option}."

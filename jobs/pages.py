@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-def visible(text: str) -> str:
+def escape_invisible(text: str) -> str:
     """Escape characters of ``text`` that are invisible or change the direction of text."""
     return (
         text if text.isprintable() else "".join(c if c.isprintable() else _escape(c) for c in text)
     )
 
 
-def shortened(text: str, most: int) -> str:
+def escape_and_cut(text: str, most: int) -> str:
     """``text`` escaped and cut to ``most`` characters."""
-    shown = visible(text)
+    shown = escape_invisible(text)
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"
 
 
@@ -62,8 +62,8 @@ def environment() -> Environment:
         "number": lambda value: "" if value is None else f"{value:,.0f}",
         "decimal": lambda value, digits: "" if value is None else f"{value:.{digits}f}",
         "count": pluralize,
-        "short": short,
-        "joints": joints,
+        "short": cut,
+        "joints": split_at_joints,
     }
     return made
 
@@ -73,7 +73,7 @@ def render(template: str, **values: Any) -> str:
     return environment().get_template(template).render(values)
 
 
-def short(text: str, most: int = CHARACTERS) -> str:
+def cut(text: str, most: int = CHARACTERS) -> str:
     """Cut ``text`` to at most ``most`` characters, between words if it can be."""
     if len(text) <= most:
         return text
@@ -81,15 +81,15 @@ def short(text: str, most: int = CHARACTERS) -> str:
     return f"{cut[: at if (at := cut.rfind(' ')) > most // 2 else len(cut)]} …"
 
 
-def joints(name: str) -> list[str]:
+def split_at_joints(name: str) -> list[str]:
     """Split ``name`` where a line may be broken.
 
     >>> joints("urn:zoo#big_cat")
     ['urn:', 'zoo#', 'big_', 'cat']
     """
-    return _JOINTS.split(visible(name))
+    return _JOINTS.split(escape_invisible(name))
 
 
 def _finalize(value: object) -> object:
     """Make a printed value visible; what a template itself has made is left as it is."""
-    return value if hasattr(value, "__html__") else visible(str(value))
+    return value if hasattr(value, "__html__") else escape_invisible(str(value))

@@ -8,13 +8,13 @@ import time
 from typing import TextIO
 
 #: Seconds between plain lines of one stage.
-QUIET = 5.0
+LINE_SECONDS = 5.0
 #: Seconds between redraws on a terminal.
-REDRAW = 0.1
+REDRAW_SECONDS = 0.1
 #: Seconds after which a stage that reports nothing is shown again with the time: in plain lines,
 #: and on a terminal.
-SILENT = 8.0
-TICK = 1.0
+SILENT_SECONDS = 8.0
+TICK_SECONDS = 1.0
 
 
 class ProgressLine:
@@ -33,9 +33,11 @@ class ProgressLine:
         self._amounts: dict[str, tuple[int, int, int]] = {}
         self._lock = threading.Lock()
         self._closed = threading.Event()
-        self._silent = (TICK if self._terminal else SILENT) if silent is None else silent
+        self._silent = (
+            (TICK_SECONDS if self._terminal else SILENT_SECONDS) if silent is None else silent
+        )
         if level:
-            threading.Thread(target=self._live, daemon=True).start()
+            threading.Thread(target=self._keep_moving, daemon=True).start()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         if self._level == 0:
@@ -44,11 +46,11 @@ class ProgressLine:
             now = time.monotonic()
             new = stage not in self._amounts  # stages may take turns many times a second
             self._stage, self._hidden = stage, False
-            done, total = self._counted(stage, done, total)
+            done, total = self._add_up(stage, done, total)
             if self._terminal:
-                if new or now - self._shown >= REDRAW:
+                if new or now - self._shown >= REDRAW_SECONDS:
                     self._draw(now)
-            elif (new and self._level > 1) or now - max(self._shown, self._started) >= QUIET:
+            elif (new and self._level > 1) or now - max(self._shown, self._started) >= LINE_SECONDS:
                 self._draw(now)
 
     def clear(self) -> None:
@@ -64,7 +66,7 @@ class ProgressLine:
         self._closed.set()
         self.clear()
 
-    def _counted(self, stage: str, done: int, total: int) -> tuple[int, int]:
+    def _add_up(self, stage: str, done: int, total: int) -> tuple[int, int]:
         """What is done of ``stage`` in all, and of how much."""
         before, last, of = self._amounts.get(stage, (0, 0, 0))
         if done < last:
@@ -72,7 +74,7 @@ class ProgressLine:
         self._amounts[stage] = before, done, total
         return before + done, before + total if total else 0
 
-    def _live(self) -> None:
+    def _keep_moving(self) -> None:
         while not self._closed.wait(self._silent / 4):
             with self._lock:
                 now = time.monotonic()

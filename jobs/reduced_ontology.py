@@ -43,7 +43,7 @@ FRESH = "urn:shiq:reduced:"
 ENDINGS = {".ofn": False, ".nt": False, ".csv": True, ".parquet": True, ".delta": True}
 IRI = FRESH + "ontology"
 
-_OURS = "urn:shiq:"
+_OWN_NAMESPACE = "urn:shiq:"
 _ROWS = 50_000
 V = TypeVar("V", owl.Axiom, owl.Assertion)
 
@@ -53,7 +53,7 @@ Part: TypeAlias = tuple[Sequence[owl.Assertion], Sequence[str]]
 
 
 @runtime_checkable
-class FarAddSet(Protocol):
+class DistributedAddSet(Protocol):
     """Add set whose assertions executors write."""
 
     tbox: ClausalTBox
@@ -90,11 +90,11 @@ class ReducedWriter:
             # In front of it no comment may stand, for readers that are older than the
             # recommendation.
             yield f"Ontology(<{IRI}> Annotation(<{owl.RDFS}comment> {literal_text(comment.literal)})"
-            yield from (renamed_text(declaration_text(*term)) for term in declared)
+            yield from (rename_own_names(declaration_text(*term)) for term in declared)
         else:
             yield from (*assertion_lines(comment), f"<{IRI}> <{owl.RDF}type> <{owl.OWL}Ontology> .")
-            yield from (renamed_text(declaration_line(*term)) for term in declared)
-        for axiom in map(self._unpunned, axioms):
+            yield from (rename_own_names(declaration_line(*term)) for term in declared)
+        for axiom in map(self._rename_puns, axioms):
             yield from self._texts(axiom, axiom_lines)
 
     def lines(self, assertions: Sequence[owl.Assertion], individuals: Sequence[str]) -> list[str]:
@@ -103,11 +103,11 @@ class ReducedWriter:
         """
         declaration = declaration_text if self.is_functional else declaration_line
         found = [
-            renamed_text(declaration("NamedIndividual", named_individual(each)))
+            rename_own_names(declaration("NamedIndividual", named_individual(each)))
             for each in individuals
         ]
         refuted = refute_ill_typed(self._theory, assertions)
-        for assertion in map(self._unpunned, make_sendable((), refuted)[1]):
+        for assertion in map(self._rename_puns, make_sendable((), refuted)[1]):
             found += self._texts(assertion, assertion_lines)
         return found
 
@@ -117,16 +117,16 @@ class ReducedWriter:
 
     def _texts(self, value: V, triples: Callable[[V], tuple[str, ...]]) -> list[str]:
         if not self.is_functional:
-            return list(map(renamed_text, triples(value)))
+            return list(map(rename_own_names, triples(value)))
         text = axiom_text(value)
         # Of a text with literals names alone are to change.
         return (
-            [axiom_text(rewrite_parts(value, _renamed_part))]
-            if '"' in text and _OURS in text
-            else [renamed_text(text)]
+            [axiom_text(rewrite_parts(value, _rename_part))]
+            if '"' in text and _OWN_NAMESPACE in text
+            else [rename_own_names(text)]
         )
 
-    def _unpunned(self, value: V) -> V:
+    def _rename_puns(self, value: V) -> V:
         if not self.puns:
             return value
 
@@ -137,27 +137,27 @@ class ReducedWriter:
         return rewrite_parts(value, change)
 
     def _name(self, kind: str, iri: str) -> str:
-        return f"{_OURS}data:{iri}" if kind == "DataProperty" and iri in self.puns else iri
+        return f"{_OWN_NAMESPACE}data:{iri}" if kind == "DataProperty" and iri in self.puns else iri
 
 
-def renamed_text(text: str) -> str:
+def rename_own_names(text: str) -> str:
     """``text`` with our own names as a reduced ontology has them, but for what stands behind a
     quotation mark.
     """
     names, quote, rest = text.partition('"')
-    return names.replace(f"<{_OURS}", f"<{FRESH}") + quote + rest
+    return names.replace(f"<{_OWN_NAMESPACE}", f"<{FRESH}") + quote + rest
 
 
-def _renamed_part(part: object) -> object | None:
+def _rename_part(part: object) -> object | None:
     if isinstance(
         part, owl.Class | owl.ObjectProperty | owl.DataProperty | owl.Datatype
-    ) and part.iri.startswith(_OURS):
-        return type(part)(FRESH + part.iri.removeprefix(_OURS))
+    ) and part.iri.startswith(_OWN_NAMESPACE):
+        return type(part)(FRESH + part.iri.removeprefix(_OWN_NAMESPACE))
     if isinstance(
         part, owl.DataPropertyAssertion | owl.NegativeDataPropertyAssertion
-    ) and part.subject.startswith(_OURS):
-        property = rewrite_parts(part.property, _renamed_part)
-        return type(part)(property, FRESH + part.subject.removeprefix(_OURS), part.literal)
+    ) and part.subject.startswith(_OWN_NAMESPACE):
+        property = rewrite_parts(part.property, _rename_part)
+        return type(part)(property, FRESH + part.subject.removeprefix(_OWN_NAMESPACE), part.literal)
     return None
 
 
@@ -166,31 +166,36 @@ def _renamed_part(part: object) -> object | None:
 
 def _assertions(add_set: AddSet) -> Iterator[Part]:
     for members in add_set.contradictory:
-        yield [owl.ClassAssertion(owl.NOTHING, members[0]), *_same(members)], members
+        yield [owl.ClassAssertion(owl.NOTHING, members[0]), *_same_individuals(members)], members
     for named in add_set.modules:
         assertions = module_assertions(
             add_set.tbox, named.module, [members[0] for members in named.elements]
         )
-        yield [*assertions, *chain(*map(_same, named.elements))], [*chain(*named.elements)]
+        yield (
+            [*assertions, *chain(*map(_same_individuals, named.elements))],
+            [*chain(*named.elements)],
+        )
 
 
-def _same(members: Sequence[str]) -> Iterator[owl.Assertion]:
+def _same_individuals(members: Sequence[str]) -> Iterator[owl.Assertion]:
     return (owl.SameIndividual(members[0], other) for other in members[1:])
 
 
 def _sample(add_set: AddSet) -> Iterator[owl.Assertion]:
     for module in NamedModules.from_modules(add_set.modules).distinct:
         if module.edges or module.negative_edges or module.data or module.negative_data:
-            yield from module_assertions(add_set.tbox, module, numbered_names(module, _OURS))
+            yield from module_assertions(
+                add_set.tbox, module, numbered_names(module, _OWN_NAMESPACE)
+            )
 
 
 # --- what the file is worth -----------------------------------------------------------------------
 
 
-def gaps_of(result: Result) -> list[str]:
+def find_gaps(result: Result) -> list[str]:
     """Reasons why the reduced ontology is not the full question of ``result``; empty if it is."""
     evidence, found = result.evidence, []
-    if not supports(result.a_add, _OfAddSet):
+    if not supports(result.a_add, _HasAddSet):
         return [result.reason or "the check was not ended"]
     if result.reason == BASE_INCONSISTENT:
         found.append(result.reason)
@@ -212,8 +217,8 @@ def gaps_of(result: Result) -> list[str]:
 
 
 @runtime_checkable
-class _OfAddSet(Protocol):
-    add_set: AddSet | FarAddSet
+class _HasAddSet(Protocol):
+    add_set: AddSet | DistributedAddSet
 
 
 def _note(gaps: Sequence[str]) -> str:
@@ -225,7 +230,7 @@ def _note(gaps: Sequence[str]) -> str:
 # --- files ----------------------------------------------------------------------------------------
 
 
-def ending_of(name: str) -> str:
+def format_ending(name: str) -> str:
     """The ending that says how a reduced ontology is written. Raises: UsageError."""
     ending = Path(name).suffix
     if ending not in ENDINGS:
@@ -247,7 +252,7 @@ def refuse_place(name: str, engine: str) -> None:
     """Refuse a name under which nothing can be written, or where a table is, which is not
     replaced. Raises: UsageError.
     """
-    ending_of(name)
+    format_ending(name)
     if output_kind(name, engine) is OutputKind.OWN and Path(name).exists():
         raise UsageError(
             f"{name} is there already, and is not replaced", "Name a folder that is not there yet."
@@ -260,16 +265,16 @@ def write_reduced(result: Result, target: Path) -> list[str]:
 
     A file is replaced in one step. Raises: UsageError, OperationalError.
     """
-    ending, gaps = ending_of(target.name), gaps_of(result)
-    add_set = result.a_add.add_set if supports(result.a_add, _OfAddSet) else None
-    far = add_set if supports(add_set, FarAddSet) else None
+    ending, gaps = format_ending(target.name), find_gaps(result)
+    add_set = result.a_add.add_set if supports(result.a_add, _HasAddSet) else None
+    far = add_set if supports(add_set, DistributedAddSet) else None
     tbox = ClausalTBox((), RoleBox()) if add_set is None else add_set.tbox
     with report_write_errors(target), nullcontext() if far is None else far.running():
         axioms, _ = make_sendable((a for a in clause_axioms(tbox) if a != READ_BY_FORM), ())
         sample: Iterable[owl.Assertion] = ()
         if add_set is not None:
             sample = _sample(add_set) if far is None else far.reduced_sample()  # type: ignore[arg-type]
-        terms = _terms(tbox, chain(axioms, sample))
+        terms = _declared_terms(tbox, chain(axioms, sample))
         roles, properties = (
             {iri for kind, iri in terms if kind == which}
             for which in ("ObjectProperty", "DataProperty")
@@ -278,10 +283,10 @@ def write_reduced(result: Result, target: Path) -> list[str]:
         head = writer.head(_note(gaps), axioms, terms)
         try:
             if far is not None:
-                _write_far(target, ending, head, far.reduced_lines(writer.lines))
+                _write_distributed(target, ending, head, far.reduced_lines(writer.lines))
             else:
                 parts_ = () if add_set is None else _assertions(add_set)  # type: ignore[arg-type]
-                _write_here(
+                _write_local(
                     target, ending, chain(head, chain.from_iterable(starmap(writer.lines, parts_)))
                 )
         except ValueError as error:
@@ -291,14 +296,14 @@ def write_reduced(result: Result, target: Path) -> list[str]:
     return gaps
 
 
-def _terms(tbox: ClausalTBox, values: Iterable[object]) -> set[tuple[str, str]]:
+def _declared_terms(tbox: ClausalTBox, values: Iterable[object]) -> set[tuple[str, str]]:
     """What is to be declared, named individuals apart."""
     atoms = map(owl.Class, (atom for atom in tbox.atoms if isinstance(atom, str)))
     found = {declared_term(part) for value in chain(values, atoms) for part in parts(value)}
     return {term for term in found if term is not None and term[0] != "NamedIndividual"}
 
 
-def _write_here(target: Path, ending: str, lines: Iterator[str]) -> None:
+def _write_local(target: Path, ending: str, lines: Iterator[str]) -> None:
     if not ENDINGS[ending]:
         with open_replacement(target) as file:
             for line in chain(lines, [")"] if ending == ".ofn" else []):
@@ -337,10 +342,10 @@ def _rows(lines: Iterator[str]) -> Iterator[list[list[str]]]:
         yield rows
 
 
-def _write_far(target: Path, ending: str, head: Iterator[str], lines: Any) -> None:
+def _write_distributed(target: Path, ending: str, head: Iterator[str], lines: Any) -> None:
     """Write a table by executors; a text as what they make comes in, partition by partition."""
     if not ENDINGS[ending]:
-        _write_here(target, ending, chain(head, (row.line for row in lines.toLocalIterator())))
+        _write_local(target, ending, chain(head, (row.line for row in lines.toLocalIterator())))
         return
     from shiq.jobs.graphframes.add_set import triples_of
 

@@ -38,7 +38,7 @@ ONTOLOGY, ANSWERS, README = "ontology.ofn", "answers.json", "README.txt"
 MOST_BYTES = 64 << 20
 
 #: What fresh names begin with in a reproducer: those of `simplify` are refused as input.
-_RENAMED = "urn:repro:fresh:"
+_RENAMED_NAMESPACE = "urn:repro:fresh:"
 _INDIVIDUAL = "urn:repro:"
 
 _HOW = """A module of a knowledge base, packed by shiq {version}.
@@ -69,7 +69,7 @@ class Reproducer:
         return f"shiq-repro-{hashlib.sha256(self.text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}.zip"
 
 
-def reproducer(
+def pack_module(
     tbox: ClausalTBox,
     module: Module,
     answers: Mapping[str, Answer],
@@ -78,15 +78,15 @@ def reproducer(
     """Pack a module over ``tbox`` and the answers about it."""
     names = numbered_names(module, _INDIVIDUAL)
     text = ontology_text(clause_axioms(tbox), module_assertions(tbox, module, names)).replace(
-        PREFIX, _RENAMED
+        PREFIX, _RENAMED_NAMESPACE
     )
     said = {name: (answer.verdict.value, answer.reason) for name, answer in answers.items()}
     return Reproducer(text, said, versions(), dict(options or {}))
 
 
-def of_disagreement(found: Disagreement, options: Mapping[str, Any] | None = None) -> Reproducer:
+def pack_disagreement(found: Disagreement, options: Mapping[str, Any] | None = None) -> Reproducer:
     """Pack a disagreement of an audit."""
-    return reproducer(found.tbox, found.module, dict(zip(found.reasoners, found.answers)), options)
+    return pack_module(found.tbox, found.module, dict(zip(found.reasoners, found.answers)), options)
 
 
 def versions() -> dict[str, str]:
@@ -107,7 +107,7 @@ def versions() -> dict[str, str]:
 # --- files ----------------------------------------------------------------------------------------
 
 
-def write(packed: Reproducer, target: Path) -> Path:
+def write_reproducer(packed: Reproducer, target: Path) -> Path:
     """Write the zip in one step. Raises: OperationalError."""
     document = {
         "schema_version": SCHEMA_VERSION,
@@ -136,7 +136,7 @@ def write(packed: Reproducer, target: Path) -> Path:
     return target
 
 
-def read(source: Path) -> Reproducer:
+def read_reproducer(source: Path) -> Reproducer:
     """Read a zip of `write`. Raises: InputError."""
     try:
         with zipfile.ZipFile(source) as archive:
@@ -204,7 +204,7 @@ def replay(
     return answers
 
 
-def module_of_batch(
+def find_module(
     store: str,
     insertions: Sequence[str],
     deletions: Sequence[str],
@@ -215,7 +215,7 @@ def module_of_batch(
 ) -> tuple[ClausalTBox, Module]:
     """Find a module of a check, by its number or by an ``individual`` in it."""
     with Session(store) as session:
-        batch = session.read(list(insertions), list(deletions))
+        batch = session.read_batch(list(insertions), list(deletions))
         add_set = session.knowledge_base("local").add_set(
             batch.insertions, batch.deletions, criterion
         )
@@ -230,11 +230,11 @@ def module_of_batch(
                 f"<{contradictory[0][0]}> contradicts the TBox before a reasoner is asked: it is in no module",
                 f"`shiq check --store {store} {files}` lists the facts and axioms of the conflict: report these.",
             )
-        found: NamedModule = _chosen(add_set.modules, number, individual)
+        found: NamedModule = _choose_module(add_set.modules, number, individual)
         return add_set.tbox, found.module
 
 
-def _chosen(modules: Sequence[NamedModule], number: int, individual: str) -> NamedModule:
+def _choose_module(modules: Sequence[NamedModule], number: int, individual: str) -> NamedModule:
     if individual:
         for module in modules:
             if any(individual in element for element in module.elements):

@@ -52,7 +52,7 @@ class _Call:
         return shlex.join(["shiq", "lint", *self.ontology, *self.options])
 
 
-def steps(
+def plan_steps(
     in_the_way: Sequence[Leftover],
     ontology: Sequence[str],
     data: Sequence[str],
@@ -61,14 +61,16 @@ def steps(
     """Plan steps after which nothing blocks. ``options``: those of the present call."""
     kinds = defaultdict[tuple[int, str], list[Leftover]](list)
     for leftover in in_the_way:
-        kinds[_sort_of(leftover)].append(leftover)
+        kinds[_group_key(leftover)].append(leftover)
     call = _Call([*ontology], [part for file in data for part in ("--data", file)] + [*options])
     left, found = sum(x.number for x in in_the_way), []
     # What a step removes decides; of equals, what is safer comes first.
-    for (sort, kind), some in sorted(kinds.items(), key=lambda item: (-_number(item[1]), item[0])):
-        left -= _number(some)
+    for (sort, kind), some in sorted(
+        kinds.items(), key=lambda item: (-_count_leftovers(item[1]), item[0])
+    ):
+        left -= _count_leftovers(some)
         text, command = _MAKERS[sort](kind, some, call)
-        found.append(LintStep(text, command, _number(some), left))
+        found.append(LintStep(text, command, _count_leftovers(some), left))
     return found
 
 
@@ -85,11 +87,11 @@ def steps_text(found: Sequence[LintStep]) -> list[str]:
     return lines
 
 
-def _number(leftovers: Iterable[Leftover]) -> int:
+def _count_leftovers(leftovers: Iterable[Leftover]) -> int:
     return sum(x.number for x in leftovers)
 
 
-def _sort_of(leftover: Leftover) -> tuple[int, str]:
+def _group_key(leftover: Leftover) -> tuple[int, str]:
     if leftover.kind == "missing-import" and leftover.term:
         return 0, leftover.kind
     if leftover.kind == "undeclared" and leftover.term and leftover.source:
@@ -97,12 +99,12 @@ def _sort_of(leftover: Leftover) -> tuple[int, str]:
     return 3, leftover.kind
 
 
-def _catalogs(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[str, str]:
+def _catalog_step(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[str, str]:
     imports = list(dict.fromkeys(x.term for x in leftovers))
     folders = {
         iri: folder
         for folder in dict.fromkeys(str(Path(f).parent) for f in call.ontology)
-        for iri in _headers_in(folder)
+        for iri in _ontology_iris(folder)
     }
     beside = list(dict.fromkeys(folders[iri] for iri in imports if iri in folders))
     missing = [iri for iri in imports if iri not in folders]
@@ -122,7 +124,7 @@ def _catalogs(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[st
     return files, f"echo {shlex.quote('{' + entries + '}')} > {_NEW_CATALOG}\n{call.text()}"
 
 
-def _headers_in(folder: str) -> Iterator[str]:
+def _ontology_iris(folder: str) -> Iterator[str]:
     """The IRIs of the ontologies in the files of a folder."""
     # Loaded where an import is missing.
     from shiq.inputs.sources import FileSource, source_of
@@ -145,12 +147,12 @@ def _headers_in(folder: str) -> Iterator[str]:
                     )
 
 
-def _spelling(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[str, str]:
+def _spelling_step(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[str, str]:
     changes = dict.fromkeys(
         (x.source, x.term, match[1]) for x in leftovers if (match := _NEAR.search(x.hint))
     )
     lines = [
-        shlex.join(["sed", "-i", _replacing(file, wrong, right), file])
+        shlex.join(["sed", "-i", _sed_command(file, wrong, right), file])
         for file, wrong, right in changes
     ]
     terms = len({wrong for _, wrong, _ in changes})
@@ -159,7 +161,7 @@ def _spelling(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[st
     )
 
 
-def _replacing(file: str, wrong: str, right: str) -> str:
+def _sed_command(file: str, wrong: str, right: str) -> str:
     """The command of sed that writes ``right`` for ``wrong``: whole IRIs where the file has
     these, else names behind a prefix.
     """
@@ -167,16 +169,16 @@ def _replacing(file: str, wrong: str, right: str) -> str:
         whole = f"<{wrong}>".encode() in Path(file).read_bytes()
         one, other = _LOCAL.fullmatch(wrong), _LOCAL.fullmatch(right)
         if not whole and one and other and one[1] == other[1]:
-            return f"s|\\b{_literal(one[2])}\\b|{_literal(other[2])}|g"
-    return f"s|<{_literal(wrong)}>|<{_literal(right)}>|g"
+            return f"s|\\b{_literal_value(one[2])}\\b|{_literal_value(other[2])}|g"
+    return f"s|<{_literal_value(wrong)}>|<{_literal_value(right)}>|g"
 
 
-def _literal(text: str) -> str:
+def _literal_value(text: str) -> str:
     return _SPECIAL.sub(lambda match: "\\" + match[0], text)
 
 
-def _declarations(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[str, str]:
-    terms = {x.term: _kind_of(x) for x in leftovers}
+def _declaration_step(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[str, str]:
+    terms = {x.term: _declared_kind(x) for x in leftovers}
     lines = [shlex.quote(f"<{iri}> <{RDF}type> <{OWL}{name}> .") for iri, name in terms.items()]
     call.ontology.append(_NEW_TERMS)
     what = pluralize(len(terms), "term")
@@ -186,13 +188,13 @@ def _declarations(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tupl
     )
 
 
-def _kind_of(leftover: Leftover) -> str:
+def _declared_kind(leftover: Leftover) -> str:
     if " class <" in leftover.message:
         return "Class"
     return "DatatypeProperty" if _LITERAL.match(leftover.text) else "ObjectProperty"
 
 
-def _agreement(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[str, str]:
+def _allow_step(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[str, str]:
     first = leftovers[0]
     place = f"{first.source}:{first.line}" if first.line else first.source or "where it says"
     for at in range(len(call.options) - 2, -1, -1):
@@ -200,9 +202,9 @@ def _agreement(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tuple[s
             del call.options[at : at + 2]
     call.options += ["--allow", kind]
     return (
-        f"correct {pluralize(_number(leftovers), kind)} (the first: {place}), or leave them out of account",
+        f"correct {pluralize(_count_leftovers(leftovers), kind)} (the first: {place}), or leave them out of account",
         call.text(),
     )
 
 
-_MAKERS = (_catalogs, _spelling, _declarations, _agreement)
+_MAKERS = (_catalog_step, _spelling_step, _declaration_step, _allow_step)

@@ -15,7 +15,7 @@ from shiq.model.ntriples import assertion_lines
 
 
 @runtime_checkable
-class OfAnAddSet(Protocol):
+class HasAddSet(Protocol):
     """A_add of a result that has its add set in this process."""
 
     add_set: AddSet
@@ -23,7 +23,7 @@ class OfAnAddSet(Protocol):
 
 def undecided_insertions(result: Result) -> Iterator[list[tuple[tuple[str, ...], str]]]:
     """List insertions that may have left modules undetermined, as N-Triples lines with the reason."""
-    if not result.undecided or not isinstance(result.a_add, OfAnAddSet):
+    if not result.undecided or not isinstance(result.a_add, HasAddSet):
         return
     add_set = result.a_add.add_set
     reason = {
@@ -44,7 +44,7 @@ def undecided_insertions(result: Result) -> Iterator[list[tuple[tuple[str, ...],
             yield sorted(rows)
 
 
-def ranges_of(tbox: ClausalTBox) -> dict[str, list[DataRange]]:
+def tested_ranges(tbox: ClausalTBox) -> dict[str, list[DataRange]]:
     """Data ranges that the clauses of ``tbox`` test the values of each data property against."""
     ranges: dict[str, list[DataRange]] = {}
     for atom in tbox.atoms:
@@ -60,7 +60,7 @@ def open_values(
     """Data ``assertions`` for which it is undetermined whether the value is in a range of its
     property.
     """
-    theory, ranges = DataTheory(tbox.definitions, tbox.roles), ranges_of(tbox)
+    theory, ranges = DataTheory(tbox.definitions, tbox.roles), tested_ranges(tbox)
     return [
         a
         for a in assertions

@@ -41,10 +41,10 @@ def gate(
     Raises: UsageError, OperationalError.
     """
     from shiq.api import session_of
-    from shiq.jobs.checking.inputs import sources_of
+    from shiq.jobs.checking.inputs import list_sources
     from shiq.jobs.gate import gate as decide
 
-    files, gone = ([str(one) for one in sources_of(given)] for given in (insertions, deletions))
+    files, gone = ([str(one) for one in list_sources(given)] for given in (insertions, deletions))
     with session_of(store) as session:
         return decide(session, files, gone, mode=mode, commit=commit, **settings)
 
@@ -64,10 +64,10 @@ def lint(
 
     Raises: UsageError, InputError.
     """
-    from shiq.jobs.checking.inputs import sources_of
+    from shiq.jobs.checking.inputs import list_sources
     from shiq.jobs.lint import lint as read
 
-    files, facts = ([str(one) for one in sources_of(given)] for given in (ontology, data))
+    files, facts = ([str(one) for one in list_sources(given)] for given in (ontology, data))
     return read(files, facts, **settings)
 
 
@@ -82,14 +82,14 @@ def report(answer: Result | GateAnswer | Mapping[str, Any] | str | Path, *target
     Raises: UsageError, OperationalError.
     """
     from shiq.errors import UsageError
-    from shiq.jobs.reports.write import prepare, read_answer, target_of, write_reports
+    from shiq.jobs.reports.write import check_targets, read_answer, read_target, write_reports
 
-    named: Sequence[Any] = [target_of(str(target)) for target in targets]
+    named: Sequence[Any] = [read_target(str(target)) for target in targets]
     if not named:
         raise UsageError("no report is named", "Name a file, as tonight.html, or a folder.")
     if isinstance(answer, str | Path):
         answer = read_answer(Path(answer))
-    prepare(named)
+    check_targets(named)
     if isinstance(answer, Mapping):
         write_reports(answer, named)
     else:

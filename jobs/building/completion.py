@@ -51,7 +51,7 @@ from shiq.jobs.building.merging import (
 )
 from shiq.jobs.building.tables import Ranges
 from shiq.jobs.building.worker import Asking
-from shiq.jobs.checking.answer import CROWD
+from shiq.jobs.checking.answer import OVERSIZE
 from shiq.jobs.store.files import DataFile
 from shiq.jobs.store.schema import write_part
 
@@ -267,7 +267,7 @@ class _Completing:
             len(shapes),
             self._found,
             max(
-                (len(shape.module().edges) for shape in shapes if shape.most_edges > CROWD),
+                (len(shape.module().edges) for shape in shapes if shape.most_edges > OVERSIZE),
                 default=0,
             ),
             draw_shapes(tbox, told, audit) if audit else None,

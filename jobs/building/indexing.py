@@ -19,14 +19,14 @@ from shiq.inputs.reading import QuarantinedAssertion, Reading, quarantine_notice
 from shiq.jobs.building.build import BuildSettings, BuiltStore, build
 from shiq.jobs.building.exchange import Executor
 from shiq.jobs.building.executor import ProcessExecutor
-from shiq.jobs.checking.answer import CROWD, with_note
+from shiq.jobs.checking.answer import OVERSIZE, with_note
 from shiq.jobs.checking.base import Explanation, Findings, ModuleFindings
 from shiq.jobs.checking.calls import BuildRequest
-from shiq.jobs.checking.certifying import Repair, impossible_classes
-from shiq.jobs.checking.deciding import OpenedDecider, close_decider, new_decider
-from shiq.jobs.checking.inputs import catalog_of, is_outside, read_by_form
+from shiq.jobs.checking.certifying import Repair, unsatisfiable_class_leftovers
+from shiq.jobs.checking.deciding import DeciderContext, close_decider, new_decider
+from shiq.jobs.checking.inputs import is_outside_shiq, read_by_form, read_catalogs
 from shiq.jobs.checking.options import AUTO, Options
-from shiq.jobs.known_conflicts import nearby
+from shiq.jobs.known_conflicts import assertions_around
 from shiq.jobs.store import Certificate, open_store
 from shiq.jobs.store.numbering import RANGE
 from shiq.model import Assertion
@@ -75,7 +75,7 @@ class _RepairState:
         found = built.certified
         if found.contradictory or found.open:
             there = knowledge_base_of(built, self.ontology).add_set(ABox(), ABox(), "clausal")
-            near = nearby(
+            near = assertions_around(
                 self.ontology, self.decider, cast(AddSet, there), found.contradictory, found.open
             )
             self.around |= dict.fromkeys(near)
@@ -146,7 +146,7 @@ def index(
         limit=_MOST_NAMED if repair else options.max_conflicts,
         names_open=repair is not None,
         aside="ill-typed" in options.allow,
-        catalog=catalog_of(options),
+        catalog=read_catalogs(options),
         completes=options.criterion in (AUTO, MODEL),
         width=options.range_size or RANGE,
     )
@@ -162,7 +162,7 @@ def index(
                 progress=options.progress,
                 gone=aside.gone if aside else (),
                 asides=aside.asides or () if aside else (),
-                taken=request.taken,
+                taken=request.applied_batches,
                 place=place,
             )
     finally:
@@ -202,14 +202,14 @@ def index_here(request: BuildRequest) -> Result | None:
         nonlocal settled
         settled = (
             built.is_completed
-            and built.crowd <= CROWD
+            and built.crowd <= OVERSIZE
             and result.verdict is Verdict.CONSISTENT
-            and not any(map(is_outside, (*ontology.leftovers, *built.read.leftovers)))
+            and not any(map(is_outside_shiq, (*ontology.leftovers, *built.read.leftovers)))
         )
         return settled
 
     def notes(built: BuiltStore) -> tuple[Leftover, ...]:
-        return impossible_classes(built.indexed.rules.calculus().tbox, options)
+        return unsatisfiable_class_leftovers(built.indexed.rules.calculus().tbox, options)
 
     processes = min(os.cpu_count() or 1, request.size // _BYTES_OF_WORKER)
     with ProcessExecutor(max(1, processes)) as executor:
@@ -227,7 +227,7 @@ def audit_of(built: BuiltStore, options: Options) -> Audit | None:
     """Audit the drawn shapes of ``built`` by a second reasoner; None without an audit."""
     if built.certified.drawn is None:
         return None
-    with OpenedDecider(options) as decider:
+    with DeciderContext(options) as decider:
         examine(built.certified.drawn, decider, options.timeout)
         return decider.audit
 
@@ -242,14 +242,14 @@ def found_of(built: BuiltStore) -> Findings:
         modules=ModuleFindings(
             members=certified.contradictory,
             count=certified.modules,
-            contradictory=certified.clashes,
+            contradictory_elements=certified.clashes,
             shapes=certified.shapes,
             calls=certified.shapes,
         ),
-        refuted=refuted,
-        decided=dict(certified.verdicts),
-        undecided=certified.undecided,
-        explained=Explanation(unexplained=refuted, complete=not refuted),
+        refuted_count=refuted,
+        verdict_counts=dict(certified.verdicts),
+        undecided_reasons=certified.undecided,
+        explanation=Explanation(unexplained_count=refuted, is_complete=not refuted),
     )
 
 

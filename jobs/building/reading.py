@@ -22,7 +22,7 @@ from shiq.jobs.building.chunks import (
     write_chunk,
 )
 from shiq.jobs.building.exchange import Executor, Scratch
-from shiq.jobs.checking.inputs import without_ill_typed
+from shiq.jobs.checking.inputs import drop_ill_typed
 from shiq.model import Assertion, Signature, TBox
 from shiq.model.abox import ABox, abox_of
 from shiq.rdf import read_assertions
@@ -128,7 +128,7 @@ def read(
         assertions += told.abox
     abox = abox_of(assertions)
     if aside:
-        abox, more = without_ill_typed(abox)
+        abox, more = drop_ill_typed(abox)
         leftovers += more
         left_out.append(more)
     abox = without_gone(abox, gone)

@@ -24,11 +24,11 @@ from shiq.answers.verdict import (
 from shiq.errors import UsageError, at_store
 from shiq.inputs.reading import Place, Places, no_places
 from shiq.jobs.checking.base import AddSetSize, ExplainsPull, Findings, OpenBase
-from shiq.jobs.checking.inputs import OUTSIDE, is_outside, is_read_by_form
+from shiq.jobs.checking.inputs import OUTSIDE, is_outside_shiq, is_read_by_form
 from shiq.jobs.checking.options import (
-    ASK,
-    ELSEWHERE,
-    FAR_WORK,
+    ASK_HERMIT,
+    DISTRIBUTED_ENGINES,
+    DISTRIBUTED_WORK,
     FRAMES,
     Clock,
     Options,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 #: Makes the result, and the certificate, of what an engine found of A: with |A|, the ledger and the
 #: leftovers of reading it.
-Answering = Callable[[Findings, int, Mapping[str, int], tuple[Leftover, ...]], tuple[Result, Any]]
+MakeResult = Callable[[Findings, int, Mapping[str, int], tuple[Leftover, ...]], tuple[Result, Any]]
 
 
 def make_result(
@@ -62,25 +62,25 @@ def make_result(
     """Make the result of a batch from ``found`` and from the ``ledger`` and ``leftovers`` of
     reading it.
 
-    refutes: see `shiq.jobs.checking.open_kinds.keep_settled`.
+    refutes: see `shiq.jobs.checking.open_kinds.keep_settled_conflicts`.
     """
-    if found.refuted and base.tbox.has_readings:
-        from shiq.jobs.checking.open_kinds import keep_settled
+    if found.refuted_count and base.tbox.has_readings:
+        from shiq.jobs.checking.open_kinds import keep_settled_conflicts
 
-        found = keep_settled(found, base.tbox, refutes)
-    if found.explained.conflicts and VALUE_LINK in base.tbox.signature.object_properties:
-        found = _with_data_properties(found)
+        found = keep_settled_conflicts(found, base.tbox, refutes)
+    if found.explanation.conflicts and VALUE_LINK in base.tbox.signature.object_properties:
+        found = _with_written_properties(found)
     add_set = found.add_set
     places_of = {
         **found.places,
         **(
-            places(a for raw in found.explained.conflicts for a in raw.insertion_values)
-            if found.explained.conflicts
+            places(a for raw in found.explanation.conflicts for a in raw.insertion_values)
+            if found.explanation.conflicts
             else {}
         ),
     }
     everything = options.known.mark(
-        (*leftovers, *_mostly_foreign(leftovers, ledger, options), *base.leftovers)
+        (*leftovers, *_foreign_batch_leftover(leftovers, ledger, options), *base.leftovers)
     )
     disagreements = tuple(found.audit.disagreements) if found.audit else ()
     if disagreements:
@@ -89,9 +89,11 @@ def make_result(
             f"{disagreements[0]}: one of them is wrong, so nothing of this run is believed",
         )
     else:
-        verdict, reason = _verdict(base, bool(found.refuted), found.undecided, everything, options)
+        verdict, reason = _verdict(
+            base, bool(found.refuted_count), found.undecided_reasons, everything, options
+        )
     conflicts = _name_vocabularies(
-        tuple(_with_places(raw, places_of) for raw in found.explained.conflicts), everything
+        tuple(_with_places(raw, places_of) for raw in found.explanation.conflicts), everything
     )
     return Result(
         verdict,
@@ -99,8 +101,8 @@ def make_result(
         a_add=_LazyAddSet(add_set, options.engine),
         modules=found.modules.members,
         conflicts=conflicts,
-        more_conflicts=found.explained.unexplained,
-        complete=found.explained.complete,
+        more_conflicts=found.explanation.unexplained_count,
+        complete=found.explanation.is_complete,
         statistics=Statistics(
             assertions=len(base.knowledge_base),
             insertions=add_set.insertions,
@@ -111,7 +113,7 @@ def make_result(
             reasoner_calls=found.modules.calls,
             seconds=clock.seconds,
             spark=found.cost,
-            widening=asdict(widening) if (widening := _widening(found)).questions else {},
+            widening=asdict(widening) if (widening := _widening_figures(found)).questions else {},
         ),
         evidence=_evidence(
             options,
@@ -119,24 +121,24 @@ def make_result(
             ledger=ledger,
             leftovers=everything,
             certificate=base.certificate,
-            decided={"contradictory": found.modules.contradictory, **found.decided},
-            undecided=found.undecided,
-            run=found.run,
-            sent=found.sent,
+            decided={"contradictory": found.modules.contradictory_elements, **found.verdict_counts},
+            undecided=found.undecided_reasons,
+            run=found.check_id,
+            sent=found.sent_counts,
             notes=_notes(base, found, options),
         ),
-        labels=base.labels() if found.refuted else {},
+        labels=base.labels() if found.refuted_count else {},
         disagreements=disagreements,
-        undecided=found.undetermined,
+        undecided=found.undetermined_modules,
         why_pulled=tuple(add_set.why_pulled())
         if options.why_pulled and isinstance(add_set, ExplainsPull)
         else None,
-        ended=found.explained.ended,
+        ended=found.explanation.is_finished,
         snapshot=base.snapshot,
     )
 
 
-def _with_data_properties(found: Findings) -> Findings:
+def _with_written_properties(found: Findings) -> Findings:
     """``found`` with conflicts as they are written, where individuals with one value are one."""
     from shiq.rdf.values_as_nodes import restore_data_properties
 
@@ -147,18 +149,18 @@ def _with_data_properties(found: Findings) -> Findings:
             base_values=restore_data_properties(c.base_values),
             axiom_values=restore_data_properties(c.axiom_values),
         )
-        for c in found.explained.conflicts
+        for c in found.explanation.conflicts
     ]
     places = {
         written: at
         for value, at in found.places.items()
         for written in restore_data_properties((value,))
     }
-    explained = replace(found.explained, conflicts=conflicts)
-    return replace(found, explained=explained, places={**places, **found.places})
+    explained = replace(found.explanation, conflicts=conflicts)
+    return replace(found, explanation=explained, places={**places, **found.places})
 
 
-def _mostly_foreign(
+def _foreign_batch_leftover(
     leftovers: Iterable[Leftover], ledger: Mapping[str, int], options: Options
 ) -> tuple[Leftover, ...]:
     """Leftover for a batch of which more than half is about terms that the TBox does not have; else
@@ -214,12 +216,12 @@ def _evidence(options: Options, criterion: str = "", **found: Any) -> Evidence:
     )
 
 
-def time_over(options: Options, doing: str) -> str:
+def time_limit_reason(options: Options, doing: str) -> str:
     """Sentence that says which step the time limit ended."""
     return f"the time of {options.timeout:g} s was over while {doing}"
 
 
-def in_time(
+def run_in_time(
     options: Options,
     clock: Clock,
     check: Callable[[], Result],
@@ -229,27 +231,27 @@ def in_time(
     ``clock``.
     """
     # Jobs of engines that work elsewhere are not broken off in their midst: they would go on.
-    if options.timeout is None or options.engine in ELSEWHERE:
+    if options.timeout is None or options.engine in DISTRIBUTED_ENGINES:
         return check()
     # Loaded where there is a limit.
     from shiq.deadline import DeadlineExceeded, interrupt_after
 
     try:
-        with interrupt_after(clock.begun + options.timeout):
+        with interrupt_after(clock.start + options.timeout):
             return check()
     except DeadlineExceeded:
-        return out_of_time(options, clock, leftovers)
+        return timeout_result(options, clock, leftovers)
 
 
-def out_of_time(options: Options, clock: Clock, leftovers: tuple[Leftover, ...]) -> Result:
+def timeout_result(options: Options, clock: Clock, leftovers: tuple[Leftover, ...]) -> Result:
     """Result when the time is over: what is certain by then, or which step was interrupted."""
     clock.is_over = True
-    clock.stage(clock.doing)
-    over = time_over(options, clock.doing)
-    if clock.certain is not None:
+    clock.end_stage(clock.step)
+    over = time_limit_reason(options, clock.step)
+    if clock.certain_result is not None:
         return replace(
-            clock.certain,
-            evidence=replace(clock.certain.evidence, notes=(f"{over}: the verdict stands",)),
+            clock.certain_result,
+            evidence=replace(clock.certain_result.evidence, notes=(f"{over}: the verdict stands",)),
         )
     evidence = _evidence(options, leftovers=leftovers, undecided=(over,))
     statistics = Statistics(seconds=clock.seconds)
@@ -281,7 +283,7 @@ def _verdict(
         return Verdict.INCONSISTENT, ""
     reasons: list[str] = []
     if not base.is_certified:
-        reasons.append(at_store(_not_certified(base), base.store))
+        reasons.append(at_store(_uncertified_reason(base), base.store))
     open_ones: dict[str, list[Leftover]] = {}
     for leftover in leftovers:
         if is_blocking(leftover, options.allow, options.fail_on):
@@ -292,10 +294,10 @@ def _verdict(
         way_out = (
             "asked for by --fail-on"
             if asked
-            else _WAYS_OUT.get(kind, f"--known or --allow {kind} if that is meant")
+            else _REMEDIES.get(kind, f"--known or --allow {kind} if that is meant")
         )
-        if is_outside(first) and options.outside != ASK and not asked:
-            way_out = f"--outside {ASK} puts the whole question to HermiT"
+        if is_outside_shiq(first) and options.outside != ASK_HERMIT and not asked:
+            way_out = f"--outside {ASK_HERMIT} puts the whole question to HermiT"
         reasons.append(
             f"{count_leftovers(f'× {kind}', found)}, first: {first.located_message} ({way_out})"
         )
@@ -308,13 +310,13 @@ def _verdict(
 
 
 #: What to do about kinds of leftovers that it would be rash to allow.
-_WAYS_OUT = {
+_REMEDIES = {
     OUTSIDE: "SHIQ(D) cannot say it: take it out, or say it otherwise; --allow outside-shiq answers for the rest alone, and "
     "does not see what contradicts it"
 }
 
 
-def _not_certified(base: OpenBase) -> str:
+def _uncertified_reason(base: OpenBase) -> str:
     certificate = base.certificate
     is_stored = not certificate or "snapshot" in certificate
     if is_stored and certificate.get("verdict") == Verdict.INCONSISTENT.value:
@@ -330,20 +332,20 @@ def _not_certified(base: OpenBase) -> str:
     return f"the base is not certified consistent: {', '.join(parts) or 'it was never certified'}{again}"
 
 
-_BY_FORM = (
+_BY_FORM_NOTE = (
     f"by your decision (--allow {UNKNOWN_DATATYPE}) each unknown datatype has values of its own, one for each lexical form; "
     "the verdict holds for that reading"
 )
 
 
-def _widening(found: Findings) -> WideningFigures:
+def _widening_figures(found: Findings) -> WideningFigures:
     """What asking again has cost, under the criterion `model`."""
     return found.add_set.widening if supports(found.add_set, PatchAddSet) else NO_WIDENING
 
 
 def _notes(base: OpenBase, found: Findings, options: Options) -> tuple[str, ...]:
     notes = [*found.notes, *([str(found.audit)] if found.audit else [])]
-    if closed := _widening(found).closed:
+    if closed := _widening_figures(found).closed:
         notes.append(
             f"around {pluralize(closed, 'individual')} everything that may matter was read,"
             f" because after {MOST_QUESTIONS} questions, "
@@ -355,7 +357,7 @@ def _notes(base: OpenBase, found: Findings, options: Options) -> tuple[str, ...]
             "clausal all go to the latter"
         )
     if is_read_by_form(base.tbox):
-        notes.append(_BY_FORM)
+        notes.append(_BY_FORM_NOTE)
     if options.accept_agpl and options.reasoner in AGPL:
         notes.append(
             f"the reasoner {options.reasoner} is under the AGPL-3.0, which was accepted for this run"
@@ -432,7 +434,7 @@ class _LazyAddSet(Sequence[Assertion]):
         ``graphframes`` only.
         """
         make = getattr(self.add_set, "frame", None)
-        if make is None and self._engine in FAR_WORK:
+        if make is None and self._engine in DISTRIBUTED_WORK:
             return import_by_name(FRAMES)(self)
         if make is None:
             raise UsageError(
@@ -444,65 +446,65 @@ class _LazyAddSet(Sequence[Assertion]):
 
 #: How many equal individuals, or role assertions of one individual, are too many to go without a
 #: word.
-CROWD = 10_000
+OVERSIZE = 10_000
 
 
 #: How many of each are told; the largest first.
-TOLD = 10
+MOST_REPORTED = 10
 
 
-_SHOWN = 3
+_NAMES_SHOWN = 3
 
 
 #: What is noted where a check has stopped since only the verdict was asked for.
-STOPPED = "verdict only: A_add, modules and counts are of what was looked at until the contradiction was certain"
+PARTIAL_NOTE = "verdict only: A_add, modules and counts are of what was looked at until the contradiction was certain"
 
 
-#: The kinds of what `report_crowds` tells.
-CROWDS = "many-equal", "hub"
+#: The kinds of what `oversize_leftovers` tells.
+OVERSIZE_KINDS = "many-equal", "hub"
 #: Kind and names of an element or hub of too many.
-CrowdKey = tuple[str, tuple[str, ...]]
+OversizeKey = tuple[str, tuple[str, ...]]
 
 
-def report_crowds(counts: Counter[CrowdKey]) -> tuple[Leftover, ...]:
-    """Make a leftover for each of the `TOLD` largest elements and hubs. They do not affect the
+def oversize_leftovers(counts: Counter[OversizeKey]) -> tuple[Leftover, ...]:
+    """Make a leftover for each of the `MOST_REPORTED` largest elements and hubs. They do not affect the
     decision.
     """
-    told = [_crowd(kind, names, size) for (kind, names), size in counts.items()]
+    told = [_oversize_leftover(kind, names, size) for (kind, names), size in counts.items()]
     return tuple(
         leftover
-        for wanted in CROWDS
+        for wanted in OVERSIZE_KINDS
         for leftover in sorted(
             (x for x in told if x.kind == wanted), key=lambda x: (-x.count, x.message)
-        )[:TOLD]
+        )[:MOST_REPORTED]
     )
 
 
-def crowd_counts(add_set: AddSet) -> Counter[CrowdKey]:
-    """Count elements of A_add with more than `CROWD` equal individuals, and individuals with more
-    than `CROWD` role assertions.
+def count_oversize(add_set: AddSet) -> Counter[OversizeKey]:
+    """Count elements of A_add with more than `OVERSIZE` equal individuals, and individuals with more
+    than `OVERSIZE` role assertions.
 
     Returns: size by kind and by names to show.
     """
     modules = NamedModules.from_modules(add_set.modules)
-    equal = (e for module in modules for e in module.elements) if modules.crowd > CROWD else ()
-    counts: Counter[CrowdKey] = Counter()
+    equal = (e for module in modules for e in module.elements) if modules.crowd > OVERSIZE else ()
+    counts: Counter[OversizeKey] = Counter()
     for element in (*add_set.contradictory, *equal):
-        if len(element) > CROWD:
-            counts["many-equal", tuple(element[:_SHOWN])] = len(element)
-    if not any(len(module.edges) > CROWD for module in modules.distinct):
+        if len(element) > OVERSIZE:
+            counts["many-equal", tuple(element[:_NAMES_SHOWN])] = len(element)
+    if not any(len(module.edges) > OVERSIZE for module in modules.distinct):
         return counts
     for found in modules:
         edges = found.module.edges
-        if len(edges) > CROWD:
+        if len(edges) > OVERSIZE:
             degrees = Counter(node for subject, _, object in edges for node in {subject, object})
             for node, degree in degrees.items():
-                if degree > CROWD:
+                if degree > OVERSIZE:
                     counts["hub", (found.elements[node][0],)] = degree
     return counts
 
 
-def _crowd(kind: str, names: Sequence[str], size: int) -> Leftover:
+def _oversize_leftover(kind: str, names: Sequence[str], size: int) -> Leftover:
     shown = ", ".join(f"<{name}>" for name in names)
     if kind == "hub":
         message = f"{shown} has {size:,} role assertions that count for this check"

@@ -60,7 +60,7 @@ class OpenBase:
         return self.certificate.get("verdict") == Verdict.CONSISTENT.value
 
 
-def mark_agreed(
+def mark_allowed(
     leftovers: Iterable[Leftover], certificate: Mapping[str, Any]
 ) -> tuple[Leftover, ...]:
     """Mark the leftovers of a base whose kind was allowed when it was certified, so that checks do
@@ -114,9 +114,9 @@ class InputBatch:
     places: Places = no_places
     deleted_at: Places = no_places
     leftover_places: LeftoverPlaces = no_leftover_places
-    unsaid: frozenset[Assertion] = frozenset()
+    deleted_left_out: frozenset[Assertion] = frozenset()
     left_out: Sequence[Iterable[Leftover]] = ()
-    far: FarWork | None = None
+    distributed_work: DistributedWork | None = None
 
 
 @dataclass(frozen=True)
@@ -132,10 +132,10 @@ class Explanation:
     """
 
     conflicts: Sequence[Conflict] = ()
-    unexplained: int = 0
-    complete: bool = True
-    ended: bool = True
-    broken_off: bool = False
+    unexplained_count: int = 0
+    is_complete: bool = True
+    is_finished: bool = True
+    was_interrupted: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -152,7 +152,7 @@ class ModuleFindings:
     count: int
     shapes: int
     calls: int
-    contradictory: int = 0
+    contradictory_elements: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,29 +171,29 @@ class Findings:
     criterion: str
     add_set: AddSetSize
     modules: ModuleFindings
-    decided: Mapping[str, int]
-    refuted: int = 0
-    undecided: tuple[str, ...] = ()
-    explained: Explanation = Explanation()
+    verdict_counts: Mapping[str, int]
+    refuted_count: int = 0
+    undecided_reasons: tuple[str, ...] = ()
+    explanation: Explanation = Explanation()
     places: Mapping[Assertion, tuple[Place, ...]] = field(default_factory=dict)
-    run: str = ""
-    sent: Mapping[str, int] = field(default_factory=dict)
+    check_id: str = ""
+    sent_counts: Mapping[str, int] = field(default_factory=dict)
     audit: Audit | None = None
     notes: tuple[str, ...] = ()
-    undetermined: Sequence[UndecidedModule] = ()
+    undetermined_modules: Sequence[UndecidedModule] = ()
     cost: Mapping[str, int] = field(default_factory=dict)
 
 
-class FarWork(Protocol):
+class DistributedWork(Protocol):
     """Work of one check outside this process: reading the batch, and deciding many or hard shapes."""
 
-    def sources(self, given: Sequence[object]) -> list[object]:
+    def distribute_sources(self, given: Sequence[object]) -> list[object]:
         """Replace sources by ones that are read there, where possible. Raises: InputError."""
 
-    def deciding(self, decider: Decider) -> AbstractContextManager[None]:
+    def distribute_questions(self, decider: Decider) -> AbstractContextManager[None]:
         """Context manager: questions to ``decider`` may be answered there."""
 
-    def run(self, insertions: ABox, deletions: ABox, criterion: str) -> str:
+    def check_id(self, insertions: ABox, deletions: ABox, criterion: str) -> str:
         """Id of the check of this batch, by its content."""
 
     def cost(self) -> Mapping[str, int]:

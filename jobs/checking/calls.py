@@ -17,27 +17,33 @@ from shiq.answers.verdict import Leftover, Verdict
 from shiq.errors import UsageError
 from shiq.inputs.reading import Reading
 from shiq.inputs.sources import FileSource, Given, source_of
-from shiq.jobs.checking.answer import Answering, in_time, make_result, out_of_time, with_note
-from shiq.jobs.checking.base import Findings, OpenBase, mark_agreed
-from shiq.jobs.checking.deciding import OpenedDecider, check_batch
+from shiq.jobs.checking.answer import (
+    MakeResult,
+    make_result,
+    run_in_time,
+    timeout_result,
+    with_note,
+)
+from shiq.jobs.checking.base import Findings, OpenBase, mark_allowed
+from shiq.jobs.checking.deciding import DeciderContext, check_batch
 from shiq.jobs.checking.inputs import (
-    assertions_of,
-    empty_tbox,
+    drop_ill_typed_if_allowed,
+    empty_tbox_leftover,
     input_sources,
-    ontology_of,
-    refuse_named,
-    sources_of,
-    well_typed,
+    list_sources,
+    read_abox,
+    read_tbox,
+    refuse_named_vocabularies,
     with_source_notes,
 )
 from shiq.jobs.checking.options import (
-    BUILDER_HERE,
     BUILDERS,
+    LOCAL_BUILDER,
     STORE,
     Clock,
     Options,
     import_by_name,
-    settings_of,
+    option_arguments,
     takes_settings,
 )
 from shiq.jobs.checking.session import Session
@@ -71,13 +77,13 @@ def check_insertions(
 
     Raises: UsageError for unknown names; OperationalError for inputs that cannot be used.
     """
-    options = Options(**settings_of(settings))
+    options = Options(**option_arguments(settings))
     if isinstance(abox, Session):
         return abox.check(insertions, deletions, options=options)
     # Loaded where something is certified: most checks are of a store.
     from shiq.jobs.checking.certifying import open_certified_base
 
-    with OpenedDecider(options) as asked:
+    with DeciderContext(options) as asked:
         clock = Clock(progress=options.progress)
         data: list[object] = []
         added: list[object] = []
@@ -87,13 +93,13 @@ def check_insertions(
             # A table may start a Spark session, which counts as time of the check.
             for sources, given in ((data, abox), (added, insertions), (removed, deletions)):
                 sources.extend(input_sources(given, options))
-            ontology = ontology_of([*sources_of(tbox)], options)
-            read = assertions_of(data, ontology, options, "a")
-            clock.stage("reading the base")
+            ontology = read_tbox([*list_sources(tbox)], options)
+            read = read_abox(data, ontology, options, "a")
+            clock.end_stage("reading the base")
             base = open_certified_base(ontology, read, options, asked, clock, require_axioms=True)
             return check_batch(base, added, removed, options, asked, clock)
 
-        return with_source_notes(in_time(options, clock, check), data, added, removed)
+        return with_source_notes(run_in_time(options, clock, check), data, added, removed)
 
 
 @takes_settings
@@ -104,16 +110,16 @@ def certify(sources: Given, more: Given = None, **settings: Any) -> Result:
     """
     from shiq.jobs.checking.certifying import BaseQuestion, certify_base
 
-    options = Options(**settings_of(settings))
+    options = Options(**option_arguments(settings))
     given: list[object] = []
-    with OpenedDecider(options) as asked:
+    with DeciderContext(options) as asked:
         clock = Clock(progress=options.progress)
 
         def check() -> Result:
-            given.extend(input_sources([*sources_of(sources), *sources_of(more)], options))
-            ontology = ontology_of(given, options, closed=True)
-            clock.stage("reading")
-            leftovers = (*ontology.leftovers, *empty_tbox(ontology))
+            given.extend(input_sources([*list_sources(sources), *list_sources(more)], options))
+            ontology = read_tbox(given, options, closed=True)
+            clock.end_stage("reading")
+            leftovers = (*ontology.leftovers, *empty_tbox_leftover(ontology))
             allowing = replace(options, allow=options.allow | {"empty-tbox"})
             return certify_base(
                 BaseQuestion(
@@ -121,7 +127,7 @@ def certify(sources: Given, more: Given = None, **settings: Any) -> Result:
                 )
             )
 
-        return with_source_notes(in_time(options, clock, check), given)
+        return with_source_notes(run_in_time(options, clock, check), given)
 
 
 @takes_settings
@@ -137,40 +143,40 @@ def certify_store(store: str | Path, tbox: Given = None, **settings: Any) -> Res
     from shiq.inputs.reading import quarantine_notice
     from shiq.jobs.checking.certifying import (
         BaseQuestion,
-        certificate_of,
-        own_reading,
+        limit_reading_time,
+        make_certificate,
         prepare_and_certify,
-        read_again,
-        reading_in_time,
+        read_store_content,
+        reread_store,
     )
 
-    def certified_again(options: Options, clock: Clock, asked: Decider) -> Result:
-        clock.doing = "reading the store"
-        with reading_in_time(options, clock), keeper.open_store(path) as opened:
+    def recertify(options: Options, clock: Clock, asked: Decider) -> Result:
+        clock.step = "reading the store"
+        with limit_reading_time(options, clock), keeper.open_store(path) as opened:
             checked, is_completed, asides = opened.identity, opened.is_completed, opened.asides
             options = replace(options, range_size=options.range_size or opened.manifest.range_size)
             if tbox is None:
-                refuse_named(options, opened.ontologies)
+                refuse_named_vocabularies(options, opened.ontologies)
             now = (
-                own_reading(opened)
+                read_store_content(opened)
                 if tbox is None
-                else read_again(opened, sources_of(tbox), options)
+                else reread_store(opened, list_sources(tbox), options)
             )
             before = opened.certificate.to_dict() if opened.certificate else {}
-        clock.stage("reading the store")
-        abox, aside = well_typed(now.data.abox, options)
+        clock.end_stage("reading the store")
+        abox, aside = drop_ill_typed_if_allowed(now.data.abox, options)
         of_tbox, of_data = now.ontology.leftovers, now.data.leftovers
         # What was allowed of the data stays so; of a new TBox nothing was.
         known = (
-            *(mark_agreed(of_tbox, before) if tbox is None else of_tbox),
-            *mark_agreed(of_data, before),
+            *(mark_allowed(of_tbox, before) if tbox is None else of_tbox),
+            *mark_allowed(of_data, before),
         )
         leftovers = (*known, *aside, *quarantine_notice(asides, path))
         question = BaseQuestion(
             now.ontology, abox, leftovers, now.data.ledger, options, asked, clock
         )
         question, prepared, result = prepare_and_certify(question)
-        certificate = certificate_of(result, options)
+        certificate = make_certificate(result, options)
         if tbox is None and not aside and is_completed == (prepared.completion is not None):
             held = keeper.certify(path, certificate, checked=checked)
         else:
@@ -189,12 +195,12 @@ def certify_store(store: str | Path, tbox: Given = None, **settings: Any) -> Res
                 progress=options.progress,
             )
         held.close()
-        clock.stage("writing the store")
+        clock.end_stage("writing the store")
         return replace(result, statistics=replace(result.statistics, seconds=clock.seconds))
 
     keeper = import_by_name(STORE)
     path = keeper.place_of(store)
-    return _in_time_to_write(Options(**settings_of(settings)), certified_again)
+    return _build_in_time(Options(**option_arguments(settings)), recertify)
 
 
 @takes_settings
@@ -222,58 +228,62 @@ def index(
     """
     from shiq.jobs.checking.certifying import (
         BaseQuestion,
-        StoredBase,
-        certificate_of,
+        InheritedFacts,
+        limit_reading_time,
+        make_certificate,
         prepare_and_certify,
-        reading_in_time,
-        stored_base,
+        read_inherited,
     )
 
-    options, keeper = Options(**settings_of(settings)), import_by_name(STORE)
+    options, keeper = Options(**option_arguments(settings)), import_by_name(STORE)
     path = keeper.place_of(store)
     place = keeper.claim_place(path, replace_store)
     # Loaded where something is read.
     from shiq.rdf.changes import feeds_of
 
     sources = input_sources(abox, options, builds=options.engine in BUILDERS)
-    if from_store is not None and (options.engine in BUILDERS or sources_of(tbox) or sources):
+    if from_store is not None and (options.engine in BUILDERS or list_sources(tbox) or sources):
         raise UsageError(
             "the new store is made of another store and of nothing else",
             "Name neither ontology, data nor engine.",
         )
     size = bytes_of_lines(sources) if options.engine not in BUILDERS else 0
-    if options.engine in BUILDERS or (from_store is None and repair is None and size >= LARGE):
-        taken = feeds_of(sources_of(abox))
-        built = index_far(tbox, sources, path, options, repair, taken, place, size)
+    if options.engine in BUILDERS or (
+        from_store is None and repair is None and size >= LARGE_BASE_BYTES
+    ):
+        taken = feeds_of(list_sources(abox))
+        built = index_distributed(tbox, sources, path, options, repair, taken, place, size)
         if built is not None:
             return with_source_notes(built, sources)
 
-    def indexed(options: Options, clock: Clock, asked: Decider) -> Result:
-        with reading_in_time(options, clock):
+    def build_and_certify(options: Options, clock: Clock, asked: Decider) -> Result:
+        with limit_reading_time(options, clock):
             if from_store is None:
-                old = StoredBase(taken=feeds_of(sources_of(abox)))
-                ontology = ontology_of(sources_of(tbox), options)
-                given = assertions_of(sources, ontology, options, "a", keeps_left_out=True)
-                ontology = replace(ontology, leftovers=(*ontology.leftovers, *empty_tbox(ontology)))
+                old = InheritedFacts(applied_batches=feeds_of(list_sources(abox)))
+                ontology = read_tbox(list_sources(tbox), options)
+                given = read_abox(sources, ontology, options, "a", keeps_left_out=True)
+                ontology = replace(
+                    ontology, leftovers=(*ontology.leftovers, *empty_tbox_leftover(ontology))
+                )
             else:
                 with keeper.open_store(keeper.place_of(from_store), older=True) as opened:
-                    old, (ontology, given) = stored_base(opened)
+                    old, (ontology, given) = read_inherited(opened)
                 options = replace(options, range_size=options.range_size or old.range_size)
-            clock.stage("reading")
-            given_abox, aside = well_typed(given.abox, options)
+            clock.end_stage("reading")
+            given_abox, aside = drop_ill_typed_if_allowed(given.abox, options)
             of_tbox, of_data = ontology.leftovers, (*given.leftovers, *aside)
             ledger = Counter(ontology.ledger) + Counter(given.ledger)
-            asides: tuple[QuarantinedAssertion, ...] = old.asides
+            asides: tuple[QuarantinedAssertion, ...] = old.quarantine
             if repair:
-                clock.doing = "setting conflicts aside"
+                clock.step = "setting conflicts aside"
                 given_abox, more = repair(ontology, given_abox, asked)
                 asides += more
-                clock.stage("setting conflicts aside")
+                clock.end_stage("setting conflicts aside")
         from shiq.inputs.reading import quarantine_notice
 
         told = (
-            *mark_agreed(of_tbox, old.certificate),
-            *mark_agreed(of_data, old.certificate),
+            *mark_allowed(of_tbox, old.certificate),
+            *mark_allowed(of_data, old.certificate),
             *quarantine_notice(asides, path),
         )
         question, prepared, result = prepare_and_certify(
@@ -287,37 +297,35 @@ def index(
             given_abox,
             leftovers=of_data,
             tbox_leftovers=question.ontology.leftovers,
-            certificate=certificate_of(result, options),
+            certificate=make_certificate(result, options),
             ontologies=ontology.ontologies,
             asides=asides,
             left_out=chain(given.left_out, aside),
             labels=ontology.labels,
             prepared=prepared,
-            taken=old.taken,
+            taken=old.applied_batches,
             place=place,
             read_properties=old.read_properties,
             progress=options.progress,
         )
-        clock.stage("writing the store")
+        clock.end_stage("writing the store")
         return replace(result, statistics=replace(result.statistics, seconds=clock.seconds))
 
-    return with_source_notes(_in_time_to_write(options, indexed), sources)
+    return with_source_notes(_build_in_time(options, build_and_certify), sources)
 
 
-def _in_time_to_write(
-    options: Options, build: Callable[[Options, Clock, Decider], Result]
-) -> Result:
+def _build_in_time(options: Options, build: Callable[[Options, Clock, Decider], Result]) -> Result:
     """Call ``build``, which writes a store; a result about the interrupted step if the time limit
     comes first.
     """
     from shiq.deadline import DeadlineExceeded
 
     clock = Clock(progress=options.progress)
-    with OpenedDecider(options) as asked:
+    with DeciderContext(options) as asked:
         try:
             return build(options, clock, asked)
         except DeadlineExceeded:
-            return with_note(out_of_time(options, clock, ()), "no store was written")
+            return with_note(timeout_result(options, clock, ()), "no store was written")
 
 
 @dataclass(frozen=True)
@@ -336,14 +344,14 @@ class BuildRequest:
     sources: list[object]
     store: Any
     options: Options
-    answer: Answering
+    answer: MakeResult
     repair: Repair | None = None
-    taken: Mapping[str, int] = field(default_factory=dict)
+    applied_batches: Mapping[str, int] = field(default_factory=dict)
     place: Any = None
     size: int = 0
 
 
-def index_far(
+def index_distributed(
     tbox: object,
     abox: object,
     store: Any,
@@ -356,26 +364,26 @@ def index_far(
     """Build a store outside this process; see `index` and `BuildRequest`. Returns None if the
     builder leaves it to this process.
     """
-    from shiq.jobs.checking.certifying import BaseQuestion, certificate_of, decide_tbox_alone
+    from shiq.jobs.checking.certifying import BaseQuestion, decide_tbox_alone, make_certificate
 
     clock = Clock(progress=options.progress)
-    ontology = ontology_of(sources_of(tbox), options)
-    ontology = replace(ontology, leftovers=(*ontology.leftovers, *empty_tbox(ontology)))
-    clock.stage("reading the TBox")
+    ontology = read_tbox(list_sources(tbox), options)
+    ontology = replace(ontology, leftovers=(*ontology.leftovers, *empty_tbox_leftover(ontology)))
+    clock.end_stage("reading the TBox")
 
-    def answer(
+    def make_answer(
         found: Findings, size: int, counts: Mapping[str, int], told: tuple[Leftover, ...]
     ) -> tuple[Result, Any]:
         leftovers = (*ontology.leftovers, *told)
         if not size:
-            with OpenedDecider(options) as decider:
+            with DeciderContext(options) as decider:
                 something = decide_tbox_alone(
                     BaseQuestion(
                         ontology, ABox(), leftovers, counts, options, decider, clock
-                    ).by_form
+                    ).with_datatypes_by_form
                 )
             if something.verdict is Verdict.INCONSISTENT or something.evidence.undecided:
-                return something, certificate_of(something, options)
+                return something, make_certificate(something, options)
         certificate = {"verdict": Verdict.CONSISTENT.value}
         base = OpenBase(
             ontology.tbox,
@@ -386,31 +394,33 @@ def index_far(
         )
         ledger = Counter(ontology.ledger) + Counter(counts)
         result = make_result(base, found, ledger, (), options, clock)
-        return result, certificate_of(result, options)
+        return result, make_certificate(result, options)
 
-    build = import_by_name(BUILDERS.get(options.engine, BUILDER_HERE))
+    build = import_by_name(BUILDERS.get(options.engine, LOCAL_BUILDER))
     result: Result | None = build(
-        BuildRequest(ontology, sources_of(abox), store, options, answer, repair, taken, place, size)
+        BuildRequest(
+            ontology, list_sources(abox), store, options, make_answer, repair, taken, place, size
+        )
     )
     return result
 
 
 #: Bytes of N-Triples from which on a base is built by worker processes, range by range: less memory
 #: and more cores, where starting them does not count.
-LARGE = 256 << 20
+LARGE_BASE_BYTES = 256 << 20
 #: How many times its packed size a file of triples has at least, as a rule.
-_UNPACKED = 10
+_UNPACKING_FACTOR = 10
 
 
 def bytes_of_lines(sources: Sequence[object]) -> int:
     """Bytes that ``sources`` have, unpacked, or thereabouts; 0 unless all are files of triples by
-    lines, and at once where they may be less than `LARGE`.
+    lines, and at once where they may be less than `LARGE_BASE_BYTES`.
     """
     paths = [source for source in sources if isinstance(source, (str, os.PathLike))]
     if len(paths) != len(sources) or not all(map(os.path.isfile, paths)):
         return 0
     sizes = list(map(os.path.getsize, paths))
-    if sum(sizes) * _UNPACKED < LARGE:
+    if sum(sizes) * _UNPACKING_FACTOR < LARGE_BASE_BYTES:
         return 0
     # Loaded where there is much to read.
     from shiq.rdf.ranges import can_be_cut
@@ -420,5 +430,5 @@ def bytes_of_lines(sources: Sequence[object]) -> int:
         source = source_of(path)
         if not isinstance(source, FileSource) or not can_be_cut(source):
             return 0
-        total += size * (_UNPACKED if source.is_compressed else 1)
+        total += size * (_UNPACKING_FACTOR if source.is_compressed else 1)
     return total

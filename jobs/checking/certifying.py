@@ -18,41 +18,41 @@ from shiq.deadline import DeadlineExceeded, interrupt_after
 from shiq.errors import BUILD_ANEW, InputError
 from shiq.inputs.reading import QuarantinedAssertion, Reading
 from shiq.jobs.checking.answer import (
-    crowd_counts,
-    in_time,
-    out_of_time,
-    report_crowds,
+    count_oversize,
+    oversize_leftovers,
+    run_in_time,
+    timeout_result,
 )
 from shiq.jobs.checking.base import InputBatch, OpenBase
 from shiq.jobs.checking.deciding import (
+    count_sent,
+    count_sent_since,
     deadline_of,
     decide_batch,
-    findings_of,
-    result_with_outside,
-    sent_by,
-    sent_since,
+    settle_and_make_result,
+    summarise_answers,
 )
 from shiq.jobs.checking.inputs import (
     NON_SIMPLE,
     OUT_OF_REACH,
     OUTSIDE,
-    assertions_of,
-    catalog_of,
-    empty_tbox,
-    is_outside,
+    drop_ill_typed_if_allowed,
+    empty_tbox_leftover,
+    imported_vocabularies,
+    is_outside_shiq,
+    read_abox,
     read_by_form,
+    read_catalogs,
     reading_callback,
-    tables_of,
     vocabulary_of,
-    well_typed,
 )
 from shiq.jobs.checking.options import (
     AUTO,
     STORE,
     Clock,
     Options,
-    engine_named,
     import_by_name,
+    import_engine,
     open_engine,
 )
 from shiq.model import Assertion, Class, ClassAssertion, Signature
@@ -80,9 +80,9 @@ def open_certified_base(
     """Certify the base (T, A) and open it; the result instead if it is inconsistent."""
     ontology = replace(ontology, tbox=read_by_form(ontology.tbox, options.allow))
     leftovers = (*ontology.leftovers, *given.leftovers)
-    clock.doing = "certifying the base"
+    clock.step = "certifying the base"
     if require_axioms:
-        leftovers += empty_tbox(ontology)
+        leftovers += empty_tbox_leftover(ontology)
     ledger = Counter(ontology.ledger) + Counter(given.ledger)
     question, result = certify_question(
         BaseQuestion(ontology, given.abox, leftovers, ledger, options, decider, clock)
@@ -90,17 +90,17 @@ def open_certified_base(
     ontology, leftovers = question.ontology, question.leftovers
     if result.verdict is Verdict.INCONSISTENT:
         return result
-    abox, _ = well_typed(given.abox, options)
-    clock.doing = "indexing the base"
+    abox, _ = drop_ill_typed_if_allowed(given.abox, options)
+    clock.step = "indexing the base"
     opened = open_engine(options).build(ontology.tbox, abox)
-    clock.stage("indexing the base")
+    clock.end_stage("indexing the base")
     certificate, labels = _base_certificate(result), ontology.labels
     return OpenBase(
         ontology.tbox,
         opened,
         # What is outside, as it was before some was found to be out of reach of A.
         (
-            *filter(is_outside, leftovers),
+            *filter(is_outside_shiq, leftovers),
             *(
                 x
                 for x in result.evidence.leftovers
@@ -134,13 +134,13 @@ class BaseQuestion:
     clock: Clock
 
     @property
-    def by_form(self) -> BaseQuestion:
+    def with_datatypes_by_form(self) -> BaseQuestion:
         """This question with unknown datatypes read by form, if that is allowed."""
-        tbox = read_by_form(self.ontology.tbox, allowed_of(self.leftovers, self.options))
+        tbox = read_by_form(self.ontology.tbox, allowed_kinds(self.leftovers, self.options))
         return replace(self, ontology=replace(self.ontology, tbox=tbox))
 
     @property
-    def assuming(self) -> BaseQuestion | None:
+    def with_assumptions(self) -> BaseQuestion | None:
         """This question with doubtful axioms for everything that blocks the verdict (THEORY,
         "Axioms that were not understood").
 
@@ -152,7 +152,7 @@ class BaseQuestion:
             x
             for x in self.leftovers
             if is_blocking(x, options.allow, options.fail_on)
-            and not (is_outside(x) and x not in assumed)
+            and not (is_outside_shiq(x) and x not in assumed)
         )
         if not blocking or not assumed.keys() >= blocking.keys():
             return None
@@ -164,7 +164,7 @@ class BaseQuestion:
             doubtful=tbox.doubtful | (more.keys() - {*tbox.axioms}),
         )
 
-        def told(leftovers: Iterable[Leftover]) -> tuple[Leftover, ...]:
+        def mark_in_doubt(leftovers: Iterable[Leftover]) -> tuple[Leftover, ...]:
             return tuple(
                 replace(
                     x,
@@ -178,11 +178,14 @@ class BaseQuestion:
             )
 
         ontology = replace(
-            self.ontology, tbox=tbox, leftovers=told(self.ontology.leftovers), assumptions=()
+            self.ontology,
+            tbox=tbox,
+            leftovers=mark_in_doubt(self.ontology.leftovers),
+            assumptions=(),
         )
-        return replace(self, ontology=ontology, leftovers=told(self.leftovers))
+        return replace(self, ontology=ontology, leftovers=mark_in_doubt(self.leftovers))
 
-    def opened(self, knowledge_base: Any, *more: Leftover) -> OpenBase:
+    def open_base(self, knowledge_base: Any, *more: Leftover) -> OpenBase:
         """T with ``knowledge_base`` as an open base with a certificate."""
         ontology, certificate = self.ontology, {"verdict": Verdict.CONSISTENT.value}
         return OpenBase(
@@ -216,7 +219,9 @@ def _ask_with_assumptions(
     used.
     """
     found = ask(question)
-    assuming = question.assuming if result_of(found).verdict is Verdict.UNDETERMINED else None
+    assuming = (
+        question.with_assumptions if result_of(found).verdict is Verdict.UNDETERMINED else None
+    )
     if assuming is not None:
         more = ask(assuming)
         if result_of(more).verdict is Verdict.CONSISTENT:
@@ -225,24 +230,24 @@ def _ask_with_assumptions(
 
 
 def _certify_as_read(question: BaseQuestion) -> Result:
-    question = question.by_form
+    question = question.with_datatypes_by_form
     options, decider, clock = question.options, question.decider, question.clock
     empty = open_engine(options).build(question.ontology.tbox, ABox())
-    abox, aside = well_typed(question.abox, options)
+    abox, aside = drop_ill_typed_if_allowed(question.abox, options)
     asked: Evidence | None = None
     if not len(abox):
         something = decide_tbox_alone(question)
         if something.verdict is Verdict.INCONSISTENT or something.evidence.undecided:
             return something
-        if any(map(is_outside, question.leftovers)):
+        if any(map(is_outside_shiq, question.leftovers)):
             # HermiT was asked about the whole, if that was needed.
             asked = something.evidence
             question, options = (
                 replace(question, leftovers=asked.leftovers),
                 replace(options, outside="undetermined"),
             )
-    base = question.opened(
-        empty, *aside, *impossible_classes(empty.simplified_tbox.clauses, options)
+    base = question.open_base(
+        empty, *aside, *unsatisfiable_class_leftovers(empty.simplified_tbox.clauses, options)
     )
     result = decide_batch(
         base, InputBatch(abox, ABox(), (), question.ledger), options, decider, clock
@@ -255,23 +260,23 @@ def _certify_as_read(question: BaseQuestion) -> Result:
         result = replace(
             result, evidence=replace(result.evidence, notes=notes, decided=counts, sent=asked.sent)
         )
-    return _of_base(
+    return _move_insertions_to_base(
         replace(
             result, statistics=replace(result.statistics, assertions=result.statistics.insertions)
         )
     )
 
 
-def _of_base(result: Result) -> Result:
+def _move_insertions_to_base(result: Result) -> Result:
     """Move the conflicts' insertions to the base, since all of A was asked about as insertions."""
     conflicts = tuple(
-        replace(_of_axioms(c), base_values=(*c.insertion_values, *c.base_values))
+        replace(_tbox_conflict(c), base_values=(*c.insertion_values, *c.base_values))
         for c in result.conflicts
     )
     return replace(result, conflicts=conflicts)
 
 
-def _of_axioms(conflict: Conflict) -> Conflict:
+def _tbox_conflict(conflict: Conflict) -> Conflict:
     """What a conflict says of the TBox alone."""
     return replace(
         conflict,
@@ -288,7 +293,7 @@ def decide_tbox_alone(question: BaseQuestion) -> Result:
     """Decide T without individuals: a domain has at least one element."""
     something = abox_of([ClassAssertion(Class("urn:shiq:Something"), "urn:shiq:something")])
     options = question.options
-    base = question.opened(engine_named("local").build(question.ontology.tbox, ABox()))
+    base = question.open_base(import_engine("local").build(question.ontology.tbox, ABox()))
     plain = replace(options, criterion="none", engine="local")
     result = decide_batch(
         base,
@@ -297,7 +302,7 @@ def decide_tbox_alone(question: BaseQuestion) -> Result:
         question.decider,
         question.clock,
     )
-    conflicts = tuple(map(_of_axioms, result.conflicts))
+    conflicts = tuple(map(_tbox_conflict, result.conflicts))
     reason = (
         "the TBox contradicts itself: nothing can exist"
         if result.verdict is Verdict.INCONSISTENT
@@ -332,17 +337,17 @@ def prepare_and_certify(question: BaseQuestion) -> tuple[BaseQuestion, Any, Resu
 
 
 def _prepare_as_read(question: BaseQuestion) -> tuple[Any, Result]:
-    question = question.by_form
+    question = question.with_datatypes_by_form
     tbox, abox, options = question.ontology.tbox, question.abox, question.options
     decider, clock = question.decider, question.clock
-    clock.doing = "indexing"
-    with reading_in_time(options, clock):
+    clock.step = "indexing"
+    with limit_reading_time(options, clock):
         prepared = import_by_name(STORE).prepare(tbox, abox, options.range_size)
-    clock.stage("indexing")
-    clock.doing = "certifying"
+    clock.end_stage("indexing")
+    clock.step = "certifying"
 
-    def asked_as_a_whole(rest: Options) -> Result:
-        return in_time(
+    def certify_as_one_question(rest: Options) -> Result:
+        return run_in_time(
             rest,
             clock,
             lambda: _certify_as_read(replace(question, options=rest)),
@@ -350,9 +355,9 @@ def _prepare_as_read(question: BaseQuestion) -> tuple[Any, Result]:
         )
 
     if not len(abox) or options.criterion not in (AUTO, MODEL):
-        return prepared, asked_as_a_whole(options)
-    sent = sent_by(decider)
-    deadline, left, is_over = deadline_of(options, clock.begun)
+        return prepared, certify_as_one_question(options)
+    sent = count_sent(decider)
+    deadline, left, is_over = deadline_of(options, clock.start)
     try:
         with interrupt_after(deadline):
             found = prepared.certified(
@@ -360,18 +365,21 @@ def _prepare_as_read(question: BaseQuestion) -> tuple[Any, Result]:
             )
     except DeadlineExceeded:
         # The index was there before, and labels beyond its own are not written.
-        return prepared, out_of_time(options, clock, question.leftovers)
-    clock.stage("certifying")
+        return prepared, timeout_result(options, clock, question.leftovers)
+    clock.end_stage("certifying")
     if found is None:
-        return prepared, asked_as_a_whole(options)
+        return prepared, certify_as_one_question(options)
     prepared, add_set, answers = found
-    told = replace(findings_of(MODEL, add_set, answers, decider), sent=sent_since(decider, sent))
-    base = question.opened(
-        range(len(abox)),
-        *impossible_classes(add_set.tbox, options),
-        *report_crowds(crowd_counts(add_set)),
+    told = replace(
+        summarise_answers(MODEL, add_set, answers, decider),
+        sent_counts=count_sent_since(decider, sent),
     )
-    result = result_with_outside(
+    base = question.open_base(
+        range(len(abox)),
+        *unsatisfiable_class_leftovers(add_set.tbox, options),
+        *oversize_leftovers(count_oversize(add_set)),
+    )
+    result = settle_and_make_result(
         base,
         InputBatch(abox, ABox(), (), question.ledger),
         told,
@@ -381,16 +389,16 @@ def _prepare_as_read(question: BaseQuestion) -> tuple[Any, Result]:
         clock,
         left(),
     )
-    return prepared, _of_base(
+    return prepared, _move_insertions_to_base(
         replace(result, statistics=replace(result.statistics, insertions=len(abox)))
     )
 
 
-def reading_in_time(options: Options, clock: Clock) -> AbstractContextManager[None]:
+def limit_reading_time(options: Options, clock: Clock) -> AbstractContextManager[None]:
     """Context manager: raise `DeadlineExceeded` when the time limit of ``options`` is over, counted from
     the start of ``clock``.
     """
-    return interrupt_after(deadline_of(options, clock.begun)[0])
+    return interrupt_after(deadline_of(options, clock.start)[0])
 
 
 def _base_certificate(result: Result) -> dict[str, Any]:
@@ -403,12 +411,12 @@ def _base_certificate(result: Result) -> dict[str, Any]:
     }
 
 
-def allowed_of(leftovers: Iterable[Leftover], options: Options) -> frozenset[str]:
+def allowed_kinds(leftovers: Iterable[Leftover], options: Options) -> frozenset[str]:
     """Kinds of leftovers that are allowed by ``options`` or were when the base was certified."""
     return options.allow | {x.kind for x in leftovers if x.agreed}
 
 
-def certificate_of(result: Result, options: Options) -> Any:
+def make_certificate(result: Result, options: Options) -> Any:
     """Make the store's certificate of ``result``, dated now."""
     store = import_by_name(STORE)
     leftovers = result.evidence.leftovers
@@ -416,7 +424,7 @@ def certificate_of(result: Result, options: Options) -> Any:
         verdict=result.verdict.value,
         reason=result.reason,
         reasoner=options.reasoner,
-        allowed=sorted(allowed_of(leftovers, options)),
+        allowed=sorted(allowed_kinds(leftovers, options)),
         known=sorted({x.kind for x in leftovers if x.known}),
     )
 
@@ -426,7 +434,7 @@ def certificate_of(result: Result, options: Options) -> Any:
 SECONDS_FOR_CLASSES = 2.0
 
 
-def impossible_classes(tbox: ClausalTBox, options: Options) -> tuple[Leftover, ...]:
+def unsatisfiable_class_leftovers(tbox: ClausalTBox, options: Options) -> tuple[Leftover, ...]:
     """Make a leftover for each unsatisfiable class that the own reasoner finds within a short time."""
     seconds = (
         SECONDS_FOR_CLASSES
@@ -459,7 +467,7 @@ class StoreContent:
     data: Reading
 
 
-def own_reading(store: Any) -> StoreContent:
+def read_store_content(store: Any) -> StoreContent:
     """Read the content of an open store."""
     abox = import_by_name(STORE).stored_abox(store)
     ontology = Reading(
@@ -475,47 +483,47 @@ def own_reading(store: Any) -> StoreContent:
 
 
 @dataclass(frozen=True)
-class StoredBase:
+class InheritedFacts:
     """Facts of a store, besides T and A, that a store made from it takes over."""
 
-    taken: Mapping[str, int]
-    asides: tuple[QuarantinedAssertion, ...] = ()
+    applied_batches: Mapping[str, int]
+    quarantine: tuple[QuarantinedAssertion, ...] = ()
     certificate: Mapping[str, Any] = field(default_factory=dict)
     read_properties: frozenset[str] | None = None
     range_size: int | None = None
 
 
-def stored_base(store: Any) -> tuple[StoredBase, tuple[Reading, Reading]]:
+def read_inherited(store: Any) -> tuple[InheritedFacts, tuple[Reading, Reading]]:
     """Read T, A and the facts to take over from an open store of any format."""
-    held, manifest = own_reading(store), store.manifest
+    held, manifest = read_store_content(store), store.manifest
     certificate = store.certificate.to_dict() if store.certificate else {}
-    old = StoredBase(
+    old = InheritedFacts(
         manifest.taken, store.asides, certificate, store.read_properties, manifest.range_size
     )
     return old, (held.ontology, replace(held.data, left_out=store.left_out(unasked=False)))
 
 
-def read_again(store: Any, tbox: list[object], options: Options) -> StoreContent:
+def reread_store(store: Any, tbox: list[object], options: Options) -> StoreContent:
     """Read a new TBox, and the content of the store under it."""
     ontology = read_ontology(
         tbox,
         progress=reading_callback(options),
         scope=f"t{store.snapshot}x",
-        catalog=catalog_of(options),
-        vocabulary=tables_of(options),
+        catalog=read_catalogs(options),
+        vocabulary=imported_vocabularies(options),
         doubt=True,
     )
-    if empty_tbox(ontology) and "empty-tbox" not in options.allow:
+    if empty_tbox_leftover(ontology) and "empty-tbox" not in options.allow:
         raise InputError(
             "the new TBox has no axioms: the store keeps its own",
             "Name an ontology file, not one of data; --allow empty-tbox if that is meant.",
         )
-    unsaid = _not_in_the_store(store.read_properties, ontology.tbox.signature)
-    ontology = replace(ontology, leftovers=(*ontology.leftovers, *empty_tbox(ontology), *unsaid))
-    data = _with_readmitted_assertions(own_reading(store).data)
-    return StoreContent(
-        ontology, assertions_of([data], ontology, options, "a", keeps_left_out=True)
+    unsaid = _unread_properties(store.read_properties, ontology.tbox.signature)
+    ontology = replace(
+        ontology, leftovers=(*ontology.leftovers, *empty_tbox_leftover(ontology), *unsaid)
     )
+    data = _with_readmitted_assertions(read_store_content(store).data)
+    return StoreContent(ontology, read_abox([data], ontology, options, "a", keeps_left_out=True))
 
 
 def _with_readmitted_assertions(data: Reading) -> Reading:
@@ -530,7 +538,7 @@ def _with_readmitted_assertions(data: Reading) -> Reading:
     return replace(data, abox=abox, leftovers=leftovers, ledger={"assertion": len(abox)})
 
 
-def _not_in_the_store(read: frozenset[str], now: Signature) -> tuple[Leftover, ...]:
+def _unread_properties(read: frozenset[str], now: Signature) -> tuple[Leftover, ...]:
     """Make a leftover for each property that the data was not ``read`` for."""
     return tuple(
         Leftover(

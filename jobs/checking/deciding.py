@@ -32,12 +32,12 @@ from shiq.answers.verdict import Leftover, Verdict
 from shiq.deadline import is_past, seconds_left
 from shiq.inputs.reading import Place, Places, no_places
 from shiq.jobs.checking.answer import (
-    STOPPED,
-    crowd_counts,
+    PARTIAL_NOTE,
+    count_oversize,
     make_result,
+    oversize_leftovers,
     refuted_result,
-    report_crowds,
-    time_over,
+    time_limit_reason,
 )
 from shiq.jobs.checking.base import (
     DistributedEngine,
@@ -48,7 +48,7 @@ from shiq.jobs.checking.base import (
     ModuleFindings,
     OpenBase,
 )
-from shiq.jobs.checking.inputs import is_outside, read_batch, refuse_nothing, sources_of
+from shiq.jobs.checking.inputs import is_outside_shiq, list_sources, read_batch, refuse_empty_batch
 from shiq.jobs.checking.options import EXPLAIN_SECONDS, Clock, Options, resolve_criterion
 from shiq.model import THING, Assertion, ClassAssertion, TBox
 from shiq.model.abox import ABox, abox_of
@@ -91,10 +91,10 @@ def check_batch(
             )
         else:
             far, counts, told = engine.check(
-                base, sources_of(insertions), sources_of(deletions), options, decider, clock
+                base, list_sources(insertions), list_sources(deletions), options, decider, clock
             )
-            refuse_nothing(counts, options)
-            if not any(map(is_outside, (*base.leftovers, *told))):
+            refuse_empty_batch(counts, options)
+            if not any(map(is_outside_shiq, (*base.leftovers, *told))):
                 return make_result(base, far, counts, told, options, clock)
             # What lies outside takes all of the batch: which of it is deleted, or the TBox's own,
             # too.
@@ -103,7 +103,9 @@ def check_batch(
             *read.leftovers,
             *unmatched_deletions(base.knowledge_base, read.deletions, read.deleted_at),
         )
-        return result_with_outside(base, read, far, told, options, decider, clock, options.timeout)
+        return settle_and_make_result(
+            base, read, far, told, options, decider, clock, options.timeout
+        )
     batch = read_batch_timed(base, insertions, deletions, options, clock) if read is None else read
     return decide_batch(base, batch, options, decider, clock)
 
@@ -116,9 +118,9 @@ def read_batch_timed(
     base: OpenBase, insertions: object, deletions: object, options: Options, clock: Clock
 ) -> InputBatch:
     """Read a batch as a stage of ``clock``."""
-    clock.doing = "reading the batch"
+    clock.step = "reading the batch"
     batch = read_batch(base, insertions, deletions, options)
-    clock.stage("reading the batch")
+    clock.end_stage("reading the batch")
     return batch
 
 
@@ -138,7 +140,7 @@ def decide_batch(
             else options.explain_seconds,
         )
     found, leftovers, left = find_in_batch(base, batch, options, decider, clock, notes)
-    return result_with_outside(base, batch, found, leftovers, options, decider, clock, left())
+    return settle_and_make_result(base, batch, found, leftovers, options, decider, clock, left())
 
 
 def find_in_batch(
@@ -153,30 +155,30 @@ def find_in_batch(
     leftovers; and a function for the seconds that are left.
     """
     insertions, deletions = batch.insertions, batch.deletions
-    before, sent = decider.question_count, sent_by(decider)
-    deadline, left, is_over = deadline_of(options, clock.begun)
-    clock.doing, clock.certain = _LOOKING, None
+    before, sent = decider.question_count, count_sent(decider)
+    deadline, left, is_over = deadline_of(options, clock.start)
+    clock.step, clock.certain_result = _LOOKING, None
 
     def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
-        before, clock.doing = clock.doing, _ASKING
+        before, clock.step = clock.step, _ASKING
         answers = decider.decide(tbox, modules, left())
-        clock.doing = before
+        clock.step = before
         return answers
 
     def attempt(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
-        before, clock.doing = clock.doing, _ASKING
+        before, clock.step = clock.step, _ASKING
         answers = decider.attempt(tbox, modules, left())
-        clock.doing = before
+        clock.step = before
         return answers
 
     def announce() -> None:
-        if clock.certain is None:
+        if clock.certain_result is None:
             announce_refuted(base, batch.ledger, batch.leftovers, options, clock)
 
     # What an audit has yet to see is not certain.
     certain = announce if decider.audit is None else ignore_inconsistency
 
-    def answered(
+    def check_part(
         part: ABox, stage: Callable[[str], None], onto: ModelKnowledgeBase | None = None
     ) -> tuple[AddSet, Sequence[Answer]]:
         if onto is not None:
@@ -204,30 +206,45 @@ def find_in_batch(
         stage("deciding")
         return add_set, answers
 
-    def of_run(notes: tuple[str, ...]) -> dict[str, Any]:
-        far = batch.far
+    def describe_run(notes: tuple[str, ...]) -> dict[str, Any]:
+        far = batch.distributed_work
         run, cost = (
-            (far.run(insertions, deletions, options.criterion), far.cost()) if far else ("", {})
+            (far.check_id(insertions, deletions, options.criterion), far.cost())
+            if far
+            else ("", {})
         )
-        return {"run": run, "cost": cost, "sent": sent_since(decider, sent), "notes": notes}
+        return {
+            "check_id": run,
+            "cost": cost,
+            "sent_counts": count_sent_since(decider, sent),
+            "notes": notes,
+        }
 
-    if batch.far and options.driver_rows is not None and len(insertions) > options.driver_rows:
+    if (
+        batch.distributed_work
+        and options.driver_rows is not None
+        and len(insertions) > options.driver_rows
+    ):
         # Loaded where a batch is that large.
         from shiq.jobs.checking.slices import find_by_slices
 
         inquiry = Inquiry(decide, is_over, options.verdict_only, certain, attempt)
-        with batch.far.deciding(decider):
+        with batch.distributed_work.distribute_questions(decider):
             sliced, note, told = find_by_slices(
-                base, batch, options, inquiry, decider, OpenedDecider
+                base, batch, options, inquiry, decider, DeciderContext
             )
-        clock.stage("patching")
+        clock.end_stage("patching")
         if sliced is not None:
             modules_there = replace(sliced.modules, calls=decider.question_count - before)
-            found = replace(sliced, modules=modules_there, **of_run(notes))
+            found = replace(sliced, modules=modules_there, **describe_run(notes))
             return found, (*batch.leftovers, *told), left
         notes = (*notes, note)
-    with batch.far.deciding(decider) if batch.far else nullcontext():
-        add_set, answers = answered(insertions, clock.stage)
+    with (
+        batch.distributed_work.distribute_questions(decider)
+        if batch.distributed_work
+        else nullcontext()
+    ):
+        add_set, answers = check_part(insertions, clock.end_stage)
     modules = add_set.modules
     groups = inconsistent_groups(add_set, answers)
     calls = decider.question_count - before
@@ -235,9 +252,9 @@ def find_in_batch(
         a.reason for a in distinct_answers(answers) if a.verdict is Verdict.UNDETERMINED
     )
     if reasons and is_over():
-        reasons = {time_over(options, _ASKING): None, **reasons}
-    clock.doing = "explaining" if groups else _ASKING
-    explanation = Explanation(unexplained=len(groups), complete=not groups)
+        reasons = {time_limit_reason(options, _ASKING): None, **reasons}
+    clock.step = "explaining" if groups else _ASKING
+    explanation = Explanation(unexplained_count=len(groups), is_complete=not groups)
     # While conflicts are explained, that is the stage, whatever is asked for it.
     progress, decider.progress, clock.progress = decider.progress, None, None
     if groups and not has_disagreed(decider):
@@ -248,26 +265,28 @@ def find_in_batch(
 
             # Nobody goes on from what contradicts, and explaining it takes memory of its own.
             add_set = add_set.release_memory() if supports(add_set, ReleasableAddSet) else add_set
-            seconds, limit = explaining_limit(options, left())
+            seconds, limit = explanation_limit(options, left())
             deadline, left, is_over = deadline_of(
                 replace(options, timeout=seconds), time.monotonic()
             )
             explanation = explain_groups(
-                base, insertions, add_set, groups, answered, decider, options, deadline, limit
+                base, insertions, add_set, groups, check_part, decider, options, deadline, limit
             )
             # What was broken off may be half updated.
-            clock.is_over = clock.is_over or explanation.broken_off
+            clock.is_over = clock.is_over or explanation.was_interrupted
     decider.progress, clock.progress = progress, options.progress
-    clock.stage("explaining")
-    found = findings_of(options.criterion, add_set, answers, decider)
+    clock.end_stage("explaining")
+    found = summarise_answers(options.criterion, add_set, answers, decider)
     found = replace(
         found,
         modules=replace(found.modules, calls=calls),
-        refuted=len(groups),
-        undecided=tuple(reasons),
-        explained=explanation,
-        **of_run((*notes, *([STOPPED] if groups and options.verdict_only else explanation.notes))),
-        undetermined=tuple(
+        refuted_count=len(groups),
+        undecided_reasons=tuple(reasons),
+        explanation=explanation,
+        **describe_run(
+            (*notes, *([PARTIAL_NOTE] if groups and options.verdict_only else explanation.notes))
+        ),
+        undetermined_modules=tuple(
             UndecidedModule(individuals_in(modules[k]), answers[k].reason)
             for k in answer_positions(
                 answers, lambda answer: answer.verdict is Verdict.UNDETERMINED
@@ -275,10 +294,10 @@ def find_in_batch(
         ),
     )
     unmatched = unmatched_deletions(base.knowledge_base, deletions, batch.deleted_at)
-    return found, (*batch.leftovers, *unmatched, *report_crowds(crowd_counts(add_set))), left
+    return found, (*batch.leftovers, *unmatched, *oversize_leftovers(count_oversize(add_set))), left
 
 
-def result_with_outside(
+def settle_and_make_result(
     base: OpenBase,
     batch: InputBatch,
     found: Findings,
@@ -291,15 +310,19 @@ def result_with_outside(
     """Make the result once axioms and assertions outside SHIQ(D) are considered; ``found`` is about
     the rest.
     """
-    if any(map(is_outside, (*base.leftovers, *leftovers))):
+    if any(map(is_outside_shiq, (*base.leftovers, *leftovers))):
         # Loaded where something is outside: most TBoxes have nothing there.
         from shiq.jobs.checking.outside_shiq import settle_outside
 
         announce = partial(announce_refuted, base, batch.ledger, leftovers, options, clock)
-        clock.doing = "asking HermiT about the whole"
+        clock.step = "asking HermiT about the whole"
         told = settle_outside(base, batch, found, leftovers, options, decider, left, announce)
-        base, found, leftovers = replace(base, leftovers=told.base), told.found, told.batch
-        clock.stage("what is outside SHIQ(D)")
+        base, found, leftovers = (
+            replace(base, leftovers=told.base_leftovers),
+            told.findings,
+            told.batch_leftovers,
+        )
+        clock.end_stage("what is outside SHIQ(D)")
     return make_result(
         base,
         found,
@@ -340,16 +363,16 @@ def announce_refuted(
     """Call ``options.certain`` with the early result: the batch is inconsistent, conflicts follow."""
     if base.tbox.has_readings:
         return
-    clock.certain = refuted_result(base, ledger, leftovers, options, clock)
+    clock.certain_result = refuted_result(base, ledger, leftovers, options, clock)
     if options.certain is not None:
-        options.certain(clock.certain)
+        options.certain(clock.certain_result)
 
 
 #: What is under way, for where the time is over.
 _LOOKING, _ASKING = "working out what has to be looked at", "deciding modules"
 
 
-def explaining_limit(options: Options, left: float | None) -> tuple[float | None, str]:
+def explanation_limit(options: Options, left: float | None) -> tuple[float | None, str]:
     """Seconds for explaining conflicts when ``left`` seconds of the check remain, and the option
     that limits it.
     """
@@ -375,7 +398,7 @@ def deadline_of(
     return deadline, partial(seconds_left, deadline), partial(is_past, deadline)
 
 
-def findings_of(
+def summarise_answers(
     criterion: str, add_set: AddSet, answers: Sequence[Answer], decider: Decider
 ) -> Findings:
     """Summarise the ``answers`` for the modules of ``add_set``."""
@@ -384,18 +407,18 @@ def findings_of(
         criterion=criterion,
         add_set=add_set,
         modules=ModuleFindings(
-            members=individuals_of(add_set),
+            members=group_individuals(add_set),
             count=len(modules),
-            contradictory=len(add_set.contradictory),
+            contradictory_elements=len(add_set.contradictory),
             shapes=decider.shapes(add_set.tbox, NamedModules.from_modules(modules).distinct),
             calls=decider.question_count,
         ),
-        decided={verdict.value: count for verdict, count in tally(answers).items()},
+        verdict_counts={verdict.value: count for verdict, count in tally(answers).items()},
         audit=decider.audit,
     )
 
 
-def individuals_of(add_set: AddSet) -> Sequence[tuple[str, ...]]:
+def group_individuals(add_set: AddSet) -> Sequence[tuple[str, ...]]:
     """Individuals of each contradictory element and each module."""
     clashing, modules = add_set.contradictory, add_set.modules
     return LazySequence(
@@ -436,7 +459,7 @@ def unmatched_deletions(
     )
 
 
-def sent_by(decider: Decider) -> Mapping[str, int]:
+def count_sent(decider: Decider) -> Mapping[str, int]:
     """Counts of what the reasoner has sent to other processes (`shiq.answers.result.Evidence`)."""
     sending = decider.reasoner
     return (
@@ -446,9 +469,9 @@ def sent_by(decider: Decider) -> Mapping[str, int]:
     )
 
 
-def sent_since(decider: Decider, before: Mapping[str, int]) -> Mapping[str, int]:
+def count_sent_since(decider: Decider, before: Mapping[str, int]) -> Mapping[str, int]:
     """Counts of what was sent since ``before``."""
-    return {name: now - before.get(name, 0) for name, now in sent_by(decider).items()}
+    return {name: now - before.get(name, 0) for name, now in count_sent(decider).items()}
 
 
 def has_disagreed(decider: Decider) -> bool:
@@ -479,7 +502,7 @@ def close_decider(decider: Decider) -> None:
         decider.audit.close()
 
 
-class OpenedDecider:
+class DeciderContext:
     """Context manager: a decider for one call."""
 
     def __init__(self, options: Options) -> None:

@@ -48,7 +48,7 @@ def explain_groups(
         refuter.in_doubt = refuter.in_doubt or bool(tally(answers)[Verdict.UNDETERMINED])
         return found, inconsistent_groups(found, answers)
 
-    def above(accepted: AddSet) -> Checker | None:
+    def make_checker_above(accepted: AddSet) -> Checker | None:
         knowledge_base = base.knowledge_base
         if options.criterion != MODEL or not isinstance(knowledge_base, LayeredKnowledgeBase):
             return None
@@ -57,7 +57,12 @@ def explain_groups(
 
     refuter = Refuter(base.tbox, decider, deadline)
     explainer = Explainer(
-        refuter, check, options.max_conflicts, options.progress, above, base.is_certified
+        refuter,
+        check,
+        options.max_conflicts,
+        options.progress,
+        make_checker_above,
+        base.is_certified,
     )
     # The many small questions of explaining are not audited: the verdict does not rest on them.
     audit, decider.audit = decider.audit, None

@@ -20,10 +20,10 @@ from shiq.inputs.reading import (
     select_data_leftovers,
 )
 from shiq.inputs.sources import TableSource, are_triples, triples_source
-from shiq.jobs.checking.base import FarWork, InputBatch, OpenBase
+from shiq.jobs.checking.base import DistributedWork, InputBatch, OpenBase
 from shiq.jobs.checking.options import (
-    ASK,
-    FAR_WORK,
+    ASK_HERMIT,
+    DISTRIBUTED_WORK,
     NTRIPLES_TERMS,
     SPARK_TABLES,
     Options,
@@ -50,7 +50,7 @@ OUTSIDE = "outside-shiq"
 OUT_OF_REACH = "out-of-reach"
 
 
-def sources_of(given: object) -> list[object]:
+def list_sources(given: object) -> list[object]:
     """Convert one input of a public call to a list of sources."""
     if given is None:
         return []
@@ -84,7 +84,7 @@ def input_sources(given: object, options: Options, *, builds: bool = False) -> l
 
     builds: the sources are for a new store. Raises: InputError, UsageError, OperationalError.
     """
-    sources = sources_of(given)
+    sources = list_sources(given)
     if options.mapping is not None or options.terms != NTRIPLES_TERMS:
         # Loaded where a table is not one of triples.
         from shiq.rml.inputs import mapped_sources
@@ -126,7 +126,7 @@ def with_leftovers(result: Result, told: Sequence[Leftover], options: Options) -
     return replace(result, verdict=Verdict.UNDETERMINED, reason=f"{first.source}: {first.message}")
 
 
-def ontology_of(
+def read_tbox(
     sources: list[object], options: Options, *, closed: bool = False, doubt: bool = True
 ) -> Reading:
     """Read ``sources`` as an ontology.
@@ -136,15 +136,15 @@ def ontology_of(
     reading = read_ontology(
         sources,
         progress=reading_callback(options),
-        catalog=catalog_of(options),
+        catalog=read_catalogs(options),
         closed=closed,
-        vocabulary=tables_of(options),
+        vocabulary=imported_vocabularies(options),
         doubt=doubt,
     )
     return replace(reading, places=no_places, leftover_places=no_leftover_places, left_out=())
 
 
-def catalog_of(options: Options) -> Catalog | None:
+def read_catalogs(options: Options) -> Catalog | None:
     """Read the catalogs that ``options`` name. Raises: InputError."""
     if not options.catalog:
         return None
@@ -154,7 +154,7 @@ def catalog_of(options: Options) -> Catalog | None:
     return read_catalog(options.catalog)
 
 
-def tables_of(options: Options) -> VocabularyChoice | None:
+def imported_vocabularies(options: Options) -> VocabularyChoice | None:
     """Known vocabularies that count as imported; None: only those that are imported."""
     if not options.vocabulary:
         return None
@@ -164,9 +164,9 @@ def tables_of(options: Options) -> VocabularyChoice | None:
     return choose(options.vocabulary)
 
 
-def refuse_named(options: Options, ontologies: Collection[str]) -> None:
+def refuse_named_vocabularies(options: Options, ontologies: Collection[str]) -> None:
     """Refuse named vocabularies if the store's TBox was read without them. Raises: UsageError."""
-    tables = tables_of(options)
+    tables = imported_vocabularies(options)
     if tables and (missing := sorted({*tables.imports} - {*ontologies})):
         name = next(
             name
@@ -179,7 +179,7 @@ def refuse_named(options: Options, ontologies: Collection[str]) -> None:
         )
 
 
-def assertions_of(
+def read_abox(
     sources: list[object],
     ontology: Reading,
     options: Options,
@@ -200,9 +200,9 @@ def assertions_of(
             axioms=ontology.tbox.axioms,
             beside=ontology.leftovers,
             scope=scope,
-            catalog=catalog_of(options),
+            catalog=read_catalogs(options),
             vocabulary=replace(tables, imported_tables=())
-            if (tables := tables_of(options))
+            if (tables := imported_vocabularies(options))
             else None,
         )
     if scope == "a":
@@ -223,30 +223,34 @@ def read_batch(
 ) -> InputBatch:
     """Read a batch for ``base``. Raises: InputError, OperationalError."""
     reading = Reading(tbox=base.tbox, ontologies=base.ontologies, leftovers=base.leftovers)
-    far: FarWork | None = (
-        import_by_name(FAR_WORK[options.engine])(base, options)
-        if options.engine in FAR_WORK
+    far: DistributedWork | None = (
+        import_by_name(DISTRIBUTED_WORK[options.engine])(base, options)
+        if options.engine in DISTRIBUTED_WORK
         else None
     )
     coming, going = (
-        far.sources(sources_of(given)) if far else sources_of(given)
+        far.distribute_sources(list_sources(given)) if far else list_sources(given)
         for given in (insertions, deletions)
     )
-    added = assertions_of(coming, reading, options, f"i{base.scope}")
+    added = read_abox(coming, reading, options, f"i{base.scope}")
     removed = resolve_blank_labels(
-        assertions_of(going, reading, options, f"d{base.scope}"), f"d{base.scope}"
+        read_abox(going, reading, options, f"d{base.scope}"), f"d{base.scope}"
     )
     ledger = Counter(added.ledger) + Counter(removed.ledger)
-    refuse_nothing(ledger, options)
-    abox, aside = well_typed(added.abox, options)
+    refuse_empty_batch(ledger, options)
+    abox, aside = drop_ill_typed_if_allowed(added.abox, options)
     unsaid = frozenset(
-        v for x in removed.leftovers if leaves_out(x) for v in x.values if isinstance(v, Assertion)
+        v for x in removed.leftovers if is_left_out(x) for v in x.values if isinstance(v, Assertion)
     )
-    held = frozenset(v for x in base.leftovers if leaves_out(x) for v in x.values)
+    held = frozenset(v for x in base.leftovers if is_left_out(x) for v in x.values)
     return InputBatch(
         abox,
         removed.abox,
-        (*added.leftovers, *(y for x in removed.leftovers for y in _of_deletion(x, held)), *aside),
+        (
+            *added.leftovers,
+            *(y for x in removed.leftovers for y in _deletion_leftovers(x, held)),
+            *aside,
+        ),
         ledger,
         added.places,
         removed.places,
@@ -261,11 +265,13 @@ def read_batch(
     )
 
 
-def _of_deletion(leftover: Leftover, held: frozenset[Axiom | Assertion]) -> Iterator[Leftover]:
+def _deletion_leftovers(
+    leftover: Leftover, held: frozenset[Axiom | Assertion]
+) -> Iterator[Leftover]:
     """What is left of a ``leftover`` of deletions where the base leaves out what is ``held``: to
     delete something else that is left out deletes nothing, and says nothing.
     """
-    if not leaves_out(leftover) or any(isinstance(v, Axiom) for v in leftover.values):
+    if not is_left_out(leftover) or any(isinstance(v, Axiom) for v in leftover.values):
         yield leftover
     elif not held.issuperset(leftover.values):
         yield replace(
@@ -277,27 +283,31 @@ def _of_deletion(leftover: Leftover, held: frozenset[Axiom | Assertion]) -> Iter
         )
 
 
-def leaves_out(leftover: Leftover) -> bool:
+def is_left_out(leftover: Leftover) -> bool:
     """Whether the leftover stands for axioms or assertions that are left out."""
     return leftover.kind in LEAVING_OUT and bool(leftover.values)
 
 
-def is_outside(leftover: Leftover) -> bool:
+def is_outside_shiq(leftover: Leftover) -> bool:
     """Whether the leftover stands for axioms or assertions outside SHIQ(D) only."""
     return leftover.kind == OUTSIDE and bool(leftover.values)
 
 
-def stands_whatever_hermit_says(leftover: Leftover, options: Options) -> bool:
+def blocks_beyond_hermit(leftover: Leftover, options: Options) -> bool:
     """Whether the leftover blocks `consistent`, and asking HermiT about the whole cannot change
     that.
     """
-    is_asked = options.outside == ASK and is_outside(leftover) and OUTSIDE not in options.fail_on
+    is_asked = (
+        options.outside == ASK_HERMIT
+        and is_outside_shiq(leftover)
+        and OUTSIDE not in options.fail_on
+    )
     return is_blocking(leftover, options.allow, options.fail_on) and not is_asked
 
 
-def without_deleted(leftover: Leftover, unsaid: frozenset[Assertion]) -> Leftover | None:
+def remove_deleted(leftover: Leftover, unsaid: frozenset[Assertion]) -> Leftover | None:
     """Remove deleted assertions from a leftover; None if nothing remains."""
-    if not unsaid or not leaves_out(leftover):
+    if not unsaid or not is_left_out(leftover):
         return leftover
     kept = tuple(v for v in leftover.values if v not in unsaid)
     return replace(leftover, values=kept) if kept else None
@@ -313,7 +323,7 @@ def vocabulary_of(abox: ABox) -> frozenset[str]:
     )
 
 
-def refuse_nothing(ledger: Mapping[str, int], options: Options) -> None:
+def refuse_empty_batch(ledger: Mapping[str, int], options: Options) -> None:
     """Refuse an empty batch if ``require_nonempty`` is set. Raises: InputError."""
     if options.require_nonempty and not sum(ledger.values()):
         raise InputError(
@@ -339,9 +349,9 @@ def is_read_by_form(tbox: TBox) -> bool:
     return tbox.axioms[-1:] == (READ_BY_FORM,)
 
 
-def empty_tbox(ontology: Reading) -> tuple[Leftover, ...]:
+def empty_tbox_leftover(ontology: Reading) -> tuple[Leftover, ...]:
     """Make a leftover for a TBox without axioms, with the names of its sources."""
-    if ontology.tbox.axioms or any(map(is_outside, ontology.leftovers)):
+    if ontology.tbox.axioms or any(map(is_outside_shiq, ontology.leftovers)):
         return ()
     message = "the TBox has no axioms: nothing could ever be refuted"
     return (
@@ -349,14 +359,14 @@ def empty_tbox(ontology: Reading) -> tuple[Leftover, ...]:
     )
 
 
-def well_typed(abox: ABox, options: Options) -> tuple[ABox, tuple[Leftover, ...]]:
+def drop_ill_typed_if_allowed(abox: ABox, options: Options) -> tuple[ABox, tuple[Leftover, ...]]:
     """Remove ill-typed data assertions if they are allowed. Returns the ABox and leftovers for the
     removed ones.
     """
-    return without_ill_typed(abox) if "ill-typed" in options.allow else (abox, ())
+    return drop_ill_typed(abox) if "ill-typed" in options.allow else (abox, ())
 
 
-def without_ill_typed(abox: ABox) -> tuple[ABox, tuple[Leftover, ...]]:
+def drop_ill_typed(abox: ABox) -> tuple[ABox, tuple[Leftover, ...]]:
     """Remove (negative) data assertions with literals that denote no value. Returns the ABox and
     leftovers.
     """
@@ -398,13 +408,13 @@ def resolve_blank_labels(deletions: Reading, scope: str) -> Reading:
         return deletions
     from shiq.model.ntriples import blank_node
 
-    def meant(individual: str) -> str:
+    def resolve_node(individual: str) -> str:
         match = written.fullmatch(individual)
         return blank_node(match["label"]) if match else individual
 
-    def about(assertion: Assertion) -> Assertion:
+    def resolve_assertion(assertion: Assertion) -> Assertion:
         ends = {
-            f.name: meant(end)
+            f.name: resolve_node(end)
             for f in fields(assertion)
             if isinstance(end := getattr(assertion, f.name), str)
         }
@@ -412,9 +422,9 @@ def resolve_blank_labels(deletions: Reading, scope: str) -> Reading:
 
     read: dict[Assertion, list[Assertion]] = {}
     for assertion in deletions.abox:
-        read.setdefault(about(assertion), []).append(assertion)
+        read.setdefault(resolve_assertion(assertion), []).append(assertion)
 
-    def places(assertions: Iterable[Assertion]) -> Mapping[Assertion, tuple[Place, ...]]:
+    def find_places(assertions: Iterable[Assertion]) -> Mapping[Assertion, tuple[Place, ...]]:
         asked = {a: read.get(a, [a]) for a in assertions}
         known = deletions.places(as_read for some in asked.values() for as_read in some)
         return {
@@ -422,4 +432,4 @@ def resolve_blank_labels(deletions: Reading, scope: str) -> Reading:
             for a, some in asked.items()
         }
 
-    return replace(deletions, abox=abox_of(read), places=places)
+    return replace(deletions, abox=abox_of(read), places=find_places)

@@ -95,7 +95,7 @@ def is_refuted_in_each_reading(
     return True
 
 
-def _without_doubt(found: Findings, tbox: TBox, refutes: Refutes | None) -> Findings:
+def _drop_doubtful_conflicts(found: Findings, tbox: TBox, refutes: Refutes | None) -> Findings:
     """``found`` with the conflicts that need nothing that is in doubt; without any, the
     contradiction counts as undecided.
     """
@@ -113,13 +113,13 @@ def _without_doubt(found: Findings, tbox: TBox, refutes: Refutes | None) -> Find
             certain, [a for a in assertions if a not in tbox.doubtful]
         )
 
-    kept = [conflict for conflict in found.explained.conflicts if is_certain(conflict)]
+    kept = [conflict for conflict in found.explanation.conflicts if is_certain(conflict)]
     if kept:
-        return _with_conflicts(found, kept)
+        return _replace_conflicts(found, kept)
     needed = next(
         (
             v
-            for c in found.explained.conflicts
+            for c in found.explanation.conflicts
             for v in (*c.axiom_values, *c.base_values)
             if v in tbox.doubtful
         ),
@@ -127,41 +127,46 @@ def _without_doubt(found: Findings, tbox: TBox, refutes: Refutes | None) -> Find
     )
     first = f", as {axiom_text(needed)}" if needed is not None else ""
     reason = f"there is a contradiction if the ontology means what is in doubt{first}: see the leftovers of the kind in-doubt"
-    return _left_open(found, reason)
+    return _leave_open(found, reason)
 
 
-def keep_settled(found: Findings, tbox: TBox, refutes: Refutes | None) -> Findings:
+def keep_settled_conflicts(found: Findings, tbox: TBox, refutes: Refutes | None) -> Findings:
     """Keep the conflicts that hold in every reading of ``tbox``."""
-    if not found.refuted or not tbox.has_readings:
+    if not found.refuted_count or not tbox.has_readings:
         return found
     if tbox.doubtful:
-        found = _without_doubt(found, tbox, refutes)
+        found = _drop_doubtful_conflicts(found, tbox, refutes)
     open_names = tbox.signature.open_properties
-    if not found.refuted or not open_names:
+    if not found.refuted_count or not open_names:
         return found
     unsettled = [
-        unsettled_properties(conflict, open_names) for conflict in found.explained.conflicts
+        unsettled_properties(conflict, open_names) for conflict in found.explanation.conflicts
     ]
     settled = [
         conflict
-        for conflict, names in zip(found.explained.conflicts, unsettled)
+        for conflict, names in zip(found.explanation.conflicts, unsettled)
         if not names
         or (refutes is not None and is_refuted_in_each_reading(conflict, names, tbox, refutes))
     ]
     if settled:
-        return _with_conflicts(found, settled)
+        return _replace_conflicts(found, settled)
     names = sorted(set().union(*unsettled) or open_names)
     shown = ", ".join(f"<{name}>" for name in names[:3]) + (", …" if len(names) > 3 else "")
     reason = f"there is a contradiction if each of {shown} is an object and a data property; declare them as one of the two"
-    return _left_open(found, reason)
+    return _leave_open(found, reason)
 
 
-def _with_conflicts(found: Findings, kept: Sequence[Conflict]) -> Findings:
-    explained = found.explained
-    is_complete = explained.complete and len(kept) == len(explained.conflicts)
-    return replace(found, explained=replace(explained, conflicts=kept, complete=is_complete))
+def _replace_conflicts(found: Findings, kept: Sequence[Conflict]) -> Findings:
+    explained = found.explanation
+    is_complete = explained.is_complete and len(kept) == len(explained.conflicts)
+    return replace(found, explanation=replace(explained, conflicts=kept, is_complete=is_complete))
 
 
-def _left_open(found: Findings, reason: str) -> Findings:
-    explained = replace(found.explained, conflicts=(), unexplained=0, complete=False)
-    return replace(found, refuted=0, explained=explained, undecided=(*found.undecided, reason))
+def _leave_open(found: Findings, reason: str) -> Findings:
+    explained = replace(found.explanation, conflicts=(), unexplained_count=0, is_complete=False)
+    return replace(
+        found,
+        refuted_count=0,
+        explanation=explained,
+        undecided_reasons=(*found.undecided_reasons, reason),
+    )

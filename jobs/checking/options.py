@@ -27,18 +27,20 @@ if TYPE_CHECKING:
 #: The engines by name.
 ENGINES = ("local", "spark", "graphframes")
 #: Values that were known once, and what to say of them.
-GONE: Mapping[str, str] = {
+REMOVED_ENGINES: Mapping[str, str] = {
     "memory": "the engine memory is gone: use local, which gives the same answers"
 }
-_FAR: Mapping[str, str] = {"graphframes": "shiq.jobs.graphframes.engine:GraphFramesKnowledgeBase"}
+_DISTRIBUTED_ENGINES: Mapping[str, str] = {
+    "graphframes": "shiq.jobs.graphframes.engine:GraphFramesKnowledgeBase"
+}
 
-_TAKEN_WHOLE = "the batch was taken whole"
+_UNSLICED = "the batch was taken whole"
 
 #: The criterion of the published method, which the engine ``graphframes`` runs.
 PUBLISHED = "definition7"
 
 #: Engines whose work is done elsewhere, where nothing can be stopped in its midst.
-ELSEWHERE = frozenset(_FAR)
+DISTRIBUTED_ENGINES = frozenset(_DISTRIBUTED_ENGINES)
 
 #: The criterion that looks at least of those to be had.
 AUTO = "auto"
@@ -46,23 +48,23 @@ AUTO = "auto"
 #: Engines that build stores by themselves, away from this process.
 BUILDERS: Mapping[str, str] = {"spark": "shiq.jobs.spark.executor:index"}
 #: What builds large stores in processes of this machine.
-BUILDER_HERE = "shiq.jobs.building.indexing:index_here"
+LOCAL_BUILDER = "shiq.jobs.building.indexing:index_here"
 
 #: Engines that are `local`, with reading and hard shapes away from this process: what makes a
-#: `shiq.jobs.checking.base.FarWork`.
-FAR_WORK: Mapping[str, str] = {"spark": "shiq.jobs.spark.engine:SparkWork"}
+#: `shiq.jobs.checking.base.DistributedWork`.
+DISTRIBUTED_WORK: Mapping[str, str] = {"spark": "shiq.jobs.spark.engine:SparkWork"}
 
 #: What becomes of what lies outside SHIQ(D) and within reach of the data: HermiT is asked about the
 #: whole, or it stays open.
-ASK = "ask"
-OUTSIDE = (ASK, "undetermined")
+ASK_HERMIT = "ask"
+OUTSIDE_CHOICES = (ASK_HERMIT, "undetermined")
 
 #: How a table of triples writes its terms: as N-Triples, or bare where that leaves no doubt.
 NTRIPLES_TERMS = "ntriples"
 TERMS = (NTRIPLES_TERMS, "auto")
 
 #: How `index` takes the place of a store whatever the verdict is.
-ALWAYS = "always"
+REPLACE_ALWAYS = "always"
 
 #: What makes a DataFrame of assertions.
 FRAMES = "shiq.jobs.spark.engine:frame_of"
@@ -108,7 +110,7 @@ class Options:
     certain: callback, called with a result without conflicts (`Result.ended`) as soon as the batch
         is known to be inconsistent. From then on Ctrl-C ends explaining only.
     known: waived leftovers, which do not block.
-    outside: one of `OUTSIDE`.
+    outside: one of `OUTSIDE_CHOICES`.
     range_size: individuals in a range of a store's tables (`shiq.jobs.store.numbering`).
     mapping: path of an RML or YARRRML mapping for the rows of tables.
     terms: how tables of triples write terms, one of `TERMS`.
@@ -143,7 +145,7 @@ class Options:
         frozenset(),
         "Do not let this kind of leftover stand in the way of `consistent`; repeatable. `shiq check --help` lists the kinds.",
         choices=tuple(KINDS),
-        many=True,
+        is_repeatable=True,
         metavar="KIND",
         heading=Heading.LEFTOVERS,
     )
@@ -160,7 +162,7 @@ class Options:
     max_conflicts: int = option(
         1000,
         "How many conflicts to explain; the rest is counted.",
-        least=0,
+        minimum=0,
         metavar="N",
         heading=Heading.LIMITS,
     )
@@ -177,7 +179,7 @@ class Options:
         "(catalog-v001.xml, or "
         "JSON), which goes before folders and has JSON-LD contexts too. Nothing is fetched. Repeatable.",
         takes=Takes.CATALOG,
-        many=True,
+        is_repeatable=True,
         metavar="FILE|DIR",
         heading=Heading.READING,
     )
@@ -185,7 +187,7 @@ class Options:
         (),
         "Let the axioms of a well-known vocabulary count as if the ontology imported it (`shiq vocabularies` lists the names); "
         "none: use neither the kinds of terms nor the axioms that shiq knows of such vocabularies. Repeatable.",
-        many=True,
+        is_repeatable=True,
         metavar="NAME|none",
         heading=Heading.READING,
     )
@@ -194,7 +196,7 @@ class Options:
         "Let this kind stand in the way of `consistent` though it is for information only "
         f"({', '.join(sorted(INFORMATIVE))}); repeatable. {UNINTERPRETED}: every kind that is not allowed.",
         choices=(UNINTERPRETED, *KINDS),
-        many=True,
+        is_repeatable=True,
         metavar="KIND",
         heading=Heading.LEFTOVERS,
     )
@@ -239,11 +241,11 @@ class Options:
         heading=Heading.LEFTOVERS,
     )
     outside: str = option(
-        ASK,
+        ASK_HERMIT,
         "What to do about axioms and assertions outside SHIQ(D) that the data can reach: ask HermiT about all "
         "data at once, at that cost, and without --timeout only about 20,000 assertions at most; or leave the verdict "
         "undetermined.",
-        choices=OUTSIDE,
+        choices=OUTSIDE_CHOICES,
         heading=Heading.DECIDING,
     )
     range_size: int | None = None
@@ -264,45 +266,45 @@ class Options:
     most_module: int = option(
         1_000_000,
         "Assertions of a module that a task of the engine graphframes is given; a larger one stays undecided.",
-        least=1,
+        minimum=1,
         metavar="N",
         heading=Heading.SPARK,
     )
     driver_rows: int | None = option(
         1_000_000,
         "Insertions that the engine spark checks at once; a larger batch is taken in slices, unless it is to be committed.",
-        least=1,
+        minimum=1,
         metavar="N",
         heading=Heading.SPARK,
     )
 
     def __post_init__(self) -> None:
-        check_known(self.criterion, (AUTO, *CRITERIA, MODEL), "criterion")
-        check_known(self.engine, ENGINES, "engine")
-        check_known(self.outside, OUTSIDE, "way with what is outside SHIQ(D)")
-        check_known(self.terms, TERMS, "way to write terms")
+        require_known(self.criterion, (AUTO, *CRITERIA, MODEL), "criterion")
+        require_known(self.engine, ENGINES, "engine")
+        require_known(self.outside, OUTSIDE_CHOICES, "way with what is outside SHIQ(D)")
+        require_known(self.terms, TERMS, "way to write terms")
         if self.engine == "graphframes" and self.criterion not in (AUTO, PUBLISHED):
             raise UsageError(
                 f"the engine graphframes runs the published method, criterion {PUBLISHED}, and not {self.criterion}",
                 f"Use --engine spark for {self.criterion}, or leave --criterion out.",
             )
         if self.why_pulled and (
-            self.engine not in ("local", *FAR_WORK)
+            self.engine not in ("local", *DISTRIBUTED_WORK)
             or self.criterion not in (AUTO, MODEL, "clausal")
         ):
             raise UsageError(
                 "why individuals were pulled in is recorded by the engines local and spark only, with criterion model or clausal",
                 "Leave out --engine and --criterion.",
             )
-        if self.verdict_only and self.engine in ELSEWHERE:
+        if self.verdict_only and self.engine in DISTRIBUTED_ENGINES:
             raise UsageError(
                 f"the engine {self.engine} decides modules in parallel and cannot stop at the first contradiction",
                 "Check with the engine local, or without verdict_only.",
             )
         for kind in self.allow:
-            check_known(kind, KINDS, "kind")
+            require_known(kind, KINDS, "kind")
         for kind in self.fail_on:
-            check_known(kind, (*KINDS, UNINTERPRETED), "kind")
+            require_known(kind, (*KINDS, UNINTERPRETED), "kind")
         if both := self.allow & self.fail_on:
             raise UsageError(
                 f"{min(both)} is named by both --allow and --fail-on", "Leave one of the two out."
@@ -362,31 +364,36 @@ def takes_settings(call: Call) -> Call:
     return call
 
 
-def settings_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+def option_arguments(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Convert the settings of a public call to keyword arguments of `Options`."""
     sets = {name: frozenset(settings.get(name, ())) for name in ("allow", "fail_on")}
     names = settings.get("vocabulary", ())
     vocabulary = (names,) if isinstance(names, str) else tuple(names)
-    return {**settings, **sets, "known": known_of(settings.get("known")), "vocabulary": vocabulary}
+    return {
+        **settings,
+        **sets,
+        "known": load_waivers(settings.get("known")),
+        "vocabulary": vocabulary,
+    }
 
 
-def known_of(value: LeftoverWaivers | str | Path | None) -> LeftoverWaivers:
+def load_waivers(value: LeftoverWaivers | str | Path | None) -> LeftoverWaivers:
     """Known leftovers, read from a file if a path is given. Raises: InputError, UsageError."""
     if value is None or isinstance(value, LeftoverWaivers):
         return value or LeftoverWaivers()
     # Loaded where there is a file of them.
-    from shiq.jobs.leftover_waivers import read_known
+    from shiq.jobs.leftover_waivers import read_waivers
 
-    return read_known(Path(value))
+    return read_waivers(Path(value))
 
 
-def check_known(value: str, among: Iterable[str], what: str) -> None:
+def require_known(value: str, among: Iterable[str], what: str) -> None:
     """Refuse a ``value`` that is not ``among`` the known ones, and suggest the nearest. Raises:
     UsageError.
     """
     names = list(among)
-    if value in GONE:
-        raise UsageError(GONE[value], f"Known: {', '.join(names)}.")
+    if value in REMOVED_ENGINES:
+        raise UsageError(REMOVED_ENGINES[value], f"Known: {', '.join(names)}.")
     if value not in names:
         near = difflib.get_close_matches(value, names, 1, 0)
         raise UsageError(
@@ -395,10 +402,10 @@ def check_known(value: str, among: Iterable[str], what: str) -> None:
         )
 
 
-def options_in(settings: Mapping[str, Any]) -> Options:
+def options_from_settings(settings: Mapping[str, Any]) -> Options:
     """Make options from ``settings``, other keys are ignored. Raises: UsageError."""
     return Options(
-        **settings_of(
+        **option_arguments(
             {key: value for key, value in settings.items() if key in Options.__dataclass_fields__}
         )
     )
@@ -417,24 +424,27 @@ def import_by_name(target: str) -> Any:
     return getattr(found, attribute) if attribute else found
 
 
-def engine_named(name: str) -> Any:
+def import_engine(name: str) -> Any:
     """Knowledge base class of an engine of `ENGINES`; no other engine is imported."""
-    if name == "local" or name in FAR_WORK:
+    if name == "local" or name in DISTRIBUTED_WORK:
         from shiq.abox_ops.local import LocalKnowledgeBase
 
         return LocalKnowledgeBase
-    return import_by_name(_FAR[name])
+    return import_by_name(_DISTRIBUTED_ENGINES[name])
 
 
 def open_engine(options: Options) -> Any:
     """Knowledge base class of the engine that is asked for, with its session started if it has one."""
-    engine = engine_named(options.engine)
+    engine = import_engine(options.engine)
     if hasattr(engine, "begin"):
         engine.begin(options.master)
     return engine
 
 
-_VOID = "criterion clausal instead of model: a complex or negative assertion is deleted, and the kept model rests on its clauses"
+_CLAUSAL_NOTE = (
+    "criterion clausal instead of model: a complex or negative assertion is deleted, and the kept model rests on its "
+    "clauses"
+)
 
 
 def resolve_criterion(
@@ -452,7 +462,7 @@ def resolve_criterion(
     is_known = supports(knowledge_base, ModelKnowledgeBase) and knowledge_base.is_completed
     if is_known and not deletions.complex:
         return replace(options, criterion=MODEL), ()
-    return replace(options, criterion="clausal"), (_VOID,) if is_known else ()
+    return replace(options, criterion="clausal"), (_CLAUSAL_NOTE,) if is_known else ()
 
 
 @dataclass
@@ -462,41 +472,41 @@ class Clock:
     seconds: wall seconds by stage.
     begun: start of the check, for the time limit.
     doing: the current step.
-    certain: result known so far, used when the time is over (`shiq.jobs.checking.answer.in_time`).
+    certain: result known so far, used when the time is over (`shiq.jobs.checking.answer.run_in_time`).
     progress: callback, called when a step begins.
     """
 
     seconds: dict[str, float] = field(default_factory=dict)
-    _last: float = field(default_factory=time.perf_counter)
-    begun: float = field(default_factory=time.monotonic)
-    certain: Result | None = None
+    _stage_start: float = field(default_factory=time.perf_counter)
+    start: float = field(default_factory=time.monotonic)
+    certain_result: Result | None = None
     is_over: bool = False
     progress: Progress | None = None
-    _doing: str = "reading"
+    _step: str = "reading"
 
     @property
-    def doing(self) -> str:
+    def step(self) -> str:
         """Current step."""
-        return self._doing
+        return self._step
 
-    @doing.setter
-    def doing(self, stage: str) -> None:
-        self._doing = stage
+    @step.setter
+    def step(self, stage: str) -> None:
+        self._step = stage
         if self.progress is not None:
             self.progress(stage, 0, 0)
 
-    def stage(self, name: str) -> None:
+    def end_stage(self, name: str) -> None:
         """Add the time since the last call to the stage ``name``."""
         now = time.perf_counter()
-        self.seconds[name] = self.seconds.get(name, 0.0) + now - self._last
-        self._last = now
+        self.seconds[name] = self.seconds.get(name, 0.0) + now - self._stage_start
+        self._stage_start = now
 
 
-def taken_whole(rows: int, why: str) -> str:
+def unsliced_note(rows: int, why: str) -> str:
     """Note that a batch was not checked in slices of ``rows`` insertions, and ``why``."""
-    return f"{_TAKEN_WHOLE}, not in slices of {rows:,} insertions: {why}"
+    return f"{_UNSLICED}, not in slices of {rows:,} insertions: {why}"
 
 
-def says_taken_whole(note: str) -> bool:
-    """Whether ``note`` is one of `taken_whole`."""
-    return note.startswith(_TAKEN_WHOLE)
+def is_unsliced_note(note: str) -> bool:
+    """Whether ``note`` is one of `unsliced_note`."""
+    return note.startswith(_UNSLICED)

@@ -18,11 +18,11 @@ from shiq.jobs.checking.base import Explanation, Findings, InputBatch, OpenBase
 from shiq.jobs.checking.inputs import (
     OUT_OF_REACH,
     OUTSIDE,
-    is_outside,
+    is_outside_shiq,
+    remove_deleted,
     vocabulary_of,
-    without_deleted,
 )
-from shiq.jobs.checking.options import ASK, Options
+from shiq.jobs.checking.options import ASK_HERMIT, Options
 from shiq.model import Assertion, Axiom
 from shiq.model.role_words import Irregular
 from shiq.reasoner.hermit import HermitReasoner
@@ -36,16 +36,16 @@ SECONDS = 600.0
 MOST_ASSERTIONS = 20_000
 
 #: For that many vocabularies of batches what they reach is kept.
-KEPT_REACHES = 32
+MOST_CACHED_REACHES = 32
 
 
 @dataclass(frozen=True)
 class OutsideFindings:
     """Findings after the full question, with the leftovers of base and batch as they count now."""
 
-    found: Findings
-    base: tuple[Leftover, ...]
-    batch: tuple[Leftover, ...]
+    findings: Findings
+    base_leftovers: tuple[Leftover, ...]
+    batch_leftovers: tuple[Leftover, ...]
 
 
 def settle_outside(
@@ -61,33 +61,39 @@ def settle_outside(
     """Account for axioms and assertions outside SHIQ(D) in ``found``."""
     of_base = [
         x
-        for x in (without_deleted(x, batch.unsaid) for x in options.known.mark(base.leftovers))
+        for x in (
+            remove_deleted(x, batch.deleted_left_out) for x in options.known.mark(base.leftovers)
+        )
         if x is not None
     ]
     leftovers = options.known.mark(leftovers)
-    if not any(map(is_outside, (*of_base, *leftovers))):
+    if not any(map(is_outside_shiq, (*of_base, *leftovers))):
         return OutsideFindings(found, tuple(of_base), leftovers)
     axioms = tuple(
-        dict.fromkeys(v for x in of_base if is_outside(x) for v in x.values if isinstance(v, Axiom))
+        dict.fromkeys(
+            v for x in of_base if is_outside_shiq(x) for v in x.values if isinstance(v, Axiom)
+        )
     )
     assertions = [
         v
         for x in (*of_base, *leftovers)
-        if is_outside(x)
+        if is_outside_shiq(x)
         for v in x.values
         if not isinstance(v, Axiom)
     ]
     everything = (*base.tbox.axioms, *axioms)
-    places = _reached(base, axioms, vocabulary_of(batch.insertions) | names_of(assertions)).places
+    places = _find_reachable(
+        base, axioms, vocabulary_of(batch.insertions) | names_of(assertions)
+    ).places
     within = frozenset(everything[i] for i in places if i >= len(base.tbox.axioms))
     of_base = [_mark_out_of_reach(x, within) for x in of_base]
     of_batch = [_mark_out_of_reach(x, within) for x in leftovers]
     open_ = [
         x
         for x in (*of_base, *of_batch)
-        if is_outside(x) and is_blocking(x, options.allow, options.fail_on)
+        if is_outside_shiq(x) and is_blocking(x, options.allow, options.fail_on)
     ]
-    if not open_ or found.refuted or options.outside != ASK:
+    if not open_ or found.refuted_count or options.outside != ASK_HERMIT:
         return OutsideFindings(found, tuple(of_base), tuple(of_batch))
     said = frozenset(v for x in open_ for v in x.values)
     asked = [everything[i] for i in places if i < len(base.tbox.axioms) or everything[i] in said]
@@ -103,12 +109,14 @@ def settle_outside(
     )
     settled = () if OUTSIDE in options.fail_on else open_
     return OutsideFindings(
-        whole.settled(found, open_),
+        whole.settle(found, open_),
         *(tuple(x for x in told if x not in settled) for told in (of_base, of_batch)),
     )
 
 
-def _reached(base: OpenBase, axioms: tuple[Axiom, ...], names: frozenset[str]) -> ReachableAxioms:
+def _find_reachable(
+    base: OpenBase, axioms: tuple[Axiom, ...], names: frozenset[str]
+) -> ReachableAxioms:
     """Parts of T and ``axioms`` that data in the vocabulary of A and in ``names`` can reach."""
     everything, key = (*base.tbox.axioms, *axioms), (len(base.tbox.axioms), axioms)
     if key not in base.reach:
@@ -119,7 +127,7 @@ def _reached(base: OpenBase, axioms: tuple[Axiom, ...], names: frozenset[str]) -
         return known
     further = (*key, more)
     if further not in base.reach:
-        if len(base.reach) >= KEPT_REACHES:
+        if len(base.reach) >= MOST_CACHED_REACHES:
             base.reach.clear()
         base.reach[further] = reach_axioms(everything, known.names | more)
     return base.reach[further]
@@ -135,7 +143,7 @@ class CheckForecast:
     """
 
     leftovers: tuple[Leftover, ...]
-    asked: tuple[Leftover, ...] = ()
+    for_hermit: tuple[Leftover, ...] = ()
     obstacle: str = ""
 
 
@@ -146,7 +154,7 @@ def forecast_check(
     options: Options,
 ) -> CheckForecast:
     """Forecast for data in ``vocabulary`` (None: any), T with ``axioms``, and ``leftovers``."""
-    said = dict.fromkeys(v for x in leftovers if is_outside(x) for v in x.values)
+    said = dict.fromkeys(v for x in leftovers if is_outside_shiq(x) for v in x.values)
     everything = (*axioms, *(v for v in said if isinstance(v, Axiom)))
     assertions = [v for v in said if not isinstance(v, Axiom)]
     places = (
@@ -157,9 +165,11 @@ def forecast_check(
     asking = [everything[i] for i in places]
     leftovers = tuple(_mark_out_of_reach(x, frozenset(asking)) for x in leftovers)
     asked = tuple(
-        x for x in leftovers if is_outside(x) and is_blocking(x, options.allow, options.fail_on)
+        x
+        for x in leftovers
+        if is_outside_shiq(x) and is_blocking(x, options.allow, options.fail_on)
     )
-    if not asked or options.outside != ASK:
+    if not asked or options.outside != ASK_HERMIT:
         return CheckForecast(leftovers)
     try:
         write_question(asking, assertions)
@@ -170,7 +180,7 @@ def forecast_check(
 
 def _mark_out_of_reach(leftover: Leftover, within: frozenset[Axiom]) -> Leftover:
     """Mark ``leftover`` as informative if data cannot reach what it leaves out."""
-    if not is_outside(leftover) or any(
+    if not is_outside_shiq(leftover) or any(
         not isinstance(v, Axiom) or v in within for v in leftover.values
     ):
         return leftover
@@ -192,21 +202,24 @@ class _FullQuestion:
         left: float | None,
         announce: Callable[[], None],
     ) -> None:
-        self.base, self.batch, self.axioms, self.said = base, batch, axioms, said
+        self.base, self.batch, self.axioms, self.left_out_assertions = base, batch, axioms, said
         self.options, self.decider, self.announce = options, decider, announce
         self.deadline = time.monotonic() + (SECONDS if left is None else left)
 
-    def settled(self, found: Findings, open_: Sequence[Leftover]) -> Findings:
+    def settle(self, found: Findings, open_: Sequence[Leftover]) -> Findings:
         count = sum(len(x.values) for x in open_)
         about = f"{count:,} outside SHIQ(D) and within reach of the data, first: {open_[0].located_message}"
         if self._is_certified():
             note = f"the base is certified, and a part of it is consistent too: HermiT need not be asked again for {about}"
-            return replace(found, undecided=(), notes=(*found.notes, note))
-        kept = self._kept()
-        inserted = [*self.batch.insertions, *(a for a in self.said if a not in self._of_base())]
+            return replace(found, undecided_reasons=(), notes=(*found.notes, note))
+        kept = self._remaining_assertions()
+        inserted = [
+            *self.batch.insertions,
+            *(a for a in self.left_out_assertions if a not in self._base_statements()),
+        ]
         if kept is None:
             reason = f"the engine {self.options.engine} cannot ask HermiT about the whole, which this needs: {about}"
-            return self._open(found, f"{reason} (check with --engine local)")
+            return self._leave_open(found, f"{reason} (check with --engine local)")
         everything = [*kept, *inserted]
         whole = (
             f"{count_of(len(self.axioms), 'axiom')} and {count_of(len(everything), 'assertion')}"
@@ -214,7 +227,7 @@ class _FullQuestion:
         if self.options.timeout is None and len(everything) > MOST_ASSERTIONS:
             bound = f"without a --timeout it is not asked about more than {count_of(MOST_ASSERTIONS, 'assertion')}"
             way_out = f"--timeout {SECONDS:.0f} asks, for as many seconds"
-            return self._open(
+            return self._leave_open(
                 found,
                 f"HermiT was not asked about the whole, {whole}, for {about}: {bound} ({way_out})",
             )
@@ -230,11 +243,16 @@ class _FullQuestion:
             if OPAQUE in answer.reason:
                 way_out = f"--allow {UNKNOWN_DATATYPE} reads it as a value space of its own, "
             way_out += "--outside undetermined does not ask"
-            return self._open(found, f"{asked}: {answer.reason} ({way_out})")
-        decided = {**found.decided, f"whole {answer.verdict.value}": 1}
-        found = replace(found, notes=(*found.notes, asked), decided=decided, sent=self._sent(found))
+            return self._leave_open(found, f"{asked}: {answer.reason} ({way_out})")
+        decided = {**found.verdict_counts, f"whole {answer.verdict.value}": 1}
+        found = replace(
+            found,
+            notes=(*found.notes, asked),
+            verdict_counts=decided,
+            sent_counts=self._count_sent(found),
+        )
         if answer.verdict is Verdict.CONSISTENT:
-            return replace(found, undecided=())
+            return replace(found, undecided_reasons=())
         self.announce()
         conflicts: list[Conflict] = []
         complete, ended = False, True
@@ -246,44 +264,47 @@ class _FullQuestion:
             ended = False
         conflicts.sort(key=lambda c: (len(c.insertion_values), repr(c.insertion_values)))
         explained = Explanation(conflicts, 0 if conflicts else 1, complete, ended)
-        return replace(found, refuted=1, sent=self._sent(found), explained=explained)
+        return replace(
+            found, refuted_count=1, sent_counts=self._count_sent(found), explanation=explained
+        )
 
-    def _sent(self, found: Findings) -> dict[str, int]:
+    def _count_sent(self, found: Findings) -> dict[str, int]:
         """What was sent elsewhere, the whole questions included."""
         beside = self.decider.full_reasoner
         more: dict[str, int] = (
             beside.sent_questions.to_dict() if isinstance(beside, SendingReasoner) else {}
         )
         return {
-            name: found.sent.get(name, 0) + more.get(name, 0) for name in {**found.sent, **more}
+            name: found.sent_counts.get(name, 0) + more.get(name, 0)
+            for name in {**found.sent_counts, **more}
         }
 
-    def _open(self, found: Findings, reason: str) -> Findings:
-        return replace(found, undecided=(*found.undecided, reason))
+    def _leave_open(self, found: Findings, reason: str) -> Findings:
+        return replace(found, undecided_reasons=(*found.undecided_reasons, reason))
 
-    def _of_base(self) -> frozenset[Axiom | Assertion]:
-        return frozenset(v for x in self.base.leftovers if is_outside(x) for v in x.values)
+    def _base_statements(self) -> frozenset[Axiom | Assertion]:
+        return frozenset(v for x in self.base.leftovers if is_outside_shiq(x) for v in x.values)
 
     def _is_certified(self) -> bool:
         """Whether a certificate that counted all of it says so already."""
-        of_base = self._of_base()
+        of_base = self._base_statements()
         certificate = self.base.certificate
         return (
             self.base.is_certified
             and "snapshot" in certificate
             and OUTSIDE not in (*certificate.get("allowed", ()), *certificate.get("known", ()))
             and not len(self.batch.insertions)
-            and all(a in of_base for a in self.said)
+            and all(a in of_base for a in self.left_out_assertions)
         )
 
-    def _kept(self) -> list[Assertion] | None:
+    def _remaining_assertions(self) -> list[Assertion] | None:
         """What the base asserts, less what is deleted; None where it cannot be had here."""
         if self.base.assertions is None:
             return None
-        deleted = frozenset(self.batch.deletions) | self.batch.unsaid
-        of_base = self._of_base()
+        deleted = frozenset(self.batch.deletions) | self.batch.deleted_left_out
+        of_base = self._base_statements()
         stored = (a for a in self.base.assertions() if a not in deleted)
-        return [*stored, *(a for a in self.said if a in of_base)]
+        return [*stored, *(a for a in self.left_out_assertions if a in of_base)]
 
     def ask(self, axioms: Sequence[Axiom], assertions: Iterable[Assertion]) -> Answer:
         left = self.deadline - time.monotonic()
@@ -292,9 +313,9 @@ class _FullQuestion:
         try:
             put = write_question(axioms, assertions)
             hermit = self._hermit()
-            answer = self._asked(hermit, put.axioms, put.assertions)
+            answer = self._ask_hermit(hermit, put.axioms, put.assertions)
             if put.weaker is not None and answer.verdict is Verdict.INCONSISTENT:
-                answer = self._asked(hermit, put.weaker, put.assertions)
+                answer = self._ask_hermit(hermit, put.weaker, put.assertions)
                 if answer.verdict is Verdict.CONSISTENT:
                     return Answer(
                         Verdict.UNDETERMINED,
@@ -304,7 +325,7 @@ class _FullQuestion:
         except (Irregular, UsageError, ReasonerError) as obstacle:
             return Answer(Verdict.UNDETERMINED, " ".join(str(obstacle).split()))
 
-    def _asked(
+    def _ask_hermit(
         self, hermit: HermitReasoner, axioms: Sequence[Axiom], assertions: Sequence[Assertion]
     ) -> Answer:
         return hermit.decide_consistency(

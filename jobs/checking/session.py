@@ -16,30 +16,30 @@ from shiq.answers.verdict import Leftover, Verdict
 from shiq.errors import StoreError, at_store
 from shiq.inputs.reading import Place, Spool, select_data_leftovers
 from shiq.inputs.sources import Given
-from shiq.jobs.checking.answer import in_time, with_note
-from shiq.jobs.checking.base import DistributedEngine, InputBatch, OpenBase, mark_agreed
+from shiq.jobs.checking.answer import run_in_time, with_note
+from shiq.jobs.checking.base import DistributedEngine, InputBatch, OpenBase, mark_allowed
 from shiq.jobs.checking.deciding import DeciderPool, check_batch, read_batch_timed
 from shiq.jobs.checking.inputs import (
+    blocks_beyond_hermit,
     input_sources,
-    is_outside,
-    leaves_out,
+    is_left_out,
+    is_outside_shiq,
     read_batch,
     read_by_form,
-    refuse_named,
-    stands_whatever_hermit_says,
+    refuse_named_vocabularies,
+    remove_deleted,
     with_source_notes,
-    without_deleted,
 )
 from shiq.jobs.checking.options import (
     STORE,
     Clock,
     Options,
-    engine_named,
     import_by_name,
+    import_engine,
     open_engine,
-    settings_of,
-    taken_whole,
+    option_arguments,
     takes_settings,
+    unsliced_note,
 )
 from shiq.model import TBox
 from shiq.support import supports
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 CheckAbove: TypeAlias = "Callable[[object, float | None], Result]"
 
 
-def checker_above(
+def make_checker_above(
     base: OpenBase,
     accepted: Result,
     options: Options,
@@ -83,7 +83,7 @@ def checker_above(
         decider = deciders.lookup(timed)
         is_whole = False
         try:
-            found = in_time(
+            found = run_in_time(
                 timed, clock, lambda: check_batch(base, insertions, None, timed, decider, clock)
             )
             is_whole = not clock.is_over
@@ -157,7 +157,7 @@ class Session:
     def close(self) -> None:
         """Free the reasoners and the store. May be called twice."""
         self._deciders.close()
-        self._forget()
+        self._forget_answers()
         if self._opened is not None:
             self._opened.close()
             self._opened = None
@@ -193,32 +193,32 @@ class Session:
                 f"{self.path}: a batch can only be committed onto the present snapshot, whatever its number",
                 "Open the store without naming a snapshot.",
             )
-        options = options or Options(**settings_of(settings))
-        refuse_named(options, self._store.ontologies)
+        options = options or Options(**option_arguments(settings))
+        refuse_named_vocabularies(options, self._store.ontologies)
         decider = self._deciders.lookup(options)
         clock = clock or Clock(progress=options.progress)
         coming: list[object] = []
         going: list[object] = []
         read: list[InputBatch] = []
 
-        def checked() -> Result:
+        def run_check() -> Result:
             # A table may start a Spark session, which counts as time of the check.
             coming.extend(input_sources(insertions, options))
             going.extend(input_sources(deletions, options))
-            self._renew()
-            base = self._base(options)
-            clock.stage("opening the store")
+            self._reopen_if_newer()
+            base = self._cached_base(options)
+            clock.end_stage("opening the store")
             if commit:
                 # What is committed is what was checked, so it is read once, here, whatever the
                 # engine.
                 read.append(read_batch_timed(base, coming, going, options, clock))
-                return _check_whole(base, read[0], options, decider, clock)
+                return _check_unsliced(base, read[0], options, decider, clock)
             return check_batch(base, coming, going, options, decider, clock)
 
-        result = with_source_notes(in_time(options, clock, checked, leftovers), coming, going)
+        result = with_source_notes(run_in_time(options, clock, run_check, leftovers), coming, going)
         if clock.is_over:
             # What was interrupted may be half updated.
-            self._forget()
+            self._forget_answers()
             self._deciders.drop(options)
         if not commit or result.verdict is not Verdict.CONSISTENT:
             return result
@@ -229,13 +229,15 @@ class Session:
             else self._commit(read[0], result, options, clock, asides, taken or {})
         )
 
-    def above(self, accepted: Result, **settings: Any) -> CheckAbove | None:
+    def checker_above(self, accepted: Result, **settings: Any) -> CheckAbove | None:
         """Make a checker for insertions on top of the batch of ``accepted``; see
-        `shiq.jobs.checking.session.checker_above`.
+        `shiq.jobs.checking.session.make_checker_above`.
         """
-        options = Options(**settings_of(settings))
-        self._renew()
-        return checker_above(self._base(options), accepted, options, self._deciders, self._forget)
+        options = Options(**option_arguments(settings))
+        self._reopen_if_newer()
+        return make_checker_above(
+            self._cached_base(options), accepted, options, self._deciders, self._forget_answers
+        )
 
     def _commit(
         self,
@@ -247,19 +249,19 @@ class Session:
         taken: Mapping[str, int],
     ) -> Result:
         # Loaded where a batch is committed.
-        from shiq.jobs.checking.certifying import certificate_of
+        from shiq.jobs.checking.certifying import make_certificate
 
         store = import_by_name(STORE)
         left_out = Spool(select_data_leftovers(chain.from_iterable(batch.left_out)))
         opened, self._opened = self._store, None
-        self._forget()
+        self._forget_answers()
         try:
             self._opened = store.commit(
                 self.path,
                 batch.insertions,
                 batch.deletions,
                 checked=opened.identity,
-                certificate=certificate_of(result, options),
+                certificate=make_certificate(result, options),
                 opened=opened,
                 patch=getattr(result.a_add, "patch", None),
                 asides=asides,
@@ -272,40 +274,42 @@ class Session:
         finally:
             # After a refusal the session goes on with what the store holds by now.
             self._opened = self._opened or store.open_store(self.path)
-        clock.stage("committing")
+        clock.end_stage("committing")
         statistics = replace(result.statistics, seconds=clock.seconds)
         return replace(result, committed=self._store.snapshot, statistics=statistics)
 
-    def read(self, insertions: object, deletions: object = None) -> InputBatch:
+    def read_batch(self, insertions: object, deletions: object = None) -> InputBatch:
         """Read a batch as `check` does."""
         options = Options()
-        self._renew()
-        return read_batch(self._base(options), insertions, deletions, options)
+        self._reopen_if_newer()
+        return read_batch(self._cached_base(options), insertions, deletions, options)
 
-    def left(self, insertions: object, **settings: Any) -> list[tuple[Leftover, tuple[Place, ...]]]:
+    def blocking_leftovers(
+        self, insertions: object, **settings: Any
+    ) -> list[tuple[Leftover, tuple[Place, ...]]]:
         """Leftovers of ``insertions`` that would block `consistent` under these settings, each with
         all its places.
 
         Leftovers outside SHIQ(D) are omitted where a check asks HermiT about them.
         """
-        options = Options(**settings_of(settings))
-        self._renew()
-        found = read_batch(self._base(options), insertions, None, options).leftover_places()
+        options = Options(**option_arguments(settings))
+        self._reopen_if_newer()
+        found = read_batch(self._cached_base(options), insertions, None, options).leftover_places()
         marked = [(options.known.mark((leftover,))[0], places) for leftover, places in found]
         return [
             (leftover, places)
             for leftover, places in marked
-            if stands_whatever_hermit_says(leftover, options)
+            if blocks_beyond_hermit(leftover, options)
         ]
 
     @property
     def taken(self) -> Mapping[str, int]:
         """Number of the last committed batch, by feed."""
-        self._renew()
+        self._reopen_if_newer()
         return dict(self._store.manifest.taken)
 
     @property
-    def asides(self) -> tuple[QuarantinedAssertion, ...]:
+    def quarantine(self) -> tuple[QuarantinedAssertion, ...]:
         """Ledger: assertions set aside because they contradict the store."""
         return tuple(self._store.asides)
 
@@ -333,20 +337,20 @@ class Session:
         key = engine, tbox is not None
         if key not in self._knowledge_bases:
             given = (self._store,) if tbox is None else (self._store, tbox)
-            self._knowledge_bases[key] = engine_named(engine).from_store(*given)
+            self._knowledge_bases[key] = import_engine(engine).from_store(*given)
         return self._knowledge_bases[key]
 
-    def _renew(self) -> None:
+    def _reopen_if_newer(self) -> None:
         """Reopen the store if it has a newer snapshot, unless the session is on a numbered one."""
         if self._is_past:
             return
         opened = self._store
         self._opened = import_by_name(STORE).renewed(opened)
         if self._opened is not opened:
-            self._forget()
+            self._forget_answers()
             opened.close()
 
-    def _forget(self) -> None:
+    def _forget_answers(self) -> None:
         self._deciders.forget_answers()
         for known in self._knowledge_bases.values():
             if isinstance(known, DistributedEngine):
@@ -355,14 +359,14 @@ class Session:
         self._reach.clear()
         self._bases.clear()
 
-    def _base(self, options: Options) -> OpenBase:
+    def _cached_base(self, options: Options) -> OpenBase:
         open_engine(options)
         key = options.engine, options.allow
         if key not in self._bases:
-            self._bases[key] = self._base_for(options)
+            self._bases[key] = self._open_base(options)
         return self._bases[key]
 
-    def _base_for(self, options: Options) -> OpenBase:
+    def _open_base(self, options: Options) -> OpenBase:
         held = self._store.certificate
         certificate = held.to_dict() if held else {}
         tbox: TBox = read_by_form(
@@ -380,7 +384,7 @@ class Session:
             (
                 *(
                     replace(x, hint=at_store(x.hint, path))
-                    for x in mark_agreed(self._store.leftovers, certificate)
+                    for x in mark_allowed(self._store.leftovers, certificate)
                 ),
                 *told,
             ),
@@ -396,7 +400,7 @@ class Session:
         )
 
 
-def _check_whole(
+def _check_unsliced(
     base: OpenBase, batch: InputBatch, options: Options, decider: Decider, clock: Clock
 ) -> Result:
     """Check a batch that is to be committed, without slices: the certified model is renewed from
@@ -405,28 +409,28 @@ def _check_whole(
     found = check_batch(
         base, None, None, replace(options, driver_rows=None), decider, clock, read=batch
     )
-    rows = options.driver_rows if batch.far else None
+    rows = options.driver_rows if batch.distributed_work else None
     if rows is None or len(batch.insertions) <= rows:
         return found
-    return with_note(found, taken_whole(rows, "it is to be committed"))
+    return with_note(found, unsliced_note(rows, "it is to be committed"))
 
 
 def _leftovers_after_batch(
     held: tuple[Leftover, ...], batch: InputBatch, options: Options
 ) -> tuple[Leftover, ...]:
     """Leftovers of A after the batch: new ones added, deleted ones removed."""
-    kept = [x for x in (without_deleted(x, batch.unsaid) for x in held) if x is not None]
+    kept = [x for x in (remove_deleted(x, batch.deleted_left_out) for x in held) if x is not None]
     said = {v for x in kept for v in x.values}
-    new = (x for x in batch.leftovers if leaves_out(x) and not said.issuperset(x.values))
-    return (*kept, *(_as_committed(x, options) for x in new))
+    new = (x for x in batch.leftovers if is_left_out(x) and not said.issuperset(x.values))
+    return (*kept, *(_record_permission(x, options) for x in new))
 
 
-def _as_committed(leftover: Leftover, options: Options) -> Leftover:
+def _record_permission(leftover: Leftover, options: Options) -> Leftover:
     """``leftover`` as the store records it: allowed or waived by whoever commits, unless it is
     still asked about.
     """
     asked = leftover.kind not in options.allow
-    who = "" if is_outside(leftover) or not asked else options.known.mark((leftover,))[0].known
+    who = "" if is_outside_shiq(leftover) or not asked else options.known.mark((leftover,))[0].known
     return replace(leftover, known=who, lapsed="", asked=asked)
 
 
@@ -446,7 +450,7 @@ def _with_committed_leftovers(
     for (kind, who), number in sorted(found.items()):
         now = Leftover(
             kind,
-            _COMMITTED,
+            _LEFT_OUT_OF_BATCHES,
             hint="`shiq export --store DIR --aside` prints it",
             agreed=not who,
             known=who,
@@ -460,7 +464,7 @@ def _with_committed_leftovers(
 
 
 #: What is told of the base for what batches left out.
-_COMMITTED = "left out of batches that were committed"
+_LEFT_OUT_OF_BATCHES = "left out of batches that were committed"
 
 
 @contextmanager

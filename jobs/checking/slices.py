@@ -37,7 +37,13 @@ from shiq.abox_ops.modules.shapes import Shape
 from shiq.answers.result import PulledIn
 from shiq.answers.verdict import Leftover, Verdict, is_blocking_kind
 from shiq.columns.arrays import Ints, unique
-from shiq.jobs.checking.answer import CROWDS, STOPPED, CrowdKey, crowd_counts, report_crowds
+from shiq.jobs.checking.answer import (
+    OVERSIZE_KINDS,
+    PARTIAL_NOTE,
+    OversizeKey,
+    count_oversize,
+    oversize_leftovers,
+)
 from shiq.jobs.checking.base import (
     ExplainsPull,
     Explanation,
@@ -46,7 +52,7 @@ from shiq.jobs.checking.base import (
     ModuleFindings,
     OpenBase,
 )
-from shiq.jobs.checking.options import Options, taken_whole
+from shiq.jobs.checking.options import Options, unsliced_note
 from shiq.model import Assertion
 from shiq.model.abox import COLUMNS, ABox, columns_of, int_array
 from shiq.model.clause import ClausalTBox
@@ -54,9 +60,9 @@ from shiq.support import LazySequence, supports
 
 #: After slices of so many insertions what they leave is collected, which takes as long as the
 #: process has objects.
-COLLECTED = 10_000
+GARBAGE_ROWS = 10_000
 
-Opening: TypeAlias = Callable[[Options], AbstractContextManager[Decider]]
+OpenDecider: TypeAlias = Callable[[Options], AbstractContextManager[Decider]]
 
 
 @dataclass(frozen=True)
@@ -66,21 +72,21 @@ class SlicedAddSet:
     ``merges``: whether one makes individuals equal; ``crowds``: the largest of each in any slice.
     """
 
-    again: Callable[[], Iterator[AddSet]]
-    whole: Callable[[], MergingAddSet]
+    recompute: Callable[[], Iterator[AddSet]]
+    compute_unsliced: Callable[[], MergingAddSet]
     tbox: ClausalTBox | None = None
-    merges: bool = False
+    has_merges: bool = False
     insertions: int = 0
     size: int = 0
     pulled_in: int = 0
     modules: int = 0
     widening: WideningFigures = NO_WIDENING
     reasons: tuple[PulledIn, ...] = ()
-    decided: Counter[str] = field(default_factory=Counter)
+    verdict_counts: Counter[str] = field(default_factory=Counter)
     shapes: frozenset[Shape] = frozenset()
-    crowds: Counter[CrowdKey] = field(default_factory=Counter)
+    oversize: Counter[OversizeKey] = field(default_factory=Counter)
 
-    def and_of(
+    def with_slice(
         self, add_set: AddSet, decided: Counter[str], options: Options, decider: Decider
     ) -> SlicedAddSet:
         """These and the ``add_set`` of one more slice."""
@@ -93,7 +99,7 @@ class SlicedAddSet:
         return replace(
             self,
             tbox=add_set.tbox,
-            merges=self.merges
+            has_merges=self.has_merges
             or (supports(add_set, MergingAddSet) and bool(add_set.merged_elements())),
             insertions=self.insertions + add_set.insertions,
             size=self.size + add_set.size,
@@ -102,24 +108,26 @@ class SlicedAddSet:
             widening=self.widening
             + (add_set.widening if supports(add_set, PatchAddSet) else NO_WIDENING),
             reasons=_join_reasons(self.reasons, why),
-            decided=self.decided + decided,
+            verdict_counts=self.verdict_counts + decided,
             shapes=self.shapes | shapes,
-            crowds=self.crowds | crowd_counts(add_set),
+            oversize=self.oversize | count_oversize(add_set),
         )
 
     def kept_assertions(self) -> Iterator[Assertion]:
         """The assertions that the check looked at, slice by slice."""
-        return chain.from_iterable(add_set.kept_assertions() for add_set in self.again())
+        return chain.from_iterable(add_set.kept_assertions() for add_set in self.recompute())
 
     def members(self) -> list[tuple[str, ...]]:
         """The individuals of each module."""
-        return [individuals_in(module) for add_set in self.again() for module in add_set.modules]
+        return [
+            individuals_in(module) for add_set in self.recompute() for module in add_set.modules
+        ]
 
     def identities(self) -> list[Identity]:
         """The individuals that the batch makes equal, with the reasons: those of the batch in
         one piece.
         """
-        return identities(self.whole()) if self.merges else []
+        return identities(self.compute_unsliced()) if self.has_merges else []
 
     def why_pulled(self) -> Sequence[PulledIn]:
         """See `shiq.jobs.checking.base.ExplainsPull`."""
@@ -135,10 +143,10 @@ def _join_reasons(before: Sequence[PulledIn], more: Sequence[PulledIn]) -> tuple
     return tuple(sorted(found.values(), key=lambda x: (-x.count, x.reason, x.text)))
 
 
-def obstacle(base: OpenBase, batch: InputBatch, options: Options) -> str:
+def slicing_obstacle(base: OpenBase, batch: InputBatch, options: Options) -> str:
     """Why a batch cannot be taken in slices; "" where it can."""
     insertions = batch.insertions
-    if any(is_blocking_kind(kind, options.allow, options.fail_on) for kind in CROWDS):
+    if any(is_blocking_kind(kind, options.allow, options.fail_on) for kind in OVERSIZE_KINDS):
         return "--fail-on counts equal individuals and hubs over the whole batch"
     if options.criterion != MODEL or not supports(base.knowledge_base, LayeredKnowledgeBase):
         return "slices need the criterion model"
@@ -159,65 +167,65 @@ def find_by_slices(
     options: Options,
     inquiry: Inquiry,
     decider: Decider,
-    opened: Opening,
+    opened: OpenDecider,
 ) -> tuple[Findings | None, str, tuple[Leftover, ...]]:
     """Check a batch slice by slice; None where it has to be taken whole, and why; and what to
     tell of its crowds. ``opened``: gives a decider for what is asked for later.
     """
     rows = options.driver_rows or 1
-    why = obstacle(base, batch, options)
+    why = slicing_obstacle(base, batch, options)
     found = SlicedAddSet(
-        partial(_each_slice, base, batch, rows, options, opened),
-        partial(_whole_batch, base, batch, options, opened),
+        partial(_recompute_slices, base, batch, rows, options, opened),
+        partial(_unsliced_add_set, base, batch, options, opened),
     )
-    for add_set, decided, found_so in () if why else _run(base, batch, rows, inquiry):
+    for add_set, decided, found_so in () if why else _check_slices(base, batch, rows, inquiry):
         if found_so is Verdict.INCONSISTENT:
             inquiry.on_inconsistent()
             if options.verdict_only:
-                found = found.and_of(add_set, decided, options, decider)
+                found = found.with_slice(add_set, decided, options, decider)
                 return (
                     replace(
                         _findings(found, options, decider),
-                        refuted=1,
-                        explained=Explanation(unexplained=1, complete=False),
-                        notes=(STOPPED,),
+                        refuted_count=1,
+                        explanation=Explanation(unexplained_count=1, is_complete=False),
+                        notes=(PARTIAL_NOTE,),
                     ),
                     "",
-                    report_crowds(found.crowds),
+                    oversize_leftovers(found.oversize),
                 )
         if found_so is not None:
-            why = _WHY[found_so]
+            why = _REASONS[found_so]
             break
-        found = found.and_of(add_set, decided, options, decider)
+        found = found.with_slice(add_set, decided, options, decider)
         del add_set
     if why:
-        return None, taken_whole(rows, why), ()
-    return _findings(found, options, decider), "", report_crowds(found.crowds)
+        return None, unsliced_note(rows, why), ()
+    return _findings(found, options, decider), "", oversize_leftovers(found.oversize)
 
 
-_ALONE = "alone"
-_WHY = {
+_NOT_LAYERED = "alone"
+_REASONS = {
     Verdict.INCONSISTENT: "a slice contradicts, and conflicts are searched for in the whole batch",
     Verdict.UNDETERMINED: "a slice was not decided by itself",
-    _ALONE: "a slice changes more than can be passed on to the next one",
+    _NOT_LAYERED: "a slice changes more than can be passed on to the next one",
 }
 
 
-def _each_slice(
-    base: OpenBase, batch: InputBatch, rows: int, options: Options, opened: Opening
+def _recompute_slices(
+    base: OpenBase, batch: InputBatch, rows: int, options: Options, opened: OpenDecider
 ) -> Iterator[AddSet]:
     """The add sets of slices that were consistent, worked out once more."""
     with opened(replace(options, audit=0.0, progress=None)) as decider:
         yield from (
             add_set
-            for add_set, _, _ in _run(
+            for add_set, _, _ in _check_slices(
                 base, batch, rows, Inquiry(decider.decide, attempt=decider.attempt)
             )
         )
 
 
-def _whole_batch(
-    base: OpenBase, batch: InputBatch, options: Options, opened: Opening
+def _unsliced_add_set(
+    base: OpenBase, batch: InputBatch, options: Options, opened: OpenDecider
 ) -> MergingAddSet:
     """The add set of the batch in one piece."""
     knowledge_base: Any = base.knowledge_base
@@ -228,14 +236,14 @@ def _whole_batch(
         return found
 
 
-def _run(
+def _check_slices(
     base: OpenBase, batch: InputBatch, rows: int, inquiry: Inquiry
 ) -> Iterator[tuple[AddSet, Counter[str], object]]:
     """The add set of each slice, its modules by verdict, and what keeps the next one from being
     laid on top, which then is not looked at.
     """
     below: Any = base.knowledge_base
-    for part in slices_of(below.base, batch.insertions, rows):
+    for part in split_batch(below.base, batch.insertions, rows):
         add_set, answers = below.decide_by_patch(part, ABox(), inquiry)
         decided = Counter({verdict.value: count for verdict, count in tally(answers).items()})
         verdicts = {answer.verdict for answer in distinct_answers(answers)}
@@ -246,12 +254,12 @@ def _run(
             yield add_set, decided, Verdict.UNDETERMINED
             return
         above = below.with_accepted(add_set)
-        yield add_set, decided, None if above is not None else _ALONE
+        yield add_set, decided, None if above is not None else _NOT_LAYERED
         if above is None:
             return
         below = above
         del add_set, answers
-        if rows >= COLLECTED:
+        if rows >= GARBAGE_ROWS:
             # What worked on a slice refers to itself, and holds its columns.
             gc.collect()
 
@@ -266,12 +274,12 @@ def _findings(found: SlicedAddSet, options: Options, decider: Decider) -> Findin
             shapes=len(found.shapes),
             calls=decider.question_count,
         ),
-        decided=found.decided,
+        verdict_counts=found.verdict_counts,
         audit=decider.audit,
     )
 
 
-def slices_of(base: Base, abox: ABox, rows: int) -> Iterator[ABox]:
+def split_batch(base: Base, abox: ABox, rows: int) -> Iterator[ABox]:
     """``abox``, of assertions on named classes and properties, in parts of about so many
     ``rows``. What is said of one subject stays together, and subjects that are near each other
     in ``base``, or near somebody there.
@@ -280,17 +288,17 @@ def slices_of(base: Base, abox: ABox, rows: int) -> Iterator[ABox]:
         np.asarray(column, np.int64)
         for column in (abox.class_subject, abox.role_subject, abox.data_subject)
     ]
-    order = _near(base, abox).argsort(kind="stable")
+    order = _sort_keys(base, abox).argsort(kind="stable")
     counts = np.bincount(np.concatenate(subjects), minlength=len(abox.individuals))
     part_of = np.empty(len(order), np.int64)
     part_of[order] = np.maximum(counts[order].cumsum() - 1, 0) // rows
     for i in range(int(part_of.max(initial=-1)) + 1):
-        found = _part(abox, [(part_of == i)[column] for column in subjects])
+        found = _select_assertions(abox, [(part_of == i)[column] for column in subjects])
         if len(found):
             yield found
 
 
-def _near(base: Base, abox: ABox) -> Ints:
+def _sort_keys(base: Base, abox: ABox) -> Ints:
     """By individual: its node in ``base``; of one that is fresh the least of its neighbours
     there; a large number without any.
     """
@@ -303,7 +311,7 @@ def _near(base: Base, abox: ABox) -> Ints:
     return near
 
 
-def _part(abox: ABox, chosen: Sequence[Bools]) -> ABox:
+def _select_assertions(abox: ABox, chosen: Sequence[Bools]) -> ABox:
     """The ``chosen`` class, role and data assertions of ``abox``."""
     columns = [
         np.asarray(getattr(abox, name), np.int64)[rows]

@@ -19,7 +19,7 @@ from shiq.jobs.checking.options import PUBLISHED, Options
 from shiq.jobs.commands.options import (
     KINDS_LISTED,
     after_run_options,
-    common,
+    checking_options,
     criterion_option,
     engine_option,
     explain_option,
@@ -31,7 +31,7 @@ from shiq.jobs.commands.options import (
     rows_option,
     snapshot_option,
 )
-from shiq.jobs.commands.places import INPUTS, READS, STORE, GuardedCommand, Writes
+from shiq.jobs.commands.places import INPUTS, READS, STORE, GuardedCommand, OutputParameter
 from shiq.jobs.commands.running import Request, run_check
 from shiq.jobs.outputs import OutputKind
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 UPDATE_SUFFIX = ".ru"
 
 
-def _reduced_place(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
+def _reduced_output(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
     # Loaded where it is asked for.
     from shiq.jobs.reduced_ontology import output_kind
 
@@ -108,7 +108,7 @@ def _reduced_place(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, 
 @field_option(Options, "verdict_only")
 @click.option(
     "--reduced",
-    type=Writes(written=_reduced_place),
+    type=OutputParameter(list_outputs=_reduced_output),
     metavar="FILE",
     help="With --criterion definition7: write what was decided, A_add with the simplified TBox, for a reasoner of your own: "
     ".ofn, .nt, or a table of triples (.csv, .parquet, .delta). 3 if that is not the whole question.",
@@ -123,7 +123,7 @@ def _reduced_place(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, 
 @explain_option
 @lineage_option
 @after_run_options
-@common
+@checking_options
 def check(
     store: str | None,
     tbox: tuple[str, ...],
@@ -203,7 +203,7 @@ def check(
 
     def run(settings: dict[str, Any]) -> shiq.Result:
         with ExitStack() as stack:
-            result = checked(settings, stack)
+            result = check_batch(settings, stack)
             if not reduced:
                 return result
             # Loaded where it is asked for.
@@ -215,7 +215,7 @@ def check(
                 result, evidence=replace(result.evidence, notes=(*result.evidence.notes, *notes))
             )
 
-    def checked(settings: dict[str, Any], stack: ExitStack) -> shiq.Result:
+    def check_batch(settings: dict[str, Any], stack: ExitStack) -> shiq.Result:
         session = stack.enter_context(opened(store, snapshot)) if store else None
         if is_update or not changes:
             added: Sequence[Any]
@@ -231,7 +231,7 @@ def check(
             return session.check(list(added), list(removed), commit=commit, **settings)
         assert changes
         taken = session.taken if session else {}
-        batch = _changes(changes, from_version, after_version, to_version, settings, taken)
+        batch = _table_changes(changes, from_version, after_version, to_version, settings, taken)
         if batch is None:
             on_spark = " --engine spark" if settings["engine"] == "spark" else ""
             raise UsageError(
@@ -263,7 +263,7 @@ def check(
     return EXIT_CODES[Verdict.UNDETERMINED] if gaps and code == 0 else code
 
 
-def _changes(
+def _table_changes(
     table: str,
     first: int | None,
     after: int | None,

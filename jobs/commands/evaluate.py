@@ -11,9 +11,9 @@ import click
 from click.core import ParameterSource
 
 from shiq.errors import UsageError
-from shiq.jobs.commands.options import Nearest, field_options, quiet_option
+from shiq.jobs.commands.options import NearestChoice, field_options, quiet_option
 from shiq.jobs.commands.places import READS, WRITES, GuardedCommand
-from shiq.jobs.commands.running import level
+from shiq.jobs.commands.running import output_level
 from shiq.jobs.evaluation.evaluate.settings import FAMILIES, PAPERS, PaperSettings, Settings
 from shiq.jobs.option_fields import declared_names
 from shiq.jobs.progress import ProgressLine
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from shiq.jobs.evaluation.harness import Harness
 
 #: What one paper has alone.
-_OF_ONE = {"reasoner": "incremental", "repeats": "incremental", "accuracy": "discovery"}
+_ONE_FAMILY_OPTIONS = {"reasoner": "incremental", "repeats": "incremental", "accuracy": "discovery"}
 
 
 @click.command(cls=GuardedCommand)
-@click.argument("family", type=Nearest([*FAMILIES, *PAPERS]))
+@click.argument("family", type=NearestChoice([*FAMILIES, *PAPERS]))
 @field_options(Settings, "universities", "data", "peers", "criteria", "engines")
 @field_options(Settings, "variants", "batches", "slices", "seed", "limit", "heap", "work")
 @click.option(
@@ -67,26 +67,26 @@ def evaluate(
     """Measure checks on benchmark data (lubm, uobm, npd), or redo the experiments of a paper
     beside its figures and other systems.
     """
-    progress = ProgressLine(level(quiet, verbose))
+    progress = ProgressLine(output_level(quiet, verbose))
     is_paper = family in PAPERS
     names = [
         name
         for name in declared_names(PaperSettings if is_paper else Settings)
-        if _OF_ONE.get(name, family) == family
+        if _ONE_FAMILY_OPTIONS.get(name, family) == family
     ]
     _check_options(context, {*names, "markdown_file" if is_paper else "earlier"})
     known = {name: options[name] for name in names}
     try:
         settings = PaperSettings(**known) if is_paper else Settings(family, **known)
         files = {"json": json_file, "html": html_file, "markdown": markdown_file}
-        shown = _harness_of(family, earlier).run(settings, files, progress)
+        shown = _find_harness(family, earlier).run(settings, files, progress)
     finally:
         progress.close()
     click.echo(shown)
     return 0
 
 
-def _harness_of(name: str, earlier: Sequence[str] = ()) -> Harness:
+def _find_harness(name: str, earlier: Sequence[str] = ()) -> Harness:
     """Return the harness of a paper or of a family of benchmark data, whose page shows ``earlier``
     evaluations as well. Raises: InputError for a file that is none.
     """

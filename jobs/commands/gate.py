@@ -17,11 +17,11 @@ from shiq.deadline import report_stages_to
 from shiq.errors import UsageError
 from shiq.files import WHY
 from shiq.jobs.checking.inputs import input_sources
-from shiq.jobs.checking.options import Options, options_in
+from shiq.jobs.checking.options import Options, options_from_settings
 from shiq.jobs.commands.options import (
-    Nearest,
+    NearestChoice,
     after_run_options,
-    common,
+    checking_options,
     criterion_option,
     engine_option,
     field_option,
@@ -30,25 +30,25 @@ from shiq.jobs.commands.options import (
     module_option,
     rows_option,
 )
-from shiq.jobs.commands.places import INPUTS, READS_PATH, STORE, GuardedCommand, Writes
+from shiq.jobs.commands.places import INPUTS, READS_PATH, STORE, GuardedCommand, OutputParameter
 from shiq.jobs.commands.running import (
-    AfterRun,
+    FollowUp,
     Request,
     StopSignal,
-    answering,
-    by_prefixes,
-    echo_taken_whole,
-    level,
+    answer_writer,
+    echo_unsliced_note,
+    output_level,
+    shorten_iris,
 )
 from shiq.jobs.gate import (
-    ASIDES,
+    ASIDE_CHOICES,
     IDENTITIES,
     MODES,
     UNITS,
     GateAnswer,
+    OutputFiles,
     Policy,
     QuarantineLimit,
-    Sides,
     parse_limit,
     read_policy,
     write_reasons,
@@ -57,28 +57,28 @@ from shiq.jobs.gate import (
 from shiq.jobs.gate import gate as run
 from shiq.jobs.gate.lines import bare_name
 from shiq.jobs.gate.table_sides import is_delta_side, is_table_side, place_of_side, table_sides
-from shiq.jobs.leftover_waivers import read_known
+from shiq.jobs.leftover_waivers import read_waivers
 from shiq.jobs.outputs import OutputKind
 from shiq.jobs.progress import ProgressLine
-from shiq.jobs.text.gates import gated_text, headline
+from shiq.jobs.text.gates import gate_text, headline
 
 if TYPE_CHECKING:
     from shiq.api import Session
 
 
-def _limit(
+def _parse_quarantine_limit(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> QuarantineLimit | None:
     """What ``--max-quarantine`` says. Raises: UsageError."""
     return None if value is None else parse_limit(value)
 
 
-def _side(beside: str = "") -> Writes:
+def _side_output(beside: str = "") -> OutputParameter:
     """Where one side of a batch is written: a file, or a folder of a file for each of several;
     and one ``beside`` it.
     """
 
-    def written(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
+    def list_outputs(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
         if is_table_side(name):
             place = place_of_side(name)
             is_file = place == name and not is_delta_side(name)
@@ -93,7 +93,7 @@ def _side(beside: str = "") -> Writes:
         more = [*files, *([f"{Path(name)}{beside}"] if beside else [])]
         return [own, *((file, OutputKind.FILE) for file in more)]
 
-    return Writes(path_type=Path, written=written)
+    return OutputParameter(path_type=Path, list_outputs=list_outputs)
 
 
 @click.command(cls=GuardedCommand)
@@ -119,47 +119,47 @@ def _side(beside: str = "") -> Writes:
 )
 @click.option(
     "--mode",
-    type=Nearest(MODES),
+    type=NearestChoice(MODES),
     default="reject",
     show_default=True,
     help="What to do with a batch that contradicts: reject all of it, or set the culprits aside and accept the rest.",
 )
 @click.option(
     "--unit",
-    type=Nearest(UNITS),
+    type=NearestChoice(UNITS),
     help="What is set aside with a culprit: it alone, its row of a table, all insertions with its subject, all of its named "
     "graph, or its file.  [default: triple; row where the sides are tables]",
 )
 @click.option(
     "--aside",
-    type=Nearest(ASIDES),
+    type=NearestChoice(ASIDE_CHOICES),
     default="all",
     show_default=True,
     help="What to set aside of conflicts: all insertions of each, or a smallest set of lines that breaks every one (least).",
 )
 @click.option(
     "--accepted",
-    type=_side(),
+    type=_side_output(),
     metavar="FILE",
     help="Write the accepted lines there. Where the batch is one table: its rows, to a table (.delta, .parquet, .csv, .tsv; with "
     "--engine spark .delta, table:NAME). Delta and Iceberg tables are added to, once for each run.",
 )
 @click.option(
     "--quarantine",
-    type=_side(WHY),
+    type=_side_output(WHY),
     metavar="FILE",
     help="Write the lines set aside there, and why in FILE.why.json; or the rows to a table, with the columns reason, cause, "
     "conflict, axioms and hint. --mode split needs it, except with --dry-run.",
 )
 @click.option(
     "--max-quarantine",
-    callback=_limit,
+    callback=_parse_quarantine_limit,
     metavar="N|P%",
     help="With --mode split: refuse the batch where more than N, or P per cent, of its assertions would be set aside.",
 )
 @click.option(
     "--tolerated",
-    type=_side(),
+    type=_side_output(),
     metavar="FILE",
     help="Write the lines there that contradict and that the policy lets pass; else they go with the quarantine.",
 )
@@ -177,7 +177,7 @@ def _side(beside: str = "") -> Writes:
 )
 @click.option(
     "--identities",
-    type=Nearest(IDENTITIES),
+    type=NearestChoice(IDENTITIES),
     default="warn",
     show_default=True,
     help="What to do if the batch makes individuals equal: report them with -v only, warn, or set aside the lines that do it.",
@@ -202,7 +202,7 @@ def _side(beside: str = "") -> Writes:
 @rows_option
 @master_option
 @after_run_options
-@common
+@checking_options
 def gate(
     store: str,
     insertions: tuple[str, ...],
@@ -230,15 +230,15 @@ def gate(
             "--mode split sets lines aside, and no --quarantine says where they go",
             "Add --quarantine aside.nq, or --dry-run to see what would happen.",
         )
-    after = AfterRun.taken_from(options)
+    after = FollowUp.pop_options(options)
     answer, so_far = (
-        answering(reports, json_file, baseline),
-        answering(reports, None if json_file == "-" else json_file, baseline),
+        answer_writer(reports, json_file, baseline),
+        answer_writer(reports, None if json_file == "-" else json_file, baseline),
     )
     day = (today or datetime.now(timezone.utc)).date()
     said = read_policy(policy, day) if policy else Policy(today=day)
     if known := options.pop("known"):
-        options["known"] = read_known(Path(known), day)
+        options["known"] = read_waivers(Path(known), day)
     inputs = {"store": store, "insertions": insertions, "deletions": deletions}
     inputs |= {
         "mode": options["mode"],
@@ -256,11 +256,11 @@ def gate(
     inputs["unit"] = options["unit"] = options["unit"] or (
         "row" if has_tables and options["mapping"] else "triple"
     )
-    sides, asked = Sides(accepted, quarantine, tolerated), Request("gate", inputs)
-    progress, stop = ProgressLine(level(quiet, verbose)), StopSignal()
+    sides, asked = OutputFiles(accepted, quarantine, tolerated), Request("gate", inputs)
+    progress, stop = ProgressLine(output_level(quiet, verbose)), StopSignal()
     with opened(store) as session, closing(progress), closing(stop), report_stages_to(progress):
         labels = session.labels
-        early = Announcement(
+        early = DecisionAnnouncement(
             lambda found: so_far(found, asked, labels),
             progress,
             stop,
@@ -281,12 +281,12 @@ def gate(
             gated = gate_rows(session, insertions, deletions, good, bad, **settings)
     if early.is_made and not gated.dry_run:
         write_reasons(gated, sides)
-    echo_taken_whole(gated.result)
+    echo_unsliced_note(gated.result)
     if json_file != "-":
-        text = by_prefixes(gated_text(gated, verbose=verbose), inputs)
+        text = shorten_iris(gate_text(gated, verbose=verbose), inputs)
         click.echo(text.partition("\n")[2] if early.is_made else text)
     answer(gated, asked, labels)
-    after.follow_up(gated, asked, gated.exit_code, has_row=not gated.dry_run)
+    after.run(gated, asked, gated.exit_code, has_row=not gated.dry_run)
     return gated.exit_code
 
 
@@ -322,7 +322,7 @@ def _gate_rows(
     **settings: Any,
 ) -> GateAnswer:
     """Gate one table, and write its rows on this machine."""
-    tables = input_sources(list(insertions), options_in(settings))
+    tables = input_sources(list(insertions), options_from_settings(settings))
     sides = table_sides(tables, accepted, quarantine, session.path)
     return run(
         session, [sides.source.source], deletions, deliver=sides.write, hints_first=True, **settings
@@ -350,7 +350,7 @@ def _gate_rows_on_spark(
     )
 
 
-class Announcement:
+class DecisionAnnouncement:
     """Tells what a gate has decided, and writes its reports and JSON, while hints are still to
     be looked for; from then on SIGTERM is what Ctrl-C is: it ends looking, and the answer
     stands.

@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from shiq.jobs.commands.options import Commands, field_options, quiet_option
+from shiq.jobs.commands.options import CommandGroup, field_options, quiet_option
 from shiq.jobs.commands.places import WRITES_FOLDER
-from shiq.jobs.commands.running import level
+from shiq.jobs.commands.running import output_level
 from shiq.jobs.evaluation.generation import GenerationReport, Progress
 from shiq.jobs.evaluation.lubm.generate import generate as generate_lubm
 from shiq.jobs.evaluation.streams.building import write as write_building
@@ -50,7 +50,7 @@ _universities_option = click.option(
 )
 
 
-@click.group(cls=Commands)
+@click.group(cls=CommandGroup)
 def generate() -> None:
     """Make benchmark data."""
 
@@ -62,7 +62,7 @@ def _rule_stream(
     program.lp and stream.log.
     """
 
-    def put(command: Callable[..., None]) -> Callable[..., int]:
+    def decorate(command: Callable[..., None]) -> Callable[..., int]:
         @field_options(recipe, *names, "points", "seed")
         @_out_option
         @_quiet_option
@@ -76,7 +76,7 @@ def _rule_stream(
         found: Callable[..., int] = run
         return found
 
-    return put
+    return decorate
 
 
 @generate.command()
@@ -222,7 +222,7 @@ def dublin(roads: int, snapshots: int, seed: int, out: str, faults: int, quiet: 
 
 def _generate(make: Callable[[Progress], GenerationReport], quiet: bool, verbose: bool) -> int:
     """Calls a generator, which is given what to report its progress to, and prints what it wrote."""
-    progress = ProgressLine(level(quiet, verbose))
+    progress = ProgressLine(output_level(quiet, verbose))
     try:
         report = make(partial(progress, "generating"))
     finally:

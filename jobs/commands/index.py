@@ -10,10 +10,10 @@ import click
 
 from shiq.answers.verdict import EXIT_CODES, Verdict
 from shiq.files import WHY
-from shiq.jobs.checking.options import ALWAYS, BUILDERS, Options
+from shiq.jobs.checking.options import BUILDERS, REPLACE_ALWAYS, Options
 from shiq.jobs.commands.options import (
-    Nearest,
-    common,
+    NearestChoice,
+    checking_options,
     engine_option,
     explain_option,
     field_option,
@@ -21,7 +21,13 @@ from shiq.jobs.commands.options import (
     lineage_option,
     master_option,
 )
-from shiq.jobs.commands.places import INPUTS, STORE, GuardedCommand, Writes, file_beside
+from shiq.jobs.commands.places import (
+    INPUTS,
+    STORE,
+    GuardedCommand,
+    OutputParameter,
+    with_companion_file,
+)
 from shiq.jobs.commands.running import Request, run_check
 from shiq.jobs.configuration import write_configuration
 from shiq.jobs.option_fields import Heading
@@ -55,7 +61,7 @@ CHECKED = "checked"
 @click.option(
     "--store",
     "-s",
-    type=Writes(OutputKind.STORE),
+    type=OutputParameter(OutputKind.STORE),
     required=True,
     help="Directory or address of the store, which is made. One that is there needs --replace.",
 )
@@ -63,7 +69,7 @@ CHECKED = "checked"
 @click.option(
     "--replace",
     "replacing",
-    type=Nearest([CHECKED, ALWAYS]),
+    type=NearestChoice([CHECKED, REPLACE_ALWAYS]),
     metavar="[=always]",
     help="Build a store that is there anew, in one step at the end; till then it stays, for sessions that have it open too. A "
     "base that is inconsistent, or undetermined where the old one was consistent, does not take its place (exit 1 or 3); with "
@@ -72,7 +78,7 @@ CHECKED = "checked"
 @click.option(
     "--set-aside-known",
     "known_file",
-    type=Writes(path_type=Path, written=file_beside(WHY)),
+    type=OutputParameter(path_type=Path, list_outputs=with_companion_file(WHY)),
     metavar="FILE",
     help="Set aside what the data contradicts by itself, as little as may be, and certify the rest. Written there as N-Triples, "
     "and why in FILE.why.json; the store keeps it as well.",
@@ -80,7 +86,7 @@ CHECKED = "checked"
 @field_option(
     Options,
     "engine",
-    type=Nearest(["local", *BUILDERS]),
+    type=NearestChoice(["local", *BUILDERS]),
     heading=Heading.COMMAND,
     help="Engine that builds it: local (this machine), or spark (in tasks; the same store, for an ABox of any size).",
 )
@@ -95,7 +101,7 @@ CHECKED = "checked"
 @master_option
 @explain_option
 @lineage_option
-@common
+@checking_options
 def index(
     tbox: tuple[str, ...],
     from_store: str | None,
@@ -119,7 +125,9 @@ def index(
 
     if not tbox and from_store is None:
         raise click.UsageError("No ontology: give --tbox FILE, or --from-store OLD.")
-    replace_store: bool | str = ALWAYS if replacing == ALWAYS else replacing is not None
+    replace_store: bool | str = (
+        REPLACE_ALWAYS if replacing == REPLACE_ALWAYS else replacing is not None
+    )
     claim_place(place_of(store), replace_store)  # before reports of an earlier run go
     run = partial(build, replace_store=replace_store, from_store=from_store)
     asked = Request(
@@ -137,21 +145,24 @@ def index(
         return run_check(
             lambda settings: run(list(tbox), list(abox), store, **settings), options, asked
         )
-    from shiq.jobs.known_conflicts import Repairing
+    from shiq.jobs.known_conflicts import ConflictRepair
     from shiq.jobs.text.gates import known_text
 
-    repair = Repairing(known_file)
+    repair = ConflictRepair(known_file)
     is_text = options["json_file"] != "-"
     code = run_check(
         lambda settings: run(
-            list(tbox), list(abox), store, repair=repair.during(settings), **settings
+            list(tbox), list(abox), store, repair=repair.with_progress_of(settings), **settings
         ),
         options,
         asked,
     )
-    if is_text and repair.known:
+    if is_text and repair.known_conflicts:
         click.echo(
-            "\n" + known_text(repair.known, is_refuted=code == EXIT_CODES[Verdict.INCONSISTENT])
+            "\n"
+            + known_text(
+                repair.known_conflicts, is_refuted=code == EXIT_CODES[Verdict.INCONSISTENT]
+            )
         )
     return code
 
@@ -172,7 +183,7 @@ def index(
     help="Ontology file that takes the place of the store's TBox; repeatable.",
 )
 @explain_option
-@common
+@checking_options
 @engine_option
 @master_option
 @jar_option

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from shiq.answers.verdict import INFORMATIVE, KINDS, UNINTERPRETED
-from shiq.jobs.checking.options import Options, known_of
+from shiq.jobs.checking.options import Options, load_waivers
 from shiq.jobs.commands.options import (
     catalog_option,
     field_option,
@@ -19,12 +19,12 @@ from shiq.jobs.commands.options import (
     vocabulary_option,
 )
 from shiq.jobs.commands.places import FORMAT, INPUTS, WRITES, GuardedCommand
-from shiq.jobs.commands.running import by_prefixes, level, write_json
-from shiq.jobs.leftover_waivers import draft_known
-from shiq.jobs.leftover_waivers import write_known as save
+from shiq.jobs.commands.running import output_level, shorten_iris, write_json
+from shiq.jobs.leftover_waivers import draft_waivers
+from shiq.jobs.leftover_waivers import write_waivers as save
 from shiq.jobs.option_fields import Heading
 from shiq.jobs.progress import ProgressLine
-from shiq.jobs.steps import steps, steps_text
+from shiq.jobs.steps import plan_steps, steps_text
 from shiq.jobs.text.results import leftovers_text
 
 
@@ -97,8 +97,8 @@ def lint(
 
     if owner and not write_known:
         raise click.UsageError("--owner goes with --write-known.")
-    answered = known_of(known)
-    progress = ProgressLine(level(quiet, verbose))
+    answered = load_waivers(known)
+    progress = ProgressLine(output_level(quiet, verbose))
     try:
         found = run(ontology, data, known=answered, progress=progress, **options)
     finally:
@@ -115,11 +115,11 @@ def lint(
     given += [part for name in options["vocabulary"] for part in ("--vocabulary", name)]
     if syntax := click.get_current_context().meta.get(FORMAT):
         given += ["--format", syntax]
-    todo = steps(found.in_the_way, ontology, data, given)
+    todo = plan_steps(found.in_the_way, ontology, data, given)
     if json_file != "-":
         fail_on = frozenset(KINDS) if UNINTERPRETED in found.fail_on else frozenset(found.fail_on)
         shown = "\n".join(leftovers_text(found.leftovers, found.allowed, fail_on, verbose))
-        shown = by_prefixes(shown, {"tbox": ontology, "abox": data})
+        shown = shorten_iris(shown, {"tbox": ontology, "abox": data})
         lines = [*lint_text(found), *([shown] if shown else []), *asked_text(found)]
         if found.blocking:
             lines += [
@@ -130,7 +130,7 @@ def lint(
         click.echo("\n".join(lines))
     write_json(json_file, {**found.to_dict(), "steps": [step.to_dict() for step in todo]})
     if write_known:
-        entries = draft_known(found.in_the_way, answered, owner, found.allowed, found.fail_on)
+        entries = draft_waivers(found.in_the_way, answered, owner, found.allowed, found.fail_on)
         save(Path(write_known), entries)
         open_ones = sum(not entry.owner for entry in entries)
         notes = (

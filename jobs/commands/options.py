@@ -16,7 +16,7 @@ import click
 from shiq.answers.verdict import KINDS
 from shiq.errors import UsageError
 from shiq.inputs.formats import FORMAT_NAMES
-from shiq.jobs.checking.options import GONE, Options
+from shiq.jobs.checking.options import REMOVED_ENGINES, Options
 from shiq.jobs.commands.places import (
     CATALOG,
     FORMAT,
@@ -26,9 +26,16 @@ from shiq.jobs.commands.places import (
     WRITES_ROWS,
     GroupedOption,
     GuardedCommand,
-    Writes,
+    OutputParameter,
 )
-from shiq.jobs.option_fields import DeclaredOption, Heading, Takes, declared, default_of, option
+from shiq.jobs.option_fields import (
+    DeclaredOption,
+    Heading,
+    Takes,
+    declared_option,
+    default_value,
+    option,
+)
 from shiq.jobs.outputs import OutputKind
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -36,25 +43,25 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def _report_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
     # Loaded where a report is asked for.
-    from shiq.jobs.reports.write import FOLDER, target_of
+    from shiq.jobs.reports.write import FOLDER, read_target
 
-    target = target_of(name)
+    target = read_target(name)
     own = (name, OutputKind.FOLDER if target.format == FOLDER else OutputKind.FILE)
     return [own, *((str(file), OutputKind.FILE) for file in target.inner_files)]
 
 
 #: Where a report is written, or a folder of all of them.
-REPORTS = Writes(written=_report_files)
+REPORTS = OutputParameter(list_outputs=_report_files)
 
 
-class Nearest(click.Choice[str]):
+class NearestChoice(click.Choice[str]):
     """A choice that answers an unknown value with the nearest known one."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value in self.choices:
             return str(value)
-        if value in GONE:
-            self.fail(f"{GONE[value]}.", param, ctx)
+        if value in REMOVED_ENGINES:
+            self.fail(f"{REMOVED_ENGINES[value]}.", param, ctx)
         near = difflib.get_close_matches(str(value), list(self.choices), 1, 0)
         self.fail(
             f"{value!r} is not known. Did you mean {near[0]!r}? Known: {', '.join(self.choices)}.",
@@ -158,9 +165,9 @@ _TYPES: Mapping[Takes, Any] = {
     Takes.CATALOG: CATALOG,
     Takes.OUTPUT_FILE: WRITES,
     Takes.OUTPUT_ROWS: WRITES_ROWS,
-    Takes.OUTPUT_FOLDER: Writes(OutputKind.FOLDER, Path),
+    Takes.OUTPUT_FOLDER: OutputParameter(OutputKind.FOLDER, Path),
     Takes.REPORT: REPORTS,
-    Takes.STATE_FOLDER: Writes(OutputKind.OWN),
+    Takes.STATE_FOLDER: OutputParameter(OutputKind.OWN),
 }
 
 
@@ -168,13 +175,13 @@ def field_option(owner: type, name: str, **changes: Any) -> Callable[[F], F]:
     """Return the click option of the field ``name`` of a dataclass; ``changes``: what is
     different for one command, as `click.option` takes it.
     """
-    shown, default = declared(owner, name), default_of(owner, name)
+    shown, default = declared_option(owner, name), default_value(owner, name)
     how: dict[str, Any] = {"help": shown.help, "metavar": shown.metavar, "heading": shown.heading}
     if isinstance(default, bool):
         how["is_flag"] = True
     else:
-        how["type"] = _type_of(shown)
-        if shown.many:
+        how["type"] = _click_type(shown)
+        if shown.is_repeatable:
             how["multiple"] = True
         elif isinstance(default, tuple):
             how |= {"default": ",".join(map(str, default)), "show_default": bool(default)}
@@ -190,14 +197,14 @@ def field_options(owner: type, *names: str) -> Callable[[Any], Any]:
     return lambda command: with_options(command, (field_option(owner, name) for name in names))
 
 
-def _type_of(shown: DeclaredOption) -> Any:
+def _click_type(shown: DeclaredOption) -> Any:
     if shown.choices:
-        return Nearest(shown.choices)
-    if shown.least is None:
+        return NearestChoice(shown.choices)
+    if shown.minimum is None:
         return _TYPES[shown.takes]
     if shown.takes is Takes.TIME:
-        return Seconds(shown.least)
-    return click.IntRange(shown.least, shown.most)
+        return Seconds(shown.minimum)
+    return click.IntRange(shown.minimum, shown.maximum)
 
 
 def with_options(command: Any, options: Iterable[Callable[[Any], Any]]) -> Any:
@@ -207,7 +214,7 @@ def with_options(command: Any, options: Iterable[Callable[[Any], Any]]) -> Any:
     return command
 
 
-class Commands(click.Group):
+class CommandGroup(click.Group):
     """A group that answers an unknown command with the nearest known one. ``modules``: where
     commands are that are imported when they are asked for, each under its own name there.
     """
@@ -257,7 +264,7 @@ catalog_option = field_option(Options, "catalog")
 vocabulary_option = field_option(Options, "vocabulary")
 
 
-def _note_format(context: click.Context, parameter: click.Parameter, name: str | None) -> None:
+def _set_format(context: click.Context, parameter: click.Parameter, name: str | None) -> None:
     if name is not None:
         context.meta[FORMAT] = name
 
@@ -266,8 +273,8 @@ format_option = click.option(
     "--format",
     cls=GroupedOption,
     heading=Heading.READING,
-    type=Nearest(FORMAT_NAMES),
-    callback=_note_format,
+    type=NearestChoice(FORMAT_NAMES),
+    callback=_set_format,
     expose_value=False,
     help="The syntax of standard input, which an input named - is.  [default: ntriples]",
 )
@@ -291,7 +298,7 @@ class AnswerOptions:
         "Parquet tables. The JSON comes last. Repeatable.",
         flags=("--report", "-r"),
         takes=Takes.REPORT,
-        many=True,
+        is_repeatable=True,
         metavar="FILE|DIR",
         heading=Heading.ANSWERS,
     )
@@ -311,7 +318,7 @@ class AnswerOptions:
     )
 
 
-def common(command: F) -> F:
+def checking_options(command: F) -> F:
     """The options that every checking command has."""
     before = ("reasoner", "accept_agpl", "audit", "allow", "known", "fail_on", "outside")
     after = ("catalog", "vocabulary", "mapping", "terms", "timeout", "heap", "max_conflicts")
@@ -346,7 +353,7 @@ lineage_option = click.option(
     "--lineage",
     cls=GroupedOption,
     heading=Heading.ANSWERS,
-    type=Writes(OutputKind.ROWS),
+    type=OutputParameter(OutputKind.ROWS),
     metavar="FILE",
     help="Append what is read, written and found to FILE as OpenLineage events, a line each.",
 )
@@ -359,7 +366,7 @@ class HistoryOptions:
     keep_history: int = option(
         400,
         "Days after which rows of the store's history are folded into one file.",
-        least=1,
+        minimum=1,
         metavar="DAYS",
         heading=Heading.ANSWERS,
     )
@@ -376,7 +383,7 @@ class AlertOptions:
         (),
         "Post a message to this webhook (Slack, Teams, or any that takes JSON) unless all is well (0). Better env:NAME or "
         "file:PATH, as the address is a secret. Repeatable.",
-        many=True,
+        is_repeatable=True,
         metavar="URL",
         heading=Heading.ANSWERS,
     )
@@ -405,7 +412,7 @@ snapshot_option = click.option(
 )
 
 
-def _name_jar(context: click.Context, parameter: click.Parameter, jar: str | None) -> None:
+def _set_jar(context: click.Context, parameter: click.Parameter, jar: str | None) -> None:
     if jar:
         os.environ["SHIQ_GRAPHFRAMES_JAR"] = jar
 
@@ -416,7 +423,7 @@ jar_option = click.option(
     heading=Heading.SPARK,
     type=READS,
     metavar="JAR",
-    callback=_name_jar,
+    callback=_set_jar,
     expose_value=False,
     help="GraphFrames' JVM core, for the engine graphframes; or SHIQ_GRAPHFRAMES_JAR. Without it, that runs on DataFrames.",
 )

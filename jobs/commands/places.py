@@ -24,24 +24,24 @@ from shiq.errors import InputError
 from shiq.files import report_write_errors
 from shiq.inputs.formats import FORMAT_NAMES
 from shiq.inputs.sources import STDIN, take_standard_input
-from shiq.jobs.configuration import defaults_for
+from shiq.jobs.configuration import read_defaults
 from shiq.jobs.option_fields import Heading
-from shiq.jobs.outputs import FOLDERS, InputPlace, OutputKind, OutputPlace, keep_apart, kind_of_rows
+from shiq.jobs.outputs import FOLDERS, InputPlace, OutputKind, OutputPlace, check_outputs, rows_kind
 from shiq.jobs.store.files import is_store
 from shiq.remote.place import is_address
 
 #: What finds the files that a named one refers to, as a catalog does.
-LeadsTo: TypeAlias = Callable[[str], Callable[[Path], bool]]
+FindReferences: TypeAlias = Callable[[str], Callable[[Path], bool]]
 #: Gives by the name of an output and the parameters of the command what is written: each with its
 #: name and kind.
-Written: TypeAlias = Callable[[str, Mapping[str, Any]], Iterable[tuple[str, OutputKind]]]
+ListOutputs: TypeAlias = Callable[[str, Mapping[str, Any]], Iterable[tuple[str, OutputKind]]]
 
 _READ, _WRITTEN = f"{__name__}.inputs", f"{__name__}.outputs"
 #: Under this name a command notes the syntax of standard input that was asked for.
 FORMAT = f"{__name__}.format"
 
 
-class _Place(click.Path):
+class _PlaceParameter(click.Path):
     """A name of a place, as text, or as a path where ``path_type`` is `Path`."""
 
     names_folder = False
@@ -55,12 +55,12 @@ class _Place(click.Path):
         """What a shell completes: the names of files, or of folders alone."""
         return [CompletionItem(incomplete, type="dir" if self.names_folder else "file")]
 
-    def note(
+    def remember(
         self, key: str, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> None:
         """Remember ``value`` for the command that is called."""
         if ctx is not None and param is not None and os.fspath(value):
-            ctx.meta.setdefault(key, []).append((self, _shown(param), os.fspath(value)))
+            ctx.meta.setdefault(key, []).append((self, _option_name(param), os.fspath(value)))
 
 
 class InputKind(Enum):
@@ -74,7 +74,7 @@ class InputKind(Enum):
     STORE = "a store"
 
 
-class Reads(_Place):
+class InputParameter(_PlaceParameter):
     """The name of a file, folder, table or address that is read. ``leads_to``: for a file that
     refers to others.
     """
@@ -82,7 +82,7 @@ class Reads(_Place):
     def __init__(
         self,
         path_type: type[str] | type[Path] = str,
-        leads_to: LeadsTo | None = None,
+        leads_to: FindReferences | None = None,
         kind: InputKind = InputKind.FILE,
     ) -> None:
         super().__init__(path_type)
@@ -93,11 +93,11 @@ class Reads(_Place):
         if self.kind is not InputKind.STORE and is_store(Path(value)):
             holds = f"'shiq export --store {value} > data.nt' writes what it holds as a file."
             self.fail(f"{value} is a store. Give it by --store; or {holds}", param, ctx)
-        self.note(_READ, value, param, ctx)
+        self.remember(_READ, value, param, ctx)
         return super().convert(value, param, ctx)
 
 
-class Writes(_Place):
+class OutputParameter(_PlaceParameter):
     """The name of what is written. ``kind``: of the file or folder of that name; ``written``:
     all that is written, where it is more than that; the first has the name that was given.
     """
@@ -106,14 +106,14 @@ class Writes(_Place):
         self,
         kind: OutputKind = OutputKind.FILE,
         path_type: type[str] | type[Path] = str,
-        written: Written | None = None,
+        list_outputs: ListOutputs | None = None,
     ) -> None:
         super().__init__(path_type)
         self.kind, self.names_folder = kind, kind in FOLDERS
-        self.written = written or (lambda name, parameters: [(name, kind)])
+        self.list_outputs = list_outputs or (lambda name, parameters: [(name, kind)])
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        self.note(_WRITTEN, value, param, ctx)
+        self.remember(_WRITTEN, value, param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -155,7 +155,7 @@ class GuardedCommand(click.Command):
             path, groups = [info_name or ""], [parent]
             while (above := groups[0].parent) is not None:
                 path, groups = [groups[0].info_name or "", *path], [above, *groups]
-            how.setdefault("default_map", defaults_for(self, path, groups, args))
+            how.setdefault("default_map", read_defaults(self, path, groups, args))
         return super().make_context(info_name, args, parent, **how)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -177,13 +177,13 @@ class GuardedCommand(click.Command):
             )
         with ExitStack() as stack:
             if any(is_address(name) for _, name in named):
-                self._spread(ctx, stack)
-            self._keep_apart(ctx)
+                self._expand_prefixes(ctx, stack)
+            self._check_outputs(ctx)
             if standard:
                 stack.enter_context(reading_standard_input(syntax))
             return super().invoke(ctx)
 
-    def _spread(self, ctx: click.Context, stack: ExitStack) -> None:
+    def _expand_prefixes(self, ctx: click.Context, stack: ExitStack) -> None:
         """Names the files below prefixes one by one, which stand for one content each from here on."""
         from shiq.jobs.checking.inputs import expand_folders
         from shiq.remote.inputs import pin_inputs
@@ -191,35 +191,35 @@ class GuardedCommand(click.Command):
         stack.enter_context(pin_inputs())
         for param in self.params:
             if (
-                isinstance(param.type, Reads)
+                isinstance(param.type, InputParameter)
                 and param.type.kind is InputKind.FACTS
                 and param.name
                 and isinstance(given := ctx.params.get(param.name), tuple)
             ):
                 ctx.params[param.name] = tuple(expand_folders(given))
 
-    def _keep_apart(self, ctx: click.Context) -> None:
+    def _check_outputs(self, ctx: click.Context) -> None:
         outputs = [
-            OutputPlace(option, written, kind, derived=number > 0)
+            OutputPlace(option, written, kind, is_derived=number > 0)
             for kind_of, option, name in ctx.meta.get(_WRITTEN, ())
-            for number, (written, kind) in enumerate(kind_of.written(name, ctx.params))
+            for number, (written, kind) in enumerate(kind_of.list_outputs(name, ctx.params))
         ]
         if outputs:
-            keep_apart([_input(*noted) for noted in ctx.meta.get(_READ, ())], outputs)
+            check_outputs([_input_place(*noted) for noted in ctx.meta.get(_READ, ())], outputs)
 
 
-def _input(kind: Reads, option: str, name: str) -> InputPlace:
+def _input_place(kind: InputParameter, option: str, name: str) -> InputPlace:
     return InputPlace(option, name, kind.leads_to and kind.leads_to(name))
 
 
-def _shown(param: click.Parameter) -> str:
+def _option_name(param: click.Parameter) -> str:
     """A parameter as a message names it: its long option."""
     if isinstance(param, click.Option):
         return max(param.opts, key=lambda option: option.startswith("--"))
     return param.human_readable_name
 
 
-def imported_by(catalog: str) -> Callable[[Path], bool]:
+def catalog_references(catalog: str) -> Callable[[Path], bool]:
     """What a catalog has for what is imported, or a folder of ontologies."""
     # Loaded where one is given.
     from shiq.inputs.catalog import read_catalog
@@ -227,18 +227,20 @@ def imported_by(catalog: str) -> Callable[[Path], bool]:
     return read_catalog(catalog).leads_to
 
 
-def file_beside(end: str, kind: OutputKind = OutputKind.FILE) -> Written:
+def with_companion_file(end: str, kind: OutputKind = OutputKind.FILE) -> ListOutputs:
     """The named file, and one beside it with ``end`` after its name."""
     return lambda name, parameters: [(name, kind), (f"{Path(name)}{end}", OutputKind.FILE)]
 
 
-READS, READS_PATH = Reads(), Reads(Path)
-INPUTS, STORE = Reads(kind=InputKind.FACTS), Reads(kind=InputKind.STORE)
-CATALOG = Reads(leads_to=imported_by)
+READS, READS_PATH = InputParameter(), InputParameter(Path)
+INPUTS, STORE = InputParameter(kind=InputKind.FACTS), InputParameter(kind=InputKind.STORE)
+CATALOG = InputParameter(leads_to=catalog_references)
 WRITES, WRITES_FOLDER, WRITES_ROWS = (
-    Writes(),
-    Writes(OutputKind.FOLDER),
-    Writes(OutputKind.ROWS, written=lambda name, parameters: [(name, kind_of_rows(name))]),
+    OutputParameter(),
+    OutputParameter(OutputKind.FOLDER),
+    OutputParameter(
+        OutputKind.ROWS, list_outputs=lambda name, parameters: [(name, rows_kind(name))]
+    ),
 )
 
 

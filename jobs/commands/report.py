@@ -9,16 +9,16 @@ from typing import Any
 import click
 
 from shiq.jobs.commands.options import REPORTS, AnswerOptions, field_option
-from shiq.jobs.commands.places import READS_PATH, STORE, WRITES, GuardedCommand, Writes
+from shiq.jobs.commands.places import READS_PATH, STORE, WRITES, GuardedCommand, OutputParameter
 from shiq.jobs.option_fields import Heading
 from shiq.jobs.outputs import OutputKind
 
 
-def _pages(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
+def _page_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
     return [(name, OutputKind.FOLDER if parameters["history"] else OutputKind.FILE)]
 
 
-WRITES_PAGES = Writes(written=_pages)
+WRITES_PAGES = OutputParameter(list_outputs=_page_files)
 FORMATS = {
     "html": ".html",
     "md": ".md",
@@ -85,14 +85,14 @@ def report(
         raise click.UsageError("Give VERDICT.JSON, the answer of a run, or --history.")
     from shiq.jobs.reports.write import (
         Target,
-        prepare,
+        check_targets,
         read_answer,
         read_baseline,
-        target_of,
+        read_target,
         write_reports,
     )
 
-    asked = [target_of(name) for name in targets]
+    asked = [read_target(name) for name in targets]
     asked += [Target(Path(name), FORMATS[key]) for key, name in files.items() if name]
     if not asked:
         raise click.UsageError(
@@ -100,7 +100,7 @@ def report(
         )
     document = read_answer(answer)
     earlier = read_baseline(Path(baseline)) if baseline else None
-    prepare(asked)
+    check_targets(asked)
     write_reports(document, asked, baseline=earlier)
     return 0
 
@@ -113,10 +113,10 @@ def _report_history(
         raise click.UsageError(
             "--history goes with --html DIR alone; `shiq history --store DIR --json FILE` has it for machines."
         )
-    from shiq.jobs.commands.store import history_of
+    from shiq.jobs.commands.store import read_store_history
     from shiq.jobs.history_pages import write_pages
 
-    rows, unread = history_of(store)
+    rows, unread = read_store_history(store)
     for name in unread:
         click.echo(f"warning: cannot be read: {name}", err=True)
     click.echo(write_pages(store, rows, Path(folder)))

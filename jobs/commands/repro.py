@@ -10,19 +10,19 @@ import click
 from shiq.abox_ops.engine import CRITERIA
 from shiq.answers.verdict import Verdict
 from shiq.jobs.commands.options import (
-    Commands,
-    Nearest,
+    CommandGroup,
+    NearestChoice,
     Seconds,
     heap_option,
     json_option,
     master_option,
 )
-from shiq.jobs.commands.places import READS, READS_PATH, STORE, GuardedCommand, Writes
+from shiq.jobs.commands.places import READS, READS_PATH, STORE, GuardedCommand, OutputParameter
 from shiq.jobs.commands.running import write_json
 from shiq.jobs.doctor import FAIL, examine, to_dict
 
 
-@click.group(cls=Commands)
+@click.group(cls=CommandGroup)
 def repro() -> None:
     """Pack a module of a check for a bug report, or decide a packed one again."""
 
@@ -62,7 +62,7 @@ def repro() -> None:
 )
 @click.option(
     "--criterion",
-    type=Nearest(list(CRITERIA)),
+    type=NearestChoice(list(CRITERIA)),
     default="clausal",
     show_default=True,
     help="Which part of the data the modules are made of; none: all of it.",
@@ -70,7 +70,7 @@ def repro() -> None:
 @click.option(
     "--output",
     "-o",
-    type=Writes(path_type=Path),
+    type=OutputParameter(path_type=Path),
     required=True,
     metavar="FILE",
     help="The zip to write.",
@@ -94,17 +94,17 @@ def pack(
     shiq repro pack --store kg/ --insert tonight.nt --individual urn:it -o bug.zip
     """
 
-    from shiq.jobs.repro import module_of_batch, replay, reproducer, write
+    from shiq.jobs.repro import find_module, pack_module, replay, write_reproducer
 
-    tbox, module = module_of_batch(
+    tbox, module = find_module(
         store, insertions, deletions, criterion, number=number, individual=individual.strip("<>")
     )
-    packed = reproducer(tbox, module, {}, {"heap": heap, "timeout": timeout})
+    packed = pack_module(tbox, module, {}, {"heap": heap, "timeout": timeout})
     answers = replay(packed, heap=heap, timeout=timeout)
     packed = replace(
         packed, answers={name: (a.verdict.value, a.reason) for name, a in answers.items()}
     )
-    write(packed, output)
+    write_reproducer(packed, output)
     click.echo(
         f"{output}: {len(module.positive)} individuals, {'; '.join(f'{n} {v}' for n, (v, _) in packed.answers.items())}"
     )
@@ -119,9 +119,9 @@ def run(file: Path, heap: str, timeout: float | None) -> int:
     """Decide a packed module again with both reasoners. Exits with 0 if they agree, 1 if they do
     not, 3 if one is undecided.
     """
-    from shiq.jobs.repro import read, replay
+    from shiq.jobs.repro import read_reproducer, replay
 
-    packed = read(file)
+    packed = read_reproducer(file)
     for name, (verdict, reason) in packed.answers.items():
         click.echo(f"then  {name}: {verdict}{f' ({reason})' if reason else ''}")
     answers = replay(packed, heap=heap, timeout=timeout)

@@ -24,7 +24,7 @@ from shiq.deadline import report_stages_to
 from shiq.errors import UsageError
 from shiq.files import json_text, write_atomically
 from shiq.inputs.reading import Place
-from shiq.jobs.checking.options import says_taken_whole
+from shiq.jobs.checking.options import is_unsliced_note
 from shiq.jobs.commands.options import AlertOptions, HistoryOptions
 from shiq.jobs.progress import ProgressLine
 from shiq.jobs.text.results import file_prefixes, result_text, shorten
@@ -39,12 +39,12 @@ Answer: TypeAlias = "shiq.Result | GateAnswer"
 T = TypeVar("T")
 
 
-def level(quiet: bool, verbose: bool) -> int:
+def output_level(quiet: bool, verbose: bool) -> int:
     """How much is told, as `shiq.jobs.progress.ProgressLine` takes it."""
     return 0 if quiet else 2 if verbose else 1
 
 
-def progress_line(verbose: bool) -> ProgressLine:
+def make_progress_line(verbose: bool) -> ProgressLine:
     """The line that shows how far a run is."""
     return ProgressLine(2 if verbose else 1)
 
@@ -59,7 +59,7 @@ def write_json(target: str | None, value: dict[str, Any]) -> None:
         write_atomically(Path(target), json_text(value))
 
 
-def answering(
+def answer_writer(
     reports: Sequence[str], json_file: str | None, baseline: str | None = None
 ) -> Callable[[Answer, Request, Mapping[str, str]], None]:
     """What writes an answer to what was asked, with the labels of terms: to ``reports``, and
@@ -76,16 +76,18 @@ def answering(
         )
     if not reports:
         return lambda answer, asked, labels: (
-            write_json(json_file, completed(answer.to_dict(), asked, labels)) if json_file else None
+            write_json(json_file, complete_answer(answer.to_dict(), asked, labels))
+            if json_file
+            else None
         )
-    from shiq.jobs.reports.write import prepare, read_baseline, target_of, write_reports
+    from shiq.jobs.reports.write import check_targets, read_baseline, read_target, write_reports
 
-    targets = [target_of(name) for name in reports]
+    targets = [read_target(name) for name in reports]
     earlier = read_baseline(Path(baseline)) if baseline else None
-    prepare(targets)
+    check_targets(targets)
 
     def write(answer: Answer, asked: Request, labels: Mapping[str, str]) -> None:
-        whole = completed(answer.to_dict(), asked, labels)
+        whole = complete_answer(answer.to_dict(), asked, labels)
         write_reports(whole, targets, answer.conflicts, earlier)
         write_json(json_file, whole)
 
@@ -103,16 +105,16 @@ def run_check(
         from shiq.jobs.reports.lineage import RunEvents
 
         with RunEvents(Path(file), asked.command, asked.inputs) as events:
-            return run_check(lambda settings: events.seen(call(settings)), options, asked)
-    after = AfterRun.taken_from(options)
+            return run_check(lambda settings: events.record_result(call(settings)), options, asked)
+    after = FollowUp.pop_options(options)
     quiet, verbose, json_file = (
         options.pop("quiet"),
         options.pop("verbose"),
         options.pop("json_file"),
     )
-    answer = answering(options.pop("reports"), json_file, options.pop("baseline"))
-    progress = None if quiet else progress_line(verbose)
-    heard = Heard(json_file, asked, progress)
+    answer = answer_writer(options.pop("reports"), json_file, options.pop("baseline"))
+    progress = None if quiet else make_progress_line(verbose)
+    heard = EarlyVerdict(json_file, asked, progress)
     try:
         with report_stages_to(progress) if progress else nullcontext():
             result = call({**options, "progress": progress, "certain": heard})
@@ -120,24 +122,24 @@ def run_check(
         # Of a store that was to be written nothing is there yet.
         if heard.result is None or asked.command != "check":
             raise
-        result = heard.interrupted()
+        result = heard.interrupted_result()
     finally:
         heard.close()
         if progress:
             progress.close()
-    result = _with_rows(result, asked)
-    echo_taken_whole(result)
+    result = _add_table_rows(result, asked)
+    echo_unsliced_note(result)
     if json_file != "-":
-        text = by_prefixes(result_text(result, verbose=verbose), asked.inputs)
+        text = shorten_iris(result_text(result, verbose=verbose), asked.inputs)
         click.echo(text.partition("\n")[2] if heard.result is not None else text)
-    _pack(result, options)
+    _pack_disagreements(result, options)
     answer(result, asked, result.labels)
-    after.follow_up(result, asked, EXIT_CODES[result.verdict])
+    after.run(result, asked, EXIT_CODES[result.verdict])
     return EXIT_CODES[result.verdict]
 
 
 @dataclass(frozen=True)
-class AfterRun:
+class FollowUp:
     """What a run does once its answer is out: a row in the history, messages, figures.
 
     Where that fails a warning says so; the answer stays.
@@ -146,39 +148,39 @@ class AfterRun:
     history: HistoryOptions
     alerts: AlertOptions
     webhooks: Sequence[str]
-    begun: float
+    start: float
 
     @classmethod
-    def taken_from(cls, options: dict[str, Any]) -> AfterRun:
+    def pop_options(cls, options: dict[str, Any]) -> FollowUp:
         """Take what belongs to it out of the options of a command. Raises: UsageError, InputError."""
 
-        def taken(owner: type[T]) -> T:
+        def pop_fields(owner: type[T]) -> T:
             known = (x.name for x in fields(owner))  # type: ignore[arg-type]
             return owner(**{name: options.pop(name) for name in known if name in options})
 
-        history, alerts = taken(HistoryOptions), taken(AlertOptions)
+        history, alerts = pop_fields(HistoryOptions), pop_fields(AlertOptions)
         webhooks: Sequence[str] = ()
         if alerts.notify:
             # Loaded where somebody is to be told.
-            from shiq.jobs.alerts import addresses
+            from shiq.jobs.alerts import parse_addresses
 
-            webhooks = addresses(alerts.notify)
+            webhooks = parse_addresses(alerts.notify)
         return cls(history, alerts, webhooks, time.monotonic())
 
-    def follow_up(
-        self, answer: Answer, asked: Request, exit_code: int, *, has_row: bool = True
-    ) -> None:
+    def run(self, answer: Answer, asked: Request, exit_code: int, *, has_row: bool = True) -> None:
         """Leave a row of ``answer`` in the history of the store, if it ``has_row``; alert."""
         store = str(asked.inputs.get("store") or "")
-        has_row &= bool(store) and not self.history.no_history and asked.command in _WITH_ROWS
+        has_row &= (
+            bool(store) and not self.history.no_history and asked.command in _COMMANDS_WITH_HISTORY
+        )
         metrics = self.alerts.metrics
         told = self.webhooks if exit_code else ()
         if not has_row and not metrics and not told:
             return
         # Loaded with the first answer that is followed up.
-        from shiq.jobs.history import row_of, write_row
+        from shiq.jobs.history import make_row, write_row
 
-        row = row_of(answer, asked.command, asked.inputs, time.monotonic() - self.begun)
+        row = make_row(answer, asked.command, asked.inputs, time.monotonic() - self.start)
         failures = [write_row(store, row, self.history.keep_history)] if has_row else []
         if told or metrics:
             from shiq.jobs.alerts import post, write_metrics
@@ -190,37 +192,37 @@ class AfterRun:
 
 
 #: Commands that leave rows.
-_WITH_ROWS: Final = ("check", "gate")
+_COMMANDS_WITH_HISTORY: Final = ("check", "gate")
 
 
-def echo_taken_whole(result: shiq.Result) -> None:
+def echo_unsliced_note(result: shiq.Result) -> None:
     """Print on stderr why a batch was not checked in slices, where it was not."""
     for note in result.evidence.notes:
-        if says_taken_whole(note):
+        if is_unsliced_note(note):
             click.echo(note, err=True)
 
 
-def by_prefixes(text: str, inputs: Mapping[str, Any]) -> str:
+def shorten_iris(text: str, inputs: Mapping[str, Any]) -> str:
     """``text`` for a terminal, with IRIs shortened by the prefixes of the files that were read."""
     if "<" not in text:
         return text
     return shorten(text, file_prefixes(inputs))
 
 
-def _with_rows(result: shiq.Result, asked: Request) -> shiq.Result:
+def _add_table_rows(result: shiq.Result, asked: Request) -> shiq.Result:
     """``result`` with the rows that what its conflicts have of the base was read from, where a
     mapping read it.
     """
     if not result.conflicts or not asked.inputs.get("mapping") or asked.inputs.get("store"):
         return result
     # Loaded where there is a conflict.
-    from shiq.jobs.reports.locations import located
+    from shiq.jobs.reports.locations import add_locations
 
-    documents = located({"conflicts": [c.to_dict() for c in result.conflicts]}, asked.sides())[
-        "conflicts"
-    ]
+    documents = add_locations(
+        {"conflicts": [c.to_dict() for c in result.conflicts]}, asked.sides()
+    )["conflicts"]
 
-    def places(document: dict[str, Any], index: int) -> tuple[Place, ...]:
+    def find_places(document: dict[str, Any], index: int) -> tuple[Place, ...]:
         rows = (
             x for x in document.get("locations", ()) if (x["side"], x["index"]) == ("base", index)
         )
@@ -230,12 +232,13 @@ def _with_rows(result: shiq.Result, asked: Request) -> shiq.Result:
     return replace(
         result,
         conflicts=tuple(
-            replace(c, base_places=tuple(places(x, i) for i in range(len(c.base)))) for c, x in told
+            replace(c, base_places=tuple(find_places(x, i) for i in range(len(c.base))))
+            for c, x in told
         ),
     )
 
 
-class Heard:
+class EarlyVerdict:
     """Prints the verdict of an inconsistent batch when it is certain, and writes it to
     ``json_file``; from then on SIGTERM is what Ctrl-C is: it ends explaining, and what is known
     is told.
@@ -258,9 +261,11 @@ class Heard:
         click.echo(result.verdict.value.upper())
         sys.stdout.flush()
         if self._json_file:
-            write_json(self._json_file, completed(result.to_dict(), self._asked, result.labels))
+            write_json(
+                self._json_file, complete_answer(result.to_dict(), self._asked, result.labels)
+            )
 
-    def interrupted(self) -> shiq.Result:
+    def interrupted_result(self) -> shiq.Result:
         """What is known where nothing was explained yet."""
         assert self.result is not None
         note = "interrupted before anything was explained: the verdict stands"
@@ -293,16 +298,16 @@ def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def _pack(result: shiq.Result, options: dict[str, Any]) -> None:
+def _pack_disagreements(result: shiq.Result, options: dict[str, Any]) -> None:
     """Writes a reproducer of each disagreement of an audit into the current folder."""
     if not result.disagreements:
         return
-    from shiq.jobs.repro import of_disagreement, write
+    from shiq.jobs.repro import pack_disagreement, write_reproducer
 
     for found in result.disagreements:
-        packed = of_disagreement(found, options)
+        packed = pack_disagreement(found, options)
         click.echo(
-            f"packed: {write(packed, Path(packed.name))}; please report it (shiq repro run decides it again)",
+            f"packed: {write_reproducer(packed, Path(packed.name))}; please report it (shiq repro run decides it again)",
             err=True,
         )
 
@@ -350,7 +355,7 @@ class Request:
         return mapped_sources(files, self.inputs["mapping"])
 
 
-def completed(
+def complete_answer(
     answer: dict[str, Any], asked: Request, labels: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """``answer``, as JSON, with the places of facts (`shiq.jobs.reports.locations`), those of
@@ -363,24 +368,24 @@ def completed(
     }
     made = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     about = {"command": asked.command, "made": made, "shiq": shiq.__version__, **given}
-    named = _named(answer, labels or {})
-    return {**_located(answer, asked), **({"labels": named} if named else {}), "about": about}
+    named = _needed_labels(answer, labels or {})
+    return {**_add_locations(answer, asked), **({"labels": named} if named else {}), "about": about}
 
 
-def _located(answer: dict[str, Any], asked: Request) -> dict[str, Any]:
+def _add_locations(answer: dict[str, Any], asked: Request) -> dict[str, Any]:
     """``answer`` with the places of its conflicts, and of those of the last check of a gate, all
     looked for together.
     """
     # Loaded where an answer is written.
-    from shiq.jobs.reports.locations import located
+    from shiq.jobs.reports.locations import add_locations
 
     own, last = answer.get("conflicts", []), answer.get("result", {}).get("conflicts", [])
-    found = located({"conflicts": [*own, *last]}, asked.sides())["conflicts"]
+    found = add_locations({"conflicts": [*own, *last]}, asked.sides())["conflicts"]
     inner = {"result": {**answer["result"], "conflicts": found[len(own) :]}} if last else {}
     return {**answer, "conflicts": found[: len(own)], **inner}
 
 
-def _named(answer: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, str]:
+def _needed_labels(answer: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, str]:
     """The ``labels`` that the conflicts of ``answer`` need."""
     if not labels:
         return {}

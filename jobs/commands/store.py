@@ -19,18 +19,18 @@ from shiq.jobs.commands.places import STORE, WRITES, GuardedCommand
 from shiq.jobs.commands.running import write_json
 from shiq.jobs.history import (
     ComparedRow,
-    compared,
+    compare_rows,
     fold,
     history_text,
     read_history,
     write_table,
 )
 from shiq.jobs.store import place_of
-from shiq.jobs.text.results import SHOWN, safe
+from shiq.jobs.text.results import SHOWN, escape_controls
 from shiq.model.ntriples import assertion_lines
 
 
-def store_named(command: Callable[..., int]) -> Callable[..., int]:
+def store_option_or_argument(command: Callable[..., int]) -> Callable[..., int]:
     """Give a command its ``store``: by the option, or as an argument."""
 
     @wraps(command)
@@ -47,7 +47,7 @@ def store_named(command: Callable[..., int]) -> Callable[..., int]:
 
 
 @click.command(cls=GuardedCommand)
-@store_named
+@store_option_or_argument
 @snapshot_option
 @click.option(
     "--set-aside",
@@ -81,7 +81,7 @@ def export(store: str, snapshot: int | None, set_aside: bool, aside: bool) -> in
 
 
 @click.command(cls=GuardedCommand)
-@store_named
+@store_option_or_argument
 @json_option
 @click.option(
     "--verify",
@@ -105,7 +105,7 @@ def status(store: str, json_file: str | None, verify: bool) -> int:
 
 
 @click.command(cls=GuardedCommand)
-@store_named
+@store_option_or_argument
 def compact(store: str) -> int:
     """Write the ranges of a store's tables that commits changed anew, and let older snapshots go.
 
@@ -122,7 +122,7 @@ def compact(store: str) -> int:
 
 
 @click.command(cls=GuardedCommand)
-@store_named
+@store_option_or_argument
 @json_option
 @click.option(
     "--parquet", type=WRITES, metavar="FILE", help="Write it as a table, a row for each run."
@@ -139,10 +139,10 @@ def history(store: str, json_file: str | None, parquet: str | None, last: int | 
     A cause of conflicts is new, known or gone beside the run before. A run is listed where it left
     a row: without --no-history, and where the store can be written.
     """
-    rows, unread = history_of(store)
+    rows, unread = read_store_history(store)
     shown = rows[-last:] if last else rows
     if json_file != "-":
-        click.echo("\n".join(map(safe, history_text(shown).split("\n"))))
+        click.echo("\n".join(map(escape_controls, history_text(shown).split("\n"))))
     for name in unread:
         click.echo(f"warning: cannot be read: {name}", err=True)
     if parquet:
@@ -153,7 +153,7 @@ def history(store: str, json_file: str | None, parquet: str | None, last: int | 
     return 0
 
 
-def history_of(store: str) -> tuple[list[ComparedRow], list[str]]:
+def read_store_history(store: str) -> tuple[list[ComparedRow], list[str]]:
     """Read the history of what must be a store. Raises: StoreError."""
     from shiq.jobs.store import place_of
     from shiq.jobs.store.manifest import read_manifest
@@ -161,7 +161,7 @@ def history_of(store: str) -> tuple[list[ComparedRow], list[str]]:
     place = place_of(store)
     read_manifest(place, older=True)
     rows, unread = read_history(place)
-    return compared(rows), unread
+    return compare_rows(rows), unread
 
 
 # What a store holds.
@@ -186,20 +186,20 @@ def status_text(found: Mapping[str, Any]) -> str:
             if found["completed"]
             else "no model is kept: checks use the criterion clausal (`shiq certify --store DIR` makes one)",
             f"{found['assertions']:,} assertions ({kinds}) about {found['individuals']:,} individuals",
-            f"{found['axioms']:,} axioms; {_leftovers(found)}{_agreed(certificate or {})}",
-            *_left_out(found["left_out"], found["left_out_unkept"]),
-            *_asides(found["set_aside"]),
+            f"{found['axioms']:,} axioms; {_leftovers_text(found)}{_allowed_text(certificate or {})}",
+            *_left_out_lines(found["left_out"], found["left_out_unkept"]),
+            *_quarantine_lines(found["set_aside"]),
             *starmap(_feed_line, sorted(found["taken"].items())),
             f"{sum(t['files'] for t in tables):,} files, {sum(t['bytes'] for t in tables) / 2**20:,.1f} MiB, "
             f"{sum(t['removed'] for t in tables):,} removed rows",
-            *_digests(found),
-            *_snapshots(found["snapshots"]),
+            *_digest_lines(found),
+            *_snapshot_lines(found["snapshots"]),
         ]
     )
     return at_store(text, found["store"])
 
 
-def _leftovers(found: Mapping[str, Any]) -> str:
+def _leftovers_text(found: Mapping[str, Any]) -> str:
     """The leftovers of base and TBox, in axioms, assertions and lines; behind that the triples,
     where these are more.
     """
@@ -207,7 +207,7 @@ def _leftovers(found: Mapping[str, Any]) -> str:
     return f"{number:,} leftovers{f' ({triples:,} triples)' if triples != number else ''}"
 
 
-def _agreed(certificate: Mapping[str, Any]) -> str:
+def _allowed_text(certificate: Mapping[str, Any]) -> str:
     """Which leftovers of the base were allowed when it was certified."""
     counts, allowed = certificate.get("counts", {}), certificate.get("allowed", ())
     parts = [f"{counts[kind]:,} {kind}" for kind in sorted(allowed) if counts.get(kind)]
@@ -216,19 +216,21 @@ def _agreed(certificate: Mapping[str, Any]) -> str:
 
 def left_out_text(one: Leftover) -> str:
     """Something that was left out as it stood, below a comment that says where, and why."""
-    text = "".join(f"{_as_it_stands(line)}\n" for line in one.text.split("\n")) if one.text else ""
-    return f"# {safe(str(one))}{_times(one)}\n{text}"
+    text = (
+        "".join(f"{_commented_line(line)}\n" for line in one.text.split("\n")) if one.text else ""
+    )
+    return f"# {escape_controls(str(one))}{_repetitions_text(one)}\n{text}"
 
 
-def _as_it_stands(line: str) -> str:
-    return "\t".join(map(safe, line.split("\t")))
+def _commented_line(line: str) -> str:
+    return "\t".join(map(escape_controls, line.split("\t")))
 
 
-def _times(one: Leftover) -> str:
+def _repetitions_text(one: Leftover) -> str:
     return f" [{one.number:,} of them]" if one.number > 1 else ""
 
 
-def _left_out(counts: Mapping[str, int], unkept: int) -> list[str]:
+def _left_out_lines(counts: Mapping[str, int], unkept: int) -> list[str]:
     """What of the data was not understood, and is in no check, where there is any."""
     parts = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
     told = (
@@ -260,7 +262,7 @@ def _feed_line(feed: str, number: int) -> str:
     return f"taken of {name}: up to version {number}"
 
 
-def _asides(counts: Mapping[str, int]) -> list[str]:
+def _quarantine_lines(counts: Mapping[str, int]) -> list[str]:
     """What belongs to the data and was set aside because it contradicts, where there is any."""
     parts = ", ".join(f"{count:,} {why}" for why, count in sorted(counts.items()))
     return (
@@ -270,7 +272,7 @@ def _asides(counts: Mapping[str, int]) -> list[str]:
     )
 
 
-def _digests(found: Mapping[str, Any]) -> list[str]:
+def _digest_lines(found: Mapping[str, Any]) -> list[str]:
     """What is known of whether the files are as they were written."""
     told = []
     if verified := found.get("verified"):
@@ -280,7 +282,7 @@ def _digests(found: Mapping[str, Any]) -> list[str]:
     return told
 
 
-def _snapshots(kept: Sequence[Mapping[str, Any]]) -> list[str]:
+def _snapshot_lines(kept: Sequence[Mapping[str, Any]]) -> list[str]:
     """The snapshots that are kept, latest first."""
     lines = [f"{len(kept):,} snapshot{'s' if len(kept) != 1 else ''} kept:"]
     for past in kept[:SHOWN]:

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from shiq.jobs.gate.answer import ACCEPTED, REFUSED, SPLIT, WITH_THE_BATCH, GateAnswer, SetAsideLine
 from shiq.jobs.gate.batch import UNITS
-from shiq.jobs.gate.decide import ASIDES, IDENTITIES, MODES, gate
-from shiq.jobs.gate.side_files import Sides, write_reasons, write_sides
+from shiq.jobs.gate.decide import ASIDE_CHOICES, IDENTITIES, MODES, gate
+from shiq.jobs.gate.side_files import OutputFiles, write_reasons, write_sides
 from shiq.jobs.gate.waivers import Policy, QuarantineLimit, parse_limit, read_policy
 
 __all__ = [
     "ACCEPTED",
-    "ASIDES",
+    "ASIDE_CHOICES",
     "IDENTITIES",
     "MODES",
     "REFUSED",
@@ -20,10 +20,10 @@ __all__ = [
     "UNITS",
     "WITH_THE_BATCH",
     "GateAnswer",
+    "OutputFiles",
     "Policy",
     "QuarantineLimit",
     "SetAsideLine",
-    "Sides",
     "gate",
     "parse_limit",
     "read_policy",

@@ -11,7 +11,7 @@ from shiq.answers.result import Conflict, Result
 from shiq.answers.verdict import Verdict
 from shiq.explanation import Pattern
 from shiq.functional.writer import axiom_text
-from shiq.jobs.checking.answer import out_of_time
+from shiq.jobs.checking.answer import timeout_result
 from shiq.jobs.checking.options import Clock, Options
 from shiq.jobs.gate.lines import Line
 from shiq.jobs.gate.waivers import Judgement
@@ -206,7 +206,7 @@ class GateAnswer:
         return {**place, "kind": x.kind, "reason": x.reason, **hint, "conflicts": list(x.conflicts)}
 
 
-def unread_answer(
+def refuse_unread_batch(
     names: Sequence[str],
     options: Options,
     clock: Clock,
@@ -216,7 +216,7 @@ def unread_answer(
     **_: Any,
 ) -> GateAnswer:
     """Refuse a batch of the files ``names`` that was not read in time."""
-    result = out_of_time(options, clock, ())
+    result = timeout_result(options, clock, ())
     return GateAnswer(
         REFUSED,
         result.verdict,

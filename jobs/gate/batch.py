@@ -19,10 +19,10 @@ from shiq.jobs.gate.lines import (
     Triple,
     bare_name,
     file_of,
-    is_plain,
+    is_line_based,
     key_of,
-    result_triple,
-    spaced_text,
+    numbered_text,
+    read_result_triple,
 )
 from shiq.model import OWL, RDF
 from shiq.rdf.vocabulary import (
@@ -42,7 +42,7 @@ from shiq.rdf.vocabulary import (
 
 
 _TYPE: Final = RDF + "type"
-_OF_INDIVIDUALS: Final = {OWL + "sameAs", OWL + "differentFrom"}
+_INDIVIDUAL_PREDICATES: Final = {OWL + "sameAs", OWL + "differentFrom"}
 #: What makes a name the node of a structure, as every blank node is of which OWL's vocabulary says
 #: something.
 _NODES: Final = REIFICATIONS | AXIOM_NODES
@@ -57,7 +57,7 @@ _PARTS: Final = (
     ),
     *("annotatedSource", "annotatedProperty", "annotatedTarget", "onProperty"),
 )
-_OF_NODES: Final = (
+_NODE_PREDICATES: Final = (
     OPERATORS | FILLERS | {RDF + "first", RDF + "rest"} | {OWL + part for part in _PARTS}
 )
 
@@ -78,20 +78,20 @@ class LinkedLines:
                 self._join(i, first.setdefault(key, i))
         members: dict[int, list[int]] = {}
         for i in range(len(lines)):
-            members.setdefault(self.first(i), []).append(i)
+            members.setdefault(self.representative(i), []).append(i)
         self._members = {
             root: frozenset(found) for root, found in members.items() if len(found) > 1
         }
 
     def group_of(self, line: int) -> frozenset[int]:
         """Line numbers of the group of ``line``, itself included."""
-        return self._members.get(self.first(line)) or frozenset((line,))
+        return self._members.get(self.representative(line)) or frozenset((line,))
 
     def with_linked(self, lines: Iterable[int]) -> frozenset[int]:
         """``lines`` and all lines of their groups."""
         return frozenset().union(*map(self.group_of, lines))
 
-    def first(self, i: int) -> int:
+    def representative(self, i: int) -> int:
         """Least line number of the group of ``i``."""
         parent = self._parent
         while parent[i] != i:
@@ -99,7 +99,7 @@ class LinkedLines:
         return i
 
     def _join(self, i: int, j: int) -> None:
-        i, j = self.first(i), self.first(j)
+        i, j = self.representative(i), self.representative(j)
         self._parent[max(i, j)] = min(i, j)
 
 
@@ -132,8 +132,12 @@ def _structures_subject(subject: str, predicate: str, value: str) -> bool:
     """Whether a triple is about its subject as a node of a structure, not as an individual."""
     iri = predicate[1:-1]
     if not subject.startswith("_:"):
-        return iri in _OF_NODES or (iri == _TYPE and value[1:-1] in _NODES)
-    if iri in _OF_INDIVIDUALS or (iri == _TYPE and not value.startswith("<")) or is_misspelt(iri):
+        return iri in _NODE_PREDICATES or (iri == _TYPE and value[1:-1] in _NODES)
+    if (
+        iri in _INDIVIDUAL_PREDICATES
+        or (iri == _TYPE and not value.startswith("<"))
+        or is_misspelt(iri)
+    ):
         return False
     return _is_for_graph(predicate, value) and not (iri == _TYPE and is_misspelt(value[1:-1]))
 
@@ -141,7 +145,7 @@ def _structures_subject(subject: str, predicate: str, value: str) -> bool:
 def _is_of_node(predicate: str, value: str, is_own: bool) -> bool:
     """Whether a triple belongs to the structure at a name, its subject (``is_own``) or object."""
     iri = predicate[1:-1]
-    return iri in _OF_NODES or (
+    return iri in _NODE_PREDICATES or (
         is_own and (is_misspelt(iri) or (iri == _TYPE and value[1:-1] in _NODES))
     )
 
@@ -162,14 +166,14 @@ AssertionLines: TypeAlias = tuple[str, ...]
 #: What is set aside together with a culprit: the triple alone, its row of a table, all triples with
 #: its subject, its named graph, or its document.
 UNITS: Final = ("triple", "row", "subject", "graph", "document")
-_HASHED: Final = re.compile(r"_:n([0-9a-f]{24})\.\d+(?= )")
+_HASHED_NODE: Final = re.compile(r"_:n([0-9a-f]{24})\.\d+(?= )")
 
 
 def assertions_in(texts: Iterable[str]) -> list[AssertionLines]:
     """Group N-Triples lines by the assertion that they state."""
     found: dict[str, list[str]] = {}
     for text in texts:
-        hashed = _HASHED.search(text)
+        hashed = _HASHED_NODE.search(text)
         found.setdefault(hashed[1] if hashed else text, []).append(text)
     return list(map(tuple, found.values()))
 
@@ -185,7 +189,7 @@ class GateBatch:
     # Of a batch of which nothing has to go, none of these is asked for.
 
     @cached_property
-    def _linked(self) -> LinkedLines:
+    def _linked_lines(self) -> LinkedLines:
         return LinkedLines(self.lines)
 
     @cached_property
@@ -204,13 +208,13 @@ class GateBatch:
         return found
 
     @cached_property
-    def _is_plain(self) -> bool:
-        return all(map(is_plain, self.names)) and not any(
+    def _is_line_based(self) -> bool:
+        return all(map(is_line_based, self.names)) and not any(
             line.raw.endswith(b"\r") for line in self.lines
         )
 
     @cached_property
-    def _structural(self) -> Sequence[int]:
+    def _structure_lines(self) -> Sequence[int]:
         return [i for i, line in enumerate(self.lines) if is_structure(line)]
 
     def lines_stating(
@@ -222,7 +226,7 @@ class GateBatch:
         places: where a reader found the assertion. If neither text nor place leads to a line
             ``inside``, structures of OWL's vocabulary about its individuals are taken.
         """
-        triple = result_triple(assertion[0])
+        triple = read_result_triple(assertion[0])
         found = set(
             self._by_key.get((file_of(assertion[0]), triple), ())
             if triple and len(assertion) == 1
@@ -232,7 +236,7 @@ class GateBatch:
             found |= self.places_at(place)
         if found.isdisjoint(inside):
             found |= self._structures_about(assertion)
-        return self._linked.with_linked(found)
+        return self._linked_lines.with_linked(found)
 
     def places_at(self, place: Place) -> set[int]:
         """Lines at ``place``; several only if a file was given several times."""
@@ -243,7 +247,11 @@ class GateBatch:
         line.
         """
         return len(
-            {self._linked.first(i) for i in lines if self.lines[i].triple or self.lines[i].problem}
+            {
+                self._linked_lines.representative(i)
+                for i in lines
+                if self.lines[i].triple or self.lines[i].problem
+            }
         )
 
     def with_linked(self, lines: Iterable[int], unit: str = "triple") -> frozenset[int]:
@@ -251,16 +259,16 @@ class GateBatch:
 
         With the unit "row", another row that repeats a triple of the removed row stays.
         """
-        found = self._linked.with_linked(lines)
+        found = self._linked_lines.with_linked(lines)
         if unit == "triple":
             return found
-        units = {self._unit(self.lines[i], unit) for i in found}
+        units = {self._unit_key(self.lines[i], unit) for i in found}
         found = found.union(
-            i for i, x in enumerate(self.lines) if x.triple and self._unit(x, unit) in units
+            i for i, x in enumerate(self.lines) if x.triple and self._unit_key(x, unit) in units
         )
-        return found if unit == "row" else self._linked.with_linked(found)
+        return found if unit == "row" else self._linked_lines.with_linked(found)
 
-    def _unit(self, line: Line, unit: str) -> object:
+    def _unit_key(self, line: Line, unit: str) -> object:
         if unit == "graph":
             return (line.file, line.graph) if line.graph.startswith("_:") else line.graph
         if unit == "row":
@@ -274,14 +282,14 @@ class GateBatch:
         named = {
             _scoped_term(file_of(text), term)
             for text in assertion
-            if (said := result_triple(text))
+            if (said := read_result_triple(text))
             for term in (said[0], said[2])
-            if term.startswith(("<", "_:")) and not _HASHED.match(f"{term} ")
+            if term.startswith(("<", "_:")) and not _HASHED_NODE.match(f"{term} ")
         }
         return {
             i
-            for i in self._structural
-            if any(self._mentions(self.lines[j], named) for j in self._linked.group_of(i))
+            for i in self._structure_lines
+            if any(self._mentions(self.lines[j], named) for j in self._linked_lines.group_of(i))
         }
 
     def _mentions(self, line: Line, named: Collection[object]) -> bool:
@@ -306,14 +314,14 @@ class GateBatch:
     def with_row(self, conflict: Conflict) -> Conflict:
         """Translate the line numbers in ``conflict`` as `with_rows` does."""
 
-        def moved(place: Place) -> Place:
+        def move_place(place: Place) -> Place:
             lines = self._lines_at(place.source, place.line)
             return (
                 replace(place, line=lines[0].position, column=lines[0].column) if lines else place
             )
 
         return replace(
-            conflict, places=tuple(tuple(map(moved, places)) for places in conflict.places)
+            conflict, places=tuple(tuple(map(move_place, places)) for places in conflict.places)
         )
 
     def _lines_at(self, source: str, number: int) -> list[Line]:
@@ -329,7 +337,7 @@ class GateBatch:
 
         more: lines to append.
         """
-        if len(inside) == len(self.lines) and not more and self._is_plain:
+        if len(inside) == len(self.lines) and not more and self._is_line_based:
             return list(self.names)
         found: list[str | FileSource] = []
         for i, name in enumerate(self.names):
@@ -345,7 +353,9 @@ class GateBatch:
                 else Format.NQUADS
             )
             found.append(
-                FileSource(name, Path(name), syntax, content=b"".join(spaced_text((*kept, *below))))
+                FileSource(
+                    name, Path(name), syntax, content=b"".join(numbered_text((*kept, *below)))
+                )
             )
         return found
 

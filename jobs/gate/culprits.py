@@ -26,13 +26,13 @@ from shiq.inputs import reading as quarantine
 from shiq.inputs.reading import QuarantinedAssertion
 from shiq.jobs.gate.answer import SetAsideLine
 from shiq.jobs.gate.batch import AssertionLines, GateBatch
-from shiq.jobs.gate.lines import Line, Triple, result_triple
+from shiq.jobs.gate.lines import Line, Triple, read_result_triple
 from shiq.jobs.gate.waivers import KNOWN, WAIVED, Judgement, Policy
 from shiq.model import Assertion, TBox
 from shiq.model.ntriples import assertion_lines
 
 #: The ways to break a conflict: each a set of lines of which all have to go.
-Ways: TypeAlias = list[frozenset[int]]
+Repairs: TypeAlias = list[frozenset[int]]
 #: Choices that are looked at for conflicts that hang together, before the best set known is taken.
 SEARCH_STEPS: Final = 20_000
 
@@ -51,19 +51,19 @@ def smallest_hitting_set(
         frozenset(frozenset(rank[i] for i in way) for way in ways) for ways in conflicts if ways
     }
     line_at = {place: line for line, place in rank.items()}
-    todo = sorted({tuple(_minimal_ways(ways)) for ways in named}, key=_ways_key)
+    todo = sorted({tuple(_minimal_repairs(ways)) for ways in named}, key=_repairs_key)
     chosen: set[int] = set()
     is_proven = True
     for part in _components(list(map(list, todo))):
-        search = _Search(part)
+        search = _HittingSetSearch(part)
         chosen |= search.run()
         is_proven = is_proven and search.budget > 0
     return frozenset(line_at[i] for i in chosen), is_proven
 
 
-def _minimal_ways(ways: Iterable[frozenset[int]]) -> Ways:
+def _minimal_repairs(ways: Iterable[frozenset[int]]) -> Repairs:
     """Drop ways that contain another way."""
-    kept: Ways = []
+    kept: Repairs = []
     for way in sorted(ways, key=_sort_key):
         if not any(other <= way for other in kept):
             kept.append(way)
@@ -75,13 +75,13 @@ def _sort_key(way: Iterable[int]) -> tuple[int, list[int]]:
     return len(found), found
 
 
-def _ways_key(ways: Iterable[frozenset[int]]) -> list[tuple[int, list[int]]]:
+def _repairs_key(ways: Iterable[frozenset[int]]) -> list[tuple[int, list[int]]]:
     return [_sort_key(way) for way in ways]
 
 
-def _components(conflicts: list[Ways]) -> list[list[Ways]]:
+def _components(conflicts: list[Repairs]) -> list[list[Repairs]]:
     """Group conflicts that share lines."""
-    parts: list[tuple[set[int], list[Ways]]] = []
+    parts: list[tuple[set[int], list[Repairs]]] = []
     for ways in conflicts:
         lines, together = set().union(*ways), [ways]
         apart = []
@@ -95,14 +95,14 @@ def _components(conflicts: list[Ways]) -> list[list[Ways]]:
     return [part for _, part in parts]
 
 
-class _Search:
+class _HittingSetSearch:
     """Branch and bound over the ways to break each conflict.
 
     The conflict with the fewest ways is branched on first. Conflicts without common lines give the
     lower bound.
     """
 
-    def __init__(self, conflicts: list[Ways]) -> None:
+    def __init__(self, conflicts: list[Repairs]) -> None:
         self._conflicts = conflicts
         self.budget = SEARCH_STEPS
         self._best = self._greedy()
@@ -111,7 +111,7 @@ class _Search:
         self._extend(set(), self._conflicts)
         return self._without_redundant(self._best, sorted(self._best))
 
-    def _extend(self, chosen: set[int], conflicts: list[Ways]) -> None:
+    def _extend(self, chosen: set[int], conflicts: list[Repairs]) -> None:
         stack = [(chosen, conflicts)]
         while stack and self.budget > 0:
             chosen, conflicts = stack.pop()
@@ -128,7 +128,7 @@ class _Search:
                 for way in sorted(ways, key=lambda way: _sort_key(way - chosen), reverse=True)
             ]
 
-    def _lower_bound(self, chosen: set[int], todo: Sequence[Ways]) -> int:
+    def _lower_bound(self, chosen: set[int], todo: Sequence[Repairs]) -> int:
         met: set[int] = set()
         cost = 0
         for ways in sorted(todo, key=len):
@@ -185,17 +185,17 @@ class Culprits:
     batch: GateBatch
     policy: Policy
     unit: str = "triple"
-    aside: str = ALL
+    choice: str = ALL
     ledger: Mapping[Triple, QuarantinedAssertion] = field(default_factory=dict)
     conflicts: list[Conflict] = field(default_factory=list)
     patterns: list[Pattern] = field(default_factory=list)
     sentences: list[str] = field(default_factory=list)
     judgements: list[Judgement] = field(default_factory=list)
-    quarantined: dict[int, SetAsideLine] = field(default_factory=dict)
-    tolerated: dict[int, SetAsideLine] = field(default_factory=dict)
+    quarantined_lines: dict[int, SetAsideLine] = field(default_factory=dict)
+    tolerated_lines: dict[int, SetAsideLine] = field(default_factory=dict)
     ledger_rows: dict[AssertionLines, QuarantinedAssertion] = field(default_factory=dict)
     is_proven: bool = True
-    _blamed: list[list[AssertionLines]] = field(default_factory=list)
+    _blamed_assertions: list[list[AssertionLines]] = field(default_factory=list)
     _lines: dict[AssertionLines, frozenset[int]] = field(default_factory=dict)
 
     def judge(self, result: Result, inside: Collection[int]) -> range:
@@ -206,7 +206,9 @@ class Culprits:
         for i, conflict in enumerate(result.conflicts):
             pattern = result.explained.pattern(i)
             self.sentences.append(result.explained.sentence(i))
-            triples = [triple for text in conflict.insertions if (triple := result_triple(text))]
+            triples = [
+                triple for text in conflict.insertions if (triple := read_result_triple(text))
+            ]
             judged = self.policy.judge(triples, pattern.id, pattern.rule)
             blamed = [*map(assertion_lines, conflict.insertion_values)]
             if known := [assertion for assertion in blamed if self._ledger_entry(assertion)]:
@@ -215,7 +217,7 @@ class Culprits:
             self.conflicts.append(conflict)
             self.patterns.append(pattern)
             self.judgements.append(judged)
-            self._blamed.append(blamed)
+            self._blamed_assertions.append(blamed)
             places = dict(zip(conflict.insertions, conflict.places))
             for assertion in blamed:
                 lines = self.batch.lines_stating(assertion, inside, places.get(assertion[0], ()))
@@ -223,19 +225,19 @@ class Culprits:
         return range(begun, len(self.conflicts))
 
     def _ledger_entry(self, assertion: AssertionLines) -> QuarantinedAssertion | None:
-        triple = result_triple(assertion[0])
+        triple = read_result_triple(assertion[0])
         return self.ledger.get(triple) if triple and len(assertion) == 1 else None
 
     def choose(self) -> bool:
         """Choose the lines to set aside. Returns whether the choice has changed."""
-        before = {*self.quarantined, *self.tolerated}
+        before = {*self.quarantined_lines, *self.tolerated_lines}
         prices = [
-            {a: self._cost_of(a, judged) for a in blamed if self._lines[a]}
-            for blamed, judged in zip(self._blamed, self.judgements)
+            {a: self._lines_to_remove(a, judged) for a in blamed if self._lines[a]}
+            for blamed, judged in zip(self._blamed_assertions, self.judgements)
         ]
-        if self.aside == LEAST:
+        if self.choice == LEAST:
             chosen, self.is_proven = smallest_hitting_set(
-                [list(p.values()) for p in prices], self._rank()
+                [list(p.values()) for p in prices], self._rank_lines()
             )
             self.is_proven = self.is_proven and all(
                 conflict.is_minimal for conflict in self.conflicts
@@ -245,9 +247,9 @@ class Culprits:
                 *(price for of_conflict in prices for price in of_conflict.values())
             )
         self._assign_lines(prices, chosen)
-        return before != {*self.quarantined, *self.tolerated}
+        return before != {*self.quarantined_lines, *self.tolerated_lines}
 
-    def _cost_of(self, assertion: AssertionLines, judged: Judgement) -> frozenset[int]:
+    def _lines_to_remove(self, assertion: AssertionLines, judged: Judgement) -> frozenset[int]:
         """Lines that have to go so that ``assertion`` is no longer stated."""
         return self.batch.with_linked(
             self._lines[assertion], self.unit if judged.blocks or self.unit == "row" else "triple"
@@ -269,28 +271,28 @@ class Culprits:
                 along = goes_with if self.judgements[n].blocks else beside_with
                 along |= price - self._lines[assertion]
         lines = self.batch.lines
-        self.quarantined = {
+        self.quarantined_lines = {
             i: SetAsideLine(lines[i], "takes part in a contradiction", tuple(n), "conflict")
             for i, n in out.items()
         }
         reason = f"goes with a culprit: the same {self.unit}"
-        self.quarantined |= {
+        self.quarantined_lines |= {
             i: SetAsideLine(lines[i], reason, kind="unit") for i in goes_with - out.keys()
         }
-        self.tolerated = {
+        self.tolerated_lines = {
             i: SetAsideLine(
                 lines[i], str(self.judgements[n[0]]), tuple(n), self.judgements[n[0]].effect
             )
             for i, n in beside.items()
-            if i not in self.quarantined
+            if i not in self.quarantined_lines
         }
         reason = f"goes with what is tolerated: the same {self.unit}"
-        for i in beside_with - self.quarantined.keys() - self.tolerated.keys():
-            self.tolerated[i] = SetAsideLine(lines[i], reason, kind="unit")
+        for i in beside_with - self.quarantined_lines.keys() - self.tolerated_lines.keys():
+            self.tolerated_lines[i] = SetAsideLine(lines[i], reason, kind="unit")
         for n, of_conflict in enumerate(prices):
             for assertion in of_conflict:
                 if (
-                    self._lines[assertion] & self.tolerated.keys()
+                    self._lines[assertion] & self.tolerated_lines.keys()
                     and assertion not in self.ledger_rows
                 ):
                     self.ledger_rows[assertion] = self._ledger_row(assertion, n)
@@ -316,11 +318,11 @@ class Culprits:
 
     # --- an order of lines that does not follow from theirs ---------------------------------------
 
-    def _rank(self) -> dict[int, int]:
+    def _rank_lines(self) -> dict[int, int]:
         lines = self.batch.lines
         involved = {
             i
-            for blamed in self._blamed
+            for blamed in self._blamed_assertions
             for a in blamed
             for i in self.batch.with_linked(self._lines[a], self.unit)
         }
@@ -372,7 +374,7 @@ def find_ledger_conflicts(
                 "".join(f"{' '.join(triple)} .\n" for triple in triples), encoding="utf-8"
             )
         found = certify(tbox, list(map(str, files)), reasoner=reasoner).conflicts
-    is_new = [[_is_of(a, said) for a in c.base_values] for c in found]
+    is_new = [[_is_stated_by(a, said) for a in c.base_values] for c in found]
     return tuple(
         Conflict(
             tuple(compress(c.base_values, of_batch)),
@@ -384,13 +386,13 @@ def find_ledger_conflicts(
     )
 
 
-def _is_of(assertion: Assertion, triples: Collection[Triple]) -> bool:
+def _is_stated_by(assertion: Assertion, triples: Collection[Triple]) -> bool:
     """Whether one of ``triples`` states ``assertion``."""
-    return result_triple(assertion_lines(assertion)[0]) in triples
+    return read_result_triple(assertion_lines(assertion)[0]) in triples
 
 
 def _ledger_triples(aside: QuarantinedAssertion) -> list[Triple]:
-    found = [triple for text in aside.triples if (triple := result_triple(text))]
+    found = [triple for text in aside.triples if (triple := read_result_triple(text))]
     return [] if any(term.startswith("_:") for triple in found for term in triple) else found
 
 

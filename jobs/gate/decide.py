@@ -30,15 +30,15 @@ from shiq.errors import InputError, OperationalError, UsageError
 from shiq.explanation import distinguish_titles
 from shiq.inputs.reading import Place, QuarantinedAssertion
 from shiq.inputs.sources import TableSource
-from shiq.jobs.checking.answer import time_over, with_note
-from shiq.jobs.checking.certifying import reading_in_time
+from shiq.jobs.checking.answer import time_limit_reason, with_note
+from shiq.jobs.checking.certifying import limit_reading_time
 from shiq.jobs.checking.inputs import input_sources, with_leftovers, with_source_notes
 from shiq.jobs.checking.options import (
     EXPLAIN_SECONDS,
     Clock,
     Options,
-    says_taken_whole,
-    settings_of,
+    is_unsliced_note,
+    option_arguments,
 )
 from shiq.jobs.checking.session import Approval
 from shiq.jobs.gate.answer import (
@@ -50,19 +50,19 @@ from shiq.jobs.gate.answer import (
     GateAnswer,
     SetAsideLine,
     identities_of,
-    unread_answer,
+    refuse_unread_batch,
 )
 from shiq.jobs.gate.batch import UNITS, GateBatch, assertions_in
 from shiq.jobs.gate.culprits import ALL, LEAST, Culprits, find_ledger_conflicts
-from shiq.jobs.gate.hints import with_hints, with_pending_hints
-from shiq.jobs.gate.lines import Line, digest_of, read_lines, result_triple
+from shiq.jobs.gate.hints import add_hints, announce_hints
+from shiq.jobs.gate.lines import Line, hash_content, read_lines, read_result_triple
 from shiq.jobs.gate.waivers import Policy, QuarantineLimit, parse_limit
 from shiq.jobs.undecided_insertions import undecided_insertions
 from shiq.remote.inputs import pin_inputs
 from shiq.support import pluralize
 
 MODES: Final = ("reject", "split")
-ASIDES: Final = (ALL, LEAST)
+ASIDE_CHOICES: Final = (ALL, LEAST)
 #: What to do about individuals that the batch makes equal: say so with -v alone, say so, or set
 #: aside what makes them equal.
 IDENTITIES: Final = ("allow", "warn", "block")
@@ -127,7 +127,7 @@ def gate(
     names = (
         ("mode", mode, MODES),
         ("unit", unit, UNITS),
-        ("aside", aside, ASIDES),
+        ("aside", aside, ASIDE_CHOICES),
         ("identities", identities, IDENTITIES),
     )
     for what, value, known in names:
@@ -143,13 +143,13 @@ def gate(
         if isinstance(max_quarantine, QuarantineLimit | None)
         else parse_limit(max_quarantine)
     )
-    options = Options(**settings_of({**settings, "explain_seconds": explain_seconds}))
+    options = Options(**option_arguments({**settings, "explain_seconds": explain_seconds}))
     # Which lines go must not hang on time: every conflict is explained, however long it takes.
     asked_for = {**settings, "explain_seconds": None}
     called = [source.name if isinstance(source, TableSource) else source for source in insertions]
     clock = clock or Clock(progress=options.progress)
     try:
-        with reading_batch(options, clock):
+        with limit_batch_reading(options, clock):
             coming, going = (
                 [
                     source if isinstance(source, TableSource) else str(source)
@@ -159,7 +159,7 @@ def gate(
             )
             read = [read_lines(source, i) for i, source in enumerate(coming)]
     except BatchNotReadError:
-        return unread_answer(called, options, clock, dry_run=dry_run, identities=identities)
+        return refuse_unread_batch(called, options, clock, dry_run=dry_run, identities=identities)
     lines, told = (
         [line for some, _ in read for line in some],
         [x for _, beside in read for x in beside],
@@ -175,7 +175,7 @@ def gate(
             aside,
             identities,
             policy.digest,
-            [*map(digest_of, going)],
+            [*map(hash_content, going)],
             limit,
         )
     )
@@ -184,7 +184,7 @@ def gate(
         run.update(b"%d %d " % (line.file, line.number) + line.raw)
     batch = GateBatch(called, lines)
     culprits = Culprits(batch, policy, unit, aside)
-    left = partial(session.left, **asked_for)
+    left = partial(session.blocking_leftovers, **asked_for)
 
     whole: dict[str, None] = {}
 
@@ -198,36 +198,38 @@ def gate(
             files, going, before_commit=approve, taken=taken, clock=begun, **{**asked_for, **more}
         )
         # What one round says of slices is said of the run.
-        here = dict.fromkeys(x for x in result.evidence.notes if says_taken_whole(x))
+        here = dict.fromkeys(x for x in result.evidence.notes if is_unsliced_note(x))
         for note in whole.keys() - here.keys():
             result = with_note(result, note)
         whole.update(here)
         return with_leftovers(with_source_notes(result, coming), told, options)
 
     name = run.hexdigest()[:16]
-    mark = partial(with_pending_hints, options=options)
+    mark = partial(announce_hints, options=options)
     question = _GateQuestion(name, mode, identities, dry_run, options.timeout, limit)
     gating = _GateRun(batch, culprits, check, left, question, mark)
-    if session.asides:
-        rows = [row for row in session.asides if row.alone != session.tbox_hash]
+    if session.quarantine:
+        rows = [row for row in session.quarantine if row.alone != session.tbox_hash]
         gating.find_ledger_conflicts = partial(
             find_ledger_conflicts,
             session.tbox,
             ledger=rows,
             reasoner=settings.get("reasoner", "auto"),
         )
-        gating.load_ledger(session.asides, session.tbox_hash)
+        gating.load_ledger(session.quarantine, session.tbox_hash)
 
-    def add_hints(answer: GateAnswer) -> GateAnswer:
-        return with_hints(answer, session, batch, going, options, announce)
+    def search_hints(answer: GateAnswer) -> GateAnswer:
+        return add_hints(answer, session, batch, going, options, announce)
 
     def deliver_with_hints(answer: GateAnswer) -> GateAnswer:
-        found = add_hints(answer) if hints_first else answer
+        found = search_hints(answer) if hints_first else answer
         if deliver:
             deliver(found)
         return found
 
-    return add_hints(gating.decide(commit and not dry_run, None if dry_run else deliver_with_hints))
+    return search_hints(
+        gating.decide(commit and not dry_run, None if dry_run else deliver_with_hints)
+    )
 
 
 class BatchNotReadError(OperationalError):
@@ -235,17 +237,17 @@ class BatchNotReadError(OperationalError):
 
 
 @contextmanager
-def reading_batch(options: Options, clock: Clock) -> Iterator[None]:
+def limit_batch_reading(options: Options, clock: Clock) -> Iterator[None]:
     """Context manager: the time limit holds for what reads the batch. Raises: BatchNotReadError."""
-    clock.doing = "reading the batch"
+    clock.step = "reading the batch"
     try:
-        with reading_in_time(options, clock):
+        with limit_reading_time(options, clock):
             yield
     except DeadlineExceeded as over:
         raise BatchNotReadError(
-            time_over(options, clock.doing), "Allow more time, or leave the limit out."
+            time_limit_reason(options, clock.step), "Allow more time, or leave the limit out."
         ) from over
-    clock.stage(clock.doing)
+    clock.end_stage(clock.step)
 
 
 def _require_triples(names: Sequence[str], lines: Sequence[Line]) -> None:
@@ -287,7 +289,7 @@ class _GateRun:
     find_blocking: Callable[..., Sequence[tuple[Leftover, tuple[Place, ...]]]]
     question: _GateQuestion
     add_pending_hints: Callable[[GateAnswer], GateAnswer]
-    removed: dict[int, SetAsideLine] = field(default_factory=dict)
+    removed_lines: dict[int, SetAsideLine] = field(default_factory=dict)
     known_lines: dict[int, SetAsideLine] = field(default_factory=dict)
     find_ledger_conflicts: Callable[[list[Line]], tuple[Conflict, ...]] = lambda lines: ()
     identities: tuple[EqualIndividuals, ...] | None = None
@@ -295,23 +297,23 @@ class _GateRun:
     rounds: int = 0
 
     @property
-    def quarantined(self) -> Mapping[int, SetAsideLine]:
+    def quarantined_lines(self) -> Mapping[int, SetAsideLine]:
         """Lines that are set aside, by line number."""
-        return {**self.culprits.quarantined, **self.removed}
+        return {**self.culprits.quarantined_lines, **self.removed_lines}
 
     @property
-    def tolerated(self) -> Mapping[int, SetAsideLine]:
+    def tolerated_lines(self) -> Mapping[int, SetAsideLine]:
         """Lines that are tolerated and not removed, by line number."""
         return {
             i: x
-            for i, x in {**self.culprits.tolerated, **self.known_lines}.items()
-            if i not in self.removed
+            for i, x in {**self.culprits.tolerated_lines, **self.known_lines}.items()
+            if i not in self.removed_lines
         }
 
     @property
-    def remaining(self) -> list[int]:
+    def remaining_lines(self) -> list[int]:
         """Numbers of the lines that are neither quarantined nor tolerated."""
-        gone = self.quarantined.keys() | self.tolerated.keys()
+        gone = self.quarantined_lines.keys() | self.tolerated_lines.keys()
         return [i for i in range(len(self.batch.lines)) if i not in gone]
 
     def load_ledger(self, ledger: Iterable[QuarantinedAssertion], tbox_hash: str) -> None:
@@ -321,7 +323,7 @@ class _GateRun:
         held = {}
         for row in ledger:
             for text in row.triples:
-                triple = result_triple(text)
+                triple = read_result_triple(text)
                 # A blank node of a batch is none of the base.
                 if (
                     triple
@@ -367,7 +369,7 @@ class _GateRun:
         while True:
             self.rounds += 1
             result = self.check(
-                self.batch.sources(self.remaining), commit=commit, before_commit=approve
+                self.batch.sources(self.remaining_lines), commit=commit, before_commit=approve
             )
             self.first_result = self.first_result or result
             if delivered:
@@ -400,12 +402,12 @@ class _GateRun:
                 return self._refuse(
                     result, "individuals become equal, and --identities block was asked for"
                 )
-            if not self._remove_merging(blocked):
+            if not self._remove_identifying_lines(blocked):
                 return self._refuse(
                     result, "individuals become equal, and no line of the batch is to blame"
                 )
             return None
-        fresh = self.culprits.judge(result, {*self.remaining})
+        fresh = self.culprits.judge(result, {*self.remaining_lines})
         if self.question.mode == "reject" and any(
             self.culprits.judgements[i].blocks for i in fresh
         ):
@@ -428,10 +430,10 @@ class _GateRun:
 
     def _remove(self, out: Mapping[int, SetAsideLine]) -> None:
         """Set lines aside; with the unit "row", all lines of their rows."""
-        self.removed = {**out, **self.removed}
+        self.removed_lines = {**out, **self.removed_lines}
         if self.culprits.unit == "row" and out:
-            for i in self.batch.with_linked(out, "row").difference(self.removed):
-                self.removed[i] = SetAsideLine(
+            for i in self.batch.with_linked(out, "row").difference(self.removed_lines):
+                self.removed_lines[i] = SetAsideLine(
                     self.batch.lines[i], "goes with a culprit: the same row", kind="unit"
                 )
 
@@ -441,11 +443,11 @@ class _GateRun:
 
         Repeats, because removing a line may change how others are understood.
         """
-        begun = len(self.removed)
+        begun = len(self.removed_lines)
         while True:
-            before, out = len(self.removed), dict[int, SetAsideLine]()
+            before, out = len(self.removed_lines), dict[int, SetAsideLine]()
             for leftover, places in self.find_blocking(
-                self.batch.sources(self.remaining), **settings
+                self.batch.sources(self.remaining_lines), **settings
             ):
                 for place in places:
                     for i in self.batch.with_linked(self.batch.places_at(place)):
@@ -454,12 +456,12 @@ class _GateRun:
                         )
                         out.setdefault(i, why)
             self._remove(out)
-            if len(self.removed) == before:
+            if len(self.removed_lines) == before:
                 return before > begun
 
     def _remove_undecided(self, result: Result) -> bool:
         """Set aside the lines that the check left undecided. Returns whether there are any."""
-        inside = {*self.remaining}
+        inside = {*self.remaining_lines}
         for candidates in undecided_insertions(result):
             found = {
                 i: why
@@ -482,22 +484,22 @@ class _GateRun:
         self.identities = identities_of(result)
         return self.identities if self.question.identities == "block" else ()
 
-    def _remove_merging(self, found: Iterable[EqualIndividuals]) -> bool:
+    def _remove_identifying_lines(self, found: Iterable[EqualIndividuals]) -> bool:
         """Set aside the lines that make individuals equal. Returns whether there are any."""
-        inside = {*self.remaining}
+        inside = {*self.remaining_lines}
         said = {assertion for identity in found for assertion in assertions_in(identity.insertions)}
         lines = (
             frozenset().union(*(self.batch.lines_stating(assertion, inside) for assertion in said))
             & inside
         )
         unit = self.culprits.unit
-        for i in self.batch.with_linked(lines, unit).difference(self.removed):
+        for i in self.batch.with_linked(lines, unit).difference(self.removed_lines):
             reason = (
                 "makes individuals equal"
                 if i in lines
                 else f"goes with what makes individuals equal: the same {unit}"
             )
-            self.removed[i] = SetAsideLine(self.batch.lines[i], reason, kind="identity")
+            self.removed_lines[i] = SetAsideLine(self.batch.lines[i], reason, kind="identity")
         return bool(lines)
 
     # --- the answer -------------------------------------------------------------------------------
@@ -506,20 +508,24 @@ class _GateRun:
         """Accept the remaining lines, which ``result`` found consistent, unless too many are set
         aside.
         """
-        if not self.quarantined:
-            return self._answer(ACCEPTED, result, self.remaining, {}, self.tolerated, "")
+        if not self.quarantined_lines:
+            return self._answer(
+                ACCEPTED, result, self.remaining_lines, {}, self.tolerated_lines, ""
+            )
         if reason := self._excess_reason():
             return self._refuse(result, reason)
-        return self._answer(SPLIT, result, self.remaining, self.quarantined, self.tolerated, "")
+        return self._answer(
+            SPLIT, result, self.remaining_lines, self.quarantined_lines, self.tolerated_lines, ""
+        )
 
     def _excess_reason(self) -> str:
         """Reason why too much of the batch would be set aside; empty if it is within the limit."""
-        if not any(self.batch.lines[i].triple for i in self.remaining):
+        if not any(self.batch.lines[i].triple for i in self.remaining_lines):
             return "nothing of the batch is left to accept"
         if (limit := self.question.limit) is None:
             return ""
         quarantined, of = map(
-            self.batch.count_assertions, (self.quarantined, range(len(self.batch.lines)))
+            self.batch.count_assertions, (self.quarantined_lines, range(len(self.batch.lines)))
         )
         if limit.allows(quarantined, of=of):
             return ""
@@ -527,7 +533,7 @@ class _GateRun:
 
     def _refuse(self, result: Result, reason: str) -> GateAnswer:
         """Refuse the batch; reasons known for single lines are reported all the same."""
-        known = {**self.tolerated, **self.quarantined}
+        known = {**self.tolerated_lines, **self.quarantined_lines}
         rows = {
             i: known.get(i) or SetAsideLine(line, WITH_THE_BATCH, kind="batch")
             for i, line in enumerate(self.batch.lines)
@@ -539,7 +545,7 @@ class _GateRun:
         verdicts = {result.verdict, (self.first_result or result).verdict}
         if self.culprits.conflicts or Verdict.INCONSISTENT in verdicts:
             return Verdict.INCONSISTENT
-        is_open = any(x.kind not in ("identity", "unit") for x in self.quarantined.values())
+        is_open = any(x.kind not in ("identity", "unit") for x in self.quarantined_lines.values())
         return (
             Verdict.UNDETERMINED
             if is_open or Verdict.UNDETERMINED in verdicts
@@ -556,7 +562,7 @@ class _GateRun:
         reason: str,
     ) -> GateAnswer:
         found, lines = self.culprits, self.batch.lines
-        inside = [lines[i] for i in self.remaining]
+        inside = [lines[i] for i in self.remaining_lines]
         answer = GateAnswer(
             decision,
             self._verdict(result),

@@ -88,7 +88,7 @@ def _content_task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
 
 
 @dataclass(frozen=True, slots=True)
-class _KnownTarget:
+class _CatalogTarget:
     """Delta or Iceberg table in the session's catalog."""
 
     session: SparkSession
@@ -139,10 +139,10 @@ class _KnownTarget:
             writer.option(f"snapshot-property.{_ICEBERG_RUN}", str(run)).append()
 
 
-def target_of(session: SparkSession, name: str) -> FrameTarget:
+def open_target(session: SparkSession, name: str) -> FrameTarget:
     """Resolve the name of a side to its table. Raises: UsageError."""
     if name.startswith(TABLE):
-        return _KnownTarget(session, name.removeprefix(TABLE))
+        return _CatalogTarget(session, name.removeprefix(TABLE))
     if is_delta_side(name):
         return _FolderTarget(DeltaAppender(Path(name)))
     raise UsageError(
@@ -169,7 +169,7 @@ class FrameSides:
         OperationalError.
         """
         named = {"quarantine": quarantine, "accepted": accepted}
-        found = cls({side: target_of(session, name) for side, name in named.items() if name})
+        found = cls({side: open_target(session, name) for side, name in named.items() if name})
         for side, target in found.targets.items():
             target.check(StructType([*columns, *_REASONS]) if side == "quarantine" else columns)
         return found

@@ -28,20 +28,20 @@ from shiq.answers.verdict import Verdict
 from shiq.api import Session, index, session_of
 from shiq.errors import UsageError
 from shiq.inputs.sources import TABLE, Given, TableKind, TableSource, source_of
-from shiq.jobs.checking.options import NTRIPLES_TERMS, Clock, options_in
-from shiq.jobs.gate.answer import GateAnswer, unread_answer
+from shiq.jobs.checking.options import NTRIPLES_TERMS, Clock, options_from_settings
+from shiq.jobs.gate.answer import GateAnswer, refuse_unread_batch
 from shiq.jobs.gate.appending import AppendRun
-from shiq.jobs.gate.decide import BatchNotReadError, gate, reading_batch
+from shiq.jobs.gate.decide import BatchNotReadError, gate, limit_batch_reading
 from shiq.jobs.gate.frame_sides import FrameSides, content_hash_of_frame
 from shiq.jobs.gate.table_sides import (
     REASON_COLUMNS,
     REFUSED_ROW,
     RowSides,
     conflict_table,
+    make_append_run,
     reason_table,
     refuse_reason_columns,
     row_sides,
-    side_run,
 )
 from shiq.jobs.spark import engine as spark_engine
 from shiq.jobs.spark.lake import KnownTable, hidden_version, unreadable
@@ -133,7 +133,7 @@ def gate_frame(
 
     Raises: UsageError, InputError, OperationalError; BatchNotReadError if the time is over first.
     """
-    spark, options, clock = frame.sparkSession, options_in(settings), clock or Clock()
+    spark, options, clock = frame.sparkSession, options_from_settings(settings), clock or Clock()
     _refuse_frame(frame, spark, name)
     sides = FrameSides.open(spark, frame.schema, accepted, quarantine)
     reading = _term_columns(frame, columns, mapping, name, settings.pop("terms", NTRIPLES_TERMS))
@@ -144,7 +144,7 @@ def gate_frame(
         )
     with ExitStack() as stack:
         session = stack.enter_context(session_of(store))
-        taken = _batch_of_query(spark)
+        taken = _query_batch_number(spark)
         files = round_files(spark, "the rows of a gate")
         _open_files.add(files)
         made: list[GatedFrames] = []
@@ -155,28 +155,32 @@ def gate_frame(
             return replace(made[0], answer=answer)
 
         @cache
-        def content() -> int:
+        def hash_rows() -> int:
             return content_hash_of_frame(kept.drop(_ROW))
 
-        def run_of(side: str, answer: GateAnswer) -> AppendRun:
+        def make_run(side: str, answer: GateAnswer) -> AppendRun:
             """Run id of a side; in a streaming query the query id and the batch number, whatever
             the rows.
             """
             of_query = [
                 AppendRun(f"shiq-gate-{query}-{side}", number) for query, number in taken.items()
             ]
-            return of_query[0] if of_query else side_run(answer, session.path, side, content())
+            return (
+                of_query[0]
+                if of_query
+                else make_append_run(answer, session.path, side, hash_rows())
+            )
 
         def deliver(answer: GateAnswer) -> None:
             found = frames_of(answer)
             sides.append(
                 {"accepted": found.accepted, "quarantine": found.quarantine},
-                partial(run_of, answer=answer),
+                partial(make_run, answer=answer),
             )
 
         try:
-            with reading_batch(options, clock):
-                kept = _write_down(frame, files)
+            with limit_batch_reading(options, clock):
+                kept = _write_input_rows(frame, files)
                 terms = kept.select(_ROW, *reading.terms(kept)).sort(_ROW).toArrow()
             rows = terms.column(_ROW)
             table = replace(reading.source, value=terms.drop_columns([_ROW]))
@@ -215,7 +219,7 @@ def check_frame(
     rows = _triple_columns(frame, columns, mapping)
     settings = {"engine": "spark", **settings, "mapping": mapping}
     with session_of(store) as session:
-        taken = _batch_of_query(frame.sparkSession)
+        taken = _query_batch_number(frame.sparkSession)
         return session.check(
             rows, commit=commit and not _is_applied(session, taken), taken=taken, **settings
         )
@@ -246,7 +250,7 @@ def _triple_columns(
     if columns is None:
         return frame
     _refuse_columns_and_mapping(mapping)
-    places = places_of(frame, columns, NAME)
+    places = column_positions(frame, columns, NAME)
     by_place = frame.toDF(*(f"c{i}" for i in range(len(frame.columns))))
     return by_place.select(*(F.col(f"c{place}").alias(part) for part, place in places.items()))
 
@@ -311,7 +315,7 @@ def _term_columns(
     if mapping is None:
         return _TermColumns(
             TableSource(name, TableKind.ARROW, None, has_bare_terms=bare),
-            places_of(frame, columns, name),
+            column_positions(frame, columns, name),
             is_text=True,
         )
     if columns is not None:
@@ -321,7 +325,7 @@ def _term_columns(
     assert isinstance(source, TableSource)
     if source.mapping is None:
         return _TermColumns(
-            replace(source, has_bare_terms=bare), places_of(frame, None, name), is_text=True
+            replace(source, has_bare_terms=bare), column_positions(frame, None, name), is_text=True
         )
     wanted = columns_wanted(source.mapping.maps)
     return _TermColumns(
@@ -329,7 +333,9 @@ def _term_columns(
     )
 
 
-def places_of(frame: DataFrame, columns: Mapping[str, str] | None, name: str) -> dict[str, int]:
+def column_positions(
+    frame: DataFrame, columns: Mapping[str, str] | None, name: str
+) -> dict[str, int]:
     """Position of the column for each of `PARTS`. Raises: UsageError, InputError."""
     asked = dict(columns or {})
     if unknown := [part for part in asked if part not in PARTS]:
@@ -350,7 +356,7 @@ def places_of(frame: DataFrame, columns: Mapping[str, str] | None, name: str) ->
     return {part: frame.columns.index(column) for part, column in called.items()}
 
 
-def _write_down(frame: DataFrame, files: RoundFiles) -> DataFrame:
+def _write_input_rows(frame: DataFrame, files: RoundFiles) -> DataFrame:
     """Write the rows of ``frame`` to files on the executors, numbered, with columns named by
     position.
     """
@@ -364,7 +370,7 @@ def _write_down(frame: DataFrame, files: RoundFiles) -> DataFrame:
     )
 
 
-def _batch_of_query(spark: SparkSession) -> dict[str, int]:
+def _query_batch_number(spark: SparkSession) -> dict[str, int]:
     """Number of the current micro-batch by query id; empty outside a streaming query."""
     query, number = (spark.sparkContext.getLocalProperty(key) for key in (_QUERY, _BATCH))
     return {query: int(number)} if query and number else {}
@@ -382,8 +388,8 @@ def _frames(
     answer: GateAnswer, frame: DataFrame, kept: DataFrame, rows: pa.ChunkedArray, files: RoundFiles
 ) -> GatedFrames:
     sides = row_sides(answer)
-    own = [_own_column(i, f) for i, f in enumerate(frame.schema)]
-    decided = _decision(frame.sparkSession, sides, rows)
+    own = [_input_column(i, f) for i, f in enumerate(frame.schema)]
+    decided = _decision_frame(frame.sparkSession, sides, rows)
     return GatedFrames(
         answer,
         _accepted_rows(kept, decided, sides).select(*own),
@@ -393,7 +399,7 @@ def _frames(
     )
 
 
-def _own_column(place: int, column: Any) -> Any:
+def _input_column(place: int, column: Any) -> Any:
     """Column of the input with its original name and metadata."""
     kept = F.col(f"c{place}")
     found = F.lit(None) if isinstance(column.dataType, NullType) else kept
@@ -404,7 +410,7 @@ def _own_column(place: int, column: Any) -> Any:
     )
 
 
-def _decision(spark: SparkSession, sides: RowSides, rows: pa.ChunkedArray) -> DataFrame:
+def _decision_frame(spark: SparkSession, sides: RowSides, rows: pa.ChunkedArray) -> DataFrame:
     """DataFrame of quarantined row numbers with `REASON_COLUMNS`."""
     numbers = sorted(sides.reasons)
     of_rows = rows.take(pa.array([number - 1 for number in numbers], pa.int64())).combine_chunks()
@@ -447,17 +453,17 @@ def gate_tables(session: Session, insertions: Sequence[str], **settings: Any) ->
         raise UsageError(
             "a side that is a table has the rows of one table", "Name one table with --insert."
         )
-    options, clock = options_in(settings), Clock()
+    options, clock = options_from_settings(settings), Clock()
     try:
-        with reading_batch(options, clock):
-            frame = _frame(spark_engine.session_of(options), insertions[0])
+        with limit_batch_reading(options, clock):
+            frame = _load_frame(spark_engine.session_of(options), insertions[0])
         with gate_frame(frame, session, name=insertions[0], clock=clock, **settings) as frames:
             return frames.answer
     except BatchNotReadError:
-        return unread_answer(insertions, options, clock, **settings)
+        return refuse_unread_batch(insertions, options, clock, **settings)
 
 
-def _frame(spark: SparkSession, name: str) -> DataFrame:
+def _load_frame(spark: SparkSession, name: str) -> DataFrame:
     """Load all columns of a table: in Spark's catalog, Delta or Parquet. Raises: UsageError,
     InputError.
     """

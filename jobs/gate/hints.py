@@ -29,7 +29,7 @@ from shiq.jobs.checking.options import Options
 from shiq.jobs.gate.answer import GateAnswer, SetAsideLine
 from shiq.jobs.gate.batch import GateBatch
 from shiq.jobs.gate.lines import Line, Triple
-from shiq.jobs.undecided_insertions import OfAnAddSet, ranges_of
+from shiq.jobs.undecided_insertions import HasAddSet, tested_ranges
 from shiq.model.clause import ClausalTBox
 from shiq.model.ntriples import literal as literal_text
 from shiq.rdf.vocabulary import DATATYPES, NearMisses, is_reserved
@@ -38,11 +38,11 @@ from shiq.rdf.vocabulary import DATATYPES, NearMisses, is_reserved
 
 
 #: Whether nothing is wrong with lines instead of those that were set aside.
-Holds: TypeAlias = "Callable[[Sequence[tuple[SetAsideLine, Line]]], bool]"
+AreConsistent: TypeAlias = "Callable[[Sequence[tuple[SetAsideLine, Line]]], bool]"
 #: Other spellings of a line that are tried, and lines that are asked about together.
-MOST_SPELLINGS, TOGETHER = 3, 200
+MOST_SPELLINGS, LINES_AT_ONCE = 3, 200
 _MENDABLE: Final = {"conflict", "malformed", "undeclared"}
-_LEAST_ALIKE: Final = 0.75
+_MIN_LIKENESS: Final = 0.75
 _ABSOLUTE: Final = re.compile(r"<?([A-Za-z][A-Za-z0-9+.\-]*:[^\s<>]+)>?")
 
 
@@ -60,7 +60,7 @@ class SpellingSuggestions:
 
     @cached_property
     def _ranges(self) -> Mapping[str, Sequence[owl.DataRange]]:
-        return ranges_of(self._tbox)
+        return tested_ranges(self._tbox)
 
     @cached_property
     def _near_class(self) -> NearMisses:
@@ -81,7 +81,7 @@ class SpellingSuggestions:
             near = self._near_class.nearest(value[1:-1])
             found = [(subject, predicate, f"<{near}>")] if near else []
         elif iri in known.object_properties:
-            found = [(subject, predicate, object) for object in _spelt_iri(value)]
+            found = [(subject, predicate, object) for object in _iri_spellings(value)]
         elif iri in known.data_properties:
             found = [
                 (subject, predicate, literal_text(x)) for x in self._suggest_values(iri, value)
@@ -107,7 +107,7 @@ class SpellingSuggestions:
         yield from (
             x
             for likeness, x in sorted(near, key=lambda pair: (pair[0], repr(pair[1])))
-            if -likeness >= _LEAST_ALIKE
+            if -likeness >= _MIN_LIKENESS
         )
         for datatype in named:
             if isinstance(datatype, owl.Datatype) and datatype.iri in DATATYPES:
@@ -126,7 +126,7 @@ def _parse_literal(value: str) -> ox.Literal | None:
     return quad.object if isinstance(quad.object, ox.Literal) else None
 
 
-def _spelt_iri(value: str) -> Iterator[str]:
+def _iri_spellings(value: str) -> Iterator[str]:
     read = _parse_literal(value)
     spelt = _ABSOLUTE.fullmatch(read.value) if read else None
     if spelt:
@@ -177,7 +177,7 @@ class SpellingSearch:
         self.unexamined = {x.line for x in self._rows}
 
     def run(
-        self, holds: Holds, is_over: Callable[[], bool], tell: Callable[[int, int], object]
+        self, holds: AreConsistent, is_over: Callable[[], bool], tell: Callable[[int, int], object]
     ) -> None:
         """Search until ``is_over``.
 
@@ -185,14 +185,14 @@ class SpellingSearch:
             consistency is inherited by subsets.
         tell: called with the numbers of examined and of all lines.
         """
-        for start in range(0, len(self._rows), TOGETHER):
+        for start in range(0, len(self._rows), LINES_AT_ONCE):
             tell(start, len(self._rows))
             if is_over():
                 return
-            self._search_group(self._rows[start : start + TOGETHER], holds, is_over)
+            self._search_group(self._rows[start : start + LINES_AT_ONCE], holds, is_over)
 
     def _search_group(
-        self, rows: Sequence[SetAsideLine], holds: Holds, is_over: Callable[[], bool]
+        self, rows: Sequence[SetAsideLine], holds: AreConsistent, is_over: Callable[[], bool]
     ) -> None:
         spelt = [
             (x, self._suggester.spellings(x.line.triple, x.kind)) for x in rows if x.line.triple
@@ -226,16 +226,16 @@ def _respelt_line(line: Line, triple: Triple) -> Line:
     return replace(line, raw=text.encode(), triple=triple)
 
 
-def with_pending_hints(gated: GateAnswer, options: Options) -> GateAnswer:
+def announce_hints(gated: GateAnswer, options: Options) -> GateAnswer:
     """Set how many lines a search for hints has to examine, and whether there will be one."""
     is_checked = gated.result.verdict is Verdict.CONSISTENT and isinstance(
-        gated.result.a_add, OfAnAddSet
+        gated.result.a_add, HasAddSet
     )
     lines = sum(map(is_mendable, gated.set_aside)) if is_checked else 0
     return replace(gated, unexamined_lines=lines, is_final=not lines or 0 in _time_limits(options))
 
 
-def with_hints(
+def add_hints(
     gated: GateAnswer,
     session: Session,
     batch: GateBatch,
@@ -249,7 +249,7 @@ def with_hints(
         search only.
     """
     add_set = gated.result.a_add
-    if gated.is_final or not isinstance(add_set, OfAnAddSet):
+    if gated.is_final or not isinstance(add_set, HasAddSet):
         return gated
     search = SpellingSearch(
         gated.set_aside, SpellingSuggestions(session.tbox.signature, add_set.add_set.tbox)
@@ -260,7 +260,9 @@ def with_hints(
         deadline = min(
             (time.monotonic() + seconds for seconds in _time_limits(options)), default=None
         )
-        holds = _Trials(gated, session, batch, deletions, options, deadline).are_consistent
+        holds = _CorrectionTrials(
+            gated, session, batch, deletions, options, deadline
+        ).are_consistent
         progress = options.progress or (lambda *_: None)
         search.run(
             holds, partial(is_past, deadline), partial(progress, "looking for other spellings")
@@ -275,7 +277,7 @@ def _time_limits(options: Options) -> list[float]:
     ]
 
 
-class _Trials:
+class _CorrectionTrials:
     """Checks of corrected lines in the place of lines that were set aside."""
 
     def __init__(
@@ -294,7 +296,7 @@ class _Trials:
             deadline,
         )
         self._settings = _trial_settings(options)
-        self._check = session.above(gated.result, **self._settings)
+        self._check = session.checker_above(gated.result, **self._settings)
         gone = {x.line for x in gated.set_aside if x.kind != "batch"} | {
             x.line for x in gated.tolerated
         }

@@ -175,7 +175,7 @@ def read_lines(source: str | TableSource, file: int = 0) -> tuple[list[Line], tu
     return _read_file(source, file), ()
 
 
-def digest_of(source: str | TableSource) -> str:
+def hash_content(source: str | TableSource) -> str:
     """Hash the content of a file or table, independent of the order of a table's rows. Raises:
     InputError.
     """
@@ -206,7 +206,7 @@ def _read_file(name: str, file: int) -> list[Line]:
     )
 
 
-def is_plain(name: str) -> bool:
+def is_line_based(name: str) -> bool:
     """Whether the file has one line for each triple (N-Triples, N-Quads), so that a check can read
     it directly.
     """
@@ -232,7 +232,7 @@ def bare_name(name: str) -> str:
     return path.name if path.suffix.lower() in _LINE_FORMATS else f"{path.stem}.nq"
 
 
-def text_of(lines: Iterable[Line]) -> bytes:
+def join_lines(lines: Iterable[Line]) -> bytes:
     """Content of a file with these ``lines``; a missing line end is added, except for the last
     line.
     """
@@ -243,7 +243,7 @@ def text_of(lines: Iterable[Line]) -> bytes:
     )
 
 
-def spaced_text(lines: Iterable[Line]) -> Iterator[bytes]:
+def numbered_text(lines: Iterable[Line]) -> Iterator[bytes]:
     """Content of a file in which each line has its original number; skipped lines are blank.
 
     A carriage return at a line's end becomes a newline, for readers that count newlines only.
@@ -273,7 +273,7 @@ _COLUMNS: Final = re.compile(r"at line 1 (column \d+|between columns \d+ and \d+
 _SCOPED: Final = re.compile(r"(?:\A|(?<=> ))_:i\d+\.(\d+)\.")
 
 
-def result_triple(text: str) -> Triple | None:
+def read_result_triple(text: str) -> Triple | None:
     """Parse an N-Triples line of a result, with blank nodes named as by `key_of`. Raises:
     SyntaxError, ValueError.
     """
@@ -313,12 +313,12 @@ def _read_bytes(name: str) -> bytes:
 
 
 #: A line with its end: a bare carriage return is one.
-_ENDED: Final = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_LINE_END: Final = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
 def _split_lines(text: bytes) -> list[bytes]:
     if b"\r" in text:
-        return _ENDED.findall(text)
+        return _LINE_END.findall(text)
     parts = text.split(b"\n")
     return [part + b"\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 
@@ -373,7 +373,7 @@ def _read_document(name: str, file: int) -> list[Line]:
         )
     renamed = _blank_node_renamer()
     return [
-        replace(_line_of_statement(file, number, x, renamed), source_line=x.line)
+        replace(_make_statement_line(file, number, x, renamed), source_line=x.line)
         for number, x in enumerate(statements, 1)
     ]
 
@@ -402,11 +402,11 @@ def _read_table(source: str | TableSource, file: int) -> tuple[list[Line], tuple
             key=lambda x: x.line,
         )
         lines = [
-            replace(_line_of_row(file, x, renamed), number=i, row=x.line, column=_column_of(x))
+            replace(_make_row_line(file, x, renamed), number=i, row=x.line, column=_column_name(x))
             for i, x in enumerate(own, 1)
         ]
         for i, x in enumerate(joined, len(lines) + 1):
-            line = _line_of_row(file, x, renamed)
+            line = _make_row_line(file, x, renamed)
             lines.append(
                 replace(
                     line,
@@ -419,30 +419,32 @@ def _read_table(source: str | TableSource, file: int) -> tuple[list[Line], tuple
     if isinstance(source, TableSource) and source.kind in (TableKind.SPARK, TableKind.ARROW):
         ordered = enumerate(sorted(rows, key=_text_and_key), 1)
         return [
-            replace(_line_of_row(file, x, renamed), number=i, unordered_row=x.line)
+            replace(_make_row_line(file, x, renamed), number=i, unordered_row=x.line)
             for i, x in ordered
         ], told
-    return [_line_of_row(file, x, renamed) for x in sorted(rows, key=lambda x: x.line)], told
+    return [_make_row_line(file, x, renamed) for x in sorted(rows, key=lambda x: x.line)], told
 
 
 def _text_and_key(x: Statement | Leftover) -> tuple[str, str]:
     return x.text, x.key if isinstance(x, Statement) else x.hint
 
 
-def _column_of(x: Statement | Leftover) -> str:
+def _column_name(x: Statement | Leftover) -> str:
     return x.column if isinstance(x, Statement) else ""
 
 
-def _line_of_row(file: int, x: Statement | Leftover, renamed: Callable[[str], str]) -> Line:
+def _make_row_line(file: int, x: Statement | Leftover, renamed: Callable[[str], str]) -> Line:
     if isinstance(x, Statement):
-        return _line_of_statement(file, x.line, x, renamed)
+        return _make_statement_line(file, x.line, x, renamed)
     key = f" ({x.hint})" if x.hint else ""
     return Line(
         file, x.line, f"? {x.text.removeprefix('? ')}\n".encode(), problem=f"{x.message}{key}"
     )
 
 
-def _line_of_statement(file: int, number: int, x: Statement, renamed: Callable[[str], str]) -> Line:
+def _make_statement_line(
+    file: int, number: int, x: Statement, renamed: Callable[[str], str]
+) -> Line:
     triple, graph = (renamed(x.subject), x.predicate, renamed(x.object)), renamed(x.graph)
     text = " ".join(part for part in (*triple, graph, ".\n") if part)
     return Line(file, number, text.encode(), triple, graph)

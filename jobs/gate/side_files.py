@@ -14,25 +14,25 @@ from typing import TypeAlias
 
 from shiq.files import WHY, is_device, json_text, replace_file, report_write_errors
 from shiq.jobs.gate.answer import GateAnswer
-from shiq.jobs.gate.lines import Line, bare_name, text_of
+from shiq.jobs.gate.lines import Line, bare_name, join_lines
 
 #: What the file that tells why lines were set aside has after the name of the quarantine.
 _Files: TypeAlias = dict[Path, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
+class OutputFiles:
     """Paths of the output files; directories if the batch has several files. None: not written.
 
     tolerated: if None, tolerated lines are written to the quarantine.
     """
 
-    accepted: Path | None = None
-    quarantine: Path | None = None
-    tolerated: Path | None = None
+    accepted_file: Path | None = None
+    quarantine_file: Path | None = None
+    tolerated_file: Path | None = None
 
 
-def write_sides(gated: GateAnswer, sides: Sides) -> None:
+def write_sides(gated: GateAnswer, sides: OutputFiles) -> None:
     """Write the quarantine, the reasons (`WHY`) and the accepted lines.
 
     A batch of several files is written to directories with one file each, because blank nodes are
@@ -41,7 +41,7 @@ def write_sides(gated: GateAnswer, sides: Sides) -> None:
     Raises: OperationalError if a file cannot be written.
     """
     accepted, aside = (
-        _files_of_side(sides.accepted, gated.files, gated.accepted),
+        _files_of_side(sides.accepted_file, gated.files, gated.accepted),
         _quarantine_files(gated, sides),
     )
     remedy = (
@@ -65,11 +65,11 @@ def write_sides(gated: GateAnswer, sides: Sides) -> None:
             replace_file(file, data)
 
 
-def write_reasons(gated: GateAnswer, sides: Sides) -> None:
+def write_reasons(gated: GateAnswer, sides: OutputFiles) -> None:
     """Write the reason of each quarantined line beside the quarantine; replaces an earlier version
     without hints.
     """
-    if sides.quarantine is None or is_device(sides.quarantine):
+    if sides.quarantine_file is None or is_device(sides.quarantine_file):
         return
     files = {
         file.name: hashlib.sha256(data).hexdigest()
@@ -80,19 +80,19 @@ def write_reasons(gated: GateAnswer, sides: Sides) -> None:
         for name, value in {**gated.to_dict(), "files": files}.items()
         if name != "result"
     }
-    why = Path(f"{sides.quarantine}{WHY}")
+    why = Path(f"{sides.quarantine_file}{WHY}")
     with report_write_errors(why):
         replace_file(why, json_text(said, indent=1).encode())
 
 
-def _quarantine_files(gated: GateAnswer, sides: Sides) -> _Files:
+def _quarantine_files(gated: GateAnswer, sides: OutputFiles) -> _Files:
     """Content of the quarantine and tolerated files, by path."""
-    rows = [(sides.quarantine, gated.set_aside), (sides.tolerated, gated.tolerated)]
-    if sides.tolerated is None:
+    rows = [(sides.quarantine_file, gated.set_aside), (sides.tolerated_file, gated.tolerated)]
+    if sides.tolerated_file is None:
         both = sorted(
             (*gated.set_aside, *gated.tolerated), key=lambda x: (x.line.file, x.line.number)
         )
-        rows = [(sides.quarantine, tuple(both))]
+        rows = [(sides.quarantine_file, tuple(both))]
     found: _Files = {}
     for target, aside in rows:
         found |= _files_of_side(target, gated.files, [x.line for x in aside])
@@ -104,11 +104,11 @@ def _files_of_side(target: Path | None, names: Sequence[str], lines: Sequence[Li
     if target is None:
         return {}
     if len(names) == 1:
-        return {target: text_of(lines)}
+        return {target: join_lines(lines)}
     parts: list[list[Line]] = [[] for _ in names]
     for line in lines:
         parts[line.file].append(line)
     return {
-        target / f"{i}-{bare_name(name)}": text_of(part)
+        target / f"{i}-{bare_name(name)}": join_lines(part)
         for i, (name, part) in enumerate(zip(names, parts))
     }

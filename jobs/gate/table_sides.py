@@ -109,7 +109,7 @@ class SourceRows:
         return pa.table(columns, schema=self.schema)
 
 
-def side_run(gated: GateAnswer, store: Place, side: str, content: int) -> AppendRun:
+def make_append_run(gated: GateAnswer, store: Place, side: str, content: int) -> AppendRun:
     """Make the run id of an append to ``side``.
 
     content: `content_hash` of all columns of the input. The same decision on the same rows has the
@@ -179,7 +179,7 @@ class _FileTarget:
                 options = pa_csv.WriteOptions(delimiter="\t" if suffix == TSV else ",")
                 with pa_csv.CSVWriter(file, _text_schema(schema), write_options=options) as writer:
                     for table in tables():
-                        writer.write_table(_as_text(table))
+                        writer.write_table(_nested_to_json(table))
 
 
 def _text_schema(schema: pa.Schema) -> pa.Schema:
@@ -188,7 +188,7 @@ def _text_schema(schema: pa.Schema) -> pa.Schema:
     )
 
 
-def _as_text(table: pa.Table) -> pa.Table:
+def _nested_to_json(table: pa.Table) -> pa.Table:
     """Convert nested columns to JSON texts."""
     for i, field in enumerate(table.schema):
         if pa.types.is_nested(field.type):
@@ -200,7 +200,7 @@ def _as_text(table: pa.Table) -> pa.Table:
     return table
 
 
-def target_of(name: str) -> RowTarget:
+def open_target(name: str) -> RowTarget:
     """Resolve the name of a side to its file or table. Raises: UsageError."""
     if name.startswith(TABLE):
         raise UsageError(
@@ -217,17 +217,17 @@ class TableSides:
     """Output tables of a gate for the rows of ``source``. ``store``: path or address of the store."""
 
     source: SourceRows
-    accepted: RowTarget | None
-    quarantine: RowTarget | None
+    accepted_target: RowTarget | None
+    quarantine_target: RowTarget | None
     store: Place
 
     def check(self) -> None:
         """Check that the rows fit, before any work. Raises: UsageError, OperationalError."""
         refuse_reason_columns(self.source.source.name, self.source.schema.names)
-        if self.quarantine:
-            self.quarantine.check(self._quarantine_schema)
-        if self.accepted:
-            self.accepted.check(self.source.schema)
+        if self.quarantine_target:
+            self.quarantine_target.check(self._quarantine_schema)
+        if self.accepted_target:
+            self.accepted_target.check(self.source.schema)
 
     def write(self, gated: GateAnswer) -> None:
         """Write the decision ``gated``, the quarantine first. Raises: OperationalError."""
@@ -238,17 +238,18 @@ class TableSides:
             if x.line.problem
         }
         is_added = any(
-            isinstance(target, _DeltaTarget) for target in (self.accepted, self.quarantine)
+            isinstance(target, _DeltaTarget)
+            for target in (self.accepted_target, self.quarantine_target)
         )
         content = content_hash(rows for _, rows in self.source) if is_added else 0
-        if self.quarantine:
-            run = side_run(gated, self.store, "quarantine", content)
-            self.quarantine.write(
+        if self.quarantine_target:
+            run = make_append_run(gated, self.store, "quarantine", content)
+            self.quarantine_target.write(
                 lambda: self._quarantined_rows(sides, texts), self._quarantine_schema, run
             )
-        if self.accepted:
-            run = side_run(gated, self.store, "accepted", content)
-            self.accepted.write(lambda: self._accepted_rows(sides), self.source.schema, run)
+        if self.accepted_target:
+            run = make_append_run(gated, self.store, "accepted", content)
+            self.accepted_target.write(lambda: self._accepted_rows(sides), self.source.schema, run)
 
     @property
     def _quarantine_schema(self) -> pa.Schema:
@@ -308,7 +309,7 @@ def table_sides(
             "a side that is a table has the rows of a table, and --insert names no table, or more than one",
             "Give one table (Parquet, Delta, CSV, TSV) as --insert, or name the side .nq.",
         )
-    good, bad = (target_of(name) if name else None for name in (accepted, quarantine))
+    good, bad = (open_target(name) if name else None for name in (accepted, quarantine))
     found = TableSides(SourceRows.open(table), good, bad, store)
     found.check()
     return found
@@ -328,7 +329,7 @@ CONFLICT_COLUMNS: Final = pa.schema(
     ]
 )
 #: The kind of a line that was set aside with another one of its row.
-_ALONG: Final = "unit"
+_UNIT_KIND: Final = "unit"
 
 
 def refuse_reason_columns(table: str, columns: Iterable[str]) -> None:
@@ -384,7 +385,7 @@ def row_sides(gated: GateAnswer) -> RowSides:
 
 
 def _reason_of(gated: GateAnswer, lines: Sequence[SetAsideLine]) -> RowReason:
-    own = [x for x in lines if x.kind != _ALONG] or lines
+    own = [x for x in lines if x.kind != _UNIT_KIND] or lines
     conflicts = list(dict.fromkeys(n for x in own for n in x.conflicts))
     causes = [gated.patterns[n].id for n in conflicts] or [x.kind for x in own]
     told = [

@@ -32,9 +32,9 @@ from shiq.jobs.leftover_waivers import parse_day, read_tables, refuse_unknown
 #: alone; somebody answers for it.
 FAIL, WARN, INFO, WAIVED, KNOWN = "fail", "warn", "info", "waived", "known"
 SEVERITIES: Final = (FAIL, WARN, INFO)
-_WHAT: Final = ("pattern", "rule", "triples")
-_OF_WAIVER: Final = (*_WHAT, "owner", "reason", "expires")
-_OF_POLICY: Final = ("severity", "waiver")
+_SUBJECT_KEYS: Final = ("pattern", "rule", "triples")
+_WAIVER_KEYS: Final = (*_SUBJECT_KEYS, "owner", "reason", "expires")
+_POLICY_KEYS: Final = ("severity", "waiver")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Judgement:
 
     effect: str = FAIL
     waiver: Waiver | None = None
-    expired: Waiver | None = None
+    expired_waiver: Waiver | None = None
 
     @property
     def blocks(self) -> bool:
@@ -79,21 +79,27 @@ class Judgement:
 
     def to_dict(self) -> dict[str, Any]:
         """Convert to the JSON object in a gate's answer."""
-        named = self.waiver or self.expired
+        named = self.waiver or self.expired_waiver
         about = (
             {"owner": named.owner, "reason": named.reason, "expires": named.expires.isoformat()}
             if named
             else {}
         )
-        return {"effect": self.effect, **about, **({"expired": True} if self.expired else {})}
+        return {
+            "effect": self.effect,
+            **about,
+            **({"expired": True} if self.expired_waiver else {}),
+        }
 
     def __str__(self) -> str:
         if self.waiver:
             return (
                 f"waived by {self.waiver.owner} until {self.waiver.expires}: {self.waiver.reason}"
             )
-        if self.expired:
-            return f"the waiver of {self.expired.owner} ended on {self.expired.expires}"
+        if self.expired_waiver:
+            return (
+                f"the waiver of {self.expired_waiver.owner} ended on {self.expired_waiver.expires}"
+            )
         return {WARN: "warning", KNOWN: "known: set aside in the store before"}.get(
             self.effect, self.effect
         )
@@ -147,7 +153,7 @@ def parse_policy(
     """Parse a policy from its keys and values. Raises: UsageError for unknown ones, with the
     nearest known one.
     """
-    refuse_unknown(source, found, _OF_POLICY)
+    refuse_unknown(source, found, _POLICY_KEYS)
     severity = found.get("severity", {})
     waivers = found.get("waiver", [])
     if not isinstance(severity, dict) or not isinstance(waivers, list):
@@ -166,17 +172,18 @@ def parse_policy(
 def _parse_waiver(place: str, found: object) -> Waiver:
     if not isinstance(found, dict):
         raise UsageError(f"{place}: not a table", "Write [[waiver]], and its keys below.")
-    refuse_unknown(place, found, _OF_WAIVER)
+    refuse_unknown(place, found, _WAIVER_KEYS)
     lacking = [name for name in ("owner", "reason", "expires") if not found.get(name)]
     if lacking:
         raise UsageError(
             f"{place}: lacks {', '.join(lacking)}",
             "A waiver names who answers for it, why, and until when.",
         )
-    named = [name for name in _WHAT if found.get(name)]
+    named = [name for name in _SUBJECT_KEYS if found.get(name)]
     if len(named) != 1:
         raise UsageError(
-            f"{place}: names {' and '.join(named) or 'nothing'}", f"Name one of {', '.join(_WHAT)}."
+            f"{place}: names {' and '.join(named) or 'nothing'}",
+            f"Name one of {', '.join(_SUBJECT_KEYS)}.",
         )
     texts = {name: found[name] for name in ("owner", "reason", *named) if name != "triples"}
     if not all(isinstance(text, str) for text in texts.values()):
@@ -218,17 +225,19 @@ class QuarantineLimit:
     ``is_share``.
     """
 
-    most: Decimal
+    maximum: Decimal
     is_share: bool = False
 
     def allows(self, quarantined: int, *, of: int) -> bool:
         """Whether ``quarantined`` assertions of a batch with ``of`` assertions are within the
         limit.
         """
-        return quarantined * 100 <= self.most * of if self.is_share else quarantined <= self.most
+        return (
+            quarantined * 100 <= self.maximum * of if self.is_share else quarantined <= self.maximum
+        )
 
     def __str__(self) -> str:
-        return f"{self.most}{'%' if self.is_share else ''}"
+        return f"{self.maximum}{'%' if self.is_share else ''}"
 
 
 def parse_limit(value: int | str) -> QuarantineLimit:

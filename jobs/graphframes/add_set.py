@@ -66,11 +66,11 @@ class GraphFramesAddSet:
     # --- the reduced ontology ---------------------------------------------------------------------
 
     def running(self) -> AbstractContextManager[None]:
-        """See `shiq.jobs.reduced_ontology.FarAddSet`."""
+        """See `shiq.jobs.reduced_ontology.DistributedAddSet`."""
         return running(self.tables.files.spark, len(self.tables.whole.base) + self.insertions)
 
     def reduced_sample(self) -> list[owl.Assertion]:
-        """See `shiq.jobs.reduced_ontology.FarAddSet`."""
+        """See `shiq.jobs.reduced_ontology.DistributedAddSet`."""
         rows = self.module_tables.rows.filter("kind <> 'element'")
         some = dict.fromkeys(("term", "other", "lexical", "language"), "")
         return [
@@ -80,7 +80,7 @@ class GraphFramesAddSet:
         ]
 
     def reduced_lines(self, write: Write) -> DataFrame:
-        """See `shiq.jobs.reduced_ontology.FarAddSet`."""
+        """See `shiq.jobs.reduced_ontology.DistributedAddSet`."""
         tables, members = self.tables, self.module_tables.members
         clashes = members.filter("component IS NULL").selectExpr("'clash' AS kind", "term")
         names = tables.names.toDF("node", "id").join(tables.terms.toDF("node", "other"), "node")

@@ -123,8 +123,8 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         with running(spark, len(self) + len(batch.insertions)):
             found = self._findings(base, batch.insertions, batch.deletions, options, decider, clock)
         places = (
-            batch.places(a for raw in found.explained.conflicts for a in raw.insertion_values)
-            if found.explained.conflicts
+            batch.places(a for raw in found.explanation.conflicts for a in raw.insertion_values)
+            if found.explanation.conflicts
             else {}
         )
         unmatched = unmatched_deletions(self, batch.deletions, batch.deleted_at)
@@ -139,12 +139,12 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         decider: Decider,
         clock: Clock,
     ) -> Findings:
-        _, left, _ = deadline_of(options, clock.begun)
-        clock.doing = "message rounds"
+        _, left, _ = deadline_of(options, clock.start)
+        clock.step = "message rounds"
         add_set = self.graph_add_set(insertions, deletions, options.most_module)
         clashing = add_set.entered.vertices.filter("clashes").count()
-        clock.stage("add set")
-        clock.doing = "deciding modules"
+        clock.end_stage("add set")
+        clock.step = "deciding modules"
         answers = answers_of(add_set, options, left())
         sums = answers.groupBy("verdict").agg(F.sum("modules"), F.count("used")).collect()
         decided = {verdict: modules for verdict, modules, _ in sums}
@@ -155,7 +155,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
             else {}
             for said in (Verdict.INCONSISTENT.value, Verdict.UNDETERMINED.value)
         )
-        clock.stage("deciding")
+        clock.end_stage("deciding")
         if options.audit:
             bodies = add_set.module_tables.records.filter("body IS NOT NULL").dropDuplicates(
                 ["shape"]
@@ -173,14 +173,14 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
                     clashing + modules, lambda: [*add_set.contradictory, *add_set.members()]
                 ),
                 count=modules,
-                contradictory=clashing,
+                contradictory_elements=clashing,
                 shapes=asked_about,
                 calls=asked_about,
             ),
-            refuted=refuted,
-            decided=decided,
-            undecided=tuple(sorted({*open_.values()})[:100]),
-            undetermined=LazySequence(
+            refuted_count=refuted,
+            verdict_counts=decided,
+            undecided_reasons=tuple(sorted({*open_.values()})[:100]),
+            undetermined_modules=LazySequence(
                 decided.get(Verdict.UNDETERMINED.value, 0),
                 lambda: [
                     UndecidedModule(tuple(chain(*elements)), reason)
@@ -190,33 +190,33 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
                     ).values()
                 ],
             ),
-            explained=Explanation(unexplained=refuted, complete=not refuted),
+            explanation=Explanation(unexplained_count=refuted, is_complete=not refuted),
             audit=decider.audit,
             notes=(f"messages and components: {add_set.tables.calls.name}",),
         )
         if refuted and not has_disagreed(decider):
             announce_refuted(base, {}, (), options, clock)
             if options.max_conflicts and options.explain_seconds != 0:
-                clock.doing = "explaining"
+                clock.step = "explaining"
                 near = _near(add_set, inconsistent, options.max_conflicts)
                 part = abox_of(a for a in insertions if not near.isdisjoint(individuals_of(a)))
                 read, asked = (
                     InputBatch(part, deletions, (), {}),
                     replace(options, criterion=PUBLISHED),
                 )
-                here, _, _ = find_in_batch(base, read, asked, decider, Clock(begun=clock.begun))
-                others = max(0, refuted - here.refuted)
+                here, _, _ = find_in_batch(base, read, asked, decider, Clock(start=clock.start))
+                others = max(0, refuted - here.refuted_count)
                 explained = replace(
-                    here.explained,
-                    unexplained=here.explained.unexplained + others,
-                    complete=here.explained.complete and not others,
+                    here.explanation,
+                    unexplained_count=here.explanation.unexplained_count + others,
+                    is_complete=here.explanation.is_complete and not others,
                 )
                 found = replace(
                     found,
-                    explained=explained,
+                    explanation=explained,
                     notes=(*found.notes, *here.notes),
                 )
-        clock.stage("explaining")
+        clock.end_stage("explaining")
         return found
 
 

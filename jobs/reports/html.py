@@ -14,37 +14,37 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from shiq.explanation import ConflictGroup, Labels
-from shiq.jobs.pages import CHARACTERS, render, short
+from shiq.jobs.pages import CHARACTERS, cut, render
 from shiq.jobs.reports.report import (
     CERTIFY,
     GATE,
     INDEX,
     FilePlace,
-    Leftovers,
     Report,
     ReportedConflict,
+    ReportedLeftover,
     ReportedLine,
     StatedFact,
 )
 from shiq.jobs.reports.statement_reader import (
     TYPE,
-    line_of,
-    literal_of,
+    english_text,
+    iri_or_node,
     manchester_text,
-    plain_text,
-    term_of,
+    read_line,
+    read_literal,
 )
 from shiq.jobs.reports.words import (
     RULES,
-    bucket,
+    answer_word,
+    bucket_text,
     headline,
     in_plain_words,
-    inputs,
-    lead,
-    reasons,
-    steps,
+    input_rows,
+    next_steps,
+    other_reasons,
+    summary,
     tone,
-    word,
 )
 from shiq.model import RDF, XSD
 
@@ -56,27 +56,27 @@ SAMPLES: Final = 5
 CAUSES: Final = 100
 CAUSE_ROWS: Final = 1000
 #: If there are no more contradictions than this, all are shown.
-FEW: Final = 25
+FEW_CAUSES: Final = 25
 #: Causes that are unfolded at first.
-UNFOLDED: Final = 3
+OPEN_CARDS: Final = 3
 
 _IRI = re.compile(r"<([^<>\s]+)>")
 
 
-def page(report: Report) -> str:
+def html_page(report: Report) -> str:
     """Render the page of ``report``."""
     values = {
-        "word": word(report),
+        "word": answer_word(report),
         "subject": _subject(report),
         "tone": tone(report),
         "decision": report.decision,
         "headline": headline(report),
-        "lead": lead(report),
+        "lead": summary(report),
         "figures": _figures(report),
-        "made": _maker(report),
+        "made": _generator_text(report),
         "sections": _sections(report),
-        "steps": steps(report),
-        "reasons": reasons(report),
+        "steps": next_steps(report),
+        "reasons": other_reasons(report),
         **_cause_values(report),
         **_line_values(report),
         "evidence": _evidence(report),
@@ -98,11 +98,11 @@ class PageSection:
 def _sections(report: Report) -> list[PageSection]:
     """Return the sections that have something to show."""
     known = (
-        (PageSection("next", "What to do", "What to do next"), steps(report)),
+        (PageSection("next", "What to do", "What to do next"), next_steps(report)),
         (PageSection("causes", "Causes", "What contradicts what"), report.conflicts),
         (
             PageSection("aside", "Set aside", "What was set aside"),
-            report.singled_out or report.tolerated,
+            report.lines_with_own_reason or report.tolerated_lines,
         ),
         (
             PageSection(
@@ -122,9 +122,9 @@ def _sections(report: Report) -> list[PageSection]:
 
 def _subject(report: Report) -> str:
     given = (
-        report.about.get("insertions")
-        or report.about.get("abox")
-        or report.about.get("ontology")
+        report.request.get("insertions")
+        or report.request.get("abox")
+        or report.request.get("ontology")
         or ()
     )
     names = [PurePath(name).name for name in given]
@@ -136,14 +136,14 @@ def _figures(report: Report) -> list[tuple[str, str]]:
     of_base = report.command in (CERTIFY, INDEX)
     found = []
     if report.command == GATE:
-        accepted, aside = report.document.get("accepted", 0), len(report.set_aside)
+        accepted, aside = report.document.get("accepted", 0), len(report.quarantined_lines)
         found += [("lines accepted", f"{accepted:,}"), ("lines set aside", f"{aside:,}")]
     elif not of_base:
         new = s.get("insertions", 0)
         found.append(("new fact" if new == 1 else "new facts", f"{new:,}"))
     found.append(("facts" if of_base else "facts known", f"{s.get('assertions', 0):,}"))
-    if report.conflicts or report.more:
-        plus = "+" if report.more else ""
+    if report.conflicts or report.unexplained_count:
+        plus = "+" if report.unexplained_count else ""
         for name, number in (
             ("contradiction", len(report.conflicts)),
             ("cause", len(report.causes)),
@@ -156,8 +156,8 @@ def _figures(report: Report) -> list[tuple[str, str]]:
     return [*found, ("seconds", f"{seconds:,.1f}")] if seconds else found
 
 
-def _maker(report: Report) -> str:
-    about = report.about
+def _generator_text(report: Report) -> str:
+    about = report.request
     version = f"shiq {about['shiq']}" if about.get("shiq") else "shiq"
     return " ".join(filter(None, (version, str(about.get("made", "")))))
 
@@ -193,25 +193,25 @@ class PageFacts:
     """The facts on one side of a contradiction; ``hidden``: how many more there are."""
 
     facts: list[PageFact]
-    hidden: int
+    hidden_count: int
 
 
 def _term(text: str, labels: Labels) -> PageTerm:
     if not text.startswith('"'):
-        iri = term_of(text)
-        return PageTerm(short(labels.name_of(iri)), iri)
-    value = literal_of(text)
+        iri = iri_or_node(text)
+        return PageTerm(cut(labels.name_of(iri)), iri)
+    value = read_literal(text)
     datatype = "" if value.datatype in (XSD + "string", RDF + "langString") else value.datatype
     return PageTerm(
-        short(value.lexical), datatype, True, labels.name_of(datatype) if datatype else ""
+        cut(value.lexical), datatype, True, labels.name_of(datatype) if datatype else ""
     )
 
 
 def _fact(text: str, labels: Labels, places: tuple[FilePlace, ...] = ()) -> PageFact:
-    line = line_of(text)
+    line = read_line(text)
     if line is None:
         return PageFact(text, None, places)
-    iri = term_of(line.predicate)
+    iri = iri_or_node(line.predicate)
     predicate = PageTerm("is a" if line.predicate == TYPE else labels.name_of(iri), iri)
     triple = _term(line.subject, labels), predicate, _term(line.object, labels)
     return PageFact(text, triple, places)
@@ -224,7 +224,7 @@ def _facts(facts: Sequence[StatedFact], labels: Labels) -> PageFacts:
 
 def _phrase(text: str, labels: Labels) -> list[str | PageTerm]:
     """Split ``text``: a name for each IRI in angle brackets."""
-    pieces = _IRI.split(short(in_plain_words(text)))
+    pieces = _IRI.split(cut(in_plain_words(text)))
     return [_term(f"<{piece}>", labels) if i % 2 else piece for i, piece in enumerate(pieces)]
 
 
@@ -244,7 +244,7 @@ class PageContradiction:
     axioms: list[tuple[str, str]]
     keys: tuple[str, ...]
     remarks: tuple[str, ...]
-    written: list[str]
+    source_texts: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +292,7 @@ def _cause_values(report: Report) -> dict[str, Any]:
         "causes": [_cause(report, i, group, largest) for i, group in enumerate(causes)],
         "most_rows": CAUSE_ROWS,
         "most_cards": CAUSES,
-        "disputes": [_contradiction(one, report.labels) for one in disputes[:FEW]],
+        "disputes": [_contradiction(one, report.labels) for one in disputes[:FEW_CAUSES]],
         "number_of_disputes": len(disputes),
     }
 
@@ -301,10 +301,10 @@ def _cause(report: Report, position: int, group: ConflictGroup, largest: int) ->
     card = None
     if position < CAUSES:
         samples = [
-            _contradiction(report.contradiction(i), report.labels)
+            _contradiction(report.conflict_at(i), report.labels)
             for i in group.conflicts[: _number_of_samples(report, group)]
         ]
-        card = CauseCard(samples, position < UNFOLDED or len(report.conflicts) <= UNFOLDED)
+        card = CauseCard(samples, position < OPEN_CARDS or len(report.conflicts) <= OPEN_CARDS)
     pattern, number = group.pattern, len(group.conflicts)
     share = max(1.0, 100 * number / largest)
     return PageCause(pattern.id, pattern.title, pattern.sentence, pattern.rule, number, share, card)
@@ -312,14 +312,14 @@ def _cause(report: Report, position: int, group: ConflictGroup, largest: int) ->
 
 def _number_of_samples(report: Report, group: ConflictGroup) -> int:
     number = len(group.conflicts)
-    return number if len(report.conflicts) <= FEW else min(number, SAMPLES)
+    return number if len(report.conflicts) <= FEW_CAUSES else min(number, SAMPLES)
 
 
 def _contradiction(found: ReportedConflict, labels: Labels) -> PageContradiction:
     terms = {
-        term_of(t)
+        iri_or_node(t)
         for f in (*found.insertions, *found.base)
-        if (line := line_of(f.text))
+        if (line := read_line(f.text))
         for t in line
         if t[0] in "<_"
     }
@@ -328,10 +328,10 @@ def _contradiction(found: ReportedConflict, labels: Labels) -> PageContradiction
     axioms = found.axioms[:FACTS]
     return PageContradiction(
         found.number,
-        short(found.sentence, 4 * CHARACTERS),
+        cut(found.sentence, 4 * CHARACTERS),
         _facts(found.insertions, labels),
         _facts(found.base, labels),
-        [(plain_text(axiom, labels), manchester_text(axiom, labels)) for axiom in axioms],
+        [(english_text(axiom, labels), manchester_text(axiom, labels)) for axiom in axioms],
         found.keys[:FACTS],
         found.remarks,
         [*(fact.text for fact in facts), *axioms],
@@ -384,10 +384,10 @@ def _line_values(report: Report) -> dict[str, Any]:
             for group in report.causes[:CAUSES]
             for i in group.conflicts[: _number_of_samples(report, group)]
         },
-        "singled_out": [_line(line, report.labels) for line in report.singled_out[:ROWS]],
-        "number_singled_out": len(report.singled_out),
-        "tolerated": [_line(line, report.labels) for line in report.tolerated[:ROWS]],
-        "number_tolerated": len(report.tolerated),
+        "singled_out": [_line(line, report.labels) for line in report.lines_with_own_reason[:ROWS]],
+        "number_singled_out": len(report.lines_with_own_reason),
+        "tolerated": [_line(line, report.labels) for line in report.tolerated_lines[:ROWS]],
+        "number_tolerated": len(report.tolerated_lines),
         "identities": [_identity(raw, report.labels) for raw in report.identities[:ROWS]],
         "number_of_identities": len(report.identities),
         "leftovers": [_leftover(left) for left in leftovers[:ROWS]],
@@ -409,7 +409,7 @@ def _identity(raw: Mapping[str, Any], labels: Labels) -> PageIdentity:
     )
 
 
-def _leftover(left: Leftovers) -> PageLeftover:
+def _leftover(left: ReportedLeftover) -> PageLeftover:
     names = Labels(terms=_IRI.findall(f"{left.message} {left.hint} {left.text}"))
     line = PageFact(left.text, None) if left.kind == "malformed" else _fact(left.text, names)
     return PageLeftover(
@@ -437,10 +437,10 @@ class EvidenceCard:
 
 def _evidence(report: Report) -> list[EvidenceCard]:
     e, s = report.evidence, report.statistics
-    ledger = [(bucket(name), n) for name, n in e.get("ledger", {}).items()]
+    ledger = [(bucket_text(name), n) for name, n in e.get("ledger", {}).items()]
     seconds = [(name, v) for name, v in s.get("seconds", {}).items() if v >= 0.005]
     cards = [
-        EvidenceCard("What was asked", inputs(report)),
+        EvidenceCard("What was asked", input_rows(report)),
         EvidenceCard("What was read", amounts=_amounts(ledger, "{:,}")),
         EvidenceCard("What was looked at", _scope(report)),
         EvidenceCard("How it was decided", _decision(report)),

@@ -9,9 +9,9 @@ from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from shiq.answers.verdict import KINDS, Verdict
-from shiq.jobs.pages import visible
-from shiq.jobs.reports.report import FAIL, Leftovers, Report, ReportedConflict, effect_of
-from shiq.jobs.reports.words import headline, lead, steps
+from shiq.jobs.pages import escape_invisible
+from shiq.jobs.reports.report import FAIL, Report, ReportedConflict, ReportedLeftover, policy_effect
+from shiq.jobs.reports.words import headline, next_steps, summary
 
 #: Contradictions told in a case; cases; rows of a kind of leftovers.
 SAMPLES: Final = 3
@@ -24,21 +24,25 @@ def junit(report: Report) -> str:
     suite = Element("testsuite", name=f"shiq {report.command}")
     for group in report.causes[:CASES]:
         pattern, n = group.pattern, len(group.conflicts)
-        case = _case(suite, visible(pattern.title or pattern.id), pattern.id)
-        if all(effect_of(report.conflicts[i]) != FAIL for i in group.conflicts):
-            remark = visible(" ".join(report.contradiction(group.conflicts[0]).remarks))
+        case = _add_case(suite, escape_invisible(pattern.title or pattern.id), pattern.id)
+        if all(policy_effect(report.conflicts[i]) != FAIL for i in group.conflicts):
+            remark = escape_invisible(" ".join(report.conflict_at(group.conflicts[0]).remarks))
             SubElement(case, "skipped", message=f"{remark} ({n:,})")
             continue
-        said = f"{visible(pattern.sentence)} ({n:,} contradiction{'s' if n != 1 else ''})"
+        said = f"{escape_invisible(pattern.sentence)} ({n:,} contradiction{'s' if n != 1 else ''})"
         failure = SubElement(case, "failure", message=said, type=pattern.rule or "contradiction")
-        samples = "\n\n".join(_told(report.contradiction(i)) for i in group.conflicts[:SAMPLES])
+        samples = "\n\n".join(
+            _conflict_text(report.conflict_at(i)) for i in group.conflicts[:SAMPLES]
+        )
         failure.text = samples + (f"\n\n… and {n - SAMPLES:,} more" if n > SAMPLES else "")
     if report.verdict is Verdict.INCONSISTENT and not report.causes:
-        _failed(suite, "contradictions that were not explained", headline(report), lead(report))
+        _add_failure(
+            suite, "contradictions that were not explained", headline(report), summary(report)
+        )
     if report.verdict is Verdict.UNDETERMINED:
-        _undetermined(suite, report)
+        _add_errors(suite, report)
     if not len(suite):
-        _case(suite, visible(headline(report)), report.command)
+        _add_case(suite, escape_invisible(headline(report)), report.command)
     failures, errors, skipped = (
         len(suite.findall(f"*/{what}")) for what in ("failure", "error", "skipped")
     )
@@ -51,14 +55,14 @@ def junit(report: Report) -> str:
         "time": seconds,
     }
     suite.attrib.update(counts)
-    if report.about.get("made"):
-        suite.set("timestamp", str(report.about["made"])[:19])
+    if report.request.get("made"):
+        suite.set("timestamp", str(report.request["made"])[:19])
     output = SubElement(suite, "system-out")
     output.text = "\n".join(
         [
-            visible(headline(report)),
-            visible(lead(report)),
-            *(visible(s.text) for s in steps(report)),
+            escape_invisible(headline(report)),
+            escape_invisible(summary(report)),
+            *(escape_invisible(s.text) for s in next_steps(report)),
         ]
     )
     root = Element("testsuites", {"name": "shiq", **counts})
@@ -67,35 +71,37 @@ def junit(report: Report) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
 
 
-def _case(suite: Element, name: str, of: str) -> Element:
+def _add_case(suite: Element, name: str, of: str) -> Element:
     return SubElement(suite, "testcase", name=name, classname=f"shiq.{of}")
 
 
-def _failed(suite: Element, name: str, message: str, text: str) -> None:
+def _add_failure(suite: Element, name: str, message: str, text: str) -> None:
     failure = SubElement(
-        _case(suite, name, "contradiction"),
+        _add_case(suite, name, "contradiction"),
         "failure",
-        message=visible(message),
+        message=escape_invisible(message),
         type="contradiction",
     )
-    failure.text = visible(text)
+    failure.text = escape_invisible(text)
 
 
-def _undetermined(suite: Element, report: Report) -> None:
+def _add_errors(suite: Element, report: Report) -> None:
     """An error for each kind of leftover that stands in the way, and for whatever else does."""
-    kinds: dict[str, list[Leftovers]] = defaultdict(list)
+    kinds: dict[str, list[ReportedLeftover]] = defaultdict(list)
     for left in report.leftovers:
         if left.blocks:
             kinds[left.kind].append(left)
     for kind, found in kinds.items():
         error = SubElement(
-            _case(suite, kind, f"undetermined.{kind}"),
+            _add_case(suite, kind, f"undetermined.{kind}"),
             "error",
             message=KINDS.get(kind, kind),
             type=kind,
         )
         rows = [
-            visible(f"{x.place}: {x.message}{f' ({x.hint})' if x.hint else ''} × {x.number:,}")
+            escape_invisible(
+                f"{x.place}: {x.message}{f' ({x.hint})' if x.hint else ''} × {x.number:,}"
+            )
             for x in found[:ROWS]
         ]
         error.text = "\n".join(
@@ -103,26 +109,26 @@ def _undetermined(suite: Element, report: Report) -> None:
         )
     for why in report.evidence.get("undecided", ())[:ROWS]:
         SubElement(
-            _case(suite, "not decided", "undetermined.undecided"),
+            _add_case(suite, "not decided", "undetermined.undecided"),
             "error",
-            message=visible(why),
+            message=escape_invisible(why),
             type="undecided",
         )
     if not len(suite):
         reason = report.reason or headline(report)
         SubElement(
-            _case(suite, "no verdict", "undetermined"),
+            _add_case(suite, "no verdict", "undetermined"),
             "error",
-            message=visible(reason),
+            message=escape_invisible(reason),
             type="undetermined",
         )
 
 
-def _told(found: ReportedConflict) -> str:
-    rows = [visible(found.sentence)]
+def _conflict_text(found: ReportedConflict) -> str:
+    rows = [escape_invisible(found.sentence)]
     for title, facts in (("new", found.insertions), ("known", found.base)):
         rows += [
-            f"  {title}: {visible(f.text)}{f'  ({visible(str(f.places[0]))})' if f.places else ''}"
+            f"  {title}: {escape_invisible(f.text)}{f'  ({escape_invisible(str(f.places[0]))})' if f.places else ''}"
             for f in facts
         ]
-    return "\n".join([*rows, *(f"  rule: {visible(axiom)}" for axiom in found.axioms)])
+    return "\n".join([*rows, *(f"  rule: {escape_invisible(axiom)}" for axiom in found.axioms)])

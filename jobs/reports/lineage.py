@@ -25,7 +25,7 @@ from shiq.answers.verdict import Verdict
 from shiq.errors import OperationalError
 from shiq.files import report_write_errors
 from shiq.inputs.sources import TABLE
-from shiq.jobs.pages import shortened
+from shiq.jobs.pages import escape_and_cut
 
 _PRODUCER, _SPEC = f"urn:shiq:{shiq.__version__}", "https://openlineage.io/spec"
 _SCHEMA = f"{_SPEC}/2-0-2/OpenLineage.json#/$defs"
@@ -51,35 +51,35 @@ class RunEvents:
     result: shiq.Result | None = None
     run: str = field(default_factory=lambda: str(uuid.uuid4()))
 
-    def seen(self, result: shiq.Result) -> shiq.Result:
+    def record_result(self, result: shiq.Result) -> shiq.Result:
         """``result``, which the last event will tell."""
         self.result = result
         return result
 
     def __enter__(self) -> RunEvents:
-        self._tell("START", {})
+        self._write_event("START", {})
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
         try:
-            self._tell_end(error)
+            self._write_end(error)
         except OperationalError as fault:
             print(f"{fault} (the end of the run is not reported there)", file=sys.stderr)
 
-    def _tell_end(self, error: BaseException | None) -> None:
+    def _write_end(self, error: BaseException | None) -> None:
         if isinstance(error, Exception):
-            self._tell(
+            self._write_event(
                 "FAIL",
                 {
-                    "errorMessage": _facet(
+                    "errorMessage": _make_facet(
                         "ErrorMessageRunFacet", message=str(error), programmingLanguage="Python"
                     )
                 },
             )
         elif self.result is None:
-            self._tell("ABORT", {})
+            self._write_event("ABORT", {})
         else:
             found = self.result
             verdict = {
@@ -88,9 +88,9 @@ class RunEvents:
                 "conflicts": len(found.conflicts),
             }
             asked = {"evidenceRun": found.evidence.run, "insertions": found.statistics.insertions}
-            self._tell("COMPLETE", {"shiq_verdict": _facet("", **verdict, **asked)})
+            self._write_event("COMPLETE", {"shiq_verdict": _make_facet("", **verdict, **asked)})
 
-    def _tell(self, kind: str, facets: Mapping[str, Any]) -> None:
+    def _write_event(self, kind: str, facets: Mapping[str, Any]) -> None:
         store, found = self.inputs.get("store") or "", self.result
         snapshot = None if found is None else found.committed or found.snapshot or None
         held = [_dataset(store, snapshot)] if store else []
@@ -113,9 +113,9 @@ class RunEvents:
             "run": {"runId": self.run, "facets": dict(facets)},
             "job": {"namespace": os.environ.get("OPENLINEAGE_NAMESPACE", "shiq"), "name": name},
             "inputs": [
-                *self._read(_BATCH, is_check),
-                *self._read(("abox",), not is_check),
-                *self._read(("tbox",)),
+                *self._input_datasets(_BATCH, is_check),
+                *self._input_datasets(("abox",), not is_check),
+                *self._input_datasets(("tbox",)),
                 *held * is_check,
             ],
             "outputs": held if is_written else [],
@@ -123,7 +123,9 @@ class RunEvents:
         with report_write_errors(self.file), open(self.file, "a", encoding="utf-8") as lines:
             lines.write(json.dumps(event) + "\n")
 
-    def _read(self, sides: tuple[str, ...], is_judged: bool = False) -> Iterator[dict[str, Any]]:
+    def _input_datasets(
+        self, sides: tuple[str, ...], is_judged: bool = False
+    ) -> Iterator[dict[str, Any]]:
         """The sources of ``sides``, as of their versions; if they are judged, with what was
         found of them.
         """
@@ -136,7 +138,7 @@ class RunEvents:
             assertions = list(_assertions(self.result))
             judged = {
                 "inputFacets": {
-                    "dataQualityAssertions": _facet(
+                    "dataQualityAssertions": _make_facet(
                         "DataQualityAssertionsDatasetFacet", assertions=assertions
                     )
                 }
@@ -164,7 +166,9 @@ def _dataset(name: str, version: object = None) -> dict[str, Any]:
         {}
         if version is None
         else {
-            "facets": {"version": _facet("DatasetVersionDatasetFacet", datasetVersion=str(version))}
+            "facets": {
+                "version": _make_facet("DatasetVersionDatasetFacet", datasetVersion=str(version))
+            }
         }
     )
     return {**named, **facets}
@@ -188,7 +192,7 @@ def _assertions(result: shiq.Result) -> Iterator[dict[str, Any]]:
             "success": False,
             "severity": "error",
             "name": group.pattern.id,
-            "description": shortened(group.pattern.sentence or group.pattern.title, 1000),
+            "description": escape_and_cut(group.pattern.sentence or group.pattern.title, 1000),
             "expected": "0",
             "actual": str(len(group.conflicts)),
             "content": "\n".join(group.pattern.manchester),
@@ -196,7 +200,7 @@ def _assertions(result: shiq.Result) -> Iterator[dict[str, Any]]:
         }
 
 
-def _facet(name: str, **values: Any) -> dict[str, Any]:
+def _make_facet(name: str, **values: Any) -> dict[str, Any]:
     """A facet of the public schema, or one of our own (``name`` "")."""
     schema = (
         f"{_SPEC}/facets/{_VERSIONS.get(name, _FIRST)}/{name}.json#/$defs/{name}"

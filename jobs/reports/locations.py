@@ -25,10 +25,10 @@ from shiq.model.ntriples import assertion_lines
 #: (subject, predicate, object) in one spelling.
 Triple: TypeAlias = tuple[str, str, str]
 #: (file, line, column): the file's place among those given; the columns of a table.
-Found: TypeAlias = list[tuple[int, int, str]]
+LinePlaces: TypeAlias = list[tuple[int, int, str]]
 
 #: How many places are kept of a triple that stands there many times.
-MOST = 10
+MOST_PLACES = 10
 #: In place of a file's number: a node of an assertion that only a document of axioms has whole.
 DOCUMENT = -1
 #: What a line without an IRI as subject starts with.
@@ -51,7 +51,7 @@ class SideFiles:
         return given.name if isinstance(given, TableSource) else str(given)
 
 
-def located(document: dict[str, Any], sides: Mapping[str, SideFiles]) -> dict[str, Any]:
+def add_locations(document: dict[str, Any], sides: Mapping[str, SideFiles]) -> dict[str, Any]:
     """``document``, an answer as JSON, with ``locations`` in each conflict: side (insertions or
     base), index, source, line.
 
@@ -62,14 +62,14 @@ def located(document: dict[str, Any], sides: Mapping[str, SideFiles]) -> dict[st
     if not conflicts:
         return document
     places = {
-        side: _places(
-            (line for c in conflicts if not _is_told(c, side, read) for line in c[side]), read
+        side: _find_places(
+            (line for c in conflicts if not _has_places(c, side, read) for line in c[side]), read
         )
         for side, read in sides.items()
         if read.files
     }
 
-    def with_locations(conflict: dict[str, Any]) -> dict[str, Any]:
+    def add_to_conflict(conflict: dict[str, Any]) -> dict[str, Any]:
         rows = [
             {
                 "side": side,
@@ -83,10 +83,10 @@ def located(document: dict[str, Any], sides: Mapping[str, SideFiles]) -> dict[st
         ]
         return {**conflict, "locations": rows} if rows else conflict
 
-    return {**document, "conflicts": [with_locations(c) for c in conflicts]}
+    return {**document, "conflicts": [add_to_conflict(c) for c in conflicts]}
 
 
-def _is_told(conflict: Mapping[str, Any], side: str, read: SideFiles) -> bool:
+def _has_places(conflict: Mapping[str, Any], side: str, read: SideFiles) -> bool:
     """Whether the check has told itself where the insertions of ``conflict`` stand, in the files
     that were given.
     """
@@ -97,15 +97,15 @@ def _is_told(conflict: Mapping[str, Any], side: str, read: SideFiles) -> bool:
     )
 
 
-def _places(texts: Iterable[str], read: SideFiles) -> dict[str, Found]:
+def _find_places(texts: Iterable[str], read: SideFiles) -> dict[str, LinePlaces]:
     """Where each of ``texts`` (N-Triples lines of a conflict) stands."""
     scoped, files = re.compile(rf"_:{read.scope}(\d+)\.(.*)\Z", re.DOTALL), read.files
     wanted: dict[tuple[int | None, Triple], list[str]] = defaultdict(list)
     for text in dict.fromkeys(texts):
-        asked = _asked(text, scoped)
+        asked = _parse_sought(text, scoped)
         if asked is not None:
             wanted[asked].append(text)
-    found: dict[str, Found] = defaultdict(list)
+    found: dict[str, LinePlaces] = defaultdict(list)
     for number, given in enumerate(files):
         source = _readable(given)
         is_document = isinstance(source, FileSource) and source.format in AXIOM_FORMATS
@@ -117,7 +117,7 @@ def _places(texts: Iterable[str], read: SideFiles) -> dict[str, Found]:
             source, f"{read.scope}{number}", {triple[0] for triple in mine}
         ):
             for text in mine.get(triple, ()):
-                if len(found[text]) < MOST:
+                if len(found[text]) < MOST_PLACES:
                     found[text].append((number, line, column))
     return found
 
@@ -131,7 +131,7 @@ def _readable(given: object) -> FileSource | TableSource | None:
     return source if isinstance(source, (FileSource, TableSource)) else None
 
 
-def _asked(text: str, scoped: re.Pattern[str]) -> tuple[int | None, Triple] | None:
+def _parse_sought(text: str, scoped: re.Pattern[str]) -> tuple[int | None, Triple] | None:
     """What to look for, and in which file alone if it has blank nodes; None for what no single
     line says.
     """

@@ -9,15 +9,23 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from shiq.explanation import Labels
-from shiq.jobs.pages import shortened
+from shiq.jobs.pages import escape_and_cut
 from shiq.jobs.reports.report import Report, ReportedConflict, StatedFact
 from shiq.jobs.reports.statement_reader import manchester_text
-from shiq.jobs.reports.words import headline, inputs, lead, reasons, steps, tone, word
+from shiq.jobs.reports.words import (
+    answer_word,
+    headline,
+    input_rows,
+    next_steps,
+    other_reasons,
+    summary,
+    tone,
+)
 from shiq.support import pluralize
 
 #: Causes in the table, causes with a sample, rows of other tables, characters of one piece.
 CAUSES: Final = 50
-SAMPLED: Final = 10
+CAUSES_WITH_SAMPLE: Final = 10
 ROWS: Final = 25
 CHARACTERS: Final = 300
 
@@ -32,13 +40,17 @@ def markdown(report: Report) -> str:
     lines = [
         f"## {_MARKS[tone(report)]} {_text(headline(report))}",
         "",
-        f"**{_text(word(report))}** {_text(lead(report))}",
+        f"**{_text(answer_word(report))}** {_text(summary(report))}",
         "",
     ]
-    lines += [*(f"* {_text(part)}" for part in reasons(report)), ""] if reasons(report) else []
+    lines += (
+        [*(f"* {_text(part)}" for part in other_reasons(report)), ""]
+        if other_reasons(report)
+        else []
+    )
     lines += [
         f"{i}. {_text(s.text)}{f' {_code(s.command)}' if s.command else ''}"
-        for i, s in enumerate(steps(report), 1)
+        for i, s in enumerate(next_steps(report), 1)
     ]
     lines += _causes(report) + _set_aside(report) + _leftovers(report) + _figures(report)
     return "\n".join(lines).rstrip() + "\n"
@@ -57,19 +69,22 @@ def _causes(report: Report) -> list[str]:
         "",
         *_table(("cause", "contradictions", "pattern"), rows),
     ]
-    lines += _hidden(len(report.causes) - CAUSES, "cause")
-    for g in report.causes[:SAMPLED]:
+    lines += _more_lines(len(report.causes) - CAUSES, "cause")
+    for g in report.causes[:CAUSES_WITH_SAMPLE]:
         lines += ["", f"#### {_text(g.pattern.title or g.pattern.id)}", ""]
-        lines += _sample(report.contradiction(g.conflicts[0]), report.labels)
+        lines += _sample(report.conflict_at(g.conflicts[0]), report.labels)
     return lines
 
 
 def _sample(found: ReportedConflict, labels: Labels) -> list[str]:
     lines = [_text(found.sentence), ""]
     for title, facts in (("new", found.insertions), ("known", found.base)):
-        lines += [f"* {title}: {_code(fact.text)}{_place(fact)}" for fact in facts[:SAMPLED]]
+        lines += [
+            f"* {title}: {_code(fact.text)}{_place(fact)}" for fact in facts[:CAUSES_WITH_SAMPLE]
+        ]
     return lines + [
-        f"* rule: {_code(manchester_text(axiom, labels))}" for axiom in found.axioms[:SAMPLED]
+        f"* rule: {_code(manchester_text(axiom, labels))}"
+        for axiom in found.axioms[:CAUSES_WITH_SAMPLE]
     ]
 
 
@@ -78,14 +93,14 @@ def _place(fact: StatedFact) -> str:
 
 
 def _set_aside(report: Report) -> list[str]:
-    lines = report.singled_out
+    lines = report.lines_with_own_reason
     if not lines:
         return []
     rows = [(_code(str(x.place)), _code(x.text), _text(x.reason)) for x in lines[:ROWS]]
     return [
         *("", f"### Set aside: {pluralize(len(lines), 'line')}", ""),
         *_table(("where", "what it says", "why"), rows),
-        *_hidden(len(lines) - ROWS, "line"),
+        *_more_lines(len(lines) - ROWS, "line"),
     ]
 
 
@@ -105,13 +120,13 @@ def _leftovers(report: Report) -> list[str]:
     return [
         *("", "### What was not understood", ""),
         *_table(("where", "kind", "what", "how often", "what to do"), rows),
-        *_hidden(len(report.leftovers) - ROWS, "row"),
+        *_more_lines(len(report.leftovers) - ROWS, "row"),
     ]
 
 
 def _figures(report: Report) -> list[str]:
     s, e = report.statistics, report.evidence
-    given = [f"{_text(title)} {_code(which)}" for title, which in inputs(report)]
+    given = [f"{_text(title)} {_code(which)}" for title, which in input_rows(report)]
     seconds = sum(s.get("seconds", {}).values())
     said = f"{s.get('insertions', 0):,} inserted, {s.get('assertions', 0):,} known, {s.get('add_set', 0):,} looked at; "
     said += f"{seconds:,.1f} s; {e.get('criterion')}, {e.get('engine')}, {e.get('reasoner')}"
@@ -120,7 +135,7 @@ def _figures(report: Report) -> list[str]:
     return ["", "<sub>" + "; ".join([*given, _text(said)]) + "</sub>"]
 
 
-def _hidden(n: int, what: str) -> list[str]:
+def _more_lines(n: int, what: str) -> list[str]:
     return ["", f"… and {pluralize(n, 'more ' + what)}."] if n > 0 else []
 
 
@@ -138,7 +153,7 @@ def _text(text: str) -> str:
     """
     return _SPECIAL.sub(
         lambda match: match[0] if match[0] in "-:()=+" else f"&#{ord(match[0])};",
-        shortened(text, CHARACTERS),
+        escape_and_cut(text, CHARACTERS),
     )
 
 
@@ -146,7 +161,7 @@ def _code(text: str) -> str:
     """A code span, also within a table: the fence is longer than any within, and a bar would end
     the cell.
     """
-    shown = shortened(text, CHARACTERS).replace("|", "¦")
+    shown = escape_and_cut(text, CHARACTERS).replace("|", "¦")
     fence = "`" * (max((len(ticks) for ticks in _TICKS.findall(shown)), default=0) + 1)
     space = " " if "`" in shown[:1] + shown[-1:] else ""
     return f"{fence}{space}{shown}{space}{fence}"

@@ -13,7 +13,7 @@ from typing import Any
 from shiq.answers.result import Conflict
 from shiq.answers.verdict import INFORMATIVE, Verdict
 from shiq.explanation import ConflictGroup, ExplainedConflicts, Labels
-from shiq.jobs.reports.statement_reader import conflict_of
+from shiq.jobs.reports.statement_reader import read_conflict
 
 CHECK, CERTIFY, INDEX, GATE = "check", "certify", "index", "gate"
 #: The reason of a line that is out only because all of its batch is.
@@ -37,7 +37,7 @@ class FilePlace:
         return f"{line}, column {self.column}" if self.column else line
 
     @classmethod
-    def of(cls, raw: Mapping[str, Any]) -> FilePlace:
+    def from_json(cls, raw: Mapping[str, Any]) -> FilePlace:
         """The place that a part of an answer names."""
         return cls(raw.get("source", ""), raw.get("line", 0), raw.get("column", ""))
 
@@ -77,7 +77,7 @@ class ReportedLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Leftovers:
+class ReportedLeftover:
     """Something that was not interpreted; ``blocks``: whether it stands in the way of
     `consistent`; ``count``: triples or lines, ``number``: the axioms, assertions and lines that
     they are.
@@ -107,12 +107,12 @@ class Report:
     reason: str
     decision: str
     conflicts: Sequence[Mapping[str, Any]]
-    explained: ExplainedConflicts
-    leftovers: tuple[Leftovers, ...]
-    set_aside: tuple[ReportedLine, ...] = ()
-    tolerated: tuple[ReportedLine, ...] = ()
+    explained_conflicts: ExplainedConflicts
+    leftovers: tuple[ReportedLeftover, ...]
+    quarantined_lines: tuple[ReportedLine, ...] = ()
+    tolerated_lines: tuple[ReportedLine, ...] = ()
     identities: tuple[Mapping[str, Any], ...] = ()
-    about: Mapping[str, Any] = field(default_factory=dict)
+    request: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def statistics(self) -> Mapping[str, Any]:
@@ -127,45 +127,47 @@ class Report:
     @property
     def causes(self) -> tuple[ConflictGroup, ...]:
         """The contradictions by pattern."""
-        return self.explained.groups
+        return self.explained_conflicts.groups
 
     @property
     def labels(self) -> Labels:
-        return self.explained.labels
+        return self.explained_conflicts.labels
 
     @property
-    def more(self) -> int:
+    def unexplained_count(self) -> int:
         """Contradictions that are known and not explained."""
         return int(self.result.get("more_conflicts", 0))
 
     @property
-    def singled_out(self) -> tuple[ReportedLine, ...]:
-        """The lines of `set_aside` that are out for a reason of their own."""
-        return tuple(x for x in self.set_aside if x.reason != WITH_THE_BATCH)
+    def lines_with_own_reason(self) -> tuple[ReportedLine, ...]:
+        """The lines of `quarantined_lines` that are out for a reason of their own."""
+        return tuple(x for x in self.quarantined_lines if x.reason != WITH_THE_BATCH)
 
     @property
-    def culprits(self) -> int:
+    def culprit_count(self) -> int:
         """How many different facts of the batch take part in contradictions."""
         return len({line for conflict in self.conflicts for line in conflict["insertions"]})
 
-    def contradiction(self, place: int) -> ReportedConflict:
+    def conflict_at(self, place: int) -> ReportedConflict:
         """The one at ``place`` in ``conflicts``."""
         raw = self.conflicts[place]
-        return _contradiction(raw, place + 1, raw.get("sentence") or self.explained.sentence(place))
+        return _read_conflict(
+            raw, place + 1, raw.get("sentence") or self.explained_conflicts.sentence(place)
+        )
 
     @property
     def disputes(self) -> tuple[ReportedConflict, ...]:
         """What a gate has accepted and contradicts what its store has set aside."""
         found = self.document.get("disputes", ())
         explained = ExplainedConflicts(
-            [conflict_of(raw) for raw in found], self.document.get("labels", {})
+            [read_conflict(raw) for raw in found], self.document.get("labels", {})
         )
         return tuple(
-            _contradiction(raw, i + 1, explained.sentence(i)) for i, raw in enumerate(found)
+            _read_conflict(raw, i + 1, explained.sentence(i)) for i, raw in enumerate(found)
         )
 
 
-def report_of(document: Mapping[str, Any], values: Sequence[Conflict] | None = None) -> Report:
+def read_report(document: Mapping[str, Any], values: Sequence[Conflict] | None = None) -> Report:
     """The values in a JSON answer of `shiq check`, `certify`, `index` or `gate` that fits the
     schema. ``values``: of its conflicts, where they are at hand; else they are read from it.
     """
@@ -183,60 +185,61 @@ def report_of(document: Mapping[str, Any], values: Sequence[Conflict] | None = N
         document.get("decision", ""),
         conflicts,
         ExplainedConflicts(
-            [*map(conflict_of, conflicts)] if values is None else values, document.get("labels", {})
+            [*map(read_conflict, conflicts)] if values is None else values,
+            document.get("labels", {}),
         ),
         tuple(
-            _left(x, evidence.get("allowed", ()))
+            _read_leftover(x, evidence.get("allowed", ()))
             for x in evidence["leftovers"]
             if not x.get("known")
         ),
-        tuple(map(_aside, document.get("set_aside", ()))),
-        tuple(map(_aside, document.get("tolerated", ()))),
+        tuple(map(_read_line, document.get("set_aside", ()))),
+        tuple(map(_read_line, document.get("tolerated", ()))),
         tuple(document.get("identities") or ()),
         about,
     )
 
 
-def effect_of(raw: Mapping[str, Any]) -> str:
+def policy_effect(raw: Mapping[str, Any]) -> str:
     """What a gate makes of the conflict ``raw``."""
     return str(raw.get("judgement", {}).get("effect", FAIL))
 
 
-def _aside(raw: Mapping[str, Any]) -> ReportedLine:
+def _read_line(raw: Mapping[str, Any]) -> ReportedLine:
     reason = f"{raw['reason']} ({raw['hint']})" if raw.get("hint") else raw["reason"]
     return ReportedLine(
-        FilePlace.of(raw), raw["text"], reason, tuple(n + 1 for n in raw["conflicts"])
+        FilePlace.from_json(raw), raw["text"], reason, tuple(n + 1 for n in raw["conflicts"])
     )
 
 
-def _contradiction(raw: Mapping[str, Any], number: int, sentence: str) -> ReportedConflict:
+def _read_conflict(raw: Mapping[str, Any], number: int, sentence: str) -> ReportedConflict:
     places: dict[tuple[str, int], list[FilePlace]] = {}
     for found in raw.get("locations", ()):
-        places.setdefault((found["side"], found["index"]), []).append(FilePlace.of(found))
+        places.setdefault((found["side"], found["index"]), []).append(FilePlace.from_json(found))
     for i, known in enumerate(raw.get("places", ())):
-        told = [FilePlace.of(x) for x in known if x.get("source")]
+        told = [FilePlace.from_json(x) for x in known if x.get("source")]
         if told:
             places.setdefault(("insertions", i), told)
 
-    def facts(side: str) -> tuple[StatedFact, ...]:
+    def read_facts(side: str) -> tuple[StatedFact, ...]:
         return tuple(
             StatedFact(text, tuple(places.get((side, i), ()))) for i, text in enumerate(raw[side])
         )
 
     return ReportedConflict(
         number,
-        facts("insertions"),
-        facts("base"),
+        read_facts("insertions"),
+        read_facts("base"),
         tuple(raw["axioms"]),
         sentence,
         tuple(raw.get("keys", ())),
-        effect_of(raw),
-        _remarks(raw),
+        policy_effect(raw),
+        _conflict_remarks(raw),
     )
 
 
-def _left(raw: Mapping[str, Any], allowed: Sequence[str]) -> Leftovers:
-    return Leftovers(
+def _read_leftover(raw: Mapping[str, Any], allowed: Sequence[str]) -> ReportedLeftover:
+    return ReportedLeftover(
         raw["kind"],
         raw["message"],
         FilePlace(raw.get("source", ""), raw.get("line", 0)),
@@ -250,7 +253,7 @@ def _left(raw: Mapping[str, Any], allowed: Sequence[str]) -> Leftovers:
     )
 
 
-def _remarks(raw: Mapping[str, Any]) -> tuple[str, ...]:
+def _conflict_remarks(raw: Mapping[str, Any]) -> tuple[str, ...]:
     found = []
     if raw.get("minimal") is False:
         found.append(
@@ -262,8 +265,8 @@ def _remarks(raw: Mapping[str, Any]) -> tuple[str, ...]:
         found.append(f"A waiver of {owner} ended on {until}: {why}")
     elif owner:
         found.append(f"Waived by {owner} until {until}: {why}")
-    elif effect_of(raw) != FAIL:
-        found.append(_EFFECTS.get(effect_of(raw), effect_of(raw)))
+    elif policy_effect(raw) != FAIL:
+        found.append(_EFFECTS.get(policy_effect(raw), policy_effect(raw)))
     return tuple(found)
 
 

@@ -19,9 +19,15 @@ from urllib.parse import quote
 
 from shiq.answers.verdict import KINDS, Verdict
 from shiq.explanation import ConflictGroup
-from shiq.jobs.pages import shortened, visible
-from shiq.jobs.reports.report import FilePlace, Leftovers, Report, ReportedConflict, StatedFact
-from shiq.jobs.reports.words import RULES, bucket, headline, lead
+from shiq.jobs.pages import escape_and_cut, escape_invisible
+from shiq.jobs.reports.report import (
+    FilePlace,
+    Report,
+    ReportedConflict,
+    ReportedLeftover,
+    StatedFact,
+)
+from shiq.jobs.reports.words import RULES, bucket_text, headline, summary
 
 PER_RULE: Final = 50
 RESULTS: Final = 1000
@@ -60,7 +66,7 @@ def baseline_of(document: Mapping[str, Any]) -> Baseline:
 def sarif(report: Report, baseline: Baseline | None = None, *, is_capped: bool = True) -> str:
     """The document; with ``baseline`` each result says whether it is new, unchanged or absent."""
     shown = (
-        _shown(report.causes)
+        _select_conflicts(report.causes)
         if is_capped
         else {group.pattern.id: group.conflicts for group in report.causes}
     )
@@ -70,28 +76,32 @@ def sarif(report: Report, baseline: Baseline | None = None, *, is_capped: bool =
     ]
     index = {rule["id"]: i for i, rule in enumerate(rules)}
     results = [
-        _result(report.contradiction(i), group.pattern.id, index[group.pattern.id])
+        _result(report.conflict_at(i), group.pattern.id, index[group.pattern.id])
         for group in report.causes
         for i in shown.get(group.pattern.id, ())
     ]
     room = max(0, RESULTS - len(results)) if is_capped else len(report.leftovers)
-    results += [_left(left, index[f"leftover/{left.kind}"]) for left in report.leftovers[:room]]
+    results += [
+        _leftover_result(left, index[f"leftover/{left.kind}"]) for left in report.leftovers[:room]
+    ]
     hidden = len(report.conflicts) + len(report.leftovers) - len(results)
     if baseline is not None:
         results = _compared(report, results, rules, baseline)
     notes = [
-        _note(
+        _notification(
             "note" if report.verdict is not Verdict.UNDETERMINED else "error",
-            f"{headline(report)} {lead(report)}",
+            f"{headline(report)} {summary(report)}",
         )
     ]
     if report.reason:
-        notes.append(_note("warning", report.reason))
+        notes.append(_notification("warning", report.reason))
     if hidden:
-        notes.append(_note("note", f"{hidden:,} results are left out here; the JSON has them all."))
+        notes.append(
+            _notification("note", f"{hidden:,} results are left out here; the JSON has them all.")
+        )
     driver: dict[str, Any] = {"name": "shiq", "rules": rules}
-    if report.about.get("shiq"):
-        driver["semanticVersion"] = str(report.about["shiq"])
+    if report.request.get("shiq"):
+        driver["semanticVersion"] = str(report.request["shiq"])
     document = {
         "$schema": _SCHEMA,
         "version": "2.1.0",
@@ -105,7 +115,9 @@ def sarif(report: Report, baseline: Baseline | None = None, *, is_capped: bool =
                         "executionSuccessful": report.verdict is not Verdict.UNDETERMINED,
                         "toolExecutionNotifications": notes,
                         **(
-                            {"endTimeUtc": report.about["made"]} if report.about.get("made") else {}
+                            {"endTimeUtc": report.request["made"]}
+                            if report.request.get("made")
+                            else {}
                         ),
                     }
                 ],
@@ -124,7 +136,7 @@ def sarif(report: Report, baseline: Baseline | None = None, *, is_capped: bool =
 
 def _category(report: Report) -> str:
     """What tells runs of one kind on one base from others: a host keeps the results of each."""
-    about = report.about
+    about = report.request
     given = about.get("store") or about.get("ontology") or about.get("tbox") or ""
     name = str(given if isinstance(given, str) else next(iter(given), ""))
     return f"shiq/{report.command}/{quote(PurePath(name).name, safe='', errors='replace')}/"
@@ -144,7 +156,7 @@ def _compared(
             result["baselineState"] = "unchanged" if is_known else "new"
         compared.append(result)
     # Of a report with too many results some are not written: these are not absent.
-    present = {_fingerprint(report.contradiction(i)) for i in range(len(report.conflicts))}
+    present = {_fingerprint(report.conflict_at(i)) for i in range(len(report.conflicts))}
     present |= {_leftover_fingerprint(left) for left in report.leftovers}
     index = {rule["id"]: i for i, rule in enumerate(rules)}
     absent = [found for key, found in baseline.results.items() if key not in present]
@@ -157,7 +169,7 @@ def _compared(
     return compared
 
 
-def _shown(causes: Sequence[ConflictGroup]) -> dict[str, tuple[int, ...]]:
+def _select_conflicts(causes: Sequence[ConflictGroup]) -> dict[str, tuple[int, ...]]:
     """The contradictions to write, by pattern: every cause before many of one."""
     shown: dict[str, tuple[int, ...]] = {}
     left = RESULTS
@@ -170,7 +182,7 @@ def _shown(causes: Sequence[ConflictGroup]) -> dict[str, tuple[int, ...]]:
 
 def _rule(group: ConflictGroup) -> dict[str, Any]:
     pattern = group.pattern
-    rules = "\n".join(visible(x) for x in pattern.manchester)
+    rules = "\n".join(escape_invisible(x) for x in pattern.manchester)
     said = RULES.get(pattern.rule)
     return {
         "id": pattern.id,
@@ -193,7 +205,7 @@ def _kind_rule(kind: str) -> dict[str, Any]:
     return {
         "id": f"leftover/{kind}",
         "name": _name(kind),
-        "shortDescription": {"text": _text(bucket(f"leftover:{kind}"))},
+        "shortDescription": {"text": _text(bucket_text(f"leftover:{kind}"))},
         "fullDescription": {"text": _text(KINDS.get(kind, kind))},
         "defaultConfiguration": {"level": "warning"},
     }
@@ -217,7 +229,9 @@ def _result(found: ReportedConflict, rule: str, index: int) -> dict[str, Any]:
             else {}
         ),
         "partialFingerprints": {"shiqConflict/v1": _fingerprint(found)},
-        "properties": {"insertions": [visible(f.text) for f in found.insertions[:_RELATED]]},
+        "properties": {
+            "insertions": [escape_invisible(f.text) for f in found.insertions[:_RELATED]]
+        },
     }
 
 
@@ -227,7 +241,7 @@ def _fingerprint(found: ReportedConflict) -> str:
     return _digest([*new, "", *old, "", *found.axioms])
 
 
-def _leftover_fingerprint(left: Leftovers) -> str:
+def _leftover_fingerprint(left: ReportedLeftover) -> str:
     return _digest([f"leftover/{left.kind}", left.message, left.text])
 
 
@@ -243,7 +257,7 @@ def _suppression(found: ReportedConflict) -> dict[str, Any]:
     }
 
 
-def _left(left: Leftovers, index: int) -> dict[str, Any]:
+def _leftover_result(left: ReportedLeftover, index: int) -> dict[str, Any]:
     kind = f"leftover/{left.kind}"
     said = (
         left.message
@@ -284,7 +298,7 @@ def _uri(source: str) -> str:
     return path.as_uri() if path.is_absolute() else quote(path.as_posix(), safe="/@,;=+$!*'()~-._")
 
 
-def _note(level: str, text: str) -> dict[str, Any]:
+def _notification(level: str, text: str) -> dict[str, Any]:
     return {"level": level, "message": {"text": _text(text)}}
 
 
@@ -293,4 +307,4 @@ def _name(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    return shortened(text, _CHARACTERS)
+    return escape_and_cut(text, _CHARACTERS)

@@ -17,9 +17,15 @@ from urllib.parse import quote
 import pyoxigraph as ox
 
 from shiq.answers.verdict import Verdict
-from shiq.jobs.reports.report import FilePlace, Leftovers, Report, ReportedConflict, StatedFact
+from shiq.jobs.reports.report import (
+    FilePlace,
+    Report,
+    ReportedConflict,
+    ReportedLeftover,
+    StatedFact,
+)
 from shiq.jobs.reports.statement_reader import NODE
-from shiq.jobs.reports.words import headline, lead
+from shiq.jobs.reports.words import headline, summary
 from shiq.model.expressions import RDF, RDFS, XSD
 
 PREFIXES: Final = {
@@ -59,7 +65,7 @@ def _document(report: Report) -> Iterator[ox.Triple]:
     yield _triple(_REPORT, "rdf:type", _iri("sh:ValidationReport"))
     yield _triple(_REPORT, "sh:conforms", ox.Literal(conforms))
     yield _triple(_REPORT, "shiq:verdict", ox.Literal(report.verdict.value))
-    yield _triple(_REPORT, "rdfs:label", _text(f"{headline(report)} {lead(report)}".strip()))
+    yield _triple(_REPORT, "rdfs:label", _text(f"{headline(report)} {summary(report)}".strip()))
     nodes = [ox.BlankNode(f"result{number}") for number in range(len(results))]
     for node in nodes:
         yield _triple(_REPORT, "sh:result", node)
@@ -69,7 +75,7 @@ def _document(report: Report) -> Iterator[ox.Triple]:
         for name, value in values:
             yield _triple(node, name, value)
     for place in range(len(report.conflicts)):
-        yield from _members(report.contradiction(place))
+        yield from _members(report.conflict_at(place))
     yield from _run(report)
 
 
@@ -77,7 +83,7 @@ def _contradictions(report: Report) -> Iterator[tuple[_Term, _Values]]:
     """Focus node and values of the results about contradictions."""
     for group in report.causes:
         for place in group.conflicts:
-            found = report.contradiction(place)
+            found = report.conflict_at(place)
             for line in _culprits(found):
                 yield (
                     line.subject,
@@ -93,8 +99,10 @@ def _contradictions(report: Report) -> Iterator[tuple[_Term, _Values]]:
                         ("shiq:contradiction", _conflict_node(found)),
                     ],
                 )
-    if report.more or (report.verdict is Verdict.INCONSISTENT and not report.conflicts):
-        yield _plain_result("contradiction", lead(report) or headline(report), "Violation")
+    if report.unexplained_count or (
+        report.verdict is Verdict.INCONSISTENT and not report.conflicts
+    ):
+        yield _plain_result("contradiction", summary(report) or headline(report), "Violation")
 
 
 def _culprits(found: ReportedConflict) -> Sequence[ox.Triple]:
@@ -116,7 +124,7 @@ def _obstacles(report: Report) -> Iterator[tuple[_Term, _Values]]:
         yield _plain_result("undetermined", report.reason or headline(report), "Warning")
 
 
-def _message(left: Leftovers) -> str:
+def _message(left: ReportedLeftover) -> str:
     hint = f" ({left.hint})" if left.hint else ""
     return f"{left.place}: {left.message}{hint}" if left.place.source else f"{left.message}{hint}"
 
@@ -152,7 +160,7 @@ def _place(member: ox.BlankNode, place: FilePlace) -> Iterator[ox.Triple]:
 
 def _run(report: Report) -> Iterator[ox.Triple]:
     """The run as an activity, and what it measured."""
-    version = report.about.get("shiq", "")
+    version = report.request.get("shiq", "")
     agent = ox.NamedNode(f"urn:shiq:{quote(str(version))}")
     yield _triple(_REPORT, "prov:wasGeneratedBy", _RUN)
     yield _triple(_RUN, "rdf:type", _iri("prov:Activity"))
@@ -160,11 +168,11 @@ def _run(report: Report) -> Iterator[ox.Triple]:
     yield _triple(_RUN, "prov:wasAssociatedWith", agent)
     yield _triple(agent, "rdf:type", _iri("prov:SoftwareAgent"))
     yield _triple(agent, "rdfs:label", ox.Literal(f"shiq {version}".strip()))
-    if made := report.about.get("made"):
+    if made := report.request.get("made"):
         ended = ox.Literal(str(made), datatype=_iri("xsd:dateTime"))
         yield _triple(_RUN, "prov:endedAtTime", ended)
         yield _triple(_REPORT, "prov:generatedAtTime", ended)
-    inputs = {name: list(_names(report.about.get(name))) for name in _INPUTS}
+    inputs = {name: list(_names(report.request.get(name))) for name in _INPUTS}
     for name in dict.fromkeys(name for names in inputs.values() for name in names):
         yield _triple(_RUN, "prov:used", _source(name))
         yield _triple(_source(name), "rdf:type", _iri("prov:Entity"))
@@ -173,7 +181,7 @@ def _run(report: Report) -> Iterator[ox.Triple]:
         yield _triple(_RUN, "shiq:snapshot", ox.Literal(int(snapshot)))
     batch = [_source(name) for name in inputs["insertions"] or inputs["abox"] or inputs["ontology"]]
     counts = {
-        "contradictions": len(report.conflicts) + report.more,
+        "contradictions": len(report.conflicts) + report.unexplained_count,
         "insertions": int(report.statistics.get("insertions", 0)),
         "blocking": sum(left.count for left in report.leftovers if left.blocks),
     }

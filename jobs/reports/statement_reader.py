@@ -35,45 +35,47 @@ class TripleLine(NamedTuple):
     object: str
 
 
-def line_of(text: str) -> TripleLine | None:
+def read_line(text: str) -> TripleLine | None:
     """The terms of an N-Triples line; None for what is none."""
     match = _LINE.match(text)
     return TripleLine(match[1], match[2], match[3]) if match else None
 
 
-def term_of(text: str) -> str:
+def iri_or_node(text: str) -> str:
     """The IRI in ``<IRI>``; a blank node as it stands."""
-    return _unescaped(text[1:-1]) if text.startswith("<") else text
+    return _unescape(text[1:-1]) if text.startswith("<") else text
 
 
-def literal_of(text: str) -> owl.Literal:
+def read_literal(text: str) -> owl.Literal:
     """The literal that an N-Triples term stands for."""
     end = text.rindex('"')
-    lexical, suffix = _unescaped(text[1:end]), text[end + 1 :]
+    lexical, suffix = _unescape(text[1:end]), text[end + 1 :]
     if suffix.startswith("@"):
         return owl.Literal(lexical, owl.RDF + "langString", suffix[1:].lower())
     return owl.Literal(lexical, suffix[3:-1] if suffix else owl.XSD + "string")
 
 
-def assertion_of(line: TripleLine) -> owl.Assertion:
+def read_triple_assertion(line: TripleLine) -> owl.Assertion:
     """What a triple by itself says; one of a class expression says nothing that makes sense alone."""
-    subject = term_of(line.subject)
+    subject = iri_or_node(line.subject)
     if line.object.startswith('"'):
         return owl.DataPropertyAssertion(
-            owl.DataProperty(term_of(line.predicate)), subject, literal_of(line.object)
+            owl.DataProperty(iri_or_node(line.predicate)), subject, read_literal(line.object)
         )
-    value = term_of(line.object)
+    value = iri_or_node(line.object)
     if line.predicate == TYPE:
         return owl.ClassAssertion(owl.Class(value), subject)
     if line.predicate == SAME:
         return owl.SameIndividual(subject, value)
     if line.predicate == DIFFERENT:
         return owl.DifferentIndividuals(subject, value)
-    return owl.ObjectPropertyAssertion(owl.ObjectProperty(term_of(line.predicate)), subject, value)
+    return owl.ObjectPropertyAssertion(
+        owl.ObjectProperty(iri_or_node(line.predicate)), subject, value
+    )
 
 
 @lru_cache(maxsize=65536)
-def axiom_of(text: str) -> owl.Axiom | owl.Assertion | None:
+def read_axiom(text: str) -> owl.Axiom | owl.Assertion | None:
     """The axiom, or assertion, that ``text`` in functional syntax states; None if it cannot be read."""
     try:
         reading = parse_functional(f"Ontology({text})", "axiom", "", verbatim=True)
@@ -85,21 +87,21 @@ def axiom_of(text: str) -> owl.Axiom | owl.Assertion | None:
 
 def manchester_text(text: str, labels: Labels) -> str:
     """An axiom of an answer in Manchester syntax; as it stands if it cannot be read."""
-    value = axiom_of(text)
+    value = read_axiom(text)
     return text if value is None else manchester(value, labels)
 
 
-def plain_text(text: str, labels: Labels) -> str:
+def english_text(text: str, labels: Labels) -> str:
     """An axiom of an answer as a sentence; as it stands if it cannot be read."""
-    value = axiom_of(text)
+    value = read_axiom(text)
     return text if value is None else value_clause(value, labels)
 
 
-def _unescaped(text: str) -> str:
-    return _ESCAPE.sub(_character, text) if "\\" in text else text
+def _unescape(text: str) -> str:
+    return _ESCAPE.sub(_unescape_character, text) if "\\" in text else text
 
 
-def _character(match: re.Match[str]) -> str:
+def _unescape_character(match: re.Match[str]) -> str:
     code = match[1]
     if code[0] in "uU" and len(code) > 1:
         return chr(int(code[1:], 16))
@@ -115,46 +117,46 @@ _CARDINALITIES: dict[str, tuple[Any, Any]] = {
 }
 
 
-def node_of(line: TripleLine) -> str:
+def structure_id(line: TripleLine) -> str:
     """Which assertion of several triples ``line`` is part of; "" for one that stands alone."""
     match = NODE.match(line.subject) or NODE.match(line.object)
     return match[1] if match else ""
 
 
-def conflict_of(raw: Mapping[str, Any]) -> Conflict:
+def read_conflict(raw: Mapping[str, Any]) -> Conflict:
     """The value that ``raw`` is the JSON of, as far as it is explained."""
-    axioms = (cast(owl.Axiom, value) for text in raw["axioms"] if (value := axiom_of(text)))
+    axioms = (cast(owl.Axiom, value) for text in raw["axioms"] if (value := read_axiom(text)))
     return Conflict(
-        assertions_of(raw["insertions"]),
-        assertions_of(raw["base"]),
+        read_assertions(raw["insertions"]),
+        read_assertions(raw["base"]),
         tuple(axioms),
         raw.get("origin", "insertions"),
     )
 
 
-def assertions_of(texts: Sequence[str]) -> tuple[owl.Assertion, ...]:
+def read_assertions(texts: Sequence[str]) -> tuple[owl.Assertion, ...]:
     """The assertions of ``texts``, in the order of their first lines."""
     found: dict[int, owl.Assertion] = {}
     together: dict[str, tuple[int, list[TripleLine]]] = {}
     for i, text in enumerate(texts):
-        line = line_of(text)
-        node = node_of(line) if line else ""
+        line = read_line(text)
+        node = structure_id(line) if line else ""
         if line and node:
             together.setdefault(node, (i, []))[1].append(line)
         elif line:
-            found[i] = assertion_of(line)
+            found[i] = read_triple_assertion(line)
     for i, lines in together.values():
-        value = assertion_of_lines(lines)
+        value = read_structure(lines)
         if value is not None:
             found[i] = value
     return tuple(found[i] for i in sorted(found))
 
 
-def assertion_of_lines(lines: list[TripleLine]) -> owl.Assertion | None:
+def read_structure(lines: list[TripleLine]) -> owl.Assertion | None:
     """The assertion that ``lines`` say together; None if they are not of a form known here."""
     graph: dict[str, dict[str, str]] = {}
     for line in lines:
-        graph.setdefault(line.subject, {})[term_of(line.predicate)] = line.object
+        graph.setdefault(line.subject, {})[iri_or_node(line.predicate)] = line.object
     try:
         return _assertion(lines, graph)
     except (KeyError, ValueError, IndexError, TypeError):
@@ -164,25 +166,25 @@ def assertion_of_lines(lines: list[TripleLine]) -> owl.Assertion | None:
 def _assertion(lines: list[TripleLine], graph: Mapping[str, dict[str, str]]) -> owl.Assertion:
     for line in lines:
         if not NODE.match(line.subject):
-            return owl.ClassAssertion(_expression(line.object, graph), term_of(line.subject))
+            return owl.ClassAssertion(_expression(line.object, graph), iri_or_node(line.subject))
     node = next(of for of in graph.values() if owl.OWL + "sourceIndividual" in of)
     subject, property = (
-        term_of(node[owl.OWL + "sourceIndividual"]),
-        term_of(node[owl.OWL + "assertionProperty"]),
+        iri_or_node(node[owl.OWL + "sourceIndividual"]),
+        iri_or_node(node[owl.OWL + "assertionProperty"]),
     )
     if owl.OWL + "targetValue" in node:
         return owl.NegativeDataPropertyAssertion(
-            owl.DataProperty(property), subject, literal_of(node[owl.OWL + "targetValue"])
+            owl.DataProperty(property), subject, read_literal(node[owl.OWL + "targetValue"])
         )
     return owl.NegativeObjectPropertyAssertion(
-        owl.ObjectProperty(property), subject, term_of(node[owl.OWL + "targetIndividual"])
+        owl.ObjectProperty(property), subject, iri_or_node(node[owl.OWL + "targetIndividual"])
     )
 
 
 def _expression(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
     make: Any
     if not NODE.match(term):
-        return owl.Class(term_of(term))
+        return owl.Class(iri_or_node(term))
     node = graph[term]
     for name, make in (
         ("intersectionOf", owl.ObjectIntersectionOf),
@@ -193,14 +195,14 @@ def _expression(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
     if owl.OWL + "complementOf" in node:
         return owl.ObjectComplementOf(_expression(node[owl.OWL + "complementOf"], graph))
     if owl.OWL + "oneOf" in node:
-        return owl.ObjectOneOf(tuple(term_of(m) for m in _list(node[owl.OWL + "oneOf"], graph)))
+        return owl.ObjectOneOf(tuple(iri_or_node(m) for m in _list(node[owl.OWL + "oneOf"], graph)))
     return _restriction(node, graph)
 
 
 def _restriction(node: Mapping[str, str], graph: Mapping[str, dict[str, str]]) -> Any:
     on = node[owl.OWL + "onProperty"]
     inverted = NODE.match(on) is not None
-    iri = term_of(graph[on][owl.OWL + "inverseOf"]) if inverted else term_of(on)
+    iri = iri_or_node(graph[on][owl.OWL + "inverseOf"]) if inverted else iri_or_node(on)
     role: Any = (
         owl.ObjectInverseOf(owl.ObjectProperty(iri)) if inverted else owl.ObjectProperty(iri)
     )
@@ -218,16 +220,16 @@ def _restriction(node: Mapping[str, str], graph: Mapping[str, dict[str, str]]) -
     if owl.OWL + "hasSelf" in node:
         return owl.ObjectHasSelf(role)
     if owl.OWL + "hasValue" in node and not node[owl.OWL + "hasValue"].startswith('"'):
-        return owl.ObjectHasValue(role, term_of(node[owl.OWL + "hasValue"]))
+        return owl.ObjectHasValue(role, iri_or_node(node[owl.OWL + "hasValue"]))
     if owl.OWL + "hasValue" in node:
-        return owl.DataHasValue(owl.DataProperty(iri), literal_of(node[owl.OWL + "hasValue"]))
+        return owl.DataHasValue(owl.DataProperty(iri), read_literal(node[owl.OWL + "hasValue"]))
     for key, value in node.items():
         match = re.fullmatch(
             re.escape(owl.OWL) + r"(min|max)?(?:Qualified|qualified)?[cC]ardinality", key
         )
         if match:
             of_role, of_data = _CARDINALITIES[match[1] or ""]
-            n = int(literal_of(value).lexical)
+            n = int(read_literal(value).lexical)
             if owl.OWL + "onDataRange" in node:
                 return of_data(
                     n, owl.DataProperty(iri), _range(node[owl.OWL + "onDataRange"], graph)
@@ -243,7 +245,7 @@ def _restriction(node: Mapping[str, str], graph: Mapping[str, dict[str, str]]) -
 def _is_range(term: str, graph: Mapping[str, dict[str, str]]) -> bool:
     if NODE.match(term):
         return graph[term].get(owl.RDF + "type") == f"<{owl.RDFS}Datatype>"
-    return term_of(term).startswith(owl.XSD) or term_of(term) in (
+    return iri_or_node(term).startswith(owl.XSD) or iri_or_node(term) in (
         owl.TOP_DATATYPE.iri,
         owl.RDF + "PlainLiteral",
         owl.RDF + "langString",
@@ -252,7 +254,7 @@ def _is_range(term: str, graph: Mapping[str, dict[str, str]]) -> bool:
 
 def _range(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
     if not NODE.match(term):
-        return owl.Datatype(term_of(term))
+        return owl.Datatype(iri_or_node(term))
     node = graph[term]
     make: Any
     for name, make in (("intersectionOf", owl.DataIntersectionOf), ("unionOf", owl.DataUnionOf)):
@@ -261,13 +263,13 @@ def _range(term: str, graph: Mapping[str, dict[str, str]]) -> Any:
     if owl.OWL + "datatypeComplementOf" in node:
         return owl.DataComplementOf(_range(node[owl.OWL + "datatypeComplementOf"], graph))
     if owl.OWL + "oneOf" in node:
-        return owl.DataOneOf(tuple(literal_of(m) for m in _list(node[owl.OWL + "oneOf"], graph)))
+        return owl.DataOneOf(tuple(read_literal(m) for m in _list(node[owl.OWL + "oneOf"], graph)))
     facets = [
         next(iter(graph[m].items())) for m in _list(node[owl.OWL + "withRestrictions"], graph)
     ]
     return owl.DatatypeRestriction(
-        owl.Datatype(term_of(node[owl.OWL + "onDatatype"])),
-        tuple((facet, literal_of(value)) for facet, value in facets),
+        owl.Datatype(iri_or_node(node[owl.OWL + "onDatatype"])),
+        tuple((facet, read_literal(value)) for facet, value in facets),
     )
 
 

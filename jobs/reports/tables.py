@@ -87,7 +87,7 @@ def tables(report: Report) -> dict[str, bytes]:
         )
     patterns = {i: group.pattern for group in report.causes for i in group.conflicts}
     for i, raw in enumerate(report.conflicts):
-        found, pattern = report.contradiction(i), patterns[i]
+        found, pattern = report.conflict_at(i), patterns[i]
         sizes = len(found.insertions), len(found.base), len(found.axioms)
         kind = raw.get("origin", "insertions"), found.effect
         _add(
@@ -119,7 +119,7 @@ def tables(report: Report) -> dict[str, bytes]:
             x.count,
             x.blocks,
         )
-    for lines, tolerated in ((report.set_aside, False), (report.tolerated, True)):
+    for lines, tolerated in ((report.quarantined_lines, False), (report.tolerated_lines, True)):
         for y in lines:
             _add(
                 made["set_aside"],

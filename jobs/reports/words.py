@@ -61,7 +61,7 @@ class NextStep:
     command: str = ""
 
 
-def word(report: Report) -> str:
+def answer_word(report: Report) -> str:
     """The verdict, or the decision of a gate, in one word."""
     return report.decision or report.verdict.value
 
@@ -82,8 +82,8 @@ def headline(report: Report) -> str:
     committed = report.result.get("committed", 0)
     if report.command == GATE:
         if (
-            report.set_aside
-            and len(report.singled_out) == len(report.set_aside)
+            report.quarantined_lines
+            and len(report.lines_with_own_reason) == len(report.quarantined_lines)
             and not report.document.get("accepted")
         ):
             return "Nothing of the batch was left to accept: all of it was set aside."
@@ -107,19 +107,19 @@ def headline(report: Report) -> str:
     if report.verdict is Verdict.INCONSISTENT:
         return (
             "The knowledge base contradicts itself already."
-            if _base_is_bad(report)
+            if _is_base_inconsistent(report)
             else "The batch cannot be added."
         )
     return "No verdict: do not add the batch yet."
 
 
-def lead(report: Report) -> str:
+def summary(report: Report) -> str:
     """What was found, in two or three sentences."""
     s = report.statistics
     known, new = s.get("assertions", 0), s.get("insertions", 0)
     if report.command == GATE:
-        return _gate_lead(report)
-    if report.command in (CERTIFY, INDEX) or _base_is_bad(report):
+        return _gate_summary(report)
+    if report.command in (CERTIFY, INDEX) or _is_base_inconsistent(report):
         looked = f"{pluralize(known, 'fact')} and the rules of the ontology were checked"
     else:
         looked = (
@@ -133,35 +133,39 @@ def lead(report: Report) -> str:
             f" The knowledge base is now at snapshot {added}." if added else ""
         )
     if report.verdict is Verdict.INCONSISTENT:
-        return f"{looked}. {_found(report)}"
+        return f"{looked}. {_findings_text(report)}"
     return (
         f"{looked}. No contradiction was found in what was understood; but not everything was read, understood and decided: "
         "this is no proof of consistency."
     )
 
 
-def _gate_lead(report: Report) -> str:
-    accepted, aside = int(report.document.get("accepted", 0)), len(report.set_aside)
+def _gate_summary(report: Report) -> str:
+    accepted, aside = int(report.document.get("accepted", 0)), len(report.quarantined_lines)
     broken = sum(
-        1 for x in report.set_aside if not x.conflicts and x.reason.startswith("not a triple")
+        1
+        for x in report.quarantined_lines
+        if not x.conflicts and x.reason.startswith("not a triple")
     )
     if report.decision == "refused":
         said = f"Nothing of its {pluralize(aside, 'line')} was taken in. "
         if report.conflicts:
-            said += _found(report)
+            said += _findings_text(report)
         if report.result["verdict"] == Verdict.UNDETERMINED.value:
             rest = "what is left without the culprits" if report.conflicts else "the batch"
             said += f" Whether {rest} is free of contradictions is not known: not everything was read, understood and decided."
         return said.replace("  ", " ")
     beside = (
-        f", {len(report.tolerated):,} kept separately by the policy" if report.tolerated else ""
+        f", {len(report.tolerated_lines):,} kept separately by the policy"
+        if report.tolerated_lines
+        else ""
     )
     said = f"{pluralize(accepted, 'line')} accepted, {aside:,} set aside{beside}. "
     said += "What was accepted has been checked as it was written, and contradicts nothing. "
     if report.document.get("dry_run"):
         said = f"This was a dry run: nothing was written. {said}"
     if report.conflicts:
-        said += _found(report)
+        said += _findings_text(report)
     if broken:
         said += f" {pluralize(broken, 'line')} could not be read."
     committed = report.result.get("committed", 0)
@@ -170,7 +174,7 @@ def _gate_lead(report: Report) -> str:
     )
 
 
-def _found(report: Report) -> str:
+def _findings_text(report: Report) -> str:
     n = len(report.conflicts)
     if not n:
         return (
@@ -179,39 +183,39 @@ def _found(report: Report) -> str:
     said = pluralize(n, "contradiction")
     if len(report.causes) < n:
         said += f" with {pluralize(len(report.causes), 'cause')}"
-    said = f"{'At least ' if report.more or not report.result.get('conflicts_complete', True) else ''}{said} "
+    said = f"{'At least ' if report.unexplained_count or not report.result.get('conflicts_complete', True) else ''}{said} "
     said += "was found" if n == 1 else "were found"
-    culprits = report.culprits
+    culprits = report.culprit_count
     if culprits:
         said += (
             f"; {pluralize(culprits, 'inserted fact')} {'takes' if culprits == 1 else 'take'} part in "
             f"{'it' if n == 1 else 'them'}"
         )
     said += "."
-    if report.more:
+    if report.unexplained_count:
         said += (
-            f" {pluralize(report.more, 'more contradiction')}"
-            f" {'is' if report.more == 1 else 'are'} known and not explained here."
+            f" {pluralize(report.unexplained_count, 'more contradiction')}"
+            f" {'is' if report.unexplained_count == 1 else 'are'} known and not explained here."
         )
     return said
 
 
-def _base_is_bad(report: Report) -> bool:
+def _is_base_inconsistent(report: Report) -> bool:
     return bool(report.conflicts) and all(c.get("origin") == "base" for c in report.conflicts)
 
 
 # --- what to do -----------------------------------------------------------------------------------
 
 
-def steps(report: Report) -> tuple[NextStep, ...]:
+def next_steps(report: Report) -> tuple[NextStep, ...]:
     """What to do next, the most useful first."""
     if report.command == GATE:
-        return _after_gate(report)
+        return _steps_after_gate(report)
     if report.verdict is Verdict.CONSISTENT:
-        return _after_yes(report)
+        return _steps_if_consistent(report)
     if report.verdict is Verdict.UNDETERMINED:
-        return _after_nothing(report)
-    if report.command in (CERTIFY, INDEX) or _base_is_bad(report):
+        return _steps_if_undetermined(report)
+    if report.command in (CERTIFY, INDEX) or _is_base_inconsistent(report):
         found = [
             NextStep(
                 "Go through the causes below. In each, one of the facts is wrong, or the rule is stricter than the world."
@@ -221,7 +225,7 @@ def steps(report: Report) -> tuple[NextStep, ...]:
             ),
         ]
         if report.command == INDEX:
-            aside = shlex.join([*_called(report, INDEX), "--set-aside-known", "known.nt"])
+            aside = shlex.join([*_command_line(report, INDEX), "--set-aside-known", "known.nt"])
             found.append(
                 NextStep(
                     "Or set aside what contradicts, as little as may be, and begin with the rest:",
@@ -238,22 +242,22 @@ def steps(report: Report) -> tuple[NextStep, ...]:
         ),
         NextStep(
             "If an old fact is wrong: put it into a file of deletions, which come first.",
-            _deleting(report),
+            _deletion_command(report),
         ),
     ]
-    if report.about.get("store"):
+    if report.request.get("store"):
         found.append(
             NextStep(
                 "To take in tonight what contradicts nothing, and set the rest aside:",
-                _splitting(report),
+                _split_command(report),
             )
         )
     return tuple(found)
 
 
-def _after_yes(report: Report) -> tuple[NextStep, ...]:
+def _steps_if_consistent(report: Report) -> tuple[NextStep, ...]:
     if report.command in (CERTIFY, INDEX):
-        store = report.about.get("store")
+        store = report.request.get("store")
         said = "Batches can now be checked against it."
         return (
             (
@@ -266,17 +270,18 @@ def _after_yes(report: Report) -> tuple[NextStep, ...]:
         )
     if report.result.get("committed", 0):
         return (NextStep("Nothing. The batch is in the store."),)
-    if not report.about.get("store"):
+    if not report.request.get("store"):
         return (NextStep("Nothing. The batch can be loaded."),)
     return (
         NextStep(
-            "To take the batch into the store:", shlex.join([*_called(report, CHECK), "--commit"])
+            "To take the batch into the store:",
+            shlex.join([*_command_line(report, CHECK), "--commit"]),
         ),
     )
 
 
-def _after_nothing(report: Report) -> tuple[NextStep, ...]:
-    found = _open_kinds(report)
+def _steps_if_undetermined(report: Report) -> tuple[NextStep, ...]:
+    found = _steps_for_leftovers(report)
     if report.evidence.get("undecided"):
         reasoner = report.evidence.get("reasoner")
         found.append(
@@ -286,7 +291,9 @@ def _after_nothing(report: Report) -> tuple[NextStep, ...]:
             )
         )
     if "not certified" in report.reason:
-        certify = shlex.join(["shiq", "certify", "--store", str(report.about.get("store", "DIR"))])
+        certify = shlex.join(
+            ["shiq", "certify", "--store", str(report.request.get("store", "DIR"))]
+        )
         found.append(
             NextStep(
                 "The knowledge base itself has no certificate that it is free of contradictions:",
@@ -296,7 +303,7 @@ def _after_nothing(report: Report) -> tuple[NextStep, ...]:
     return tuple(found or [NextStep("The reason says what is missing.")])
 
 
-def _after_gate(report: Report) -> tuple[NextStep, ...]:
+def _steps_after_gate(report: Report) -> tuple[NextStep, ...]:
     committed = report.result.get("committed", 0)
     if report.decision == "accepted":
         return (
@@ -307,7 +314,11 @@ def _after_gate(report: Report) -> tuple[NextStep, ...]:
             ),
         )
     again = shlex.join(
-        [*_called(report, GATE, "corrected.nt"), *_split(report, "quarantine"), "--commit"]
+        [
+            *_command_line(report, GATE, "corrected.nt"),
+            *_split_options(report, "quarantine"),
+            "--commit",
+        ]
     )
     found = []
     if report.conflicts:
@@ -317,13 +328,13 @@ def _after_gate(report: Report) -> tuple[NextStep, ...]:
             )
         )
     if report.decision == "refused" and report.result["verdict"] != Verdict.CONSISTENT.value:
-        if report.verdict is Verdict.UNDETERMINED or report.about.get("mode") == "split":
+        if report.verdict is Verdict.UNDETERMINED or report.request.get("mode") == "split":
             # Without its culprits the batch could still not be decided.
-            return (*found, *_after_nothing(report))
+            return (*found, *_steps_if_undetermined(report))
         found.append(
             NextStep(
                 "To take in what contradicts nothing, and set only the rest aside:",
-                _splitting(report),
+                _split_command(report),
             )
         )
     else:
@@ -331,16 +342,18 @@ def _after_gate(report: Report) -> tuple[NextStep, ...]:
     return tuple(found)
 
 
-def _splitting(report: Report) -> str:
+def _split_command(report: Report) -> str:
     """The command that takes in the part of the batch that contradicts nothing."""
-    return shlex.join([*_called(report, GATE), *_split(report, "accepted", "quarantine")])
+    return shlex.join(
+        [*_command_line(report, GATE), *_split_options(report, "accepted", "quarantine")]
+    )
 
 
-def _split(report: Report, *sides: str) -> list[str]:
+def _split_options(report: Report, *sides: str) -> list[str]:
     """The options of a gate that splits, with a file for each of ``sides`` that this run neither
     read nor wrote; folders for a batch of several files, which comes out as several.
     """
-    about = report.about
+    about = report.request
     end = "" if len(about.get("insertions") or ()) > 1 and len(sides) > 1 else ".nq"
     values = (
         value
@@ -356,7 +369,7 @@ def _split(report: Report, *sides: str) -> list[str]:
 
 
 #: What description logic says, and what people say; in this order.
-_PLAIN = (
+_PLAIN_WORDS = (
     (
         "a TBox axiom among assertions: insertions may not change the TBox",
         "a rule among facts: a batch may not change the ontology",
@@ -369,7 +382,7 @@ _PLAIN = (
 )
 
 
-def _open_kinds(report: Report) -> list[NextStep]:
+def _steps_for_leftovers(report: Report) -> list[NextStep]:
     """What to do about each kind of leftover that stands in the way."""
     counts = Counter[str]()
     for left in report.leftovers:
@@ -386,17 +399,20 @@ def _open_kinds(report: Report) -> list[NextStep]:
     ]
     allowing = [part for kind in kinds for part in ("--allow", kind)]
     leaving = "Or, if all that is meant so, leave it out of account, by your decision:"
-    return [*steps, NextStep(leaving, shlex.join([*_called(report, report.command), *allowing]))]
+    return [
+        *steps,
+        NextStep(leaving, shlex.join([*_command_line(report, report.command), *allowing])),
+    ]
 
 
 def in_plain_words(text: str) -> str:
     """``text`` for those who say ontology and rule."""
-    for technical, plain in _PLAIN:
+    for technical, plain in _PLAIN_WORDS:
         text = text.replace(technical, plain)
     return text
 
 
-def reasons(report: Report) -> tuple[str, ...]:
+def other_reasons(report: Report) -> tuple[str, ...]:
     """The parts of the reason that no step tells: those about leftovers are told by what to do
     about them.
     """
@@ -408,9 +424,9 @@ def reasons(report: Report) -> tuple[str, ...]:
     )
 
 
-def _called(report: Report, command: str, insertions: str = "") -> list[str]:
+def _command_line(report: Report, command: str, insertions: str = "") -> list[str]:
     """The command line that asks ``command`` of the same inputs; ``insertions``: of others."""
-    about = report.about
+    about = report.request
     found = ["shiq", command, *about.get("ontology", ())]
     if command == INDEX:
         known = [part for file in about.get("tbox", ()) for part in ("--tbox", str(file))]
@@ -440,14 +456,14 @@ def _called(report: Report, command: str, insertions: str = "") -> list[str]:
     return found if about else ["shiq", command, "--store", "DIR", "--insert", "FILE"]
 
 
-def _deleting(report: Report) -> str:
-    return shlex.join([*_called(report, CHECK), "--delete", "wrong.nt"])
+def _deletion_command(report: Report) -> str:
+    return shlex.join([*_command_line(report, CHECK), "--delete", "wrong.nt"])
 
 
 # --- parts ----------------------------------------------------------------------------------------
 
 
-def bucket(name: str) -> str:
+def bucket_text(name: str) -> str:
     """What a bucket of the ledger holds."""
     kind = name.removeprefix("leftover:")
     if kind != name:
@@ -455,7 +471,7 @@ def bucket(name: str) -> str:
     return BUCKETS.get(name, name.replace("-", " "))
 
 
-def inputs(report: Report) -> Sequence[tuple[str, str]]:
+def input_rows(report: Report) -> Sequence[tuple[str, str]]:
     """What was asked: (what, which)."""
     names = {
         "store": "knowledge base",
@@ -471,7 +487,7 @@ def inputs(report: Report) -> Sequence[tuple[str, str]]:
     }
     found = []
     for key, title in names.items():
-        given = report.about.get(key)
+        given = report.request.get(key)
         if given:
             found.append(
                 (

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any, Final
 from shiq.answers.result import Conflict
 from shiq.errors import InputError, OperationalError, UsageError
 from shiq.files import json_text, write_atomically
-from shiq.jobs.pages import shortened
-from shiq.jobs.reports.html import page
+from shiq.jobs.pages import escape_and_cut
+from shiq.jobs.reports.html import html_page
 from shiq.jobs.reports.junit import junit
 from shiq.jobs.reports.markdown import markdown
-from shiq.jobs.reports.report import Report, report_of
+from shiq.jobs.reports.report import Report, read_report
 from shiq.jobs.reports.sarif import Baseline, baseline_of, sarif
 from shiq.jobs.reports.shacl import shacl
 from shiq.jobs.reports.tables import COLUMNS, tables
@@ -49,7 +49,7 @@ def schema() -> dict[str, Any]:
     return found
 
 
-def problems(document: object) -> list[str]:
+def answer_problems(document: object) -> list[str]:
     """Return what keeps an answer from fitting the published schema."""
     return schema_problems(document, schema())
 
@@ -64,7 +64,7 @@ def schema_problems(document: object, rules: Mapping[str, Any]) -> list[str]:
     errors = _leaf_errors(Draft202012Validator(rules).iter_errors(document))
     return [
         f"{'/'.join(map(str, error.absolute_path)) or 'the document'}: "
-        f"{shortened(error.message, CHARACTERS)}"
+        f"{escape_and_cut(error.message, CHARACTERS)}"
         for error in islice(errors, PROBLEMS)
     ]
 
@@ -84,7 +84,7 @@ def _leaf_errors(errors: Iterable[ValidationError]) -> Iterator[ValidationError]
 
 #: What a report can be written as, by the end of its file's name.
 FORMATS: Final[Mapping[str, Callable[[Report], str]]] = {
-    ".html": page,
+    ".html": html_page,
     ".md": markdown,
     ".sarif": sarif,
     ".junit.xml": junit,
@@ -127,7 +127,7 @@ class Target:
         ]
 
 
-def target_of(name: str) -> Target:
+def read_target(name: str) -> Target:
     """The target that ``name`` means: by its end; a folder if it is one, ends with a slash, or
     has no end.
 
@@ -147,7 +147,7 @@ def target_of(name: str) -> Target:
     )
 
 
-def prepare(targets: Iterable[Target]) -> None:
+def check_targets(targets: Iterable[Target]) -> None:
     """Sees before the work that reports can be written after it, and takes away the answers of
     an earlier run, which must not be taken for this one's. Raises: OperationalError.
     """
@@ -186,7 +186,7 @@ def write_reports(
     """
     if not targets:
         return
-    report = report_of(document, conflicts)
+    report = read_report(document, conflicts)
     formats: Mapping[str, Callable[[Report], str]] = {
         **FORMATS,
         ".sarif": partial(sarif, baseline=baseline),
@@ -218,7 +218,7 @@ def read_answer(path: Path) -> dict[str, Any]:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: {error}", remedy) from error
-    wrong = problems(document)
+    wrong = answer_problems(document)
     if wrong:
         raise InputError(f"{path} is no answer that can be read: {'; '.join(wrong[:3])}", remedy)
     return dict(document)
@@ -234,4 +234,4 @@ def read_baseline(path: Path) -> Baseline:
         raise InputError(
             f"{path} is no baseline: {error}", "Name a SARIF file or a JSON answer of shiq."
         ) from error
-    return baseline_of(json.loads(sarif(report_of(read_answer(path)), is_capped=False)))
+    return baseline_of(json.loads(sarif(read_report(read_answer(path)), is_capped=False)))

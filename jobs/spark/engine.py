@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class SparkWork:
-    """The work of one check that Spark does (`shiq.jobs.checking.base.FarWork`). A session is begun
+    """The work of one check that Spark does (`shiq.jobs.checking.base.DistributedWork`). A session is begun
     where there is something to do.
     """
 
@@ -50,8 +50,8 @@ class SparkWork:
 
         return TaggedJobs(session_of(self._options), "")
 
-    def sources(self, given: Sequence[object]) -> list[object]:
-        """See `shiq.jobs.checking.base.FarWork.sources`."""
+    def distribute_sources(self, given: Sequence[object]) -> list[object]:
+        """See `shiq.jobs.checking.base.DistributedWork.distribute_sources`."""
         if not given or all(isinstance(value, ABox) for value in given):
             return list(given)
         from shiq.jobs.spark.reading import SparkReading
@@ -59,8 +59,8 @@ class SparkWork:
         return SparkReading(self._jobs.spark, self._within).sources(given)
 
     @contextmanager
-    def deciding(self, decider: Decider) -> Iterator[None]:
-        """See `shiq.jobs.checking.base.FarWork.deciding`."""
+    def distribute_questions(self, decider: Decider) -> Iterator[None]:
+        """See `shiq.jobs.checking.base.DistributedWork.distribute_questions`."""
         from shiq.jobs.spark.deciding import FarReasoner
 
         here = decider.reasoner
@@ -82,8 +82,8 @@ class SparkWork:
         except Exception as error:
             raise failure_of(error, jobs.spark) from error
 
-    def run(self, insertions: ABox, deletions: ABox, criterion: str) -> str:
-        """See `shiq.jobs.checking.base.FarWork.run`."""
+    def check_id(self, insertions: ABox, deletions: ABox, criterion: str) -> str:
+        """See `shiq.jobs.checking.base.DistributedWork.check_id`."""
         held: tuple[object, ...] = ()
         knowledge_base = self._base.knowledge_base
         if isinstance(knowledge_base, LocalKnowledgeBase) and isinstance(
@@ -97,7 +97,7 @@ class SparkWork:
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def cost(self) -> Mapping[str, int]:
-        """See `shiq.jobs.checking.base.FarWork.cost`."""
+        """See `shiq.jobs.checking.base.DistributedWork.cost`."""
         return self._jobs.cost() if "_jobs" in vars(self) else {}
 
 

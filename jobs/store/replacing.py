@@ -8,7 +8,7 @@ from pathlib import Path
 
 from shiq.answers.verdict import Verdict
 from shiq.errors import StoreError, UsageError
-from shiq.jobs.checking.options import ALWAYS
+from shiq.jobs.checking.options import REPLACE_ALWAYS
 from shiq.jobs.store.files import HISTORY, LOCK, MANIFEST, TABLES
 from shiq.jobs.store.manifest import (
     DOCUMENTS,
@@ -84,7 +84,7 @@ def claim_place(path: Place, replace: bool | str) -> Replacement:
             "Add --replace (in Python replace_store=True) to build it anew, or name another place by --store. The old one stays "
             "until the new one is complete.",
         )
-    return Replacement(path, standing, replace == ALWAYS)
+    return Replacement(path, standing, replace == REPLACE_ALWAYS)
 
 
 def find_store_at(path: Place) -> StandingStore | None:

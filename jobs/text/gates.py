@@ -9,7 +9,13 @@ from shiq.inputs.reading import Place
 from shiq.jobs.gate import REFUSED, WITH_THE_BATCH, GateAnswer, SetAsideLine
 from shiq.jobs.gate.waivers import INFO, Judgement
 from shiq.jobs.known_conflicts import KnownConflicts
-from shiq.jobs.text.results import SHOWN, conflict_lines, figures, leftover_lines, safe
+from shiq.jobs.text.results import (
+    SHOWN,
+    conflict_lines,
+    escape_controls,
+    figure_lines,
+    leftover_lines,
+)
 from shiq.support import pluralize
 
 
@@ -19,7 +25,7 @@ def headline(gated: GateAnswer) -> str:
     return f"{gated.decision.upper()}{dry}"
 
 
-def gated_text(gated: GateAnswer, *, verbose: bool = False) -> str:
+def gate_text(gated: GateAnswer, *, verbose: bool = False) -> str:
     """The decision first, then why, what was set aside and what is tolerated, and the last
     check's figures.
     """
@@ -34,7 +40,7 @@ def gated_text(gated: GateAnswer, *, verbose: bool = False) -> str:
     lines += [f"{aside} ({pluralize(gated.rounds, 'check')})"]
     if not gated.is_proven:
         lines += ["  fewer lines might resolve these conflicts: the search was cut short"]
-    lines += _rows(gated, [x for x in gated.set_aside if x.reason != WITH_THE_BATCH], verbose)
+    lines += _line_texts(gated, [x for x in gated.set_aside if x.reason != WITH_THE_BATCH], verbose)
     if n := gated.unexamined_lines:
         were = "line was" if n == 1 else "lines were"
         lines += [f"  {n:,} {were} left without a suggestion: give more time by --explain-seconds"]
@@ -43,20 +49,20 @@ def gated_text(gated: GateAnswer, *, verbose: bool = False) -> str:
             "",
             "tolerated: contradicts, does not block the batch, and is not part of what was certified",
         ]
-        lines += _rows(gated, gated.tolerated, verbose)
-    lines += _judged(gated, verbose)
+        lines += _line_texts(gated, gated.tolerated, verbose)
+    lines += _judgement_lines(gated, verbose)
     if gated.disputes:
         lines += ["", "what is accepted contradicts assertions that the store has set aside:"]
         for i, conflict in enumerate(gated.disputes if verbose else gated.disputes[:SHOWN], 1):
             lines += [row.replace("base  ", "aside ", 1) for row in conflict_lines(i, conflict)]
-    lines += _identities(gated, verbose)
+    lines += _identity_lines(gated, verbose)
     leftovers = [
         x
         for x in gated.result.evidence.leftovers
         if gated.decision == REFUSED or x.kind == "set-aside"
     ]
     lines += leftover_lines(replace(gated.result.evidence, leftovers=tuple(leftovers)), verbose)
-    lines += ["", *figures(gated.result)]
+    lines += ["", *figure_lines(gated.result)]
     if gated.result.committed:
         lines += [f"committed: the store holds snapshot {gated.result.committed}"]
     return "\n".join(lines)
@@ -67,46 +73,46 @@ def known_text(known: KnownConflicts, *, is_refuted: bool = False) -> str:
     cause. ``is_refuted``: the rest is inconsistent all the same.
     """
     if is_refuted:
-        said = f"{known_text(known)}\n" if known.asides else ""
+        said = f"{known_text(known)}\n" if known.quarantine else ""
         return f"{said}what is left contradicts too: conflicts by axioms outside SHIQ(D) are not set aside; remove them by hand"
-    if not known.asides:
+    if not known.quarantine:
         return "nothing had to be set aside"
     groups = known.groups
     lines = [
-        f"{len(known.asides):,} assertions set aside, {len(known.conflicts):,} minimal conflicts of {len(groups):,} causes:"
+        f"{len(known.quarantine):,} assertions set aside, {len(known.conflicts):,} minimal conflicts of {len(groups):,} causes:"
     ]
     for found in groups:
         lines += [
-            f"  {len(found.conflicts):>9,}  {safe(found.pattern.title)}  [{found.pattern.id}]"
+            f"  {len(found.conflicts):>9,}  {escape_controls(found.pattern.title)}  [{found.pattern.id}]"
         ]
-        lines += [f"  {'':9}  {safe(found.pattern.sentence)}"]
-    if known.undecided:
+        lines += [f"  {'':9}  {escape_controls(found.pattern.sentence)}"]
+    if known.undecided_count:
         lines.append(
-            f"  {known.undecided:,} of them are values that have to be of a datatype that nothing defines: not decided"
+            f"  {known.undecided_count:,} of them are values that have to be of a datatype that nothing defines: not decided"
         )
-    if known.unexplained:
+    if known.unexplained_count:
         lines.append(
-            f"{known.unexplained:,} groups are known to be inconsistent and were not explained"
+            f"{known.unexplained_count:,} groups are known to be inconsistent and were not explained"
         )
     return "\n".join(lines)
 
 
-def _rows(gated: GateAnswer, rows: Sequence[SetAsideLine], verbose: bool) -> list[str]:
+def _line_texts(gated: GateAnswer, rows: Sequence[SetAsideLine], verbose: bool) -> list[str]:
     lines = []
     for x in rows if verbose else rows[:SHOWN]:
         numbers = f" ({', '.join(f'conflict {n + 1}' for n in x.conflicts)})" if x.conflicts else ""
         place = str(Place(gated.files[x.line.file], x.line.position, column=x.line.column))
-        hint = f" ({safe(x.hint)})" if x.hint else ""
+        hint = f" ({escape_controls(x.hint)})" if x.hint else ""
         lines += [
-            f"  {safe(place)}: {safe(x.reason)}{numbers}{hint}",
-            f"    {safe(x.line.text.strip())}",
+            f"  {escape_controls(place)}: {escape_controls(x.reason)}{numbers}{hint}",
+            f"    {escape_controls(x.line.text.strip())}",
         ]
     if not verbose and len(rows) > SHOWN:
         lines += [f"  … {len(rows) - SHOWN:,} more: -v shows them, --json FILE writes them."]
     return lines
 
 
-def _judged(gated: GateAnswer, verbose: bool) -> list[str]:
+def _judgement_lines(gated: GateAnswer, verbose: bool) -> list[str]:
     """The conflicts, by cause and by what the policy says of them, one of each; all with
     ``verbose``.
     """
@@ -118,12 +124,12 @@ def _judged(gated: GateAnswer, verbose: bool) -> list[str]:
     for places in list(groups.values())[: None if verbose else SHOWN]:
         pattern, judged = gated.patterns[places[0]], gated.judgements[places[0]]
         times = f"{len(places):,} × " if len(places) > 1 else ""
-        lines += ["", f"{times}{safe(pattern.title)}  [{pattern.id}]"]
+        lines += ["", f"{times}{escape_controls(pattern.title)}  [{pattern.id}]"]
         if judged != Judgement():
-            lines.append(f"  {safe(str(judged))}")
+            lines.append(f"  {escape_controls(str(judged))}")
         for i in places if verbose else places[:1]:
             title, *rows = conflict_lines(i + 1, gated.conflicts[i])
-            lines += [title, f"  {safe(gated.sentences[i])}", *rows]
+            lines += [title, f"  {escape_controls(gated.sentences[i])}", *rows]
     if not verbose and len(groups) > SHOWN:
         lines += [
             "",
@@ -132,18 +138,21 @@ def _judged(gated: GateAnswer, verbose: bool) -> list[str]:
     return lines
 
 
-def _identities(gated: GateAnswer, verbose: bool) -> list[str]:
+def _identity_lines(gated: GateAnswer, verbose: bool) -> list[str]:
     found = gated.identities or ()
     if not found or (gated.identity_policy == "allow" and not verbose):
         return []
     becomes = "becomes" if len(found) == 1 else "become"
     lines = ["", f"{pluralize(len(found), 'group')} of individuals {becomes} equal by the batch:"]
     for identity in found if verbose else found[:SHOWN]:
-        lines.append(f"  {safe(' = '.join(identity.individuals))}")
+        lines.append(f"  {escape_controls(' = '.join(identity.individuals))}")
         rows = [*identity.insertions, *identity.base, *identity.axioms] or [
             "by several assertions together"
         ]
-        lines += [f"    {'because' if i == 0 else '':9}{safe(row)}" for i, row in enumerate(rows)]
+        lines += [
+            f"    {'because' if i == 0 else '':9}{escape_controls(row)}"
+            for i, row in enumerate(rows)
+        ]
     if not verbose and len(found) > SHOWN:
         lines.append(f"  … {len(found) - SHOWN:,} more: -v shows them, --json FILE writes them.")
     return lines

@@ -26,7 +26,7 @@ from shiq.answers.verdict import (
 from shiq.errors import ShiqError
 from shiq.inputs.reading import Place
 from shiq.inputs.sources import FileSource, source_of
-from shiq.jobs.checking.options import says_taken_whole
+from shiq.jobs.checking.options import is_unsliced_note
 from shiq.support import pluralize
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ MOST_PLACES = 3
 
 def result_text(result: Result, *, verbose: bool = False) -> str:
     """The verdict first, then why, then figures."""
-    lines = [result.verdict.value.upper() + _without(result) + _foreign(result)]
+    lines = [result.verdict.value.upper() + _allowance_text(result) + _foreign_text(result)]
     if result.reason:
         lines += [f"  {part}" for part in result.reason.split("; ")]
     if known := known_counts(result.evidence.leftovers):
@@ -59,16 +59,16 @@ def result_text(result: Result, *, verbose: bool = False) -> str:
             f"  known, and left out of account: {', '.join(f'{n:,} {kind}' for kind, n in known.items())}"
         ]
     if result.verdict is Verdict.INCONSISTENT:
-        lines += _conflicts(result, verbose)
+        lines += _conflict_texts(result, verbose)
     lines += leftover_lines(result.evidence, verbose)
-    lines += ["", *figures(result)]
-    lines += _why_pulled(result, verbose)
+    lines += ["", *figure_lines(result)]
+    lines += _pulled_lines(result, verbose)
     if result.committed:
         lines += [f"committed: the store holds snapshot {result.committed}"]
     return "\n".join(lines)
 
 
-def _foreign(result: Result) -> str:
+def _foreign_text(result: Result) -> str:
     """How much of what was read a consistent verdict has about terms that the ontology does not
     know.
     """
@@ -79,7 +79,7 @@ def _foreign(result: Result) -> str:
     return f", {foreign:,} of {total:,} lines use terms that the ontology does not know"
 
 
-def _without(result: Result) -> str:
+def _allowance_text(result: Result) -> str:
     """What a verdict leaves out of account, by consent."""
     out = result.without
     if not out:
@@ -89,7 +89,7 @@ def _without(result: Result) -> str:
     return f" without {', '.join(counts)} ({kinds})" if counts else f" without what is {kinds}"
 
 
-def _why_pulled(result: Result, verbose: bool) -> list[str]:
+def _pulled_lines(result: Result, verbose: bool) -> list[str]:
     """What made the check look at individuals that the batch does not touch, where that was
     asked for.
     """
@@ -103,10 +103,10 @@ def _why_pulled(result: Result, verbose: bool) -> list[str]:
     ]
     for x in result.why_pulled if verbose else result.why_pulled[:SHOWN]:
         lines += [
-            f"  {x.count:>9,}  {safe(x.text) or _PULLED[x.reason]}",
-            *(f"  {'':9}    {safe(a)}" for a in x.axioms),
+            f"  {x.count:>9,}  {escape_controls(x.text) or _PULL_REASONS[x.reason]}",
+            *(f"  {'':9}    {escape_controls(a)}" for a in x.axioms),
         ]
-        lines += [f"  {'':9}    such as {safe(', '.join(x.examples))}"]
+        lines += [f"  {'':9}    such as {escape_controls(', '.join(x.examples))}"]
     if not verbose and len(result.why_pulled) > SHOWN:
         lines += [
             f"  … {len(result.why_pulled) - SHOWN:,} more reasons: -v shows them, --json FILE writes them."
@@ -114,13 +114,13 @@ def _why_pulled(result: Result, verbose: bool) -> list[str]:
     return lines
 
 
-_PULLED = {
+_PULL_REASONS = {
     "roles": "an axiom on roles, or a negative assertion",
     "equality": "individuals that the batch makes equal",
 }
 
 
-def _conflicts(result: Result, verbose: bool) -> list[str]:
+def _conflict_texts(result: Result, verbose: bool) -> list[str]:
     found = len(result.conflicts)
     if not found:
         return [f"{pluralize(result.more_conflicts, 'contradiction')}, not explained."]
@@ -130,7 +130,7 @@ def _conflicts(result: Result, verbose: bool) -> list[str]:
     minimal = "minimal " if all(conflict.is_minimal for conflict in result.conflicts) else ""
     lines = [f"{pluralize(found, f'{minimal}conflict')}{causes}{more}:"]
     for group in groups if verbose else groups[:SHOWN]:
-        lines += ["", *_group(result, group, verbose)]
+        lines += ["", *_group_lines(result, group, verbose)]
     if not verbose and len(groups) > SHOWN:
         left = sum(len(group.conflicts) for group in groups[SHOWN:])
         lines += [
@@ -140,15 +140,17 @@ def _conflicts(result: Result, verbose: bool) -> list[str]:
     return lines
 
 
-def _group(result: Result, group: ConflictGroup, verbose: bool) -> list[str]:
+def _group_lines(result: Result, group: ConflictGroup, verbose: bool) -> list[str]:
     """A cause: its title and sentence, and one of its conflicts; all of them with ``verbose``."""
     times, pattern = len(group.conflicts), group.pattern
-    lines = [f"{f'{times:,} × ' if times > 1 else ''}{safe(pattern.title)}  [{pattern.id}]"]
+    lines = [
+        f"{f'{times:,} × ' if times > 1 else ''}{escape_controls(pattern.title)}  [{pattern.id}]"
+    ]
     if times > 1:
-        lines.append(f"  {safe(pattern.sentence)}")
+        lines.append(f"  {escape_controls(pattern.sentence)}")
     for place in group.conflicts if verbose else group.conflicts[:1]:
         title, *rows = conflict_lines(place + 1, result.conflicts[place])
-        lines += [title, f"  {safe(result.explained.sentence(place))}", *rows]
+        lines += [title, f"  {escape_controls(result.explained.sentence(place))}", *rows]
     return lines
 
 
@@ -162,11 +164,11 @@ def conflict_lines(number: int, conflict: Conflict) -> list[str]:
     ):
         of_each = {"inserted": conflict.places, "base": conflict.base_places}.get(title, ())
         for i, row in enumerate(rows):
-            lines.append(f"  {title if i == 0 else '':9}{safe(row)}")
+            lines.append(f"  {title if i == 0 else '':9}{escape_controls(row)}")
             places = of_each[i] if i < len(of_each) else ()
             # The lines of one assertion have the places of that.
             if places and (i + 1 == len(rows) or i + 1 >= len(of_each) or of_each[i + 1] != places):
-                lines.append(f"  {'':11}at {safe(places_text(places))}")
+                lines.append(f"  {'':11}at {escape_controls(places_text(places))}")
         if title == "axioms":
             lines += [
                 f"  {'from' if i == 0 else '':9}shiq's table of {name}"
@@ -174,7 +176,7 @@ def conflict_lines(number: int, conflict: Conflict) -> list[str]:
             ]
         if title == "inserted":
             lines += [
-                f"  {'in' if i == 0 else '':9}{safe(graph)}"
+                f"  {'in' if i == 0 else '':9}{escape_controls(graph)}"
                 for i, graph in enumerate(conflict.graphs)
             ]
     return lines
@@ -237,13 +239,13 @@ def leftovers_text(
         times = f" × {leftover.number:,}" if leftover.number > 1 else ""
         # Where there is no line to look at, the text is all that says what is meant.
         text = f": {leftover.text}" if leftover.text and not leftover.line else ""
-        lines.append(f"  {safe(str(leftover))}{times}{safe(text)}")
+        lines.append(f"  {escape_controls(str(leftover))}{times}{escape_controls(text)}")
     if len(shown) < len(new):
         lines.append(f"  … {len(new) - len(shown):,} more: -v shows them.")
     return lines
 
 
-def figures(result: Result) -> list[str]:
+def figure_lines(result: Result) -> list[str]:
     s = result.statistics
     seconds = "  ".join(
         f"{stage} {value:.2f} s" for stage, value in s.seconds.items() if value >= 0.005
@@ -255,20 +257,20 @@ def figures(result: Result) -> list[str]:
     )
     snapshot = f" (snapshot {result.snapshot})" if result.snapshot else ""
     about = f"base {pluralize(s.assertions, 'assertion')}{snapshot}"
-    if not _is_of_the_base(result.evidence):
+    if not _is_base_alone(result.evidence):
         about += f", {s.insertions:,} inserted"
         share = f"{share}{_amplification(s)}, {pluralize(s.pulled_in, 'individual')} pulled in"
     return [
         f"{about}; looked at {s.add_set:,}{share}",
         f"{pluralize(s.modules, 'module')} of {pluralize(s.shapes, 'shape')}, {s.reasoner_calls:,} put to the reasoner "
         f"({result.evidence.criterion}, {result.evidence.engine}, {result.evidence.reasoner})",
-        *_sent(result.evidence),
-        *(note for note in result.evidence.notes if not says_taken_whole(note)),
+        *_sent_lines(result.evidence),
+        *(note for note in result.evidence.notes if not is_unsliced_note(note)),
         seconds,
     ]
 
 
-def _is_of_the_base(evidence: Evidence) -> bool:
+def _is_base_alone(evidence: Evidence) -> bool:
     """Whether A was asked about by itself: what it is added to is nothing, whose certificate is
     a verdict and no more.
     """
@@ -282,7 +284,7 @@ def _amplification(statistics: Statistics) -> str:
     return f", {statistics.add_set / statistics.insertions:.1f} for each inserted"
 
 
-def _sent(evidence: Evidence) -> list[str]:
+def _sent_lines(evidence: Evidence) -> list[str]:
     sent = evidence.sent
     if not sent.get("questions"):
         return []
@@ -301,7 +303,7 @@ def seconds_text(seconds: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {spent:.1f} s" for name, spent in seconds.items())
 
 
-def safe(text: str) -> str:
+def escape_controls(text: str) -> str:
     """``text`` without characters that could move the cursor or hide."""
     return "".join(c if c.isprintable() else f"\\u{ord(c):04X}" for c in text)
 
@@ -332,7 +334,7 @@ def file_prefixes(
         given = inputs.get(name) or ()
         for file in [given] if isinstance(given, str | Path) else given:
             with suppress(ShiqError, OSError, ValueError):
-                for prefix, namespace in _declared(str(file)):
+                for prefix, namespace in _read_declarations(str(file)):
                     if namespace not in found and prefix not in found.values():
                         found[namespace] = prefix
     return found
@@ -342,10 +344,10 @@ def shorten(text: str, prefixes: Mapping[str, str]) -> str:
     """``text`` with the IRIs in angle brackets that ``prefixes`` can shorten as names; quoted
     texts stay.
     """
-    return _TERM.sub(lambda match: _name(match, prefixes), text) if prefixes else text
+    return _TERM.sub(lambda match: _short_name(match, prefixes), text) if prefixes else text
 
 
-def _declared(file: str) -> Iterable[tuple[str, str]]:
+def _read_declarations(file: str) -> Iterable[tuple[str, str]]:
     if file == "-" or not Path(file).is_file():
         return
     source = source_of(file)
@@ -359,7 +361,7 @@ def _declared(file: str) -> Iterable[tuple[str, str]]:
                 yield match[syntax], match[f"of_{syntax}"]
 
 
-def _name(match: re.Match[str], prefixes: Mapping[str, str]) -> str:
+def _short_name(match: re.Match[str], prefixes: Mapping[str, str]) -> str:
     iri = match[1]
     if not iri:
         return match[0]

@@ -279,7 +279,7 @@ class ConsistencySettings:
 
     start: int | None = None
     end: int | None = None
-    batch: int = option(BATCH, "Events in a batch; Spark takes all that are there.", least=1)
+    batch: int = option(BATCH, "Events in a batch; Spark takes all that are there.", minimum=1)
     allow: Collection[str] = ()
     follow: bool = False
 

@@ -55,7 +55,10 @@ class ReportSettings:
 
     min_lift: float = option(0.0, "Report rules with at least this lift.", takes=Takes.AMOUNT)
     head: tuple[str, ...] = option(
-        (), "Report rules with this class in the head; repeatable.", many=True, metavar="CLASS"
+        (),
+        "Report rules with this class in the head; repeatable.",
+        is_repeatable=True,
+        metavar="CLASS",
     )
     min_share: float = option(
         0.95,
@@ -63,7 +66,7 @@ class ReportSettings:
         flags=("--min-share", "--export-share"),
         takes=Takes.FRACTION,
     )
-    instances: int = option(5, "Instances shown of a rule.", least=0)
+    instances: int = option(5, "Instances shown of a rule.", minimum=0)
     refute: bool = option(False, "Count the snapshots that contradict a rule.")
     list_changes: bool = option(
         False,
@@ -78,7 +81,9 @@ class MinerSettings:
     """
 
     window: int
-    slide: int = option(1, "Snapshots from the beginning of a window to that of the next.", least=1)
+    slide: int = option(
+        1, "Snapshots from the beginning of a window to that of the next.", minimum=1
+    )
     method: str = option("exact", "", choices=METHODS)
     min_support: float = option(
         0.4, "Least share of the window's snapshots in which a rule holds.", takes=Takes.FRACTION
@@ -86,23 +91,23 @@ class MinerSettings:
     min_confidence: float = option(
         0.8, "Rules have more than this confidence.", takes=Takes.FRACTION
     )
-    max_atoms: int = option(3, "Most in a body.", least=1)
-    max_variables: int = option(3, "Most in a body.", least=1)
+    max_atoms: int = option(3, "Most in a body.", minimum=1)
+    max_variables: int = option(3, "Most in a body.", minimum=1)
     language: str = option("variables", "", choices=LANGUAGES)
-    max_rules: int = option(100_000, "", least=1)
+    max_rules: int = option(100_000, "", minimum=1)
     rules: tuple[TrackedRule, ...] = field(default=())
     body_sources: tuple[str, ...] = option(
         (),
         "Mine rules from this stream, a --source, to those of --to: its body holds by this stream alone; repeatable.",
         flags=("--from",),
-        many=True,
+        is_repeatable=True,
         metavar="SOURCE",
     )
     head_sources: tuple[str, ...] = option(
         (),
         "Mine rules to this stream, a --source: its head holds by this stream alone; repeatable.",
         flags=("--to",),
-        many=True,
+        is_repeatable=True,
         metavar="SOURCE",
     )
     gating: GateSettings = field(default_factory=GateSettings)

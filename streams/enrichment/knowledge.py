@@ -25,11 +25,11 @@ from shiq.functional.writer import axiom_text
 from shiq.inputs.catalog import Catalogs
 from shiq.inputs.reading import Reading
 from shiq.jobs.checking.inputs import (
-    assertions_of,
-    ontology_of,
+    drop_ill_typed,
+    list_sources,
+    read_abox,
     read_by_form,
-    sources_of,
-    without_ill_typed,
+    read_tbox,
 )
 from shiq.jobs.checking.options import Options
 from shiq.jobs.checking.session import Session
@@ -129,12 +129,12 @@ class StaticKnowledge:
         """
         options, ontology = Options(), Reading(tbox=self.tbox, ontologies=self.ontologies)
         removed = (
-            assertions_of(sources_of(deletions), ontology, options, "d")
+            read_abox(list_sources(deletions), ontology, options, "d")
             if deletions is not None
             else Reading()
         )
         added = (
-            assertions_of(sources_of(insertions), ontology, options, "i")
+            read_abox(list_sources(insertions), ontology, options, "i")
             if insertions is not None
             else Reading()
         )
@@ -176,7 +176,7 @@ def knowledge_of(
     allowed = frozenset(allow)
     options = Options(allow=allowed, catalog=catalog)
     if isinstance(static, Session):
-        base = static._base(options)
+        base = static._cached_base(options)
         if tbox is None and static.tbox.doubtful:
             raise InputError(
                 "the ontology of the store has axioms in doubt, of which it is not certain what follows",
@@ -185,16 +185,16 @@ def knowledge_of(
         ontology = (
             Reading(tbox=static.tbox, ontologies=base.ontologies)
             if tbox is None
-            else ontology_of([tbox], options, doubt=False)
+            else read_tbox([tbox], options, doubt=False)
         )
         given = Reading(
             abox=abox_of(base.assertions() if base.assertions else ()), leftovers=base.leftovers
         )
     else:
         ontology = (
-            ontology_of(sources_of(tbox), options, doubt=False) if tbox is not None else Reading()
+            read_tbox(list_sources(tbox), options, doubt=False) if tbox is not None else Reading()
         )
-        given = assertions_of(sources_of(static), ontology, options, "a")
+        given = read_abox(list_sources(static), ontology, options, "a")
     leftovers = (*ontology.leftovers, *given.leftovers)
     said = dict.fromkeys(value for x in leftovers if x.kind == "outside-shiq" for value in x.values)
     # What is allowed is left out, as it is by `shiq check`.
@@ -220,7 +220,7 @@ def knowledge_of(
 
 
 def _typed(abox: ABox, allow: frozenset[str]) -> Iterable[owl.Assertion]:
-    return without_ill_typed(abox)[0] if "ill-typed" in allow else abox
+    return drop_ill_typed(abox)[0] if "ill-typed" in allow else abox
 
 
 def _outside(reading: Reading) -> list[owl.Assertion]:

@@ -133,11 +133,11 @@ class EventReader:
         """
         if "ill-typed" not in self.knowledge.allow:
             return EnrichedEvent(Entry(Verdict.INCONSISTENT, reason=reason), (), False, lines)
-        from shiq.jobs.checking.inputs import without_ill_typed
+        from shiq.jobs.checking.inputs import drop_ill_typed
         from shiq.model.abox import abox_of
 
         given = read(lines, self.knowledge).assertions if assertions is None else assertions
-        kept = tuple(without_ill_typed(abox_of(given))[0])
+        kept = tuple(drop_ill_typed(abox_of(given))[0])
         return EventQuestion(self.keys.key_of(kept), lines, lambda: kept)
 
 

@@ -84,13 +84,13 @@ class RowSettings:
     """Which rows there are, and what they have besides."""
 
     only: tuple[str, ...] = option(
-        (), "Write only rows with such a type; repeatable.", many=True, metavar="CLASS"
+        (), "Write only rows with such a type; repeatable.", is_repeatable=True, metavar="CLASS"
     )
     timings: bool = option(False, "Put the seconds that each event took into its row.")
     explain: tuple[str, ...] = option(
         (),
         "Explain why an individual has this class: one minimal set of assertions and axioms; repeatable.",
-        many=True,
+        is_repeatable=True,
         metavar="CLASS",
     )
 

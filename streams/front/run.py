@@ -19,7 +19,13 @@ from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
 from shiq.errors import UsageError
-from shiq.jobs.outputs import InputPlace, OutputPlace, keep_apart, kind_of_rows, share_no_stdout
+from shiq.jobs.outputs import (
+    InputPlace,
+    OutputPlace,
+    check_outputs,
+    refuse_shared_stdout,
+    rows_kind,
+)
 from shiq.streams.front.arrivals import RejectLog, WatermarkTracker
 from shiq.streams.front.checkpoint import (
     Checkpoint,
@@ -252,10 +258,10 @@ def open_run(
     OperationalError.
     """
     wanted = {name: target for name, target in targets.items() if target is not None}
-    share_no_stdout([(f"--{name}", target) for name, target in wanted.items()])
-    keep_apart(
+    refuse_shared_stdout([(f"--{name}", target) for name, target in wanted.items()])
+    check_outputs(
         [InputPlace("--source", source.name) for source in sources],
-        [OutputPlace(f"--{name}", target, kind_of_rows(target)) for name, target in wanted.items()],
+        [OutputPlace(f"--{name}", target, rows_kind(target)) for name, target in wanted.items()],
     )
     with ExitStack() as stack:
         kept = saved = None

@@ -93,7 +93,7 @@ class EvaluationOptions:
     max_atoms: int = option(
         MOST_DERIVED,
         "Atoms that a point may derive, input and facts apart; more end the run (4).",
-        least=1,
+        minimum=1,
     )
 
     def __post_init__(self) -> None:

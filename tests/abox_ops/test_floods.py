@@ -149,8 +149,8 @@ def test_no_hint_floods(seed: int) -> None:
 def test_hints_that_are_checked_one_by_one_with_the_whole_batch_are_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("shiq.jobs.gate.hints.TOGETHER", 1)
-    monkeypatch.setattr(Session, "above", lambda *_, **__: None)
+    monkeypatch.setattr("shiq.jobs.gate.hints.LINES_AT_ONCE", 1)
+    monkeypatch.setattr(Session, "checker_above", lambda *_, **__: None)
     assert [flood.split(":")[0] for flood in search_hint_floods(8, size=12) or ()] == ["looked_at"]
 
 

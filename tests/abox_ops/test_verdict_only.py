@@ -20,7 +20,7 @@ from shiq.abox_ops.patch.region import PatchRegion
 from shiq.answers.verdict import Verdict
 from shiq.api import certify, check_insertions, index
 from shiq.errors import UsageError
-from shiq.jobs.reports.write import problems
+from shiq.jobs.reports.write import answer_problems
 from shiq.model.abox import abox_of
 from shiq.model.clause import ClausalTBox
 from shiq.reasoner.protocol import Answer, Module
@@ -124,7 +124,7 @@ def test_what_is_said_of_it(criterion: str, engine: str, tmp_path: Path) -> None
             *files, criterion=criterion, engine=engine, reasoner="own", verdict_only=verdict_only
         )
         document = result.to_dict()
-        assert not problems(document)
+        assert not answer_problems(document)
         document["statistics"]["seconds"] = {}
         return document
 

@@ -22,7 +22,7 @@ from shiq.answers.result import Result
 from shiq.api import check_insertions
 from shiq.columns.arrays import set_difference
 from shiq.errors import UsageError
-from shiq.jobs.reports.write import problems
+from shiq.jobs.reports.write import answer_problems
 from shiq.jobs.text.results import result_text
 from shiq.model.abox import abox_of
 from shiq.model.clause import ClausalTBox
@@ -94,7 +94,7 @@ def test_case(name: str, criterion: str) -> None:
     assert found.why_pulled is not None
     assert sum(x.count for x in found.why_pulled) == found.statistics.pulled_in
     assert all(x.text for x in found.why_pulled if x.reason == "clause")
-    assert not problems(found.to_dict())
+    assert not answer_problems(found.to_dict())
 
 
 TBOX = """@prefix : <urn:t#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .

@@ -15,8 +15,8 @@ import pytest
 from command_line import shiq
 from test_reports import BAD, BASE, GOOD, TBOX
 
-from shiq.jobs.reports.report import report_of
-from shiq.jobs.reports.words import steps
+from shiq.jobs.reports.report import read_report
+from shiq.jobs.reports.words import next_steps
 
 ROOT = Path(__file__).resolve().parents[2]
 RULE = "[] a <http://www.w3.org/2003/11/swrl#Imp> ."
@@ -113,7 +113,7 @@ def test_the_next_steps_of_a_report_run(
     kept = {path.name: path.read_bytes() for path in left.iterdir() if path.is_file()}
     advised = [
         step.command
-        for step in steps(report_of(json.loads((left / "v.json").read_text())))
+        for step in next_steps(read_report(json.loads((left / "v.json").read_text())))
         if step.command
     ]
     assert len(advised) == count, advised

@@ -25,7 +25,7 @@ from shiq.api import open_store as open_session
 from shiq.errors import InputError, StoreError
 from shiq.inputs.reading import Reading
 from shiq.jobs.checking import certifying, deciding, options
-from shiq.jobs.checking.deciding import OpenedDecider
+from shiq.jobs.checking.deciding import DeciderContext
 from shiq.jobs.checking.options import Clock, Options
 from shiq.jobs.store import open_store
 from shiq.jobs.store import write as store_write
@@ -360,14 +360,14 @@ def test_what_is_asked_after_the_model_has_the_time_that_is_left(
             module, "time", SimpleNamespace(monotonic=lambda: now, perf_counter=lambda: now)
         )
     monkeypatch.setattr("shiq.jobs.store.upkeep.prepare", lambda tbox, abox, width: Prepared())
-    left = lambda question: deciding.deadline_of(question.options, question.clock.begun)[1]()  # noqa: E731
+    left = lambda question: deciding.deadline_of(question.options, question.clock.start)[1]()  # noqa: E731
     monkeypatch.setattr(certifying, "_certify_as_read", left)
     abox = abox_of([ClassAssertion(Class("urn:A"), "urn:a")])
     for timeout, rest in ((10.0, 3.0), (5.0, 0.01), (None, None)):
         now = begun
-        with OpenedDecider(Options(reasoner="own")) as decider:
+        with DeciderContext(Options(reasoner="own")) as decider:
             question = certifying.BaseQuestion(
-                Reading(), abox, (), {}, Options(timeout=timeout), decider, Clock(begun=begun)
+                Reading(), abox, (), {}, Options(timeout=timeout), decider, Clock(start=begun)
             )
             asked = certifying._prepare_as_read(question)
         assert asked[1] == (rest if rest is None else pytest.approx(rest))

@@ -24,9 +24,9 @@ from shiq.answers.verdict import Verdict
 from shiq.api import certify, certify_store, check_insertions, index, open_store
 from shiq.deadline import DeadlineExceeded, interrupt_after
 from shiq.jobs.checking import calls, inputs
-from shiq.jobs.checking.answer import in_time
+from shiq.jobs.checking.answer import run_in_time
 from shiq.jobs.checking.base import InputBatch, OpenBase
-from shiq.jobs.checking.deciding import OpenedDecider, decide_batch
+from shiq.jobs.checking.deciding import DeciderContext, decide_batch
 from shiq.jobs.checking.options import Clock, Options
 from shiq.jobs.store import upkeep
 from shiq.model import (
@@ -78,9 +78,9 @@ def in_a_while(axioms: TBox, batch: ABox, seconds: float, **settings: object) ->
     """The check of ``batch`` against nothing, whose time begins when all is read."""
     base = OpenBase(axioms, LocalKnowledgeBase.build(axioms, ABox()), (), {"verdict": "consistent"})
     options = Options(timeout=seconds, reasoner="own", **settings)  # type: ignore[arg-type]
-    with OpenedDecider(options) as decider:
+    with DeciderContext(options) as decider:
         clock = Clock()
-        return in_time(
+        return run_in_time(
             options,
             clock,
             lambda: decide_batch(base, InputBatch(batch, ABox(), (), {}), options, decider, clock),

@@ -478,7 +478,7 @@ def test_a_session_that_is_closed_says_so(tmp_path: Path) -> None:
         lambda: session.taken,
         lambda: len(session),
         lambda: session.labels,
-        lambda: session.left([]),
+        lambda: session.blocking_leftovers([]),
         session.check,
     ):
         with pytest.raises(StoreError, match="the store is closed"):

@@ -181,7 +181,7 @@ def test_what_was_found_in_time_stays(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One line is looked at at a time; the time is over at one look at the clock after another."""
-    monkeypatch.setattr("shiq.jobs.gate.hints.TOGETHER", 1)
+    monkeypatch.setattr("shiq.jobs.gate.hints.LINES_AT_ONCE", 1)
     looks = 0
 
     def is_past(deadline: float | None) -> bool:
@@ -318,8 +318,8 @@ def test_hints_are_those_of_whole_checks(
     for how in ("above", "whole", "committed"):
         with monkeypatch.context() as patch:
             if how == "whole":
-                patch.setattr(Session, "above", lambda *_, **__: None)
-                patch.setattr("shiq.jobs.gate.hints.TOGETHER", 1)
+                patch.setattr(Session, "checker_above", lambda *_, **__: None)
+                patch.setattr("shiq.jobs.gate.hints.LINES_AT_ONCE", 1)
             place = units
             if how == "committed":
                 place = tmp_path / "kg"
@@ -361,7 +361,7 @@ def test_a_batch_of_lubm_with_many_faults(
     kg = tmp_path / "kg"
     run("index", "--tbox", tmp_path / "tbox.owl", "--store", kg, tmp_path / "base.nt", "-q")
     checks: list[int] = []
-    hold = hints._Trials.are_consistent
+    hold = hints._CorrectionTrials.are_consistent
 
     def counted(self: Any, pairs: Any) -> bool:
         checks.append(len(pairs))

@@ -15,7 +15,7 @@ from shiq.api import open_store
 from shiq.errors import UsageError
 from shiq.jobs.gate import gate as gate_of
 from shiq.jobs.gate import parse_limit
-from shiq.jobs.reports.write import problems
+from shiq.jobs.reports.write import answer_problems
 
 __all__ = ["kg"]
 
@@ -42,7 +42,7 @@ def test_each_outcome_has_its_exit_code(
 ) -> None:
     found, good, bad, said = gate(kg, lines, *more, "--commit")
     assert (found, said["outcome"], said["decision"]) == (code, outcome, outcome), said["reason"]
-    assert not problems(said)
+    assert not answer_problems(said)
     aside = {line for line in lines if line not in GOOD and line[0] != "#"}
     assert lines_of(bad) == [
         line for line in lines if outcome == "refused" or (outcome == "split" and line in aside)

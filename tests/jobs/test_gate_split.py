@@ -18,9 +18,9 @@ from test_gate import BASE, PREFIX, TBOX, TYPE, a, run, t
 from shiq import check_insertions
 from shiq.api import certify, open_store
 from shiq.errors import OperationalError
-from shiq.jobs.gate import GateAnswer, Sides, gate, write_sides
+from shiq.jobs.gate import GateAnswer, OutputFiles, gate, write_sides
 from shiq.jobs.gate.culprits import smallest_hitting_set
-from shiq.jobs.text.gates import gated_text
+from shiq.jobs.text.gates import gate_text
 
 OWL = "<http://www.w3.org/2002/07/owl#"
 RDF = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -206,14 +206,14 @@ def test_lines_of_documents_are_those_of_the_file(store: Path, tmp_path: Path) -
     gated = split(store, tmp_path, text.encode(), "batch.ttl")
     file = tmp_path / "batch.ttl"
     assert [x.line.position for x in gated.set_aside] == [6]
-    assert f" at {file}:6\n" in gated_text(gated, verbose=True)
+    assert f" at {file}:6\n" in gate_text(gated, verbose=True)
 
 
 def test_places_are_named_at_the_terminal(store: Path, tmp_path: Path) -> None:
     bad = a("rex", "Cat")
     gated = split(store, tmp_path, [GOOD[0], bad, "", bad, *NEGATIVE])
     file = tmp_path / "batch.nt"
-    told = gated_text(gated, verbose=True)
+    told = gate_text(gated, verbose=True)
     assert f"{bad}\n             at {file}:2, {file}:4\n" in told
     assert told.count(f" at {file}:5\n") == 1
     with_axiom = check_insertions(
@@ -238,7 +238,7 @@ def test_a_full_disk_is_told_by_name(
 
     monkeypatch.setattr(os, "replace", replace)
     with pytest.raises(OperationalError) as raised:
-        write_sides(gated, Sides(tmp_path / "good.nt", tmp_path / "bad.nt"))
+        write_sides(gated, OutputFiles(tmp_path / "good.nt", tmp_path / "bad.nt"))
     assert str(raised.value).startswith(
         f"{tmp_path / full}: cannot be written (No space left on device)"
     )
@@ -295,7 +295,7 @@ def test_what_is_not_understood_is_set_aside(store: Path, tmp_path: Path, aside:
         "inconsistent",
         "consistent",
     )
-    told = gated_text(gated, verbose=True)
+    told = gate_text(gated, verbose=True)
     assert (
         f"does not know the property <{PREFIX}lieks> (write {t('ann', 'likes', 'tom')} instead)"
         in told

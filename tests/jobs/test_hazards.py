@@ -358,7 +358,7 @@ def test_44_chains_of_equal_individuals(
     kg: Path, insert: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Closed by union-find: a chain of any length is one element and is decided; one that is
-    larger than `CROWD` is told, and stands in the way where that is asked for.
+    larger than `OVERSIZE` is told, and stands in the way where that is asked for.
     """
     chain = [SameIndividual(f"urn:t#i{k}", f"urn:t#i{k + 1}") for k in range(3_000)]
     facts = [
@@ -371,7 +371,7 @@ def test_44_chains_of_equal_individuals(
             session.check(abox_of([*chain, *facts]), max_conflicts=0).verdict
             is Verdict.INCONSISTENT
         )
-    monkeypatch.setattr("shiq.jobs.checking.answer.CROWD", 100)
+    monkeypatch.setattr("shiq.jobs.checking.answer.OVERSIZE", 100)
     long = "".join(same(f"i{k}", f"i{k + 1}") for k in range(100))
     code, said = insert(long)
     assert (code, "101 many-equal" in said, "101 individuals are one" in said) == (0, True, True), (
@@ -418,7 +418,7 @@ def test_47_a_hub(kg: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         result = session.check(abox_of(bad))
         assert result.verdict is Verdict.INCONSISTENT
         assert len(result.conflicts[0].insertions) == 4
-    monkeypatch.setattr("shiq.jobs.checking.answer.CROWD", 100)
+    monkeypatch.setattr("shiq.jobs.checking.answer.OVERSIZE", 100)
     likes, pets = ObjectProperty("urn:likes"), ObjectUnionOf((Class("urn:Dog"), Class("urn:Bird")))
     tbox = TBox((SubClassOf(Class("urn:Cat"), ObjectAllValuesFrom(likes, pets)),))
     liked = [ObjectPropertyAssertion(likes, "urn:tom", f"urn:n{k}") for k in range(101)]

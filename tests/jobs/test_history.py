@@ -17,7 +17,7 @@ from shiq.errors import OperationalError
 from shiq.jobs.history import (
     HistoryCause,
     HistoryRow,
-    compared,
+    compare_rows,
     fold,
     read_history,
     row_from,
@@ -76,7 +76,7 @@ def test_each_check_and_gate_leaves_a_row(store: Path) -> None:
         ("gate", "split", 2, 3, 2),
     ]
     assert (rows[2].counts["set_aside"], rows[1].insertions_from, unread) == (1, ("bad.nt",), [])
-    changes = [(x.new, x.known, x.gone) for x in compared(rows)]
+    changes = [(x.new, x.known, x.gone) for x in compare_rows(rows)]
     cause = rows[1].causes[0].id
     assert changes == [((), (), ()), ((cause,), (), ()), ((), (cause,), ())]
 
@@ -212,7 +212,7 @@ def test_what_data_say_is_escaped_in_pages(tmp_path: Path) -> None:
         insertions_from=(wrong,),
         causes=(HistoryCause("c", "r", wrong, 1),),
     )
-    write_pages(wrong, compared([told]), tmp_path)
+    write_pages(wrong, compare_rows([told]), tmp_path)
     for page in tmp_path.iterdir():
         assert wrong not in page.read_text("utf-8")
 
@@ -241,7 +241,7 @@ def test_what_data_say_is_escaped_in_pages(tmp_path: Path) -> None:
 def test_the_next_step_names_the_whole_batch(
     values: dict[str, Any], told: str, tmp_path: Path
 ) -> None:
-    page = write_pages("kg", compared([row(NOW, **values)]), tmp_path)
+    page = write_pages("kg", compare_rows([row(NOW, **values)]), tmp_path)
     assert f"<li>{told}</li>" in unescape(page.read_text("utf-8"))
 
 
@@ -251,9 +251,9 @@ def test_names_of_files_cannot_move_the_cursor(store: Path) -> None:
 
 
 def test_pages_replace_no_page_of_others(tmp_path: Path) -> None:
-    index = write_pages("kg", compared([row(NOW)]), tmp_path)
-    assert write_pages("kg", compared([row(NOW)]), tmp_path) == index
+    index = write_pages("kg", compare_rows([row(NOW)]), tmp_path)
+    assert write_pages("kg", compare_rows([row(NOW)]), tmp_path) == index
     index.write_text("<title>My site</title>", "utf-8")
     with pytest.raises(OperationalError, match="not replaced"):
-        write_pages("kg", compared([row(NOW)]), tmp_path)
+        write_pages("kg", compare_rows([row(NOW)]), tmp_path)
     assert index.read_text("utf-8") == "<title>My site</title>"

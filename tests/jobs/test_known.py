@@ -162,8 +162,10 @@ def test_random_bases(folder: Path) -> None:
             (folder / "r.nt").write_text("".join(f"{line}\n" for line in lines))
             abox = read_assertions([folder / "r.nt"], ontology.tbox.signature).abox
             known = set_aside_known(ontology, abox, decider)
-            rest = {line for assertion in known.rest for line in assertion_lines(assertion)}
-            aside = {line for row in known.asides for line in row.triples}
+            rest = {
+                line for assertion in known.remaining_abox for line in assertion_lines(assertion)
+            }
+            aside = {line for row in known.quarantine for line in row.triples}
             assert (
                 rest | aside == {x for y in abox for x in assertion_lines(y)} and not rest & aside
             )
@@ -213,7 +215,7 @@ def test_hitting_sets_are_all_minimal_ones() -> None:
 def test_an_empty_base_has_no_conflicts(folder: Path) -> None:
     assert not set_aside_known(
         read_ontology([folder / "t.ofn"]), ABox(), Decider(create("own"))
-    ).asides
+    ).quarantine
 
 
 @pytest.mark.parametrize("engine", ["local", "spark"])

@@ -13,7 +13,7 @@ import pytest
 from shiq.answers.verdict import KINDS, Leftover, Verdict
 from shiq.api import certify_store, check_insertions, index, open_store
 from shiq.errors import InputError, UsageError
-from shiq.jobs.leftover_waivers import parse_known, read_known
+from shiq.jobs.leftover_waivers import parse_waivers, read_waivers
 from tests.command_line import shiq
 
 TBOX = """
@@ -86,13 +86,13 @@ def test_it_holds_on_its_last_day() -> None:
     met = [Leftover("undeclared", "the TBox does not know the class <urn:A>")]
     entry = {"kind": "undeclared", "term": "urn:A", "owner": "ann", "expires": date(2030, 1, 31)}
     for day, is_known in ((date(2030, 1, 31), True), (date(2030, 2, 1), False)):
-        (marked,) = parse_known({"known": [entry]}, day).mark(met)
+        (marked,) = parse_waivers({"known": [entry]}, day).mark(met)
         assert (bool(marked.known), bool(marked.lapsed)) == (is_known, not is_known)
 
 
 def test_another_kind_of_the_same_term_is_not_known(files: dict[str, Path]) -> None:
     """The misspelt property is known; that it is in a broken axiom, too, is not."""
-    (marked,) = read_known(files["all.toml"]).mark(
+    (marked,) = read_waivers(files["all.toml"]).mark(
         [Leftover("malformed", "a literal as value of <urn:t#likes>")]
     )
     assert not marked.known
@@ -138,11 +138,11 @@ def test_what_is_not_understood_of_the_file_is_an_error(
 
 def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(InputError):
-        read_known(tmp_path / "absent.toml")
+        read_waivers(tmp_path / "absent.toml")
     for text in ('[[knwon]]\nkind = "undeclared"', "known = 1", "]"):
         (tmp_path / "k.toml").write_text(text)
         with pytest.raises(UsageError):
-            read_known(tmp_path / "k.toml")
+            read_waivers(tmp_path / "k.toml")
 
 
 def test_a_store_keeps_its_leftovers_and_asks_at_each_check(
@@ -233,7 +233,7 @@ def test_lint_drafts_the_file(files: dict[str, Path], tmp_path: Path) -> None:
     code, _, errors = shiq(*asked, "--known", drafted)
     assert (code, "lacks owner" in errors) == (2, True)
     assert shiq(*asked, "--write-known", drafted, "--owner", "bob")[0] == 3
-    assert {(x.kind, x.term, x.owner) for x in read_known(drafted).entries} == {
+    assert {(x.kind, x.term, x.owner) for x in read_waivers(drafted).entries} == {
         ("undeclared", "urn:t#lieks", "bob"),
         ("undeclared", "urn:t#loves", "bob"),
     }
@@ -241,7 +241,7 @@ def test_lint_drafts_the_file(files: dict[str, Path], tmp_path: Path) -> None:
     # What is there already stays, with its owner; what is new comes in.
     more = tmp_path / "more.json"
     shiq(*asked, "--known", files["one.toml"], "--write-known", more, "--owner", "bob")
-    assert [(x.term, x.owner) for x in read_known(more).entries] == [
+    assert [(x.term, x.owner) for x in read_waivers(more).entries] == [
         ("urn:t#lieks", "ann"),
         ("urn:t#loves", "bob"),
     ]

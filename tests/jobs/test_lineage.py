@@ -123,7 +123,7 @@ def test_a_file_that_cannot_be_written_at_the_end_does_not_change_what_was_found
     def told(error: Exception | None) -> str:
         file = folder / "runs.jsonl"
         with RunEvents(file, "check", {"store": "kg"}) as run:
-            run.seen(shiq.Result(shiq.Verdict.CONSISTENT))
+            run.record_result(shiq.Result(shiq.Verdict.CONSISTENT))
             file.unlink()
             file.mkdir()
             if error is not None:
@@ -155,7 +155,7 @@ def test_tables_and_buckets_go_by_their_names_and_versions(
         evidence=Evidence(notes=("table:lake.db.t: Iceberg snapshot 77", "another")),
     )
     with RunEvents(folder / "runs.jsonl", "check", inputs) as told:
-        told.seen(replace(result, snapshot=3))
+        told.record_result(replace(result, snapshot=3))
     feed = {
         "changes": "table:lake.db.t",
         "from_version": "4",
@@ -163,7 +163,7 @@ def test_tables_and_buckets_go_by_their_names_and_versions(
         "tbox": ("t.ofn",),
     }
     with RunEvents(folder / "runs.jsonl", "check", feed) as told:
-        told.seen(result)
+        told.record_result(result)
     _, last, _, of_feed = events(folder)
     named = [
         (x["namespace"], x["name"], x.get("facets", {}).get("version", {}).get("datasetVersion"))

@@ -17,7 +17,7 @@ from shiq.answers.result import Result
 from shiq.api import check_insertions, index, open_store
 from shiq.errors import InputError
 from shiq.jobs.evaluation.lubm.generate import generate
-from shiq.jobs.nightly import arguments
+from shiq.jobs.nightly import shiq_arguments
 from tests.command_line import shiq
 from tests.tools.spark_events import TaskCost, costs, table, total
 
@@ -70,8 +70,8 @@ def lubm(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("command", ["check", "gate", "index"])
 def test_the_command_line_is_that_of_the_command(command: str) -> None:
     given = ["--store", "kg", "--insert", "b.nt"]
-    assert arguments([command, *given]) == [command, "--engine", "spark", *given]
-    assert arguments(given) == ["check", "--engine", "spark", *given]
+    assert shiq_arguments([command, *given]) == [command, "--engine", "spark", *given]
+    assert shiq_arguments(given) == ["check", "--engine", "spark", *given]
 
 
 def test_usage_errors_end_with_2() -> None:

@@ -13,15 +13,15 @@ from command_line import shiq
 from shiq.jobs.checking.options import Options
 from shiq.jobs.cli import cli
 from shiq.jobs.commands.options import AnswerOptions, field_option
-from shiq.jobs.commands.stream.options import Feed, Summary
-from shiq.jobs.option_fields import Heading, Takes, declared, default_of
+from shiq.jobs.commands.stream.options import StreamArguments, SummaryOptions
+from shiq.jobs.option_fields import Heading, Takes, declared_option, default_value
 
 #: Fields that only callers in Python set, or that are another dataclass's option.
 NO_OPTION = {
     Options: {"progress", "certain", "range_size"},
     AnswerOptions: set(),
-    Feed: {"master", "summary"},
-    Summary: set(),
+    StreamArguments: {"master", "summary"},
+    SummaryOptions: set(),
 }
 
 
@@ -35,7 +35,9 @@ def command(*path: str) -> click.Command:
 
 @pytest.mark.parametrize("owner", NO_OPTION)
 def test_each_field_is_an_option_with_a_help_text(owner: Any) -> None:
-    shown = {field.name: declared(owner, field.name) for field in fields(owner) if field.metadata}
+    shown = {
+        field.name: declared_option(owner, field.name) for field in fields(owner) if field.metadata
+    }
     assert {field.name for field in fields(owner)} - set(shown) == NO_OPTION[owner]
     for name, option in shown.items():
         assert re.fullmatch(r"[A-Z].*\.", option.help), name
@@ -48,7 +50,7 @@ def test_each_field_is_an_option_with_a_help_text(owner: Any) -> None:
         (Options, ("check",)),
         (Options, ("gate",)),
         (AnswerOptions, ("index",)),
-        (Feed, ("stream", "enrich")),
+        (StreamArguments, ("stream", "enrich")),
     ],
 )
 def test_a_command_has_the_defaults_of_the_fields(owner: Any, path: tuple[str, ...]) -> None:
@@ -59,7 +61,7 @@ def test_a_command_has_the_defaults_of_the_fields(owner: Any, path: tuple[str, .
     for name in shared:
         if name in ("format", "unit", "options"):  # a stream command has its own
             continue
-        default = default_of(owner, name)
+        default = default_value(owner, name)
         found = parsed.params[name]
         assert found == default or (not found and not default), name
         assert params[name].param_type_name == "option"

@@ -15,14 +15,14 @@ import pytest
 
 from shiq.errors import UsageError
 from shiq.jobs.cli import cli
-from shiq.jobs.commands.places import STORE, GuardedCommand, Reads, Writes
+from shiq.jobs.commands.places import STORE, GuardedCommand, InputParameter, OutputParameter
 from shiq.jobs.outputs import (
     FOLDERS,
     InputPlace,
     OutputKind,
     OutputPlace,
-    keep_apart,
-    normal_address,
+    check_outputs,
+    normalise_address,
 )
 from tests.command_line import shiq
 
@@ -93,7 +93,7 @@ def named(command: click.Command, kind: type[click.ParamType]) -> list[click.Par
 WRITING = [
     (name, option_of(param))
     for name, command in COMMANDS.items()
-    for param in named(command, Writes)
+    for param in named(command, OutputParameter)
 ]
 
 
@@ -121,9 +121,9 @@ def called(name: str, values: Mapping[str, object], folder: Path) -> list[str]:
 
 def usual_value(param: click.Parameter, folder: Path) -> object:
     """A value of a parameter that must have one: a place of its own."""
-    if isinstance(param.type, (Reads, Writes)):
+    if isinstance(param.type, (InputParameter, OutputParameter)):
         path = folder / f"usual-{param.name}"
-        if isinstance(param.type, Reads):
+        if isinstance(param.type, InputParameter):
             path.write_text(content_of(param))
         return path
     return next(iter(param.type.choices)) if isinstance(param.type, click.Choice) else 1
@@ -158,16 +158,16 @@ def content(folder: Path) -> dict[str, bytes | None]:
 def test_every_name_of_a_place_is_known_as_read_or_written(name: str) -> None:
     for param in COMMANDS[name].params:
         is_text = isinstance(param.type, (click.types.StringParamType, click.Path, click.File))
-        if is_text and not isinstance(param.type, (Reads, Writes)):
+        if is_text and not isinstance(param.type, (InputParameter, OutputParameter)):
             assert param.name in TEXTS, (
                 f"{name} {option_of(param)}: has it the type Reads or Writes, or is it a text (TEXTS)?"
             )
-    assert isinstance(COMMANDS[name], GuardedCommand) or not named(COMMANDS[name], Writes)
+    assert isinstance(COMMANDS[name], GuardedCommand) or not named(COMMANDS[name], OutputParameter)
 
 
 @pytest.mark.parametrize(("name", "option"), WRITING)
 def test_no_output_replaces_an_input(name: str, option: str, tmp_path: Path) -> None:
-    for number, source in enumerate(named(COMMANDS[name], Reads)):
+    for number, source in enumerate(named(COMMANDS[name], InputParameter)):
         folder = tmp_path / str(number)
         (folder / "in").mkdir(parents=True)
         target = folder / "in.json"
@@ -213,10 +213,10 @@ def test_no_output_lies_in_a_store_or_where_nothing_can_be(
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, command in COMMANDS.items() if len(named(command, Writes)) > 1]
+    "name", [name for name, command in COMMANDS.items() if len(named(command, OutputParameter)) > 1]
 )
 def test_no_two_outputs_are_one(name: str, tmp_path: Path) -> None:
-    for first, second in combinations(map(option_of, named(COMMANDS[name], Writes)), 2):
+    for first, second in combinations(map(option_of, named(COMMANDS[name], OutputParameter)), 2):
         refused(name, {first: tmp_path / "x.json", second: "x.json"}, tmp_path, first, second)
 
 
@@ -344,7 +344,7 @@ def test_a_batch_of_several_files_has_a_folder_for_each_side(tmp_path: Path) -> 
 
 
 def apart(read: str, written: str, kind: OutputKind = OutputKind.FILE) -> None:
-    keep_apart([InputPlace("--in", read)], [OutputPlace("--out", written, kind)])
+    check_outputs([InputPlace("--in", read)], [OutputPlace("--out", written, kind)])
 
 
 @pytest.mark.parametrize(
@@ -360,7 +360,7 @@ def apart(read: str, written: str, kind: OutputKind = OutputKind.FILE) -> None:
     ],
 )
 def test_addresses_have_a_normal_form(one: str, other: str) -> None:
-    assert normal_address(one) == normal_address(other)
+    assert normalise_address(one) == normalise_address(other)
     for read, written in ((one, other), (other, one)):
         with pytest.raises(UsageError, match=r"--out .* would replace what --in reads"):
             apart(read, written, OutputKind.ROWS)
@@ -397,7 +397,7 @@ def test_what_is_no_file_replaces_nothing(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name in ("-", os.devnull, "/dev/stdout", "/dev/fd/1", str(tmp_path / "pipe")):
         apart(name, name)
-        keep_apart([], [OutputPlace("--one", name), OutputPlace("--two", name)])
+        check_outputs([], [OutputPlace("--one", name), OutputPlace("--two", name)])
     with (tmp_path / "in.nt").open("w") as file:
         before = os.dup(0)
         os.dup2(file.fileno(), 0)
@@ -463,14 +463,14 @@ def test_an_option_that_is_not_guarded_is_seen(tmp_path: Path) -> None:
     """What the tests above rest on: a command that writes and does not look is not refused."""
 
     @click.command(cls=GuardedCommand)
-    @click.option("--read", type=Reads())
-    @click.option("--write", type=Writes())
+    @click.option("--read", type=InputParameter())
+    @click.option("--write", type=OutputParameter())
     def guarded(read: str, write: str) -> None:
         Path(write).write_text("lost")
 
     @click.command()
     @click.option("--read", type=STORE)
-    @click.option("--write", type=Writes())
+    @click.option("--write", type=OutputParameter())
     def careless(read: str, write: str) -> None:
         Path(write).write_text("lost")
 

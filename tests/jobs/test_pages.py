@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shiq.jobs.pages import environment, joints, short, visible
+from shiq.jobs.pages import cut, environment, escape_invisible, split_at_joints
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = ROOT / "jobs" / "templates"
@@ -37,7 +37,7 @@ def test_what_a_template_prints_is_escaped_and_visible(text: str, printed: str) 
     said = unescape(found[2])
     assert said == unescape(found[1])
     if printed in ("x", "x|short", "m(x)"):
-        assert said == visible(text)
+        assert said == escape_invisible(text)
 
 
 def test_no_template_switches_escaping_off_or_prints_outside_quotes() -> None:
@@ -83,7 +83,7 @@ def test_every_template_compiles_and_is_used() -> None:
 
 
 def test_long_text_is_cut_between_words_and_names_break_where_parts_meet() -> None:
-    assert short("one two three", 9) == "one two …"
-    assert short("x" * 20, 9) == "xxxxxxxx …"
-    assert joints("a/b.c d:e") == ["a/", "b.", "c d:", "e"]
-    assert "".join(joints("urn:\u202ex#y_z")) == visible("urn:\u202ex#y_z")
+    assert cut("one two three", 9) == "one two …"
+    assert cut("x" * 20, 9) == "xxxxxxxx …"
+    assert split_at_joints("a/b.c d:e") == ["a/", "b.", "c d:", "e"]
+    assert "".join(split_at_joints("urn:\u202ex#y_z")) == escape_invisible("urn:\u202ex#y_z")

@@ -14,7 +14,7 @@ import pyshacl  # type: ignore[import-untyped, unused-ignore]
 import pytest
 import rdflib
 
-from shiq.jobs.reports.report import report_of
+from shiq.jobs.reports.report import read_report
 from shiq.jobs.reports.sarif import RESULTS, baseline_of, sarif
 from shiq.jobs.reports.shacl import shacl
 from tests.command_line import shiq
@@ -149,8 +149,8 @@ def test_only_what_is_consistent_conforms(
 
 
 def test_shacl_takes_whatever_data_holds() -> None:
-    read_shacl(shacl(report_of(evil_answer())))
-    graph = read_shacl(shacl(report_of(many(1500, 30))))
+    read_shacl(shacl(read_report(evil_answer())))
+    graph = read_shacl(shacl(read_report(many(1500, 30))))
     assert len(set(graph.subjects(rdflib.RDF.type, OURS.Contradiction))) == 1500
 
 
@@ -211,12 +211,12 @@ def test_sarif_says_what_is_new_unchanged_and_gone(folder: Path, tmp_path: Path)
 
 def test_a_baseline_that_left_results_out_calls_none_new() -> None:
     before, now = many(3 * RESULTS, 1), many(3 * RESULTS + 5, 1)
-    capped = baseline_of(json.loads(sarif(report_of(before))))
+    capped = baseline_of(json.loads(sarif(read_report(before))))
     assert not capped.is_complete
-    assert "new" not in states(sarif(report_of(now), capped))
-    whole = baseline_of(json.loads(sarif(report_of(before), is_capped=False)))
+    assert "new" not in states(sarif(read_report(now), capped))
+    whole = baseline_of(json.loads(sarif(read_report(before), is_capped=False)))
     assert whole.is_complete and len(whole.results) == 3 * RESULTS + 2
-    assert "absent" not in states(sarif(report_of(now), whole))
+    assert "absent" not in states(sarif(read_report(now), whole))
 
 
 def test_what_is_no_baseline_is_told_before_the_work(folder: Path, tmp_path: Path) -> None:

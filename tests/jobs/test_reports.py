@@ -21,15 +21,15 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped, unus
 from shiq.api import check_insertions
 from shiq.errors import OperationalError
 from shiq.files import write_atomically
-from shiq.jobs.commands.running import Request, completed
-from shiq.jobs.pages import visible
-from shiq.jobs.reports.html import page
+from shiq.jobs.commands.running import Request, complete_answer
+from shiq.jobs.pages import escape_invisible
+from shiq.jobs.reports.html import html_page
 from shiq.jobs.reports.junit import junit
 from shiq.jobs.reports.markdown import markdown
-from shiq.jobs.reports.report import WITH_THE_BATCH, report_of
+from shiq.jobs.reports.report import WITH_THE_BATCH, read_report
 from shiq.jobs.reports.sarif import PER_RULE, RESULTS, sarif
 from shiq.jobs.reports.tables import COLUMNS, tables
-from shiq.jobs.reports.write import FORMATS, problems, schema
+from shiq.jobs.reports.write import FORMATS, answer_problems, schema
 
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 INTEGER = "<http://www.w3.org/2001/XMLSchema#integer>"
@@ -148,7 +148,7 @@ def evil_answer() -> dict[str, Any]:
         },
         "a key of later days": EVIL,
     }
-    assert problems(document) == []
+    assert answer_problems(document) == []
     return document
 
 
@@ -203,7 +203,7 @@ def test_answers_fit_the_schema(folder: Path) -> None:
         "inconsistent",
     ]
     for document in documents:
-        assert problems(document) == []
+        assert answer_problems(document) == []
         assert document["about"]["made"].endswith("Z")
 
 
@@ -226,7 +226,7 @@ def test_what_does_not_fit_is_named(path: tuple[str | int, ...], value: object) 
     for step in path[:-1]:
         at = at[step]
     at[path[-1]] = value
-    assert "/".join(map(str, path)) in problems(document)[0]
+    assert "/".join(map(str, path)) in answer_problems(document)[0]
 
 
 def test_the_schema_itself_is_one() -> None:
@@ -239,14 +239,16 @@ def test_problems_are_few_and_short_and_of_the_form_that_is_meant() -> None:
     document["conflicts"] *= 50
     for conflict in document["conflicts"]:
         conflict["axioms"] = {EVIL: "x" * 1000}
-    found = problems(document)
+    found = answer_problems(document)
     assert len(found) == 10
     for i, problem in enumerate(found):
         assert problem.startswith(f"conflicts/{i}/axioms: ") and len(problem) < 400
         assert problem.isprintable()
     del document["conflicts"]
-    assert problems(document) == ["the document: 'conflicts' is a required property"]
-    assert problems([]) == ["the document: [] is not of type 'object'"] * len(problems([]))
+    assert answer_problems(document) == ["the document: 'conflicts' is a required property"]
+    assert answer_problems([]) == ["the document: [] is not of type 'object'"] * len(
+        answer_problems([])
+    )
 
 
 # --- writing --------------------------------------------------------------------------------------
@@ -335,12 +337,12 @@ def test_facts_are_found_where_they_stand(tmp_path: Path) -> None:
     inputs = (str(tmp_path / "t.ttl"), str(tmp_path / "base.nt"))
     result = check_insertions(*inputs, files, reasoner="own")
     asked = Request("check", {"tbox": inputs[:1], "abox": inputs[1:], "insertions": files})
-    found = completed(result.to_dict(), asked)
-    report = report_of(found)
+    found = complete_answer(result.to_dict(), asked)
+    report = read_report(found)
     places = {
         (fact.text.split()[0], fact.text.split()[1], place.source, place.line)
         for i in range(len(report.conflicts))
-        for fact in (*report.contradiction(i).insertions, *report.contradiction(i).base)
+        for fact in (*report.conflict_at(i).insertions, *report.conflict_at(i).base)
         for place in fact.places
     }
     assert places == {
@@ -410,16 +412,16 @@ def read_page(text: str) -> tuple[Tags, str]:
 
 
 def test_the_page_says_what_happened_and_what_to_do(folder: Path) -> None:
-    _, good = read_page(page(report_of(answer(folder, "good.nt"))))
+    _, good = read_page(html_page(read_report(answer(folder, "good.nt"))))
     assert "can be added" in good and "--commit" in good
-    _, bad = read_page(page(report_of(answer(folder, "bad.nt"))))
+    _, bad = read_page(html_page(read_report(answer(folder, "bad.nt"))))
     assert (
         "cannot be added" in bad
         and "house cat" in bad
         and f"{folder}/bad.nt:3" in bad
         and "--mode split" in bad
     )
-    _, left = read_page(page(report_of(answer(folder, "open.nt"))))
+    _, left = read_page(html_page(read_report(answer(folder, "open.nt"))))
     assert "No verdict" in left and f"{folder}/open.nt:2" in left
     assert "the ontology does not know the property" in left and "did you mean chases?" in left, (
         "names, with their IRIs as titles"
@@ -442,7 +444,7 @@ def test_the_page_of_a_gate(folder: Path) -> None:
     assert (
         shiq(*gated, "--quarantine", folder / "aside.nt", "--report", folder / "gate.json")[0] == 5
     )
-    _, said = read_page(page(report_of(json.loads((folder / "gate.json").read_text()))))
+    _, said = read_page(html_page(read_report(json.loads((folder / "gate.json").read_text()))))
     assert (
         "1 line accepted, 2 set aside" in said
         and f"{folder}/mixed.nt:2" in said
@@ -453,7 +455,7 @@ def test_the_page_of_a_gate(folder: Path) -> None:
 
 def test_a_malformed_line_stands_as_it_is(folder: Path) -> None:
     (folder / "space.nt").write_text("<urn:t#a b> <urn:t#chases> <urn:t#tom> .\n")
-    _, said = read_page(page(report_of(answer(folder, "space.nt"))))
+    _, said = read_page(html_page(read_report(answer(folder, "space.nt"))))
     assert "<urn:t#a b> <urn:t#chases> <urn:t#tom> ." in said
 
 
@@ -469,7 +471,7 @@ def test_a_base_that_contradicts_itself_can_be_set_aside(folder: Path) -> None:
         "-q",
     )
     assert shiq(*made, "--json", folder / "wrong.json").returncode == 1
-    _, said = read_page(page(report_of(json.loads((folder / "wrong.json").read_text()))))
+    _, said = read_page(html_page(read_report(json.loads((folder / "wrong.json").read_text()))))
     assert "--replace" in said and "wrong.nt --set-aside-known known.nt" in said
     assert shiq(*made, "--replace", "--set-aside-known", folder / "known.nt").returncode == 0
 
@@ -511,16 +513,16 @@ def test_a_refused_batch_is_told_once_and_not_line_by_line(folder: Path) -> None
     assert "the batch was refused" not in text and f"{folder}/odd.nt:1" not in text
     document = json.loads((folder / "gate.json").read_text())
     assert [x["reason"] for x in document["set_aside"][:2]] == [WITH_THE_BATCH] * 2
-    _, said = read_page(page(report_of(document)))
+    _, said = read_page(html_page(read_report(document)))
     assert "1 line of the batch" in said and f"{folder}/odd.nt:1" not in said
 
 
 def test_the_page_takes_whatever_data_holds() -> None:
     document = evil_answer()
-    _, said = read_page(page(report_of(document)))
+    _, said = read_page(html_page(read_report(document)))
     assert "alert('x')" in said and "\\u202Edrow\\u0007" in said
     document |= {"verdict": "undetermined", "conflicts": []}
-    read_page(page(report_of(document)))
+    read_page(html_page(read_report(document)))
     aside = {"source": EVIL, "line": 1, "text": EVIL, "reason": EVIL, "conflicts": [0, 99]}
     gated = {
         **evil_answer(),
@@ -541,17 +543,19 @@ def test_the_page_takes_whatever_data_holds() -> None:
         "judgement": {"effect": "waived", "owner": EVIL, "expires": EVIL, "reason": EVIL},
     }
     _, said = read_page(
-        page(
-            report_of({**gated, "identities": [same], "conflicts": [judged], "disputes": [judged]})
+        html_page(
+            read_report(
+                {**gated, "identities": [same], "conflicts": [judged], "disputes": [judged]}
+            )
         )
     )
     assert "Waived by </code>" in said
-    assert visible("\ud800") == "\\uD800"
+    assert escape_invisible("\ud800") == "\\uD800"
 
 
 def test_many_contradictions_make_a_small_page_and_whole_tables() -> None:
-    report = report_of(many(5000, 3))
-    text = page(report)
+    report = read_report(many(5000, 3))
+    text = html_page(report)
     _, said = read_page(text)
     assert len(text) < 200_000
     assert "1,667 contradictions" in said and "1,662 more of this kind are not shown here" in said
@@ -563,7 +567,7 @@ def test_many_contradictions_make_a_small_page_and_whole_tables() -> None:
     assert {row["pattern"]: row["conflicts"] for row in made["groups"]} == {
         g.pattern.id: len(g.conflicts) for g in report.causes
     }
-    assert len(page(report_of(many(3000, 3000)))) < 2_000_000
+    assert len(html_page(read_report(many(3000, 3000)))) < 2_000_000
 
 
 # --- other formats --------------------------------------------------------------------------------
@@ -571,7 +575,7 @@ def test_many_contradictions_make_a_small_page_and_whole_tables() -> None:
 
 def test_sarif() -> None:
     document = many(500, 4)
-    found = json.loads(sarif(report_of(document)))
+    found = json.loads(sarif(read_report(document)))
     [run] = found["runs"]
     results, rules = run["results"], run["tool"]["driver"]["rules"]
     for result in results:
@@ -584,8 +588,8 @@ def test_sarif() -> None:
         if "shiqConflict/v1" in r["partialFingerprints"]
     }
     assert len(prints) == 4 * PER_RULE
-    assert len(json.loads(sarif(report_of(many(3000, 3000))))["runs"][0]["results"]) == RESULTS
-    [first, *_] = json.loads(sarif(report_of(evil_answer())))["runs"][0]["results"]
+    assert len(json.loads(sarif(read_report(many(3000, 3000))))["runs"][0]["results"]) == RESULTS
+    [first, *_] = json.loads(sarif(read_report(evil_answer())))["runs"][0]["results"]
     place = first["locations"][0]["physicalLocation"]
     assert place["region"]["startLine"] == 7
     assert re.fullmatch(r"[!$'()*+,\-./0-9;=@A-Z_a-z~%]+", place["artifactLocation"]["uri"])
@@ -595,7 +599,7 @@ def test_sarif_knows_a_contradiction_again(folder: Path) -> None:
     (folder / "again.nt").write_text(f"{BAD}{GOOD}<urn:t#tom> {TYPE} <urn:t#Dog> .\n")
     prints = []
     for batch in ("bad.nt", "again.nt"):
-        [run] = json.loads(sarif(report_of(answer(folder, batch))))["runs"]
+        [run] = json.loads(sarif(read_report(answer(folder, batch))))["runs"]
         prints.append(
             {(r["ruleId"], r["partialFingerprints"]["shiqConflict/v1"]) for r in run["results"]}
         )
@@ -609,7 +613,7 @@ def test_sarif_and_junit_of_what_a_policy_lets_pass() -> None:
             "effect": effect,
             **({"owner": "Ann"} if effect == "waived" else {}),
         }
-    report = report_of(document)
+    report = read_report(document)
     results = json.loads(sarif(report))["runs"][0]["results"][:4]
     assert [r["level"] for r in results] == ["error", "warning", "error", "error"]
     assert ["suppressions" in r for r in results] == [False, False, True, True]
@@ -620,19 +624,19 @@ def test_sarif_and_junit_of_what_a_policy_lets_pass() -> None:
 def test_junit(folder: Path) -> None:
     expected = {"good.nt": ("1", "0", "0"), "bad.nt": ("1", "1", "0"), "open.nt": ("1", "0", "1")}
     for batch, counts in expected.items():
-        suite = ElementTree.fromstring(junit(report_of(answer(folder, batch))).encode())[0]
+        suite = ElementTree.fromstring(junit(read_report(answer(folder, batch))).encode())[0]
         assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == counts, batch
-    text = junit(report_of(evil_answer()))
+    text = junit(read_report(evil_answer()))
     assert "alert('x')" in "".join(ElementTree.fromstring(text.encode()).itertext())
     assert "\\u202E" in text
 
 
 def test_markdown_stays_what_it_is() -> None:
-    text = markdown(report_of(evil_answer()))
+    text = markdown(read_report(evil_answer()))
     assert all(c.isprintable() or c == "\n" for c in text)
     outside = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", text)
     assert "<script" not in outside and "`" not in outside
     for line in outside.splitlines():
         if line.startswith("|"):
             assert line.count("|") in (4, 6), line
-    assert len(markdown(report_of(many(3000, 3000)))) < 60_000
+    assert len(markdown(read_report(many(3000, 3000)))) < 60_000

@@ -20,7 +20,7 @@ from shiq.api import index
 from shiq.errors import InputError, UsageError
 from shiq.jobs import cli
 from shiq.jobs.cli import main
-from shiq.jobs.repro import of_disagreement, read, replay
+from shiq.jobs.repro import pack_disagreement, read_reproducer, replay
 from shiq.jobs.spark import deciding
 from shiq.model import (
     Class,
@@ -74,7 +74,7 @@ def test_whatever_ends_a_command_is_told_and_no_verdict(
         return call
 
     given_up = list[bool]()
-    monkeypatch.setattr(cli, "_give_up_output", lambda: given_up.append(True))
+    monkeypatch.setattr(cli, "_discard_output", lambda: given_up.append(True))
     for code, said, quiet in (
         (1, "ended the process with 1", False),
         (0, "ended the process with 0", False),
@@ -155,7 +155,7 @@ def test_a_disagreement_stops_the_run_and_packs_a_reproducer(
     [found] = result.disagreements
     assert {a.verdict for a in found.answers} == {Verdict.CONSISTENT, Verdict.INCONSISTENT}
     assert any("audit" in note for note in result.to_dict()["evidence"]["notes"])
-    packed = of_disagreement(found)
+    packed = pack_disagreement(found)
     assert sorted(verdict for verdict, _ in packed.answers.values()) == [
         "consistent",
         "inconsistent",
@@ -179,7 +179,7 @@ def test_the_command_writes_what_two_reasoners_disagree_about(
     )
     (zipped,) = (tmp_path / "here").iterdir()
     assert (code, "UNDETERMINED" in out, f"packed: {zipped.name}" in err) == (3, True, True)
-    packed = read(zipped)
+    packed = read_reproducer(zipped)
     assert {name: verdict for name, (verdict, _) in packed.answers.items()} == {
         "konclude": "consistent",
         "own": "inconsistent",
@@ -320,7 +320,7 @@ def test_what_is_no_reproducer_is_refused_and_never_unpickled(
     path = tmp_path / "bug.zip"
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"bug\.zip"):
-        read(path)
+        read_reproducer(path)
 
 
 # --- the ledger -----------------------------------------------------------------------------------

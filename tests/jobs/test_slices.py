@@ -19,7 +19,7 @@ from shiq.answers.result import Result
 from shiq.answers.verdict import Verdict
 from shiq.api import index, open_store
 from shiq.columns.arrays import Columns, OverlayTable, Table, array_table
-from shiq.jobs.checking.slices import slices_of
+from shiq.jobs.checking.slices import split_batch
 from shiq.jobs.gate import gate
 from shiq.jobs.spark.engine import SparkWork
 from shiq.jobs.store import open_store as open_stored
@@ -302,7 +302,7 @@ def test_a_gate_sets_the_same_aside(
     """Whatever the slices and the order of lines are; what is committed is one snapshot. (Files
     are read without Spark.)
     """
-    monkeypatch.setattr(SparkWork, "sources", lambda self, given: list(given))
+    monkeypatch.setattr(SparkWork, "distribute_sources", lambda self, given: list(given))
     dice = random.Random(seed)
     cat, dog, likes = Class("urn:Cat"), Class("urn:Dog"), ObjectProperty("urn:likes")
     tbox = TBox((DisjointClasses((cat, dog)), SubClassOf(cat, ObjectAllValuesFrom(likes, cat))))
@@ -383,7 +383,7 @@ def test_a_batch_taken_whole_is_said_on_stderr(
     """
     from shiq.jobs.cli import main
 
-    monkeypatch.setattr(SparkWork, "sources", lambda self, given: list(given))
+    monkeypatch.setattr(SparkWork, "distribute_sources", lambda self, given: list(given))
     cat, dog = Class("urn:Cat"), Class("urn:Dog")
     base = abox_of([ClassAssertion(cat, "urn:a")])
     index(TBox((DisjointClasses((cat, dog)),)), base, tmp_path / "kg", **_SETTINGS)
@@ -404,7 +404,7 @@ def test_a_batch_taken_whole_is_said_on_stderr(
 
 def test_crowds_are_told_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that one slice looks at; where they stand in the way, the batch is taken whole."""
-    monkeypatch.setattr("shiq.jobs.checking.answer.CROWD", 3)
+    monkeypatch.setattr("shiq.jobs.checking.answer.OVERSIZE", 3)
     f = ObjectProperty("urn:f")
     tbox = TBox((InverseFunctionalObjectProperty(f), SubClassOf(Class("urn:Cat"), THING)))
     index(tbox, abox_of([ClassAssertion(Class("urn:Cat"), "urn:b")]), tmp_path / "kg", **_SETTINGS)
@@ -424,7 +424,7 @@ def test_slices_hold_each_assertion_once() -> None:
         case = calm_case(seed)
         plain = abox_of(case.insertions)
         parts = list(
-            slices_of(LocalKnowledgeBase.build(case.tbox, abox_of(case.abox)).base, plain, 3)
+            split_batch(LocalKnowledgeBase.build(case.tbox, abox_of(case.abox)).base, plain, 3)
         )
         assert sorted((a for part in parts for a in part), key=repr) == sorted(plain, key=repr)
         subjects = [

@@ -706,19 +706,19 @@ def by_both_ways(
     it cost, with their equal stores; and how often ranges settled it.
     """
     results, settled = list[dict[str, Any]](), list[object]()
-    here = calls.index_far
+    here = calls.index_distributed
 
     def counted(*given: Any) -> Any:
         settled.append(here(*given))
         return settled[-1]
 
     for name, least in (("ranges", 0), ("whole", 1 << 60)):
-        monkeypatch.setattr(calls, "LARGE", least)
-        monkeypatch.setattr(calls, "index_far", counted)
+        monkeypatch.setattr(calls, "LARGE_BASE_BYTES", least)
+        monkeypatch.setattr(calls, "index_distributed", counted)
         result = index(
             tbox, files, tmp_path / name, reasoner="own", max_conflicts=0, range_size=3, **settings
         )
-        monkeypatch.setattr(calls, "index_far", here)
+        monkeypatch.setattr(calls, "index_distributed", here)
         told = result.to_dict()
         for cost in ("seconds", "reasoner_calls"):
             told["statistics"].pop(cost)
@@ -772,9 +772,9 @@ def test_what_is_told_of_a_base_is_told_of_large_ones(
     """Classes that can have no member; hubs; what lies outside SHIQ(D), which HermiT is not asked
     about here.
     """
-    monkeypatch.setattr("shiq.jobs.checking.answer.CROWD", 20)
-    monkeypatch.setattr("shiq.jobs.building.indexing.CROWD", 20)
-    monkeypatch.setattr("shiq.jobs.building.completion.CROWD", 20)
+    monkeypatch.setattr("shiq.jobs.checking.answer.OVERSIZE", 20)
+    monkeypatch.setattr("shiq.jobs.building.indexing.OVERSIZE", 20)
+    monkeypatch.setattr("shiq.jobs.building.completion.OVERSIZE", 20)
     prefix = "Prefix(:=<urn:t#>) Ontology(Declaration(Class(:A)) Declaration(Class(:B)) "
     prefix += "Declaration(Class(:C)) Declaration(ObjectProperty(:r)) "
     texts = {
@@ -816,10 +816,10 @@ def test_a_large_base_is_built_by_workers_and_small_ones_are_not(
     index(ontology.tbox, files, tmp_path / "small", reasoner="own")
     assert not started
     size = files[0].stat().st_size + 10 * files[1].stat().st_size
-    monkeypatch.setattr(calls, "LARGE", size + 1)
+    monkeypatch.setattr(calls, "LARGE_BASE_BYTES", size + 1)
     index(ontology.tbox, files, tmp_path / "less", reasoner="own")
     assert not started
-    monkeypatch.setattr(calls, "LARGE", size)
+    monkeypatch.setattr(calls, "LARGE_BASE_BYTES", size)
     assert calls.bytes_of_lines(files) == size
     assert not calls.bytes_of_lines([*files, abox_of([])])
     index(ontology.tbox, files, tmp_path / "one", reasoner="own")

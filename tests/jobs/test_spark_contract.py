@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from shiq.jobs.nightly import arguments
+from shiq.jobs.nightly import shiq_arguments
 from shiq.model import RDF
 from tests.command_line import Called, shiq
 from tests.conftest import CASES
@@ -183,7 +183,7 @@ def test_a_commit_and_a_gate_leave_what_one_process_leaves(nights: Path, spark: 
 def test_the_nightly_job_is_the_command(nights: Path, spark: object) -> None:
     index(nights, "local")
     given = ["--store", "local", "--insert", str(nights / "bad.nt")]
-    assert document(nights, *arguments(given)) == document(nights, "check", *given)
+    assert document(nights, *shiq_arguments(given)) == document(nights, "check", *given)
 
 
 def test_the_job_of_graphframes_keeps_what_definition_7_keeps(spark: object) -> None:

@@ -26,7 +26,7 @@ from shiq.answers.verdict import Verdict
 from shiq.api import certify, check_insertions, index, open_store
 from shiq.columns.rows import remove_assertions
 from shiq.errors import UsageError
-from shiq.jobs.reports.write import problems
+from shiq.jobs.reports.write import answer_problems
 from shiq.model import (
     Assertion,
     Axiom,
@@ -80,7 +80,7 @@ def test_the_verdict_is_told_before_the_conflicts(engine: str, criterion: str) -
         True,
         1,
     )
-    assert problems(heard[0].to_dict()) == []
+    assert answer_problems(heard[0].to_dict()) == []
 
 
 def test_it_is_told_of_a_base_by_itself_and_never_of_one_that_is_consistent() -> None:

@@ -28,11 +28,11 @@ from shiq.explanation.proof import prove
 from shiq.functional import parse_functional
 from shiq.jobs.evaluation.lubm.generate import generate
 from shiq.jobs.reports.statement_reader import (
-    assertions_of,
-    axiom_of,
-    conflict_of,
+    english_text,
     manchester_text,
-    plain_text,
+    read_assertions,
+    read_axiom,
+    read_conflict,
 )
 from shiq.model import (
     OWL,
@@ -74,7 +74,7 @@ def stated(
 ) -> Conflict:
     """A conflict of N-Triples lines and axioms in functional syntax."""
     texts = {"insertions": [*insertions], "base": [*base], "axioms": [*axioms]}
-    found = conflict_of(texts)
+    found = read_conflict(texts)
     for name, lines in texts.items():
         assert len(getattr(found, name)) == len(lines)
     return found
@@ -161,7 +161,7 @@ def test_last_steps_have_the_rule_of_the_profile(rule: str, axioms: str, asserti
     assert one.pattern.rule == rule
     assert one.pattern.id.startswith(f"{rule or 'conflict'}-")
     values = list(parse_functional(f"Prefix(:=<urn:v#>) Ontology({assertions})", "t", "").abox)
-    read = [value for text in found.axioms if (value := axiom_of(text))]
+    read = [value for text in found.axioms if (value := read_axiom(text))]
     proof = prove(values, read)  # type: ignore[arg-type]
     assert proof is not None
     if "Negative" not in assertions:
@@ -415,12 +415,12 @@ def test_a_hundred_thousand_conflicts_are_a_few_rows() -> None:
     ],
 )
 def test_manchester(text: str, expected: str) -> None:
-    value = axiom_of(text) or assertions_of((text,))[0]
+    value = read_axiom(text) or read_assertions((text,))[0]
     assert manchester(value) == expected
 
 
 def test_an_axiom_of_an_answer_that_cannot_be_read_stays_as_it_is() -> None:
-    assert manchester_text("no axiom", Labels()) == plain_text("no axiom", Labels()) == "no axiom"
+    assert manchester_text("no axiom", Labels()) == english_text("no axiom", Labels()) == "no axiom"
 
 
 @pytest.mark.parametrize(

@@ -8,19 +8,22 @@ from typing import Any
 
 import shiq.api
 from shiq.jobs.checking import options
-from shiq.jobs.commands.options import Nearest
+from shiq.jobs.commands.options import NearestChoice
 
 # Whatever copies the names of the engines has them by now: to users `spec` is none.
 assert shiq.api
 options.ENGINES = (*options.ENGINES, "spec")
-options._FAR = {**options._FAR, "spec": "tests.spec.knowledge_base:SpecKnowledgeBase"}
+options._DISTRIBUTED_ENGINES = {
+    **options._DISTRIBUTED_ENGINES,
+    "spec": "tests.spec.knowledge_base:SpecKnowledgeBase",
+}
 
-_convert = Nearest.convert
+_convert = NearestChoice.convert
 
 
-def _convert_engine(self: Nearest, value: Any, *context: Any) -> str:
+def _convert_engine(self: NearestChoice, value: Any, *context: Any) -> str:
     is_engine = value == "spec" and "local" in self.choices
     return "spec" if is_engine else _convert(self, value, *context)
 
 
-Nearest.convert = _convert_engine
+NearestChoice.convert = _convert_engine

@@ -20,7 +20,7 @@ from typing import Any
 from shiq.answers.result import Conflict
 from shiq.answers.verdict import Verdict
 from shiq.api import open_store
-from shiq.jobs.reports.statement_reader import line_of
+from shiq.jobs.reports.statement_reader import read_line
 from shiq.model.ntriples import assertion_lines
 from shiq.reasoner.hermit import HermitReasoner
 
@@ -94,7 +94,7 @@ def compared(conflicts: Sequence[Conflict], faults: Sequence[Sequence[str]]) -> 
 
 def _spelt(text: str) -> str:
     """One spelling of a line, and of a sameness or difference, which have no direction."""
-    line = line_of(text)
+    line = read_line(text)
     if line is None:
         return text
     ends = (line.subject, line.object)

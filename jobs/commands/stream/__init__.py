@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from shiq.jobs.commands.options import Commands
+from shiq.jobs.commands.options import CommandGroup
 
 #: Where each command is; only the one that is asked for is imported.
 COMMANDS = {
@@ -16,7 +16,7 @@ COMMANDS = {
 }
 
 
-@click.group(cls=Commands, modules=COMMANDS)
+@click.group(cls=CommandGroup, modules=COMMANDS)
 def stream() -> None:
     """Streams of events against an ontology (docs/STREAMS.md).
 

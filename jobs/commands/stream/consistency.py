@@ -14,15 +14,15 @@ from shiq.jobs.commands.options import field_option
 from shiq.jobs.commands.places import WRITES_ROWS, GuardedCommand
 from shiq.jobs.commands.running import write_json
 from shiq.jobs.commands.stream.options import (
-    Feed,
-    answering,
-    feeding,
-    refuse_idle,
+    StreamArguments,
+    answer_options,
+    plan_options,
+    refuse_ineffective,
     static_option,
     store_option,
-    watching,
+    stream_options,
 )
-from shiq.jobs.text.results import SHOWN, leftovers_text, safe, seconds_text
+from shiq.jobs.text.results import SHOWN, escape_controls, leftovers_text, seconds_text
 from shiq.streams.consistency import plan as planned
 from shiq.streams.consistency.embedded import run_consistency
 from shiq.streams.consistency.events import rate_source
@@ -81,10 +81,10 @@ from shiq.support import pluralize
     metavar="FILE",
     help="Write the other events: the newest of each conflict.",
 )
-@watching
-@feeding()
+@plan_options
+@stream_options()
 def consistency(
-    feed: Feed,
+    feed: StreamArguments,
     tbox: tuple[str, ...],
     static: tuple[str, ...],
     store: str | None,
@@ -107,7 +107,7 @@ def consistency(
     from shiq.api import open_store  # all of the checks, which a stream without a store needs not
 
     if options["strategy"] != "ltm":
-        refuse_idle(("rates", "grouping"), "--strategy ltm")
+        refuse_ineffective(("rates", "grouping"), "--strategy ltm")
     if accepted and not quarantine:
         raise UsageError(
             "--accepted would lose the events that it leaves out",
@@ -138,21 +138,21 @@ def consistency(
             for name in feed.sources
             if name.startswith("rate://")
         }
-        run = stack.enter_context(feed.started(settings, made, **files))
+        run = stack.enter_context(feed.start_run(settings, made, **files))
         checks = (session, every) if session and every else None
         given = list(static) or None
         result = run_consistency(
-            run, found, feed.arrivals(run), asked, given, checks, drive=feed.drive
+            run, found, feed.make_intake(run), asked, given, checks, drive=feed.drive
         )
-    return feed.end(stream_text(result, found, feed.allow, verbose=feed.summary.verbose), result)
+    return feed.finish(stream_text(result, found, feed.allow, verbose=feed.summary.verbose), result)
 
 
 # ``shiq stream plan``.
 
 
 @click.command(cls=GuardedCommand)
-@watching
-@answering
+@plan_options
+@answer_options
 def plan(
     tbox: tuple[str, ...], json_file: str | None, quiet: bool, verbose: bool, **options: Any
 ) -> int:
@@ -186,7 +186,7 @@ def plan_text(plan: StreamPlan, *, verbose: bool = False) -> str:
             f"mask         {labels:,.0f} labels, {sides:,.0f} sides: {size:,.0f} bytes, "
             f"{evaluations:,.0f} evaluations expected"
         )
-        lines += _inclusions(plan.groups) if verbose else []
+        lines += _inclusion_lines(plan.groups) if verbose else []
     groups = iter(plan.groups)
     for number, bolt in enumerate(plan.bolts, 1):
         lines.append(
@@ -194,15 +194,17 @@ def plan_text(plan: StreamPlan, *, verbose: bool = False) -> str:
             f"{pluralize(bolt.inferences, 'inference')}, {bolt.expected_evaluations:,.0f} evaluations expected"
         )
         own = list(islice(groups, bolt.groups))
-        lines += _inclusions(own) if verbose else []
+        lines += _inclusion_lines(own) if verbose else []
     if plan.unsatisfiable:
-        lines.append(f"cannot have members: {_some(plan.unsatisfiable, verbose)}")
+        lines.append(f"cannot have members: {_sample_text(plan.unsatisfiable, verbose)}")
     return "\n".join(lines + leftovers_text(plan.leftovers, (), verbose=verbose))
 
 
-def _inclusions(groups: Iterable[Iterable[Labels]]) -> list[str]:
+def _inclusion_lines(groups: Iterable[Iterable[Labels]]) -> list[str]:
     """The negative inclusions of some groups, a line each: labels that nothing has together."""
-    return [f"  {safe(', '.join(dict.fromkeys(root)))}" for group in groups for root in group]
+    return [
+        f"  {escape_controls(', '.join(dict.fromkeys(root)))}" for group in groups for root in group
+    ]
 
 
 def stream_text(
@@ -233,7 +235,7 @@ def stream_text(
     )
 
 
-def _some(names: Sequence[str], verbose: bool) -> str:
+def _sample_text(names: Sequence[str], verbose: bool) -> str:
     shown = names if verbose else names[:SHOWN]
     more = f", and {len(names) - len(shown):,} more" if len(shown) < len(names) else ""
-    return safe(", ".join(shown)) + more
+    return escape_controls(", ".join(shown)) + more

@@ -11,10 +11,16 @@ import click
 
 from shiq.errors import InputError, UsageError
 from shiq.jobs.commands.options import catalog_option, field_option
-from shiq.jobs.commands.places import READS, WRITES, GuardedCommand, Writes
-from shiq.jobs.commands.stream.options import Feed, feeding, refuse_idle, static_option, was_given
+from shiq.jobs.commands.places import READS, WRITES, GuardedCommand, OutputParameter
+from shiq.jobs.commands.stream.options import (
+    StreamArguments,
+    refuse_ineffective,
+    static_option,
+    stream_options,
+    was_given,
+)
 from shiq.jobs.outputs import OutputKind
-from shiq.jobs.text.results import SHOWN, leftovers_text, safe, seconds_text
+from shiq.jobs.text.results import SHOWN, escape_controls, leftovers_text, seconds_text
 from shiq.streams.discovery.delivery import ReportOutputs
 from shiq.streams.discovery.miner import RuleMiner
 from shiq.streams.discovery.sentences import rule_sentence
@@ -29,7 +35,7 @@ from shiq.streams.discovery.stream import MiningResult
 from shiq.support import pluralize
 
 #: Settings that older checkpoints do not have.
-_LATER = ("head", "min_lift", "body_sources", "head_sources", "list_changes")
+_FINAL_OPTIONS = ("head", "min_lift", "body_sources", "head_sources", "list_changes")
 
 
 def _report_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:
@@ -108,14 +114,14 @@ def _report_files(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, O
 @click.option(
     "--report",
     "folder",
-    type=Writes(OutputKind.FOLDER, written=_report_files),
+    type=OutputParameter(OutputKind.FOLDER, list_outputs=_report_files),
     metavar="DIR",
     help="Write rules.parquet, windows.parquet and rules.md.",
 )
 @catalog_option
-@feeding()
+@stream_options()
 def discover(
-    feed: Feed,
+    feed: StreamArguments,
     tbox: tuple[str, ...],
     static: tuple[str, ...],
     step: int,
@@ -141,16 +147,16 @@ def discover(
             f"--export {exported}: neither .ofn nor .lp", "Name a file that ends in one of these."
         )
     if options["method"] != "inkd":
-        refuse_idle(("eps", "gate", "min_rarity", "max_similarity"), "--method inkd")
+        refuse_ineffective(("eps", "gate", "min_rarity", "max_similarity"), "--method inkd")
     if exported is None:
-        refuse_idle(("min_share",), "--export FILE")
+        refuse_ineffective(("min_share",), "--export FILE")
     options["refute"] |= exported is not None
     options["eps"] = parse_eps(options["eps"]) if options["eps"] else None
     miner = RuleMiner(
         list(tbox),
         static=list(static) or None,
         vocabulary=vocabulary,
-        rules=_json(rules),
+        rules=_read_json(rules),
         step=step,
         allow=feed.allow,
         catalog=catalog,
@@ -162,18 +168,18 @@ def discover(
         **{
             k: str(v)
             for k, v in miner.settings.to_dict().items()
-            if k != "min_share" and (v or k not in _LATER)
+            if k != "min_share" and (v or k not in _FINAL_OPTIONS)
         },
         "ontology": miner.ontology.fingerprint,
         "step": str(step),
     }
-    with feed.started(settings) as run:
+    with feed.start_run(settings) as run:
         delivery = ReportOutputs(
             miner, run.outputs.writer_for("out"), entailments, exported, folder
         )
         kept = feed.summary.json_file is not None or folder is not None
         system = miner.system(
-            intake=feed.arrivals(run, unordered=True),
+            intake=feed.make_intake(run, unordered=True),
             on_report=delivery.deliver,
             keeps_all_reports=kept,
         )
@@ -190,15 +196,15 @@ def discover(
         result: MiningResult = feed.drive(run, system, time)
         exports = delivery.finish(result)
     if exports and not feed.summary.quiet:
-        click.echo("\n".join(map(safe, exports)), err=True)
-    return feed.end(
+        click.echo("\n".join(map(escape_controls, exports)), err=True)
+    return feed.finish(
         discovery_text(result, miner, feed.allow, verbose=feed.summary.verbose),
         result,
         delivery.json_document(result),
     )
 
 
-def _json(file: str | None) -> Any:
+def _read_json(file: str | None) -> Any:
     if file is None:
         return None
     try:
@@ -241,7 +247,9 @@ def discovery_text(
             )
         )
         shown = last["rules"] if verbose else last["rules"][:SHOWN]
-        lines += [f"    {safe(rule_sentence(rule, miner.ontology.labels))}" for rule in shown]
+        lines += [
+            f"    {escape_controls(rule_sentence(rule, miner.ontology.labels))}" for rule in shown
+        ]
     if result.is_truncated:
         lines.append(f"  stopped at {miner.settings.max_rules:,} rules (--max-rules)")
     lines += leftovers_text(result.leftovers, allowed, verbose=verbose)

@@ -12,14 +12,20 @@ import click
 
 from shiq.api import open_store
 from shiq.errors import ShiqError, UsageError
-from shiq.jobs.commands.options import Nearest, Seconds, catalog_option, field_option, heap_option
-from shiq.jobs.commands.places import READS, WRITES_ROWS, GuardedCommand, Reads
+from shiq.jobs.commands.options import (
+    NearestChoice,
+    Seconds,
+    catalog_option,
+    field_option,
+    heap_option,
+)
+from shiq.jobs.commands.places import READS, WRITES_ROWS, GuardedCommand, InputParameter
 from shiq.jobs.commands.stream.options import (
-    Feed,
-    feeding,
-    keep_known,
+    StreamArguments,
+    require_known,
     static_option,
     store_option,
+    stream_options,
     tbox_option,
 )
 from shiq.jobs.text.results import leftovers_text, seconds_text
@@ -34,7 +40,7 @@ from shiq.streams.front.operator import StreamAnswer
 from shiq.support import pluralize
 
 
-def _sources(mapping: str) -> Callable[[Path], bool]:
+def _mapped_sources(mapping: str) -> Callable[[Path], bool]:
     """What a mapping has for a logical source, and is read once."""
     try:
         files = {each.source.path.resolve() for each in read_mapping(mapping).values()}
@@ -49,7 +55,7 @@ def _sources(mapping: str) -> Callable[[Path], bool]:
 @store_option
 @click.option(
     "--policy",
-    type=Nearest(list(POLICIES)),
+    type=NearestChoice(list(POLICIES)),
     default="lru",
     show_default=True,
     help="Entry to evict first.",
@@ -69,7 +75,7 @@ def _sources(mapping: str) -> Callable[[Path], bool]:
 )
 @click.option(
     "--mapping",
-    type=Reads(leads_to=_sources),
+    type=InputParameter(leads_to=_mapped_sources),
     metavar="FILE",
     help="RML, or YARRRML (.yml): each line of the source is a raw JSON record (CSV: a row).",
 )
@@ -117,7 +123,7 @@ def _sources(mapping: str) -> Callable[[Path], bool]:
 )
 @click.option(
     "--reasoner",
-    type=Nearest(["auto", "own", "hermit"]),
+    type=NearestChoice(["auto", "own", "hermit"]),
     default="auto",
     show_default=True,
     help="Reasoner to ask.",
@@ -131,9 +137,9 @@ def _sources(mapping: str) -> Callable[[Path], bool]:
 )
 @heap_option
 @catalog_option
-@feeding(formats=("auto", "jsonl", "table", "jsonld"))
+@stream_options(formats=("auto", "jsonl", "table", "jsonld"))
 def enrich(
-    feed: Feed,
+    feed: StreamArguments,
     tbox: tuple[str, ...],
     static: tuple[str, ...],
     store: str | None,
@@ -211,14 +217,14 @@ def enrich(
     ):
         asked = [*(("--only", name) for name in only), *(("--explain", name) for name in explain)]
         for flag, name in asked:  # no row would have it, mostly for a typo
-            keep_known(
+            require_known(
                 name,
                 enricher.knowledge.classes,
                 f"{flag} {name}: neither the ontology nor the static data knows this class",
             )
         settings["tbox"] = enricher.knowledge.digest[:12]
         tell = (lambda line: None) if feed.summary.quiet else partial(click.echo, err=True)
-        with feed.started(settings) as run, closing(SilenceNotice(tell)) as waiting:
+        with feed.start_run(settings) as run, closing(SilenceNotice(tell)) as waiting:
             enricher.waiting = waiting
             enricher.entries.sampler.notify = tell
             rejects = RejectLog(run.outputs.text_writer("rejects"))
@@ -230,7 +236,7 @@ def enrich(
                 push=run.outputs.make_readable,
                 jsonld=feed.format == "jsonld",
                 windows=None if window is None else EventWindows(window, slide),
-                clock=WatermarkTracker(None) if window is None else feed.arrivals(run).tracker,
+                clock=WatermarkTracker(None) if window is None else feed.make_intake(run).tracker,
                 rows=RowSettings(only, timings, explain),
             )
             run.status.show_rejects(rejects)
@@ -243,7 +249,7 @@ def enrich(
             waiting.before = system.show
             result: StreamAnswer = feed.drive(run, system)
         notes = enricher.notes
-    return feed.end(
+    return feed.finish(
         enrichment_text(result, feed.allow, notes, verbose=feed.summary.verbose), result
     )
 

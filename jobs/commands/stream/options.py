@@ -19,7 +19,7 @@ import click
 from shiq.answers.verdict import KINDS
 from shiq.errors import InputError, UsageError
 from shiq.jobs.commands.options import (
-    Nearest,
+    NearestChoice,
     catalog_option,
     field_option,
     field_options,
@@ -28,8 +28,8 @@ from shiq.jobs.commands.options import (
 )
 from shiq.jobs.commands.places import READS, STORE
 from shiq.jobs.commands.running import write_json
-from shiq.jobs.option_fields import Takes, declared, declared_names, option
-from shiq.jobs.outputs import share_no_stdout
+from shiq.jobs.option_fields import Takes, declared_names, declared_option, option
+from shiq.jobs.outputs import refuse_shared_stdout
 from shiq.streams.consistency.negative_inclusions import GROUPINGS
 from shiq.streams.consistency.plan import ASSUMPTIONS, STRATEGIES
 from shiq.streams.front.arrivals import EventIntake, RejectLog, WatermarkTracker
@@ -43,7 +43,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
-class Summary:
+class SummaryOptions:
     """What a command on a stream tells besides rows."""
 
     json_file: str | None = option(
@@ -60,11 +60,11 @@ class Summary:
 
 
 #: A summary as it is told where nothing is asked for.
-NO_SUMMARY = Summary()
+NO_SUMMARY = SummaryOptions()
 
 
 @dataclass(frozen=True)
-class Feed:
+class StreamArguments:
     """What each command on a stream is asked for: `feeding` gives it as the argument ``feed``."""
 
     sources: tuple[str, ...] = option(
@@ -73,14 +73,14 @@ class Feed:
         "socket://HOST:PORT; repeatable.",
         flags=("--source", "-s"),
         takes=Takes.INPUT_FILE,
-        many=True,
+        is_repeatable=True,
     )
     options: KafkaOptions = option(
         NO_OPTIONS,
         "How topics are read, as Spark's connector names it: startingOffsets, maxOffsetsPerTrigger, "
         "kafka.security.protocol, …; a password as env:NAME or file:PATH; repeatable.",
         flags=("--source-option",),
-        many=True,
+        is_repeatable=True,
         metavar="KEY=VALUE",
     )
     format: str = option("auto", "Format of the sources.", choices=("auto", "jsonl", "table"))
@@ -95,10 +95,12 @@ class Feed:
     master: str | None = None
     follow: bool = option(False, "Wait for further events; Ctrl-C ends the run.")
     lateness: int = option(
-        0, "How much later than newer ones an event may come, in units of time.", least=0
+        0, "How much later than newer ones an event may come, in units of time.", minimum=0
     )
     max_ahead: int = option(
-        100_000, "How far ahead of the newest event one may be; further ones are rejected.", least=1
+        100_000,
+        "How far ahead of the newest event one may be; further ones are rejected.",
+        minimum=1,
     )
     checkpoint: str | None = option(
         None,
@@ -126,12 +128,12 @@ class Feed:
         (),
         "Do not let this kind of leftover stand in the way of `consistent`; repeatable.",
         choices=tuple(KINDS),
-        many=True,
+        is_repeatable=True,
         metavar="KIND",
     )
-    summary: Summary = NO_SUMMARY
+    summary: SummaryOptions = NO_SUMMARY
 
-    def started(
+    def start_run(
         self,
         settings: Mapping[str, str],
         made: Mapping[str, Source] | None = None,
@@ -146,7 +148,7 @@ class Feed:
         targets = {"out": self.out, "rejects": self.rejected, **more}
         if self.summary.json_file == "-":
             targets["out"] = None if self.out == "-" else self.out
-            share_no_stdout(
+            refuse_shared_stdout(
                 [("--json", "-"), *((f"--{name}", target) for name, target in targets.items())]
             )
         if self.options.settings and not any(name.startswith("kafka://") for name in self.sources):
@@ -191,7 +193,7 @@ class Feed:
         is_moving = sys.stderr.isatty() and not (self.out == "-" and sys.stdout.isatty())
         return RunStatus(partial(click.echo, nl=False, err=True, color=True), is_moving)
 
-    def arrivals(
+    def make_intake(
         self, run: StreamRun, make: Callable[..., Any] = EventIntake, *, unordered: bool = False
     ) -> Any:
         """What makes events of the records of ``run``, and writes its rejects. ``unordered``:
@@ -204,12 +206,12 @@ class Feed:
         run.status.show_rejects(arrivals.rejects)
         return arrivals
 
-    def tell(self, text: str) -> None:
+    def print_summary(self, text: str) -> None:
         """Prints a summary: to stderr where rows, which programs read, are on stdout."""
         if not self.summary.quiet:
             click.echo(text, err="-" in (self.out, self.summary.json_file))
 
-    def end(self, text: str, result: Any, document: Any = None) -> int:
+    def finish(self, text: str, result: Any, document: Any = None) -> int:
         """Prints a summary and writes ``--json``; the exit code. Raises: InputError where
         nothing came, and something had to.
         """
@@ -219,52 +221,56 @@ class Feed:
                 "the stream held no event",
                 "Did its source break off? Leave --require-nonempty out if that is meant.",
             )
-        self.tell(text)
+        self.print_summary(text)
         write_json(self.summary.json_file, document or result.to_dict())
         return int(result.exit_code)
 
 
-def feeding(
+def stream_options(
     *,
-    formats: tuple[str, ...] = declared(Feed, "format").choices,
-    unit: str = Feed.unit,
+    formats: tuple[str, ...] = declared_option(StreamArguments, "format").choices,
+    unit: str = StreamArguments.unit,
     required: bool = True,
 ) -> Callable[[F], F]:
     """The options of `Feed`. ``formats``: what `--format` takes, the usual first; ``unit``: the
     usual one; ``required``: whether there must be a source.
     """
 
-    def put(command: F) -> F:
-        names = [field.name for field in fields(Feed) if field.name != "summary"]
+    def decorate(command: F) -> F:
+        names = [field.name for field in fields(StreamArguments) if field.name != "summary"]
 
         @wraps(command)
         def call(**given: Any) -> Any:
-            summary = Summary(**{name: given.pop(name) for name in declared_names(Summary)})
+            summary = SummaryOptions(
+                **{name: given.pop(name) for name in declared_names(SummaryOptions)}
+            )
             own = {name: given.pop(name) for name in names}
-            return command(feed=Feed(**own, summary=summary), **given)
+            return command(feed=StreamArguments(**own, summary=summary), **given)
 
         changes: dict[str, dict[str, Any]] = {
             "sources": {"required": required},
             "options": {"callback": lambda context, parameter, texts: parse_options(texts)},
-            "format": {"type": Nearest(formats), "default": formats[0]},
+            "format": {"type": NearestChoice(formats), "default": formats[0]},
             "unit": {"default": unit},
         }
         made = (
-            master_option if name == "master" else field_option(Feed, name, **changes.get(name, {}))
+            master_option
+            if name == "master"
+            else field_option(StreamArguments, name, **changes.get(name, {}))
             for name in names
         )
         found: F = with_options(call, (*made, _summary_options))
         return found
 
-    return put
+    return decorate
 
 
-_summary_options = field_options(Summary, *declared_names(Summary))
+_summary_options = field_options(SummaryOptions, *declared_names(SummaryOptions))
 
 
-def answering(command: F) -> F:
+def answer_options(command: F) -> F:
     """The options --allow, --json, -q, -v of a command that reads no stream."""
-    found: F = with_options(command, (field_option(Feed, "allow"), _summary_options))
+    found: F = with_options(command, (field_option(StreamArguments, "allow"), _summary_options))
     return found
 
 
@@ -274,7 +280,7 @@ def was_given(name: str) -> bool:
     return source is not None and source is not click.core.ParameterSource.DEFAULT
 
 
-def refuse_idle(names: Sequence[str], where: str) -> None:
+def refuse_ineffective(names: Sequence[str], where: str) -> None:
     """Raises: UsageError for one of the parameters that was given although it matters only
     ``where``.
     """
@@ -285,7 +291,7 @@ def refuse_idle(names: Sequence[str], where: str) -> None:
         )
 
 
-def keep_known(name: str, known: Collection[str], unknown: str) -> None:
+def require_known(name: str, known: Collection[str], unknown: str) -> None:
     """Raises: UsageError, which says ``unknown`` and which known name is nearest, for one that
     is not ``known``.
     """
@@ -312,7 +318,9 @@ store_option = click.option(
 )
 
 
-def _cut(context: click.Context, parameter: click.Parameter, value: str) -> str | tuple[int, ...]:
+def _parse_cut(
+    context: click.Context, parameter: click.Parameter, value: str
+) -> str | tuple[int, ...]:
     if value in ("auto", "none"):
         return value if value == "auto" else ()
     try:
@@ -323,7 +331,7 @@ def _cut(context: click.Context, parameter: click.Parameter, value: str) -> str 
         ) from None
 
 
-def _rates(file: str | None) -> dict[str, float] | None:
+def _read_rates(file: str | None) -> dict[str, float] | None:
     if file is None:
         return None
     try:
@@ -335,32 +343,38 @@ def _rates(file: str | None) -> dict[str, float] | None:
         ) from error
 
 
-def watching(command: F) -> F:
+def plan_options(command: F) -> F:
     """The options of `shiq.streams.consistency.plan`."""
 
     @wraps(command)
     def call(rates: str | None, **given: Any) -> Any:
         if given["strategy"] != "ltm":
-            refuse_idle(("cut",), "--strategy ltm")
-        return command(rates=_rates(rates), **given)
+            refuse_ineffective(("cut",), "--strategy ltm")
+        return command(rates=_read_rates(rates), **given)
 
     found: F = with_options(
         call,
         (
             tbox_option,
             click.option(
-                "--strategy", type=Nearest(list(STRATEGIES)), default="mask", show_default=True
+                "--strategy",
+                type=NearestChoice(list(STRATEGIES)),
+                default="mask",
+                show_default=True,
             ),
             click.option(
                 "--cut",
                 default="auto",
                 show_default=True,
-                callback=_cut,
+                callback=_parse_cut,
                 metavar="auto|none|N,…",
                 help="For ltm: after which groups bolts end; none: one bolt; auto: what costs least.",
             ),
             click.option(
-                "--grouping", type=Nearest(list(GROUPINGS)), default="printed", show_default=True
+                "--grouping",
+                type=NearestChoice(list(GROUPINGS)),
+                default="printed",
+                show_default=True,
             ),
             click.option(
                 "--rates",
@@ -370,7 +384,7 @@ def watching(command: F) -> F:
             ),
             click.option(
                 "--assume",
-                type=Nearest(list(ASSUMPTIONS)),
+                type=NearestChoice(list(ASSUMPTIONS)),
                 multiple=True,
                 help="Assumption that the ontology does not state; repeatable.",
             ),

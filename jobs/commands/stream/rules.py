@@ -15,10 +15,10 @@ import click
 
 from shiq.errors import InputError, OperationalError, UsageError
 from shiq.files import write_atomically
-from shiq.jobs.commands.options import Nearest, field_option
+from shiq.jobs.commands.options import NearestChoice, field_option
 from shiq.jobs.commands.places import READS, WRITES, GuardedCommand
 from shiq.jobs.commands.running import write_json
-from shiq.jobs.commands.stream.options import Feed, feeding, keep_known
+from shiq.jobs.commands.stream.options import StreamArguments, require_known, stream_options
 from shiq.jobs.text.results import leftovers_text, seconds_text
 from shiq.streams.front.local import LocalRunner, StateOpener, open_state
 from shiq.streams.front.sources import open_source
@@ -59,7 +59,7 @@ _FORMATS = ("auto", "log", "jsonl", "table")
 @click.argument("programs", nargs=-1, type=READS, required=True, metavar="PROGRAM.lp…")
 @click.option(
     "--show",
-    type=Nearest(["derived", "all"]),
+    type=NearestChoice(["derived", "all"]),
     default="derived",
     show_default=True,
     help="Print all atoms, also those of the input and of facts.",
@@ -92,9 +92,9 @@ _FORMATS = ("auto", "log", "jsonl", "table")
     "--why", metavar="ATOM", help="Print why ATOM holds at the point --at, instead of rows."
 )
 @click.option("--at", "when", type=int, metavar="T", help="The point of --why.")
-@feeding(formats=_FORMATS, required=False)
+@stream_options(formats=_FORMATS, required=False)
 def rules(
-    feed: Feed,
+    feed: StreamArguments,
     programs: tuple[str, ...],
     show: str,
     timeline: str,
@@ -125,7 +125,7 @@ def rules(
     if graph is not None:
         write_atomically(Path(graph), dot(program.splitting))
     if explain:
-        click.echo(explained_text(program))
+        click.echo(program_text(program))
     if not feed.sources:
         if not explain and graph is None:
             raise UsageError("no source", "Name one by --source, or ask for --explain or --graph.")
@@ -136,11 +136,11 @@ def rules(
         timeline, complete_windows, feed.lateness, feed.max_ahead, max_atoms
     )
     if why is not None and when is not None:
-        return _why(feed, program, options, why, when)
+        return _print_proof(feed, program, options, why, when)
     if shards == 1 and feed.engine == "spark" and program.key.key is not None:
         shards = SHARDS
     if program.key.key is None and (shards > 1 or feed.engine == "spark"):
-        feed.tell(f"one shard: {program.key}")
+        feed.print_summary(f"one shard: {program.key}")
         shards = 1
     quads = feed.out.endswith(".nq")
     return _run(
@@ -148,22 +148,22 @@ def rules(
     )
 
 
-def _run(feed: Feed, asked: RulesOperator, python: str | None) -> int:
+def _run(feed: StreamArguments, asked: RulesOperator, python: str | None) -> int:
     settings = {
         **asked.options.settings(asked.program),
         "show": asked.shown,
         "shards": str(asked.buckets),
-        "python": _digest(python),
+        "python": _functions_digest(python),
     }
     if python is not None:
         asked = replace(asked, python=Path(python).read_text(encoding="utf-8-sig"))
     is_on_spark, several = feed.engine == "spark", len(feed.sources) > 1
-    reader, made = _reading(feed, asked.program)
+    reader, made = _make_reader(feed, asked.program)
     with (
-        feed.started(settings, {} if is_on_spark else made) as run,
+        feed.start_run(settings, {} if is_on_spark else made) as run,
         shard_processes(1 if is_on_spark else asked.buckets) as opener,
     ):
-        stream = _stream(feed, run, asked, reader)
+        stream = _make_stream(feed, run, asked, reader)
         stream.write = run.outputs.text_writer("out")
         if is_on_spark and several and not feed.follow:
             # Sources that are not merged by time have no order that an event could be late in.
@@ -172,19 +172,21 @@ def _run(feed: Feed, asked: RulesOperator, python: str | None) -> int:
             stream.push = run.outputs.make_readable
         time = reader.time if several else None
         result: StreamEvaluation = feed.drive(run, stream, time, opener)
-    return feed.end(evaluated_text(result, verbose=feed.summary.verbose), result)
+    return feed.finish(evaluated_text(result, verbose=feed.summary.verbose), result)
 
 
-def _stream(feed: Feed, run: StreamRun, asked: RulesOperator, reader: Reader) -> RuleStream:
+def _make_stream(
+    feed: StreamArguments, run: StreamRun, asked: RulesOperator, reader: Reader
+) -> RuleStream:
     """What makes rows of the records of ``run``; it writes none."""
-    arrivals = feed.arrivals(run, partial(RuleIntake, reader=reader))
+    arrivals = feed.make_intake(run, partial(RuleIntake, reader=reader))
     return RuleStream(asked, arrivals, lambda rows: None)
 
 
 # Shards, each in a process of its own.
 
 #: What `Operator.open_state` is asked to begin a shard: the operator, the bucket, and its state.
-Opening: TypeAlias = tuple[RulesOperator, int, bytes | None]
+ShardStart: TypeAlias = tuple[RulesOperator, int, bytes | None]
 #: The state of the shard that this process evaluates.
 _SHARD: Final[list[RulesState]] = []
 
@@ -196,40 +198,40 @@ class ShardProcess:
     """
 
     worker: Worker
-    opening: Opening | None
+    opening: ShardStart | None
     brought: set[str] = field(default_factory=set)
 
-    def _begin(self, *asked: Any) -> None:
-        self.worker.take(pickle.dumps((answer_of_shard, (self.opening, *asked))))
+    def _send(self, *asked: Any) -> None:
+        self.worker.take(pickle.dumps((run_in_shard, (self.opening, *asked))))
         self.opening = None
 
-    def _result(self) -> Any:
+    def _receive(self) -> Any:
         found, error, brought = pickle.loads(self.worker.result())
         self.brought |= brought
         return found, error
 
     def step(self, parts: Sequence[Columns], moment: StreamTime) -> Iterator[Row]:
         """Send what came; the rows are there when they are asked for."""
-        self._begin("step", parts, moment)
+        self._send("step", parts, moment)
         return self._rows()
 
     def finish(self, moment: StreamTime) -> Iterator[Row]:
-        self._begin("finish", moment)
+        self._send("finish", moment)
         return self._rows()
 
     def _rows(self) -> Iterator[Row]:
-        rows, error = self._result()
+        rows, error = self._receive()
         yield from rows
         if error is not None:
             raise OperationalError(*error)
 
     def to_bytes(self) -> bytes:
-        self._begin("to_bytes")
-        return b"".join(self._result()[0])
+        self._send("to_bytes")
+        return b"".join(self._receive()[0])
 
 
-def answer_of_shard(
-    opening: Opening | None, name: str, *given: Any
+def run_in_shard(
+    opening: ShardStart | None, name: str, *given: Any
 ) -> tuple[list[Any], tuple[str, str] | None, set[str]]:
     """In the process of a shard: what a method of its state gives, one by one; the error that
     ended it; and the predicates that its input had.
@@ -258,36 +260,38 @@ def shard_processes(shards: int) -> Iterator[StateOpener]:
 
     workers: dict[int, Worker] = {}
 
-    def opened(operator: RulesOperator, bucket: int, state: bytes | None) -> BucketState:
+    def open_shard(operator: RulesOperator, bucket: int, state: bytes | None) -> BucketState:
         worker = workers.setdefault(bucket, Worker("of a shard"))
         # Its functions go as a text.
         operator = replace(operator, program=replace(operator.program, functions={}))
         return ShardProcess(worker, (operator, bucket, state))
 
     try:
-        yield opened
+        yield open_shard
     finally:
         for worker in workers.values():
             worker.end(0.0)
 
 
-def _digest(python: str | None) -> str:
+def _functions_digest(python: str | None) -> str:
     """What a checkpoint keeps of the file with functions."""
     return "none" if python is None else sha256(Path(python).read_bytes()).hexdigest()[:16]
 
 
-def _why(feed: Feed, program: Program, options: EvaluationOptions, why: str, when: int) -> int:
+def _print_proof(
+    feed: StreamArguments, program: Program, options: EvaluationOptions, why: str, when: int
+) -> int:
 
     try:
         predicate, row = read_atom(why)
     except AtomError as error:
         raise UsageError(f"--why: {error}", "Write a ground atom.") from error
-    reader, made = _reading(feed, program)
-    with replace(feed, out="-", checkpoint=None).started({}, made) as run:
+    reader, made = _make_reader(feed, program)
+    with replace(feed, out="-", checkpoint=None).start_run({}, made) as run:
         settings = program.checked, program.functions, options.complete_windows, options.max_atoms
         explaining = Explaining(*settings, when=when, engine=evaluator_of(program, options))
         asked = RulesOperator(program, options, evaluator=explaining)
-        stream = _stream(feed, run, asked, reader)
+        stream = _make_stream(feed, run, asked, reader)
         time = reader.time if len(feed.sources) > 1 else None
         result = run.drive(LocalRunner(stream), time=time)
     if explaining.model is None:
@@ -305,7 +309,7 @@ def _why(feed: Feed, program: Program, options: EvaluationOptions, why: str, whe
         known |= {
             literal.atom.predicate for rule in checked.rules for literal, _ in windowed(rule.body)
         }
-        keep_known(predicate, known, f"--why {why}: the program has no {predicate}")
+        require_known(predicate, known, f"--why {why}: the program has no {predicate}")
     if feed.summary.json_file != "-":
         click.echo("\n".join(found.lines()) if found else f"{why} does not hold at {when}")
     write_json(
@@ -315,7 +319,7 @@ def _why(feed: Feed, program: Program, options: EvaluationOptions, why: str, whe
     return result.exit_code
 
 
-def _reading(feed: Feed, program: Program) -> tuple[Reader, dict[str, Source]]:
+def _make_reader(feed: StreamArguments, program: Program) -> tuple[Reader, dict[str, Source]]:
     """What reads records; and files whose rows span points, to be sorted by time first."""
     reader = Reader(TripleMapping(program.checked.mapped, feed.unit), feed.unit, feed.format)
     wide = [
@@ -372,7 +376,7 @@ def _step(step: Step) -> str:
     return f"call {step.external}" if isinstance(step, Call) else f"aggregate {step.aggregate}"
 
 
-def explained_text(program: Program) -> str:
+def program_text(program: Program) -> str:
     """What `shiq stream rules --explain` prints: rewriting, graphs, plans, horizons, the key."""
     checked, found = program.checked, program.splitting
     flattened, described = flat(checked.rules)

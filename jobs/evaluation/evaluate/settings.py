@@ -8,7 +8,7 @@ from pathlib import Path
 
 from shiq.abox_ops.engine import CRITERIA, MODEL
 from shiq.errors import UsageError
-from shiq.jobs.checking.options import AUTO, ENGINES, check_known
+from shiq.jobs.checking.options import AUTO, ENGINES, require_known
 from shiq.jobs.option_fields import Takes, option
 from shiq.reasoner.external import PEERS
 from shiq.reasoner.protocol import check_heap
@@ -35,8 +35,10 @@ class EvaluationSettings:
         takes=Takes.WORDS,
         metavar="P,…",
     )
-    seed: int = option(1, "Of batches and generated data.", least=0)
-    limit: float = option(300.0, "Seconds for one run.", takes=Takes.TIME, least=1, metavar="TIME")
+    seed: int = option(1, "Of batches and generated data.", minimum=0)
+    limit: float = option(
+        300.0, "Seconds for one run.", takes=Takes.TIME, minimum=1, metavar="TIME"
+    )
     heap: str = option("4g", "Memory for a JVM, as 512m or 4g.", metavar="SIZE")
 
 
@@ -65,18 +67,18 @@ class Settings(EvaluationSettings):
         (),
         "Only data sets with this in their names; repeatable.",
         flags=("--variant",),
-        many=True,
+        is_repeatable=True,
         metavar="PATTERN",
     )
     batches: tuple[str, ...] = option(
         (),
         "Only batches with this in their names; repeatable.",
         flags=("--batch",),
-        many=True,
+        is_repeatable=True,
         metavar="PATTERN",
     )
     reasoner: str = "auto"
-    slices: int = option(2, "Twentieths of the data to hold out.", least=0, most=20)
+    slices: int = option(2, "Twentieths of the data to hold out.", minimum=0, maximum=20)
     work: Path | None = option(
         None, "Keep intermediate files there.", takes=Takes.OUTPUT_FOLDER, metavar="DIR"
     )
@@ -89,7 +91,7 @@ class Settings(EvaluationSettings):
             (self.engines, ENGINES, "engine"),
         ):
             for name in given:
-                check_known(name, known, what)
+                require_known(name, known, what)
         if not self.universities or min(self.universities) < 1:
             raise UsageError("universities are numbers from 1", "Write 1, or 1,5.")
         for pattern in (*self.variants, *self.batches):
@@ -118,13 +120,13 @@ class PaperSettings(EvaluationSettings):
         choices=("own", "hermit", "pellet"),
     )
     repeats: int = option(
-        1, "Of incremental: check each batch so often; the fastest counts.", least=1, most=20
+        1, "Of incremental: check each batch so often; the fastest counts.", minimum=1, maximum=20
     )
     accuracy: tuple[Path, ...] = option(
         (),
         "Of discovery, twice: compare the rules that two runs of `shiq stream discover` wrote, window by window.",
         takes=Takes.INPUT_PATH,
-        many=True,
+        is_repeatable=True,
         metavar="FILE",
     )
 

@@ -37,12 +37,12 @@ class StreamRecipe:
     of order by up to ``lateness`` points; ``faults`` planted contradictions; each from ``seed``.
     """
 
-    triples: int = option(100_000, "", least=1)
-    per_event: int = option(5, "Triples of an event.", least=1)
-    per_point: int = option(20, "Events of a point of time.", least=1)
-    lateness: int = option(0, "How many points events are late.", least=0)
-    faults: int = option(10, "Planted contradictions.", least=0)
-    seed: int = option(0, "", least=0)
+    triples: int = option(100_000, "", minimum=1)
+    per_event: int = option(5, "Triples of an event.", minimum=1)
+    per_point: int = option(20, "Events of a point of time.", minimum=1)
+    lateness: int = option(0, "How many points events are late.", minimum=0)
+    faults: int = option(10, "Planted contradictions.", minimum=0)
+    seed: int = option(0, "", minimum=0)
 
 
 @dataclass(frozen=True)

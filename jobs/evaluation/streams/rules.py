@@ -91,12 +91,12 @@ random :- not done.
 class Caching:
     """``events`` requests a point for some of ``contents``, from some of ``sources``."""
 
-    events: int = option(500, "Requests of a point.", least=1)
-    window: int = option(5, "", least=1)
+    events: int = option(500, "Requests of a point.", minimum=1)
+    window: int = option(5, "", minimum=1)
     contents: int = 200
     sources: int = 20
-    points: int = option(60, "", least=1)
-    seed: int = option(0, "", least=0)
+    points: int = option(60, "", minimum=1)
+    seed: int = option(0, "", minimum=0)
 
     def stream(self) -> GeneratedRules:
         """Program and rows."""
@@ -127,11 +127,11 @@ class GeneratedJoin:
     published kind.
     """
 
-    facts: int = option(500, "Facts of a point.", least=2)
-    window: int = option(20, "", least=1)
-    values: int = option(50, "Of an argument; 0: as published.", least=0)
-    points: int = option(60, "", least=1)
-    seed: int = option(0, "", least=0)
+    facts: int = option(500, "Facts of a point.", minimum=2)
+    window: int = option(20, "", minimum=1)
+    values: int = option(50, "Of an argument; 0: as published.", minimum=0)
+    points: int = option(60, "", minimum=1)
+    seed: int = option(0, "", minimum=0)
 
     def stream(self) -> GeneratedRules:
         """Program and rows."""
@@ -184,11 +184,11 @@ class Grid:
     ``links``: random or near.
     """
 
-    side: int = option(20, "The square root of the panels.", least=1, most=100)
-    points: int = option(60, "", least=1)
+    side: int = option(20, "The square root of the panels.", minimum=1, maximum=100)
+    points: int = option(60, "", minimum=1)
     failing: float = option(0.03, "Panels that fail at each point.", takes=Takes.FRACTION)
     links: str = option("random", "As published, or near.", choices=("random", "near"))
-    seed: int = option(0, "", least=0)
+    seed: int = option(0, "", minimum=0)
 
     def stream(self) -> GeneratedRules:
         """Program and rows."""
