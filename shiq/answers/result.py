@@ -265,9 +265,9 @@ class Result:
 
     @cached_property
     def without(self) -> dict[str, Any]:
-        """What a CONSISTENT verdict ignores because its kind was allowed; empty if nothing.
+        """Axioms and assertions that a CONSISTENT verdict ignores because their kind was allowed.
 
-        Number of axioms and assertions, and ``kinds``: kind → amount.
+        Returns: their number, and ``kinds``: kind → amount; empty if there are none.
         """
         if self.verdict is not Verdict.CONSISTENT:
             return {}

@@ -189,7 +189,7 @@ class Leftover:
 
     @property
     def number(self) -> int:
-        """How many axioms, assertions or lines it stands for."""
+        """Number of axioms, assertions or lines that it stands for."""
         return self.items or self.count
 
     @property

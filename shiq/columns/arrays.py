@@ -44,7 +44,8 @@ class Table(Protocol):
     """Rows sorted by an integer key."""
 
     @property
-    def key(self) -> str: ...
+    def key(self) -> str:
+        """Name of the key column."""
 
     def __len__(self) -> int: ...
 

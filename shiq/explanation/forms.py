@@ -20,8 +20,10 @@ Row: TypeAlias = tuple[str, str, int, int]
 
 
 def rows_of(assertions: Iterable[owl.Assertion]) -> tuple[tuple[Row, ...], tuple[Node, ...]]:
-    """The triples of ``assertions`` with their individuals and literals numbered as they are first
-    met; and these, by number.
+    """Write ``assertions`` as triples over numbers.
+
+    Returns: the rows, with individuals and literals numbered in the order of their first
+        occurrence; and these nodes by number.
     """
     numbers: dict[Node, int] = {}
     rows: list[Row] = []
@@ -56,6 +58,7 @@ def canonical_rows(rows: Sequence[Row]) -> tuple[tuple[Row, ...], tuple[int, ...
 
 
 def canonical_text(rows: Sequence[Row]) -> str:
+    """Write canonical rows as text, one row a line."""
     return "\n".join(
         f"{s} {predicate} {fixed}{f' {o}' if o >= 0 else ''}" for predicate, fixed, s, o in rows
     )

@@ -29,8 +29,9 @@ SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class ConflictGroup:
-    """Conflicts with one cause; ``conflicts``: their places in the list that was grouped,
-    ascending.
+    """Conflicts with one cause.
+
+    conflicts: positions in the list that was grouped, ascending
     """
 
     pattern: Pattern
@@ -51,8 +52,10 @@ class ConflictGroup:
 
 
 class ExplainedConflicts:
-    """Conflicts with their patterns and sentences, worked out once for all that are equal up to
-    renaming. ``labels``: as known (IRI to label), or told apart already.
+    """Patterns and sentences of conflicts, computed once for all conflicts that are equal up to
+    renaming.
+
+    ``labels``: labels by IRI, or a `Labels` whose names are distinct already.
     """
 
     def __init__(
@@ -71,17 +74,21 @@ class ExplainedConflicts:
         }
 
     def pattern(self, place: int) -> Pattern:
-        """The pattern of the conflict at ``place``; no other one has its title."""
+        """Return the pattern of the conflict at ``place``. Different patterns have different
+        titles.
+        """
         return self._patterns[self._told[self._forms[place].key].pattern.id]
 
     def sentence(self, place: int) -> str:
-        """The conflict at ``place`` in plain English, with its own individuals."""
+        """Explain the conflict at ``place`` in plain English, with its own individuals."""
         form = self._forms[place]
         return self._told[form.key].sentence(form.terms, self.labels)
 
     @cached_property
     def groups(self) -> tuple[ConflictGroup, ...]:
-        """Biggest first, then as first met."""
+        """The conflicts grouped by pattern: biggest group first, then in the order of first
+        occurrence.
+        """
         places: dict[str, list[int]] = {}
         for i in range(len(self._forms)):
             places.setdefault(self.pattern(i).id, []).append(i)
@@ -92,9 +99,7 @@ class ExplainedConflicts:
 
 
 def labels_for(conflicts: Sequence[Conflict], known: Mapping[str, str]) -> Labels:
-    """Labels for what ``conflicts`` speak of: the terms of their axioms are told apart from each
-    other.
-    """
+    """Make labels for ``conflicts`` in which all terms of their axioms have distinct names."""
     axioms = {axiom for conflict in conflicts for axiom in conflict.axiom_values}
     terms = set(iris_in(axioms))
     return Labels({iri: known[iri] for iri in terms if iri in known}, terms)
@@ -108,5 +113,5 @@ def group(conflicts: Sequence[Conflict], labels: Labels | None = None) -> tuple[
 
 
 def sentence(conflict: Conflict, labels: Labels | None = None) -> str:
-    """``conflict`` with its own individuals, for someone who knows no logic."""
+    """Explain ``conflict`` in plain English, with its own individuals."""
     return ExplainedConflicts([conflict], labels).sentence(0)

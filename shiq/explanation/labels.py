@@ -29,12 +29,12 @@ _TELLING = re.compile(r"[^\W\d_]")
 
 
 class Labels:
-    """Names of IRIs: the label of ``known`` (rdfs:label, skos:prefLabel) if there is one, else a
-    readable local name.
+    """Readable names of IRIs: the label in ``known`` (rdfs:label, skos:prefLabel) if there is one,
+    else the local name.
 
-    ``terms``: IRIs that are used beside each other (a vocabulary, the individuals of a
-    conflict): where two of them would have the same name, each gets more of its IRI. Characters
-    that cannot be shown are replaced; nothing is escaped for any format.
+    ``terms``: IRIs that appear together, such as a vocabulary or the individuals of a conflict. If
+        two of them would have the same name, each gets more of its IRI. Unprintable characters are
+        replaced; nothing is escaped for any format.
     """
 
     def __init__(self, known: Mapping[str, str] | None = None, terms: Iterable[str] = ()) -> None:
@@ -43,13 +43,13 @@ class Labels:
         self._add({*self.known, *terms})
 
     def name_of(self, iri: str) -> str:
-        """The name of ``iri``; of a blank node, as it was written."""
+        """Return the name of ``iri``; for a blank node, its label in the file."""
         found = self._names.get(iri)
         return self._name(iri, 1) if found is None else found
 
     def distinguish(self, terms: Iterable[str]) -> Labels:
-        """These labels with ``terms`` told apart from each other, and from the terms that are
-        told apart already.
+        """Return these labels extended so that ``terms`` have names distinct from each other and
+        from all earlier terms.
         """
         more = {term for term in terms if term not in self._names}
         if not more:
@@ -60,7 +60,7 @@ class Labels:
         return made
 
     def _add(self, terms: set[str]) -> None:
-        """Gives each of ``terms`` the shortest name that no other one has."""
+        """Give each of ``terms`` the shortest name that no other term has."""
         taken = set(self._names.values())
         open_ = sorted(terms)
         for pieces in (1, 2, 3):
@@ -94,8 +94,8 @@ class Labels:
 
 
 def _blank_node_name(node: str, pieces: int) -> str:
-    """A blank node as its file has it, without what tells it from those of others; with a second
-    piece, also which file that is.
+    """Name a blank node as its file does, without the scope of the file; a second piece adds the
+    number of the file.
 
     >>> _blank_node_name("_:i1.0.b", 1), _blank_node_name("_:i1.0.b", 2), _blank_node_name("_:b", 1)
     ('_:b', '_:b (of file 1)', '_:b')

@@ -52,12 +52,12 @@ _PLAIN_NAME = re.compile(r"\S+\Z")
 
 
 def manchester(value: owl.Axiom | owl.Assertion, labels: Labels | None = None) -> str:
-    """An axiom or assertion in Manchester syntax."""
+    """Write an axiom or assertion in Manchester syntax."""
     return _Writer(labels or Labels()).statement(value)
 
 
 def expression_text(value: object, labels: Labels) -> str:
-    """A class expression, property or data range in Manchester syntax."""
+    """Write a class expression, property or data range in Manchester syntax."""
     return _Writer(labels).text(value)
 
 
@@ -187,7 +187,7 @@ class _Writer:
         return between.join(map(inner, members))
 
     def _inner(self, value: object) -> str:
-        """``value`` as an operand: in parentheses, unless it is a name."""
+        """Write ``value`` as an operand: in parentheses, unless it is a name."""
         text = self.text(value)
         is_atom = isinstance(
             value,
@@ -202,7 +202,7 @@ class _Writer:
         return text if is_atom else f"({text})"
 
     def _name(self, iri: str) -> str:
-        """The label; quoted where it has spaces, as Manchester syntax is shown elsewhere."""
+        """Write a label, quoted if it has spaces."""
         if iri in (owl.OWL + "Thing", owl.OWL + "Nothing"):
             return "owl:" + _local_name(iri)
         if iri.startswith(owl.XSD) or iri == owl.RDFS + "Literal":

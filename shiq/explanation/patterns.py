@@ -47,15 +47,19 @@ _PLACE = re.compile(f"{PLACE}(\\d+)\ue001")
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """``id``: stable over runs, "<rule or 'conflict'>-<8 hex digits of a hash of the canonical
-    text>"; ``rule``: the OWL 2 RL rule of the last step (cax-dw, prp-fp, cls-maxc2, …), "" where
-    none fits; ``title``: few words, for a row of a table; ``axioms``: functional syntax, sorted;
-    ``manchester``: the same in Manchester syntax with labels; ``sentence``: plain English, in
-    general. ``names``: of the terms in the axioms, sorted, and ``facts``: how many assertions it
-    takes, for what tells it from others (`shiq.explanation.patterns.distinguish_titles`).
+    """The cause that several conflicts share, with its texts.
 
-    Which assertions were inserted and which were there does not count, so that a pattern met
-    tonight is the one of old data.
+    id: stable across runs: "<rule or 'conflict'>-<8 hex digits of a hash of the canonical text>"
+    rule: OWL 2 RL rule of the last proof step (cax-dw, prp-fp, cls-maxc2, …); "" if none applies
+    title: a few words, for a row of a table
+    axioms: in functional syntax, sorted
+    manchester: the same axioms in Manchester syntax with labels
+    sentence: explanation in plain English, with letters for individuals
+    names: labels of the terms in the axioms, sorted
+    facts: number of assertions in the cause
+
+    It does not matter which assertions were inserted. So a conflict within a new batch has the same
+    pattern as one within old data.
     """
 
     id: str
@@ -70,15 +74,13 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class PatternStory:
-    """The pattern of some conflicts, and their story with places for their terms, which are
-    numbered as they are first met.
-    """
+    """A pattern, and the story of its conflicts with numbered placeholders for their terms."""
 
     pattern: Pattern
     story: str
 
     def sentence(self, terms: Sequence[Node], labels: Labels) -> str:
-        """The story of the conflict with ``terms``."""
+        """Fill the placeholders of the story with ``terms``."""
         names = labels.distinguish(
             term for term in terms if isinstance(term, str) and not term.startswith("_:")
         )
@@ -91,21 +93,25 @@ class PatternStory:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A conflict without the names in it: ``key``, and its ``terms`` as they are first met."""
+    """A conflict with its names abstracted away.
+
+    key: equal for conflicts that differ only in names
+    terms: the names, in the order of first occurrence
+    """
 
     key: Key
     terms: tuple[Node, ...]
 
 
 def form_of(conflict: Conflict) -> Form:
-    """The form of ``conflict``: cheap, but not canonical."""
+    """Compute the form of ``conflict``: cheap, but not canonical."""
     rows, terms = rows_of((*conflict.insertion_values, *conflict.base_values))
     key = (conflict.axiom_values, rows, len(conflict.insertion_values), conflict.origin)
     return Form(key, terms)
 
 
 def describe_conflict(conflict: Conflict, labels: Labels) -> PatternStory:
-    """The pattern and the story of ``conflict``."""
+    """Compute the pattern and the story of ``conflict``."""
     given = [*map(turn_inverse, (*conflict.insertion_values, *conflict.base_values))]
     rows, terms = rows_of(given)
     canonical, order = canonical_rows(rows)
@@ -147,7 +153,7 @@ def describe_conflict(conflict: Conflict, labels: Labels) -> PatternStory:
 
 
 def iris_in(axioms: Iterable[owl.Axiom]) -> Iterator[str]:
-    """The IRIs in ``axioms``: of entities, individuals, datatypes of values, and facets."""
+    """Yield the IRIs in ``axioms``: of entities, individuals, datatypes of values, and facets."""
     for part in parts(tuple(axioms)):
         match part:
             case str() if not part.startswith("_:"):
@@ -186,9 +192,10 @@ def _place_name(term: Node, labels: Labels) -> str:
 
 
 def cause_of(proof: Proof) -> Proof:
-    """The part of ``proof`` that is the cause: from the classes on that directly lead to the
-    contradiction, however an individual came to be in them; and of that, from the last fact on
-    that all of it goes through.
+    """Reduce ``proof`` to its cause.
+
+    The reduced proof starts at the classes that lead directly to the contradiction, however the
+    individual got into them. If all of it passes through a single later fact, it starts there.
     """
     if any(step.cases for step in proof.steps):
         return proof
@@ -204,7 +211,9 @@ def cause_of(proof: Proof) -> Proof:
 
 
 def _proof_from(proof: Proof, facts: Sequence[Fact]) -> Proof:
-    """What ``proof`` shows from ``facts`` on; itself if they are what it begins with."""
+    """Prove the contradiction of ``proof`` from ``facts`` alone; return ``proof`` if it starts
+    from these already.
+    """
     if set(facts) == set(proof.assertions) or not facts or any(isinstance(f, Clash) for f in facts):
         return proof
     steps = {step.fact: step for step in proof.steps}
@@ -214,8 +223,10 @@ def _proof_from(proof: Proof, facts: Sequence[Fact]) -> Proof:
 
 
 def _cut_facts(proof: Proof) -> list[Fact]:
-    """The facts below the contradiction: named classes one inclusion away from it, or given by a
-    domain or range, else what was asserted.
+    """Select the facts at which the cause starts.
+
+    These are named classes one inclusion away from the contradiction, or given by a domain or
+    range; else the assertions themselves.
     """
     steps = {step.fact: step for step in proof.steps}
     found: dict[Fact, None] = {}
@@ -248,7 +259,7 @@ def _may_be_asserted(fact: Fact) -> bool:
 
 
 def _has_other_leaves(last: Step, steps: dict[Fact, Step], without: set[Fact]) -> bool:
-    """Whether ``last`` rests on an assertion other than by ``without``."""
+    """Decide whether ``last`` depends on an assertion outside ``without``."""
     reached = _steps_below(last, steps, without)
     return any(
         not (step.premises or step.axiom) and not isinstance(step.fact, Clash) for step in reached
@@ -256,7 +267,9 @@ def _has_other_leaves(last: Step, steps: dict[Fact, Step], without: set[Fact]) -
 
 
 def _steps_below(last: Step, steps: dict[Fact, Step], without: set[Fact]) -> list[Step]:
-    """``last`` and the steps that it rests on, not looking behind ``without``."""
+    """Collect ``last`` and the steps that it depends on; the facts in ``without`` are not
+    followed further.
+    """
     found, stack, seen = [last], list(last.premises), set(without)
     while stack:
         fact = stack.pop()
@@ -273,7 +286,7 @@ def _steps_below(last: Step, steps: dict[Fact, Step], without: set[Fact]) -> lis
 def _general_story(
     given: Sequence[owl.Assertion], axioms: Sequence[owl.Axiom], proof: Proof | None, labels: Labels
 ) -> str:
-    """The story of anything that has this pattern."""
+    """Tell the story with letters in the place of individuals."""
     letters: dict[str, str] = {}
     kinds: dict[owl.Literal, str] = {}
     for assertion in given:
@@ -317,7 +330,7 @@ _NAMES, _MOST_LETTERS, _SEEN = 3, 80, 150
 
 
 def title(proof: Proof | None, core: owl.Assertion | None, labels: Labels) -> str:
-    """What is impossible, named after ``core``, the fact that it all comes from, if there is one."""
+    """Name the contradiction in a few words, after ``core`` if a single fact causes all of it."""
     if proof is None or not isinstance(proof.last.fact, Clash):
         return "contradiction"
     what = _impossibility(proof, labels)
@@ -405,9 +418,11 @@ def _impossibility(proof: Proof, labels: Labels) -> str:
 
 
 def distinguish_titles(patterns: Sequence[Pattern]) -> list[Pattern]:
-    """``patterns``, in their order, with a title for each id that no other id has. It follows
-    from what they are, not from their order: the names that others do not have, how many facts
-    it takes, what is said of it alone, and where all of that is the same its id.
+    """Give each pattern, by its id, a title that no other one has; the order of ``patterns`` is
+    kept.
+
+    A title gets what only this pattern has: names, the number of facts, a clause of its sentence;
+        finally its id. The result does not depend on the order.
     """
     by_id = {p.id: p for p in reversed(patterns)}
     ids = sorted(by_id)
@@ -423,7 +438,9 @@ def distinguish_titles(patterns: Sequence[Pattern]) -> list[Pattern]:
 
 
 def _title_suffixes(patterns: Sequence[Pattern]) -> dict[str, tuple[str, ...]]:
-    """What tells ``patterns`` apart, by their id, as far as one thing after the other does."""
+    """Collect suffixes that distinguish ``patterns``, by id; each further kind is used only
+    where the earlier ones are equal.
+    """
     found: dict[str, tuple[str, ...]] = {p.id: () for p in patterns}
     for said in (_distinctive_names, _fact_counts, _distinctive_words):
         for alike in _groups_of_equals(patterns, lambda p: found[p.id]):
@@ -451,7 +468,7 @@ def _distinctive_words(patterns: Sequence[Pattern]) -> Iterable[str]:
 
 
 def _groups_of_equals(values: Sequence[T], by: Callable[[T], Hashable]) -> list[list[T]]:
-    """The values that are alike ``by`` something and not alone, in their order."""
+    """Group the values with equal ``by``, in their order; singletons are dropped."""
     found: dict[Hashable, list[T]] = {}
     for value in values:
         found.setdefault(by(value), []).append(value)

@@ -32,7 +32,7 @@ _CAMEL = re.compile(r"[a-z0-9][A-Z]|_")
 
 
 def with_article(name: str) -> str:
-    """``name`` with its indefinite article."""
+    """Put the indefinite article before ``name``."""
     return f"{'an' if _begins_with_vowel(name) else 'a'} {name}"
 
 
@@ -46,7 +46,7 @@ def _begins_with_vowel(name: str) -> bool:
 
 
 def split_words(name: str) -> str:
-    """The words of a name in camel case; a label of several words stays as it is."""
+    """Split a camel-case name into words; a label of several words is kept."""
     if " " in name or not _CAMEL.search(name):
         return name
     return " ".join(
@@ -55,15 +55,20 @@ def split_words(name: str) -> str:
 
 
 def property_name(property: Any, labels: Labels) -> str:
+    """Return the label of a property, split into words; of an inverse, that of the property it
+    inverts.
+    """
     iri = property.property.iri if isinstance(property, owl.ObjectInverseOf) else property.iri
     return split_words(labels.name_of(iri))
 
 
 def class_name(cls: owl.Class, labels: Labels) -> str:
+    """Return the label of a class."""
     return labels.name_of(cls.iri)
 
 
 def some_name(property: Any, labels: Labels) -> str:
+    """Return the name of a property in quotation marks."""
     return f"“{property_name(property, labels)}”"
 
 
@@ -100,8 +105,9 @@ _BOUNDS = ("minInclusive", "maxInclusive", "minExclusive", "maxExclusive")
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """What individuals and literals are called in a text; ``in_general``: literals are only
-    called by their kind.
+    """Functions that name individuals and literals in a text.
+
+    in_general: literals are named by their kind only
     """
 
     individual: Callable[[str], str]
@@ -125,7 +131,7 @@ def _preposition(property: Any) -> str:
 
 
 def noun(expression: Any, labels: Labels) -> str:
-    """A member of ``expression``, with its article."""
+    """Describe a member of ``expression`` by a noun with its article."""
     match expression:
         case owl.Class():
             return (
@@ -146,7 +152,7 @@ def noun(expression: Any, labels: Labels) -> str:
 
 
 def every_member(expression: Any, labels: Labels) -> str:
-    """All members of ``expression``, as the subject of a sentence in the singular."""
+    """Describe all members of ``expression``, as the subject of a sentence in the singular."""
     if expression == owl.THING:
         return "everything"
     if isinstance(expression, owl.Class):
@@ -164,7 +170,7 @@ def every_member(expression: Any, labels: Labels) -> str:
 
 
 def predicate(expression: Any, labels: Labels) -> str:
-    """What is said of a member of ``expression``: a verb and what follows it."""
+    """Describe a member of ``expression`` by a predicate: a verb and its complement."""
     match expression:
         case owl.Class():
             if expression == owl.NOTHING:
@@ -224,7 +230,7 @@ def predicate(expression: Any, labels: Labels) -> str:
 
 
 def _individual(name: str, labels: Labels) -> str:
-    """What an individual in a nominal is called; a place for a name stays as it is."""
+    """Name an individual of a nominal; placeholders stay."""
     return name if name.startswith(PLACE) else labels.name_of(name)
 
 
@@ -241,7 +247,7 @@ def _range_suffix(range: Any, labels: Labels) -> str:
 
 
 def _share_verbs(predicates: list[str]) -> list[str]:
-    """ "is a B, is a C" as "is a B, a C"."""
+    """Join predicates with the same verb: "is a B, is a C" becomes "is a B, a C"."""
     if all(p.startswith("is ") and not p.startswith("is not ") for p in predicates):
         return [predicates[0], *(p[3:] for p in predicates[1:])]
     return predicates
@@ -258,7 +264,7 @@ def _list(parts: Sequence[str], word: str) -> str:
 
 
 def range_noun(range: Any, labels: Labels) -> str:
-    """A value of a data range."""
+    """Describe a value of a data range."""
     match range:
         case owl.Datatype(iri):
             if range == owl.TOP_DATATYPE:
@@ -290,7 +296,7 @@ def range_noun(range: Any, labels: Labels) -> str:
 
 
 def plain_literal(literal: owl.Literal) -> str:
-    """A literal as people write it: numbers and dates bare, the rest in quotes; long ones are cut."""
+    """Write a literal for people: numbers and dates bare, all else in quotes; long ones are cut."""
     text = "".join(c if c.isprintable() else " " for c in literal.lexical)
     if len(text) > 80:
         text = text[:77] + "…"
@@ -303,7 +309,7 @@ def plain_literal(literal: owl.Literal) -> str:
 
 
 def literal_kind(literal: owl.Literal, labels: Labels) -> str:
-    """What sort of value a literal is, with article: "a text", "a value of type wktLiteral"."""
+    """Describe the kind of a literal with its article: "a text", "a value of type wktLiteral"."""
     return (
         "a text in a language"
         if literal.language
@@ -318,7 +324,7 @@ _VERBS = ("is", "has", "was", "contains", "includes")
 
 
 def fact_clause(value: owl.Assertion, names: Naming, labels: Labels) -> str:
-    """An assertion as a clause."""
+    """Write an assertion as a clause."""
     of = names.individual
     match value:
         case owl.ClassAssertion(expression, x):
@@ -347,8 +353,8 @@ def fact_clause(value: owl.Assertion, names: Naming, labels: Labels) -> str:
 
 
 def _link_sentence(subject: str, name: str, other: str) -> str:
-    """A sentence: a property of this name leads from one to the other, with the verb that the
-    name has or needs.
+    """Write the sentence that a property of this name leads from ``subject`` to ``other``, with
+    a verb if the name has none.
     """
     if _is_noun(name):
         return f"{subject} has {other} as its “{name}”"
@@ -357,8 +363,8 @@ def _link_sentence(subject: str, name: str, other: str) -> str:
 
 
 def _is_noun(name: str) -> bool:
-    """Whether a property's name seems to say what the other end is: "advisor", but not "takes
-    course" or "member of".
+    """Decide whether a property's name describes its value: "advisor", but not "takes course" or
+    "member of".
     """
     return not _begins_with_verb(name) and (
         " " not in name or name.lower().split(" ")[-1] not in _PREPOSITIONS
@@ -389,7 +395,7 @@ _CHARACTERISTICS: Final[Mapping[type, str]] = {
 
 
 def axiom_clause(value: owl.Axiom, labels: Labels) -> str:
-    """What an axiom says, as a clause."""
+    """Write an axiom as a clause."""
     if template := _CHARACTERISTICS.get(type(value)):
         about: Any = value
         property = about.property
@@ -475,7 +481,7 @@ def axiom_clause(value: owl.Axiom, labels: Labels) -> str:
 
 
 def inclusion_sentence(sub: Any, sup: Any, labels: Labels) -> str:
-    """A sentence: every ``sub`` is a ``sup``."""
+    """Write the sentence that every ``sub`` is a ``sup``."""
     subject, said = every_member(sub, labels), predicate(sup, labels)
     if subject.startswith("every ") and said.startswith("cannot "):
         return f"no {subject[6:]} can {said[7:]}"
@@ -485,7 +491,7 @@ def inclusion_sentence(sub: Any, sup: Any, labels: Labels) -> str:
 
 
 def value_clause(value: owl.Axiom | Assertion, labels: Labels) -> str:
-    """What an axiom says; an assertion in Manchester syntax."""
+    """Write an axiom as a clause, and an assertion in Manchester syntax."""
     if isinstance(value, Assertion):
         return manchester(value, labels)
     said = axiom_clause(value, labels)

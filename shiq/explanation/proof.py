@@ -29,9 +29,8 @@ def prove(
     axioms: Sequence[owl.Axiom],
     depths: Sequence[int] = (0, 1, DEEPEST),
 ) -> Proof | None:
-    """A short proof that ``assertions`` and ``axioms`` contradict each other, or None if none is
-    found here. ``depths``: of witnesses and cases, one after the other; 0 for none of either,
-    which is fast with thousands of axioms too.
+    """Search for a short proof that ``assertions`` and ``axioms`` contradict each other; None if
+    none is found.
     """
     given = tuple(dict.fromkeys(turn_inverse(a) for a in assertions))
     if len(given) > MOST_FACTS // 4:
@@ -51,7 +50,7 @@ def prove(
 
 
 def turn_inverse(assertion: owl.Assertion) -> owl.Assertion:
-    """``assertion`` with an inverse property turned round."""
+    """Rewrite an assertion on an inverse property to one on the property itself."""
     match assertion:
         case owl.ObjectPropertyAssertion(owl.ObjectInverseOf(property), subject, other):
             return owl.ObjectPropertyAssertion(property, other, subject)
@@ -61,7 +60,7 @@ def turn_inverse(assertion: owl.Assertion) -> owl.Assertion:
 
 
 class _LimitReached(Exception):
-    """More facts or rounds than are looked at."""
+    """Signal: the limit of facts or rounds is reached."""
 
 
 def _chain_forward(
@@ -90,7 +89,7 @@ def _chain_forward(
 
 
 def _proof_of(facts: Facts, clash: Step, assumed: owl.Assertion | None) -> Proof:
-    """Collect the steps that ``clash`` rests on, premises first."""
+    """Collect the steps that ``clash`` depends on, premises first."""
     order: dict[Fact, None] = {}
     stack: list[tuple[Fact, bool]] = [(premise, False) for premise in reversed(clash.premises)]
     while stack:

@@ -41,6 +41,7 @@ class Facts:
         self.numbers: dict[Fact, int] = {}
 
     def index(self) -> None:
+        """Rebuild all indexes from the derived facts."""
         self.out: dict[tuple[str, str], list[owl.ObjectPropertyAssertion]] = defaultdict(list)
         self.into: dict[tuple[str, str], list[owl.ObjectPropertyAssertion]] = defaultdict(list)
         self.roles: dict[str, list[owl.ObjectPropertyAssertion]] = defaultdict(list)
@@ -66,6 +67,7 @@ class Facts:
                     self.individuals.update({first: None, second: None})
 
     def inequality(self, first: str, second: str) -> Fact | None:
+        """Return the fact that two individuals differ; None if it is not derived."""
         for fact in (
             owl.DifferentIndividuals(first, second),
             owl.DifferentIndividuals(second, first),
@@ -77,7 +79,9 @@ class Facts:
     def links(
         self, property: Any, subject: str | None = None
     ) -> list[tuple[owl.ObjectPropertyAssertion, str, str]]:
-        """The facts on a property or inverse, with their ends as it sees them."""
+        """Return the facts on a property or inverse property, each with its two ends in that
+        direction.
+        """
         inverted = isinstance(property, owl.ObjectInverseOf)
         iri = property.property.iri if inverted else property.iri
         if subject is None:
@@ -87,7 +91,7 @@ class Facts:
         return [(f, f.object, f.subject) if inverted else (f, f.subject, f.object) for f in facts]
 
     def premises_for(self, x: str, expression: owl.ClassExpression) -> tuple[Fact, ...] | None:
-        """The facts that make ``x`` one of ``expression``; None if there are none."""
+        """Return facts by which ``x`` is a member of ``expression``; None if there are none."""
         if expression == owl.THING:
             return ()
         fact = owl.ClassAssertion(expression, x)
@@ -131,7 +135,9 @@ class Facts:
     def fillers(
         self, x: str, property: Any, filler: owl.ClassExpression
     ) -> dict[str, tuple[Fact, ...]]:
-        """The ``property``-neighbours of x that are known to be in ``filler``, each with why."""
+        """Return the ``property``-neighbours of x known to be in ``filler``, each with the facts
+        that show it.
+        """
         found: dict[str, tuple[Fact, ...]] = {}
         for link, _, other in self.links(property, x):
             premises = self.premises_for(other, filler)
@@ -140,12 +146,15 @@ class Facts:
         return found
 
     def inequalities(self, several: Sequence[str]) -> list[Fact] | None:
-        """Why ``several`` are different from each other; None where two of them may be equal."""
+        """Return the facts by which ``several`` individuals are pairwise different; None if two
+        may be equal.
+        """
         apart = [self.inequality(a, b) for a, b in combinations(several, 2)]
         return [fact for fact in apart if fact] if all(apart) else None
 
 
 def consequences(facts: Facts) -> Iterator[Step]:
+    """Yield the steps that one round of all rules derives."""
     for axiom in facts.axioms:
         yield from axiom_steps(facts, axiom)
     for sub, sup, axiom in facts.inclusions:
@@ -186,6 +195,7 @@ def consequences(facts: Facts) -> Iterator[Step]:
 
 
 def axiom_steps(facts: Facts, axiom: owl.Axiom) -> Iterator[Step]:
+    """Yield the steps that an axiom gives with the facts so far."""
     match axiom:
         case owl.SubObjectPropertyOf(sub, sup):
             yield from role_steps(facts, sub, sup, "prp-spo1", axiom)
@@ -279,6 +289,7 @@ def axiom_steps(facts: Facts, axiom: owl.Axiom) -> Iterator[Step]:
 def disjoint_steps(
     facts: Facts, expressions: Sequence[owl.ClassExpression], axiom: owl.Axiom
 ) -> Iterator[Step]:
+    """Yield a clash for each individual in two of the disjoint ``expressions``."""
     rule = "cax-dw" if len(expressions) == 2 else "cax-adc"
     for first, second in combinations(expressions, 2):
         for individual in list(facts.individuals):
@@ -293,16 +304,19 @@ def disjoint_steps(
 
 
 def role_steps(facts: Facts, sub: Any, sup: Any, rule: str, axiom: owl.Axiom) -> Iterator[Step]:
+    """Yield the steps that lift role assertions along ``sub`` ⊑ ``sup``."""
     for fact, subject, other in facts.links(sub):
         yield Step(role_assertion(sup, subject, other), rule, (fact,), axiom)
 
 
 def data_steps(facts: Facts, sub: str, sup: Any, rule: str, axiom: owl.Axiom) -> Iterator[Step]:
+    """Yield the steps that lift data assertions along ``sub`` ⊑ ``sup``."""
     for data in facts.data[sub]:
         yield Step(owl.DataPropertyAssertion(sup, data.subject, data.literal), rule, (data,), axiom)
 
 
 def equality_steps(facts: Facts, fact: owl.SameIndividual) -> Iterator[Step]:
+    """Yield the steps that an equality of two individuals gives."""
     for this, that in ((fact.first, fact.second), (fact.second, fact.first)):
         for other in list(facts.steps):
             if other == fact:
@@ -323,6 +337,7 @@ def equality_steps(facts: Facts, fact: owl.SameIndividual) -> Iterator[Step]:
 
 
 def class_steps(facts: Facts, fact: owl.ClassAssertion) -> Iterator[Step]:
+    """Yield the steps that a class assertion gives by the structure of its expression."""
     x = fact.individual
     match fact.expression:
         case expression if expression == owl.NOTHING:
@@ -375,8 +390,8 @@ def class_steps(facts: Facts, fact: owl.ClassAssertion) -> Iterator[Step]:
 def witness_steps(
     facts: Facts, n: int, property: Any, filler: owl.ClassExpression, fact: owl.ClassAssertion
 ) -> Iterator[Step]:
-    """``n`` different individuals that nobody named, unless there is one already and one is
-    enough.
+    """Introduce ``n`` fresh, pairwise different witnesses; none if one is needed and one is
+    known.
     """
     x = fact.individual
     behind = facts.witnesses.get(x, 0) + 1
@@ -406,6 +421,7 @@ def at_most_steps(
     axiom: owl.Axiom | None,
     rule: str,
 ) -> Iterator[Step]:
+    """Yield the equalities or the clash that ≤n on an object property forces."""
     for x in individuals:
         found = facts.fillers(x, property, filler)
         if len(found) <= n:
@@ -442,6 +458,7 @@ def data_at_most_steps(
     axiom: owl.Axiom | None,
     rule: str,
 ) -> Iterator[Step]:
+    """Yield the clash of ≤n on a data property with more than n different values."""
     counted = [
         d
         for d in facts.values[property, x]

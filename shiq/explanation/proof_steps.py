@@ -14,7 +14,7 @@ WITNESS = "_:witness"
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """The contradiction: ``facts`` are those that cannot be together."""
+    """A contradiction between ``facts``."""
 
     facts: tuple[Any, ...]
 
@@ -24,9 +24,13 @@ Fact: TypeAlias = owl.Assertion | Clash
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``fact`` follows by ``rule`` ("" for one that OWL 2 RL does not have) from ``premises``
-    and, if there is one, ``axiom``. ``cases``: for a disjunction, the proof that each of its
-    cases is impossible.
+    """One inference of a proof.
+
+    fact: the conclusion
+    rule: of OWL 2 RL; "" if OWL 2 RL has no such rule
+    premises: facts it uses
+    axiom: the axiom it uses, if any
+    cases: for a disjunction, the proof that each of its cases is impossible
     """
 
     fact: Fact
@@ -38,8 +42,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """``steps``: premises before conclusions, the last one a `Clash`; ``assertions``: those
-    it begins with, in their order; ``assumption``: what holds in this case, of a proof by cases.
+    """A proof of a contradiction.
+
+    steps: premises before conclusions; the last one derives a `Clash`
+    assertions: those the proof starts from, in their order
+    assumption: the case that is assumed, in a proof by cases
     """
 
     steps: tuple[Step, ...]
@@ -48,11 +55,12 @@ class Proof:
 
     @property
     def last(self) -> Step:
+        """The step that derives the clash."""
         return self.steps[-1]
 
     @property
     def axioms(self) -> tuple[owl.Axiom, ...]:
-        """All that the proof uses, each once."""
+        """The axioms that the proof uses, each once."""
         found: dict[owl.Axiom, None] = {}
         for step in self.steps:
             if step.axiom is not None:
@@ -63,6 +71,7 @@ class Proof:
 
 
 def inverse_of(property: Any) -> Any:
+    """Return the inverse of a property, without a double inverse."""
     return (
         property.property
         if isinstance(property, owl.ObjectInverseOf)
@@ -71,13 +80,14 @@ def inverse_of(property: Any) -> Any:
 
 
 def role_assertion(property: Any, subject: str, other: str) -> owl.ObjectPropertyAssertion:
+    """Make a role assertion; on an inverse property, subject and object change places."""
     if isinstance(property, owl.ObjectInverseOf):
         return owl.ObjectPropertyAssertion(property.property, other, subject)
     return owl.ObjectPropertyAssertion(property, subject, other)
 
 
 def replace_individual(fact: owl.Assertion, this: str, that: str) -> owl.Assertion:
-    """``fact``, about ``that`` where it is about ``this``."""
+    """Replace the individual ``this`` by ``that`` in ``fact``."""
     names = INDIVIDUAL_FIELDS[type(fact)]
     changed: dict[str, Any] = {name: that for name in names if getattr(fact, name) == this}
     return replace(fact, **changed)
@@ -86,6 +96,7 @@ def replace_individual(fact: owl.Assertion, this: str, that: str) -> owl.Asserti
 def inclusions_of(
     axiom: owl.Axiom,
 ) -> list[tuple[owl.ClassExpression, owl.ClassExpression, owl.Axiom]]:
+    """Split a class axiom into inclusions (sub, sup, axiom)."""
     match axiom:
         case owl.SubClassOf(sub, sup):
             return [(sub, sup, axiom)]
@@ -98,11 +109,12 @@ def inclusions_of(
 
 
 def inclusion_rule(axiom: owl.Axiom) -> str:
+    """Return the OWL 2 RL rule of a class inclusion."""
     return "cax-sco" if isinstance(axiom, owl.SubClassOf) else "cax-eqc1"
 
 
 def max_rule(n: int, unqualified: bool) -> str:
-    """The rule for at most ``n``; OWL 2 RL has none for more than one."""
+    """Return the rule for ≤n; OWL 2 RL has none for n > 1."""
     if n > 1:
         return ""
     if unqualified:
@@ -111,7 +123,7 @@ def max_rule(n: int, unqualified: bool) -> str:
 
 
 def is_positive(expression: owl.ClassExpression) -> bool:
-    """Whether `Facts.premises_for` sees every way of being one of ``expression``."""
+    """Decide whether `Facts.premises_for` finds every way to be a member of ``expression``."""
     match expression:
         case owl.ObjectIntersectionOf(operands) | owl.ObjectUnionOf(operands):
             return all(map(is_positive, operands))
@@ -130,7 +142,7 @@ def is_positive(expression: owl.ClassExpression) -> bool:
 
 
 def negation(expression: owl.ClassExpression) -> owl.ClassExpression:
-    """¬``expression``, one level pushed in."""
+    """Return ¬``expression``, with the negation pushed in by one level."""
     match expression:
         case owl.ObjectComplementOf(operand):
             return operand

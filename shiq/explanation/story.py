@@ -36,8 +36,9 @@ def tell_story(
     names: Naming,
     labels: Labels,
 ) -> str:
-    """The story of ``given`` (assertions, each behind how its sentence begins; "" for a plain
-    one) and ``axioms``.
+    """Explain a conflict in plain English.
+
+    given: pairs of the beginning of a sentence ("" for none) and an assertion
     """
     return _Story(names, labels).text(given, axioms, proof)
 
@@ -76,7 +77,9 @@ class _Story:
         return " ".join(_sentence(s) for s in sentences if s)
 
     def _two_classes(self, given: Sequence[tuple[str, owl.Assertion]], proof: Proof) -> str:
-        """The commonest conflict: recorded as two things that nothing can be both of."""
+        """Tell the commonest conflict: one individual recorded as a member of two disjoint
+        classes.
+        """
         if len(proof.steps) != 3 or len(given) != 2 or proof.last.rule not in ("cax-dw", "cax-adc"):
             return ""
         parts = []
@@ -106,7 +109,7 @@ class _Story:
     # --- what follows -----------------------------------------------------------------------------
 
     def _argument(self, proof: Proof) -> list[str]:
-        """A sentence for each conclusion that is worth naming, and one for the contradiction."""
+        """Write a sentence for each conclusion worth naming, and one for the contradiction."""
         steps = {step.fact: step for step in proof.steps}
         uses = Counter(premise for step in proof.steps for premise in step.premises)
         hidden = {step.fact for step in proof.steps if self._is_hidden(step, proof, uses)}
@@ -125,7 +128,9 @@ class _Story:
         return sentences
 
     def _is_hidden(self, step: Step, proof: Proof, uses: Counter[Fact]) -> bool:
-        """Whether a conclusion is passed over, its reasons told with what follows from it."""
+        """Decide whether a conclusion gets no sentence; its reasons are then given with the next
+        one.
+        """
         if isinstance(step.fact, Clash) or not (step.premises or step.axiom):
             return False
         if step.rule == "eq-rep":
@@ -140,8 +145,8 @@ class _Story:
     def _reasons(
         self, step: Step, steps: dict[Fact, Step], hidden: set[Fact], said: set[owl.Axiom]
     ) -> str:
-        """The axioms behind ``step`` and the hidden steps before it, in the order they are used;
-        each is said once.
+        """Write the axioms behind ``step`` and the hidden steps before it, in the order of use,
+        each once.
         """
         clauses: list[str] = []
 
@@ -158,7 +163,7 @@ class _Story:
         return _join_clauses(list(dict.fromkeys(clauses)))
 
     def _axiom(self, step: Step) -> str:
-        """What the axiom of ``step`` says, as far as the step uses it."""
+        """Write the part of the axiom of ``step`` that the step uses."""
         if step.axiom is None:
             return ""
         match step.axiom, step.fact:
@@ -308,7 +313,7 @@ class _Story:
 def _original_inequality(
     different: owl.DifferentIndividuals, steps: dict[Fact, Step]
 ) -> owl.DifferentIndividuals:
-    """What was said, of which ``different`` is the form with other names."""
+    """Find the asserted inequality from which ``different`` follows by equalities."""
     step = steps.get(different)
     while step is not None and step.rule == "eq-rep":
         found = next(p for p in step.premises if isinstance(p, owl.DifferentIndividuals))
@@ -339,5 +344,5 @@ def _join_clauses(clauses: Sequence[str]) -> str:
 
 
 def _sentence(text: str) -> str:
-    """``text`` with a capital letter and a full stop; names keep theirs."""
+    """Add a capital letter and a full stop; names keep their case."""
     return f"{text[0].upper() if text[0].isascii() else text[0]}{text[1:]}{'' if text.endswith(('.', '…')) else '.'}"

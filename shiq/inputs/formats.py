@@ -164,8 +164,8 @@ def _unread_syntax_error(name: str, syntax: str) -> InputError:
 
 
 def _xml(head: bytes) -> Format:
-    """Which of the two syntaxes in XML a document begins in. RDF/XML may have an owl:Ontology at
-    its root too, with a name.
+    """Decide between OWL/XML and RDF/XML. An RDF/XML document may have a named owl:Ontology at
+    its root too.
     """
     root, attributes = root_of(head)
     owl = root == "http://www.w3.org/2002/07/owl#Ontology"

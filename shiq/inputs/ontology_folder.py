@@ -44,8 +44,11 @@ _Stamp = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class OntologyFolder:
-    """The ontologies below the folder ``name``, which lies, or has a copy, at ``path``; hidden
-    files and folders apart.
+    """The ontologies below a folder, found by their headers.
+
+    name: the folder as the caller wrote it; path: its local path, or that of a local copy
+
+    Hidden files and folders are ignored.
     """
 
     name: str
@@ -53,16 +56,16 @@ class OntologyFolder:
 
     @cached_property
     def root(self) -> Path:
-        """The folder, through links."""
+        """The folder with links resolved."""
         return self.path.resolve()
 
     def find_by_header(self, iri: str) -> tuple[list[Path], list[Path]]:
-        """The files of which ``iri`` is the version IRI, and those of which it is the ontology IRI."""
+        """Return the files with ``iri`` as version IRI, and the files with it as ontology IRI."""
         versions, ontologies = self._by_iri
         return versions.get(iri, []), ontologies.get(iri, [])
 
     def similar_iris(self, iri: str) -> Iterator[tuple[str, str]]:
-        """Files that have a header with nearly this IRI, and what it says."""
+        """Yield files whose header has nearly this IRI, with the IRI in the header."""
         for name, headers in self.headers.items():
             for header in headers.ontologies:
                 if _LOOSE.sub("", header.iri) == _LOOSE.sub("", iri):
@@ -70,15 +73,17 @@ class OntologyFolder:
 
     @property
     def problems(self) -> Iterator[str]:
-        """What is wrong with files that could not be read to their ends."""
+        """Messages on files that could not be read completely."""
         return (headers.problem for headers in self.headers.values() if headers.problem)
 
     def has(self, path: Path) -> bool:
-        """Whether ``path`` lies below the folder."""
+        """Decide whether ``path`` lies below the folder."""
         return path.is_relative_to(self.root)
 
     def display_name(self, path: Path) -> str:
-        """A file below the folder as whoever named the folder would name it."""
+        """Return the name of a file for messages: below the folder's name as the caller wrote
+        it.
+        """
         inner = path.relative_to(self.root)
         if is_address(self.name):
             return f"{self.name.rstrip('/')}/{inner}"
@@ -86,7 +91,7 @@ class OntologyFolder:
         return str(given if given.resolve() == path.resolve() else path)
 
     def leads_to(self, path: Path) -> bool:
-        """Whether ``path`` is an ontology below the folder, or would be one by its name."""
+        """Decide whether ``path`` is an ontology below the folder, or would be one by its name."""
         place = path.resolve()
         is_below = place.is_relative_to(self.root)
         return is_below and (
@@ -125,7 +130,7 @@ class OntologyFolder:
         return versions, ontologies
 
     def _files(self) -> Iterator[tuple[Path, _Stamp]]:
-        """Every file below, with what tells it from another of that name; a link counts if it
+        """Yield every file below, with a stamp that identifies its content. A link counts if it
         leads to a file below.
         """
         count = 0
@@ -173,7 +178,7 @@ def _headers_at(path: Path) -> FileHeaders:
 
 
 def _read_index(path: Path) -> dict[str, tuple[_Stamp, FileHeaders]]:
-    """What was noted; nothing where that is not to be had, or is damaged."""
+    """Read the saved index of headers; empty if it is missing or damaged."""
     from shiq.rdf.headers import FileHeaders
     from shiq.rdf.ontology_header import OntologyHeader
 
@@ -196,8 +201,8 @@ def _read_index(path: Path) -> dict[str, tuple[_Stamp, FileHeaders]]:
 
 
 def _write_index(path: Path, files: Mapping[str, tuple[_Stamp, FileHeaders]]) -> None:
-    """Puts the index in place in one step, so that several processes may do so at once; where
-    there is no room for it, none.
+    """Save the index of headers in one step, so that several processes may do so at once; errors
+    are ignored.
     """
     text = json.dumps(
         {

@@ -69,18 +69,22 @@ class FileSource:
 
     @property
     def is_compressed(self) -> bool:
+        """Whether the file is an archive of a known compression format."""
         return self.packing is not None
 
     @property
     def iri(self) -> str:
+        """Base IRI for relative references."""
         return self.address or self.path.absolute().as_uri()
 
     def open(self) -> BinaryIO:
-        """The bytes, unpacked; errors while reading become `InputError`. Raises: InputError."""
+        """Open the decompressed bytes; errors while reading become `InputError`. Raises:
+        InputError.
+        """
         return io.BufferedReader(_LimitedReader(self), HEAD_BYTES)
 
     def read_head(self) -> bytes:
-        """What it begins with. Raises: InputError."""
+        """Read the first bytes, decompressed. Raises: InputError."""
         with self.open() as stream:
             return stream.read(HEAD_BYTES)
 
@@ -106,6 +110,8 @@ class TextInput:
 
 
 class ObjectKind(Enum):
+    """Kinds of graphs in memory."""
+
     RDFLIB = "rdflib graph"
     OWLREADY = "owlready2 object"
     PYOXIGRAPH = "pyoxigraph store"
@@ -124,6 +130,8 @@ class ObjectSource:
 
 
 class TableKind(Enum):
+    """Kinds of tables."""
+
     PARQUET = "Parquet"
     DELTA = "Delta table"
     CSV = "CSV"
@@ -157,13 +165,13 @@ class TableSource:
 
     @property
     def is_read_row_by_row(self) -> bool:
-        """Whether what a row says follows from that row alone: a triple, or what a mapping
-        without joins makes of it.
+        """Whether the triples of a row depend on that row alone: rows of triples, or a mapping
+        without joins.
         """
         return self.has_ntriples_terms if self.mapping is None else self.mapping.is_without_joins
 
     def open(self) -> BinaryIO:
-        """The bytes of a table that is a text file, unpacked. Raises: InputError."""
+        """Open the decompressed bytes of a table that is a text file. Raises: InputError."""
         source = _open_file(self.name, self.value)
         if source.read_head().startswith((b"\xff\xfe", b"\xfe\xff")):
             raise InputError(f"{self.name} is written in UTF-16", "Convert it to UTF-8.")
@@ -182,13 +190,15 @@ class ArrowStream(Protocol):
 class SparkFrame(Protocol):
     """A DataFrame of Spark."""
 
-    def toLocalIterator(self, prefetchPartitions: bool = ...) -> Iterator[Any]: ...
+    def toLocalIterator(self, prefetchPartitions: bool = ...) -> Iterator[Any]:
+        """Iterate over the rows on the driver."""
 
 
 class ReadableFile(Protocol):
     """An open file."""
 
-    def read(self) -> str | bytes: ...
+    def read(self) -> str | bytes:
+        """Read some of the file, or all of it."""
 
 
 #: One input, or a list of them, as the public calls take it.
@@ -215,10 +225,10 @@ _OWN = ((TBox, ObjectKind.TBOX), (ABox, ObjectKind.ABOX), (Reading, ObjectKind.R
 
 
 def source_of(value: object) -> Source:
-    """What ``value`` is.
+    """Classify an input ``value`` as a file, document, object or table.
 
-    Raises: InputError, naming the file, for one that is missing, unreadable or in no format we
-    read; UsageError for a value that is no source at all.
+    Raises: InputError, naming the file, if it is missing, unreadable or of no known format;
+        UsageError for a value that is no source.
     """
     if isinstance(value, TableSource | FileSource):
         return value
@@ -274,7 +284,7 @@ def source_of(value: object) -> Source:
 
 
 def are_triples(values: Sequence[object]) -> bool:
-    """Whether a list is one of triples or quads, of terms or of N-Triples texts."""
+    """Decide whether a list holds triples or quads, as terms or as N-Triples texts."""
     return bool(values) and all(
         (isinstance(value, tuple) and len(value) in (3, 4))
         or type(value).__name__ in ("Triple", "Quad")
@@ -354,7 +364,7 @@ def _table_kind_at(path: Path) -> TableKind | None:
 
 
 def take_standard_input(path: Path, format: Format) -> None:
-    """Makes ``-`` stand for the content of ``path``, which is what standard input gave."""
+    """Let ``-`` stand for the file ``path``, which holds the content of standard input."""
     global _standard_input  # noqa: PLW0603 - a process has one
     with open(path, "rb") as stream:
         packing = packing_of(stream.read(MAGIC_BYTES))
@@ -373,12 +383,14 @@ _TEXT_TABLES = {
 
 
 def text_table_kind(name: str) -> TableKind | None:
-    """Whether ``name`` says by its end that it is a table in text; None for anything else."""
+    """Return the kind of text table that the extension of ``name`` denotes; None for any other
+    name.
+    """
     return _TEXT_TABLES.get(_suffix(Path(name)))
 
 
 def _suffix(path: Path) -> str:
-    """The end of a name that says the format, without that of an archive."""
+    """Return the extension of a name that denotes the format, without that of an archive."""
     suffix = path.suffix.lower()
     return path.with_suffix("").suffix.lower() if suffix in SUFFIXES else suffix
 
@@ -439,10 +451,10 @@ def _open_file(text: str, path: Path) -> FileSource:
 
 
 def path_of(text: str) -> Path:
-    """The path that ``text`` is, or is the file: address of; of an object store, or Hadoop's
-    file system, that of a copy.
+    """Resolve a path or file: address to a local path; for remote storage, to the path of a local
+    copy.
 
-    Raises: InputError for any other address, and where there is none.
+    Raises: InputError for any other address, and for a missing file.
     """
     if text == STDIN and _standard_input is not None:
         return _standard_input.path
@@ -461,7 +473,7 @@ def path_of(text: str) -> Path:
 
 
 def _check_readable(name: str, path: Path) -> bytes | None:
-    """Checks that ``path`` can be read; the content of what can be read only once."""
+    """Check that ``path`` can be read; return the content of a file that can be read only once."""
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):

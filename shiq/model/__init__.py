@@ -43,8 +43,8 @@ class Signature:
 
     @property
     def open_properties(self) -> frozenset[str]:
-        """Properties that count as object and as data property: nothing says which of the two
-        they are.
+        """Properties that count as object and as data property because nothing decides between
+        the two.
         """
         return self.object_properties & self.data_properties
 

@@ -16,16 +16,22 @@ XSD = "http://www.w3.org/2001/XMLSchema#"
 
 @dataclass(frozen=True, slots=True)
 class Class:
+    """A named class."""
+
     iri: str
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectProperty:
+    """A named object property."""
+
     iri: str
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectInverseOf:
+    """ObjectInverseOf(property)."""
+
     property: ObjectProperty
 
 
@@ -34,6 +40,8 @@ ObjectPropertyExpression: TypeAlias = ObjectProperty | ObjectInverseOf
 
 @dataclass(frozen=True, slots=True)
 class DataProperty:
+    """A named data property."""
+
     iri: str
 
 
@@ -63,26 +71,36 @@ Individual: TypeAlias = str
 
 @dataclass(frozen=True, slots=True)
 class Datatype:
+    """A named datatype."""
+
     iri: str
 
 
 @dataclass(frozen=True, slots=True)
 class DataIntersectionOf:
+    """DataIntersectionOf(operand₁ … operandₙ)."""
+
     operands: tuple[DataRange, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DataUnionOf:
+    """DataUnionOf(operand₁ … operandₙ)."""
+
     operands: tuple[DataRange, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DataComplementOf:
+    """DataComplementOf(operand)."""
+
     operand: DataRange
 
 
 @dataclass(frozen=True, slots=True)
 class DataOneOf:
+    """DataOneOf(literal₁ … literalₙ)."""
+
     literals: tuple[Literal, ...]
 
 
@@ -106,33 +124,45 @@ TOP_DATATYPE = Datatype(RDFS + "Literal")
 
 @dataclass(frozen=True, slots=True)
 class ObjectIntersectionOf:
+    """ObjectIntersectionOf(operand₁ … operandₙ)."""
+
     operands: tuple[ClassExpression, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectUnionOf:
+    """ObjectUnionOf(operand₁ … operandₙ)."""
+
     operands: tuple[ClassExpression, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectComplementOf:
+    """ObjectComplementOf(operand)."""
+
     operand: ClassExpression
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectSomeValuesFrom:
+    """ObjectSomeValuesFrom(property filler)."""
+
     property: ObjectPropertyExpression
     filler: ClassExpression
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectAllValuesFrom:
+    """ObjectAllValuesFrom(property filler)."""
+
     property: ObjectPropertyExpression
     filler: ClassExpression
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectMinCardinality:
+    """ObjectMinCardinality(cardinality property filler)."""
+
     cardinality: int
     property: ObjectPropertyExpression
     filler: ClassExpression = THING
@@ -140,6 +170,8 @@ class ObjectMinCardinality:
 
 @dataclass(frozen=True, slots=True)
 class ObjectMaxCardinality:
+    """ObjectMaxCardinality(cardinality property filler)."""
+
     cardinality: int
     property: ObjectPropertyExpression
     filler: ClassExpression = THING
@@ -147,6 +179,8 @@ class ObjectMaxCardinality:
 
 @dataclass(frozen=True, slots=True)
 class ObjectExactCardinality:
+    """ObjectExactCardinality(cardinality property filler)."""
+
     cardinality: int
     property: ObjectPropertyExpression
     filler: ClassExpression = THING
@@ -154,24 +188,32 @@ class ObjectExactCardinality:
 
 @dataclass(frozen=True, slots=True)
 class DataSomeValuesFrom:
+    """DataSomeValuesFrom(property range)."""
+
     property: DataProperty
     range: DataRange
 
 
 @dataclass(frozen=True, slots=True)
 class DataAllValuesFrom:
+    """DataAllValuesFrom(property range)."""
+
     property: DataProperty
     range: DataRange
 
 
 @dataclass(frozen=True, slots=True)
 class DataHasValue:
+    """DataHasValue(property literal)."""
+
     property: DataProperty
     literal: Literal
 
 
 @dataclass(frozen=True, slots=True)
 class DataMinCardinality:
+    """DataMinCardinality(cardinality property range)."""
+
     cardinality: int
     property: DataProperty
     range: DataRange = TOP_DATATYPE
@@ -179,6 +221,8 @@ class DataMinCardinality:
 
 @dataclass(frozen=True, slots=True)
 class DataMaxCardinality:
+    """DataMaxCardinality(cardinality property range)."""
+
     cardinality: int
     property: DataProperty
     range: DataRange = TOP_DATATYPE
@@ -186,6 +230,8 @@ class DataMaxCardinality:
 
 @dataclass(frozen=True, slots=True)
 class DataExactCardinality:
+    """DataExactCardinality(cardinality property range)."""
+
     cardinality: int
     property: DataProperty
     range: DataRange = TOP_DATATYPE
@@ -196,17 +242,23 @@ class DataExactCardinality:
 
 @dataclass(frozen=True, slots=True)
 class ObjectOneOf:
+    """ObjectOneOf(individual₁ … individualₙ)."""
+
     individuals: tuple[Individual, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectHasValue:
+    """ObjectHasValue(property individual)."""
+
     property: ObjectPropertyExpression
     individual: Individual
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectHasSelf:
+    """ObjectHasSelf(property)."""
+
     property: ObjectPropertyExpression
 
 

@@ -444,7 +444,9 @@ def rewrite_for_simple_roles(axiom: V, roles: RoleBox) -> V:
 def roles_required_simple(
     value: owl.Axiom | owl.Assertion,
 ) -> Iterator[tuple[owl.ObjectPropertyExpression, str]]:
-    """Every role in ``value`` that has to be simple, and for what."""
+    """Yield the roles in ``value`` that must be simple, each with the construct that requires
+    it.
+    """
     match value:
         case owl.FunctionalObjectProperty(property):
             yield property, "a functional role"

@@ -29,9 +29,10 @@ _Steps: TypeAlias = "set[tuple[int, Role | None, int]]"
 
 
 class Irregular(UsageError):
-    """The role axioms break a global restriction of OWL 2 DL, or need too large an automaton;
-    ``str`` says which. ``roles``: chains into these, or into all roles where there are none, are
-    what breaks it.
+    """The role axioms violate a global restriction of OWL 2 DL, or need too large an automaton.
+
+    ``str`` is the reason. ``roles``: the violation comes from the chains into these roles; if
+        empty, from all chains.
     """
 
     def __init__(self, message: str, roles: Iterable[Role] = ()) -> None:
@@ -41,7 +42,7 @@ class Irregular(UsageError):
 
 @dataclass(frozen=True)
 class WordAutomaton:
-    """States 0 … n-1, 0 to begin with; no ε."""
+    """A nondeterministic automaton with states 0 … size-1, start state 0 and no ε-steps."""
 
     size: int
     steps: frozenset[tuple[int, Role, int]]
@@ -49,10 +50,8 @@ class WordAutomaton:
 
 
 class RolePaths:
-    """The words that roles stand for, given role inclusions, transitivity and chains among
-    ``axioms``.
-
-    ``roles``: their role box.
+    """The words of roles that each role includes, by role inclusions, transitivity and chains
+    (THEORY, "Chains and loops").
     """
 
     def __init__(self, axioms: Iterable[owl.Axiom]) -> None:
@@ -79,11 +78,11 @@ class RolePaths:
         self._in_progress: list[Role] = []
 
     def name(self, role: Role) -> Role:
-        """One of the roles that are equivalent to ``role``, the same for all of them."""
+        """Return the representative of the roles equivalent to ``role``."""
         return min(self.roles.superroles(role) & self.roles.subroles(role))
 
     def automaton(self, role: Role) -> WordAutomaton:
-        """B_S for S = ``role``. Raises Irregular."""
+        """Return the automaton B_S of S = ``role``. Raises: Irregular."""
         name = self.name(role)
         if name not in self._automata:
             if any(name in (r, self.name(r.inverse)) for r in self._in_progress):
@@ -170,11 +169,14 @@ class RolePaths:
 def irregular_chains(
     axioms: Sequence[owl.Axiom], simple: Mapping[Role, str]
 ) -> dict[owl.Axiom, str]:
-    """The property chains among ``axioms`` without which the others are regular, of automata
-    that are not too large, and imply none of the roles in ``simple``, which have to be simple;
-    with what is wrong. Where chains break a rule together, all that do go.
+    """Select property chains to drop so that the others satisfy the global restrictions of OWL 2
+    DL.
 
-    Stops because each round takes a chain out.
+    Returns: each dropped chain with its violation. The rest is regular, with automata of bounded
+        size, and no role in ``simple`` is implied by a chain. Chains that violate a restriction
+        together are all dropped.
+
+    Stops because each round drops a chain.
     """
     found: dict[owl.Axiom, str] = {}
     while chains := [
@@ -234,7 +236,7 @@ def _remove_empty_steps(steps: _Steps, size: int, finals: set[int]) -> WordAutom
 
 
 def _trim(automaton: WordAutomaton) -> WordAutomaton:
-    """Without states that no word passes."""
+    """Remove the states that no accepted word passes."""
     after, before = defaultdict(set), defaultdict(set)
     for p, _, q in automaton.steps:
         after[p].add(q)
@@ -254,9 +256,7 @@ def _closure(start: set[int], next_: Mapping[int, set[int]]) -> set[int]:
 
 
 def _merge_states(automaton: WordAutomaton) -> WordAutomaton:
-    """States from which the same words lead to an end become one, as far as partition refinement
-    sees it.
-    """
+    """Merge states with the same language, as far as partition refinement finds them."""
     steps: dict[int, list[tuple[Role, int]]] = defaultdict(list)
     for p, role, q in automaton.steps:
         steps[p].append((role, q))

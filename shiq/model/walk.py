@@ -47,8 +47,8 @@ def parts(value: object) -> Iterator[object]:
 def entities(
     value: object,
 ) -> Iterator[owl.Class | owl.ObjectProperty | owl.DataProperty | owl.Datatype]:
-    """Every class, property and datatype in ``value``, built-in ones too, as often as it stands
-    there.
+    """Yield every class, property and datatype in ``value``, built-in ones and repetitions
+    included.
 
     >>> [e.iri for e in entities(owl.SubClassOf(owl.Class("urn:A"), owl.Class("urn:B")))]
     ['urn:A', 'urn:B']
@@ -57,8 +57,8 @@ def entities(
 
 
 def rewrite_parts(value: V, change: Callable[[object], object | None]) -> V:
-    """Copy ``value`` with the outermost parts for which ``change`` gives something replaced by
-    that; what is replaced is not looked into.
+    """Replace the outermost parts of ``value`` for which ``change`` returns a value;
+    replacements are not searched.
     """
     if not isinstance(value, tuple) and field_names(type(value)):
         replacement: Any = change(value)

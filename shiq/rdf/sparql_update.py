@@ -42,7 +42,7 @@ _REMEDY = (
 
 @dataclass(frozen=True, slots=True)
 class UpdateBatch:
-    """What an update inserts and deletes: none or one source each."""
+    """Insertions and deletions of a SPARQL update: none or one source each."""
 
     insertions: tuple[TextInput, ...]
     deletions: tuple[TextInput, ...]

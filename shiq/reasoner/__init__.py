@@ -68,12 +68,15 @@ AGPL = frozenset({"pellet", "openllet"})
 def create(
     name: str, *, heap: str = "1g", timeout: float | None = None, accept_agpl: bool = False
 ) -> Reasoner:
-    """The reasoner called ``name``, one of `BACKENDS`.
+    """Create the reasoner called ``name``, one of `BACKENDS`.
 
-    ``heap`` and ``timeout`` (seconds for one question; None for the backend's own limit) are for
-    backends in a JVM. Raises UsageError for an unknown name, with the nearest known one, for a
-    malformed heap or limit, and for a reasoner under the AGPL unless ``accept_agpl`` says that
-    this is all right; ReasonerError for one that is not installed.
+    Args:
+        heap: for backends in a JVM
+        timeout: seconds for one question, for backends in a JVM; None for the backend's own limit
+        accept_agpl: permit a reasoner under the AGPL
+
+    Raises: UsageError for an unknown name, a malformed heap or limit, or a licence that is not
+        accepted; ReasonerError for a reasoner that is not installed.
     """
     check_heap(heap)
     check_timeout(timeout)

@@ -24,13 +24,13 @@ from shiq.support import supports
 
 
 class AutoReasoner:
-    """What ``own`` makes decides; what it cannot decide goes to what ``hermit`` makes. Each is
-    made when it is first needed.
+    """A reasoner that asks ``own`` first, and ``hermit`` for the modules that it leaves
+    undetermined. Each is created on first use.
 
-    Where that one cannot be used at all (no Java), own's answer stands: undetermined, with both
-    reasons. What rests on opaque data is not asked about: HermiT sees only the two bounds of
-    `replace_data`, and own has found between them what it leaves open (THEORY, "Deciding a shape
-    without a JVM": data). Nor is what rests on large numbers, which HermiT would build.
+    If HermiT cannot be used at all (no Java), own's answer stands: undetermined, with both reasons.
+    Two kinds of questions are never passed on. For opaque data, own has tried both extreme readings
+    already (`replace_data`; THEORY, "Deciding a shape without a JVM": data). Large numbers HermiT
+    would have to build.
     """
 
     def __init__(self, own: Callable[[], Reasoner], hermit: Callable[[], Reasoner]) -> None:
@@ -46,6 +46,7 @@ class AutoReasoner:
     def decide(
         self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
     ) -> list[Answer]:
+        """Decide each module, in order. ``timeout``: seconds for all of them."""
         deadline = None if timeout is None else time.monotonic() + timeout
         answers = list(self._own_reasoner.decide(tbox, modules, timeout))
         by = [self._own_reasoner.name] * len(answers)
@@ -72,7 +73,7 @@ class AutoReasoner:
     def core(
         self, tbox: ClausalTBox, module: Module, timeout: float | None = None
     ) -> Module | None:
-        """What the first one can tell; see `shiq.reasoner.protocol.CoreFinder`."""
+        """Ask the first reasoner; see `shiq.reasoner.protocol.CoreFinder`."""
         return (
             self._own_reasoner.core(tbox, module, timeout)
             if isinstance(self._own_reasoner, CoreFinder)
@@ -81,7 +82,7 @@ class AutoReasoner:
 
     @property
     def sent_questions(self) -> SentQuestions:
-        """What the second one was sent."""
+        """Counters of the second reasoner."""
         return (
             self._hermit.sent_questions
             if self._hermit is not None and supports(self._hermit, SendingReasoner)
@@ -89,6 +90,7 @@ class AutoReasoner:
         )
 
     def close(self) -> None:
+        """Close the reasoners that were created."""
         if "_own_reasoner" in vars(self):
             self._own_reasoner.close()
         if self._hermit is not None:
@@ -109,7 +111,7 @@ class AutoReasoner:
 
 
 def _is_final(answer: Answer) -> bool:
-    """Whether HermiT would not decide either what is left open."""
+    """Decide whether HermiT would leave the module open too."""
     return answer.reason.startswith((OPAQUE, LARGE_NUMBER))
 
 

@@ -53,12 +53,14 @@ _NUMBERED = (
 
 
 class OpaqueData(Exception):
-    """There are no proxies; ``str`` is the reason."""
+    """No proxies exist for the data; ``str`` is the reason."""
 
 
 class OpaqueReading(Enum):
-    """Which of two runs: OPTIMISTIC, where opaque data holds wherever that helps, so that inconsistent
-    is final; PESSIMISTIC, where nothing rests on it, so that consistent is final.
+    """The two extreme readings of opaque data.
+
+    OPTIMISTIC: opaque data satisfies everything that helps; then inconsistent is final.
+    PESSIMISTIC: nothing depends on opaque data; then consistent is final.
     """
 
     OPTIMISTIC = "what is opaque holds whatever helps"
@@ -71,10 +73,12 @@ def replace_data(
     assertions: Sequence[owl.Assertion],
     negated_ranges: bool = False,
 ) -> tuple[list[owl.Axiom], list[owl.Assertion]]:
-    """``axioms`` and ``assertions`` over integers and what is none, consistent if and only if
-    they are. Raises OpaqueData.
+    """Replace data in ``axioms`` and ``assertions`` by integers; the result is consistent if and
+    only if they are.
 
-    ``negated_ranges``: the reasoner may have to negate a range by itself (¬∀f.D).
+    negated_ranges: whether the reasoner may have to negate a range (¬∀f.D)
+
+    Raises: OpaqueData.
     """
     values = [*axioms, *assertions]
     ranges, literals = data_of(values)
@@ -104,13 +108,14 @@ def replace_data(
 
 
 def values_needed(values: Sequence[object], together: bool, apart: bool = False) -> int:
-    """How many values of one kind (not told apart by any range) one individual may need.
+    """Bound the number of values of one kind that one individual may need. No range distinguishes
+    values of one kind.
 
-    Its restrictions can share their values: that keeps every ≥, ∀ and ≤. So the largest number
-    in a ≥n, or a negated ≤n, will do; unless properties are disjoint (``together``), when all of
-    them may have to be met side by side, or a key is on a property that values are chosen for
-    (``apart``): then each individual has values of its own, and no key says that two are one,
-    but where values are given.
+    The restrictions of an individual can share their values, which keeps every ≥, ∀ and ≤. So the
+    largest number in a ≥n, or a negated ≤n, is enough. There are two exceptions. If properties are
+    disjoint (``together``), all restrictions may need values of their own. If a key is on a
+    property with chosen values (``apart``), each individual has values of its own; then no key
+    makes two individuals equal, except by asserted values.
     """
     counts = [
         part.cardinality + 1
@@ -130,12 +135,12 @@ def _single_values(values: Sequence[object]) -> int:
 
 
 def _enumeration(proxy: owl.DataRange) -> owl.DataRange:
-    """A union of intervals of integers, as `DataTheory.proxies` makes them, value by value; a
-    complement as that of an enumeration. Raises OpaqueData if it is huge.
+    """Write a union of integer intervals, as `DataTheory.proxies` makes it, as an enumeration; a
+    complement as the complement of one. Raises: OpaqueData if it is huge.
 
-    HermiT 1.3.8 gets enumerations right, but not what the proxies are: it reads ≤n f.D wrongly
-    for a union D; and where it intersects intervals with equal bounds it looks at only one of
-    them for being inclusive, so that [59, 59] and the complement of [0, 59] have 59 in common.
+    HermiT 1.3.8 is right on enumerations but wrong on unions of intervals. It misreads ≤n f.D for a
+    union D. Where intersected intervals have equal bounds, it checks only one for being inclusive:
+    it finds 59 in both [59, 59] and the complement of [0, 59].
     """
     if proxy == owl.TOP_DATATYPE:
         return proxy
@@ -162,7 +167,7 @@ def _interval(proxy: owl.DataRange) -> tuple[int, int]:
 def refute_ill_typed(
     theory: DataTheory, assertions: Iterable[owl.Assertion]
 ) -> list[owl.Assertion]:
-    """A data assertion with an ill-typed literal can hold of nothing."""
+    """Replace each data assertion with an ill-typed literal by a contradiction at its subject."""
 
     def refuted(assertion: owl.Assertion) -> owl.Assertion:
         match assertion:
@@ -177,7 +182,7 @@ def refute_ill_typed(
 
 
 def opacity_reason(theory: DataTheory, values: Iterable[owl.Axiom | owl.Assertion]) -> str | None:
-    """What is opaque in ``values``, or too large a number, for a reason; None if nothing is."""
+    """Describe the opaque data or the large number in ``values``; None if there is neither."""
     values = tuple(values)
     ranges, literals = data_of(values)
     opaque_ranges = {r for r in ranges if is_opaque(theory, r)}
@@ -193,7 +198,7 @@ def opacity_reason(theory: DataTheory, values: Iterable[owl.Axiom | owl.Assertio
 
 
 def is_large(part: object) -> bool:
-    """Whether ``part`` is a restriction whose number is not sent."""
+    """Decide whether ``part`` is a restriction whose number is too large to be sent."""
     return _number(part) > MOST_SENT
 
 
@@ -202,7 +207,7 @@ def _number(part: object) -> int:
 
 
 def is_opaque(theory: DataTheory, data: owl.DataRange | owl.Literal) -> bool:
-    """Whether the datatype layer does not know what ``data`` means."""
+    """Decide whether the meaning of ``data`` is unknown to the datatype layer."""
     if isinstance(data, owl.Literal):
         value = theory.value(data)
         return isinstance(value, IllTyped) or value.is_opaque
@@ -210,11 +215,11 @@ def is_opaque(theory: DataTheory, data: owl.DataRange | owl.Literal) -> bool:
 
 
 def approximate_opaque(theory: DataTheory, value: S, bound: OpaqueReading) -> S:
-    """``value`` without opaque data and large numbers: weaker for `OpaqueReading.OPTIMISTIC`, stronger for
-    `OpaqueReading.PESSIMISTIC`.
+    """Remove opaque data and large numbers from ``value``; the result is weaker for OPTIMISTIC and
+    stronger for PESSIMISTIC.
 
-    For inclusions whose left side holds no data, and for assertions, as `clause_axioms` and
-    `module_assertions` make them.
+    ``value``: an inclusion without data on its left side, or an assertion, as `clause_axioms` and
+        `module_assertions` make them.
     """
     met = bound is OpaqueReading.OPTIMISTIC
     match value:
@@ -238,8 +243,10 @@ def approximate_opaque(theory: DataTheory, value: S, bound: OpaqueReading) -> S:
 def _approximate_expression(
     theory: DataTheory, expression: owl.ClassExpression, met: bool
 ) -> owl.ClassExpression:
-    """≥n f.D makes ≥n f true, and ≤n f makes ≤n f.D true, whatever D is. ≥n R.C makes ≥m R.C
-    true for m < n, and ≤m R.C makes ≤n R.C true.
+    """Approximate a class expression: weaker if ``met``, else stronger.
+
+    Whatever D is, ≥n f.D implies ≥n f, and ≤n f implies ≤n f.D. For m < n, ≥n R.C implies ≥m R.C,
+    and ≤m R.C implies ≤n R.C.
     """
     match expression:
         case owl.ObjectUnionOf(operands):

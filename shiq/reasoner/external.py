@@ -49,8 +49,10 @@ HOME_SETTING, KONCLUDE_SETTING = "SHIQ_PEERS_HOME", "SHIQ_KONCLUDE"
 
 @dataclass(frozen=True)
 class Peer:
-    """A reasoner. ``factory``: the class that makes it behind the OWL API; ``options``: that of
-    its incremental options.
+    """A reasoner that users install themselves.
+
+    factory: Java class that creates it behind the OWL API
+    options: Java class of its incremental options
     """
 
     name: str
@@ -62,10 +64,12 @@ class Peer:
 
     @property
     def is_agpl(self) -> bool:
+        """Whether its licence is the AGPL."""
         return self.licence.startswith("AGPL")
 
     @property
     def is_java(self) -> bool:
+        """Whether it runs in a JVM."""
         return bool(self.factory)
 
 
@@ -105,7 +109,7 @@ INCOMPLETE = {
 
 @dataclass(frozen=True)
 class InstalledPeer:
-    """A peer that is there: the program to start, and for Java the jars."""
+    """An installed peer: the program to start, and for Java the jars."""
 
     peer: Peer
     program: str
@@ -114,14 +118,14 @@ class InstalledPeer:
 
 @dataclass(frozen=True)
 class AbsentPeer:
-    """A peer that is not there, and why."""
+    """A peer that is not installed, with the reason."""
 
     peer: Peer
     reason: str
 
 
 def peers_home() -> Path:
-    """Where the Java peers are installed: $SHIQ_PEERS_HOME, else shiq/peers in the user's data
+    """Return the folder of the Java peers: $SHIQ_PEERS_HOME, else shiq/peers in the user's data
     directory.
     """
     setting = os.environ.get(HOME_SETTING)
@@ -132,8 +136,8 @@ def peers_home() -> Path:
 
 
 def find_peer(name: str, folder: Path | None = None) -> InstalledPeer | AbsentPeer:
-    """The peer called ``name``, one of `PEERS` or `INCOMPLETE`, installed in ``folder``
-    (default: `peers_home`).
+    """Find the peer called ``name``, one of `PEERS` or `INCOMPLETE`, in ``folder`` (default:
+    `peers_home`).
     """
     peer = (PEERS | INCOMPLETE)[name]
     return _find_java(peer, folder or peers_home()) if peer.is_java else _find_konclude(peer)
@@ -183,14 +187,14 @@ _TROUBLE = re.compile(r"^\{(?:error|warning)\} \S+ >> (.*)$", re.MULTILINE)
 
 
 class _NoAnswer(JvmFailure):
-    """A run without an answer that counts; ``str`` is the reason."""
+    """A run gave no valid answer; ``str`` is the reason."""
 
 
 class ExternalReasoner(HermitReasoner):
-    """A reasoner of `shiq.reasoner.external`, by its name.
+    """An installed peer (`shiq.reasoner.external`) as a reasoner.
 
-    Raises ReasonerError where it is not installed, UsageError for a malformed ``heap`` or
-    ``timeout``.
+    Raises: ReasonerError if it is not installed, UsageError for a malformed ``heap`` or
+        ``timeout``.
     """
 
     def __init__(self, name: str, heap: str = "1g", timeout: float | None = 60.0) -> None:
@@ -208,7 +212,7 @@ class ExternalReasoner(HermitReasoner):
             self._java = JavaReasoner(found.peer.factory, found.jars)
 
     def _ask(self, bases: Sequence[OntologyText], question: OntologyText, budget: Budget) -> Answer:
-        """One question, with its probe. Never raises."""
+        """Ask one question, with its probe. Never raises."""
         try:
             return super()._ask(bases, question, budget)
         except Exception as obstacle:
@@ -231,7 +235,9 @@ class ExternalReasoner(HermitReasoner):
         return consistent
 
     def _run(self, bases: Sequence[OntologyText], question: OntologyText, budget: Budget) -> bool:
-        """What the reasoner says of one ontology. Raises JvmFailure, ReasonerError, OSError."""
+        """Run the reasoner on one ontology; return whether it calls it consistent. Raises:
+        JvmFailure, ReasonerError, OSError.
+        """
         if self._java is not None:
             return super()._run(bases, question, budget)
         lines = "".join(document.text[len(_HEAD) : -len(_END)] for document in (*bases, question))
@@ -250,14 +256,14 @@ class ExternalReasoner(HermitReasoner):
 
 
 def _add_probe_lines(question: OntologyText, *lines: str) -> OntologyText:
-    """``question`` with lines about the probe's two individuals."""
+    """Add lines about the probe's two individuals to ``question``."""
     text = "".join((question.text[: -len(_END)], *(f"{line}\n" for line in lines), _END))
     return OntologyText(text, question.axioms + len(lines), question.entities | _NAMES)
 
 
 def _run_command(command: Sequence[str], folder: Path, deadline: float | None) -> tuple[int, str]:
-    """Exit code and output. The whole process group is killed at the ``deadline``. Raises
-    _Unanswered, OSError.
+    """Run a command; return its exit code and output. The whole process group is killed at the
+    ``deadline``. Raises: _NoAnswer, OSError.
     """
     left = seconds_left(deadline)
     with (folder / "output").open("w+b") as output:
@@ -282,7 +288,7 @@ def _run_command(command: Sequence[str], folder: Path, deadline: float | None) -
 
 
 def _telling_line(text: str) -> str:
-    """The line of ``text`` that tells most."""
+    """Return the most informative line of an output."""
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if "Exception" in line or "rror" in line]
     return (telling[0] if telling else lines[-1] if lines else "it says nothing")[:300]

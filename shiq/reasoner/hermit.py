@@ -64,9 +64,11 @@ _NO_RANGE, _ELSE = "", "else"
 def one_reading_suffices(
     theory: DataTheory, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion]
 ) -> bool:
-    """Whether a model in which opaque datatypes are read by form makes one for every meaning of
-    them. ``theory`` has them opaque; axioms and assertions are as
-    `shiq.reasoner.data_proxies.approximate_opaque` takes them.
+    """Decide whether a model that reads opaque datatypes by form gives a model for every meaning of
+    them.
+
+    ``theory`` has them opaque; axioms and assertions are as for
+    `shiq.reasoner.data_proxies.approximate_opaque`.
     """
     above: dict[str, str] = {}
 
@@ -110,8 +112,8 @@ def one_reading_suffices(
 def _property_demands(
     theory: DataTheory, expression: owl.ClassExpression
 ) -> Iterator[tuple[str, str, bool]]:
-    """Each data property that ``expression`` speaks of, what is asked of it, and whether that is
-    opaque.
+    """Yield each data property in ``expression``, the datatype demanded of its values, and
+    whether that is opaque.
     """
     match expression:
         case owl.DataMaxCardinality(_, owl.DataProperty(iri), range) | owl.DataMinCardinality(
@@ -155,11 +157,12 @@ _INCONSISTENT = Answer(Verdict.INCONSISTENT)
 
 @dataclass(frozen=True)
 class _PreparedTBox:
-    """A clausal TBox as it is sent: axioms without data as text, axioms with data or large
-    numbers as values (their proxies differ by lot).
+    """A clausal TBox in the form sent to the reasoner.
 
-    ``opaque``: what is opaque or too large in ``data``, if anything; then its versions in
-    ``bounds`` stand for it.
+    plain: axioms without data, as text
+    data: axioms with data or large numbers, as values, since their proxies differ by lot
+    opaque: reason why ``data`` is opaque or has too large numbers, if it does
+    bounds: approximations of ``data`` that replace it in this case
     """
 
     plain: OntologyText
@@ -171,11 +174,11 @@ class _PreparedTBox:
     documents: dict[tuple[Axiom, ...], OntologyText | None] = field(default_factory=dict)
 
     def document_of(self, axioms: Sequence[Axiom]) -> OntologyText | None:
-        """``axioms``, which are those about data in some version, as they are sent beside
-        ``plain``; None if nothing is left.
+        """Write ``axioms``, a version of ``data``, for sending together with ``plain``; None if
+        nothing remains.
 
-        Raises Unsendable. Most lots have few versions of them, and writing one takes longer than
-        asking about a module.
+        Texts are cached: most lots share few versions, and writing one takes longer than a question
+            about a module. Raises: Unsendable.
         """
         key = tuple(axioms)
         if key not in self.documents:
@@ -189,7 +192,7 @@ class _PreparedTBox:
 
 @dataclass(frozen=True)
 class _Question:
-    """A module as it is sent; ``index`` is its place in the call."""
+    """A module in the form sent to the reasoner; ``index``: its position in the call."""
 
     index: int
     assertions: tuple[Assertion, ...]
@@ -197,8 +200,11 @@ class _Question:
 
 @dataclass(frozen=True)
 class Budget:
-    """Seconds: ``per_question`` for one question, ``deadline`` (monotonic) for all; ``attempts`` after
-    deaths of the JVM.
+    """Limits of time and attempts.
+
+    per_question: seconds for one question
+    deadline: end of all questions (`time.monotonic`)
+    attempts: for one question, if the JVM dies
     """
 
     per_question: float | None
@@ -206,8 +212,8 @@ class Budget:
     attempts: int = 1
 
     def next(self) -> float | None:
-        """The limit of the next question, None for no limit. Raises JvmFailure when the time is
-        over.
+        """Return the seconds of the next question, None for no limit. Raises: JvmFailure if the
+        time is over.
         """
         left = None if self.deadline is None else self.deadline - time.monotonic()
         limit = (
@@ -223,13 +229,14 @@ class Budget:
 
 
 class HermitReasoner:
-    """HermiT in the warm JVM that all HermitReasoners of this process share (with one heap size
+    """HermiT as a reasoner, in a JVM that all HermitReasoners of this process share (one heap size
     at a time).
 
-    The JVM starts with the first question, is killed when a question takes longer than
-    ``timeout`` seconds (None: no limit), and started afresh by the next. Raises ReasonerError
-    where there is no Java, no jar or no such heap, UsageError for a malformed ``heap`` or
-    ``timeout``.
+    The JVM starts with the first question. It is killed if a question takes longer than ``timeout``
+    seconds (None: no limit), and restarted by the next one.
+
+    Raises: ReasonerError if there is no Java, no jar or no such heap; UsageError for a malformed
+        ``heap`` or ``timeout``.
     """
 
     def __init__(self, heap: str = "1g", timeout: float | None = 60.0) -> None:
@@ -245,13 +252,12 @@ class HermitReasoner:
     def decide(
         self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
     ) -> list[Answer]:
-        """Whether each module is consistent with ``tbox``: many in one ontology, renamed apart;
-        an inconsistent lot is halved.
+        """Decide for each module whether it is consistent with ``tbox``.
 
-        Modules of one ontology without nominals do not influence each other (THEORY, "Modules").
-        Where a lot has no answer, its modules are asked about one by one, so that only those
-        that are to blame stay undetermined; a module at which the JVM died by itself is asked
-        about once more.
+        Many modules are asked about in one ontology, renamed apart; an inconsistent lot is halved.
+        This is sound because modules without nominals do not influence each other (THEORY,
+        "Modules"). If a lot gets no answer, its modules are asked about one by one, so that only
+        the culprits stay undetermined. A module at which the JVM died is asked about once more.
         """
         budget = Budget(self._timeout, None if timeout is None else time.monotonic() + timeout)
         try:
@@ -283,14 +289,17 @@ class HermitReasoner:
         proxy_data: bool = True,
         is_normal: bool = False,
     ) -> Answer:
-        """Whether an OWL 2 ontology is consistent, from scratch: no clauses, no modules, nothing
-        of ours but the proxies. ``is_normal``: axioms with data are inclusions as
-        `clause_axioms` makes them; then what is opaque is put on both sides.
+        """Decide whether an OWL 2 ontology is consistent, from scratch: without clauses and
+        modules.
 
-        With ``proxy_data`` False HermiT's own datatypes are asked, which makes it no oracle:
-        version 1.3.8 refuses several datatypes, reads ≤n f.D wrongly for D a union or
-        intersection, takes [59, 59] and the complement of [0, 59] to overlap, and does not see
-        ¬f(a, 3.0) against f(a, 3). ``timeout`` defaults to the reasoner's.
+        Args:
+            timeout: seconds; defaults to the reasoner's
+            proxy_data: replace data by proxies. Otherwise HermiT's own datatypes are used, which
+                are wrong in places: version 1.3.8 refuses several datatypes, misreads ≤n f.D for a
+                union or intersection D, lets [59, 59] and the complement of [0, 59] overlap, and
+                misses that ¬f(a, 3.0) contradicts f(a, 3).
+            is_normal: axioms with data are inclusions as `clause_axioms` makes them; then both
+                readings of opaque data are tried
         """
         sent_axioms, sent_assertions = make_sendable(axioms, assertions)
         try:
@@ -321,8 +330,8 @@ class HermitReasoner:
     def consistency_with_background(
         self, kept: Sequence[OntologyText], more: Sequence[Assertion], timeout: float | None = None
     ) -> Answer:
-        """Whether ``kept``, which are parsed once, are consistent with ``more``, in which there
-        is no data.
+        """Decide whether ``kept`` and ``more`` are consistent together. ``kept``: parsed once
+        and cached. ``more``: without data.
         """
         budget = Budget(self._timeout if timeout is None else timeout, attempts=2)
         return self._ask(kept, document(make_sendable((), more)[1]), budget)
@@ -376,7 +385,7 @@ class HermitReasoner:
         return answer
 
     def close(self) -> None:
-        """Lets go of the JVM; it ends when no other HermitReasoner uses it."""
+        """Release the JVM; it ends when no other HermitReasoner uses it."""
         self._prepared_tboxes.clear()
         release_jvm(self)
 
@@ -393,8 +402,8 @@ class HermitReasoner:
         answers: list[Answer],
         known_inconsistent: bool = False,
     ) -> None:
-        """Fills in ``answers`` for ``lot``, which is ``known_inconsistent`` where the whole is
-        and the other half is not.
+        """Fill in ``answers`` for ``lot``. ``known_inconsistent``: a larger lot is inconsistent,
+        and its other half is not.
         """
         if not lot:
             return
@@ -429,8 +438,8 @@ class HermitReasoner:
     def _ask_together(
         self, prepared: _PreparedTBox, lot: Sequence[_Question], budget: Budget
     ) -> Answer:
-        """The consistency of the TBox with all of ``lot``; where data is opaque, what its bounds
-        say of it.
+        """Decide whether the TBox is consistent with all of ``lot``; opaque data is tried in
+        both readings.
         """
         theory = prepared.theory
         assertions = [assertion for question in lot for assertion in question.assertions]
@@ -463,7 +472,9 @@ class HermitReasoner:
         assertions: Sequence[Assertion],
         budget: Budget,
     ) -> Answer:
-        """The consistency of the TBox, with ``axioms`` for those about data, and ``assertions``."""
+        """Decide whether the TBox is consistent with ``assertions``, where ``axioms`` replace
+        its axioms on data.
+        """
         try:
             if any(data_of([*axioms, *assertions])):
                 axioms, assertions = replace_data(prepared.theory, axioms, assertions)
@@ -476,7 +487,7 @@ class HermitReasoner:
         )
 
     def _ask(self, bases: Sequence[OntologyText], question: OntologyText, budget: Budget) -> Answer:
-        """One question; after a JVM that died by itself another attempt, if there are any left."""
+        """Ask one question; repeat it if the JVM dies, as often as ``budget`` allows."""
         reason = ""
         for _ in range(budget.attempts):
             try:
@@ -492,7 +503,7 @@ class HermitReasoner:
     def _is_consistent(
         self, bases: Sequence[OntologyText], question: OntologyText, budget: Budget
     ) -> bool:
-        """What the reasoner answers to one question. Raises JvmFailure, ReasonerError."""
+        """Return the reasoner's answer to one question. Raises: JvmFailure, ReasonerError."""
         consistent = self._run(bases, question, budget)
         axioms = sum(document.axioms for document in (*bases, question))
         self.sent_questions.add(
@@ -510,7 +521,7 @@ class HermitReasoner:
     # --- TBoxes -----------------------------------------------------------------------------------
 
     def _prepare(self, tbox: ClausalTBox) -> _PreparedTBox:
-        """What is sent of ``tbox``, kept for as long as it lives. Raises Unsendable."""
+        """Prepare ``tbox`` for sending; cached as long as ``tbox`` lives. Raises: Unsendable."""
         known = self._prepared_tboxes.get(id(tbox))
         if known is not None and known[0]() is tbox:
             return known[1]

@@ -59,7 +59,7 @@ _ANSWERS = {
 
 
 class JvmFailure(Exception):
-    """A question to the JVM has no answer; ``str`` is the reason."""
+    """A question to the JVM got no answer; ``str`` is the reason."""
 
 
 class JvmExpired(JvmFailure):
@@ -67,15 +67,15 @@ class JvmExpired(JvmFailure):
 
 
 class JvmDied(JvmFailure):
-    """The JVM ended by itself, was killed, or wrote what is no answer."""
+    """The JVM ended unexpectedly, was killed, or wrote an invalid answer."""
 
 
 class JavaException(JvmFailure):
-    """Java threw; the JVM lives."""
+    """Java threw an exception; the JVM is still alive."""
 
 
 class Misread(JvmFailure):
-    """The OWL API read something else than what was sent."""
+    """The OWL API read an ontology other than the one sent."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class JavaReasoner:
 
 
 def find_java() -> str:
-    """The path of ``java``: ``$JAVA_HOME/bin/java``, else the first on the PATH. Raises
+    """Return the path of ``java``: ``$JAVA_HOME/bin/java``, else the first on the PATH. Raises:
     ReasonerError.
     """
     home = os.environ.get("JAVA_HOME")
@@ -101,7 +101,9 @@ def find_java() -> str:
 
 
 def find_hermit() -> JavaReasoner:
-    """HermiT in the wheel of owlready2, whose Python is not imported. Raises ReasonerError."""
+    """Find HermiT in the wheel of owlready2, without importing its Python code. Raises:
+    ReasonerError.
+    """
     try:
         spec = importlib.util.find_spec("owlready2")
     except (ImportError, ValueError):
@@ -115,12 +117,7 @@ def find_hermit() -> JavaReasoner:
 
 
 class Jvm:
-    """A Java process of our own, with one reasoner.
-
-    It ends with its standard input: when this process ends, however it ends, the pipe breaks. It
-    is in a process group of its own, so that Ctrl-C does not reach it and one signal kills all
-    of it.
-    """
+    """A Java process of shiq with one reasoner."""
 
     def __init__(self, heap: str = "1g", reasoner: JavaReasoner | None = None) -> None:
         """Starts it; ``reasoner`` is HermiT by default. Raises UsageError for a heap size that is
@@ -147,10 +144,12 @@ class Jvm:
 
     @property
     def pid(self) -> int:
+        """Process id of the JVM."""
         return self._process.pid
 
     @property
     def alive(self) -> bool:
+        """Whether the process is running."""
         return self._owner == os.getpid() and self._process.poll() is None
 
     def is_consistent(
@@ -159,13 +158,14 @@ class Jvm:
         question: OntologyText,
         timeout: float | None = None,
     ) -> bool:
-        """Whether the ontology that consists of ``bases`` (parsed once and kept) and
-        ``question`` is consistent.
+        """Decide whether ``bases`` (parsed once and cached) and ``question`` are consistent
+        together. No axiom may be in two of them.
 
-        No axiom may be in two of them. After ``timeout`` seconds the JVM is killed. Raises
-        JvmExpired, JvmDied, JavaException; Misread where the OWL API holds other counts of
-        axioms or names than were sent. Whatever else interrupts it (Ctrl-C) kills the JVM too,
-        since nobody knows what it would answer next.
+        After ``timeout`` seconds the JVM is killed. Any interruption (Ctrl-C) kills it too, because
+        its next answer would belong to the wrong question.
+
+        Raises: JvmExpired, JvmDied, JavaException; Misread if the OWL API holds other counts of
+            axioms or names than were sent.
         """
         with self._lock:
             deadline = None if timeout is None else time.monotonic() + timeout
@@ -185,7 +185,9 @@ class Jvm:
         return verdict == "true"
 
     def close(self) -> None:
-        """Kills the JVM and waits for it; may be called twice. In a forked child it only lets go."""
+        """Kill the JVM and wait for its end; may be called twice. A forked child only forgets
+        it.
+        """
         if self._owner != os.getpid():
             return
         self._kill()
@@ -195,7 +197,7 @@ class Jvm:
         self._remove_unpacked()
 
     def let_go(self) -> None:
-        """Forgets the JVM in a forked child: it is its parent's."""
+        """Forget the JVM in a forked child; it belongs to the parent."""
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 stream.close()
@@ -222,8 +224,8 @@ class Jvm:
         documents: Sequence[OntologyText],
         deadline: float | None,
     ) -> str:
-        """The last word of the answer to a request; ``documents`` are what the ontology must
-        consist of.
+        """Send a request and return the last word of its answer. ``documents``: all parts of the
+        ontology.
         """
         self._requests += 1
         axioms = sum(document.axioms for document in documents)
@@ -317,7 +319,7 @@ class Jvm:
         )
 
     def _error_output(self) -> str:
-        """The end of what the JVM wrote on its standard error."""
+        """Return the end of the JVM's standard error."""
         try:
             size = self._noise.seek(0, os.SEEK_END)
             self._noise.seek(max(0, size - 4000))
@@ -326,7 +328,7 @@ class Jvm:
             return ""
 
     def _await_start(self, java: str) -> None:
-        """Waits for the line that the driver begins with. Raises ReasonerError."""
+        """Wait for the first line of the driver. Raises: ReasonerError."""
         try:
             line = self._exchange(b"", time.monotonic() + START_SECONDS)
         except JvmFailure:
@@ -386,11 +388,11 @@ _users: weakref.WeakSet[object] = weakref.WeakSet()
 
 
 def shared_jvm(user: object, heap: str, reasoner: JavaReasoner | None = None) -> Jvm:
-    """The one JVM of this process for ``reasoner`` (default: HermiT), started where there is
-    none that lives. Another heap size than its own restarts it.
+    """Return the JVM of this process for ``reasoner`` (default: HermiT); start or restart it if
+    necessary, also for another heap size.
 
-    It lives until every ``user`` has let go (`release_jvm`) or was collected, or this process
-    ends. Raises UsageError, ReasonerError.
+    It lives until every ``user`` has released it (`release_jvm`) or was collected, or until the
+    process ends. Raises: UsageError, ReasonerError.
     """
     reasoner = reasoner or find_hermit()
     with _shared_lock:
@@ -405,7 +407,7 @@ def shared_jvm(user: object, heap: str, reasoner: JavaReasoner | None = None) ->
 
 
 def release_jvm(user: object) -> None:
-    """Ends the use of JVMs by ``user``; the last one closes them. May be called twice."""
+    """End the use of JVMs by ``user``; after the last user they are closed. May be called twice."""
     with _shared_lock:
         _users.discard(user)
         if not _users:
@@ -413,6 +415,7 @@ def release_jvm(user: object) -> None:
 
 
 def close_shared_jvms() -> None:
+    """Close all shared JVMs of this process."""
     with _shared_lock:
         while _shared:
             _shared.popitem()[1].close()

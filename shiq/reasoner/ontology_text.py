@@ -33,14 +33,16 @@ MANY = 50
 
 
 class Unsendable(Exception):
-    """HermiT cannot be asked about this at all; ``str`` is the reason."""
+    """HermiT cannot be asked this question; ``str`` is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class OntologyText:
-    """Axioms and assertions as functional syntax, with what a reader of it must have found: how
-    many logical axioms (assertions included), and which classes, properties, individuals and
-    datatypes, as (kind, IRI).
+    """Axioms and assertions in functional syntax, with the counts that a reader of the text must
+    find.
+
+    axioms: number of logical axioms, assertions included
+    entities: (kind, IRI) of classes, properties, individuals and datatypes
     """
 
     text: str
@@ -82,10 +84,10 @@ def _all_different(individuals: Sequence[str]) -> str:
 
 
 def cliques(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
-    """Groups whose members are pairwise among ``pairs``, and which have each pair between them:
-    few, where lists made the pairs.
+    """Cover ``pairs`` by groups of pairwise connected members; few groups if the pairs come from
+    lists.
 
-    Stops because each group covers the pair that it begins with, which no group before it did.
+    Stops because each group covers the pair that it begins with, and no earlier group did.
     """
     near: dict[str, dict[str, None]] = {}
     for a, b in pairs:
@@ -109,11 +111,10 @@ def cliques(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
 def make_sendable(
     axioms: Iterable[owl.Axiom], assertions: Iterable[owl.Assertion]
 ) -> tuple[list[owl.Axiom], list[owl.Assertion]]:
-    """Axioms and assertions that say the same and survive sets; blank nodes are named, trivial
-    axioms and repetitions left out.
+    """Rewrite axioms and assertions to equivalent ones that a reader of sets cannot change.
 
-    (HermiT refuses blank nodes in several kinds of assertions; as far as consistency goes they
-    are names like any other.)
+    Blank nodes get names; trivial axioms and repetitions are left out. HermiT refuses blank nodes
+    in several kinds of assertions; for consistency they are names like any other.
     """
     sent_axioms = [
         a
@@ -136,8 +137,8 @@ def _distinct(values: Iterable[V]) -> list[V]:
 
 
 def _is_plain(value: object) -> bool:
-    """Whether it is an assertion on names alone, as most are: it is sent as it stands, and is
-    its own structural key.
+    """Decide whether it is an assertion on names only: it is sent unchanged and is its own
+    structural key.
     """
     match value:
         case owl.ClassAssertion(owl.Class(), one) | owl.DataPropertyAssertion(
@@ -154,7 +155,7 @@ def _name_blank_nodes(value: V) -> V:
 
 
 def named_individual(individual: str) -> str:
-    """The IRI by which an individual is sent."""
+    """Return the IRI by which an individual is sent."""
     return BLANK + blank_term(individual)[2:] if individual.startswith("_:") else individual
 
 
@@ -265,8 +266,8 @@ def _sendable_assertion(assertion: owl.Assertion) -> owl.Assertion:
 
 
 class CommonOntology:
-    """The part that the ontologies have had in common so far, as one text. It is written anew
-    where one lacks some of it: the first may have had what was its own.
+    """The common part of all ontologies so far, as one text. It is rewritten when an ontology
+    lacks some of it.
     """
 
     def __init__(self) -> None:
@@ -276,9 +277,10 @@ class CommonOntology:
     def texts(
         self, axioms: Sequence[Axiom], assertions: Sequence[Assertion]
     ) -> tuple[OntologyText, ...]:
-        """``axioms``, inclusions as `clause_axioms` makes them, and ``assertions``: what is in
-        common, and the rest. Raises: Unsendable; OpaqueData, where it takes more than one
-        question to deal with data.
+        """Split ``axioms`` (inclusions as `clause_axioms` makes them) and ``assertions`` into the
+        common part and the rest, as texts.
+
+        Raises: Unsendable; OpaqueData if data needs more than one question.
         """
         values = dict.fromkeys(_values_to_send(axioms, assertions))
         if self._text is None or not self._values <= values.keys():
@@ -293,7 +295,7 @@ class CommonOntology:
 def _values_to_send(
     axioms: Sequence[Axiom], assertions: Sequence[Assertion]
 ) -> list[Axiom | Assertion]:
-    """What is sent of an ontology, data by proxies."""
+    """Prepare an ontology for sending, with data replaced by proxies."""
     sent, said = make_sendable(axioms, assertions)
     if any(data_of([*sent, *said])):
         definitions = {a.datatype.iri: a.range for a in sent if isinstance(a, DatatypeDefinition)}

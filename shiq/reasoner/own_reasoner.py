@@ -32,12 +32,7 @@ ATTEMPT_STEPS_PER_NODE = 10
 
 
 class OwnReasoner:
-    """Decides modules by the hypertableau of THEORY, "Deciding a shape without a JVM".
-
-    CONSISTENT only with a clash-free pre-model that unravels into a model, INCONSISTENT only if
-    every alternative is refuted; else UNDETERMINED, with the reason. A module of n individuals
-    has ``steps + n * steps_per_node`` steps.
-    """
+    """A reasoner by the hypertableau of THEORY, "Deciding a shape without a JVM"."""
 
     name = "own"
 
@@ -49,7 +44,7 @@ class OwnReasoner:
     def decide(
         self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
     ) -> list[Answer]:
-        """The answers in the order of ``modules``; ``timeout`` is seconds for all of them."""
+        """Decide each module, in order. ``timeout``: seconds for all of them."""
         deadline = None if timeout is None else time.monotonic() + timeout
         compiled = self._compile(tbox)
         return [compiled.decide(m, self.steps, self.steps_per_node, deadline) for m in modules]
@@ -75,7 +70,7 @@ class OwnReasoner:
         )
 
     def close(self) -> None:
-        """Forgets the compiled TBoxes."""
+        """Drop the compiled TBoxes."""
         self._compiled.clear()
 
     def _compile(self, tbox: ClausalTBox) -> CompiledTBox:
@@ -102,7 +97,7 @@ _STEPS_FOR_A_FACT = 1_000
 
 
 class CompiledTBox:
-    """A TBox as the calculus reads it; also unfolded, from when that is first asked for."""
+    """A TBox compiled for the hypertableau; its unfolded form is computed on first use."""
 
     def __init__(self, tbox: ClausalTBox) -> None:
         self.tables = Tables(tbox)
@@ -114,7 +109,7 @@ class CompiledTBox:
 
     @cached_property
     def _buildings(self) -> tuple[BuildingPolicy, ...]:
-        """What to try where numbers leave a module open."""
+        """Building policies to try when numbers leave a module open."""
         counted = any(FIRST.large < need.n <= MOST_BUILT for need in self.tables.needs.values())
         return (*MORE_TRIES, AS_MANY_AS_POSSIBLE) if counted else MORE_TRIES
 
@@ -174,8 +169,8 @@ class CompiledTBox:
         return None
 
     def _all_follow(self, module: Module, facts: Sequence[AssertedAtom]) -> bool:
-        """Whether each of ``facts`` of ``module`` follows from what it asserts of other atoms at
-        the same node.
+        """Decide whether each of ``facts`` of ``module`` follows from its assertions of other
+        atoms at the same node.
         """
         left_out: dict[int, int] = {}
         for fact in facts:

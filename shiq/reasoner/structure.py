@@ -53,10 +53,8 @@ _UNORDERED = (
 
 
 def entity_kinds(values: Iterable[object]) -> set[tuple[str, str]]:
-    """The (kind, IRI) of every class, property, individual and datatype in ``values``, those of
-    literals included.
-
-    A string literal has rdf:PlainLiteral, as the OWL API reads it.
+    """Collect the (kind, IRI) of every class, property, individual and datatype in ``values``,
+    those of literals included.
     """
     found: set[tuple[str, str]] = set()
     for value in values:
@@ -142,8 +140,8 @@ def with_individuals(value: V, rename: Callable[[str], str]) -> V:
 
 
 def structural_key(value: object) -> object:
-    """Equal for what the OWL 2 structural specification calls structurally equivalent: the order
-    and repetition of operands does not count where the specification has a set.
+    """Return a key that is equal for structurally equivalent values of OWL 2: where the
+    specification has a set, order and repetition do not matter.
     """
     if isinstance(value, tuple):
         return tuple(map(structural_key, value))

@@ -51,7 +51,7 @@ Literal: TypeAlias = tuple[str, bool]
 
 
 def literal_of(atom: Atom, existences: Mapping[Property, str]) -> Literal | None:
-    """``atom`` as a name or its complement; None where it is a restriction."""
+    """Return ``atom`` as a name or its complement; None if it is a restriction."""
     match atom:
         case str():
             return atom, True
@@ -68,8 +68,8 @@ def literal_of(atom: Atom, existences: Mapping[Property, str]) -> Literal | None
 
 
 def existence_names(tbox: ClausalTBox) -> dict[Property, str]:
-    """A name for ∃P.⊤ for each P of which clauses and atoms only say ∃P.⊤ or its complement, and
-    the role box nothing.
+    """Name ∃P.⊤ for each P that clauses and atoms use only in ∃P.⊤ or its complement, and the
+    role box not at all.
     """
     candidates: set[Property] = set()
     others = {Property(iri, is_data) for iri, is_data in _role_box_properties(tbox)} | {
@@ -92,8 +92,10 @@ def existence_names(tbox: ClausalTBox) -> dict[Property, str]:
 
 
 def acyclic_definitions(tbox: ClausalTBox, existences: Mapping[Property, str]) -> dict[str, int]:
-    """Names, each with the index of one axiom that says A ≡ C of it, such that no name is
-    defined by way of itself; no axiom defines two. Names that a ≤n counts are left out.
+    """Select names with acyclic definitions A ≡ C, each with the index of its axiom.
+
+    No name is defined through itself, and no axiom defines two. Names that a ≤n counts are left
+    out.
     """
     counted = {name for clause in tbox.clauses if clause.at_most for name in clause.branch_body}
     choices = [
@@ -116,7 +118,7 @@ def acyclic_definitions(tbox: ClausalTBox, existences: Mapping[Property, str]) -
 def _definable(
     axiom: owl.EquivalentClasses, existences: Mapping[Property, str]
 ) -> list[tuple[str, owl.ClassExpression]]:
-    """The names that ``axiom`` is a definition of, each with what it is defined by."""
+    """Yield the names that ``axiom`` can define, each with its definition."""
     if len(axiom.expressions) != 2:
         return []
     first, second = axiom.expressions
@@ -163,7 +165,9 @@ def _names_in(expression: owl.ClassExpression, existences: Mapping[Property, str
 
 
 def _reaches(names: Iterable[str], goal: str, below: Mapping[str, frozenset[str]]) -> bool:
-    """Whether ``goal`` is one of ``names``, or one of those that they are defined by."""
+    """Decide whether ``goal`` is one of ``names``, or occurs in their definitions, directly or
+    not.
+    """
     stack, seen = list(names), set(names)
     while stack:
         name = stack.pop()
@@ -219,8 +223,8 @@ _NO_CLASS_AXIOMS = (
 
 
 class AssertedAtom(NamedTuple):
-    """An atom, by its place in `ClausalTBox.atoms`, that a module asserts at a node, or asserts
-    not to hold there.
+    """An atom that a module asserts at a node, or asserts not to hold there. ``atom``: position
+    in `ClausalTBox.atoms`.
     """
 
     node: int
@@ -230,9 +234,13 @@ class AssertedAtom(NamedTuple):
 
 @dataclass(frozen=True)
 class Unfolding:
-    """``tbox``: the rewritten clauses of ``original``, first and in their order, so that clauses
-    refute a module here whose counterparts refute it there. ``complements``: of the defined
-    names; ``existences``: the names for ∃P.⊤.
+    """A TBox rewritten by lazy unfolding.
+
+    original: the TBox before
+    tbox: the rewritten clauses; those of ``original`` come first, in their order, so that clauses
+        which refute a module here have counterparts that refute it there
+    complements: names for the complements of defined names
+    existences: names for ∃P.⊤
     """
 
     original: ClausalTBox
@@ -262,10 +270,12 @@ class Unfolding:
         return replace(module, positive=tuple(positive), negative=tuple(negative)), tuple(lacking)
 
     def _rewrite_atom(self, atom: Atom, holds: bool) -> tuple[Atom, bool] | None:
-        """What says over the rewritten clauses that ``atom`` holds, or does not; None if nothing
-        does: a fresh name may have to hold wherever its concept does, a defined name may hold
-        where nothing tells, and along a transitive role ¬∃R.C speaks of more than the neighbours
-        that a pre-model shows.
+        """Express over the rewritten clauses that ``atom`` holds, or does not; None if that is
+        impossible.
+
+        A fresh name may have to hold wherever its concept does. A defined name may hold without
+        being derived. Along a transitive role, ¬∃R.C concerns more than the neighbours in a
+        pre-model.
         """
         literal = literal_of(atom, self.existences)
         if literal is None:
@@ -282,7 +292,9 @@ class Unfolding:
         return name, positive is holds
 
     def _is_open(self, atom: AtLeast) -> bool:
-        """Whether the restriction can be met where a pre-model does not show it."""
+        """Decide whether the restriction can be satisfied without a visible successor in the
+        pre-model.
+        """
         filler = atom.filler
         return (
             filler in self.complements
@@ -301,7 +313,7 @@ class Unfolding:
 
 
 def unfolding(tbox: ClausalTBox) -> Unfolding | None:
-    """``tbox`` unfolded; None where no definition makes a node choose, so that nothing is gained."""
+    """Unfold ``tbox``; None if no definition causes a choice, so that nothing is gained."""
     if any(isinstance(atom, str) and atom.startswith(PREFIX) for atom in tbox.atoms):
         return None
     existences = existence_names(tbox)
@@ -366,13 +378,13 @@ class _Literals:
         )
 
     def makes_choose(self, name: str) -> bool:
-        """Whether ``name`` is one of several disjuncts."""
+        """Decide whether ``name`` is one of several disjuncts."""
         return len(self.head) + len(self.branch_head) > 1 and (
             name in self.head or name in self.branch_head
         )
 
     def unfold(self, own: str | None, complements: Mapping[str, str], clause: Clause) -> Clause:
-        """``clause``, made by the definition of ``own`` if by any, unfolded."""
+        """Unfold ``clause``, which the definition of ``own`` made, if any did."""
 
         def turned(
             negative: Iterable[str], positive: Iterable[Atom]
@@ -406,8 +418,8 @@ class _Literals:
 def _owner(
     clause: Clause, literals: _Literals, owners: Mapping[int, str], axioms: Sequence[owl.Axiom]
 ) -> str | None:
-    """The defined name in ``clause`` whose definition, with axioms about roles and datatypes, is
-    all that it follows from.
+    """Return the defined name whose definition, with axioms on roles and datatypes, implies
+    ``clause``; None if there is none.
     """
     made_by = [index for index in clause.origins if not isinstance(axioms[index], _NO_CLASS_AXIOMS)]
     name = owners.get(made_by[0]) if len(made_by) == 1 else None

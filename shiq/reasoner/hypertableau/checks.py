@@ -76,8 +76,8 @@ def check_data(state: State, x: int) -> None:
 
 
 def data_verdict(state: State, x: int) -> bool | None:
-    """Decide whether the data restrictions and values of x can hold together; None: the datatype
-    layer cannot say.
+    """Decide whether the data restrictions and values of x can hold together; None if the
+    datatype layer cannot decide.
     """
     return state.tables.data.verdict(*_data_of(state, x))
 
@@ -111,14 +111,14 @@ def data_dependencies(state: State, x: int, culprits: frozenset[DataStatement]) 
 
 
 def blocked_nodes(state: State) -> dict[int, int]:
-    """The live unnamed nodes that are blocked, each with its blocker, or with -1 where an
-    ancestor is blocked.
+    """Find the live unnamed nodes that are blocked, each with its blocker; -1 if an ancestor is
+    blocked.
 
-    In order of age, a node is blocked by an older unblocked one with the same names, the same
-    names at the parent and the same roles between them; whatever lies below a blocked node is
-    blocked too, and a blocked node blocks nobody. A blocked node can be given a copy of its
-    blocker's subtree: clauses are stars around a node, and see no more than these three (≥-atoms
-    and data restrictions stand in heads alone, so the blocker's own serve).
+    In order of age, a node is blocked by an older unblocked node with the same names, the same
+    names at the parent and the same roles between them. Everything below a blocked node is blocked
+    too, and a blocked node blocks no other node. This is sound because a blocked node can get a
+    copy of its blocker's subtree. Clauses are stars around a node and depend on these three only;
+    ≥-atoms and data restrictions occur in heads alone, so the blocker's are enough.
     """
     names = ~(state.tables.need_mask | state.tables.data_mask)
     pos, near, parents, alive = state.pos, state.near, state.parent, state.alive

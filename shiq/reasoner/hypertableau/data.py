@@ -27,8 +27,8 @@ _MEMO: Final = 200_000
 
 
 class NodeData:
-    """The datatype layer for one TBox, whose ``atoms`` are numbered by their place; it remembers
-    its answers.
+    """The datatype layer for one TBox, with cached answers. ``atoms``: numbered by their
+    positions.
     """
 
     def __init__(self, tbox: ClausalTBox, atoms: Sequence[object]) -> None:
@@ -39,8 +39,10 @@ class NodeData:
         self._culprits: dict[tuple[int, frozenset[DataStatement]], frozenset[DataStatement]] = {}
 
     def verdict(self, mask: int, facts: frozenset[DataStatement]) -> bool | None:
-        """Whether one element can meet the data restrictions among ``mask``, bits of atoms, and
-        ``facts``; None: the datatype layer cannot say.
+        """Decide whether one element can satisfy data restrictions and values; None if the datatype
+        layer cannot decide.
+
+        mask: bits of the atoms that are data restrictions
         """
         key = (mask, facts)
         if key not in self._verdicts:
@@ -53,8 +55,10 @@ class NodeData:
         return self._verdicts[key]
 
     def culprits(self, mask: int, facts: frozenset[DataStatement]) -> frozenset[DataStatement]:
-        """What by itself has the answer of ``mask`` and ``facts``, which contradict each other
-        or are not decided; of a contradiction no statement can be left out.
+        """Find statements among ``mask`` and ``facts`` that are contradictory or undecided by
+        themselves.
+
+        For a contradiction the result is minimal.
         """
         key = (mask, facts)
         if key not in self._culprits:
@@ -98,9 +102,7 @@ class NodeData:
         return found
 
     def describe(self, statements: Iterable[DataStatement]) -> str:
-        """Why the datatype layer cannot decide ``statements``: the opaque datatypes, and the
-        properties concerned.
-        """
+        """Explain why the datatype layer cannot decide ``statements``."""
         opaque: set[str] = set()
         properties: set[str] = set()
         for statement in statements:
@@ -118,7 +120,7 @@ class NodeData:
 
 
 def _as_part(statements: Iterable[DataStatement]) -> Part:
-    """``statements`` as the datatype layer takes them."""
+    """Convert ``statements`` to the arguments of the datatype layer."""
     at_least: list[DataAtLeast] = []
     at_most: list[DataAtMost] = []
     values: list[tuple[str, Literal]] = []

@@ -29,10 +29,16 @@ MOST_BUILT: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class BuildingPolicy:
-    """Numbers above ``large`` are counted, with ``fewest`` nodes at least for each, to choose
-    differently. ``unshared_successors``: large needs of a node share their successors but for so many, if it
-    is not None; ``uses_individuals``: the individuals beside it meet them too. What these two contradict is
-    no proof.
+    """Rules for the number of successors that are built (THEORY, "Large numbers").
+
+    large: numbers above are counted, not built
+    fewest: number of nodes built at least for a large number, so that they can make different
+        choices
+    unshared_successors: large needs of a node share all but so many of their successors; None: they
+        share none
+    uses_individuals: neighbouring individuals count for large needs too
+
+    With one of the last two, a contradiction proves nothing.
     """
 
     large: int = 64
@@ -63,10 +69,10 @@ MORE_TRIES = (
 
 
 def accept_numbers(search: Search) -> None:
-    """Find out how many elements each node of a pre-model stands for: `Search.weights`.
+    """Compute how many elements each node of a pre-model stands for: `Search.weights`.
 
-    Raises TableauClash where a node has no such numbers; unless that is a proof,
-    ``search.opaque`` says so.
+    Raises: TableauClash if a node has no such numbers. Unless that is a proof, ``search.opaque`` is
+        set.
     """
     state, large = search.state, search.building.large
     tables = state.tables
@@ -87,8 +93,8 @@ def accept_numbers(search: Search) -> None:
 
 
 def share_successors(search: Search, x: int, atom: int, depends_on: int) -> bool:
-    """Let successors of other large needs of x, and individuals beside x, meet this one too;
-    whether any successors do.
+    """Let successors of other large needs of x, and individuals beside x, satisfy this need too;
+    return whether any do.
     """
     state, building = search.state, search.building
     tables = state.tables
@@ -127,8 +133,8 @@ def _refuse(search: Search, program: NodeProgram) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _NeighbourBound:
-    """A need of a node (``atom``) or a limit on it (``rule``): ``n``, and the neighbours that it
-    counts.
+    """A need of a node (``atom``) or a limit on it (``rule``), with its number ``n`` and the
+    neighbours it counts.
     """
 
     n: int
@@ -138,7 +144,7 @@ class _NeighbourBound:
 
 
 class NodeProgram:
-    """The needs and limits of one node, and its children as variables."""
+    """An integer program for one node: its needs and limits are rows, its children variables."""
 
     def __init__(self, search: Search, x: int) -> None:
         self.state, self.grown_for, self.x = search.state, search.grown_for, x
@@ -169,9 +175,7 @@ class NodeProgram:
         )
 
     def weights(self) -> dict[int, int] | None:
-        """How many elements each child has to stand for; None if no numbers are known to meet
-        all needs and limits.
-        """
+        """Compute how many elements each child stands for; None if no solution is found."""
         counted = [frozenset(bound.neighbours) for bound in (*self.needs, *self.limits)]
         kinds: dict[tuple[bool, ...], int] = {}
         for y in self.children:
@@ -191,8 +195,10 @@ class NodeProgram:
         return None if not isinstance(point, dict) else {y: 1 + more for y, more in point.items()}
 
     def proof(self) -> int | None:
-        """What a contradiction of a need and a limit rests on, if all n successors are counted
-        by the limit, whatever each of them chooses; None if no need and limit are such.
+        """Find a contradiction between a need and a limit that counts all n successors, whatever
+        each of them chooses.
+
+        Returns: its dependency set; None if there is none.
         """
         state, x = self.state, self.x
         for need in self.needs:
@@ -214,11 +220,11 @@ class NodeProgram:
         return None
 
     def _is_grown(self, y: int, atom: int) -> bool:
-        """Whether y was made for this need of the node, be it merged away since."""
+        """Decide whether y was made for this need of the node, even if it was merged since."""
         return self.state.parent[y] == self.x and self.grown_for[y] == atom
 
     def _choices_below(self, top: set[int]) -> int:
-        """The choice points at the nodes ``top`` and below them, as bits."""
+        """Collect the choice points at the nodes ``top`` and below them, as bits."""
         state, found = self.state, 0
         for level, (_, _, (kind, u, v), _) in enumerate(state.trail.choices):
             if any(_is_below(state, y, top) for y in ((u, v) if kind == MERGE else (u,))):
@@ -248,7 +254,7 @@ class NodeProgram:
         return state.edge_dependencies(self.x, y, role_bit) | state.name_dependencies(y, names)
 
     def describe(self) -> str:
-        """Why the numbers of this node are not decided."""
+        """Explain why the numbers of this node are undecided."""
         atoms = self.state.tables.atoms
         asked = max(
             (atom for need in self.needs if isinstance(atom := atoms[need.atom], AtLeast)),

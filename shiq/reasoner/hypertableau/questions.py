@@ -25,7 +25,7 @@ Atoms: TypeAlias = dict[int, int]
 
 
 class UndecidedDataError(Exception):
-    """A question that the datatype layer leaves open; the argument says of what."""
+    """The datatype layer cannot decide a question; the argument is the reason."""
 
 
 def atoms_at(state: State, x: int, atoms: int) -> tuple[int, int]:

@@ -42,17 +42,11 @@ CLOCK_STEPS = 512
 
 
 class OutOfBudget(Exception):
-    """The steps or the time are used up; the argument says which."""
+    """The steps or the time are used up; the argument is the reason."""
 
 
 class Agenda:
-    """Matches that wait.
-
-    pending: by match with several disjuncts left, its place in the order of choice; heap: the
-        same, first to choose first, with entries that are no longer valid.
-    again: matches to settle once more. counted: at-most matches to settle, in order; queued: the
-        same as a set.
-    """
+    """Matches that are waiting to be applied."""
 
     __slots__ = ("again", "arrivals", "counted", "heap", "pending", "queued")
 
@@ -74,17 +68,20 @@ class Agenda:
 
 
 class Search:
-    """A search for a clash-free pre-model: a state, and what is left of it to do.
+    """The state of a search for a clash-free pre-model, and its remaining work.
 
-    steps: taken so far; limit, deadline: of steps and of time; checkpoint: the step at which both
-        are looked at next.
-    used: indices of the clauses that were applied. failures: by atom, how often it was refuted.
-    building: numbers that are counted, not built. In a pre-model a node stands for as many
-        elements as ``weights`` says, if not for one; ``grown_for``: the need a node was made for.
-    assumed: the first choice points that are assumptions: nothing else is tried for them.
-    opaque: of what the datatype layer could not decide something that some pre-model depended on;
-        with it, a failed search has refuted nothing.
-    clash: the last one; after a failed search the traced assertions that it depends on.
+    steps: taken so far
+    limit, deadline: of steps and of time
+    checkpoint: the step at which both are checked next
+    used: indices of the clauses that were applied
+    failures: by atom, how often it was refuted
+    building: policy for large numbers
+    weights: number of elements that a node of the pre-model stands for, if not one
+    grown_for: the need a node was made for
+    assumed: the first choice points that are assumptions: they have no alternatives
+    opaque: reason why some pre-model depended on undecided data; if set, a failed search refutes
+        nothing
+    clash: the last one; after a failed search the traced assertions that it depends on
     """
 
     __slots__ = (
@@ -119,7 +116,9 @@ class Search:
 
 
 def load(search: Search) -> None:
-    """Record what the module asserts, and apply what follows for each individual by itself."""
+    """Record the assertions of the module, and apply the rules that concern each individual
+    alone.
+    """
     state = search.state
     load_module(state, search.module)
     for x in range(state.named):
@@ -301,7 +300,7 @@ def settle(search: Search, match: Match) -> list[Alternative] | None:
 
 
 def _in_order(search: Search, alternatives: list[Alternative]) -> list[Alternative]:
-    """Sort by the order of choice: by kind, then what has been refuted least often."""
+    """Sort by the order of choice: by kind, then the least often refuted first."""
     failures, tables = search.failures, search.state.tables
 
     def cost(alternative: Alternative) -> tuple[int, int]:

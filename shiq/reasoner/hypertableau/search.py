@@ -45,8 +45,11 @@ from shiq.support import bits
 
 @dataclass(frozen=True, slots=True)
 class SearchOutcome:
-    """An answer, and for CONSISTENT the pre-model it rests on, with the numbers of elements that
-    its nodes stand for; ``is_out_of_budget``: undetermined because steps or time were used up.
+    """The answer of a search.
+
+    model: for CONSISTENT, the pre-model
+    weights: number of elements that a node of the model stands for, if not one
+    is_out_of_budget: undetermined because steps or time were used up
     """
 
     answer: Answer
@@ -56,11 +59,7 @@ class SearchOutcome:
 
 
 def run(search: Search) -> bool:
-    """Load the module and search; tell whether a pre-model is found.
-
-    Stops because a denied alternative is not chosen again under the same premises, and blocking
-    bounds the nodes (THEORY, "Deciding a shape without a JVM"); `OutOfBudget` ends it before.
-    """
+    """Load the module and search; return whether a pre-model is found."""
     try:
         load(search)
     except TableauClash as clash:
@@ -70,7 +69,7 @@ def run(search: Search) -> bool:
 
 
 def find_model(search: Search) -> bool:
-    """Search from the facts that are loaded; tell whether a pre-model is found."""
+    """Search from the loaded facts; return whether a pre-model is found."""
     while True:
         try:
             saturate(search)
@@ -85,7 +84,7 @@ def find_model(search: Search) -> bool:
 
 
 def individuals_at(state: State, nodes: tuple[int, ...]) -> tuple[int, ...]:
-    """Find the individuals that ``nodes`` are, or hang on."""
+    """Find the individuals that ``nodes`` are, or descend from."""
     found: dict[int, None] = {}
     for x in nodes:
         while x >= state.named and x < len(state.parent):
@@ -99,7 +98,9 @@ def individuals_at(state: State, nodes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def choose(search: Search) -> bool:
-    """Try the first disjunct of the pending match that comes first; False if all are met."""
+    """Try the first disjunct of the most urgent pending match; return False if all matches are
+    satisfied.
+    """
     state, agenda = search.state, search.agenda
     heap, pending, trail, queue = agenda.heap, agenda.pending, state.trail, state.queue
     while heap:
@@ -145,8 +146,8 @@ def _has_lapsed(state: State, match: Match) -> bool:
 
 
 def jump_back(search: Search, depends_on: int) -> bool:
-    """Go back to the last choice point that a clash depends on and deny what was tried there;
-    False if there is none.
+    """Go back to the last choice point that a clash depends on, and deny its choice; False if
+    there is none.
     """
     state, choices = search.state, search.state.trail.choices
     inputs = state.dependencies.inputs
@@ -262,8 +263,9 @@ def _add_successors(search: Search, x: int, atom: int, depends_on: int) -> None:
 
 
 def _accept_data(search: Search) -> None:
-    """Raise a clash if the pre-model rests on data that the datatype layer cannot decide: then it
-    is none, and ``opaque`` says so.
+    """Check the data that the pre-model depends on.
+
+    Raises: TableauClash if the datatype layer cannot decide it; then ``opaque`` has the reason.
     """
     state = search.state
     if not (state.data or state.tables.data_mask):
@@ -311,8 +313,8 @@ def decide(
 
 
 def is_refuted(tables: Tables, module: Module, limit: int) -> bool:
-    """Tell whether ``module`` contradicts the TBox by what follows without a choice or a fresh
-    successor, within ``limit`` steps.
+    """Decide whether ``module`` contradicts the TBox without choices and fresh successors,
+    within ``limit`` steps.
     """
     search = Search(tables, module, limit, None)
     try:
@@ -366,9 +368,9 @@ def part_of(module: Module, inputs: int) -> Module:
 
 
 def core_of(tables: Tables, module: Module, limit: int, deadline: float | None) -> Module | None:
-    """Find a part of ``module``, over the same nodes, that contradicts the TBox of ``tables`` by
-    itself; small, not always minimal. None where there is none, or ``limit`` steps or the time
-    until ``deadline`` do not show one.
+    """Find an inconsistent part of ``module`` over the same nodes; small, not always minimal.
+
+    None if the search shows none within ``limit`` steps or until ``deadline``.
     """
     search = Search(tables, module, limit, deadline)
     trace_inputs(search.state, module)

@@ -114,8 +114,10 @@ class Dependencies:
 class WorkQueue:
     """New facts whose rules have not been tried yet.
 
-    names, denials: (node, atom). edges: (node, node, roles).
-    dirty: nodes with new data. open: nodes with an at-least atom that is not known to be met.
+    names, denials: (node, atom)
+    edges: (node, node, roles)
+    dirty: nodes with new data
+    open: nodes with an at-least atom that may be unsatisfied
     """
 
     __slots__ = ("denials", "dirty", "edges", "names", "open")
@@ -438,7 +440,7 @@ class State:
 
 
 def load_module(state: State, module: Module) -> None:
-    """Record what ``module`` asserts in the state made for it."""
+    """Record the assertions of ``module`` in the state made for it."""
     tables, sets = state.tables, state.dependencies
     for x in range(state.named):
         neg = state.neg[x]

@@ -50,6 +50,7 @@ class WideRule(Rule):
 
     @property
     def body(self) -> int:
+        """Mask of the body atoms."""
         return mask_of(self._body)
 
     @body.setter
@@ -58,6 +59,7 @@ class WideRule(Rule):
 
     @property
     def head(self) -> int:
+        """Mask of the head atoms."""
         return mask_of(self._head)
 
     @head.setter
@@ -67,8 +69,11 @@ class WideRule(Rule):
 
 @dataclass(slots=True, eq=False)
 class WokenRules:
-    """The rules that a change at a node can concern: as centre (``local``, ``centre``,
-    ``at_most``) or as branch.
+    """The rules that a change at a node can concern, by the position of the node in them.
+
+    local: of local clauses
+    centre, branch: of u-type clauses, with the node as centre or as branch
+    at_most, at_most_branch: the same of m-type clauses
     """
 
     local: list[Rule] = field(default_factory=list)
@@ -93,20 +98,22 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class HasData:
-    """A name for having some successor by the data property. A limit on a property holds where
-    no need and no value leads to it or to what lies below, so a clause with a limit in its head
-    asks for this in its body: a domain axiom is no choice.
+    """An atom for having some value of a data property.
+
+    A limit on a property holds at every node without needs and values for it and its subproperties.
+    So a clause with a limit in its head gets this atom in its body, and a domain axiom causes no
+    choice.
     """
 
     property: str
 
 
 class Tables:
-    """What the calculus reads of a clausal TBox.
+    """A clausal TBox compiled to bit masks and indexes.
 
-    Atoms keep their positions of ``tbox.atoms``; atoms that only clauses mention, `HasData`, and
-    the names that stand for negated ≥-atoms, come after them. A property takes two role bits,
-    its inverse the odd one; role masks are closed upwards under ⊑*.
+    Atoms keep their positions in ``tbox.atoms``. Behind them come atoms that only clauses mention,
+    `HasData`, and names for negated ≥-atoms. A property takes two role bits, its inverse the odd
+    one; role masks are closed upwards under ⊑*.
     """
 
     def __init__(self, tbox: ClausalTBox) -> None:
@@ -159,6 +166,7 @@ class Tables:
 
     @cached_property
     def data(self) -> NodeData:
+        """The datatype layer for the atoms."""
         return NodeData(self.tbox, self.atoms)
 
     # --- roles ------------------------------------------------------------------------------------
@@ -191,8 +199,10 @@ class Tables:
         return found
 
     def _loops(self) -> tuple[dict[int, int], tuple[tuple[int, int], ...], int]:
-        """The roles that a loop brings, by its atom, where some ≤n counts it; the roles whose
-        loops bring an atom, with it; all of these roles.
+        """Compute the effects of loops.
+
+        Returns: by atom of a loop that some ≤n counts, the roles it adds; pairs of the roles whose
+            loops add an atom, and that atom; the mask of all these roles.
         """
         brought: dict[int, int] = {}
         asking: list[tuple[int, int]] = []
@@ -233,7 +243,9 @@ class Tables:
         return found
 
     def has_data_mask(self, property: str) -> int:
-        """The `HasData` that hold where a need or a value for ``property`` is."""
+        """Return the `HasData` atoms that hold where there is a need or a value for
+        ``property``.
+        """
         found = self._supplied.get(property)
         if found is None:
             above = self.tbox.roles.data_superproperties(property)
@@ -307,8 +319,9 @@ class Tables:
             self.start.append(rule)
 
     def negation_atom(self, atom: int) -> int:
-        """A name that says ≤n-1 R.C where it holds, for the ≥-atom ≥n R.C at position ``atom``:
-        so that an asserted negation of a ≥-atom is exact whatever the clauses say.
+        """Return the atom that implies ≤n-1 R.C, for the ≥-atom ≥n R.C at position ``atom``.
+
+        With it an asserted negation of a ≥-atom is exact under any clauses.
         """
         found = self._negated.get(atom)
         if found is None:
@@ -337,7 +350,7 @@ class Tables:
     # --- what a node or an edge concerns, by signature --------------------------------------------
 
     def local_rules(self, names: int) -> tuple[Rule, ...]:
-        """The local rules whose body is in ``names`` and whose head is not met by them."""
+        """Select the local rules with their body in ``names`` and an unsatisfied head."""
         found = self._local_memo.get(names)
         if found is None:
             rules = {rule.number: rule for rule in self.start}
@@ -353,8 +366,10 @@ class Tables:
         return found
 
     def edge_rules(self, first: int, roles: int, second: int) -> tuple[tuple[Rule, bool], ...]:
-        """The u-type rules that an edge with ``roles`` between nodes with these names concerns
-        and does not meet; True: the first node is the centre.
+        """Select the unsatisfied u-type rules that an edge with ``roles`` between nodes with these
+        names concerns.
+
+        Returns: pairs of a rule and whether the first node is the centre.
         """
         key = (first, roles, second)
         found = self._edge_memo.get(key)
@@ -378,7 +393,7 @@ class Tables:
         return found
 
     def at_most_rules(self, roles: int) -> tuple[Rule, ...]:
-        """The m-type rules about one of ``roles``."""
+        """Select the m-type rules on one of ``roles``."""
         found = self._counted_memo.get(roles)
         if found is None:
             found = tuple(rule for r in bits(roles) for rule in self._counted_on_role.get(r, ()))
