@@ -60,12 +60,12 @@ def interrupt_after(deadline: float | None) -> Iterator[None]:
 
     tell = sys.unraisablehook
 
-    def dropped(what: sys.UnraisableHookArgs) -> None:
+    def ignore_deadline(what: sys.UnraisableHookArgs) -> None:
         if not issubclass(what.exc_type, DeadlineExceeded):
             tell(what)
 
     before = signal.signal(signal.SIGALRM, ring)
-    sys.unraisablehook = dropped
+    sys.unraisablehook = ignore_deadline
     signal.setitimer(signal.ITIMER_REAL, max(0.001, deadline + GRACE - time.monotonic()), AGAIN)
     try:
         try:

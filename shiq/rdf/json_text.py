@@ -126,11 +126,11 @@ class RewrittenJson:
 def restore_texts(text: str, texts: list[str], *, as_json: bool = False) -> str:
     """Put the replaced texts in ``text`` back."""
 
-    def back(match: re.Match[str]) -> str:
+    def original_text(match: re.Match[str]) -> str:
         found = texts[int(match[1])]
         return json.dumps(found, ensure_ascii=False)[1:-1] if as_json else found
 
-    return _TEXT.sub(back, text)
+    return _TEXT.sub(original_text, text)
 
 
 def rewrite_json(
@@ -151,7 +151,7 @@ def rewrite_json(
     document = _Document(name, rejects, catalog, lines)
     tree = document.parse(text)
     tree = document.expand_contexts(tree)
-    if document.rest_is_missing(tree):
+    if document.is_no_document(tree):
         raise InputError(
             f"{name} is JSON, but no JSON-LD: it is neither an object nor a list of objects",
             "Check the file.",
@@ -280,7 +280,7 @@ class _Document:
             'Write {"@value": "' + token + '", "@type": "xsd:double"}.',
         )
 
-    def rest_is_missing(self, tree: Any) -> bool:
+    def is_no_document(self, tree: Any) -> bool:
         """Whether the document is neither an object nor a list of objects."""
         return not isinstance(tree, dict | list) or (
             isinstance(tree, list) and not all(isinstance(x, dict) for x in tree)

@@ -305,30 +305,32 @@ def _ontology_of(triples: Triples, headers: Rows, rows: Rows) -> set[OntologyHea
     """The one ontology of ``rows``, given the rows that type ontologies."""
     predicates = column(triples.predicate)[rows]
 
-    def named(term: int) -> str:
+    def name_of(term: int) -> str:
         return without_fragment(str(triples.terms[term]))
 
     def pairs(predicate: str) -> list[tuple[str, int]]:
         """Subject and object of the triples with ``predicate``."""
         of_predicate = rows[predicates == triples.ids.get(predicate, -1)]
-        return [(named(triples.subject[row]), triples.object[row]) for row in of_predicate.tolist()]
+        return [
+            (name_of(triples.subject[row]), triples.object[row]) for row in of_predicate.tolist()
+        ]
 
     others = {
-        named(value)
+        name_of(value)
         for predicate in TO_OTHERS
         for subject, value in pairs(predicate)
-        if subject != named(value)
+        if subject != name_of(value)
     }
     own = {
-        named(subject): subject for subject in (triples.subject[row] for row in headers.tolist())
+        name_of(subject): subject for subject in (triples.subject[row] for row in headers.tolist())
     }
     own = {name: subject for name, subject in own.items() if name not in others}
     header = own.popitem()[1] if own else -1
     if header < 0 or own or triples.kinds[header] != IRI:
         return set()
-    versions = {value for subject, value in pairs(VERSION_IRI) if subject == named(header)}
+    versions = {value for subject, value in pairs(VERSION_IRI) if subject == name_of(header)}
     if len(versions) > 1 or any(
-        triples.kinds[value] != IRI or named(value) in others for value in versions
+        triples.kinds[value] != IRI or name_of(value) in others for value in versions
     ):
         versions = set()
     return {OntologyHeader(*(str(triples.terms[i]) for i in (header, *versions)))}

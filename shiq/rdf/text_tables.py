@@ -91,7 +91,7 @@ def text_rows(
         rows: list[list[str]] = []
         numbers: list[int] = []
 
-        def taken() -> tuple[Sequence[int], Rows]:
+        def flush() -> tuple[Sequence[int], Rows]:
             columns = list(zip(*rows)) if rows else [()] * len(head)
             none = [None] * len(rows)
             found = (
@@ -126,8 +126,8 @@ def text_rows(
                 rows.append(row)
                 numbers.append(at)
                 if len(rows) == BATCH_ROWS:
-                    yield taken()
-        yield taken()
+                    yield flush()
+        yield flush()
 
 
 def _row_text(row: Sequence[str]) -> str:

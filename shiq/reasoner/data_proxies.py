@@ -169,7 +169,7 @@ def refute_ill_typed(
 ) -> list[owl.Assertion]:
     """Replace each data assertion with an ill-typed literal by a contradiction at its subject."""
 
-    def refuted(assertion: owl.Assertion) -> owl.Assertion:
+    def refute(assertion: owl.Assertion) -> owl.Assertion:
         match assertion:
             case owl.DataPropertyAssertion(_, subject, literal) | owl.NegativeDataPropertyAssertion(
                 _, subject, literal
@@ -178,7 +178,7 @@ def refute_ill_typed(
                     return owl.ClassAssertion(owl.NOTHING, subject)
         return assertion
 
-    return [refuted(assertion) for assertion in assertions]
+    return [refute(assertion) for assertion in assertions]
 
 
 def opacity_reason(theory: DataTheory, values: Iterable[owl.Axiom | owl.Assertion]) -> str | None:

@@ -346,7 +346,7 @@ class HermitReasoner:
         """`decide_consistency` for inclusions in normal form. Raises OpaqueData, Unsendable."""
         budget = Budget(timeout, None if timeout is None else time.monotonic() + timeout)
 
-        def asked(bound: OpaqueReading | None) -> Answer:
+        def ask(bound: OpaqueReading | None) -> Answer:
             data = (
                 [*axioms]
                 if bound is None
@@ -361,9 +361,9 @@ class HermitReasoner:
             return self._ask((), document([*sent_axioms, *sent_assertions]), budget)
 
         opaque = opacity_reason(theory, [*axioms, *assertions])
-        answer = asked(None if opaque is None else OpaqueReading.PESSIMISTIC)
+        answer = ask(None if opaque is None else OpaqueReading.PESSIMISTIC)
         if opaque is not None and answer.verdict is Verdict.INCONSISTENT:
-            answer = asked(OpaqueReading.OPTIMISTIC)
+            answer = ask(OpaqueReading.OPTIMISTIC)
             if answer.verdict is Verdict.CONSISTENT and one_reading_suffices(
                 theory, axioms, assertions
             ):
@@ -371,7 +371,7 @@ class HermitReasoner:
                     {**theory.definitions, READ_BY_FORM.datatype.iri: READ_BY_FORM.range},
                     theory.roles,
                 )
-                answer = asked(None)
+                answer = ask(None)
                 return (
                     self._undetermined_answer(opaque)
                     if answer.verdict is Verdict.INCONSISTENT

@@ -386,9 +386,7 @@ class _Literals:
     def unfold(self, own: str | None, complements: Mapping[str, str], clause: Clause) -> Clause:
         """Unfold ``clause``, which the definition of ``own`` made, if any did."""
 
-        def turned(
-            negative: Iterable[str], positive: Iterable[Atom]
-        ) -> tuple[list[str], list[Atom]]:
+        def turn(negative: Iterable[str], positive: Iterable[Atom]) -> tuple[list[str], list[Atom]]:
             body, head = [], []
             for name in negative:
                 if name != own and name in complements:
@@ -403,8 +401,8 @@ class _Literals:
                     kept.append(atom)
             return body, [*kept, *head]
 
-        body, head = turned(self.body, self.head)
-        branch_body, branch_head = turned(self.branch_body, self.branch_head)
+        body, head = turn(self.body, self.head)
+        branch_body, branch_head = turn(self.branch_body, self.branch_head)
         return replace(
             clause,
             body=tuple(dict.fromkeys(body)),
