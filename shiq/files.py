@@ -68,8 +68,8 @@ def read_secret(given: str, option: str) -> str:
 
 
 def is_device(path: Path) -> bool:
-    """Whether ``path`` is a device, a pipe or an open file such as /dev/stdout, which is written to
-    and never replaced.
+    """Decide whether ``path`` is a device, a pipe or an open file such as /dev/stdout, which is
+    written to and never replaced.
     """
     return path.absolute().parent in (Path("/dev"), Path("/dev/fd")) or (
         path.exists() and not (path.is_file() or path.is_dir())

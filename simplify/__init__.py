@@ -1,10 +1,14 @@
 """TBox → simplified TBox → DL-clauses (THEORY, "Simplified TBox" and "DL-clauses"). Sees no ABox.
 
-One rewrite per file, in the order of `PASSES`: `desugar` makes inclusions of all axioms,
-`to_nnf` writes them as ⊤ ⊑ C, `normal_form` takes them apart, `name_restrictions` (Definition 4
-only) gives every ∀ and ≤ an inclusion of its own, `eliminate_transitivity` does what its name
-says, for property chains too, `contract_loops` says of loops what is said of neighbours, and
-`clauses` reads the result as DL-clauses.
+One rewrite per file, in the order of `PASSES`:
+
+* `desugar` makes inclusions of all axioms;
+* `to_nnf` writes them as ⊤ ⊑ C;
+* `normal_form` flattens them;
+* `name_restrictions` (Definition 4 only) gives every ∀ and ≤ an inclusion of its own;
+* `eliminate_transitivity` eliminates transitivity and property chains;
+* `contract_loops` adds for loops what holds for neighbours;
+* `clauses` translates the result to DL-clauses.
 
 >>> from shiq.model import Class, SubClassOf, TBox
 >>> simplified = simplify(TBox((SubClassOf(Class("urn:A"), Class("urn:B")),)))

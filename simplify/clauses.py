@@ -1,9 +1,9 @@
-"""The last pass: inclusions in normal form as DL-clauses (THEORY, "DL-clauses"; the values are
-in `shiq.model.clause`).
+"""The last pass: translate inclusions in normal form to DL-clauses (THEORY, "DL-clauses"; the
+values are in `shiq.model.clause`).
 
-A disjunct A is a head atom, ¬A a body atom, ≥ and data restrictions are head atoms, ∀R.(…) is a
-role atom with its literals at the branch, ≤n R.A makes n + 1 branches. ⊤ ⊑ ⊥ is the clause with
-nothing in it.
+A disjunct A is a head atom, ¬A a body atom; ≥ and data restrictions are head atoms. ∀R.(…) is a
+role atom with its literals at the branch, and ≤n R.A makes n + 1 branches. ⊤ ⊑ ⊥ is the empty
+clause.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ def clausal_tbox(
     axioms: tuple[owl.Axiom, ...],
     names: Sequence[tuple[int, str]] = (),
 ) -> ClausalTBox:
-    """``inclusions`` (in normal form, transitivity eliminated) as a clausal TBox over ``axioms``.
+    """Translate ``inclusions`` (in normal form, transitivity eliminated) to a clausal TBox over
+    ``axioms``.
 
-    Each clause once, with the origins it was first found with; tautologies are dropped. Atoms in
-    the order of first use; ``names`` (how many axioms stand before it, class name), in that
-    order, come before what later axioms bring.
+    Each clause occurs once, with the origins it was first found with; tautologies are dropped.
+    Atoms are in the order of first use. ``names`` are pairs (number of axioms before it, class
+    name); they come, in that order, before the atoms of later axioms.
     """
     clauses: dict[Hashable, Clause] = {}
     for inclusion in inclusions:

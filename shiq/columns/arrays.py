@@ -431,7 +431,7 @@ def _distinct_of_few(values: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def _is_dense(values: Ints) -> bool:
-    """Whether a table over the range of ``values`` is cheaper than sorting them."""
+    """Decide whether a table over the range of ``values`` is cheaper than sorting them."""
     return int(values.max()) - int(values.min()) <= 8 * len(values) + 1024
 
 

@@ -1,8 +1,7 @@
-"""A canonical text of assertions: the same whatever their individuals and literals are called,
-and in whatever order they stand.
+"""A canonical text of assertions, independent of the names of individuals and literals and of their
+order.
 
-What stays: classes, properties, the datatypes of literals, and which individuals and literals
-are the same.
+It keeps classes, properties, datatypes of literals, and equalities between individuals or literals.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Conflicts with one cause, together."""
+"""Group conflicts by cause."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What conflicts with one cause have in common: their pattern, its title and the story of each.
+"""Patterns: the common cause of several conflicts, with its title and the story of each conflict.
 
-The cause of a conflict is what its proof (`shiq.explanation.proof`) needs from the last fact on
-that all of it rests on. Whoever is a SeismicSurvey contradicts the ontology, however it came to
-be one: asserted, by a domain, by a range. Where no single fact carries the contradiction, the
-cause is the whole conflict. A title is a row of a table; no two causes in one table share it.
+The cause of a conflict is the part of its proof (`shiq.explanation.proof`) from the last fact on
+through which all of it passes. For example, every SeismicSurvey contradicts the ontology, whether
+the class was asserted or follows from a domain or range. If there is no such fact, the cause is the
+whole conflict. A title is a row of a table; the causes in a table have different titles.
 """
 
 from __future__ import annotations

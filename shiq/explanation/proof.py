@@ -1,11 +1,11 @@
-"""From the assertions and axioms of a conflict to its contradiction, step by step.
+"""Prove the contradiction of a conflict from its assertions and axioms, step by step.
 
-Forward chaining with the rules of OWL 2 RL, beyond them with witnesses for ∃ and ≥, and with
-cases for ⊔ and ≤. What needs more than that (data ranges without values, large conflicts) has no
-proof here; the conflict is right all the same.
+Forward chaining with the rules of OWL 2 RL, extended by witnesses for ∃ and ≥, and by cases for ⊔
+and ≤. Conflicts that need more (data ranges without values, large conflicts) get no proof here;
+they are right all the same.
 
-Source: OWL 2 Web Ontology Language Profiles, section 4.3, tables 4 to 9, whose rule ids the
-steps carry.
+Source: OWL 2 Web Ontology Language Profiles, section 4.3, tables 4 to 9, whose rule ids the steps
+    carry.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A conflict told in plain English: what the data says, what follows, and why that cannot be.
+"""Explain a conflict in plain English: the data, the conclusions, and the contradiction.
 
-The text holds places for individuals and literals, so that one story serves all conflicts that
+The text has placeholders for individuals and literals, so that one story serves all conflicts that
 are equal up to renaming.
 """
 

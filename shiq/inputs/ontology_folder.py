@@ -1,9 +1,8 @@
-"""Folders of ontologies: which file below a folder is the ontology that is imported, by the
-header of each.
+"""Folders of ontologies: find the file of an imported ontology by the header of each file.
 
-Headers are worked out once for each file, by its path, size and times, and noted in the user's
-cache directory; the folder itself is never written. A file that is younger than two seconds is
-not noted, as it may be changed again within one tick of its time.
+The headers of a file are read once and cached in the user's cache directory, by path, size and
+times; the folder itself is never written. A file younger than two seconds is not cached, because it
+may change again within one tick of its time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Opening inputs: what a source is, its format, and clear errors for what is not what it should be.
+"""Inputs: recognise a source and its format, and open it, with clear errors for unusable ones.
 
-A source is a path, an object of rdflib, owlready2 or pyoxigraph, or a value of our own. Objects
-are recognised by modules that are loaded already, so that nothing heavy is imported for a path.
-Files are read whole or refused: a broken archive is noticed before its contents are used.
+A source is a path, an object of rdflib, owlready2 or pyoxigraph, or a value of shiq. Objects are
+recognised by modules that are loaded already, so that nothing heavy is imported for a path. Files
+are read completely or refused: a broken archive is noticed before its contents are used.
 """
 
 from __future__ import annotations
@@ -53,9 +53,13 @@ _standard_input: FileSource | None = None
 
 @dataclass(frozen=True)
 class FileSource:
-    """A file whose format is known. ``name`` is the path as the caller wrote it, ``iri`` the
-    base for relative references; ``most``: how many bytes it may have, unpacked (0: any number);
-    ``parts``: its lines, where these are parsed elsewhere.
+    """A file with its format.
+
+    name: path as the caller wrote it
+    content: of a file that cannot be read twice
+    max_bytes: size limit of the unpacked file; 0: no limit
+    address: of the remote file that ``path`` is a copy of
+    parts: its lines, if these are parsed elsewhere
     """
 
     name: str
@@ -100,8 +104,8 @@ class FileSource:
 class TextInput:
     """A document in memory, as an input.
 
-    format: ntriples, nquads, turtle, trig, rdfxml, jsonld, owlxml or functional. name: what
-    messages call it.
+    format: ntriples, nquads, turtle, trig, rdfxml, jsonld, owlxml or functional
+    name: for messages
     """
 
     text: str | bytes
@@ -145,9 +149,11 @@ class TableKind(Enum):
 @dataclass(frozen=True, eq=False)
 class TableSource:
     """A table of triples with the columns s, p, o [, graph, key]: a path, or a value in memory.
-    ``taken``: which version of it this is, for evidence. ``mapping``: what its rows say, where
-    they are no triples; ``bare``: terms may stand without the marks of N-Triples; ``parts``: its
-    rows, where these are parsed elsewhere.
+
+    version: of the table, for evidence
+    mapping: gives the meaning of rows that are no triples
+    has_bare_terms: whether terms may lack the syntax of N-Triples
+    parts: its rows, if these are parsed elsewhere
     """
 
     name: str
@@ -334,8 +340,8 @@ def _no_terms(why: str = "") -> UsageError:
 
 
 def table_kind(name: str) -> TableKind | None:
-    """Whether ``name`` is the path of a Delta table, a Parquet file, or a folder with Parquet
-    files; None for anything else.
+    """Return the kind of the table at the path ``name``: a Delta table, a Parquet file, or a folder
+    of Parquet files; None for anything else.
 
     Raises: InputError for a folder that cannot be read as one table.
     """

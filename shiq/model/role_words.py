@@ -1,11 +1,9 @@
-"""Which words of roles a role that is not simple stands for, as automata (THEORY, "Chains and
-loops").
+"""Automata for the words of roles that a non-simple role includes (THEORY, "Chains and loops").
 
 With w ⊑ R for chains w, and R∘R ⊑ R for transitive R, a pair is in S iff some word of L(S) links
-it. L(S) is regular where the chains are (OWL 2, section 11.2): B_S has i –S→ f; RR ⊑ R: f –ε→ i;
-Rw ⊑ R: f –w→ f; wR ⊑ R: i –w→ i; w ⊑ R: i –w→ f; letters that are not simple are replaced by
-copies of their automata. Each chain is taken with its mirror image, letters equivalent to S are
-read as S.
+it. L(S) is regular if the chains are (OWL 2, section 11.2). B_S has i –S→ f; RR ⊑ R: f –ε→ i; Rw ⊑
+R: f –w→ f; wR ⊑ R: i –w→ i; w ⊑ R: i –w→ f. Letters that are not simple are replaced by copies of
+their automata. Each chain is used with its mirror image; letters equivalent to S are read as S.
 
 Source: Horrocks, Kutz, Sattler, The even more irresistible SROIQ, KR 2006.
 """

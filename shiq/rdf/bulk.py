@@ -270,7 +270,9 @@ def _kind_in_table(vocabulary: VocabularyChoice | None, iri: str) -> str:
 
 
 def _is_only_in_table(iri: str, known: Signature, kind_in_table: KindOf) -> bool:
-    """Whether a property is unknown to the ontology and a term of a well-known vocabulary."""
+    """Decide whether a property is unknown to the ontology and a term of a well-known
+    vocabulary.
+    """
     return not is_reserved(iri) and not _is_in(known, iri) and bool(kind_in_table(iri))
 
 

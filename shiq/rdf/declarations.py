@@ -285,7 +285,7 @@ def _kinds_in(known: Signature, iri: str) -> set[str]:
 
 
 def _is_in_axioms(graph: VocabularyGraph, iri: str) -> bool:
-    """Whether the graph has more on a property than declarations and subproperties."""
+    """Decide whether the graph has more on a property than declarations and subproperties."""
     return any(
         (subject == iri and not (predicate == TYPE and value in DECLARATIONS))
         or (value == iri and predicate != RDFS + "subPropertyOf")
@@ -294,8 +294,8 @@ def _is_in_axioms(graph: VocabularyGraph, iri: str) -> bool:
 
 
 def _is_built_in(iri: str, kind: str) -> bool:
-    """Whether a declaration of the reserved ``iri`` changes nothing: it has that kind already, or
-    is no entity.
+    """Decide whether a declaration of the reserved ``iri`` changes nothing: it has that kind
+    already, or is no entity.
     """
     if (iri in KNOWN or is_member_property(iri)) and not (
         iri in BUILT_IN_CLASSES or iri in DATATYPES or _is_property(iri)

@@ -259,7 +259,7 @@ def _class_at(expressions: Expressions, node: Term) -> owl.ClassExpression | Non
 
 
 def _is_defined_once(graph: VocabularyGraph, node: Term) -> bool:
-    """Whether no blank node below ``node`` has two definitions.
+    """Decide whether no blank node below ``node`` has two definitions.
 
     Two definitions would be an axiom by themselves, even if nothing uses the node.
     """

@@ -74,7 +74,7 @@ def read_headers(source: FileSource) -> FileHeaders:
 
 
 def _has_word(source: FileSource) -> bool:
-    """Whether a document may contain a header at all."""
+    """Decide whether a document may contain a header at all."""
     end = b""
     with source.open() as stream:
         while piece := stream.read(_PIECE):

@@ -281,7 +281,7 @@ class _Document:
         )
 
     def is_no_document(self, tree: Any) -> bool:
-        """Whether the document is neither an object nor a list of objects."""
+        """Decide whether the document is neither an object nor a list of objects."""
         return not isinstance(tree, dict | list) or (
             isinstance(tree, list) and not all(isinstance(x, dict) for x in tree)
         )
@@ -471,7 +471,7 @@ class _Document:
 
 
 def _is_reference(text: str) -> bool:
-    """Whether ``text`` can be an absolute, relative or compact IRI, or a blank node."""
+    """Decide whether ``text`` can be an absolute, relative or compact IRI, or a blank node."""
     if text.startswith("@") or TEXT in text or UNMAPPED in text:
         return False
     if text.startswith("_:"):

@@ -102,11 +102,11 @@ class Kinds:
         return self.components.get(component, (component,))
 
     def is_class(self, iri: str) -> bool:
-        """Whether ``iri`` is a class, built-in ones included."""
+        """Decide whether ``iri`` is a class, built-in ones included."""
         return iri in self.classes or iri in BUILT_IN_CLASSES
 
     def is_datatype(self, iri: str) -> bool:
-        """Whether ``iri`` is a datatype, built-in and unknown reserved ones included."""
+        """Decide whether ``iri`` is a datatype, built-in and unknown reserved ones included."""
         return iri in self.datatypes or iri in DATATYPES or is_unknown_datatype(iri)
 
     def property_kind(self, iri: str) -> str:
@@ -124,11 +124,11 @@ class Kinds:
         return ""
 
     def is_annotation(self, iri: str) -> bool:
-        """Whether ``iri`` is an annotation property, built-in ones included."""
+        """Decide whether ``iri`` is an annotation property, built-in ones included."""
         return iri in self.annotation_properties or iri in ANNOTATIONS
 
     def is_entity(self, iri: str) -> bool:
-        """Whether ``iri`` is a class, a property or a datatype."""
+        """Decide whether ``iri`` is a class, a property or a datatype."""
         return (
             iri in self.classes
             or iri in self.object_properties

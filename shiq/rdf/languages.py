@@ -39,7 +39,7 @@ class Language:
     words: frozenset[str] = frozenset()
 
     def has_term(self, iri: str) -> bool:
-        """Whether ``iri`` is a term of the language."""
+        """Decide whether ``iri`` is a term of the language."""
         space = next((space for space in self.namespaces if iri.startswith(space)), None)
         return space is not None and (not self.words or iri[len(space) :] in self.words)
 
@@ -106,8 +106,8 @@ def used_nodes(triples: Triples, graph: VocabularyGraph, rows: Flags) -> set[str
 def is_part_of_statement(
     graph: VocabularyGraph, group: Sequence[int], used: Collection[str], named: Collection[str]
 ) -> bool:
-    """Whether ``group``, a list or class expression that no axiom uses, belongs to an interpreted
-    statement.
+    """Decide whether ``group``, a list or class expression that no axiom uses, belongs to an
+    interpreted statement.
 
     Args:
     used: nodes that such statements lead to
@@ -129,7 +129,7 @@ def is_part_of_statement(
 
 
 def has_ill_typed(graph: VocabularyGraph, group: Sequence[int]) -> bool:
-    """Whether ``group`` has an ill-typed literal."""
+    """Decide whether ``group`` has an ill-typed literal."""
     literals = [value for i in group if isinstance(value := graph.objects[i], Literal)]
     if not literals:
         return False

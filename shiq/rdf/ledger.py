@@ -271,7 +271,8 @@ _LIST = frozenset({FIRST, REST})
 
 
 def is_vacuous_expression(graph: VocabularyGraph, group: Sequence[int]) -> bool:
-    """Whether ``group``, class expressions that no axiom uses, has a solution in every model.
+    """Decide whether ``group``, class expressions that no axiom uses, has a solution in every
+    model.
 
     Intersections and unions are monotone, so their definitions have a solution by Knaster and
     Tarski. Each node is defined once: two definitions would be an axiom. The outermost node must be

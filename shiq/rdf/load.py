@@ -122,7 +122,7 @@ def load(
 
 
 def _is_rdf(source: Source) -> bool:
-    """Whether ``source`` is RDF, so that its ontology header is triples."""
+    """Decide whether ``source`` is RDF, so that its ontology header is triples."""
     if isinstance(source, FileSource):
         return source.format not in AXIOM_FORMATS
     return isinstance(source, TableSource) or source.kind in (

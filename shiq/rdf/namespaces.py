@@ -81,7 +81,8 @@ def namespace_of(iri: str) -> str:
 
 
 def is_unexpanded(iri: str) -> bool:
-    """Whether ``iri`` is a prefixed name that was not expanded (``prefix:name``) and no IRI in use.
+    """Decide whether ``iri`` is a prefixed name that was not expanded (``prefix:name``) and no IRI
+    in use.
 
     >>> is_unexpanded("owl:Nothing"), is_unexpanded("urn:isbn:3"), is_unexpanded("http://example.org/Cat")
     (True, False, False)
@@ -90,7 +91,7 @@ def is_unexpanded(iri: str) -> bool:
 
 
 def is_language_word(iri: str) -> bool:
-    """Whether ``iri`` is a word of OWL in a namespace that only looks like OWL, RDF or RDFS.
+    """Decide whether ``iri`` is a word of OWL in a namespace that only looks like OWL, RDF or RDFS.
 
     It may also follow one of their prefixes that was not expanded.
 
@@ -109,7 +110,7 @@ def is_language_word(iri: str) -> bool:
 
 
 def is_slip_of(name: str, other: str) -> bool:
-    """Whether a local name is probably a misspelling of ``other``.
+    """Decide whether a local name is probably a misspelling of ``other``.
 
     They differ in case, in one letter, or in two swapped letters. Long names may differ in two
     letters, unless one name only has them in addition at an end. Different numbers make different
@@ -207,7 +208,7 @@ class OwnNamespaces:
         )
 
     def is_foreign(self, iri: str) -> bool:
-        """Whether ``iri`` is in no own namespace and in none similar to one.
+        """Decide whether ``iri`` is in no own namespace and in none similar to one.
 
         A file address is not foreign: it was meant relative to another base, or lost its scheme.
         """
@@ -256,7 +257,9 @@ class OwnNamespaces:
         )
 
     def _is_near_name(self, iri: str, space: str) -> bool:
-        """Whether the local name of ``iri`` is similar to one of the ontology in the namespace."""
+        """Decide whether the local name of ``iri`` is similar to one of the ontology in the
+        namespace.
+        """
         local = iri[len(space) :].lower()
         others = [name[len(space) :].lower() for name in self._names if name.startswith(space)]
         return bool(get_close_matches(local, others, 1, 0.8)) or any(
@@ -354,8 +357,8 @@ def _core(namespace: str) -> str:
 
 
 def _is_near(first: str, second: str) -> bool:
-    """Whether two namespaces differ in one or two letters, less than half of the part that has
-    them.
+    """Decide whether two namespaces differ in one or two letters, less than half of the part
+    that has them.
     """
     if abs(len(first) - len(second)) > 2:
         return False
@@ -440,8 +443,8 @@ _ABOVE = (RDFS + "domain", RDFS + "range", RDFS + "subClassOf")
 
 
 def is_vacuous(subject: str, predicate: str, value: Term, word: str) -> bool:
-    """Whether a triple with the unknown ``word`` is in no axiom, whatever the word was meant to be
-    (THEORY, "Unknown words").
+    """Decide whether a triple with the unknown ``word`` is in no axiom, whatever the word was
+    meant to be (THEORY, "Unknown words").
     """
     name = local_name(word).lower()
     if predicate in _ABOVE and value == word:
@@ -472,8 +475,8 @@ def declared_kind(word: str) -> str:
 
 
 def _resembles(name: str, words: Iterable[str], share: float) -> bool:
-    """Whether one of ``words`` begins like ``name``, or shares that ``share`` of letters (Ratcliff
-    and Obershelp).
+    """Decide whether one of ``words`` begins like ``name``, or shares that ``share`` of letters
+    (Ratcliff and Obershelp).
     """
     others = [local_name(word).lower() for word in words]
     return any(

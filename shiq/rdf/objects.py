@@ -220,7 +220,7 @@ def _restore_literal(literal: Literal) -> Literal:
 
 
 def _may_be_rewritten(literal: Any) -> bool:
-    """Whether rdflib may have changed the lexical form of ``literal``.
+    """Decide whether rdflib may have changed the lexical form of ``literal``.
 
     It keeps forms without a value, and forms that normalising would change. A boolean is unchanged
     if rdflib marks it as well-formed.
@@ -377,8 +377,8 @@ def _lexical(value: Any, datatype: str) -> str:
 
 
 def _is_made_by_calls(world: Any) -> bool:
-    """Whether all triples of ``world`` were added by calls: the loader resets owlready2's count of
-    added triples.
+    """Decide whether all triples of ``world`` were added by calls: the loader resets owlready2's
+    count of added triples.
     """
     added: int = getattr(world.graph, "nb_added_triples", 0)
     return added >= len(world.graph) - 1  # but for the header of the anonymous ontology

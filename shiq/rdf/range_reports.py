@@ -268,7 +268,7 @@ def _place(leftover: Leftover) -> int:
 
 
 def is_of_unknown_property(leftover: Leftover) -> bool:
-    """Whether a leftover is about an unknown property."""
+    """Decide whether a leftover is about an unknown property."""
     return leftover.message.startswith(_ORDER[1])
 
 

@@ -253,8 +253,8 @@ Range = ByteRange | TableRange
 
 
 def can_be_cut(source: object) -> bool:
-    """Whether ``source`` can be cut into ranges: a file of lines, or a table of files without
-    joins.
+    """Decide whether ``source`` can be cut into ranges: a file of lines, or a table of files
+    without joins.
     """
     if isinstance(source, TableSource):
         return source.kind in (TableKind.PARQUET, TableKind.DELTA) and source.is_read_row_by_row

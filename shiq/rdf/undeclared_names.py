@@ -149,14 +149,14 @@ def slip_problems(
 
 
 def _is_described(triples: Triples, iri: str) -> bool:
-    """Whether a triple other than an axiom describes ``iri``."""
+    """Decide whether a triple other than an axiom describes ``iri``."""
     rows = np.flatnonzero(column(triples.subject) == triples.ids.get(iri, -1)).tolist()
     return any(not is_structural(str(triples.terms[triples.predicate[row]])) for row in rows)
 
 
 def _are_siblings(graph: VocabularyGraph, first: str, second: str) -> bool:
-    """Whether both names are values of one property at one subject, or one is a value of the other:
-    the author distinguishes them.
+    """Decide whether both names are values of one property at one subject, or one is a value of
+    the other: the author distinguishes them.
     """
     pair = {first, second}
     return any(

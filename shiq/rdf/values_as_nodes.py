@@ -265,7 +265,7 @@ def drop_value_links(abox: ABox) -> ABox:
 
 
 def is_on_value_nodes(assertion: object) -> bool:
-    """Whether an assertion is on nodes for values."""
+    """Decide whether an assertion is on nodes for values."""
     if not isinstance(assertion, owl.ObjectPropertyAssertion) or not isinstance(
         assertion.property, owl.ObjectProperty
     ):

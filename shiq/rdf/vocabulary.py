@@ -175,12 +175,12 @@ _DATATYPE_WORDS = frozenset(map(str.lower, map(local_name, DATATYPES)))
 
 
 def is_reserved(iri: str) -> bool:
-    """Whether ``iri`` is in a reserved namespace."""
+    """Decide whether ``iri`` is in a reserved namespace."""
     return iri.startswith(NAMESPACES)
 
 
 def is_misspelt(iri: str) -> bool:
-    """Whether ``iri`` is in a reserved namespace that does not define it."""
+    """Decide whether ``iri`` is in a reserved namespace that does not define it."""
     return (
         iri.startswith(NAMESPACES)
         and iri not in KNOWN
@@ -190,7 +190,7 @@ def is_misspelt(iri: str) -> bool:
 
 
 def is_unknown_datatype(iri: str) -> bool:
-    """Whether ``iri`` is an undefined name that can only be a datatype: ``xsd:Double``,
+    """Decide whether ``iri`` is an undefined name that can only be a datatype: ``xsd:Double``,
     ``rdfs:string``, ``xsd:numeric``.
 
     A name similar to a datatype in more than its case is misspelt.
@@ -203,7 +203,7 @@ def is_unknown_datatype(iri: str) -> bool:
 
 
 def is_member_property(iri: str) -> bool:
-    """Whether ``iri`` is rdf:_1, rdf:_2, …"""
+    """Decide whether ``iri`` is rdf:_1, rdf:_2, …"""
     return iri.startswith(RDF + "_") and iri[len(RDF) + 1 :].isdecimal()
 
 
@@ -265,12 +265,14 @@ class NearMisses:
 
 
 def is_for_graph(predicate: str, value: object) -> bool:
-    """Whether a triple belongs to the vocabulary graph."""
+    """Decide whether a triple belongs to the vocabulary graph."""
     return is_odd_type(value) if predicate == TYPE else is_structural(predicate)
 
 
 def is_structural(iri: str) -> bool:
-    """Whether triples with this predicate belong to the vocabulary graph (of rdf:type only some)."""
+    """Decide whether triples with this predicate belong to the vocabulary graph (of rdf:type
+    only some).
+    """
     if iri.startswith(SWRL):
         return True
     plain = (
@@ -283,7 +285,9 @@ def is_structural(iri: str) -> bool:
 
 
 def is_odd_type(term: object) -> bool:
-    """Whether a type is no class name, so that its triples belong to the vocabulary graph."""
+    """Decide whether a type is no class name, so that its triples belong to the vocabulary
+    graph.
+    """
     if not isinstance(term, str) or term.startswith(("_:", SWRL)):
         return True
     return (

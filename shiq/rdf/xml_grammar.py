@@ -144,7 +144,7 @@ def name_of(text: str) -> Name:
 
 
 def is_ncname(text: str) -> bool:
-    """Whether ``text`` is an NCName of XML."""
+    """Decide whether ``text`` is an NCName of XML."""
     return _NCNAME.fullmatch(text) is not None
 
 

@@ -1,12 +1,12 @@
-"""Data on its way to a reasoner that must not see our literals: integers instead, or bounds
-where nothing can stand for it.
+"""Replace data for a reasoner that must not see it: by integers, or by approximations where nothing
+can stand for it.
 
-The datatype layer splits the values into cells and numbers them (`DataTheory.proxies`). What it
-cannot number (an unknown datatype, a malformed range) is *opaque*. An ontology with opaque data
-is put twice: once such that opaque ranges hold wherever that helps (if even that is
-inconsistent, so is the ontology), once such that nothing rests on them (if even that is
-consistent, so is the ontology). Between the two it is undetermined. So are large numbers, whose
-successors that reasoner would build.
+The datatype layer splits the values into cells and numbers them (`DataTheory.proxies`). Data
+without a number (an unknown datatype, a malformed range) is *opaque*. An ontology with opaque data
+is asked about twice (`OpaqueReading`). If it is inconsistent even though opaque ranges satisfy
+everything that helps, it is inconsistent. If it is consistent even though nothing depends on them,
+it is consistent. Between the two it is undetermined. Large numbers are treated in the same way,
+because that reasoner would build their successors.
 """
 
 from __future__ import annotations

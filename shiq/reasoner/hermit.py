@@ -292,12 +292,13 @@ class HermitReasoner:
         """Decide whether an OWL 2 ontology is consistent, from scratch: without clauses and
         modules.
 
+        With ``proxy_data`` False, HermiT's own datatypes are used instead of proxies. Version 1.3.8
+        is wrong on several: it refuses some datatypes, misreads ≤n f.D for a union or intersection
+        D, and misses that ¬f(a, 3.0) contradicts f(a, 3). It also lets [59, 59] and the complement
+        of [0, 59] overlap.
+
         Args:
             timeout: seconds; defaults to the reasoner's
-            proxy_data: replace data by proxies. Otherwise HermiT's own datatypes are used, which
-                are wrong in places: version 1.3.8 refuses several datatypes, misreads ≤n f.D for a
-                union or intersection D, lets [59, 59] and the complement of [0, 59] overlap, and
-                misses that ¬f(a, 3.0) contradicts f(a, 3).
             is_normal: axioms with data are inclusions as `clause_axioms` makes them; then both
                 readings of opaque data are tried
         """

@@ -1,8 +1,8 @@
-"""A Java process that decides whether ontologies are consistent: `java/ReasonerDriver.java`, spoken
-to over its standard input and output.
+"""A Java process that decides consistency (`java/ReasonerDriver.java`), with requests over its
+standard input and output.
 
-It cannot outlive this process, and its failures cannot look like answers: what goes wrong during
-a question is a `JvmFailure`; that there is no usable Java at all is a `ReasonerError`.
+It cannot outlive this process, and its failures cannot look like answers: a failure during a
+question is a `JvmFailure`, a missing or unusable Java a `ReasonerError`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""What is sent to a reasoner on the OWL API: the same ontology, such that nothing of it is lost
-on the way.
+"""The text of an ontology for a reasoner on the OWL API, written so that nothing is lost on the
+way.
 
-The OWL API keeps operands as sets. DisjointClasses(A A B) arrives there as DisjointClasses(A B),
-DifferentIndividuals(a a) and DisjointObjectProperties(r r) as axioms about one thing, which
-HermiT takes for true. So an axiom that says something twice is sent as what it means. Other
-parsers guess at malformed text; so the counts of what was sent are compared with what was read.
+The OWL API keeps operands as sets. DisjointClasses(A A B) arrives there as DisjointClasses(A B).
+DifferentIndividuals(a a) and DisjointObjectProperties(r r) arrive as axioms about one thing, which
+HermiT takes for true. So an axiom with repeated operands is sent as an equivalent one without.
+Parsers may also guess at malformed text, so the counts of sent axioms are compared with those that
+were read.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""`own`: our hypertableau as a reasoner. No JVM; exact, within a budget of steps.
+"""The reasoner `own`: a hypertableau in Python. No JVM; exact, within a budget of steps.
 
-The calculus is loaded where a module is decided: most checks of a few insertions have none.
+The calculus is imported when a module is decided: most checks of a few insertions have none.
 """
 
 from __future__ import annotations

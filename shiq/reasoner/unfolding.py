@@ -1,11 +1,11 @@
-"""Lazy unfolding as a rewriting of clauses: what a definition says is asked for only where the
-name, or its complement, holds.
+"""Lazy unfolding as a rewriting of clauses: a definition applies only where the name, or its
+complement, holds.
 
-A node where A is not said has ¬A, so the clauses of C ⊑ A make every node choose. Here each
-defined name A (`definitions`) gets a complement Ā with A ⊓ Ā ⊑ ⊥, and A ≡ C becomes A ⊑ C and Ā
-⊑ ¬C with B̄ for ¬B wherever B is defined:
+A node without A may have ¬A, so the clauses of C ⊑ A force a choice at every node. Here each
+defined name A (`acyclic_definitions`) gets a complement Ā with A ⊓ Ā ⊑ ⊥. Then A ≡ C becomes A ⊑ C
+and Ā ⊑ ¬C, with B̄ for ¬B wherever B is defined:
 
-* in a clause that A's own axiom made, A in the head is Ā in the body;
+* in a clause made by A's own axiom, A in the head is Ā in the body;
 * any other defined name in a body is its complement in the head.
 
 Exact: THEORY, "Deciding a shape without a JVM".

@@ -152,5 +152,5 @@ def _size(text: str) -> int:
 
 
 def is_copy(path: Path) -> bool:
-    """Whether ``path`` is a cached file that this process has opened."""
+    """Decide whether ``path`` is a cached file that this process has opened."""
     return any(path in held.opened_paths for held in _open.values())

@@ -98,7 +98,7 @@ def inputs_at(address: str) -> list[str]:
 
 
 def is_prefix(address: str) -> bool:
-    """Whether ``address`` is a prefix and not a file. Raises: InputError."""
+    """Decide whether ``address`` is a prefix and not a file. Raises: InputError."""
     with _as_input_errors(address):
         place, name = _split_address(address)
         return address.endswith("/") or place.version(name) is None

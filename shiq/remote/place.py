@@ -37,7 +37,9 @@ _ODD = re.compile(r"[?#%\x00-\x1f\x7f]|/\.{0,2}(?=/)")
 
 
 def is_address(name: str) -> bool:
-    """Whether ``name`` is the address of something in an object store or in Hadoop's file system."""
+    """Decide whether ``name`` is the address of something in an object store or in Hadoop's file
+    system.
+    """
     return "://" in name and name.partition("://")[0].lower() in REMOTE
 
 

@@ -120,7 +120,7 @@ _RESOURCE = re.compile(
 
 
 def is_resource(token: str) -> bool:
-    """Whether ``token`` is a well-formed absolute IRI or blank node."""
+    """Decide whether ``token`` is a well-formed absolute IRI or blank node."""
     return _RESOURCE.fullmatch(token) is not None
 
 

@@ -96,7 +96,9 @@ def read_mapping(path: str | Path) -> dict[str, TriplesMap]:
 
 
 def _is_triples_map(said: Mapping[str, list[Any]]) -> bool:
-    """Whether a node is a triples map: by its class, or by a property that only triples maps have."""
+    """Decide whether a node is a triples map: by its class, or by a property that only triples
+    maps have.
+    """
     kinds = (_local_name(str(value)) for value in said.get(owl.RDF + "type", ()))
     return "TriplesMap" in kinds or not _TRIPLES_MAP.isdisjoint(map(_local_name, said))
 

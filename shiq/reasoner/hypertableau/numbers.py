@@ -1,10 +1,10 @@
 """Large numbers are counted, not built (THEORY, "Large numbers").
 
-Of a need ≥n R.C with a large n only a few successors are built, more than any small limit above
-R allows. What is refuted with so few is refuted. A pre-model with so few is a model if its nodes
-can stand for several elements each, in numbers that meet every need and limit: an integer
-program at each node, over its children alone. Where there are no such numbers, the pre-model is
-given up, which proves nothing: children that chose alike may have to choose differently.
+For a need ≥n R.C with a large n only a few successors are built, more than any small limit above R
+allows. A contradiction with so few is final. A pre-model with so few is a model if its nodes can
+stand for several elements each, in numbers that satisfy every need and limit. These numbers solve
+an integer program at each node, over its children alone. If there is no solution, the pre-model is
+given up. This proves nothing, because children with equal choices may have to choose differently.
 """
 
 from __future__ import annotations

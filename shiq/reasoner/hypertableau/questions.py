@@ -1,9 +1,9 @@
-"""One module, loaded once and asked many times: which literals follow at its individuals
+"""Many questions about one module that is loaded once: the literals that follow at its individuals
 (THEORY, "Entailment").
 
-What follows without a choice is found once. Each question assumes something beside it, as a
-first choice point for which nothing else is tried, and is undone afterwards. A model that is
-found for one question answers all others that it denies.
+Consequences without a choice are derived once. Each question adds an assumption, as a first choice
+point without alternatives, and is undone afterwards. A model found for one question answers all
+others that it denies.
 """
 
 from __future__ import annotations
