@@ -261,7 +261,7 @@ def _spark(master: str | None) -> Iterator[Finding]:
             "Spark session", FAIL, "pyspark is not installed", "pip install 'shiq[spark]'"
         )
         return
-    from shiq.jobs.spark.session import is_connect, spark_session, stop
+    from shiq.jobs.spark.session import is_connect, spark_session, stop_session
 
     began = time.perf_counter()
     try:
@@ -274,7 +274,7 @@ def _spark(master: str | None) -> Iterator[Finding]:
             said = f"{session.version} at {master}, counts to {count} ({time.perf_counter() - began:.1f} s)"
         finally:
             if started:
-                stop(session)
+                stop_session(session)
     except Exception as error:
         first = next(
             (line for line in str(error).splitlines() if line.strip()), type(error).__name__

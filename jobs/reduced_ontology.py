@@ -347,10 +347,10 @@ def _write_distributed(target: Path, ending: str, head: Iterator[str], lines: An
     if not ENDINGS[ending]:
         _write_local(target, ending, chain(head, (row.line for row in lines.toLocalIterator())))
         return
-    from shiq.jobs.graphframes.add_set import triples_of
+    from shiq.jobs.graphframes.add_set import parse_triples
 
     place = str(target.absolute())
-    rows = triples_of(
+    rows = parse_triples(
         lines.sparkSession.createDataFrame([(line,) for line in head], "line string").unionByName(
             lines
         )

@@ -166,7 +166,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """
     pyspark = pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
     assert pyspark
-    from shiq.jobs.spark.session import spark_session, stop
+    from shiq.jobs.spark.session import spark_session, stop_session
     from tests.tools import lake_jars
 
     jar = os.environ.get("SHIQ_GRAPHFRAMES_JAR")
@@ -175,4 +175,4 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session, started = spark_session(master="local[2]", settings=settings, name="shiq-tests")
     yield session
     if started:
-        stop(session)
+        stop_session(session)

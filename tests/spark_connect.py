@@ -67,7 +67,7 @@ def lines_of(path: Path) -> list[str]:
 
 def main(folder: Path) -> int:
     os.environ["SPARK_REMOTE"] = "local[2]"
-    from shiq.jobs.spark.session import is_connect, spark_session, stop
+    from shiq.jobs.spark.session import is_connect, spark_session, stop_session
 
     session, _ = spark_session(settings={"spark.sql.shuffle.partitions": "2"})
     wrong = 0
@@ -150,7 +150,7 @@ def main(folder: Path) -> int:
         (found.what, found.state) for found in examine(spark=True) if found.what == "Spark session"
     ]
     say("what the doctor says", [("Spark session", "ok")], findings)
-    stop(session)
+    stop_session(session)
     return 1 if wrong else 0
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from shiq.jobs.streaming.chunks import HEAD, TIMES, Head, columns_of, unpacked
-from shiq.jobs.streaming.ordering import Order
+from shiq.jobs.streaming.chunks import HEADER, TIMES, ChunkHeader, columns_of, decode_table
+from shiq.jobs.streaming.ordering import EventOrderer
 from shiq.streams.front.operator import BatchReport
 
 
@@ -26,7 +26,7 @@ class Here:
 
     def times(self) -> dict[str, pa.Table]:
         self.asked.append("times")
-        return {place: unpacked(data) for bucket, place, data in self.rows if bucket == TIMES}
+        return {place: decode_table(data) for bucket, place, data in self.rows if bucket == TIMES}
 
     def texts(self, lines: Mapping[str, Sequence[int]]) -> dict[tuple[str, int], str]:
         self.asked.append("texts")
@@ -38,21 +38,23 @@ class Here:
 
 
 def judged(
-    order: Order,
+    order: EventOrderer,
     rows: Iterable[tuple[int, str, bytes]],
     texts_of: Mapping[str, Mapping[int, str]] | None = None,
 ) -> tuple[BatchReport, dict[int, list[Any]], Here]:
     """What a batch tells, and its parts by bucket, in order, of records that are used."""
     rows = list(rows)
     here = Here(rows, texts_of)
-    heads = {place: Head.of_bytes(data) for bucket, place, data in rows if bucket == HEAD}
-    ordered = order.judge(heads, here)
+    heads = {
+        place: ChunkHeader.from_bytes(data) for bucket, place, data in rows if bucket == HEADER
+    }
+    ordered = order.order_batch(heads, here)
     parts: dict[int, list[Any]] = {}
     for bucket, place, data in sorted(rows, key=lambda row: ordered.ranks[row[1]]):
         if bucket >= 0:
-            table, mask = unpacked(data), ordered.used.get(place)
+            table, mask = decode_table(data), ordered.use_masks.get(place)
             kept = (
                 table if mask is None else table.filter(pa.array(mask[table["event"].to_numpy()]))
             )
             parts.setdefault(bucket, []).append(columns_of(kept))
-    return ordered.told, parts, here
+    return ordered.report, parts, here

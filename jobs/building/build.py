@@ -27,22 +27,22 @@ from shiq.columns.rows import DIFFERENT, SAME, Names, complex_rows, half_edge_ro
 from shiq.errors import OperationalError
 from shiq.inputs.catalog import Catalog
 from shiq.inputs.reading import QuarantinedAssertion, Reading
-from shiq.jobs.building.certificate import CertificateFigures, certify, consistent
+from shiq.jobs.building.certificate import CertificateFigures, certify, consistent_figures
 from shiq.jobs.building.chunks import CHUNK_BYTES
 from shiq.jobs.building.clustering import FINISH, new_ranks, renumber
-from shiq.jobs.building.completion import certify_by_model, write_completion
+from shiq.jobs.building.completion import certify_by_model, write_certified_model
 from shiq.jobs.building.dictionary import (
     Dictionary,
     all_names,
     make_dictionary,
-    numbers_of,
+    name_numbers,
     rank_chunks,
 )
 from shiq.jobs.building.exchange import Executor, Scratch
 from shiq.jobs.building.merging import IndexedStore, grouping_tables, merge_classes
-from shiq.jobs.building.reading import Chunks, read
+from shiq.jobs.building.reading import Chunks, read_sources
 from shiq.jobs.building.tables import (
-    Numbered,
+    NumberedChunk,
     Ranges,
     WrittenTables,
     is_local,
@@ -58,7 +58,7 @@ from shiq.jobs.building.told import (
     saturate_told,
     write_elements,
 )
-from shiq.jobs.building.worker import Asking, StoreKey
+from shiq.jobs.building.worker import ReasonerSettings, StoreKey
 from shiq.jobs.store import Certificate
 from shiq.jobs.store.files import DataFile
 from shiq.jobs.store.lookup import lookup_path
@@ -85,7 +85,7 @@ class BuildSettings:
     """
 
     width: int = RANGE
-    near: int = NEAR
+    near_distance: int = NEAR
     finish: int = FINISH
     chunk_bytes: int = CHUNK_BYTES
     reasoner: str = "auto"
@@ -93,10 +93,10 @@ class BuildSettings:
     timeout: float | None = None
     audit: float = 0.0
     limit: int = 1000
-    aside: bool = False
+    drops_ill_typed: bool = False
     catalog: Catalog | None = None
-    completes: bool = True
-    names_open: bool = False
+    certifies_by_model: bool = True
+    names_undecided: bool = False
     keep_scratch: bool = False
 
 
@@ -106,18 +106,18 @@ class BuiltStore:
     most individuals that are one element, or role assertions in one module, if it is completed.
     """
 
-    read: Chunks
-    indexed: IndexedStore
-    certified: CertificateFigures
+    chunks: Chunks
+    indexed_store: IndexedStore
+    certificate_figures: CertificateFigures
     counts: AssertionCounts
-    kept: int
+    kept_assertions: int
     is_completed: bool = False
     crowd: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
 
 
 #: Gives the certificate of what was built; None if it is not to be kept.
-Certifying = Callable[[BuiltStore], Certificate | None]
+CertificateMaker = Callable[[BuiltStore], Certificate | None]
 
 
 def build(
@@ -125,7 +125,7 @@ def build(
     store: Place,
     ontology: Reading,
     sources: Sequence[object],
-    certifying: Certifying,
+    certifying: CertificateMaker,
     *,
     settings: BuildSettings = BuildSettings(),
     progress: Callable[[str, int, int], None] | None = None,
@@ -140,8 +140,8 @@ def build(
     with open_rebuild(
         store, ontology.tbox, ontology.ontologies, labels=ontology.labels, place=place
     ) as rebuild:
-        rebuild = replace(rebuild, width=settings.width, taken=taken)
-        with scratch_of(executor, store, keep=settings.keep_scratch) as scratch:
+        rebuild = replace(rebuild, width=settings.width, applied_batches=taken)
+        with open_scratch(executor, store, keep=settings.keep_scratch) as scratch:
             made = _Build(executor, rebuild, ontology, scratch, settings, stages, gone, asides)
             return made.run(sources, certifying)
 
@@ -171,20 +171,20 @@ class _Build:
     scratch: Scratch
     settings: BuildSettings
     stages: _Stages
-    gone: Collection[Assertion]
-    asides: Sequence[QuarantinedAssertion]
+    exclusions: Collection[Assertion]
+    quarantine: Sequence[QuarantinedAssertion]
 
     def run(
         self,
         sources: Sequence[object],
-        certifying: Certifying,
+        certifying: CertificateMaker,
     ) -> BuiltStore:
         executor, stages = self.executor, self.stages
         stages.begin("reading")
         settings = self.settings
-        size, aside, catalog = settings.chunk_bytes, settings.aside, settings.catalog
-        found = read(
-            executor, sources, self.ontology, self.scratch, size, aside, catalog, self.gone
+        size, aside, catalog = settings.chunk_bytes, settings.drops_ill_typed, settings.catalog
+        found = read_sources(
+            executor, sources, self.ontology, self.scratch, size, aside, catalog, self.exclusions
         )
         stages.begin("numbering")
         dictionary = make_dictionary(
@@ -192,42 +192,50 @@ class _Build:
         )
         names = all_names(found.summaries)
         build, nodes = uuid.uuid4().hex[:12], len(dictionary)
-        ranges = Ranges(self.scratch, found.root, build, nodes, settings.width, settings.near)
+        ranges = Ranges(
+            self.scratch, found.root, build, nodes, settings.width, settings.near_distance
+        )
         rank_chunks(executor, dictionary, found.chunks, ranges.order)
         chunks = [
-            (chunk, numbers_of(told, names)) for chunk, told in zip(found.chunks, found.summaries)
+            (chunk, name_numbers(told, names)) for chunk, told in zip(found.chunks, found.summaries)
         ]
-        ranges = self._numbered(ranges, dictionary, chunks)
+        ranges = self._choose_numbering(ranges, dictionary, chunks)
         stages.begin("writing tables")
         written = write_ranges(executor, ranges, dictionary, chunks, len(names[KIND_CLASS]))
         rare = _DriverAssertions(
             found.rare, dictionary, ranges, role_box(self.ontology.tbox.axioms)
         )
-        counts = _counts(written, rare)
+        counts = _assertion_counts(written, rare)
         stages.begin("told literals")
-        rules = TaskRules(ranges.build, self.ontology.tbox, _extra(names, counts, rare), names)
-        told = saturate_told(executor, ranges, rules, rare.told())
+        rules = TaskRules(
+            ranges.build, self.ontology.tbox, _vocabulary_extra(names, counts, rare), names
+        )
+        told = saturate_told(executor, ranges, rules, rare.initial_told_state())
         labels = sorted({EMPTY, *distinct_labels(executor, ranges, told)})
         stages.begin("writing tables")
         tables = {name: [w.files[name] for w in written if name in w.files] for name in ALWAYS}
         tables["elements"] = write_elements(executor, ranges, told, labels)
         small = {"names": name_rows(names), "labels": label_rows(labels), **rare.tables()}
-        small |= grouping_tables("same", _by_id(rare.told())) | grouping_tables(
-            "equal", _by_id(told)
-        )
+        small |= grouping_tables(
+            "same", _elements_by_id(rare.initial_told_state())
+        ) | grouping_tables("equal", _elements_by_id(told))
         small |= grouping_tables("merged", grouping(NONE, NONE))
-        tables |= self._small(small, ranges)
+        tables |= self._write_driver_tables(small, ranges)
         stages.begin("certifying")
-        indexed = IndexedStore(self._key(tables, counts), rules, "told", *rare.negated())
-        asking = Asking(settings.reasoner, settings.heap, settings.timeout, settings.audit)
+        indexed = IndexedStore(
+            self._store_key(tables, counts), rules, "told", *rare.negated_names()
+        )
+        asking = ReasonerSettings(
+            settings.reasoner, settings.heap, settings.timeout, settings.audit
+        )
         completed = None
-        if settings.completes and counts.assertions and not any(map(clashes, labels)):
+        if settings.certifies_by_model and counts.assertions and not any(map(clashes, labels)):
             completed = certify_by_model(executor, ranges, indexed, asking)
         if completed is None:
             stages.begin("merge classes")
             merged = merge_classes(executor, ranges, indexed)
-            tables |= self._small(grouping_tables("merged", merged), ranges)
-            indexed = replace(indexed, store=self._key(tables, counts), stage="merged")
+            tables |= self._write_driver_tables(grouping_tables("merged", merged), ranges)
+            indexed = replace(indexed, store=self._store_key(tables, counts), stage="merged")
             stages.begin("certifying")
             certified = certify(
                 executor,
@@ -235,20 +243,28 @@ class _Build:
                 indexed,
                 asking,
                 limit=settings.limit,
-                names_open=settings.names_open,
+                names_open=settings.names_undecided,
             )
         else:
-            certified = consistent(
-                completed.modules, completed.shapes, completed.kept, completed.drawn
+            certified = consistent_figures(
+                completed.modules,
+                completed.shapes,
+                completed.kept_assertions,
+                completed.audit_sample,
             )
-        kept = counts.class_assertions + certified.kept + rare.pairs + rare.complex_count
+        kept = (
+            counts.class_assertions
+            + certified.kept_assertions
+            + rare.pair_count
+            + rare.complex_count
+        )
         stages.begin("writing tables")
         if completed is not None:
             if not {*completed.labels} <= {*labels}:
                 labels = sorted({*labels, *completed.labels})
                 tables["elements"] = write_elements(executor, ranges, told, labels)
-                tables |= self._small({"labels": label_rows(labels)}, ranges)
-            tables |= write_completion(executor, ranges, completed, labels)
+                tables |= self._write_driver_tables({"labels": label_rows(labels)}, ranges)
+            tables |= write_certified_model(executor, ranges, completed, labels)
         built = BuiltStore(
             found,
             indexed,
@@ -256,7 +272,7 @@ class _Build:
             counts,
             kept,
             completed is not None,
-            max(completed.most_edges, told.largest) if completed else 0,
+            max(completed.most_edges, told.largest_element) if completed else 0,
             stages.seconds,
         )
         certificate = certifying(built)
@@ -264,7 +280,7 @@ class _Build:
             self._discard(tables)
             return built
         committed = {name: table_of_files(files) for name, files in tables.items()}
-        document = _document(indexed, labels)
+        document = _index_document(indexed, labels)
         self.rebuild.finish(
             committed,
             document,
@@ -272,7 +288,7 @@ class _Build:
             leftovers=found.leftovers,
             tbox_leftovers=self.ontology.leftovers,
             certificate=certificate,
-            asides=self.asides,
+            asides=self.quarantine,
             left_out=chain.from_iterable(found.left_out),
         ).close()
         stages.begin("")
@@ -283,8 +299,8 @@ class _Build:
             for path in (file.path, *([lookup_path(file.path)] if file.lookup else [])):
                 remove(self.rebuild.path, path)
 
-    def _numbered(
-        self, ranges: Ranges, dictionary: Dictionary, chunks: Sequence[Numbered]
+    def _choose_numbering(
+        self, ranges: Ranges, dictionary: Dictionary, chunks: Sequence[NumberedChunk]
     ) -> Ranges:
         """The numbering that `shiq.jobs.store.numbering.local_rank` chooses: by term, or clustered
         where that is nearer.
@@ -295,12 +311,16 @@ class _Build:
             return ranges
         return renumber(self.executor, ranges, dictionary, chunks, near, self.settings.finish)
 
-    def _key(self, tables: Mapping[str, Sequence[DataFile]], counts: AssertionCounts) -> StoreKey:
+    def _store_key(
+        self, tables: Mapping[str, Sequence[DataFile]], counts: AssertionCounts
+    ) -> StoreKey:
         """The key by which tasks open what is written so far."""
         versions = {name: table_of_files(files) for name, files in tables.items()}
-        return StoreKey(str(self.rebuild.path), self.rebuild.unfinished(versions, counts))
+        return StoreKey(str(self.rebuild.path), self.rebuild.unfinished_manifest(versions, counts))
 
-    def _small(self, tables: Mapping[str, Columns], ranges: Ranges) -> dict[str, list[DataFile]]:
+    def _write_driver_tables(
+        self, tables: Mapping[str, Columns], ranges: Ranges
+    ) -> dict[str, list[DataFile]]:
         """Writes tables that the driver holds, a file each; an empty one has none."""
         found = {}
         for name, columns in tables.items():
@@ -325,7 +345,7 @@ class _DriverAssertions:
         )
         terms = dict.fromkeys([abox.individuals[i] for i in used])
         terms.update(dict.fromkeys(i for a in self.complex for i in individuals_of(a)))
-        ranks = ranks_in(ranges, dictionary, list(terms))
+        ranks = present_ranks(ranges, dictionary, list(terms))
         self.rank = dict(zip(terms, ranks))
         self.same, self.different = (
             np.array(
@@ -335,17 +355,17 @@ class _DriverAssertions:
         )
 
     @property
-    def pairs(self) -> int:
+    def pair_count(self) -> int:
         return len(self.same) + len(self.different)
 
     @property
     def complex_count(self) -> int:
         return len(self.complex)
 
-    def told(self) -> ToldState:
+    def initial_told_state(self) -> ToldState:
         """State that `saturate_told` starts from: asserted equality only."""
         begun = ToldState((), tuple(self._literals()), self.different)
-        return begun.united(self.same[:, 0], self.same[:, 1]) if len(self.same) else begun
+        return begun.unite(self.same[:, 0], self.same[:, 1]) if len(self.same) else begun
 
     def _literals(self) -> list[tuple[int, NameLiteral]]:
         found: list[tuple[int, NameLiteral]] = []
@@ -358,7 +378,7 @@ class _DriverAssertions:
                         found.append((self.rank[individual], (iri, False)))
         return found
 
-    def negated(self) -> tuple[frozenset[Role], frozenset[str]]:
+    def negated_names(self) -> tuple[frozenset[Role], frozenset[str]]:
         return negative_vocabulary(self.complex, self.roles)
 
     def tables(self) -> dict[str, Columns]:
@@ -379,7 +399,7 @@ class _DriverAssertions:
 
 
 @contextmanager
-def scratch_of(executor: Executor, store: Place, *, keep: bool = False) -> Iterator[Scratch]:
+def open_scratch(executor: Executor, store: Place, *, keep: bool = False) -> Iterator[Scratch]:
     """A name of its own below the ``store`` for what a build leaves between its steps. All of
     that goes at the end, unless it is kept.
 
@@ -391,7 +411,7 @@ def scratch_of(executor: Executor, store: Place, *, keep: bool = False) -> Itera
     scratch = Scratch(store, f"{BUILDING}/{uuid.uuid4().hex[:12]}")
     try:
         if isinstance(store, Path):
-            _check_seen(executor, store, scratch / "mark")
+            _require_shared_folder(executor, store, scratch / "mark")
         yield scratch
     finally:
         if not keep and isinstance(store, Path):
@@ -400,10 +420,10 @@ def scratch_of(executor: Executor, store: Place, *, keep: bool = False) -> Itera
             store.clear(scratch.name)
 
 
-def _check_seen(executor: Executor, store: Path, mark: Scratch) -> None:
-    with mark.placed() as temporary:
+def _require_shared_folder(executor: Executor, store: Path, mark: Scratch) -> None:
+    with mark.stage() as temporary:
         temporary.write_text(mark.name)
-    seen = executor.run(_sees, [mark] * executor.width, "checking the store's place")
+    seen = executor.run(_worker_sees, [mark] * executor.width, "checking the store's place")
     if blind := sorted({host for host, sees in seen if not sees}):
         raise OperationalError(
             f"{store}: not seen by the executors on {', '.join(blind)}",
@@ -411,20 +431,20 @@ def _check_seen(executor: Executor, store: Path, mark: Scratch) -> None:
         )
 
 
-def _sees(mark: Scratch) -> tuple[str, bool]:
+def _worker_sees(mark: Scratch) -> tuple[str, bool]:
     return socket.gethostname(), mark.path().exists()
 
 
-def ranks_in(ranges: Ranges, dictionary: Dictionary, terms: list[str]) -> list[int]:
+def present_ranks(ranges: Ranges, dictionary: Dictionary, terms: list[str]) -> list[int]:
     """Present rank of each term."""
     found = dictionary.ranks_of(terms)
-    if not ranges.renumbered:
+    if not ranges.is_renumbered:
         return found
     ranks: list[int] = new_ranks(ranges, np.array(found, np.int64)).tolist()
     return ranks
 
 
-def _document(indexed: IndexedStore, labels: Sequence[Label]) -> dict[str, object]:
+def _index_document(indexed: IndexedStore, labels: Sequence[Label]) -> dict[str, object]:
     """What `shiq.jobs.store.upkeep.build.index_document` says of the same index."""
     rules = indexed.rules
     return {
@@ -436,11 +456,11 @@ def _document(indexed: IndexedStore, labels: Sequence[Label]) -> dict[str, objec
     }
 
 
-def _by_id(told: ToldState) -> StoredPartition:
+def _elements_by_id(told: ToldState) -> StoredPartition:
     return grouping(spread(told.member), spread(told.group))
 
 
-def _counts(written: Sequence[WrittenTables], rare: _DriverAssertions) -> AssertionCounts:
+def _assertion_counts(written: Sequence[WrittenTables], rare: _DriverAssertions) -> AssertionCounts:
     classes = [sum(column) for column in zip(*(w.class_counts for w in written))]
     class_assertions, roles, data = (
         sum(classes),
@@ -451,12 +471,12 @@ def _counts(written: Sequence[WrittenTables], rare: _DriverAssertions) -> Assert
         class_assertions,
         roles,
         data,
-        class_assertions + roles + data + rare.pairs + rare.complex_count,
+        class_assertions + roles + data + rare.pair_count + rare.complex_count,
         classes,
     )
 
 
-def _extra(
+def _vocabulary_extra(
     names: Mapping[int, Sequence[str]], counts: AssertionCounts, rare: _DriverAssertions
 ) -> Extra:
     """What A's vocabulary adds to the TBox, in the order of `shiq.abox_ops.index.index.build_index`."""

@@ -30,17 +30,17 @@ from shiq.answers.verdict import Verdict
 from shiq.columns.arrays import Ints, distinct, unique
 from shiq.jobs.building.components import (
     ModuleShape,
+    collect_shapes,
     decide_shapes,
-    found_shapes,
     join_components,
     label_shapes,
     members_of_modules,
-    write_open,
+    write_open_elements,
 )
 from shiq.jobs.building.exchange import Executor
-from shiq.jobs.building.merging import IndexedStore, elements_of
+from shiq.jobs.building.merging import IndexedStore, range_elements
 from shiq.jobs.building.tables import Ranges
-from shiq.jobs.building.worker import Asking
+from shiq.jobs.building.worker import ReasonerSettings
 from shiq.model.roles import RoleBox
 
 
@@ -51,21 +51,21 @@ class CertificateFigures:
     contradictory: list[tuple[str, ...]] = field(default_factory=list)
     clashes: int = 0
     verdicts: Counter[str] = field(default_factory=Counter)
-    undecided: tuple[str, ...] = ()
+    undecided_reasons: tuple[str, ...] = ()
     modules: int = 0
     shapes: int = 0
-    kept: int = 0
-    drawn: DrawnShapes | None = None
-    open: list[tuple[str, ...]] = field(default_factory=list)
+    kept_assertions: int = 0
+    audit_sample: DrawnShapes | None = None
+    open_individuals: list[tuple[str, ...]] = field(default_factory=list)
 
 
-def consistent(
+def consistent_figures(
     modules: int, shapes: int, kept: int, drawn: DrawnShapes | None
 ) -> CertificateFigures:
     """Figures if all ``modules`` are consistent."""
     verdicts = Counter({Verdict.CONSISTENT.value: modules})
     return CertificateFigures(
-        verdicts=verdicts, modules=modules, shapes=shapes, kept=kept, drawn=drawn
+        verdicts=verdicts, modules=modules, shapes=shapes, kept_assertions=kept, audit_sample=drawn
     )
 
 
@@ -73,7 +73,7 @@ def certify(
     executor: Executor,
     ranges: Ranges,
     indexed: IndexedStore,
-    asking: Asking,
+    asking: ReasonerSettings,
     *,
     limit: int,
     names_open: bool = False,
@@ -83,7 +83,7 @@ def certify(
     """
     count = range(len(ranges))
     surveys = executor.run(
-        partial(_survey, ranges=ranges, indexed=indexed, limit=limit),
+        partial(_survey_range, ranges=ranges, indexed=indexed, limit=limit),
         count,
         "relevant role assertions",
     )
@@ -93,19 +93,19 @@ def certify(
     found = CertificateFigures(
         [names for survey in surveys for names in survey.contradictory][:limit],
         sum(survey.clashes for survey in surveys),
-        kept=sum(survey.kept for survey in surveys),
+        kept_assertions=sum(survey.kept_assertions for survey in surveys),
     )
     shapes: Sequence[ModuleShape] = ()
-    kept_told = partial(_kept_of, indexed=indexed)
+    kept_told = partial(_kept_modules, indexed=indexed)
     has_components = any(survey.open for survey in surveys)
     if has_components:
         join_components(executor, ranges)
-        shapes = found_shapes(executor, ranges, indexed.rules.build, kept_told, labels)
+        shapes = collect_shapes(executor, ranges, indexed.rules.build, kept_told, labels)
     questions = [*label_shapes(labels), *shapes]
     decided = decide_shapes(executor, questions, indexed, asking)
     for shape, (verdict, _) in zip(questions, decided):
         found.verdicts[verdict] += shape.count
-    found.undecided = tuple(
+    found.undecided_reasons = tuple(
         dict.fromkeys(
             reason for verdict, reason in decided if verdict == Verdict.UNDETERMINED.value
         )
@@ -113,26 +113,30 @@ def certify(
     found.modules, found.shapes = sum(shape.count for shape in questions), len(questions)
     if asking.audit:
         told = ((shape.module(), verdict) for shape, (verdict, _) in zip(questions, decided))
-        found.drawn = draw_shapes(indexed.rules.calculus().tbox, told, asking.audit)
+        found.audit_sample = draw_shapes(indexed.rules.calculus().tbox, told, asking.audit)
     bad = [
         shape
         for shape, (verdict, _) in zip(questions, decided)
         if verdict == Verdict.INCONSISTENT.value
     ]
     if bad and len(found.contradictory) < limit:
-        found.contradictory += _named(executor, ranges, indexed, bad, has_components, limit)
+        found.contradictory += _individuals_of_shapes(
+            executor, ranges, indexed, bad, has_components, limit
+        )
     unsure = [
         shape
         for shape, (verdict, _) in zip(questions, decided)
         if verdict == Verdict.UNDETERMINED.value
     ]
     if unsure and names_open:
-        found.open = _named(executor, ranges, indexed, unsure, has_components, limit)[:limit]
+        found.open_individuals = _individuals_of_shapes(
+            executor, ranges, indexed, unsure, has_components, limit
+        )[:limit]
     del found.contradictory[limit:]
     return found
 
 
-def _named(
+def _individuals_of_shapes(
     executor: Executor,
     ranges: Ranges,
     indexed: IndexedStore,
@@ -145,7 +149,7 @@ def _named(
     labels = frozenset(shape.label for shape in bad if shape.label is not None)
     found: list[tuple[str, ...]] = []
     if has_components:
-        kept_told = partial(_kept_of, indexed=indexed)
+        kept_told = partial(_kept_modules, indexed=indexed)
         build = indexed.rules.build
         task = partial(
             members_of_modules,
@@ -159,7 +163,7 @@ def _named(
             names for part in executor.run(task, range(len(ranges)), "conflicts") for names in part
         )
     if labels and len(found) < limit:
-        alone_ = partial(_survey, ranges=ranges, indexed=indexed, limit=limit, labels=labels)
+        alone_ = partial(_survey_range, ranges=ranges, indexed=indexed, limit=limit, labels=labels)
         found += (
             n
             for part in executor.run(alone_, range(len(ranges)), "conflicts")
@@ -177,10 +181,10 @@ class _Survey:
     contradictory: list[tuple[str, ...]]
     clashes: int
     open: int
-    kept: int
+    kept_assertions: int
 
 
-def _told(
+def _open_assertions(
     base: StoreBase, index: Index, roles: RoleBox, elements: Ints
 ) -> tuple[OpenAssertions, Ints]:
     """A around ``elements``, judged by told labels; and the numbers of these."""
@@ -198,7 +202,7 @@ def _told(
     return OpenAssertions(calculus, graph, negated, labels, lambda: counts), seen
 
 
-def _survey(
+def _survey_range(
     i: int,
     *,
     ranges: Ranges,
@@ -210,8 +214,8 @@ def _survey(
     more than a label) and their kept role assertions. ``labels``: asks for individuals alone
     with one of these instead.
     """
-    base, index, roles = indexed.opened()
-    told, seen = _told(base, index, roles, elements_of(base, ranges, i))
+    base, index, roles = indexed.open_cached()
+    told, seen = _open_assertions(base, index, roles, range_elements(base, ranges, i))
     graph, table = told.graph, index.calculus.table
     clash = table.clashes(graph.label[seen])
     rest = seen[~clash]
@@ -234,8 +238,8 @@ def _survey(
     visible = table.without_data(graph.label[alone_])
     if labels:
         wanted = table.test_labels(visible, lambda label: label in labels)
-        return _Survey(Counter(), _terms(graph, base, alone_[wanted][:limit]), 0, 0, 0)
-    write_open(
+        return _Survey(Counter(), _element_terms(graph, base, alone_[wanted][:limit]), 0, 0, 0)
+    write_open_elements(
         ranges,
         i,
         graph.key[rest[is_open[rest]]],
@@ -246,14 +250,14 @@ def _survey(
     counts = np.bincount(which, minlength=len(used)).tolist()
     return _Survey(
         Counter({table.labels[label]: n for label, n in zip(used.tolist(), counts)}),
-        _terms(graph, base, seen[clash][:limit]),
+        _element_terms(graph, base, seen[clash][:limit]),
         int(clash.sum()),
         int(is_open[rest].sum()),
         int((keeps & ~turned).sum()) + len(data["node"]),
     )
 
 
-def _terms(graph: Graph, base: StoreBase, elements: Ints) -> list[tuple[str, ...]]:
+def _element_terms(graph: Graph, base: StoreBase, elements: Ints) -> list[tuple[str, ...]]:
     element, node = graph.nodes_of(elements)
     found: dict[int, list[str]] = {}
     for e, term in zip(element.tolist(), base.terms_of(node)):
@@ -261,14 +265,16 @@ def _terms(graph: Graph, base: StoreBase, elements: Ints) -> list[tuple[str, ...
     return [tuple(sorted(terms)) for terms in found.values()]
 
 
-def _kept_of(members: Ints, *, indexed: IndexedStore) -> FoundModules:
+def _kept_modules(members: Ints, *, indexed: IndexedStore) -> FoundModules:
     """What elements keep of A."""
-    base, index, roles = indexed.opened()
-    told, seen = _told(base, index, roles, members)
-    return FoundModules(index.calculus, index, told.graph.union, roles, _kept(told, unique(seen)))
+    base, index, roles = indexed.open_cached()
+    told, seen = _open_assertions(base, index, roles, members)
+    return FoundModules(
+        index.calculus, index, told.graph.union, roles, _kept_add_set(told, unique(seen))
+    )
 
 
-def _kept(told: OpenAssertions, seen: Ints) -> AddSetColumns:
+def _kept_add_set(told: OpenAssertions, seen: Ints) -> AddSetColumns:
     """What the elements ``seen`` keep of A."""
     graph, table = told.graph, told.calculus.table
     clash = table.clashes(graph.label[seen])

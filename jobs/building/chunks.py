@@ -21,7 +21,7 @@ from shiq.columns.rows import remove_assertions
 from shiq.errors import InputError
 from shiq.inputs.reading import decode_leftover, encode_leftover
 from shiq.inputs.sources import FileSource, TableSource
-from shiq.jobs.building.exchange import Executor, RangeFile, Scratch, save
+from shiq.jobs.building.exchange import Executor, RangeFile, Scratch, save_columns
 from shiq.jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
 from shiq.model import Assertion
 from shiq.model.abox import ABox, abox_of
@@ -50,7 +50,7 @@ def write_left_out(parts: Sequence[Iterator[Leftover]], folder: Scratch) -> tupl
     kept = []
     for name, leftovers in zip(LEFT_OUT, parts):
         if (first := next(leftovers, None)) is not None:
-            with _file(folder, name).placed() as temporary, temporary.open("wb") as file:
+            with _left_out_file(folder, name).stage() as temporary, temporary.open("wb") as file:
                 file.writelines(map(encode_leftover, chain([first], leftovers)))
             kept.append(name)
     return tuple(kept)
@@ -67,12 +67,12 @@ class LeftOutFiles:
 
     def __iter__(self) -> Iterator[Leftover]:
         for folder, before in self.chunks:
-            with _file(folder, self.part).path().open("rb") as lines:
+            with _left_out_file(folder, self.part).path().open("rb") as lines:
                 for line in lines:
                     yield shift_lines(decode_leftover(line), before)
 
 
-def _file(folder: Scratch, part: str) -> Scratch:
+def _left_out_file(folder: Scratch, part: str) -> Scratch:
     return folder / f"left-out-{part}"
 
 
@@ -120,7 +120,7 @@ def cut_ranges(
     unpacked = {
         scope: found
         for (_, scope), found in zip(
-            packed, executor.run(partial(_unpack, size=size), tasks, "unpacking")
+            packed, executor.run(partial(_unpack_archive, size=size), tasks, "unpacking")
         )
     }
     ranges: list[Range | RangeFile] = []
@@ -141,7 +141,7 @@ def cut_ranges(
     return ranges, passed_over
 
 
-def _unpack(
+def _unpack_archive(
     task: tuple[ByteRange, Scratch], *, size: int
 ) -> tuple[list[RangeFile], tuple[str, str] | None]:
     """Writes an archive as plain pieces of whole lines; or what is wrong with it."""
@@ -149,9 +149,9 @@ def _unpack(
     found: list[RangeFile] = []
     try:
         with packed.open() as stream:
-            while data := _lines(stream, size, packed.source):
+            while data := _read_lines(stream, size, packed.source):
                 at = scratch / f"{packed.scope}-{len(found)}.nt"
-                with at.placed() as temporary:
+                with at.stage() as temporary:
                     temporary.write_bytes(data)
                 found.append(
                     RangeFile(
@@ -166,7 +166,7 @@ def _unpack(
     return found, None
 
 
-def _lines(stream: BinaryIO, size: int, name: str) -> bytes:
+def _read_lines(stream: BinaryIO, size: int, name: str) -> bytes:
     data = stream.read(size)
     if len(data) == size and not data.endswith(b"\n"):
         rest = stream.readline(LONGEST_LINE + 1)
@@ -192,7 +192,7 @@ def read_chunk(
     what is left out, and tells what the driver has to know of it.
     """
     number, cut_ = chunk
-    part = cut_.here() if isinstance(cut_, RangeFile) else cut_
+    part = cut_.local_range() if isinstance(cut_, RangeFile) else cut_
     report = RangeReport(part.source, part.scope, number)
     try:
         parsed = part.parse()
@@ -202,14 +202,14 @@ def read_chunk(
     scan_range(parsed, judging, report)
     bulk = interpret_range(parsed, judging, report, most_aside=MOST_SHOWN)
     abox = build_abox(parsed.triples, bulk.classes, bulk.roles, bulk.data, ())
-    folder = folder_of(root, number)
+    folder = chunk_folder(root, number)
     return report, replace(
-        write_chunk(without_gone(abox, gone), folder),
+        write_chunk(exclude_assertions(abox, gone), folder),
         left_out=write_left_out(leftover_records(parsed, bulk), folder),
     )
 
 
-def without_gone(abox: ABox, gone: Collection[Assertion]) -> ABox:
+def exclude_assertions(abox: ABox, gone: Collection[Assertion]) -> ABox:
     """``abox`` without those of its assertions that are ``gone``, and without what they alone
     mention.
     """
@@ -220,7 +220,7 @@ def without_gone(abox: ABox, gone: Collection[Assertion]) -> ABox:
 # --- what a chunk leaves --------------------------------------------------------------------------
 
 
-def folder_of(root: Scratch, chunk: int) -> Scratch:
+def chunk_folder(root: Scratch, chunk: int) -> Scratch:
     return root / chunk
 
 
@@ -231,32 +231,33 @@ def write_chunk(abox: ABox, folder: Scratch) -> ChunkSummary:
     terms = pa.array(abox.individuals, pa.large_string())
     order = pc.sort_indices(terms)
     ordered = terms.take(order)
-    save(folder / "terms", {"term": ordered, "local": order.cast(pa.int32())})
+    save_columns(folder / "terms", {"term": ordered, "local": order.cast(pa.int32())})
     texts = {
         name: [getattr(x, name) for x in abox.literals]
         for name in ("lexical", "datatype", "language")
     }
-    save(
+    save_columns(
         folder / "literals",
         {name: pa.array(values, pa.large_string()) for name, values in texts.items()},
     )
-    save(
-        folder / "classes", {"subject": _ints(abox.class_subject), "class": _ints(abox.class_name)}
+    save_columns(
+        folder / "classes",
+        {"subject": _int_array(abox.class_subject), "class": _int_array(abox.class_name)},
     )
-    save(
+    save_columns(
         folder / "roles",
         {
-            "subject": _ints(abox.role_subject),
-            "role": _ints(abox.role_name),
-            "object": _ints(abox.role_object),
+            "subject": _int_array(abox.role_subject),
+            "role": _int_array(abox.role_name),
+            "object": _int_array(abox.role_object),
         },
     )
-    save(
+    save_columns(
         folder / "data",
         {
-            "subject": _ints(abox.data_subject),
-            "property": _ints(abox.data_name),
-            "literal": _ints(abox.data_literal),
+            "subject": _int_array(abox.data_subject),
+            "property": _int_array(abox.data_name),
+            "literal": _int_array(abox.data_literal),
         },
     )
     names = {
@@ -269,5 +270,5 @@ def write_chunk(abox: ABox, folder: Scratch) -> ChunkSummary:
     return ChunkSummary(names, len(abox.individuals), samples)
 
 
-def _ints(values: array[int]) -> Ints:
+def _int_array(values: array[int]) -> Ints:
     return np.asarray(values, np.int64)

@@ -26,22 +26,22 @@ from shiq.columns.rows import term_key
 from shiq.jobs.building.dictionary import Dictionary, rank_chunks
 from shiq.jobs.building.exchange import (
     Executor,
-    Received,
+    IncomingColumns,
+    OutgoingColumns,
     Scratch,
-    Sent,
+    columns_from_senders,
     concatenate,
-    cut,
-    load,
+    load_columns,
     look_up,
-    received_from,
-    save,
+    save_columns,
+    split_rows,
 )
 from shiq.jobs.building.tables import (
-    Numbered,
+    NumberedChunk,
     Ranges,
-    by_hash,
     merge_edges,
     nearness_of,
+    rows_by_hash,
     send_hashes,
 )
 from shiq.jobs.store.numbering import ROUNDS, cluster_rounds
@@ -56,15 +56,15 @@ def renumber(
     executor: Executor,
     ranges: Ranges,
     dictionary: Dictionary,
-    chunks: Sequence[Numbered],
+    chunks: Sequence[NumberedChunk],
     nearness: float,
     finish: int = FINISH,
 ) -> Ranges:
     """``ranges`` with the clustered numbering, if it is nearer than the present one (by term),
     and its half-edges merged.
     """
-    clustered = replace(ranges, renumbered=True)
-    _cluster(executor, ranges, dictionary, finish)
+    clustered = replace(ranges, is_renumbered=True)
+    _write_clustered_ranks(executor, ranges, dictionary, finish)
     rank_chunks(
         executor, dictionary, range(len(chunks)), clustered.order, partial(new_ranks, clustered)
     )
@@ -80,7 +80,7 @@ def new_ranks(ranges: Ranges, ranks: Ints) -> Ints:
     owner = ranks // ranges.width
     for i in unique(owner).tolist():
         mine = owner == i
-        found[mine] = load(ranges.scratch / "clusters" / "new" / i / "rank")["rank"][
+        found[mine] = load_columns(ranges.scratch / "clusters" / "new" / i / "rank")["rank"][
             ranks[mine] - i * ranges.width
         ]
     return found
@@ -107,14 +107,14 @@ class _Level:
     def bounds(self, i: int) -> tuple[int, int]:
         return i * self.width, min((i + 1) * self.width, self.count)
 
-    def sent(self, name: str, rows: Columns, key: str) -> Iterator[Sent]:
+    def messages_by_part(self, name: str, rows: Columns, key: str) -> Iterator[OutgoingColumns]:
         """``rows``, sorted by the cluster in ``key``, for the parts that hold those clusters."""
-        return ((i, name, part) for i, part in cut(rows, rows[key], self.width))
+        return ((i, name, part) for i, part in split_rows(rows, rows[key], self.width))
 
     def parts(self, name: str) -> list[Scratch]:
         return [self.path / i / name for i in range(len(self))]
 
-    def looked_up(
+    def look_up(
         self,
         executor: Executor,
         ask: Callable[[int], Ints],
@@ -128,31 +128,43 @@ class _Level:
     def column(self, i: int, name: str) -> Ints:
         """The only column of file ``name`` of part ``i``."""
         found: Ints
-        (found,) = load(self.path / i / name).values()
+        (found,) = load_columns(self.path / i / name).values()
         return found
 
 
-def _cluster(executor: Executor, ranges: Ranges, dictionary: Dictionary, finish: int) -> None:
+def _write_clustered_ranks(
+    executor: Executor, ranges: Ranges, dictionary: Dictionary, finish: int
+) -> None:
     """Writes the clustered rank of every individual (``clusters/new``), by which neighbours lie
     close together, and the individual of every clustered rank.
     """
     folder = ranges.scratch / "clusters"
-    level = _start(executor, ranges, dictionary, folder)
+    level = _first_level(executor, ranges, dictionary, folder)
     levels = [level]
-    ties = sum(_collected(executor, level, ranges.folder, len(ranges)))
+    ties = sum(_collect_parts(executor, level, ranges.folder, len(ranges)))
     while finish < ties and len(levels) <= ROUNDS:
-        level, ties = _joined(executor, level)
+        level, ties = _join_level(executor, level)
         levels.append(level)
-    executor.run(partial(_finish, rounds=ROUNDS + 1 - len(levels)), [level], "clustering: the rest")
+    executor.run(
+        partial(_finish_in_one_task, rounds=ROUNDS + 1 - len(levels)),
+        [level],
+        "clustering: the rest",
+    )
     for lower, upper in reversed(list(pairwise(levels))):
         send, receive = (
             partial(_send_begins, lower=lower, upper=upper),
-            partial(_take_begins, lower=lower),
+            partial(_receive_begins, lower=lower),
         )
         executor.exchange(send, range(len(upper)), receive, len(lower), "clustering: handing down")
-    begins, settle = partial(levels[0].column, name="begins"), partial(_settle, ranges=ranges)
-    levels[0].looked_up(executor, partial(_places, ranges=ranges), begins, settle, "new ranks")
-    send_ranks, old_ranks = partial(_send_ranks, ranges=ranges), partial(_old_ranks, ranges=ranges)
+    begins, settle = (
+        partial(levels[0].column, name="begins"),
+        partial(_write_new_ranks, ranges=ranges),
+    )
+    levels[0].look_up(executor, partial(_places, ranges=ranges), begins, settle, "new ranks")
+    send_ranks, old_ranks = (
+        partial(_send_ranks, ranges=ranges),
+        partial(_receive_old_ranks, ranges=ranges),
+    )
     executor.exchange(
         send_ranks,
         range(len(ranges)),
@@ -165,49 +177,55 @@ def _cluster(executor: Executor, ranges: Ranges, dictionary: Dictionary, finish:
 # --- the individuals as clusters of one -----------------------------------------------------------
 
 
-def _start(executor: Executor, ranges: Ranges, dictionary: Dictionary, folder: Scratch) -> _Level:
+def _first_level(
+    executor: Executor, ranges: Ranges, dictionary: Dictionary, folder: Scratch
+) -> _Level:
     """Level 0: the individuals in the order of their hashes."""
     count = range(len(ranges))
-    executor.run(partial(_hash, ranges=ranges, dictionary=dictionary), count, "clustering: hashes")
+    executor.run(
+        partial(_write_hashes, ranges=ranges, dictionary=dictionary), count, "clustering: hashes"
+    )
     send, receive = partial(send_hashes, ranges=ranges), partial(_sort_hashes, ranges=ranges)
     sizes = executor.exchange(send, count, receive, len(ranges), "clustering: sorting hashes")
     first = list(zip(count, accumulate(sizes, initial=0)))
     send_places, take_places = (
         partial(_send_places, ranges=ranges),
-        partial(_take_places, ranges=ranges),
+        partial(_receive_places, ranges=ranges),
     )
     executor.exchange(send_places, first, take_places, len(ranges), "clustering: places")
     level = _Level(folder, 0, ranges.nodes, ranges.width)
     neighbours, places = partial(_neighbours, ranges=ranges), partial(_places, ranges=ranges)
-    level.looked_up(executor, neighbours, places, partial(_first_ties, ranges=ranges), "ties")
+    level.look_up(executor, neighbours, places, partial(_write_first_ties, ranges=ranges), "ties")
     return level
 
 
-def _hash(i: int, *, ranges: Ranges, dictionary: Dictionary) -> None:
+def _write_hashes(i: int, *, ranges: Ranges, dictionary: Dictionary) -> None:
     low, high = ranges.bounds(i)
     hashes = term_key(dictionary.terms_of(low, high).to_pylist())
     order = np.argsort(hashes, kind="stable")
-    save(ranges.folder(i) / "hashes", {"hash": hashes[order], "node": order + low})
+    save_columns(ranges.folder(i) / "hashes", {"hash": hashes[order], "node": order + low})
 
 
-def _sort_hashes(i: int, received: Received, *, ranges: Ranges) -> int:
+def _sort_hashes(i: int, received: IncomingColumns, *, ranges: Ranges) -> int:
     """Sorts the ``i``-th interval of hashes; how many it has."""
-    node = by_hash(received)["node"]
-    save(ranges.folder(i) / "hashed", {"node": node})
+    node = rows_by_hash(received)["node"]
+    save_columns(ranges.folder(i) / "hashed", {"node": node})
     return len(node)
 
 
-def _send_places(task: tuple[int, int], *, ranges: Ranges) -> Iterator[Sent]:
+def _send_places(task: tuple[int, int], *, ranges: Ranges) -> Iterator[OutgoingColumns]:
     i, first = task
-    node = load(ranges.folder(i) / "hashed")["node"]
+    node = load_columns(ranges.folder(i) / "hashed")["node"]
     order = np.argsort(node)
-    for k, part in cut({"node": node[order], "place": order + first}, node[order], ranges.width):
+    for k, part in split_rows(
+        {"node": node[order], "place": order + first}, node[order], ranges.width
+    ):
         yield k, "places", part
 
 
-def _take_places(i: int, received: Received, *, ranges: Ranges) -> None:
-    rows = concatenate(received_from(received, "places"), ("node", "place"))
-    save(
+def _receive_places(i: int, received: IncomingColumns, *, ranges: Ranges) -> None:
+    rows = concatenate(columns_from_senders(received, "places"), ("node", "place"))
+    save_columns(
         ranges.scratch / "clusters" / "start" / i / "place",
         {"place": rows["place"][np.argsort(rows["node"])]},
     )
@@ -215,30 +233,30 @@ def _take_places(i: int, received: Received, *, ranges: Ranges) -> None:
 
 def _places(i: int, *, ranges: Ranges) -> Ints:
     """The place in level 0 of each individual of range ``i``."""
-    found: Ints = load(ranges.scratch / "clusters" / "start" / i / "place")["place"]
+    found: Ints = load_columns(ranges.scratch / "clusters" / "start" / i / "place")["place"]
     return found
 
 
 def _neighbours(i: int, *, ranges: Ranges) -> Ints:
-    found: Ints = load(ranges.folder(i) / "half_edges")["neighbour"]
+    found: Ints = load_columns(ranges.folder(i) / "half_edges")["neighbour"]
     return found
 
 
-def _first_ties(i: int, place: Callable[[Ints], Ints], *, ranges: Ranges) -> None:
-    rows = load(ranges.folder(i) / "half_edges")
+def _write_first_ties(i: int, place: Callable[[Ints], Ints], *, ranges: Ranges) -> None:
+    rows = load_columns(ranges.folder(i) / "half_edges")
     apart = rows["node"] != rows["neighbour"]
     here = _places(i, ranges=ranges)[rows["node"][apart] - ranges.bounds(i)[0]]
     there = place(rows["neighbour"][apart])
-    _leave_ties(ranges.folder(i), here, there, np.ones(len(here), np.int64))
-    save(ranges.folder(i) / "children", dict.fromkeys(("parent", "child", "size"), NONE))
+    _write_ties(ranges.folder(i), here, there, np.ones(len(here), np.int64))
+    save_columns(ranges.folder(i) / "children", dict.fromkeys(("parent", "child", "size"), NONE))
 
 
-def _leave_ties(folder: Scratch, here: Ints, there: Ints, weight: Ints) -> None:
+def _write_ties(folder: Scratch, here: Ints, there: Ints, weight: Ints) -> None:
     """Leaves ties, bundled and sorted, for the parts of the next level."""
-    save(folder / "loose", _bundled_ties(here, there, weight))
+    save_columns(folder / "loose", _bundle_ties(here, there, weight))
 
 
-def _bundled_ties(here: Ints, there: Ints, weight: Ints) -> Columns:
+def _bundle_ties(here: Ints, there: Ints, weight: Ints) -> Columns:
     order = np.lexsort((there, here))
     here, there, weight = here[order], there[order], weight[order]
     first = np.ones(len(here), np.bool_)
@@ -254,54 +272,58 @@ def _bundled_ties(here: Ints, there: Ints, weight: Ints) -> Columns:
 # --- a round --------------------------------------------------------------------------------------
 
 
-def _joined(executor: Executor, level: _Level) -> tuple[_Level, int]:
+def _join_level(executor: Executor, level: _Level) -> tuple[_Level, int]:
     """The next level, and how many ties it has (from both ends)."""
-    count, others = range(len(level)), partial(_others, level=level)
-    level.looked_up(
+    count, others = range(len(level)), partial(_tied_clusters, level=level)
+    level.look_up(
         executor,
         others,
         partial(level.column, name="sizes"),
-        partial(_choose, level=level),
+        partial(_choose_neighbours, level=level),
         "closest",
     )
     targets = partial(level.column, name="targets")
-    roots = level.looked_up(executor, targets, targets, partial(_step, level=level), "following")
+    roots = level.look_up(
+        executor, targets, targets, partial(_follow_choices, level=level), "following"
+    )
     for n in count_up():
         ends = partial(level.column, name=f"ends-{n}")
         if not any(
-            level.looked_up(executor, ends, ends, partial(_follow, level=level, n=n), "following")
+            level.look_up(
+                executor, ends, ends, partial(_double_steps, level=level, n=n), "following"
+            )
         ):
             break
     first = list(zip(count, accumulate(roots, initial=0)))
     executor.run(partial(_number_roots, level=level), first, "clustering: numbering")
-    level.looked_up(
+    level.look_up(
         executor,
         ends,
         partial(level.column, name="numbers"),
-        partial(_leave_parents, level=level, ends=ends),
+        partial(_write_parents, level=level, ends=ends),
         "numbering",
     )
-    level.looked_up(
+    level.look_up(
         executor,
         others,
         partial(level.column, name="parents"),
-        partial(_rename, level=level),
+        partial(_renumber_ties, level=level),
         "renaming",
     )
     upper = replace(level, number=level.number + 1, count=sum(roots))
-    return upper, sum(_collected(executor, upper, level.path.__truediv__, len(level)))
+    return upper, sum(_collect_parts(executor, upper, level.path.__truediv__, len(level)))
 
 
-def _others(i: int, *, level: _Level) -> Ints:
+def _tied_clusters(i: int, *, level: _Level) -> Ints:
     """The clusters that those of part ``i`` are tied to."""
-    found: Ints = load(level.path / i / "ties")["there"]
+    found: Ints = load_columns(level.path / i / "ties")["there"]
     return found
 
 
-def _choose(i: int, size_of: Callable[[Ints], Ints], *, level: _Level) -> None:
+def _choose_neighbours(i: int, size_of: Callable[[Ints], Ints], *, level: _Level) -> None:
     """The closest neighbour of each cluster of part ``i``; itself where it has none."""
     low, high = level.bounds(i)
-    ties = load(level.path / i / "ties")
+    ties = load_columns(level.path / i / "ties")
     here, there = ties["here"], ties["there"]
     size = level.column(i, "sizes")[here - low].astype(np.float64) * size_of(there).astype(
         np.float64
@@ -311,74 +333,76 @@ def _choose(i: int, size_of: Callable[[Ints], Ints], *, level: _Level) -> None:
     chosen, first = np.unique(here[order], return_index=True)
     target = np.arange(low, high, dtype=np.int64)
     target[chosen - low] = there[order][first]
-    save(level.path / i / "targets", {"target": target})
+    save_columns(level.path / i / "targets", {"target": target})
 
 
-def _step(i: int, target_of: Callable[[Ints], Ints], *, level: _Level) -> int:
+def _follow_choices(i: int, target_of: Callable[[Ints], Ints], *, level: _Level) -> int:
     """Where the choice of each cluster of part ``i`` leads; how many are ends. Choices form no
     cycle but of two, of which the lesser is the end.
     """
     own, target = np.arange(*level.bounds(i), dtype=np.int64), level.column(i, "targets")
     end = np.where((target_of(target) == own) & (target > own), own, target)
-    save(level.path / i / "ends-0", {"end": end})
-    save(level.path / i / "is_root", {"is_root": (end == own).astype(np.int64)})
+    save_columns(level.path / i / "ends-0", {"end": end})
+    save_columns(level.path / i / "is_root", {"is_root": (end == own).astype(np.int64)})
     return int((end == own).sum())
 
 
-def _follow(i: int, end_of: Callable[[Ints], Ints], *, level: _Level, n: int) -> bool:
+def _double_steps(i: int, end_of: Callable[[Ints], Ints], *, level: _Level, n: int) -> bool:
     """Takes each cluster of part ``i`` twice as far along the choices; whether any came further."""
     before = level.column(i, f"ends-{n}")
     end = end_of(before)
-    save(level.path / i / f"ends-{n + 1}", {"end": end})
+    save_columns(level.path / i / f"ends-{n + 1}", {"end": end})
     return not np.array_equal(before, end)
 
 
 def _number_roots(task: tuple[int, int], *, level: _Level) -> None:
     i, first = task
-    is_root = load(level.path / i / "is_root")["is_root"]
-    save(level.path / i / "numbers", {"number": first + np.cumsum(is_root) - 1})
+    is_root = load_columns(level.path / i / "is_root")["is_root"]
+    save_columns(level.path / i / "numbers", {"number": first + np.cumsum(is_root) - 1})
 
 
-def _leave_parents(
+def _write_parents(
     i: int, number_of: Callable[[Ints], Ints], *, level: _Level, ends: Callable[[int], Ints]
 ) -> None:
-    save(level.path / i / "parents", {"parent": number_of(ends(i))})
+    save_columns(level.path / i / "parents", {"parent": number_of(ends(i))})
 
 
-def _rename(i: int, parent_of: Callable[[Ints], Ints], *, level: _Level) -> None:
+def _renumber_ties(i: int, parent_of: Callable[[Ints], Ints], *, level: _Level) -> None:
     """Ties and sizes of part ``i`` by the numbers of the next level."""
     folder = level.path / i
     low, high = level.bounds(i)
-    parent, ties = level.column(i, "parents"), load(folder / "ties")
+    parent, ties = level.column(i, "parents"), load_columns(folder / "ties")
     here, there = parent[ties["here"] - low], parent_of(ties["there"])
     apart = here != there
-    _leave_ties(folder, here[apart], there[apart], np.asarray(ties["weight"])[apart])
+    _write_ties(folder, here[apart], there[apart], np.asarray(ties["weight"])[apart])
     own, size = np.arange(low, high, dtype=np.int64), level.column(i, "sizes")
     order = np.lexsort((own, parent))
-    save(folder / "children", {"parent": parent[order], "child": own[order], "size": size[order]})
+    save_columns(
+        folder / "children", {"parent": parent[order], "child": own[order], "size": size[order]}
+    )
 
 
-def _collected(
+def _collect_parts(
     executor: Executor, level: _Level, folder: Callable[[int], Scratch], count: int
 ) -> list[int]:
     """Gathers the parts of ``level`` from what ``count`` parts left in ``folder(i)``."""
     folders = [folder(i) for i in range(count)]
-    send, receive = partial(_send_loose, level=level), partial(_collect, level=level)
+    send, receive = partial(_send_ties, level=level), partial(_receive_ties, level=level)
     return executor.exchange(send, folders, receive, len(level), "clustering: gathering")
 
 
-def _send_loose(folder: Scratch, *, level: _Level) -> Iterator[Sent]:
-    yield from level.sent("loose", load(folder / "loose"), "here")
-    yield from level.sent("children", load(folder / "children"), "parent")
+def _send_ties(folder: Scratch, *, level: _Level) -> Iterator[OutgoingColumns]:
+    yield from level.messages_by_part("loose", load_columns(folder / "loose"), "here")
+    yield from level.messages_by_part("children", load_columns(folder / "children"), "parent")
 
 
-def _collect(i: int, received: Received, *, level: _Level) -> int:
+def _receive_ties(i: int, received: IncomingColumns, *, level: _Level) -> int:
     low, high = level.bounds(i)
     names = ("here", "there", "weight")
-    rows = concatenate(received_from(received, "loose"), names)
-    ties = _bundled_ties(*(rows[name] for name in names))
-    save(level.path / i / "ties", ties)
-    rows = concatenate(received_from(received, "children"), ("parent", "child", "size"))
+    rows = concatenate(columns_from_senders(received, "loose"), names)
+    ties = _bundle_ties(*(rows[name] for name in names))
+    save_columns(level.path / i / "ties", ties)
+    rows = concatenate(columns_from_senders(received, "children"), ("parent", "child", "size"))
     order = np.lexsort((rows["child"], rows["parent"]))
     parent, child, size = (rows[name][order] for name in ("parent", "child", "size"))
     total = (
@@ -389,8 +413,8 @@ def _collect(i: int, received: Received, *, level: _Level) -> int:
     before = np.cumsum(size) - size
     offset = before - (np.cumsum(total) - total)[parent - low]
     by_child = np.argsort(child)
-    save(level.path / i / "sizes", {"size": total})
-    save(
+    save_columns(level.path / i / "sizes", {"size": total})
+    save_columns(
         level.path / i / "offsets",
         {"child": child[by_child], "parent": parent[by_child], "offset": offset[by_child]},
     )
@@ -400,12 +424,14 @@ def _collect(i: int, received: Received, *, level: _Level) -> int:
 # --- positions ------------------------------------------------------------------------------------
 
 
-def _finish(level: _Level, *, rounds: int) -> None:
+def _finish_in_one_task(level: _Level, *, rounds: int) -> None:
     """All further rounds in one task, as `clustered_rank` does them; leaves where each cluster
     of ``level`` begins.
     """
-    rows = concatenate([load(path) for path in level.parts("ties")], ("here", "there", "weight"))
-    size = concatenate([load(path) for path in level.parts("sizes")], ("size",))["size"]
+    rows = concatenate(
+        [load_columns(path) for path in level.parts("ties")], ("here", "there", "weight")
+    )
+    size = concatenate([load_columns(path) for path in level.parts("sizes")], ("size",))["size"]
     forward = rows["here"] < rows["there"]
     low, high, weight = (
         rows["here"][forward],
@@ -418,41 +444,41 @@ def _finish(level: _Level, *, rounds: int) -> None:
     begins[order] = np.cumsum(size[order]) - size[order]
     for i in range(len(level)):
         first, last = level.bounds(i)
-        save(level.path / i / "begins", {"begin": begins[first:last]})
+        save_columns(level.path / i / "begins", {"begin": begins[first:last]})
 
 
-def _send_begins(i: int, *, lower: _Level, upper: _Level) -> Iterator[Sent]:
-    rows = load(upper.path / i / "offsets")
+def _send_begins(i: int, *, lower: _Level, upper: _Level) -> Iterator[OutgoingColumns]:
+    rows = load_columns(upper.path / i / "offsets")
     begin = upper.column(i, "begins")[rows["parent"] - upper.bounds(i)[0]] + rows["offset"]
-    return lower.sent("begins", {"child": rows["child"], "begin": begin}, "child")
+    return lower.messages_by_part("begins", {"child": rows["child"], "begin": begin}, "child")
 
 
-def _take_begins(i: int, received: Received, *, lower: _Level) -> None:
+def _receive_begins(i: int, received: IncomingColumns, *, lower: _Level) -> None:
     """Receives what `_send_begins` sent, and writes the first rank of each cluster of part ``i``
     of the lower level.
     """
-    rows = concatenate(received_from(received, "begins"), ("child", "begin"))
-    save(lower.path / i / "begins", {"begin": rows["begin"][np.argsort(rows["child"])]})
+    rows = concatenate(columns_from_senders(received, "begins"), ("child", "begin"))
+    save_columns(lower.path / i / "begins", {"begin": rows["begin"][np.argsort(rows["child"])]})
 
 
-def _settle(i: int, begin_of: Callable[[Ints], Ints], *, ranges: Ranges) -> None:
-    save(
+def _write_new_ranks(i: int, begin_of: Callable[[Ints], Ints], *, ranges: Ranges) -> None:
+    save_columns(
         ranges.scratch / "clusters" / "new" / i / "rank",
         {"rank": begin_of(_places(i, ranges=ranges))},
     )
 
 
-def _send_ranks(i: int, *, ranges: Ranges) -> Iterator[Sent]:
-    rank = load(ranges.scratch / "clusters" / "new" / i / "rank")["rank"]
+def _send_ranks(i: int, *, ranges: Ranges) -> Iterator[OutgoingColumns]:
+    rank = load_columns(ranges.scratch / "clusters" / "new" / i / "rank")["rank"]
     old = np.arange(*ranges.bounds(i), dtype=np.int64)
     order = np.argsort(rank)
-    for k, part in cut({"new": rank[order], "old": old[order]}, rank[order], ranges.width):
+    for k, part in split_rows({"new": rank[order], "old": old[order]}, rank[order], ranges.width):
         yield k, "old", part
 
 
-def _old_ranks(i: int, received: Received, *, ranges: Ranges) -> None:
-    rows = concatenate(received_from(received, "old"), ("new", "old"))
-    save(
+def _receive_old_ranks(i: int, received: IncomingColumns, *, ranges: Ranges) -> None:
+    rows = concatenate(columns_from_senders(received, "old"), ("new", "old"))
+    save_columns(
         ranges.scratch / "clusters" / "old" / i / "old",
         {"old": rows["old"][np.argsort(rows["new"])]},
     )

@@ -25,23 +25,23 @@ from shiq.abox_ops.modules.decide import DrawnShapes, draw_shapes
 from shiq.answers.verdict import Verdict
 from shiq.columns.arrays import Ints, unique
 from shiq.jobs.building.completion_tasks import (
-    FoundCompletion,
-    LeftByRange,
-    RangePart,
+    ModelSearchState,
+    RangeOutcome,
+    RangeTask,
     certify_range,
     class_ties,
-    give_up,
-    kept_elements,
+    drop_assumptions,
+    kept_modules,
     write_range,
 )
 from shiq.jobs.building.components import (
     ModuleShape,
+    collect_shapes,
     decide_shapes,
-    found_shapes,
     join_components,
     label_shapes,
 )
-from shiq.jobs.building.exchange import Executor, Scratch, load, save
+from shiq.jobs.building.exchange import Executor, Scratch, load_columns, save_columns
 from shiq.jobs.building.merging import (
     IndexedStore,
     Ties,
@@ -50,14 +50,14 @@ from shiq.jobs.building.merging import (
     unite_ranges,
 )
 from shiq.jobs.building.tables import Ranges
-from shiq.jobs.building.worker import Asking
+from shiq.jobs.building.worker import ReasonerSettings
 from shiq.jobs.checking.answer import OVERSIZE
 from shiq.jobs.store.files import DataFile
 from shiq.jobs.store.schema import write_part
 
 
 @dataclass(frozen=True)
-class CompletionFigures:
+class CertifiedModelFigures:
     """What is known of N: the labels that differ from the told ones completed; what was kept for
     its certificate (`AddSet.size`, role and data assertions alone), and its modules, all of which
     are consistent; ``most_edges``: role assertions of the largest module, or a bound of these;
@@ -65,54 +65,54 @@ class CompletionFigures:
     """
 
     labels: tuple[Label, ...]
-    kept: int
+    kept_assertions: int
     modules: int
     shapes: int
-    found: FoundCompletion
+    search_state: ModelSearchState
     most_edges: int = 0
-    drawn: DrawnShapes | None = None
+    audit_sample: DrawnShapes | None = None
 
 
 def certify_by_model(
-    executor: Executor, ranges: Ranges, indexed: IndexedStore, asking: Asking
-) -> CompletionFigures | None:
+    executor: Executor, ranges: Ranges, indexed: IndexedStore, asking: ReasonerSettings
+) -> CertifiedModelFigures | None:
     """Certifies the store that ``indexed`` names, whose told labels do not clash, by ranges;
     None where it is not to be had.
     """
-    return _Completing(executor, ranges, indexed, asking).run()
+    return _ModelSearch(executor, ranges, indexed, asking).run()
 
 
-class _Completing:
+class _ModelSearch:
     """The rounds of one certificate. ``_certified``: what is known of each range; ``_found``:
     what tasks are given.
     """
 
     def __init__(
-        self, executor: Executor, ranges: Ranges, indexed: IndexedStore, asking: Asking
+        self, executor: Executor, ranges: Ranges, indexed: IndexedStore, asking: ReasonerSettings
     ) -> None:
         self.executor, self.ranges, self.indexed, self.asking = executor, ranges, indexed, asking
         self._everyone = range(len(ranges))
-        self._certified: dict[int, LeftByRange] = {}
-        self._found = FoundCompletion(ranges)
+        self._certified: dict[int, RangeOutcome] = {}
+        self._found = ModelSearchState(ranges)
         self._turn = 0
 
-    def run(self) -> CompletionFigures | None:
+    def run(self) -> CertifiedModelFigures | None:
         """The rounds, as far as there is time. Stops because every round makes an element plain."""
         news: dict[int, list[Scratch]] = {}
         seconds, begun = self.asking.seconds, time.monotonic()
         while True:
-            self._label(news)
+            self._certify_until_stable(news)
             labels: Counter[Label] = Counter()
             for told in self._certified.values():
-                labels.update(told.alone)
+                labels.update(told.isolated_labels)
             shapes: Sequence[ModuleShape] = ()
             self._found = replace(
                 self._found, is_joined=any(told.has_open for told in self._certified.values())
             )
             if self._found.is_joined:
                 join_components(self.executor, self.ranges)
-                kept = partial(kept_elements, indexed=self.indexed, found=self._found)
-                shapes = found_shapes(
+                kept = partial(kept_modules, indexed=self.indexed, found=self._found)
+                shapes = collect_shapes(
                     self.executor, self.ranges, self.indexed.rules.build, kept, labels
                 )
             questions = [*label_shapes(labels), *shapes]
@@ -129,42 +129,44 @@ class _Completing:
             ]
             if not failed:
                 return self._figures(questions)
-            news = self._give_up(failed)
+            news = self._drop_assumptions(failed)
             if not news:
                 return None
 
     # --- labels, merge classes and what is kept ---------------------------------------------------
 
-    def _label(self, news: Mapping[int, Sequence[Scratch]]) -> None:
+    def _certify_until_stable(self, news: Mapping[int, Sequence[Scratch]]) -> None:
         """Certifies ranges until each has read what stands; ``news``: by range, where elements
         are that were made plain.
         """
         self._found = replace(self._found, classes=None)
-        changed = self._certify(self._readers(news))
+        changed = self._certify_ranges(self._ranges_that_read(news))
         while changed:
-            changed = self._certify(self._readers({i: [path] for i, path in changed.items()}))
-        self._unite()
+            changed = self._certify_ranges(
+                self._ranges_that_read({i: [path] for i, path in changed.items()})
+            )
+        self._unite_merge_classes()
         other = {
-            before: self._other_classes(before)
+            before: self._changed_classes(before)
             for before in {told.classes for told in self._certified.values()}
         }
-        self._certify(
+        self._certify_ranges(
             {i: paths for i, told in self._certified.items() if (paths := other[told.classes])}
         )
 
-    def _readers(self, news: Mapping[int, Sequence[Scratch]]) -> dict[int, list[Scratch]]:
+    def _ranges_that_read(self, news: Mapping[int, Sequence[Scratch]]) -> dict[int, list[Scratch]]:
         """By range, the files among ``news`` (by range of the elements in them) that it may have
         read some of.
         """
         found = {}
         for i in self._everyone:
-            near = self._certified[i].near if i in self._certified else frozenset()
+            near = self._certified[i].read_ranges if i in self._certified else frozenset()
             paths = sorted({path for k in news.keys() & near for path in news[k]})
             if paths or i not in self._certified:
                 found[i] = paths
         return found
 
-    def _certify(self, news: Mapping[int, Sequence[Scratch]]) -> dict[int, Scratch]:
+    def _certify_ranges(self, news: Mapping[int, Sequence[Scratch]]) -> dict[int, Scratch]:
         """Certifies those ranges that have read any of ``news``, files by reading range, or were
         not certified before. Gives, by range, where the elements are whose labels changed.
         """
@@ -172,8 +174,8 @@ class _Completing:
         parts = []
         for i, paths in news.items():
             before = self._certified.get(i)
-            known = (before.read, before.deviating) if before is not None else ()
-            parts.append(RangePart(i, tuple(paths), *known))
+            known = (before.read_elements, before.deviating) if before is not None else ()
+            parts.append(RangeTask(i, tuple(paths), *known))
         task = partial(
             certify_range,
             ranges=self.ranges,
@@ -188,13 +190,13 @@ class _Completing:
             if self._found.classes:
                 told = replace(told, ties=self._certified[part.i].ties)
             self._certified[part.i] = told
-            if told.changed:
-                changed[part.i] = told.changed
+            if told.changed_elements:
+                changed[part.i] = told.changed_elements
         deviating = {i: told.deviating for i, told in self._certified.items() if told.deviating}
         self._found = replace(self._found, deviating=deviating)
         return changed
 
-    def _other_classes(self, before: Scratch | None) -> list[Scratch]:
+    def _changed_classes(self, before: Scratch | None) -> list[Scratch]:
         """Where the elements are whose merge class is not that of ``before``, if there are any."""
         if before == self._found.classes:
             return []
@@ -208,10 +210,10 @@ class _Completing:
             return []
         self._turn += 1
         path = self.ranges.scratch / f"classes-{self._turn}"
-        save(path, {"element": other})
+        save_columns(path, {"element": other})
         return [path]
 
-    def _unite(self) -> None:
+    def _unite_merge_classes(self) -> None:
         """Merge classes, from what single elements make one on."""
 
         def ask(classes: Scratch, parts: list[Ints]) -> list[Ties]:
@@ -225,14 +227,14 @@ class _Completing:
 
     # --- after a failure --------------------------------------------------------------------------
 
-    def _give_up(self, failed: Sequence[ModuleShape]) -> dict[int, list[Scratch]]:
+    def _drop_assumptions(self, failed: Sequence[ModuleShape]) -> dict[int, list[Scratch]]:
         """Makes the elements of the modules of these shapes plain, and those around them that
         modules which fail again and again reach; gives, by range, where these are.
         """
         wanted = frozenset(shape.name for shape in failed)
         self._turn += 1
         task = partial(
-            give_up,
+            drop_assumptions,
             ranges=self.ranges,
             indexed=self.indexed,
             found=self._found,
@@ -244,25 +246,27 @@ class _Completing:
             if left is not None:
                 found = self._found
                 self._found = replace(
-                    found, plain=(*found.plain, left.plain), efforts=(*found.efforts, left.efforts)
+                    found,
+                    assumption_free=(*found.assumption_free, left.assumption_free),
+                    efforts=(*found.efforts, left.efforts),
                 )
                 for i in left.owners:
-                    new.setdefault(i, []).append(left.plain)
+                    new.setdefault(i, []).append(left.assumption_free)
         return new
 
     # --- what comes of it -------------------------------------------------------------------------
 
-    def _figures(self, shapes: Sequence[ModuleShape]) -> CompletionFigures:
+    def _figures(self, shapes: Sequence[ModuleShape]) -> CertifiedModelFigures:
         labels = {
             label
             for path in self._found.deviating.values()
-            for label in read_labels(load(path / "labels"))
+            for label in read_labels(load_columns(path / "labels"))
         }
         tbox, audit = self.indexed.rules.calculus().tbox, self.asking.audit
         told = ((shape.module(), Verdict.CONSISTENT.value) for shape in shapes)
-        return CompletionFigures(
+        return CertifiedModelFigures(
             tuple(sorted(labels)),
-            sum(told.kept for told in self._certified.values()),
+            sum(told.kept_assertions for told in self._certified.values()),
             sum(shape.count for shape in shapes),
             len(shapes),
             self._found,
@@ -277,11 +281,11 @@ class _Completing:
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def write_completion(
-    executor: Executor, ranges: Ranges, completed: CompletionFigures, labels: Sequence[Label]
+def write_certified_model(
+    executor: Executor, ranges: Ranges, completed: CertifiedModelFigures, labels: Sequence[Label]
 ) -> dict[str, list[DataFile]]:
     """Writes the tables of N; ``labels``: by number, those of ``completed`` among them."""
-    found = completed.found
+    found = completed.search_state
     place = {label: i for i, label in enumerate(labels)}
     task = partial(
         write_range, found=found, place={label: place[label] for label in completed.labels}

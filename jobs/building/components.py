@@ -30,18 +30,18 @@ from shiq.abox_ops.modules.shapes import Shapes
 from shiq.columns.arrays import Ints, unique
 from shiq.jobs.building.exchange import (
     Executor,
-    Received,
+    IncomingColumns,
+    OutgoingColumns,
     Scratch,
-    Sent,
+    columns_from_senders,
     concatenate,
-    cut,
-    load,
-    received_from,
-    save,
+    load_columns,
+    save_columns,
+    split_rows,
 )
 from shiq.jobs.building.merging import IndexedStore
 from shiq.jobs.building.tables import Ranges, rank_of
-from shiq.jobs.building.worker import Asking, kept
+from shiq.jobs.building.worker import ReasonerSettings, cached_value
 from shiq.jobs.store.numbering import spread
 from shiq.model import Literal
 from shiq.model.roles import Role
@@ -49,12 +49,12 @@ from shiq.reasoner import create
 from shiq.reasoner.protocol import Module
 
 
-def write_open(ranges: Ranges, i: int, elements: Ints, source: Ints, target: Ints) -> None:
+def write_open_elements(ranges: Ranges, i: int, elements: Ints, source: Ints, target: Ints) -> None:
     """Leaves the open ``elements`` (by id) of range ``i``, and the role assertions that they
     keep, from their ends.
     """
-    save(ranges.folder(i) / "open", {"node": np.sort(rank_of(elements))})
-    save(ranges.folder(i) / "kept", {"source": rank_of(source), "target": rank_of(target)})
+    save_columns(ranges.folder(i) / "open", {"node": np.sort(rank_of(elements))})
+    save_columns(ranges.folder(i) / "kept", {"source": rank_of(source), "target": rank_of(target)})
 
 
 # --- components -----------------------------------------------------------------------------------
@@ -63,13 +63,15 @@ def write_open(ranges: Ranges, i: int, elements: Ints, source: Ints, target: Int
 def join_components(executor: Executor, ranges: Ranges) -> None:
     """Leaves the component of each open element, by its least. Stops because names only get less."""
     count = range(len(ranges))
-    names: list[Scratch] = executor.run(partial(_own_names, ranges=ranges), count, "components")
+    names: list[Scratch] = executor.run(
+        partial(_write_initial_names, ranges=ranges), count, "components"
+    )
     due, turn = set(count), 0
     near: dict[int, set[int]] = {}
     while due:
         turn += 1
         found = executor.run(
-            partial(_join, ranges=ranges, names=names, turn=turn),
+            partial(_join_range, ranges=ranges, names=names, turn=turn),
             sorted(due),
             f"components, round {turn}",
         )
@@ -80,26 +82,29 @@ def join_components(executor: Executor, ranges: Ranges) -> None:
                 changed.add(i)
                 names[i] = file
         due = {i for i in count if near.get(i, set()) & changed}
-    send, receive = partial(_send_away, ranges=ranges), partial(_gather, ranges=ranges)
+    send, receive = (
+        partial(_send_components, ranges=ranges),
+        partial(_receive_components, ranges=ranges),
+    )
     executor.exchange(send, list(zip(count, names)), receive, len(ranges), "gathering components")
 
 
-def _own_names(i: int, *, ranges: Ranges) -> Scratch:
-    return _save_names(ranges, i, 0, np.asarray(load(ranges.folder(i) / "open")["node"]))
+def _write_initial_names(i: int, *, ranges: Ranges) -> Scratch:
+    return _save_names(ranges, i, 0, np.asarray(load_columns(ranges.folder(i) / "open")["node"]))
 
 
 def _save_names(ranges: Ranges, i: int, turn: int, names: Ints) -> Scratch:
     path = ranges.folder(i) / f"component-{turn}"
-    save(path, {"name": names})
+    save_columns(path, {"name": names})
     return path
 
 
-def _join(
+def _join_range(
     i: int, *, ranges: Ranges, names: Sequence[Scratch], turn: int
 ) -> tuple[int, Scratch | None, set[int]]:
     low, high = ranges.bounds(i)
-    node, before = load(ranges.folder(i) / "open")["node"], load(names[i])["name"]
-    rows = load(ranges.folder(i) / "kept")
+    node, before = load_columns(ranges.folder(i) / "open")["node"], load_columns(names[i])["name"]
+    rows = load_columns(ranges.folder(i) / "kept")
     source, target = np.searchsorted(node, rows["source"]), rows["target"]
     inside = (target >= low) & (target < high)
     foreign = unique(target[~inside])
@@ -107,8 +112,8 @@ def _join(
     owner = foreign // ranges.width
     for k in unique(owner).tolist():
         mine = owner == k
-        theirs[mine] = load(names[k])["name"][
-            np.searchsorted(load(ranges.folder(k) / "open")["node"], foreign[mine])
+        theirs[mine] = load_columns(names[k])["name"][
+            np.searchsorted(load_columns(ranges.folder(k) / "open")["node"], foreign[mine])
         ]
     place = np.where(
         inside, np.searchsorted(node, target), len(node) + np.searchsorted(foreign, target)
@@ -125,24 +130,24 @@ def _join(
     )
 
 
-def _send_away(named: tuple[int, Scratch], *, ranges: Ranges) -> Iterator[Sent]:
+def _send_components(named: tuple[int, Scratch], *, ranges: Ranges) -> Iterator[OutgoingColumns]:
     """Leaves the open elements of a range sorted by their component, and sends each to the range
     of its component's name.
     """
     i, names = named
-    name, node = load(names)["name"], load(ranges.folder(i) / "open")["node"]
+    name, node = load_columns(names)["name"], load_columns(ranges.folder(i) / "open")["node"]
     order = np.lexsort((node, name))
     rows = {"name": name[order], "node": node[order]}
-    save(ranges.folder(i) / "by_component", rows)
-    for k, part in cut(rows, rows["name"], ranges.width):
+    save_columns(ranges.folder(i) / "by_component", rows)
+    for k, part in split_rows(rows, rows["name"], ranges.width):
         yield k, "members", part
 
 
-def _gather(i: int, received: Received, *, ranges: Ranges) -> None:
+def _receive_components(i: int, received: IncomingColumns, *, ranges: Ranges) -> None:
     """Leaves the elements of the components that are named by an element of range ``i``."""
-    save(
+    save_columns(
         ranges.folder(i) / "members",
-        concatenate(received_from(received, "members"), ("name", "node")),
+        concatenate(columns_from_senders(received, "members"), ("name", "node")),
     )
 
 
@@ -166,7 +171,7 @@ class ModuleShape:
         """What modules of this shape are known by."""
         return self.digest if self.label is None else self.label
 
-    def more(self, count: int) -> ModuleShape:
+    def add_modules(self, count: int) -> ModuleShape:
         return ModuleShape(self.digest, self.count + count, self.size, self.path, self.label)
 
     @property
@@ -179,7 +184,7 @@ class ModuleShape:
             return Module((self.label[0],), (self.label[1],))
         if self.path is None:
             raise TypeError(self)
-        return module_of(self.path.path().read_bytes())
+        return parse_module(self.path.path().read_bytes())
 
 
 @dataclass(frozen=True)
@@ -193,23 +198,23 @@ class ComponentModules:
 
 
 #: Gives what is kept of the elements (by id) of some components.
-Kept = Callable[[Ints], FoundModules]
+KeptModules = Callable[[Ints], FoundModules]
 
 
-def module_shapes(i: int, *, ranges: Ranges, build: str, found: Kept) -> ComponentModules:
+def module_shapes(i: int, *, ranges: Ranges, build: str, found: KeptModules) -> ComponentModules:
     """The modules of the components that are named by an element of range ``i``, by shape.
     ``build``: names the clauses.
     """
     known: dict[str, ModuleShape] = {}
     labels: Counter[Label] = Counter()
-    for module, name in _modules(i, ranges, build, found):
+    for module, name in _named_modules(i, ranges, build, found):
         if not isinstance(name, str):
             labels[name] += 1
         elif name in known:
-            known[name] = known[name].more(1)
+            known[name] = known[name].add_modules(1)
         else:
             path = ranges.scratch / "shapes" / f"{name}-{i}"
-            with path.placed() as temporary:
+            with path.stage() as temporary:
                 temporary.write_text(json.dumps(astuple(module.module)))
             known[name] = ModuleShape(name, 1, len(module.elements), path)
     return ComponentModules(labels, list(known.values()))
@@ -220,8 +225,8 @@ def label_shapes(labels: Counter[Label]) -> list[ModuleShape]:
     return [ModuleShape("", n, 1, label=label) for label, n in labels.items()]
 
 
-def found_shapes(
-    executor: Executor, ranges: Ranges, build: str, found: Kept, labels: Counter[Label]
+def collect_shapes(
+    executor: Executor, ranges: Ranges, build: str, found: KeptModules, labels: Counter[Label]
 ) -> list[ModuleShape]:
     """The shapes of the modules of all components; those that are but a label are added to
     ``labels``.
@@ -232,7 +237,7 @@ def found_shapes(
         labels.update(part.labels)
         for shape in part.shapes:
             known = shapes.get(shape.digest)
-            shapes[shape.digest] = shape if known is None else known.more(shape.count)
+            shapes[shape.digest] = shape if known is None else known.add_modules(shape.count)
     return list(shapes.values())
 
 
@@ -241,27 +246,27 @@ def members_of_modules(
     *,
     ranges: Ranges,
     build: str,
-    found: Kept,
+    found: KeptModules,
     wanted: frozenset[str | Label],
     limit: int | None = None,
 ) -> list[tuple[str, ...]]:
     """The individuals of those among them (``limit`` at most) whose shape, or label, is ``wanted``."""
-    chosen = (m for m, name in _modules(i, ranges, build, found) if name in wanted)
+    chosen = (m for m, name in _named_modules(i, ranges, build, found) if name in wanted)
     return [
         tuple(x for element in module.elements for x in element) for module in islice(chosen, limit)
     ]
 
 
-def _modules(
-    i: int, ranges: Ranges, build: str, found: Kept
+def _named_modules(
+    i: int, ranges: Ranges, build: str, found: KeptModules
 ) -> Iterator[tuple[NamedModule, str | Label]]:
     """The modules, each with the digest of its shape, or its label if it is no more than that."""
-    members = load(ranges.folder(i) / "members")["node"]
+    members = load_columns(ranges.folder(i) / "members")["node"]
     if not len(members):
         return
     modules = found(np.sort(spread(members)))
     tbox = modules.calculus.tbox
-    shapes: Shapes = kept("shapes", build, lambda: Shapes(tbox))
+    shapes: Shapes = cached_value("shapes", build, lambda: Shapes(tbox))
     for module in modules.modules:
         label = module.module.positive[0], module.module.negative[0]
         if module.module == Module((label[0],), (label[1],)):
@@ -275,7 +280,7 @@ def _modules(
             )
 
 
-def module_of(text: bytes | str) -> Module:
+def parse_module(text: bytes | str) -> Module:
     """The module whose fields are in a JSON text.
 
     >>> module = Module((5, 0), (0, 1 << 70), ((0, Role("urn:r", True), 1),), (), ((0, 1),), ((0, "urn:p", Literal("1")),))
@@ -299,13 +304,16 @@ def module_of(text: bytes | str) -> Module:
 
 
 def decide_shapes(
-    executor: Executor, shapes: Sequence[ModuleShape], indexed: IndexedStore, asking: Asking
+    executor: Executor,
+    shapes: Sequence[ModuleShape],
+    indexed: IndexedStore,
+    asking: ReasonerSettings,
 ) -> list[tuple[str, str]]:
     """Verdict and reason of each shape."""
     tasks = max(1, min(len(shapes), 4 * executor.width))
     order = sorted(range(len(shapes)), key=lambda i: (-shapes[i].size, i))
     parts = [order[k::tasks] for k in range(tasks)]
-    task = partial(_ask, indexed=indexed, asking=asking)
+    task = partial(_decide_part, indexed=indexed, asking=asking)
     answers = executor.run(task, [[shapes[i] for i in part] for part in parts], "deciding shapes")
     found = [("", "")] * len(shapes)
     for part, answer in zip(parts, answers):
@@ -314,8 +322,8 @@ def decide_shapes(
     return found
 
 
-def _ask(
-    shapes: Sequence[ModuleShape], *, indexed: IndexedStore, asking: Asking
+def _decide_part(
+    shapes: Sequence[ModuleShape], *, indexed: IndexedStore, asking: ReasonerSettings
 ) -> list[tuple[str, str]]:
     tbox = indexed.rules.calculus().tbox
     asked = create(asking.reasoner, heap=asking.heap)

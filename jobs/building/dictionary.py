@@ -13,16 +13,16 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from shiq.columns.arrays import Ints
-from shiq.jobs.building.chunks import ChunkSummary, folder_of
+from shiq.jobs.building.chunks import ChunkSummary, chunk_folder
 from shiq.jobs.building.exchange import (
     Executor,
-    Received,
+    IncomingColumns,
+    OutgoingColumns,
     Scratch,
-    Sent,
+    columns_from_senders,
     concatenate,
-    load,
-    received_from,
-    save,
+    load_columns,
+    save_columns,
 )
 from shiq.jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
 
@@ -44,7 +44,7 @@ class Dictionary:
 
     def part(self, i: int) -> pa.Array:
         """Folder of part ``i``."""
-        return load(_part(self.scratch, i) / "terms")["term"]
+        return load_columns(_part_folder(self.scratch, i) / "terms")["term"]
 
     def ranks_of(self, terms: Sequence[str]) -> list[int]:
         """Rank of each term; all must be in the dictionary."""
@@ -52,7 +52,7 @@ class Dictionary:
         found = []
         for term in terms:
             i = bisect_right(keys, term.encode())
-            found.append(self.starts[i] + _first_not_below(self.part(i), term))
+            found.append(self.starts[i] + _first_not_less(self.part(i), term))
         return found
 
     def terms_of(self, low: int, high: int) -> pa.Array:
@@ -85,23 +85,23 @@ def make_dictionary(
     return Dictionary(scratch, root, tuple(bounds), tuple(np.cumsum([0, *sizes]).tolist()))
 
 
-def _part(scratch: Scratch, i: int) -> Scratch:
+def _part_folder(scratch: Scratch, i: int) -> Scratch:
     return scratch / "terms" / i
 
 
-def _send_terms(chunk: int, *, root: Scratch, bounds: Sequence[str]) -> Iterator[Sent]:
-    terms = load(folder_of(root, chunk) / "terms")["term"]
-    cuts = [0, *(_first_not_below(terms, bound) for bound in bounds), len(terms)]
+def _send_terms(chunk: int, *, root: Scratch, bounds: Sequence[str]) -> Iterator[OutgoingColumns]:
+    terms = load_columns(chunk_folder(root, chunk) / "terms")["term"]
+    cuts = [0, *(_first_not_less(terms, bound) for bound in bounds), len(terms)]
     for part, (first, last) in enumerate(pairwise(cuts)):
         if first < last:
             yield part, "terms", {"term": terms.slice(first, last - first)}
 
 
-def _sort_part(number: int, received: Received, *, scratch: Scratch) -> int:
+def _sort_part(number: int, received: IncomingColumns, *, scratch: Scratch) -> int:
     """Sorts the terms between two bounds; leaves them, each once, and the place of every chunk's
     terms; how many there are.
     """
-    mine = [columns["term"] for columns in received_from(received, "terms")]
+    mine = [columns["term"] for columns in columns_from_senders(received, "terms")]
     everything = pa.concat_arrays([pa.array([], pa.large_string()), *mine])
     order = pc.sort_indices(everything)
     ordered = everything.take(order)
@@ -112,21 +112,21 @@ def _sort_part(number: int, received: Received, *, scratch: Scratch) -> int:
         )
     rank = np.empty(len(ordered), np.int64)
     rank[order.to_numpy()] = np.cumsum(differs) - 1
-    folder = _part(scratch, number)
+    folder = _part_folder(scratch, number)
     distinct = ordered.filter(pa.array(differs))
-    save(folder / "terms", {"term": distinct})
-    save(folder / "ranks", {"rank": rank})
+    save_columns(folder / "terms", {"term": distinct})
+    save_columns(folder / "ranks", {"rank": rank})
     chunks, sizes = (
         [chunk for chunk, _ in received.get("terms", ())],
         [len(terms) for terms in mine],
     )
-    save(
+    save_columns(
         folder / "chunks", {"chunk": np.array(chunks, np.int64), "size": np.array(sizes, np.int64)}
     )
     return len(distinct)
 
 
-def _first_not_below(terms: pa.Array, term: str) -> int:
+def _first_not_less(terms: pa.Array, term: str) -> int:
     """The position of the first of the sorted ``terms`` that is not less than ``term`` (by bytes)."""
     key, low, high = term.encode(), 0, len(terms)
     while low < high:
@@ -149,7 +149,7 @@ def all_names(summaries: Sequence[ChunkSummary]) -> dict[int, list[str]]:
     }
 
 
-def numbers_of(summary: ChunkSummary, names: Mapping[int, Sequence[str]]) -> dict[int, Ints]:
+def name_numbers(summary: ChunkSummary, names: Mapping[int, Sequence[str]]) -> dict[int, Ints]:
     """The number of each name of a chunk among all ``names``, by kind."""
     found = {}
     for kind, known in names.items():
@@ -172,24 +172,27 @@ def rank_chunks(
     ``order``. ``new`` gives other ranks for those of the dictionary.
     """
     send = partial(_send_ranks, dictionary=dictionary, new=new)
-    receive = partial(_leave_ranks, root=dictionary.root, order=order)
+    receive = partial(_write_ranks, root=dictionary.root, order=order)
     executor.exchange(send, range(len(dictionary.starts) - 1), receive, len(chunks), "numbering")
 
 
 def _send_ranks(
     part: int, *, dictionary: Dictionary, new: Callable[[Ints], Ints] | None
-) -> Iterator[Sent]:
-    folder, own = _part(dictionary.scratch, part), np.arange(*dictionary.starts[part : part + 2])
-    rank = (own if new is None else new(own))[load(folder / "ranks")["rank"]]
-    chunks = load(folder / "chunks")
+) -> Iterator[OutgoingColumns]:
+    folder, own = (
+        _part_folder(dictionary.scratch, part),
+        np.arange(*dictionary.starts[part : part + 2]),
+    )
+    rank = (own if new is None else new(own))[load_columns(folder / "ranks")["rank"]]
+    chunks = load_columns(folder / "chunks")
     for chunk, ranks in zip(
         chunks["chunk"].tolist(), np.split(rank, np.cumsum(chunks["size"])[:-1])
     ):
         yield chunk, "ranks", {"rank": ranks}
 
 
-def _leave_ranks(chunk: int, received: Received, *, root: Scratch, order: str) -> None:
-    local = load(folder_of(root, chunk) / "terms")["local"]
+def _write_ranks(chunk: int, received: IncomingColumns, *, root: Scratch, order: str) -> None:
+    local = load_columns(chunk_folder(root, chunk) / "terms")["local"]
     rank = np.empty(len(local), np.int64)
-    rank[local] = concatenate(received_from(received, "ranks"), ("rank",))["rank"]
-    save(folder_of(root, chunk) / order / "rank", {"rank": rank})
+    rank[local] = concatenate(columns_from_senders(received, "ranks"), ("rank",))["rank"]
+    save_columns(chunk_folder(root, chunk) / order / "rank", {"rank": rank})

@@ -25,9 +25,9 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 #: Columns for a part, by a name.
-Sent: TypeAlias = tuple[int, str, Mapping[str, Any]]
+OutgoingColumns: TypeAlias = tuple[int, str, Mapping[str, Any]]
 #: What came to a part under each name: sender and columns, by sender.
-Received: TypeAlias = Mapping[str, Sequence[tuple[int, dict[str, Any]]]]
+IncomingColumns: TypeAlias = Mapping[str, Sequence[tuple[int, dict[str, Any]]]]
 
 
 class Executor(Protocol):
@@ -44,12 +44,12 @@ class Executor(Protocol):
 
     def exchange(
         self,
-        send: Callable[[T], Iterable[Sent]],
+        send: Callable[[T], Iterable[OutgoingColumns]],
         senders: Sequence[T],
-        receive: Callable[[int, Received], R],
+        receive: Callable[[int, IncomingColumns], R],
         count: int,
         what: str,
-        answer: Callable[[int, Received], Iterable[Sent]] | None = None,
+        answer: Callable[[int, IncomingColumns], Iterable[OutgoingColumns]] | None = None,
     ) -> list[R]:
         """Send columns from each part to each other, and receive them there.
 
@@ -85,23 +85,23 @@ def look_up(
     return executor.exchange(asking, range(count), taking, count, what, answering)
 
 
-def _send_ids(ask: Callable[[int], Ints], width: int, i: int) -> Iterator[Sent]:
+def _send_ids(ask: Callable[[int], Ints], width: int, i: int) -> Iterator[OutgoingColumns]:
     ids = unique(ask(i))
-    return ((k, "ids", part) for k, part in cut({"id": ids}, ids, width))
+    return ((k, "ids", part) for k, part in split_rows({"id": ids}, ids, width))
 
 
 def _send_values(
-    column: Callable[[int], Ints], width: int, i: int, received: Received
-) -> Iterator[Sent]:
+    column: Callable[[int], Ints], width: int, i: int, received: IncomingColumns
+) -> Iterator[OutgoingColumns]:
     own = column(i)
     for asker, rows in received.get("ids", ()):
         yield asker, "values", {"id": rows["id"], "value": own[rows["id"] - i * width]}
 
 
 def _receive_values(
-    receive: Callable[[int, Callable[[Ints], Ints]], R], i: int, received: Received
+    receive: Callable[[int, Callable[[Ints], Ints]], R], i: int, received: IncomingColumns
 ) -> R:
-    rows = concatenate(received_from(received, "values"), ("id", "value"))
+    rows = concatenate(columns_from_senders(received, "values"), ("id", "value"))
     return receive(i, lambda ids: rows["value"][np.searchsorted(rows["id"], ids)])
 
 
@@ -118,14 +118,16 @@ def unpack(body: pa.Buffer) -> dict[str, Any]:
     return columns_of(pa.ipc.open_stream(body).read_all())
 
 
-def cut(columns: Mapping[str, Any], key: Ints, width: int) -> Iterator[tuple[int, dict[str, Any]]]:
+def split_rows(
+    columns: Mapping[str, Any], key: Ints, width: int
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """Split rows with an ascending ``key`` into ranges of ``width`` keys."""
     owner, first = np.unique(key // width, return_index=True)
     for i, low, high in zip(owner.tolist(), first.tolist(), [*first[1:].tolist(), len(key)]):
         yield i, {name: column[low:high] for name, column in columns.items()}
 
 
-def received_from(received: Received, name: str) -> list[dict[str, Any]]:
+def columns_from_senders(received: IncomingColumns, name: str) -> list[dict[str, Any]]:
     """Select what arrived under ``name``, by sender."""
     return [columns for _, columns in received.get(name, ())]
 
@@ -144,7 +146,7 @@ class Scratch:
         """Local path of the content, or of a copy."""
         return file_at(self.place, self.name)
 
-    def placed(self) -> AbstractContextManager[Path]:
+    def stage(self) -> AbstractContextManager[Path]:
         """A path to write to; what is there at the end is put there in one step."""
         return stage_file(self.place, self.name, durable=False)
 
@@ -156,7 +158,7 @@ class RangeFile:
     range: Range
     file: Scratch
 
-    def here(self) -> Range:
+    def local_range(self) -> Range:
         """The range, with the file's path on this machine."""
         path = str(self.file.path())
         if isinstance(self.range, ByteRange):
@@ -164,20 +166,20 @@ class RangeFile:
         return replace(self.range, groups=((TableFile(path), 0),))
 
 
-def save(scratch: Scratch, columns: Mapping[str, Any]) -> None:
+def save_columns(scratch: Scratch, columns: Mapping[str, Any]) -> None:
     """Writes parallel columns (numbers, or Arrow arrays) to an uncompressed file that can be
     memory-mapped.
     """
     table = table_of(columns)
     with (
-        scratch.placed() as temporary,
+        scratch.stage() as temporary,
         pa.OSFile(str(temporary), "wb") as out,
         pa.ipc.new_file(out, table.schema) as writer,
     ):
         writer.write_table(table, max_chunksize=max(len(table), 1))
 
 
-def load(scratch: Scratch) -> dict[str, Any]:
+def load_columns(scratch: Scratch) -> dict[str, Any]:
     """Read the columns of `save`, memory-mapped: numbers as arrays, texts as Arrow arrays."""
     return columns_of(pa.ipc.open_file(pa.memory_map(str(scratch.path()))).read_all())
 

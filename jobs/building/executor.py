@@ -27,7 +27,14 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from shiq.errors import OperationalError
 from shiq.inputs.sources import TableSource
-from shiq.jobs.building.exchange import RangeFile, Received, Scratch, Sent, pack, unpack
+from shiq.jobs.building.exchange import (
+    IncomingColumns,
+    OutgoingColumns,
+    RangeFile,
+    Scratch,
+    pack,
+    unpack,
+)
 from shiq.jobs.store.replacing import BUILDING
 from shiq.remote.place import Place
 
@@ -75,21 +82,21 @@ class ProcessExecutor:
 
     def exchange(
         self,
-        send: Callable[[T], Iterable[Sent]],
+        send: Callable[[T], Iterable[OutgoingColumns]],
         senders: Sequence[T],
-        receive: Callable[[int, Received], R],
+        receive: Callable[[int, IncomingColumns], R],
         count: int,
         what: str,
-        answer: Callable[[int, Received], Iterable[Sent]] | None = None,
+        answer: Callable[[int, IncomingColumns], Iterable[OutgoingColumns]] | None = None,
     ) -> list[R]:
         if self._folder is not None:
             self._folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
             task = partial(_send, send, folder)
-            posts = _by_part(self._run_tasks(task, list(enumerate(senders))), count)
+            posts = _posts_by_part(self._run_tasks(task, list(enumerate(senders))), count)
             if answer is not None:
                 task = partial(_answer, answer, folder)
-                posts = _by_part(self._run_tasks(task, list(enumerate(posts))), count)
+                posts = _posts_by_part(self._run_tasks(task, list(enumerate(posts))), count)
             return self._run_tasks(partial(_receive, receive), list(enumerate(posts)))
 
     def _run_tasks(self, task: Callable[..., R], given: Sequence[tuple[Any, ...]]) -> list[R]:
@@ -105,13 +112,13 @@ class ProcessExecutor:
         results, coming = [b""] * len(tasks), iter(enumerate(tasks))
         busy: dict[Any, tuple[Worker, int]] = {}
         for worker, (number, task) in zip(self._workers, coming):
-            busy[worker.take(task)] = worker, number
+            busy[worker.begin_task(task)] = worker, number
         while busy:
             for ready in wait(list(busy)):
                 worker, number = busy.pop(ready)
                 results[number] = worker.result()
                 for number, task in coming:
-                    busy[worker.take(task)] = worker, number
+                    busy[worker.begin_task(task)] = worker, number
                     break
         return results
 
@@ -131,7 +138,7 @@ class _Post:
     end: int
 
 
-def _by_part(sent: Iterable[Sequence[_Post]], count: int) -> list[list[_Post]]:
+def _posts_by_part(sent: Iterable[Sequence[_Post]], count: int) -> list[list[_Post]]:
     posts: list[list[_Post]] = [[] for _ in range(count)]
     for some in sent:
         for post in some:
@@ -139,24 +146,28 @@ def _by_part(sent: Iterable[Sequence[_Post]], count: int) -> list[list[_Post]]:
     return posts
 
 
-def _send(send: Callable[[T], Iterable[Sent]], folder: str, number: int, part: T) -> list[_Post]:
-    return _post(folder, number, send(part))
+def _send(
+    send: Callable[[T], Iterable[OutgoingColumns]], folder: str, number: int, part: T
+) -> list[_Post]:
+    return _post_columns(folder, number, send(part))
 
 
 def _answer(
-    answer: Callable[[int, Received], Iterable[Sent]],
+    answer: Callable[[int, IncomingColumns], Iterable[OutgoingColumns]],
     folder: str,
     number: int,
     posts: Sequence[_Post],
 ) -> list[_Post]:
-    return _post(folder, number, answer(number, _read_posts(posts)))
+    return _post_columns(folder, number, answer(number, _read_posts(posts)))
 
 
-def _receive(receive: Callable[[int, Received], R], number: int, posts: Sequence[_Post]) -> R:
+def _receive(
+    receive: Callable[[int, IncomingColumns], R], number: int, posts: Sequence[_Post]
+) -> R:
     return receive(number, _read_posts(posts))
 
 
-def _post(folder: str, sender: int, sent: Iterable[Sent]) -> list[_Post]:
+def _post_columns(folder: str, sender: int, sent: Iterable[OutgoingColumns]) -> list[_Post]:
     posts = []
     handle, path = tempfile.mkstemp(dir=folder)
     with open(handle, "wb") as file:
@@ -167,7 +178,7 @@ def _post(folder: str, sender: int, sent: Iterable[Sent]) -> list[_Post]:
     return posts
 
 
-def _read_posts(posts: Sequence[_Post]) -> Received:
+def _read_posts(posts: Sequence[_Post]) -> IncomingColumns:
     received = defaultdict[str, list[tuple[int, dict[str, Any]]]](list)
     for post in posts:
         file = _map_file(post.file)
@@ -216,12 +227,12 @@ class Worker:
         self._process.stdin.close()
         self._process.stdout.close()
 
-    def take(self, task: bytes) -> Connection:
+    def begin_task(self, task: bytes) -> Connection:
         """Begin ``task``. Returns what is to be waited for."""
         try:
             self._tasks.send_bytes(task)
         except OSError:
-            raise self._gone() from None
+            raise self._lost_worker_error() from None
         return self._results
 
     def result(self) -> bytes:
@@ -229,7 +240,7 @@ class Worker:
         try:
             is_error, body = pickle.loads(self._results.recv_bytes())
         except (EOFError, OSError):
-            raise self._gone() from None
+            raise self._lost_worker_error() from None
         if is_error:
             error: BaseException = pickle.loads(body)
             raise error
@@ -246,7 +257,7 @@ class Worker:
         self._process.wait()
         self._results.close()
 
-    def _gone(self) -> OperationalError:
+    def _lost_worker_error(self) -> OperationalError:
         code = self._process.wait()
         how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
         return OperationalError(
@@ -270,18 +281,18 @@ def work() -> None:
     os.dup2(2, 1)
     tasks: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
     is_busy = threading.Event()
-    threading.Thread(target=_listen, args=(given, tasks, is_busy), daemon=True).start()
+    threading.Thread(target=_queue_tasks, args=(given, tasks, is_busy), daemon=True).start()
     while (task := tasks.get()) is not None:
         try:
             result = pickle.dumps((False, _run_task(task)))
         except Exception as error:
-            result = pickle.dumps((True, _portable(error)))
+            result = pickle.dumps((True, _picklable_error(error)))
         is_busy.clear()
         with suppress(OSError):
             results.send_bytes(result)
 
 
-def _listen(
+def _queue_tasks(
     given: Connection, tasks: queue.SimpleQueue[bytes | None], is_busy: threading.Event
 ) -> None:
     """Puts what comes among the ``tasks``. The one that gives them is gone where nothing comes any
@@ -297,7 +308,7 @@ def _listen(
     tasks.put(None)
 
 
-def _portable(error: Exception) -> bytes:
+def _picklable_error(error: Exception) -> bytes:
     """``error`` as bytes; its text where it cannot be sent."""
     try:
         body = pickle.dumps(error)

@@ -43,7 +43,7 @@ _MOST_NAMED = 100_000
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _KeptCounts:
     """What was kept of A, by number alone: nobody holds it."""
 
     insertions: int
@@ -63,28 +63,32 @@ class _RepairState:
     ontology: Reading
     repair: Repair
     decider: Decider
-    around: dict[Assertion, None] = field(default_factory=dict)
-    gone: frozenset[Assertion] = frozenset()
-    asides: tuple[QuarantinedAssertion, ...] | None = None
+    surroundings: dict[Assertion, None] = field(default_factory=dict)
+    exclusions: frozenset[Assertion] = frozenset()
+    quarantine: tuple[QuarantinedAssertion, ...] | None = None
 
     def grows(self, built: BuiltStore) -> bool:
         """Whether ``built``, which lacks what is gone, shows that something else has to go. Not
         for ever, since ``around`` grows within A.
         """
-        known = len(self.around)
-        found = built.certified
-        if found.contradictory or found.open:
-            there = knowledge_base_of(built, self.ontology).add_set(ABox(), ABox(), "clausal")
+        known = len(self.surroundings)
+        found = built.certificate_figures
+        if found.contradictory or found.open_individuals:
+            there = open_knowledge_base(built, self.ontology).add_set(ABox(), ABox(), "clausal")
             near = assertions_around(
-                self.ontology, self.decider, cast(AddSet, there), found.contradictory, found.open
+                self.ontology,
+                self.decider,
+                cast(AddSet, there),
+                found.contradictory,
+                found.open_individuals,
             )
-            self.around |= dict.fromkeys(near)
-        if len(self.around) == known and self.asides is not None:
+            self.surroundings |= dict.fromkeys(near)
+        if len(self.surroundings) == known and self.quarantine is not None:
             return False
-        before = self.gone
-        rest, self.asides = self.repair(self.ontology, abox_of(self.around), self.decider)
-        self.gone = frozenset(self.around) - frozenset(rest)
-        return self.gone != before
+        before = self.exclusions
+        rest, self.quarantine = self.repair(self.ontology, abox_of(self.surroundings), self.decider)
+        self.exclusions = frozenset(self.surroundings) - frozenset(rest)
+        return self.exclusions != before
 
 
 def index(
@@ -109,14 +113,14 @@ def index(
         nonlocal is_stored
         if aside and aside.grows(built):
             return None
-        found = replace(found_of(built), audit=audit_of(built, options))
+        found = replace(findings_of(built), audit=audit_sampled_shapes(built, options))
         left_over = (
-            *built.read.leftovers,
-            *quarantine_notice(aside.asides or () if aside else (), store),
+            *built.chunks.leftovers,
+            *quarantine_notice(aside.quarantine or () if aside else (), store),
             *notes(built),
         )
         result, certificate = answer(
-            found, built.counts.assertions, Counter(built.read.ledger), left_over
+            found, built.counts.assertions, Counter(built.chunks.ledger), left_over
         )
         if not is_settled(built, result):
             told.append(result)
@@ -126,9 +130,9 @@ def index(
             # What is built is gone afterwards.
             result = explain_base(
                 result,
-                knowledge_base_of(built, ontology),
+                open_knowledge_base(built, ontology),
                 ontology,
-                built.certified.contradictory,
+                built.certificate_figures.contradictory,
                 options,
             )
             told.append(with_note(result, refusal))
@@ -144,10 +148,10 @@ def index(
         timeout=options.timeout,
         audit=options.audit,
         limit=_MOST_NAMED if repair else options.max_conflicts,
-        names_open=repair is not None,
-        aside="ill-typed" in options.allow,
+        names_undecided=repair is not None,
+        drops_ill_typed="ill-typed" in options.allow,
         catalog=read_catalogs(options),
-        completes=options.criterion in (AUTO, MODEL),
+        certifies_by_model=options.criterion in (AUTO, MODEL),
         width=options.range_size or RANGE,
     )
     try:
@@ -160,8 +164,8 @@ def index(
                 certifying,
                 settings=settings,
                 progress=options.progress,
-                gone=aside.gone if aside else (),
-                asides=aside.asides or () if aside else (),
+                gone=aside.exclusions if aside else (),
+                asides=aside.quarantine or () if aside else (),
                 taken=request.applied_batches,
                 place=place,
             )
@@ -175,13 +179,13 @@ def index(
                 result,
                 LocalKnowledgeBase.from_store(opened),
                 ontology,
-                built.certified.contradictory,
+                built.certificate_figures.contradictory,
                 options,
             )
     return result
 
 
-def index_here(request: BuildRequest) -> Result | None:
+def index_locally(request: BuildRequest) -> Result | None:
     """Build and certify a store in processes of this machine.
 
     Returns None, and stores nothing, unless ranges certify the base by a model and nothing of it
@@ -204,12 +208,12 @@ def index_here(request: BuildRequest) -> Result | None:
             built.is_completed
             and built.crowd <= OVERSIZE
             and result.verdict is Verdict.CONSISTENT
-            and not any(map(is_outside_shiq, (*ontology.leftovers, *built.read.leftovers)))
+            and not any(map(is_outside_shiq, (*ontology.leftovers, *built.chunks.leftovers)))
         )
         return settled
 
     def notes(built: BuiltStore) -> tuple[Leftover, ...]:
-        return unsatisfiable_class_leftovers(built.indexed.rules.calculus().tbox, options)
+        return unsatisfiable_class_leftovers(built.indexed_store.rules.calculus().tbox, options)
 
     processes = min(os.cpu_count() or 1, request.size // _BYTES_OF_WORKER)
     with ProcessExecutor(max(1, processes)) as executor:
@@ -217,28 +221,28 @@ def index_here(request: BuildRequest) -> Result | None:
     return result if settled else None
 
 
-def knowledge_base_of(built: BuiltStore, ontology: Reading) -> LocalKnowledgeBase:
+def open_knowledge_base(built: BuiltStore, ontology: Reading) -> LocalKnowledgeBase:
     """Open the built base for questions before it is published."""
-    base, index, roles = built.indexed.opened()
+    base, index, roles = built.indexed_store.open_cached()
     return LocalKnowledgeBase(ontology.tbox, base, roles, index)
 
 
-def audit_of(built: BuiltStore, options: Options) -> Audit | None:
+def audit_sampled_shapes(built: BuiltStore, options: Options) -> Audit | None:
     """Audit the drawn shapes of ``built`` by a second reasoner; None without an audit."""
-    if built.certified.drawn is None:
+    if built.certificate_figures.audit_sample is None:
         return None
     with DeciderContext(options) as decider:
-        examine(built.certified.drawn, decider, options.timeout)
+        examine(built.certificate_figures.audit_sample, decider, options.timeout)
         return decider.audit
 
 
-def found_of(built: BuiltStore) -> Findings:
+def findings_of(built: BuiltStore) -> Findings:
     """What a result tells of ``built``."""
-    certified = built.certified
+    certified = built.certificate_figures
     refuted = certified.clashes + certified.verdicts[Verdict.INCONSISTENT.value]
     return Findings(
         criterion=MODEL if built.is_completed else "clausal",
-        add_set=_Kept(built.counts.assertions, built.kept),
+        add_set=_KeptCounts(built.counts.assertions, built.kept_assertions),
         modules=ModuleFindings(
             members=certified.contradictory,
             count=certified.modules,
@@ -248,7 +252,7 @@ def found_of(built: BuiltStore) -> Findings:
         ),
         refuted_count=refuted,
         verdict_counts=dict(certified.verdicts),
-        undecided_reasons=certified.undecided,
+        undecided_reasons=certified.undecided_reasons,
         explanation=Explanation(unexplained_count=refuted, is_complete=not refuted),
     )
 

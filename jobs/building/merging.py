@@ -20,10 +20,10 @@ from shiq.abox_ops.index.index import ElementLabels, Index, view_without_batch
 from shiq.abox_ops.labels.documents import read_labels
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.columns.arrays import NONE, Columns, Ints, row_changes, unique
-from shiq.jobs.building.exchange import Executor, Scratch, load, save
+from shiq.jobs.building.exchange import Executor, Scratch, load_columns, save_columns
 from shiq.jobs.building.tables import Ranges, rank_of
 from shiq.jobs.building.told import TaskRules
-from shiq.jobs.building.worker import StoreKey, kept
+from shiq.jobs.building.worker import StoreKey, cached_value
 from shiq.jobs.store import Store
 from shiq.model.roles import Role, RoleBox, role_box
 from shiq.remote.place import file_at, place_of
@@ -40,9 +40,9 @@ class IndexedStore:
     negated_roles: frozenset[Role] = frozenset()
     negated_properties: frozenset[str] = frozenset()
 
-    def opened(self) -> tuple[StoreBase, Index, RoleBox]:
+    def open_cached(self) -> tuple[StoreBase, Index, RoleBox]:
         """Base, index and roles; cached by each worker."""
-        return kept("index", (self.rules.build, self.stage), self._open)
+        return cached_value("index", (self.rules.build, self.stage), self._open)
 
     def _open(self) -> tuple[StoreBase, Index, RoleBox]:
         store = Store(place_of(self.store.path), self.store.manifest)
@@ -53,9 +53,9 @@ class IndexedStore:
             self.rules.extra,
             simplified,
             NumberedCalculus(simplified.clauses, base.names, labels),
-            _grouping(store, "same"),
-            _grouping(store, "equal"),
-            _grouping(store, "merged"),
+            _open_grouping(store, "same"),
+            _open_grouping(store, "equal"),
+            _open_grouping(store, "merged"),
             ElementLabels(store.table("elements")),
             self.negated_roles,
             self.negated_properties,
@@ -65,11 +65,11 @@ class IndexedStore:
         return base, index, role_box(self.rules.tbox.axioms)
 
 
-def _grouping(store: Store, name: str) -> StoredPartition:
+def _open_grouping(store: Store, name: str) -> StoredPartition:
     return StoredPartition(store.table(name), store.table(f"{name}_members"))
 
 
-def elements_of(base: StoreBase, ranges: Ranges, i: int) -> Ints:
+def range_elements(base: StoreBase, ranges: Ranges, i: int) -> Ints:
     """Elements whose least node is in range ``i``."""
     store = base.store
     if not isinstance(store, Store):
@@ -92,7 +92,7 @@ def merge_classes(executor: Executor, ranges: Ranges, indexed: IndexedStore) -> 
     """Merge classes with several elements (THEORY, "Irrelevant role assertions")."""
     if not indexed.rules.calculus().space.m_type:
         return grouping(NONE, NONE)
-    task = partial(_single_ties, ranges=ranges, indexed=indexed)
+    task = partial(_element_ties, ranges=ranges, indexed=indexed)
     found = executor.run(task, range(len(ranges)), "merge classes")
 
     def ask(classes: Scratch, parts: list[Ints]) -> list[Ties]:
@@ -123,9 +123,9 @@ def unite_ranges(
     path, before, turn = None, grouping(NONE, NONE), 0
     while any(len(first) for first, _ in found):
         first, second = (np.concatenate([pair[k] for pair in found]) for k in (0, 1))
-        classes = _united(before, first, second)
+        classes = _unite_pairs(before, first, second)
         path, turn = ranges.scratch / name(turn), turn + 1
-        save(path, dict(next(iter(classes.by_member.scan()))))
+        save_columns(path, dict(next(iter(classes.by_member.scan()))))
         names = grown_classes(before, classes)
         owner = rank_of(names) // ranges.width
         found = ask(path, [names[owner == i] for i in unique(owner).tolist()])
@@ -135,7 +135,7 @@ def unite_ranges(
 
 def load_classes(path: Scratch | None) -> StoredPartition:
     """The merge classes that `unite_ranges` left."""
-    rows = load(path) if path else {"member": NONE, "group": NONE}
+    rows = load_columns(path) if path else {"member": NONE, "group": NONE}
     return grouping(rows["member"], rows["group"])
 
 
@@ -147,7 +147,7 @@ def grown_classes(before: StoredPartition, now: StoredPartition) -> Ints:
     return unique(np.concatenate([come["group"], now.group_of(gone["member"])]))
 
 
-def _united(classes: StoredPartition, first: Ints, second: Ints) -> StoredPartition:
+def _unite_pairs(classes: StoredPartition, first: Ints, second: Ints) -> StoredPartition:
     """``classes``, and first[i] with second[i]."""
     known = next(iter(classes.by_member.scan()))
     member = unique(np.concatenate([known["member"], first, second]))
@@ -158,9 +158,9 @@ def _united(classes: StoredPartition, first: Ints, second: Ints) -> StoredPartit
     return grouping(member, member[components(len(member), *ends)])
 
 
-def _single_ties(i: int, *, ranges: Ranges, indexed: IndexedStore) -> Ties:
+def _element_ties(i: int, *, ranges: Ranges, indexed: IndexedStore) -> Ties:
     """What single elements of range ``i`` make one class."""
-    return _ties(elements_of(indexed.opened()[0], ranges, i), indexed, grouping(NONE, NONE))
+    return _ties(range_elements(indexed.open_cached()[0], ranges, i), indexed, grouping(NONE, NONE))
 
 
 def _class_ties(names: Ints, *, indexed: IndexedStore, classes: Scratch) -> Ties:
@@ -169,7 +169,7 @@ def _class_ties(names: Ints, *, indexed: IndexedStore, classes: Scratch) -> Ties
 
 
 def _ties(elements: Ints, indexed: IndexedStore, classes: StoredPartition) -> Ties:
-    base, index, roles = indexed.opened()
+    base, index, roles = indexed.open_cached()
     graph = Graph(view_without_batch(base), roles, index.equality, index.labels.label_of, classes)
     asked = graph.locate(elements)
     asked = asked[~index.calculus.table.clashes(graph.label[asked])]

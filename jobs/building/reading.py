@@ -15,10 +15,10 @@ from shiq.inputs.sources import FileSource, TableKind, TableSource, source_of
 from shiq.jobs.building.chunks import (
     ChunkSummary,
     LeftOutFiles,
+    chunk_folder,
     cut_ranges,
-    folder_of,
+    exclude_assertions,
     read_chunk,
-    without_gone,
     write_chunk,
 )
 from shiq.jobs.building.exchange import Executor, Scratch
@@ -60,7 +60,7 @@ class Chunks:
     left_out: Sequence[Iterable[Leftover]] = ()
 
 
-def read(
+def read_sources(
     executor: Executor,
     sources: Sequence[object],
     ontology: Reading,
@@ -75,9 +75,9 @@ def read(
     parts = [
         (s, f"a{i}")
         for i, s in enumerate(known)
-        if isinstance(s, FileSource | TableSource) and _is_cut(s)
+        if isinstance(s, FileSource | TableSource) and _is_splittable(s)
     ]
-    others = [value for value, s in zip(sources, known) if not _is_cut(s)]
+    others = [value for value, s in zip(sources, known) if not _is_splittable(s)]
     ranges, passed_over = cut_ranges(executor, parts, scratch, chunk_bytes)
     chunks = list(enumerate(ranges))
     signature = ontology.tbox.signature
@@ -96,9 +96,9 @@ def read(
             if report.error is not None:
                 raise InputError(*report.error)
         typed = frozenset[str]().union(*(report.typed_individuals for report in reports))
-        reader = _DriverReader(_loaded(parts, reports, passed_over), ontology, typed)
-        needed = reader.judging(judging)
-        if not _matters(judging, needed, reports):
+        reader = _DriverReader(_load_rare_triples(parts, reports, passed_over), ontology, typed)
+        needed = reader.vocabulary_context(judging)
+        if not _may_change_reading(judging, needed, reports):
             break
         judging = needed
     else:
@@ -110,7 +110,7 @@ def read(
     ledger, leftovers = Counter(rare.ledger), [*rare.leftovers, *merge_leftovers(reports)]
     for report in reports:
         ledger.update(report.ledger)
-    lines, *of_chunks = _left_out(root, summaries, first_lines(unplaced))
+    lines, *of_chunks = _left_out_files(root, summaries, first_lines(unplaced))
     left_out: list[Iterable[Leftover]] = [
         lines,
         Spool(select_data_leftovers(rare.left_out)),
@@ -131,8 +131,8 @@ def read(
         abox, more = drop_ill_typed(abox)
         leftovers += more
         left_out.append(more)
-    abox = without_gone(abox, gone)
-    last = write_chunk(abox, folder_of(root, len(chunks)))
+    abox = exclude_assertions(abox, gone)
+    last = write_chunk(abox, chunk_folder(root, len(chunks)))
     return Chunks(
         root,
         range(len(chunks) + 1),
@@ -144,7 +144,7 @@ def read(
     )
 
 
-def _is_cut(source: object) -> bool:
+def _is_splittable(source: object) -> bool:
     return can_be_cut(source) or (
         isinstance(source, TableSource)
         and source.kind is TableKind.SPARK
@@ -152,12 +152,12 @@ def _is_cut(source: object) -> bool:
     )
 
 
-def _left_out(
+def _left_out_files(
     root: Scratch, summaries: Sequence[ChunkSummary], before: Sequence[int]
 ) -> list[LeftOutFiles]:
     """What the chunks left out, part by part; ``before``: the lines of its source before each."""
     chunks = [
-        (folder_of(root, i), lines, told.left_out)
+        (chunk_folder(root, i), lines, told.left_out)
         for i, (told, lines) in enumerate(zip(summaries, before))
     ]
     return [
@@ -166,7 +166,7 @@ def _left_out(
     ]
 
 
-def _matters(
+def _may_change_reading(
     before: VocabularyContext, now: VocabularyContext, reports: Sequence[RangeReport]
 ) -> bool:
     """Whether chunks that were judged by ``before`` may have been judged otherwise by ``now``:
@@ -190,7 +190,7 @@ def _matters(
     )
 
 
-def _loaded(
+def _load_rare_triples(
     sources: Sequence[tuple[FileSource | TableSource, str]],
     reports: Sequence[RangeReport],
     passed_over: Mapping[str, Sequence[Leftover]],
@@ -219,7 +219,7 @@ def _loaded(
     return loaded
 
 
-class _Recorded(set[str]):
+class _RecordingSet(set[str]):
     """A set that remembers what it was asked for."""
 
     def __init__(self, values: Collection[str]) -> None:
@@ -237,27 +237,27 @@ class _DriverReader(_Reader):
     """
 
     def __init__(self, loaded: LoadedSources, ontology: Reading, typed: frozenset[str]) -> None:
-        self.ontology, self.known_typed = ontology, _Recorded(typed)
+        self.ontology, self.known_typed = ontology, _RecordingSet(typed)
         super().__init__(loaded, ontology.ontologies, fixed=ontology.tbox.signature)
 
     def _typed_individuals(self) -> set[str]:
         return self.known_typed
 
-    def judging(self, before: VocabularyContext) -> VocabularyContext:
+    def vocabulary_context(self, before: VocabularyContext) -> VocabularyContext:
         """What the chunks have to be judged by, as far as these triples tell."""
-        asked = before.queried_names | entity_iris(self.known()) | self.known_typed.asked
+        asked = before.queried_names | entity_iris(self.known_signature()) | self.known_typed.asked
         headers, nodes = frozenset(self.surroundings.headers), frozenset(self.surroundings.nodes)
         typed = frozenset(self.known_typed)
         return replace(
             before,
-            signature=self.known(),
+            signature=self.known_signature(),
             headers=headers,
             nodes=nodes,
             queried_names=asked,
             typed_individuals=typed,
         )
 
-    def known(self) -> Signature:
+    def known_signature(self) -> Signature:
         return self.kinds.data_signature(self.ontology.tbox.signature)
 
     def reading(self) -> Reading:
@@ -276,4 +276,4 @@ class _DriverReader(_Reader):
             if not own(axiom)
         }
         self.ledger.record_values(self.loaded.axioms, self.mapping.axioms, "axiom", findings)  # type: ignore[arg-type]
-        return self.finish(TBox(), self.known(), list(axioms))
+        return self.finish(TBox(), self.known_signature(), list(axioms))

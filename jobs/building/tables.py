@@ -16,19 +16,19 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from shiq.columns.arrays import NONE, Columns, Ints, distinct, group_minimum, is_in, row_codes
 from shiq.columns.rows import LITERAL_BITS, TERM_BITS, half_edge_rows, term_key
-from shiq.jobs.building.chunks import folder_of
+from shiq.jobs.building.chunks import chunk_folder
 from shiq.jobs.building.dictionary import Dictionary
 from shiq.jobs.building.exchange import (
     Executor,
-    Received,
+    IncomingColumns,
+    OutgoingColumns,
     Scratch,
-    Sent,
+    columns_from_senders,
     concatenate,
-    cut,
     distinct_rows,
-    load,
-    received_from,
-    save,
+    load_columns,
+    save_columns,
+    split_rows,
 )
 from shiq.jobs.store.files import DataFile
 from shiq.jobs.store.numbering import BLOCK, GAP, GOOD, NEAR, spread
@@ -51,8 +51,8 @@ class Ranges:
     build: str
     nodes: int
     width: int
-    near: int = NEAR
-    renumbered: bool = False
+    near_distance: int = NEAR
+    is_renumbered: bool = False
 
     def __len__(self) -> int:
         return max(1, -(-self.nodes // self.width))
@@ -71,14 +71,14 @@ class Ranges:
     @property
     def order(self) -> str:
         """What the files of one numbering are kept apart by."""
-        return "clustered" if self.renumbered else "by-term"
+        return "clustered" if self.is_renumbered else "by-term"
 
     def file(self, i: int) -> str:
         return f"part-{i:05d}-{self.build}.zstd.parquet"
 
 
 #: A chunk, and the number of each of its names among all, by kind.
-Numbered: TypeAlias = tuple[int, Mapping[int, Ints]]
+NumberedChunk: TypeAlias = tuple[int, Mapping[int, Ints]]
 
 
 def rank_of(ids: Ints) -> Ints:
@@ -89,7 +89,7 @@ def rank_of(ids: Ints) -> Ints:
 # --- role assertions, and whether they are near ---------------------------------------------------
 
 
-def merge_edges(executor: Executor, ranges: Ranges, chunks: Sequence[Numbered]) -> Ints:
+def merge_edges(executor: Executor, ranges: Ranges, chunks: Sequence[NumberedChunk]) -> Ints:
     """Leaves the half-edges of each range, each once and sorted; gives the hubs, which have over
     ``near`` of them.
     """
@@ -98,53 +98,60 @@ def merge_edges(executor: Executor, ranges: Ranges, chunks: Sequence[Numbered]) 
     return np.array(sorted(hub for hubs in found for hub in hubs), np.int64)
 
 
-def _send_edges(numbered: Numbered, *, ranges: Ranges) -> Iterator[Sent]:
+def _send_edges(numbered: NumberedChunk, *, ranges: Ranges) -> Iterator[OutgoingColumns]:
     chunk, names = numbered
-    roles, rank = load(folder_of(ranges.root, chunk) / "roles"), _ranks(ranges, chunk)
+    roles, rank = (
+        load_columns(chunk_folder(ranges.root, chunk) / "roles"),
+        _chunk_ranks(ranges, chunk),
+    )
     role = names[KIND_OBJECT_PROPERTY][roles["role"]] * 2
     rows = half_edge_rows(rank[roles["subject"]], "role", role, rank[roles["object"]])
-    for i, part in _by_range(rows, ranges):
+    for i, part in _rows_by_range(rows, ranges):
         yield i, "half_edges", part
 
 
-def _ranks(ranges: Ranges, chunk: int) -> Ints:
+def _chunk_ranks(ranges: Ranges, chunk: int) -> Ints:
     """The rank of each of a chunk's terms by its own number."""
-    found: Ints = load(folder_of(ranges.root, chunk) / ranges.order / "rank")["rank"]
+    found: Ints = load_columns(chunk_folder(ranges.root, chunk) / ranges.order / "rank")["rank"]
     return found
 
 
-def _by_range(rows: Columns, ranges: Ranges) -> Iterator[tuple[int, Columns]]:
+def _rows_by_range(rows: Columns, ranges: Ranges) -> Iterator[tuple[int, Columns]]:
     order = np.argsort(rows["node"], kind="stable")
     rows = {name: column[order] for name, column in rows.items()}
-    return cut(rows, rows["node"], ranges.width)
+    return split_rows(rows, rows["node"], ranges.width)
 
 
-def _merge_edges(i: int, received: Received, *, ranges: Ranges) -> list[int]:
+def _merge_edges(i: int, received: IncomingColumns, *, ranges: Ranges) -> list[int]:
     rows = distinct_rows(
-        concatenate(received_from(received, "half_edges"), ("node", "role", "neighbour"))
+        concatenate(columns_from_senders(received, "half_edges"), ("node", "role", "neighbour"))
     )
-    save(ranges.folder(i) / "half_edges", rows)
+    save_columns(ranges.folder(i) / "half_edges", rows)
     low, _ = ranges.bounds(i)
     degree = np.bincount(rows["node"] - low)
-    found: list[int] = (np.flatnonzero(degree > ranges.near) + low).tolist()
+    found: list[int] = (np.flatnonzero(degree > ranges.near_distance) + low).tolist()
     return found
 
 
 def nearness_of(executor: Executor, ranges: Ranges, hubs: Ints) -> float:
     """What `shiq.jobs.store.numbering.nearness` gives for the present ranks."""
     found = executor.run(
-        partial(_near, ranges=ranges, hubs=hubs), range(len(ranges)), "measuring nearness"
+        partial(_count_near_ends, ranges=ranges, hubs=hubs),
+        range(len(ranges)),
+        "measuring nearness",
     )
     near, counted = (sum(x[k] for x in found) for k in (0, 1))
     return near / counted if counted else 1.0
 
 
-def _near(i: int, *, ranges: Ranges, hubs: Ints) -> tuple[int, int]:
-    rows = load(ranges.folder(i) / "half_edges")
+def _count_near_ends(i: int, *, ranges: Ranges, hubs: Ints) -> tuple[int, int]:
+    rows = load_columns(ranges.folder(i) / "half_edges")
     forward = rows["role"] % 2 == 0
     node, neighbour = rows["node"][forward], rows["neighbour"][forward]
     counted = ~(is_in(node, hubs) | is_in(neighbour, hubs))
-    return int((np.abs(node - neighbour)[counted] <= ranges.near).sum()), int(counted.sum())
+    return int((np.abs(node - neighbour)[counted] <= ranges.near_distance).sum()), int(
+        counted.sum()
+    )
 
 
 def is_local(nearness: float) -> bool:
@@ -172,7 +179,7 @@ def write_ranges(
     executor: Executor,
     ranges: Ranges,
     dictionary: Dictionary,
-    chunks: Sequence[Numbered],
+    chunks: Sequence[NumberedChunk],
     classes: int,
 ) -> list[WrittenTables]:
     """Writes individuals, half-edges, class assertions, data assertions, literals and the terms'
@@ -197,38 +204,39 @@ def write_ranges(
     return written
 
 
-def _send_rows(numbered: Numbered, *, ranges: Ranges) -> Iterator[Sent]:
+def _send_rows(numbered: NumberedChunk, *, ranges: Ranges) -> Iterator[OutgoingColumns]:
     chunk, names = numbered
     classes, data, texts = (
-        load(folder_of(ranges.root, chunk) / name) for name in ("classes", "data", "literals")
+        load_columns(chunk_folder(ranges.root, chunk) / name)
+        for name in ("classes", "data", "literals")
     )
-    rank = _ranks(ranges, chunk)
+    rank = _chunk_ranks(ranges, chunk)
     rows = {"node": rank[classes["subject"]], "class": names[KIND_CLASS][classes["class"]]}
-    for i, part in _by_range(rows, ranges):
+    for i, part in _rows_by_range(rows, ranges):
         yield i, "class_assertions", part
     property_ = names[KIND_DATA_PROPERTY][data["property"]]
     rows = {"node": rank[data["subject"]], "property": property_, "literal": data["literal"]}
-    for i, part in _by_range(rows, ranges):
+    for i, part in _rows_by_range(rows, ranges):
         used, which, _ = distinct(part["literal"])
         yield i, "data_rows", {**part, "literal": which}
         yield i, "literals", {name: column.take(pa.array(used)) for name, column in texts.items()}
 
 
 def _write_range(
-    i: int, received: Received, *, ranges: Ranges, dictionary: Dictionary, classes: int
+    i: int, received: IncomingColumns, *, ranges: Ranges, dictionary: Dictionary, classes: int
 ) -> WrittenTables:
     low, high = ranges.bounds(i)
-    edges = load(ranges.folder(i) / "half_edges")
+    edges = load_columns(ranges.folder(i) / "half_edges")
     class_rows = distinct_rows(
-        concatenate(received_from(received, "class_assertions"), ("node", "class"))
+        concatenate(columns_from_senders(received, "class_assertions"), ("node", "class"))
     )
-    save(ranges.folder(i) / "class_assertions", class_rows)
-    terms = _terms(ranges, dictionary, i)
+    save_columns(ranges.folder(i) / "class_assertions", class_rows)
+    terms = _range_terms(ranges, dictionary, i)
     ids = spread(np.arange(low, high, dtype=np.int64))
     hashes = term_key(terms.to_pylist())
     order = np.argsort(hashes, kind="stable")
-    save(ranges.folder(i) / "hashes", {"hash": hashes[order], "node": ids[order]})
-    literals, data = _literals(ranges, i, received)
+    save_columns(ranges.folder(i) / "hashes", {"hash": hashes[order], "node": ids[order]})
+    literals, data = _number_literals(ranges, i, received)
     tables = {
         "individuals": {"node": ids, "term": terms.cast(pa.string())},
         "half_edges": {
@@ -239,7 +247,7 @@ def _write_range(
         "class_assertions": {"node": spread(class_rows["node"]), "class": class_rows["class"]},
     }
     return WrittenTables(
-        _files(ranges, i, tables),
+        _write_files(ranges, i, tables),
         np.bincount(class_rows["class"], minlength=classes).tolist(),
         int((edges["role"] % 2 == 0).sum()),
         data,
@@ -247,11 +255,11 @@ def _write_range(
     )
 
 
-def _terms(ranges: Ranges, dictionary: Dictionary, i: int) -> pa.Array:
+def _range_terms(ranges: Ranges, dictionary: Dictionary, i: int) -> pa.Array:
     low, high = ranges.bounds(i)
-    if not ranges.renumbered:
+    if not ranges.is_renumbered:
         return dictionary.terms_of(low, high)
-    old = load(ranges.scratch / "clusters" / "old" / i / "old")["old"]
+    old = load_columns(ranges.scratch / "clusters" / "old" / i / "old")["old"]
     order = np.argsort(old)
     parts = []
     for k, start in enumerate(dictionary.starts[:-1]):
@@ -265,7 +273,7 @@ def _terms(ranges: Ranges, dictionary: Dictionary, i: int) -> pa.Array:
     )
 
 
-def _files(ranges: Ranges, i: int, tables: Mapping[str, Columns]) -> dict[str, DataFile]:
+def _write_files(ranges: Ranges, i: int, tables: Mapping[str, Columns]) -> dict[str, DataFile]:
     store, file = ranges.place, ranges.file(i)
     return {
         name: write_part(store, name, file, columns)
@@ -277,11 +285,14 @@ def _files(ranges: Ranges, i: int, tables: Mapping[str, Columns]) -> dict[str, D
 # --- data -----------------------------------------------------------------------------------------
 
 
-def _literals(ranges: Ranges, i: int, received: Received) -> tuple[int, int]:
+def _number_literals(ranges: Ranges, i: int, received: IncomingColumns) -> tuple[int, int]:
     """Numbers the literals of range ``i`` from 0 on and leaves them with its data rows; how many
     literals and rows it has.
     """
-    parts, texts = received_from(received, "data_rows"), received_from(received, "literals")
+    parts, texts = (
+        columns_from_senders(received, "data_rows"),
+        columns_from_senders(received, "literals"),
+    )
     first = accumulate((len(text["lexical"]) for text in texts), initial=0)
     values = [part["literal"] + before for part, before in zip(parts, first)]
     columns = {
@@ -289,21 +300,21 @@ def _literals(ranges: Ranges, i: int, received: Received) -> tuple[int, int]:
         for name in ("lexical", "datatype", "language")
     }
     count = len(columns["lexical"])
-    codes = [_codes(column) for column in columns.values()]
+    codes = [_text_codes(column) for column in columns.values()]
     _, value, example = distinct(row_codes(*codes)) if count else (codes[0],) * 3
     rows = concatenate(parts, ("node", "property"))
     rows["literal"] = value[np.concatenate([NONE, *values])]
     least = group_minimum(rows["literal"], rows["node"], len(example))
     found = {name: column.take(pa.array(example)) for name, column in columns.items()}
     key = pc.binary_join_element_wise(*found.values(), pa.scalar("\0", pa.large_string()))
-    order = np.lexsort((_codes(key), least))
+    order = np.lexsort((_text_codes(key), least))
     number = np.empty(len(order), np.int64)
     number[order] = np.arange(len(order))
     rows["literal"] = number[rows["literal"]]
     rows = distinct_rows(rows)
     hashes = term_key(key.take(pa.array(order)).to_pylist(), LITERAL_BITS)
-    save(ranges.folder(i) / "data_rows", rows)
-    save(
+    save_columns(ranges.folder(i) / "data_rows", rows)
+    save_columns(
         ranges.folder(i) / "literals",
         {**{name: c.take(pa.array(order)) for name, c in found.items()}, "hash": hashes},
     )
@@ -313,7 +324,7 @@ def _literals(ranges: Ranges, i: int, received: Received) -> tuple[int, int]:
 _NO_TEXT = pa.array([], pa.large_string())
 
 
-def _codes(texts: pa.Array) -> Ints:
+def _text_codes(texts: pa.Array) -> Ints:
     """A number for each text, in the order of their bytes."""
     encoded = texts.dictionary_encode()
     order = pc.sort_indices(encoded.dictionary).to_numpy()
@@ -326,7 +337,10 @@ def _codes(texts: pa.Array) -> Ints:
 def _write_data(task: tuple[int, int], *, ranges: Ranges) -> dict[str, DataFile]:
     """Writes the data rows of a range, whose literals have the numbers from ``first`` on."""
     i, first = task
-    rows, literals = load(ranges.folder(i) / "data_rows"), load(ranges.folder(i) / "literals")
+    rows, literals = (
+        load_columns(ranges.folder(i) / "data_rows"),
+        load_columns(ranges.folder(i) / "literals"),
+    )
     tables = {
         "data_assertions": {
             "node": spread(rows["node"]),
@@ -342,12 +356,12 @@ def _write_data(task: tuple[int, int], *, ranges: Ranges) -> dict[str, DataFile]
             },
         },
     }
-    return _files(ranges, i, tables)
+    return _write_files(ranges, i, tables)
 
 
-def send_hashes(k: int, *, ranges: Ranges) -> Iterator[Sent]:
+def send_hashes(k: int, *, ranges: Ranges) -> Iterator[OutgoingColumns]:
     """The (hash, node) of range ``k`` for as many intervals of hashes as there are ranges."""
-    rows, count = load(ranges.folder(k) / "hashes"), len(ranges)
+    rows, count = load_columns(ranges.folder(k) / "hashes"), len(ranges)
     limits = [i * HASHES // count - (HASHES >> 1) for i in range(1, count)]
     cuts = [0, *(int(np.searchsorted(rows["hash"], limit)) for limit in limits), len(rows["hash"])]
     for i, (first, last) in enumerate(pairwise(cuts)):
@@ -355,16 +369,16 @@ def send_hashes(k: int, *, ranges: Ranges) -> Iterator[Sent]:
             yield i, "hashes", {name: column[first:last] for name, column in rows.items()}
 
 
-def by_hash(received: Received) -> Columns:
+def rows_by_hash(received: IncomingColumns) -> Columns:
     """What an interval of hashes has received, in order."""
-    rows = concatenate(received_from(received, "hashes"), ("hash", "node"))
+    rows = concatenate(columns_from_senders(received, "hashes"), ("hash", "node"))
     order = np.lexsort((rows["node"], rows["hash"]))
     return {name: column[order] for name, column in rows.items()}
 
 
-def _write_terms(i: int, received: Received, *, ranges: Ranges) -> dict[str, DataFile]:
+def _write_terms(i: int, received: IncomingColumns, *, ranges: Ranges) -> dict[str, DataFile]:
     """Writes the ``i``-th interval of the hashes of all terms."""
-    return _files(ranges, i, {"terms": by_hash(received)})
+    return _write_files(ranges, i, {"terms": rows_by_hash(received)})
 
 
 def name_rows(names: Mapping[int, Sequence[str]]) -> Columns:

@@ -33,9 +33,9 @@ from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus, distinct_values
 from shiq.columns.arrays import NONE, Ints, distinct, is_in, take, unique
 from shiq.columns.rows import Names
-from shiq.jobs.building.exchange import Executor, Scratch, load, save
+from shiq.jobs.building.exchange import Executor, Scratch, load_columns, save_columns
 from shiq.jobs.building.tables import Ranges
-from shiq.jobs.building.worker import kept
+from shiq.jobs.building.worker import cached_value
 from shiq.jobs.store.files import DataFile
 from shiq.jobs.store.numbering import spread
 from shiq.jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, write_part
@@ -63,14 +63,14 @@ class TaskRules:
                 Names(*(Interner(self.names[kind]) for kind in kinds)),
             )
 
-        return kept("calculus", self.build, make)
+        return cached_value("calculus", self.build, make)
 
 
 @dataclass(frozen=True)
 class ToldState:
     """State of the fixpoint of told literals: label files by range, elements with several members."""
 
-    files: tuple[Scratch, ...]
+    label_files: tuple[Scratch, ...]
     literals: tuple[tuple[int, NameLiteral], ...] = ()
     different: Ints = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     member: Ints = field(default_factory=lambda: NONE)
@@ -85,16 +85,16 @@ class ToldState:
         return found
 
     @property
-    def largest(self) -> int:
+    def largest_element(self) -> int:
         """Members of the largest element; 0 if all have one."""
         return int(np.unique(self.group, return_counts=True)[1].max(initial=0))
 
-    def contradicted(self) -> Ints:
+    def contradictory_nodes(self) -> Ints:
         """Nodes in elements with two members that are asserted to be different."""
         first, second = self.element_of(self.different[:, 0]), self.element_of(self.different[:, 1])
         return unique(self.different[first == second].ravel())
 
-    def united(self, first: Ints, second: Ints) -> ToldState:
+    def unite(self, first: Ints, second: Ints) -> ToldState:
         """State in which first[i] and second[i] are in one element."""
         nodes = unique(np.concatenate([first, second, self.member]))
         place = [np.searchsorted(nodes, x) for x in (first, self.member, second, self.group)]
@@ -114,24 +114,26 @@ def saturate_told(
     """The told labels of every node: `start` with the labels (and the elements) of the fixpoint."""
     count = range(len(ranges))
     files = executor.run(
-        partial(_begin, ranges=ranges, rules=rules, told=start), count, "asserted literals"
+        partial(_write_asserted_labels, ranges=ranges, rules=rules, told=start),
+        count,
+        "asserted literals",
     )
-    told, turn = replace(start, files=tuple(files)), 0
+    told, turn = replace(start, label_files=tuple(files)), 0
     due = set(count)
     functional = bool(rules.calculus().functional_clauses)
     while True:
         near: dict[int, set[int]] = {}
         while due:
             turn += 1
-            task = partial(_round, ranges=ranges, rules=rules, told=told, turn=turn)
+            task = partial(_saturate_range, ranges=ranges, rules=rules, told=told, turn=turn)
             found = executor.run(task, sorted(due), f"told literals, round {turn}")
-            told = replace(told, files=_replaced(told.files, found))
-            near.update({x.range: x.near for x in found})
+            told = replace(told, label_files=_with_new_files(told.label_files, found))
+            near.update({x.range: x.dependent_ranges for x in found})
             changed = {x.range for x in found if x.file is not None}
             due = {i for i in count if near.get(i, set(count)) & changed}
         if not functional:
             return told
-        united = _merged(executor, ranges, rules, told)
+        united = _merge_told_neighbours(executor, ranges, rules, told)
         if united is None:
             return told
         moved = united.member[united.group != told.element_of(united.member)]
@@ -141,7 +143,7 @@ def saturate_told(
         told = united
 
 
-def _replaced(files: Sequence[Scratch], found: Sequence[Round]) -> tuple[Scratch, ...]:
+def _with_new_files(files: Sequence[Scratch], found: Sequence[RoundReport]) -> tuple[Scratch, ...]:
     now = list(files)
     for x in found:
         if x.file is not None:
@@ -160,20 +162,20 @@ def _save_labels(path: Scratch, calculus: NumberedCalculus, label: Ints) -> Scra
     values = sorted(calculus.table.labels[i] for i in used.tolist())
     place = {value: i for i, value in enumerate(values)}
     number = np.array([place[calculus.table.labels[i]] for i in used.tolist()], np.int32)
-    save(path / "numbers", {"number": number[which]})
-    save(path / "labels", label_rows(values))
+    save_columns(path / "numbers", {"number": number[which]})
+    save_columns(path / "labels", label_rows(values))
     return path
 
 
-def labels_in(path: Scratch) -> list[Label]:
+def read_range_labels(path: Scratch) -> list[Label]:
     """Distinct labels in a file."""
-    return read_labels(load(path / "labels"))
+    return read_labels(load_columns(path / "labels"))
 
 
 def _load_labels(path: Scratch, calculus: NumberedCalculus, places: Ints | None = None) -> Ints:
     """The labels at ``places`` of a range (or all), by the numbers of ``calculus``."""
-    numbers = load(path / "numbers")["number"]
-    own = calculus.table.ids(labels_in(path))
+    numbers = load_columns(path / "numbers")["number"]
+    own = calculus.table.ids(read_range_labels(path))
     found: Ints = own[numbers if places is None else numbers[places]]
     return found
 
@@ -184,7 +186,7 @@ def labels_of(told: ToldState, ranges: Ranges, calculus: NumberedCalculus, nodes
     owner = nodes // ranges.width
     for i in unique(owner).tolist():
         mine = owner == i
-        found[mine] = _load_labels(told.files[i], calculus, nodes[mine] - i * ranges.width)
+        found[mine] = _load_labels(told.label_files[i], calculus, nodes[mine] - i * ranges.width)
     return found
 
 
@@ -192,28 +194,28 @@ def labels_of(told: ToldState, ranges: Ranges, calculus: NumberedCalculus, nodes
 
 
 @dataclass(frozen=True)
-class Round:
+class RoundReport:
     """Report of a task in a round: the new file if labels changed, and the ranges that need another
     round.
     """
 
     range: int
     file: Scratch | None
-    near: set[int]
+    dependent_ranges: set[int]
 
 
-def _begin(i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState) -> Scratch:
+def _write_asserted_labels(i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState) -> Scratch:
     """The asserted literals of each node of range ``i``, and what its data assertions refute."""
     calculus = rules.calculus()
     low, high = ranges.bounds(i)
     folder = ranges.folder(i)
-    classes = load(folder / "class_assertions")
+    classes = load_columns(folder / "class_assertions")
     target, received = [classes["node"] - low], [calculus.class_labels(classes["class"])]
-    data = load(folder / "data_rows")
+    data = load_columns(folder / "data_rows")
     values, inverse = distinct_values(
         {name: np.asarray(data[name]) for name in ("property", "literal")}
     )
-    texts = load(folder / "literals")
+    texts = load_columns(folder / "literals")
     labels = calculus.refuted_labels(values, _literal_values(texts, values["literal"]))[inverse]
     said = labels != EMPTY_ID
     target.append(data["node"][said] - low)
@@ -238,7 +240,7 @@ def _literal_values(texts: dict[str, pa.Array], wanted: Ints) -> list[Literal]:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _RangeGraph:
     """The half-edges of a range: own nodes are 0 … size-1, the ``foreign`` ones (ascending
     ranks) follow.
     """
@@ -252,13 +254,13 @@ class _Part:
     peer_of: Ints
 
 
-def _part(i: int, ranges: Ranges, told: ToldState) -> _Part:
+def _load_range_graph(i: int, ranges: Ranges, told: ToldState) -> _RangeGraph:
     low, high = ranges.bounds(i)
-    rows = load(ranges.folder(i) / "half_edges")
+    rows = load_columns(ranges.folder(i) / "half_edges")
     mine = (told.member >= low) & (told.member < high)
     both = is_in(told.group, told.group[mine])
     member, group = told.member[both], told.group[both]
-    first, second = _pairs(member, group, (member >= low) & (member < high))
+    first, second = _equal_pairs(member, group, (member >= low) & (member < high))
     others = np.concatenate([rows["neighbour"], second])
     foreign = unique(others[(others < low) | (others >= high)])
 
@@ -266,7 +268,7 @@ def _part(i: int, ranges: Ranges, told: ToldState) -> _Part:
         inside = (nodes >= low) & (nodes < high)
         return np.where(inside, nodes - low, np.searchsorted(foreign, nodes) + (high - low))
 
-    return _Part(
+    return _RangeGraph(
         high - low,
         rows["node"] - low,
         np.asarray(rows["role"]),
@@ -277,7 +279,7 @@ def _part(i: int, ranges: Ranges, told: ToldState) -> _Part:
     )
 
 
-def _pairs(member: Ints, group: Ints, mine: Bools) -> tuple[Ints, Ints]:
+def _equal_pairs(member: Ints, group: Ints, mine: Bools) -> tuple[Ints, Ints]:
     """(member, other member) of one group, for the members that are ``mine``; by way of the
     least member where these are many.
     """
@@ -293,27 +295,29 @@ def _pairs(member: Ints, group: Ints, mine: Bools) -> tuple[Ints, Ints]:
     return np.array(first, np.int64), np.array(second, np.int64)
 
 
-def _round(i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState, turn: int) -> Round:
+def _saturate_range(
+    i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState, turn: int
+) -> RoundReport:
     """Brings range ``i`` to its fixpoint."""
     calculus = rules.calculus()
-    part = _part(i, ranges, told)
-    before = _load_labels(told.files[i], calculus)
+    part = _load_range_graph(i, ranges, told)
+    before = _load_labels(told.label_files[i], calculus)
     outside = labels_of(told, ranges, calculus, part.foreign)
     label = np.concatenate([before, outside])
-    apart = told.contradicted()
+    apart = told.contradictory_nodes()
     low, high = ranges.bounds(i)
     apart = apart[(apart >= low) & (apart < high)] - low
     label[apart] = calculus.table.join(
         label[apart], np.full(len(apart), calculus.table.clash_id, np.int64)
     )
-    label = _settled(calculus, part, label)[: part.size]
+    label = _saturate_labels(calculus, part, label)[: part.size]
     near = set(unique(part.foreign // ranges.width).tolist())
     if np.array_equal(label, before):
-        return Round(i, None, near)
-    return Round(i, _save_labels(ranges.folder(i) / f"told-{turn}", calculus, label), near)
+        return RoundReport(i, None, near)
+    return RoundReport(i, _save_labels(ranges.folder(i) / f"told-{turn}", calculus, label), near)
 
 
-def _settled(calculus: NumberedCalculus, part: _Part, label: Ints) -> Ints:
+def _saturate_labels(calculus: NumberedCalculus, part: _RangeGraph, label: Ints) -> Ints:
     """The fixpoint of the part's own labels. Stops because labels grow within finitely many
     literals.
     """
@@ -337,14 +341,14 @@ def _settled(calculus: NumberedCalculus, part: _Part, label: Ints) -> Ints:
 # --- equalities that a ≤1 entails -----------------------------------------------------------------
 
 
-def _merged(
+def _merge_told_neighbours(
     executor: Executor, ranges: Ranges, rules: TaskRules, told: ToldState
 ) -> ToldState | None:
     """``told`` with the told neighbours of every centre of a ≤1 that is in force in one element;
     None if they are already.
     """
     found = executor.run(
-        partial(_centres, ranges=ranges, rules=rules, told=told),
+        partial(_at_most_one_centres, ranges=ranges, rules=rules, told=told),
         range(len(ranges)),
         "entailed equalities",
     )
@@ -361,18 +365,23 @@ def _merged(
         second += targets[1:]
     pair = np.array([first, second], np.int64)
     apart = told.element_of(pair[0]) != told.element_of(pair[1])
-    return told.united(pair[0][apart], pair[1][apart]) if apart.any() else None
+    return told.unite(pair[0][apart], pair[1][apart]) if apart.any() else None
 
 
-def _centres(i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState) -> tuple[Ints, Ints]:
+def _at_most_one_centres(
+    i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState
+) -> tuple[Ints, Ints]:
     """Pairs of elements of range ``i`` that one centre makes equal; and (clause, centre,
     neighbour) for centres with several members, which only the driver sees as one.
     """
     calculus = rules.calculus()
-    part = _part(i, ranges, told)
+    part = _load_range_graph(i, ranges, told)
     low, _ = ranges.bounds(i)
     label = np.concatenate(
-        [_load_labels(told.files[i], calculus), labels_of(told, ranges, calculus, part.foreign)]
+        [
+            _load_labels(told.label_files[i], calculus),
+            labels_of(told, ranges, calculus, part.foreign),
+        ]
     )
     node = np.concatenate([np.arange(low, low + part.size), part.foreign])
     element = told.element_of(node)
@@ -406,12 +415,14 @@ def _centres(i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState) -> tu
 
 def distinct_labels(executor: Executor, ranges: Ranges, told: ToldState) -> set[Label]:
     """Labels of all elements, without duplicates."""
-    parts = executor.run(partial(_used, ranges=ranges, told=told), range(len(ranges)), "signatures")
+    parts = executor.run(
+        partial(_range_labels, ranges=ranges, told=told), range(len(ranges)), "signatures"
+    )
     return {label for part in parts for label in part}
 
 
-def _used(i: int, *, ranges: Ranges, told: ToldState) -> set[Label]:
-    return set(labels_in(told.files[i]))
+def _range_labels(i: int, *, ranges: Ranges, told: ToldState) -> set[Label]:
+    return set(read_range_labels(told.label_files[i]))
 
 
 def write_elements(
@@ -431,8 +442,8 @@ def _write_elements(
 ) -> DataFile | None:
     place = {label: k for k, label in enumerate(labels)}
     low, high = ranges.bounds(i)
-    number = np.array([place[label] for label in labels_in(told.files[i])], np.int64)
-    label = number[load(told.files[i] / "numbers")["number"]]
+    number = np.array([place[label] for label in read_range_labels(told.label_files[i])], np.int64)
+    label = number[load_columns(told.label_files[i] / "numbers")["number"]]
     node = np.arange(low, high, dtype=np.int64)
     named = told.element_of(node) == node
     if not named.any():

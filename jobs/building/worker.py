@@ -21,8 +21,8 @@ from shiq.reasoner.protocol import Reasoner
 V = TypeVar("V")
 
 #: How many values of each kind a worker keeps.
-KEPT = 2
-_kept: dict[str, OrderedDict[Hashable, Any]] = {}
+MOST_CACHED = 2
+_cache: dict[str, OrderedDict[Hashable, Any]] = {}
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,15 @@ class StoreKey:
         return self.path, self.manifest.snapshot, self.manifest.created, self.manifest.tbox_hash
 
 
-def kept(
+def cached_value(
     kind: str, key: Hashable, make: Callable[[], V], drop: Callable[[V], None] = lambda value: None
 ) -> V:
     """The value of ``kind`` for ``key``, made where this worker has none; the least recently
     used ones are dropped.
     """
-    values = _kept.setdefault(kind, OrderedDict())
+    values = _cache.setdefault(kind, OrderedDict())
     if key not in values:
-        while len(values) >= KEPT:
+        while len(values) >= MOST_CACHED:
             drop(values.popitem(last=False)[1])
         values[key] = make()
     values.move_to_end(key)
@@ -56,7 +56,7 @@ def kept(
 
 
 @dataclass(frozen=True)
-class Asking:
+class ReasonerSettings:
     """A reasoner, and how it is asked. ``seconds``: what is left for each task; None for no limit;
     ``audit``: the share of the shapes that are handed to the driver, to be decided again
     (`shiq.abox_ops.modules.decide`).
@@ -68,14 +68,17 @@ class Asking:
     audit: float = 0.0
 
 
-def reasoner_of(asking: Asking) -> Reasoner:
+def worker_reasoner(asking: ReasonerSettings) -> Reasoner:
     """This worker's reasoner."""
-    return kept(
-        "reasoner", (asking.reasoner, asking.heap), lambda: _create(asking), lambda r: r.close()
+    return cached_value(
+        "reasoner",
+        (asking.reasoner, asking.heap),
+        lambda: _create_reasoner(asking),
+        lambda r: r.close(),
     )
 
 
-def _create(asking: Asking) -> Reasoner:
+def _create_reasoner(asking: ReasonerSettings) -> Reasoner:
     reasoner = create(asking.reasoner, heap=asking.heap)
     atexit.register(reasoner.close)
     return reasoner

@@ -153,7 +153,7 @@ def certify_store(store: str | Path, tbox: Given = None, **settings: Any) -> Res
     def recertify(options: Options, clock: Clock, asked: Decider) -> Result:
         clock.step = "reading the store"
         with limit_reading_time(options, clock), keeper.open_store(path) as opened:
-            checked, is_completed, asides = opened.identity, opened.is_completed, opened.asides
+            checked, is_completed, asides = opened.identity, opened.is_completed, opened.quarantine
             options = replace(options, range_size=options.range_size or opened.manifest.range_size)
             if tbox is None:
                 refuse_named_vocabularies(options, opened.ontologies)

@@ -420,7 +420,7 @@ def make_certificate(result: Result, options: Options) -> Any:
     """Make the store's certificate of ``result``, dated now."""
     store = import_by_name(STORE)
     leftovers = result.evidence.leftovers
-    return store.Certificate.now(
+    return store.Certificate.create(
         verdict=result.verdict.value,
         reason=result.reason,
         reasoner=options.reasoner,
@@ -498,7 +498,11 @@ def read_inherited(store: Any) -> tuple[InheritedFacts, tuple[Reading, Reading]]
     held, manifest = read_store_content(store), store.manifest
     certificate = store.certificate.to_dict() if store.certificate else {}
     old = InheritedFacts(
-        manifest.taken, store.asides, certificate, store.read_properties, manifest.range_size
+        manifest.applied_batches,
+        store.quarantine,
+        certificate,
+        store.read_properties,
+        manifest.range_size,
     )
     return old, (held.ontology, replace(held.data, left_out=store.left_out(unasked=False)))
 

@@ -306,12 +306,12 @@ class Session:
     def taken(self) -> Mapping[str, int]:
         """Number of the last committed batch, by feed."""
         self._reopen_if_newer()
-        return dict(self._store.manifest.taken)
+        return dict(self._store.manifest.applied_batches)
 
     @property
     def quarantine(self) -> tuple[QuarantinedAssertion, ...]:
         """Ledger: assertions set aside because they contradict the store."""
-        return tuple(self._store.asides)
+        return tuple(self._store.quarantine)
 
     @property
     def tbox(self) -> TBox:
@@ -345,7 +345,7 @@ class Session:
         if self._is_past:
             return
         opened = self._store
-        self._opened = import_by_name(STORE).renewed(opened)
+        self._opened = import_by_name(STORE).reopen_if_changed(opened)
         if self._opened is not opened:
             self._forget_answers()
             opened.close()
@@ -374,7 +374,7 @@ class Session:
         )
         told: tuple[Leftover, ...] = ()
         path = str(self._store.path)
-        if asides := self._store.asides:
+        if asides := self._store.quarantine:
             from shiq.inputs.reading import quarantine_notice
 
             told = quarantine_notice(asides, path)

@@ -276,7 +276,7 @@ def _table_changes(
     OperationalError.
     """
     if options["engine"] == "spark":
-        from shiq.jobs.spark.lake import hidden_version, lake_changes, version_taken
+        from shiq.jobs.spark.lake import applied_version, hidden_version, lake_changes
 
         if not table.startswith(TABLE) and hidden_version(table) is not None:
             table = f"{TABLE}delta.`{Path(table).absolute()}`"
@@ -285,7 +285,7 @@ def _table_changes(
             if (
                 first is None
                 and after is None
-                and (after := version_taken(table, on_spark, taken)) is None
+                and (after := applied_version(table, on_spark, taken)) is None
             ):
                 return None
             return lake_changes(table, on_spark, first, last, after=after)

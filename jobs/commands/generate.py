@@ -29,7 +29,7 @@ from shiq.jobs.progress import ProgressLine
 def report_text(report: GenerationReport) -> str:
     """What `shiq generate` prints."""
     lines = [
-        f"{report.out}: {', '.join(report.files)}",
+        f"{report.directory}: {', '.join(report.files)}",
         f"{report.triples:,} triples (class {report.class_assertions:,}, role {report.role_assertions:,}, "
         f"data {report.data_assertions:,}), {report.departments} departments, {report.seconds:.1f} s",
     ]

@@ -71,7 +71,8 @@ def export(store: str, snapshot: int | None, set_aside: bool, aside: bool) -> in
             return 0
         if set_aside:
             click.echo(
-                "".join(f"{line}\n" for aside in kept.asides for line in aside.triples), nl=False
+                "".join(f"{line}\n" for aside in kept.quarantine for line in aside.triples),
+                nl=False,
             )
             return 0
         for assertion in kept.export():

@@ -45,7 +45,7 @@ class TripleCounts:
     def role_assertions(self) -> int:
         return self.triples - self.class_assertions - self.data_assertions
 
-    def plus(self, lines: list[str]) -> TripleCounts:
+    def add_lines(self, lines: list[str]) -> TripleCounts:
         """With what ``lines`` say."""
         classes, data = (
             sum(RDF_TYPE in line for line in lines),
@@ -62,7 +62,7 @@ class GenerationReport(TripleCounts):
     ``insertions``.
     """
 
-    out: Path
+    directory: Path
     departments: int
     files: tuple[str, ...]
     seconds: float
@@ -84,13 +84,13 @@ def write_triples(
     ):
         for done, lines in enumerate(parts, 1):
             file.write("".join(lines).encode())
-            counts = counts.plus(lines)
+            counts = counts.add_lines(lines)
             if progress is not None:
                 progress(done, total)
     return counts
 
 
-def stated(namespace: str, axioms: Iterable[str]) -> tuple[Axiom, ...]:
+def parse_axioms(namespace: str, axioms: Iterable[str]) -> tuple[Axiom, ...]:
     """``axioms`` in functional syntax, in which ``:`` stands for ``namespace``."""
     text = f"Prefix(:=<{namespace}>) Prefix(xsd:=<{XSD}>) Ontology({' '.join(axioms)})"
     return parse_functional(text, namespace, "").tbox.axioms
@@ -101,7 +101,7 @@ V = TypeVar("V")
 _STRATA = 5
 
 
-def below(rng: random.Random, n: int) -> int:
+def draw_below(rng: random.Random, n: int) -> int:
     """A number of 0 … n-1. Rests on `random.Random.random` alone, the one method whose sequence
     Python keeps across versions.
     """
@@ -125,7 +125,7 @@ def sample(rng: random.Random, population: Sequence[V], k: int) -> list[V]:
     return [population[i] for i in chosen]
 
 
-def dealt(rng: random.Random, cards: Iterable[V]) -> Iterator[V]:
+def deal(rng: random.Random, cards: Iterable[V]) -> Iterator[V]:
     """Endless draws from a deck of those cards, each card once per round."""
     cards = tuple(cards)
     while True:
@@ -134,10 +134,10 @@ def dealt(rng: random.Random, cards: Iterable[V]) -> Iterator[V]:
 
 def deck(rng: random.Random, bounds: tuple[int, int]) -> Iterator[int]:
     """Endless draws of low … high, each value once per round."""
-    return dealt(rng, range(bounds[0], bounds[1] + 1))
+    return deal(rng, range(bounds[0], bounds[1] + 1))
 
 
-def stratified(
+def draw_stratified(
     rng: random.Random, bounds: tuple[float, float], strata: int = _STRATA
 ) -> Iterator[float]:
     """Endless draws between two bounds, one of each stratum of the interval per round."""

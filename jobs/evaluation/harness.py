@@ -91,7 +91,7 @@ def commit() -> str:
 def machine() -> dict[str, Any]:
     """What the figures were measured on."""
     return {
-        "processor": _first("/proc/cpuinfo", "model name")
+        "processor": _first_value("/proc/cpuinfo", "model name")
         or platform.processor()
         or platform.machine(),
         "cores": os.cpu_count(),
@@ -102,7 +102,7 @@ def machine() -> dict[str, Any]:
     }
 
 
-def _first(path: str, key: str) -> str:
+def _first_value(path: str, key: str) -> str:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return next(
@@ -113,5 +113,5 @@ def _first(path: str, key: str) -> str:
 
 
 def _memory_mb() -> int | None:
-    value = _first("/proc/meminfo", "MemTotal").split(" ")[0]
+    value = _first_value("/proc/meminfo", "MemTotal").split(" ")[0]
     return int(value) // 1024 if value.isdigit() else None

@@ -44,7 +44,7 @@ from shiq.jobs.gate.table_sides import (
     row_sides,
 )
 from shiq.jobs.spark import engine as spark_engine
-from shiq.jobs.spark.lake import KnownTable, hidden_version, unreadable
+from shiq.jobs.spark.lake import SessionTable, hidden_version, unreadable_error
 from shiq.jobs.spark.session import RoundFiles, is_connect, round_files
 from shiq.rdf.tables import EveryColumn, check_columns, table_files
 from shiq.rdf.terms import COLUMNS
@@ -202,7 +202,7 @@ def gate_frame(
             _open_files.discard(files)
             files.remove()
             if isinstance(error, PySparkException | Py4JError):
-                raise unreadable(name, error) from error
+                raise unreadable_error(name, error) from error
             raise
 
 
@@ -456,7 +456,7 @@ def gate_tables(session: Session, insertions: Sequence[str], **settings: Any) ->
     options, clock = options_from_settings(settings), Clock()
     try:
         with limit_batch_reading(options, clock):
-            frame = _load_frame(spark_engine.session_of(options), insertions[0])
+            frame = _load_frame(spark_engine.obtain_session(options), insertions[0])
         with gate_frame(frame, session, name=insertions[0], clock=clock, **settings) as frames:
             return frames.answer
     except BatchNotReadError:
@@ -469,7 +469,7 @@ def _load_frame(spark: SparkSession, name: str) -> DataFrame:
     """
     try:
         if name.startswith(TABLE):
-            return KnownTable.of(spark, name).frame
+            return SessionTable.open_present(spark, name).frame
         source = source_of(name)
         if not isinstance(source, TableSource) or source.kind not in (
             TableKind.PARQUET,
@@ -492,4 +492,4 @@ def _load_frame(spark: SparkSession, name: str) -> DataFrame:
         path = Path(source.value).absolute()
         return (whole.option("basePath", path.as_uri()) if path.is_dir() else whole).parquet(*files)
     except (PySparkException, Py4JError) as error:
-        raise unreadable(name, error) from error
+        raise unreadable_error(name, error) from error

@@ -13,10 +13,17 @@ from pyspark.sql import functions as F
 
 from shiq import model as owl
 from shiq.jobs.graphframes.core import running
-from shiq.jobs.graphframes.messages import looked_up
+from shiq.jobs.graphframes.messages import look_up
 from shiq.jobs.graphframes.modules import ModuleTables
-from shiq.jobs.graphframes.procedure import EnteredTables
-from shiq.jobs.graphframes.tables import UnionTables, Write, assertions_of, lines_of, renamed, union
+from shiq.jobs.graphframes.procedure import ProcedureTables
+from shiq.jobs.graphframes.tables import (
+    UnionTables,
+    Write,
+    parse_assertions,
+    rename_nodes,
+    union,
+    write_lines,
+)
 from shiq.model.clause import ClausalTBox
 from shiq.model.ntriples import assertion_lines
 
@@ -28,7 +35,7 @@ class GraphFramesAddSet:
     """
 
     tables: UnionTables
-    entered: EnteredTables
+    procedure_tables: ProcedureTables
     module_tables: ModuleTables
     tbox: ClausalTBox
     insertions: int
@@ -40,34 +47,34 @@ class GraphFramesAddSet:
     @property
     def _rows(self) -> DataFrame:
         """A_add, a row for each assertion, as `shiq.jobs.graphframes.tables` reads it."""
-        tables, remedies = self.tables, self.entered.remedies.filter("NOT asserted")
+        tables, remedies = self.tables, self.procedure_tables.remedies.filter("NOT asserted")
         rows = union(
             self.module_tables.facts.filter("is_kept").drop("term"),
-            renamed(remedies, tables.first_names, node="id").selectExpr(
+            rename_nodes(remedies, tables.first_names, node="id").selectExpr(
                 "'element' AS kind", "node", "CAST(literal AS STRING) AS lexical"
             ),
         )
-        return looked_up(rows.join(tables.terms, "node"), tables.terms, other="other")
+        return look_up(rows.join(tables.terms, "node"), tables.terms, other="other")
 
     def kept_assertions(self) -> Iterator[owl.Assertion]:
         """See `shiq.abox_ops.engine.AddSet.kept_assertions`; in no particular order."""
         rows = (row.asDict() for row in self._rows.toLocalIterator())
-        return chain.from_iterable(assertions_of(self.tables.rules, row) for row in rows)
+        return chain.from_iterable(parse_assertions(self.tables.rules, row) for row in rows)
 
     def frame(self) -> DataFrame:
         """A_add as triples: a DataFrame of N-Triples terms s, p, o."""
-        lines = lines_of(
+        lines = write_lines(
             self.tables.rules,
             self._rows,
             lambda found, _: [line for a in found for line in assertion_lines(a)],
         )
-        return triples_of(lines)
+        return parse_triples(lines)
 
     # --- the reduced ontology ---------------------------------------------------------------------
 
     def running(self) -> AbstractContextManager[None]:
         """See `shiq.jobs.reduced_ontology.DistributedAddSet`."""
-        return running(self.tables.files.spark, len(self.tables.whole.base) + self.insertions)
+        return running(self.tables.files.spark, len(self.tables.view.base) + self.insertions)
 
     def reduced_sample(self) -> list[owl.Assertion]:
         """See `shiq.jobs.reduced_ontology.DistributedAddSet`."""
@@ -76,7 +83,7 @@ class GraphFramesAddSet:
         return [
             a
             for row in rows.select("kind", "name", "datatype").distinct().collect()
-            for a in assertions_of(self.tables.rules, {**some, **row.asDict()})
+            for a in parse_assertions(self.tables.rules, {**some, **row.asDict()})
         ]
 
     def reduced_lines(self, write: Write) -> DataFrame:
@@ -88,14 +95,16 @@ class GraphFramesAddSet:
         rows = union(
             self.module_tables.rows.distinct(), clashes, same.select("kind", "term", "other")
         )
-        return lines_of(tables.rules, rows, write)
+        return write_lines(tables.rules, rows, write)
 
     # --- modules ----------------------------------------------------------------------------------
 
     @cached_property
     def contradictory(self) -> list[tuple[str, ...]]:
         """See `shiq.abox_ops.engine.AddSet.contradictory`."""
-        clashing = self.entered.vertices.filter("clashes").selectExpr("id", "id AS component")
+        clashing = self.procedure_tables.vertices.filter("clashes").selectExpr(
+            "id", "id AS component"
+        )
         return sorted(elements[0] for elements in self.elements_of(clashing).values())
 
     def members(self) -> list[tuple[str, ...]]:
@@ -109,13 +118,13 @@ class GraphFramesAddSet:
         """
         terms = F.sort_array(F.collect_set("term")).alias("terms")
         elements = F.sort_array(F.collect_list("terms")).alias("elements")
-        named = renamed(self.tables.terms, self.tables.names, id="node")
+        named = rename_nodes(self.tables.terms, self.tables.names, id="node")
         rows = named.join(chosen.select("component", "id"), "id")
         found = rows.groupBy("component", "id").agg(terms).groupBy("component").agg(elements)
         return {row.component: tuple(map(tuple, row.elements)) for row in found.collect()}
 
 
-def triples_of(lines: DataFrame) -> DataFrame:
+def parse_triples(lines: DataFrame) -> DataFrame:
     """The terms (s, p, o) of N-Triples ``lines`` (line)."""
     terms = F.split("line", " ", 3)
     return lines.select(

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession, functions
 
 from shiq.errors import OperationalError
 from shiq.jobs.checking.options import Options
-from shiq.jobs.spark.engine import session_of
+from shiq.jobs.spark.engine import obtain_session
 from shiq.jobs.spark.session import is_connect
 
 #: The environment variable that names a jar of the core.
@@ -42,7 +42,7 @@ def session(master: str | None = None) -> SparkSession:
             f"{jar}: there is no such jar",
             "Leave --graphframes-jar out: the job runs on DataFrames then.",
         )
-    active = session_of(Options(master=master), settings={"spark.jars": jar} if jar else None)
+    active = obtain_session(Options(master=master), settings={"spark.jars": jar} if jar else None)
     if is_connect(active):
         raise OperationalError(
             "the engine 'graphframes' needs a classic Spark session", "Unset SPARK_REMOTE."

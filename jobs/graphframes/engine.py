@@ -27,7 +27,7 @@ from shiq.abox_ops.modules.decide import Decider, draw_shapes, examine
 from shiq.abox_ops.published.procedure import Definition7, initial_nodes, make_rules
 from shiq.answers.result import UndecidedModule
 from shiq.answers.verdict import Leftover, Verdict
-from shiq.jobs.building.worker import Asking
+from shiq.jobs.building.worker import ReasonerSettings
 from shiq.jobs.checking.base import Explanation, Findings, InputBatch, ModuleFindings, OpenBase
 from shiq.jobs.checking.deciding import (
     announce_refuted,
@@ -41,12 +41,12 @@ from shiq.jobs.checking.options import PUBLISHED, Clock, Options
 from shiq.jobs.graphframes.add_set import GraphFramesAddSet
 from shiq.jobs.graphframes.core import running, session
 from shiq.jobs.graphframes.literals import WorkerRules
-from shiq.jobs.graphframes.messages import ends_of, graph_calls
+from shiq.jobs.graphframes.messages import edge_ends, graph_calls
 from shiq.jobs.graphframes.modules import lay_out
-from shiq.jobs.graphframes.procedure import enter
-from shiq.jobs.graphframes.tables import UnionTables, frame, renamed, union
+from shiq.jobs.graphframes.procedure import run_procedure
+from shiq.jobs.graphframes.tables import UnionTables, driver_frame, rename_nodes, union
 from shiq.jobs.spark.deciding import DDL, decide_rows
-from shiq.jobs.spark.session import RoundFiles, round_files, width_of
+from shiq.jobs.spark.session import RoundFiles, round_files, task_count
 from shiq.model.abox import ABox, abox_of, individuals_of
 from shiq.support import LazySequence
 
@@ -94,10 +94,10 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         self._open.append(files)
         tables = UnionTables(whole, rules, graph_calls(spark), files)
         told = initial_nodes(calculus, whole, touched, definitions.features)
-        entered = enter(tables, touched.non_edge_nodes, told)
+        entered = run_procedure(tables, touched.non_edge_nodes, told)
         modules = lay_out(tables, entered, most_module)
         kept, remedies = modules.facts.filter("is_kept"), entered.remedies.filter("NOT asserted")
-        nodes = renamed(frame(spark, {"node": touched.nodes}), tables.names, id="node")
+        nodes = rename_nodes(driver_frame(spark, {"node": touched.nodes}), tables.names, id="node")
         return GraphFramesAddSet(
             tables,
             entered,
@@ -142,10 +142,10 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         _, left, _ = deadline_of(options, clock.start)
         clock.step = "message rounds"
         add_set = self.graph_add_set(insertions, deletions, options.most_module)
-        clashing = add_set.entered.vertices.filter("clashes").count()
+        clashing = add_set.procedure_tables.vertices.filter("clashes").count()
         clock.end_stage("add set")
         clock.step = "deciding modules"
-        answers = answers_of(add_set, options, left())
+        answers = executor_answers(add_set, options, left())
         sums = answers.groupBy("verdict").agg(F.sum("modules"), F.count("used")).collect()
         decided = {verdict: modules for verdict, modules, _ in sums}
         asked_about = sum(shapes for *_, shapes in sums)
@@ -198,7 +198,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
             announce_refuted(base, {}, (), options, clock)
             if options.max_conflicts and options.explain_seconds != 0:
                 clock.step = "explaining"
-                near = _near(add_set, inconsistent, options.max_conflicts)
+                near = _suspect_individuals(add_set, inconsistent, options.max_conflicts)
                 part = abox_of(a for a in insertions if not near.isdisjoint(individuals_of(a)))
                 read, asked = (
                     InputBatch(part, deletions, (), {}),
@@ -241,7 +241,9 @@ def _worker_rules(
     )
 
 
-def answers_of(add_set: GraphFramesAddSet, options: Options, seconds: float | None) -> DataFrame:
+def executor_answers(
+    add_set: GraphFramesAddSet, options: Options, seconds: float | None
+) -> DataFrame:
     """What executors answer of the modules' shapes, one of each: `shiq.jobs.spark.deciding.DDL`."""
     tables, records = add_set.tables, add_set.module_tables.records
     too_large = records.filter("body IS NULL").selectExpr(
@@ -259,24 +261,26 @@ def answers_of(add_set: GraphFramesAddSet, options: Options, seconds: float | No
     decide = partial(
         decide_rows,
         pickle.dumps(add_set.tbox),
-        Asking(options.reasoner, options.heap, seconds),
+        ReasonerSettings(options.reasoner, options.heap, seconds),
     )
-    answered = shapes.repartition(width_of(tables.files.spark), "shape").mapInArrow(decide, DDL)
+    answered = shapes.repartition(task_count(tables.files.spark), "shape").mapInArrow(decide, DDL)
     return tables.files.write("answers", union(answered, too_large))
 
 
-def _near(add_set: GraphFramesAddSet, shapes: Iterable[str], most: int) -> frozenset[str]:
+def _suspect_individuals(
+    add_set: GraphFramesAddSet, shapes: Iterable[str], most: int
+) -> frozenset[str]:
     """The individuals that say what contradicts, ``most`` times at least: those of clashing
     elements and of modules of one of ``shapes``, and those whose role assertions gave remedies
     there.
     """
-    entered, modules = add_set.entered, add_set.module_tables.members_of(*shapes)
+    entered, modules = add_set.procedure_tables, add_set.module_tables.members_of(*shapes)
     chosen = modules.select("component").distinct().limit(most)
     clashing = entered.vertices.filter("clashes").select("id").limit(most)
     bad = add_set.tables.files.write(
         "bad", modules.join(chosen, "component").select("id").union(clashing).distinct()
     )
     edges = entered.edges.filter(F.contains("outcome", F.lit(" "))).select("src", "dst")
-    around = (ends_of(edges.join(bad.toDF(end), end, "left_semi")) for end in ("src", "dst"))
+    around = (edge_ends(edges.join(bad.toDF(end), end, "left_semi")) for end in ("src", "dst"))
     ids = union(bad, *around).distinct().selectExpr("id", "id AS component")
     return frozenset(chain(*chain(*add_set.elements_of(ids).values())))

@@ -24,7 +24,7 @@ from shiq.abox_ops.elements.normal_assertions import normalise
 from shiq.abox_ops.labels.calculus import Label, contradiction
 from shiq.abox_ops.published.procedure import Definition7
 from shiq.datatypes import DataTheory
-from shiq.jobs.building.worker import kept, spare_imports
+from shiq.jobs.building.worker import cached_value, spare_imports
 from shiq.model.abox import individuals_of
 from shiq.model.as_json import decode
 from shiq.model.clause import ClausalTBox
@@ -136,7 +136,7 @@ class WorkerRules:
 
     def ill_typed(self, lexical: str, datatype: str, language: str) -> str:
         """A text where a literal denotes nothing; empty where it denotes something."""
-        theory = kept(
+        theory = cached_value(
             "theory", self.token, lambda: DataTheory(self.tbox.definitions, self.tbox.roles)
         )
         return "ill-typed" * theory.is_ill_typed(owl.Literal(lexical, datatype, language))

@@ -51,9 +51,9 @@ class DataFrameCalls:
         vertex that it is named after, so that names travel twice as far in each. Stops because
         names only become less.
         """
-        found = files.write("components", ends_of(edges).withColumn("component", F.col("id")))
+        found = files.write("components", edge_ends(edges).withColumn("component", F.col("id")))
         while True:
-            along = looked_up(edges.select("src", "dst"), found, of_src="src", of_dst="dst")
+            along = look_up(edges.select("src", "dst"), found, of_src="src", of_dst="dst")
             least = self.messages(
                 along,
                 F.min("MSG").alias("least"),
@@ -83,7 +83,7 @@ class GraphFramesCalls:
         """See `DataFrameCalls.messages`."""
         from graphframes import GraphFrame  # type: ignore[import-untyped]
 
-        found: DataFrame = GraphFrame(ends_of(edges), edges).aggregateMessages(
+        found: DataFrame = GraphFrame(edge_ends(edges), edges).aggregateMessages(
             [aggregate], sendToSrc=[to_src], sendToDst=[to_dst]
         )
         # It takes null for a message.
@@ -96,7 +96,7 @@ class GraphFramesCalls:
         edges.sparkSession.sparkContext.setCheckpointDir(files.checkpoints)
         algorithm = "graphx" if edges.count() <= _SMALL else "two_phase"
         named: DataFrame = GraphFrame(
-            ends_of(edges), edges.select("src", "dst")
+            edge_ends(edges), edges.select("src", "dst")
         ).connectedComponents(algorithm=algorithm, broadcastThreshold=-1)
         least = named.groupBy("component").agg(F.min("id").alias("least"))
         return files.write(
@@ -114,12 +114,12 @@ def graph_calls(spark: SparkSession) -> GraphCalls:
     return GraphFramesCalls() if has_core(spark) else DataFrameCalls()
 
 
-def ends_of(edges: DataFrame) -> DataFrame:
+def edge_ends(edges: DataFrame) -> DataFrame:
     """(id) of every vertex that an edge mentions."""
     return edges.select(F.explode(F.array("src", "dst")).alias("id")).distinct()
 
 
-def looked_up(rows: DataFrame, table: DataFrame, **columns: str) -> DataFrame:
+def look_up(rows: DataFrame, table: DataFrame, **columns: str) -> DataFrame:
     """``rows`` with a column for each of ``columns``: what ``table`` (key, value) has for the
     column that it names; null where it has nothing.
     """
@@ -139,7 +139,7 @@ class CertificateError(OperationalError):
         )
 
 
-def certify_entered(
+def certify_reached(
     start: DataFrame, entered: DataFrame, dealt: DataFrame, wanted: DataFrame
 ) -> None:
     """Certify that exactly those of ``entered`` (id, round) are reached from ``start`` (id)
@@ -153,7 +153,7 @@ def certify_entered(
     lost = wanted.join(dealt, ["subject", "role", "object"], "left_anti").select(F.lit(1))
     arcs = dealt.filter("outcome RLIKE '[SD]'").select("src", "dst", "outcome")
     before = DataFrameCalls().messages(
-        looked_up(arcs, entered, src_round="src", dst_round="dst"),
+        look_up(arcs, entered, src_round="src", dst_round="dst"),
         F.min("MSG").alias("before"),
         to_src=F.when(F.contains("edge.outcome", F.lit("S")), F.col("edge.dst_round")),
         to_dst=F.when(F.contains("edge.outcome", F.lit("D")), F.col("edge.src_round")),
@@ -176,11 +176,11 @@ def certify_components(edges: DataFrame, found: DataFrame) -> None:
     where it is laid out (`shiq.jobs.graphframes.modules`).
     """
     counts = found.groupBy("id").agg(F.count("*").alias("names"))
-    ends = ends_of(edges).withColumn("known", F.lit(True)).join(counts, "id", "full")
+    ends = edge_ends(edges).withColumn("known", F.lit(True)).join(counts, "id", "full")
     wrong = ends.filter("known IS NULL OR names IS NULL OR names <> 1").select("id")
     owners = found.filter("id = component").select("component")
     ownerless = found.join(owners, "component", "left_anti").select("id")
-    ends = looked_up(edges, found, of_src="src", of_dst="dst")
+    ends = look_up(edges, found, of_src="src", of_dst="dst")
     crossing = ends.filter("of_src <> of_dst").select("src")
     if not wrong.union(ownerless).union(crossing).isEmpty():
         raise CertificateError("components")

@@ -21,12 +21,19 @@ from shiq.abox_ops.labels.calculus import Label
 from shiq.abox_ops.modules.components import KeptAssertions, component_modules
 from shiq.abox_ops.modules.shapes import Shapes
 from shiq.columns.rows import DIFFERENT, SAME
-from shiq.jobs.building.worker import kept, spare_imports
+from shiq.jobs.building.worker import cached_value, spare_imports
 from shiq.jobs.graphframes.literals import WorkerRules, label_of
 from shiq.jobs.graphframes.messages import CertificateError, certify_components
-from shiq.jobs.graphframes.procedure import EnteredTables
-from shiq.jobs.graphframes.tables import LITERAL, UnionTables, frame, literal_in, renamed, union
-from shiq.jobs.spark.deciding import shape_name
+from shiq.jobs.graphframes.procedure import ProcedureTables
+from shiq.jobs.graphframes.tables import (
+    LITERAL,
+    UnionTables,
+    driver_frame,
+    parse_literal,
+    rename_nodes,
+    union,
+)
+from shiq.jobs.spark.deciding import shape_digest
 
 _LAID_OUT = "component bigint, shape string, body binary"
 _COLUMNS = ("kind", "name", *LITERAL)
@@ -50,12 +57,12 @@ class ModuleTables:
 
     def members_of(self, *shapes: str) -> DataFrame:
         """The ``members`` of the modules that have one of ``shapes``."""
-        wanted = frame(self.keys.sparkSession, {"shape": [*shapes]})
+        wanted = driver_frame(self.keys.sparkSession, {"shape": [*shapes]})
         chosen = self.keys.join(self.records.join(wanted, "shape").select("key"), "key")
         return self.members.join(chosen.select("component"), "component")
 
 
-def lay_out(tables: UnionTables, entered: EnteredTables, most: int) -> ModuleTables:
+def lay_out(tables: UnionTables, entered: ProcedureTables, most: int) -> ModuleTables:
     """The modules of what ``entered``. Larger ones than ``most`` assertions are not laid out."""
     write, rules = tables.files.write, tables.rules
     free = entered.vertices.filter("NOT clashes").select("id")
@@ -72,7 +79,7 @@ def lay_out(tables: UnionTables, entered: EnteredTables, most: int) -> ModuleTab
         "CASE WHEN NOT clashes THEN coalesce(component, id) END AS component",
         "array_join(literals, ',') AS label",
     )
-    members = renamed(members, tables.first_names, node="id").join(tables.terms, "node")
+    members = rename_nodes(members, tables.first_names, node="id").join(tables.terms, "node")
     members = write("members", members.drop("node"))
     facts = write("facts", _facts(tables, entered, edges, members))
     rows = union(
@@ -92,7 +99,7 @@ def lay_out(tables: UnionTables, entered: EnteredTables, most: int) -> ModuleTab
     laid_out = (
         rows.join(groups.filter(F.col("size") <= most), "component", "left_semi")
         .groupBy("component")
-        .applyInArrow(lambda rows: _laid_out(rules, rows), _LAID_OUT)
+        .applyInArrow(lambda rows: _lay_out_module(rules, rows), _LAID_OUT)
     )
     shape = F.coalesce("shape", F.concat(F.lit("too large "), "component"))
     records = groups.join(laid_out, "component", "left")
@@ -103,7 +110,7 @@ def lay_out(tables: UnionTables, entered: EnteredTables, most: int) -> ModuleTab
 
 
 def _facts(
-    tables: UnionTables, entered: EnteredTables, edges: DataFrame, members: DataFrame
+    tables: UnionTables, entered: ProcedureTables, edges: DataFrame, members: DataFrame
 ) -> DataFrame:
     """See `ModuleTables`."""
     rules = tables.rules
@@ -121,9 +128,9 @@ def _facts(
             "node",
             "neighbour AS other",
         ),
-        tables.complex.filter("kind <> 'literal'").drop("inserted"),
+        tables.complex_assertions.filter("kind <> 'literal'").drop("inserted"),
     )
-    said = renamed(said, tables.names, id="node", other_id="other")
+    said = rename_nodes(said, tables.names, id="node", other_id="other")
     members = members.select("id", "component", "term")
     others = members.toDF("other_id", "other_component", "other_term")
     said = said.join(members, "id").join(others, "other_id", "left")
@@ -150,19 +157,19 @@ def _facts(
 # --- in tasks -------------------------------------------------------------------------------------
 
 
-def _laid_out(rules: WorkerRules, rows: pa.Table) -> pa.Table:
+def _lay_out_module(rules: WorkerRules, rows: pa.Table) -> pa.Table:
     """The record of the one module whose ``rows`` these are; one without a shape where they are
     not in one piece.
     """
     spare_imports()
     name, body = "", b""
-    if len(found := modules_of(rules, rows)) == 1:
-        shapes = kept("shapes", rules.token, lambda: Shapes(rules.tbox))
-        name, body = shape_name(shapes.shape(found[0].module)), pickle.dumps(found[0].module)
+    if len(found := assemble_modules(rules, rows)) == 1:
+        shapes = cached_value("shapes", rules.token, lambda: Shapes(rules.tbox))
+        name, body = shape_digest(shapes.shape(found[0].module)), pickle.dumps(found[0].module)
     return pa.table({"component": rows["component"][:1], "shape": [name], "body": [body]})
 
 
-def modules_of(rules: WorkerRules, rows: pa.Table) -> list[NamedModule]:
+def assemble_modules(rules: WorkerRules, rows: pa.Table) -> list[NamedModule]:
     """The modules whose parts are ``rows``: one, unless role assertions do not connect them all."""
     labels: dict[str, Label] = {}
     parts: defaultdict[str, set[Any]] = defaultdict(set)
@@ -176,6 +183,6 @@ def modules_of(rules: WorkerRules, rows: pa.Table) -> list[NamedModule]:
             case "role" | "no role" as kind:
                 parts[kind].add((term, rules.roles[name], other))
             case kind:
-                parts[kind].add((term, rules.properties[name], literal_in(row)))
+                parts[kind].add((term, rules.properties[name], parse_literal(row)))
     kinds = "role", "no role", "different", "data", "no data"
     return component_modules(KeptAssertions(labels, *(parts[kind] for kind in kinds)))

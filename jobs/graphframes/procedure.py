@@ -16,13 +16,13 @@ from pyspark.sql import functions as F
 from shiq.columns.arrays import Ints
 from shiq.columns.rows import DIFFERENT
 from shiq.jobs.graphframes.literals import arrow_column
-from shiq.jobs.graphframes.messages import certify_entered, looked_up
-from shiq.jobs.graphframes.tables import LITERAL, UnionTables, frame, renamed, union
+from shiq.jobs.graphframes.messages import certify_reached, look_up
+from shiq.jobs.graphframes.tables import LITERAL, UnionTables, driver_frame, rename_nodes, union
 from shiq.support import bits
 
 
 @dataclass(frozen=True)
-class EnteredTables:
+class ProcedureTables:
     """What enters.
 
     ``vertices``: id (an element), literals (asserted ones and remedies), clashes. ``edges``: the
@@ -37,13 +37,13 @@ class EnteredTables:
     data: DataFrame
 
 
-def enter(tables: UnionTables, changed: Ints, told: Ints) -> EnteredTables:
+def run_procedure(tables: UnionTables, changed: Ints, told: Ints) -> ProcedureTables:
     """Run the procedure. ``changed``: the nodes of inserted assertions that are no role or data
     assertions; ``told``: those that enter at once (`shiq.abox_ops.published.procedure.initial_nodes`).
     """
-    write, names, asserted = tables.files.write, tables.names, tables.asserted()
-    entered, dealt = _rounds(tables, _labels(tables, asserted, changed), told)
-    asserted = renamed(asserted, names, id="node").select("id", "literal")
+    write, names, asserted = tables.files.write, tables.names, tables.asserted_literals()
+    entered, dealt = _run_rounds(tables, _labels_by_element(tables, asserted, changed), told)
+    asserted = rename_nodes(asserted, names, id="node").select("id", "literal")
     placed = (
         dealt.select("src", "dst", F.explode(F.split("outcome", " ")).alias("part"))
         .filter("part RLIKE '^[sd]'")
@@ -61,11 +61,13 @@ def enter(tables: UnionTables, changed: Ints, told: Ints) -> EnteredTables:
         lambda of: {part: [getattr(value, part) for value in of.literals] for part in LITERAL},
     )
     ill_typed = arrow_column(tables.rules.ill_typed, *map(F.col, LITERAL)) != ""
-    data = renamed(tables.rows("data_assertions", "node", "property", "literal"), names, id="node")
+    data = rename_nodes(
+        tables.rows("data_assertions", "node", "property", "literal"), names, id="node"
+    )
     data = data.join(entered, "id", "left_semi").join(values, "literal")
     data = write("data", data.withColumn("ill_typed", ill_typed))
     # What is asserted of those that enter, their remedies, and contradictions.
-    apart = renamed(tables.pairs, names, id="node", other="neighbour")
+    apart = rename_nodes(tables.pairs, names, id="node", other="neighbour")
     apart = apart.filter(f"kind = {DIFFERENT} AND id = other").select("id")
     clash = F.explode(F.array(*(F.lit(i).cast("bigint") for i in tables.rules.clash)))
     wrong = apart.union(data.filter("ill_typed").select("id")).withColumn("literal", clash)
@@ -75,10 +77,10 @@ def enter(tables: UnionTables, changed: Ints, told: Ints) -> EnteredTables:
     found = entered.select("id").join(rows, "id", "left").groupBy("id").agg(literals)
     clashes = F.exists("literals", lambda x: F.array_contains("literals", x.bitwiseXOR(F.lit(1))))
     found = write("entered", found.withColumn("clashes", clashes))
-    return EnteredTables(found, dealt, remedies, data)
+    return ProcedureTables(found, dealt, remedies, data)
 
 
-def _rounds(
+def _run_rounds(
     tables: UnionTables, labels: tuple[DataFrame, DataFrame], told: Ints
 ) -> tuple[DataFrame, DataFrame]:
     """(id, round) of those that enter, with the round in which they do, and the role assertions
@@ -86,13 +88,17 @@ def _rounds(
     """
     write = tables.files.write
     half_edges = tables.rows("half_edges", "node", "role", "neighbour")
-    rows, at = half_edges.filter("inserted"), renamed(half_edges, tables.names, id="node")
-    fresh = renamed(frame(tables.files.spark, {"node": told}), tables.names, id="node").select("id")
+    rows, at = half_edges.filter("inserted"), rename_nodes(half_edges, tables.names, id="node")
+    fresh = rename_nodes(
+        driver_frame(tables.files.spark, {"node": told}), tables.names, id="node"
+    ).select("id")
     edges: list[DataFrame] = []
     frontiers: list[DataFrame] = []
     while not frontiers or not frontiers[-1].isEmpty():
         number = len(frontiers)
-        edges.append(write(f"edges{number}", _outcomes(tables, *labels, _turned(tables, rows))))
+        edges.append(
+            write(f"edges{number}", _outcomes(tables, *labels, _uninverted_edges(tables, rows)))
+        )
         arcs = edges[-1].filter("outcome RLIKE '[SD]'").select("src", "dst", "outcome")
         reached = tables.calls.messages(
             arcs,
@@ -109,12 +115,12 @@ def _rounds(
         rows = at.join(frontiers[-1], "id", "left_semi")
     entered = union(*frontiers)
     dealt = write("dealt", union(*edges).dropDuplicates(["subject", "role", "object"]))
-    rows = _turned(tables, at.join(entered, "id", "left_semi"))
-    certify_entered(frontiers[0].select("id"), entered, dealt, rows)
+    rows = _uninverted_edges(tables, at.join(entered, "id", "left_semi"))
+    certify_reached(frontiers[0].select("id"), entered, dealt, rows)
     return entered, dealt
 
 
-def _turned(tables: UnionTables, half_edges: DataFrame) -> DataFrame:
+def _uninverted_edges(tables: UnionTables, half_edges: DataFrame) -> DataFrame:
     """Those of ``half_edges`` that the rules speak of as role assertions: subject, role (not
     inverted), object, inserted.
     """
@@ -129,18 +135,22 @@ def _turned(tables: UnionTables, half_edges: DataFrame) -> DataFrame:
     )
 
 
-def _labels(tables: UnionTables, asserted: DataFrame, changed: Ints) -> tuple[DataFrame, DataFrame]:
+def _labels_by_element(
+    tables: UnionTables, asserted: DataFrame, changed: Ints
+) -> tuple[DataFrame, DataFrame]:
     """(id, label), twice: the text of the literals that the rules read of those ``asserted`` of
     each element; and of what A alone asserts at its elements of the nodes ``changed``.
     """
 
     def by_element(rows: DataFrame, names: DataFrame) -> DataFrame:
         literals = F.array_join(F.sort_array(F.collect_set("literal")), ",")
-        return renamed(rows, names, id="node").groupBy("id").agg(literals.alias("label"))
+        return rename_nodes(rows, names, id="node").groupBy("id").agg(literals.alias("label"))
 
     read = [2 * i + sign for i in bits(tables.rules.rules.relevant_atoms) for sign in (0, 1)]
     asserted = asserted.filter(F.col("literal").isin(read))
-    touched = renamed(frame(tables.files.spark, {"node": changed}), tables.old_names, id="node")
+    touched = rename_nodes(
+        driver_frame(tables.files.spark, {"node": changed}), tables.old_names, id="node"
+    )
     old = by_element(asserted.filter("NOT inserted"), tables.old_names)
     before = touched.select("id").distinct().join(old, "id", "left").fillna("")
     return (
@@ -155,10 +165,10 @@ def _outcomes(
     """Role assertions (``rows``) with their elements (src, dst) and their outcome, by the labels
     (id, label) ``after`` and ``before`` the batch.
     """
-    rows = renamed(rows, tables.names, src="subject", dst="object")
-    rows = looked_up(rows, after, src_label="src", dst_label="dst").fillna("")
-    rows = renamed(rows, tables.old_names, src_old="subject", dst_old="object")
-    rows = looked_up(rows, before, src_old="src_old", dst_old="dst_old")
+    rows = rename_nodes(rows, tables.names, src="subject", dst="object")
+    rows = look_up(rows, after, src_label="src", dst_label="dst").fillna("")
+    rows = rename_nodes(rows, tables.old_names, src_old="subject", dst_old="object")
+    rows = look_up(rows, before, src_old="src_old", dst_old="dst_old")
     text = arrow_column(
         tables.rules.outcome,
         F.col("role"),

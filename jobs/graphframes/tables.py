@@ -30,7 +30,7 @@ from shiq.abox_ops.elements.union_view import Batch, UnionView
 from shiq.columns.arrays import NONE, OverlayTable, Table, concatenate
 from shiq.columns.rows import SAME
 from shiq.jobs.graphframes.literals import NORMAL, WorkerRules, arrow_column, label_of
-from shiq.jobs.graphframes.messages import GraphCalls, looked_up
+from shiq.jobs.graphframes.messages import GraphCalls, look_up
 from shiq.jobs.spark.session import RoundFiles
 from shiq.jobs.store.table import ParquetTable
 from shiq.model.as_json import decode, encode
@@ -41,7 +41,7 @@ from shiq.reasoner.protocol import Module
 LITERAL = ("lexical", "datatype", "language")
 
 
-def frame(spark: SparkSession, columns: Mapping[str, Any]) -> DataFrame:
+def driver_frame(spark: SparkSession, columns: Mapping[str, Any]) -> DataFrame:
     """A table of ``columns`` from the driver: arrays of numbers or flags, or lists of texts."""
     arrays = {
         name: pa.array(column, pa.string()) if isinstance(column, list) else pa.array(column)
@@ -50,14 +50,14 @@ def frame(spark: SparkSession, columns: Mapping[str, Any]) -> DataFrame:
     return spark.createDataFrame(pa.table(arrays))
 
 
-def rows_of(spark: SparkSession, table: Table, columns: Sequence[str]) -> DataFrame:
+def table_rows(spark: SparkSession, table: Table, columns: Sequence[str]) -> DataFrame:
     """``columns`` of a table. The files of a store are read by Spark itself."""
     removed: Mapping[str, Any]
     if isinstance(table, OverlayTable) and not len(table.added_rows):
         removed = table.removed_rows.columns
-        rows = rows_of(spark, table.table, [*dict.fromkeys((*columns, *removed))])
+        rows = table_rows(spark, table.table, [*dict.fromkeys((*columns, *removed))])
     elif isinstance(table, ParquetTable) and table.version.files:
-        removed = table.removed if table.version.removed else {}
+        removed = table.removed_rows if table.version.removed else {}
         places = [
             (table.paths(shared=False), "true"),
             (table.paths(shared=True), f"`table` = '{table.name}' AND NOT `removed`"),
@@ -72,9 +72,9 @@ def rows_of(spark: SparkSession, table: Table, columns: Sequence[str]) -> DataFr
         )
     else:
         parts = [{name: chunk[name] for name in columns} for chunk in table.scan()]
-        return frame(spark, concatenate(parts, dict.fromkeys(columns, NONE)))
+        return driver_frame(spark, concatenate(parts, dict.fromkeys(columns, NONE)))
     if removed:
-        rows = rows.join(F.broadcast(frame(spark, removed)), [*removed], "left_anti")
+        rows = rows.join(F.broadcast(driver_frame(spark, removed)), [*removed], "left_anti")
     return rows.select(*columns)
 
 
@@ -84,16 +84,16 @@ class UnionTables:
     brings it.
     """
 
-    whole: UnionView
+    view: UnionView
     rules: WorkerRules
     calls: GraphCalls
     files: RoundFiles
 
     def rows(self, table: str, *columns: str) -> DataFrame:
         """``columns`` of a table of assertions, and ``inserted``."""
-        old, new = self.whole.base.table(table), self.whole.inserted_tables[table]
-        before = rows_of(self.files.spark, old, columns).filter(F.lit(len(old) > 0))
-        after = frame(self.files.spark, {name: new.columns[name] for name in columns})
+        old, new = self.view.base.table(table), self.view.inserted_tables[table]
+        before = table_rows(self.files.spark, old, columns).filter(F.lit(len(old) > 0))
+        after = driver_frame(self.files.spark, {name: new.columns[name] for name in columns})
         return before.withColumn("inserted", F.lit(False)).unionByName(
             after.filter(F.lit(len(new) > 0)).withColumn("inserted", F.lit(True))
         )
@@ -108,7 +108,7 @@ class UnionTables:
     @cached_property
     def names(self) -> DataFrame:
         """The same of A ∪ A⁺."""
-        brings = (self.whole.inserted_tables["pairs"].columns["kind"] == SAME).any()
+        brings = (self.view.inserted_tables["pairs"].columns["kind"] == SAME).any()
         return self._elements("new", self.pairs) if brings else self.old_names
 
     @property
@@ -138,7 +138,7 @@ class UnionTables:
         return self.texts("individuals", "node", lambda of: {"term": of.terms})
 
     @cached_property
-    def complex(self) -> DataFrame:
+    def complex_assertions(self) -> DataFrame:
         """What complex and negative assertions come to: node, inserted, value, and the fields of
         `literals.NORMAL`, with a node for ``other``.
         """
@@ -148,11 +148,11 @@ class UnionTables:
         rows = self.rows("complex", "node", "ordinal").join(values.distinct(), "ordinal")
         normal = F.from_json(arrow_column(self.rules.normal, F.col("value"), F.col("term")), NORMAL)
         rows = rows.join(self.terms, "node").select("node", "inserted", "value", F.inline(normal))
-        found = looked_up(rows, self.terms.select("term", "node"), other="other")
-        count = len(self.whole.base.table("complex")) + len(self.whole.inserted_tables["complex"])
+        found = look_up(rows, self.terms.select("term", "node"), other="other")
+        count = len(self.view.base.table("complex")) + len(self.view.inserted_tables["complex"])
         return self.files.write("complex", found) if count else found
 
-    def asserted(self) -> DataFrame:
+    def asserted_literals(self) -> DataFrame:
         """(node, literal, inserted): what class assertions say."""
         # A class that only a deleted assertion names is no atom.
         atoms = self.rules.tbox.atom_ids.keys() | {owl.NOTHING.iri, owl.THING.iri}
@@ -164,24 +164,26 @@ class UnionTables:
         ]
         meaning = self.files.spark.createDataFrame(known, "class bigint, literal bigint")
         classes = self.rows("class_assertions", "node", "class").join(F.broadcast(meaning), "class")
-        normal = self.complex.filter("kind = 'literal'").withColumnRenamed("name", "literal")
+        normal = self.complex_assertions.filter("kind = 'literal'").withColumnRenamed(
+            "name", "literal"
+        )
         return union(classes.drop("class"), normal.select("node", "literal", "inserted"))
 
     def texts(
         self, table: str, number: str, texts: Callable[[ArrayBase | Batch], dict[str, list[str]]]
     ) -> DataFrame:
         """A table of texts of A and of the batch, by their ``number``."""
-        base: Base = self.whole.base
+        base: Base = self.view.base
         if isinstance(base, OverlayBase):
             base = base.base
         found: list[DataFrame] = []
-        for first, of in ((FRESH, self.whole.batch), (0, base)):
+        for first, of in ((FRESH, self.view.batch), (0, base)):
             if isinstance(of, StoreBase):
-                found.append(rows_of(self.files.spark, of.store.table(table), found[0].columns))
+                found.append(table_rows(self.files.spark, of.store.table(table), found[0].columns))
             elif isinstance(of, Batch | ArrayBase):
                 columns = texts(of)
                 numbers = first + np.arange(len(next(iter(columns.values()))), dtype=np.int64)
-                found.append(frame(self.files.spark, {number: numbers, **columns}))
+                found.append(driver_frame(self.files.spark, {number: numbers, **columns}))
         return union(*found)
 
 
@@ -190,12 +192,12 @@ def union(*tables: DataFrame) -> DataFrame:
     return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), tables)
 
 
-def renamed(rows: DataFrame, names: DataFrame, **columns: str) -> DataFrame:
+def rename_nodes(rows: DataFrame, names: DataFrame, **columns: str) -> DataFrame:
     """``rows`` with a column for each of ``columns``: what ``names`` (before, after) have for the
     column that it says, or else that itself.
     """
     for after, before in columns.items():
-        rows = looked_up(rows, names, _after=before)
+        rows = look_up(rows, names, _after=before)
         rows = rows.withColumn(after, F.coalesce("_after", before)).drop("_after")
     return rows
 
@@ -204,7 +206,7 @@ def renamed(rows: DataFrame, names: DataFrame, **columns: str) -> DataFrame:
 Write = Callable[[Sequence[owl.Assertion], Sequence[str]], list[str]]
 
 
-def assertions_of(rules: WorkerRules, row: Mapping[str, Any]) -> list[owl.Assertion]:
+def parse_assertions(rules: WorkerRules, row: Mapping[str, Any]) -> list[owl.Assertion]:
     """The assertions that ``row`` stands for: one, unless it is about an element."""
     kind, name, term, other = (row[column] for column in ("kind", "name", "term", "other"))
     match kind:
@@ -223,7 +225,7 @@ def assertions_of(rules: WorkerRules, row: Mapping[str, Any]) -> list[owl.Assert
                 if kind == "no data"
                 else owl.DataPropertyAssertion
             )
-            return [of_data(owl.DataProperty(rules.properties[name]), term, literal_in(row))]
+            return [of_data(owl.DataProperty(rules.properties[name]), term, parse_literal(row))]
         case "same" | "different":
             of_pair = owl.SameIndividual if kind == "same" else owl.DifferentIndividuals
             return [of_pair(term, other)]
@@ -235,12 +237,12 @@ def assertions_of(rules: WorkerRules, row: Mapping[str, Any]) -> list[owl.Assert
     return [decode(json.loads(row["value"]))]
 
 
-def literal_in(row: Mapping[str, Any]) -> owl.Literal:
+def parse_literal(row: Mapping[str, Any]) -> owl.Literal:
     """The literal whose parts ``row`` has."""
     return owl.Literal(*map(row.__getitem__, LITERAL))
 
 
-def lines_of(rules: WorkerRules, rows: DataFrame, write: Write) -> DataFrame:
+def write_lines(rules: WorkerRules, rows: DataFrame, write: Write) -> DataFrame:
     """(line): what ``write`` makes of ``rows``."""
 
     def written(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -248,7 +250,7 @@ def lines_of(rules: WorkerRules, rows: DataFrame, write: Write) -> DataFrame:
             found: list[str] = []
             for row in batch.to_pylist():
                 named = {"element": "term", "clash": "term", "same": "other"}.get(row["kind"])
-                found += write(assertions_of(rules, row), [row[named]] if named else [])
+                found += write(parse_assertions(rules, row), [row[named]] if named else [])
             yield pa.RecordBatch.from_arrays([pa.array(found, pa.string())], ["line"])
 
     return rows.mapInArrow(written, "line string")

@@ -19,9 +19,9 @@ from pyspark.sql import SparkSession
 from shiq.abox_ops.modules.shapes import Shape
 from shiq.answers.verdict import Verdict
 from shiq.deadline import seconds_left
-from shiq.jobs.building.worker import Asking, kept, reasoner_of, spare_imports
+from shiq.jobs.building.worker import ReasonerSettings, cached_value, spare_imports, worker_reasoner
 from shiq.jobs.checking.options import Options
-from shiq.jobs.spark.session import width_of
+from shiq.jobs.spark.session import task_count
 from shiq.model.clause import ClausalTBox
 from shiq.reasoner.own_reasoner import OwnReasoner
 from shiq.reasoner.protocol import Answer, CombinedReasoner, Module, Reasoner
@@ -34,13 +34,13 @@ _SCHEMA = pa.schema([(name, pa.int64() if name == "modules" else pa.string()) fo
 MOST_HERE, LEAST_OUT = 2_000, 2
 
 
-def shape_name(shape: Shape) -> str:
+def shape_digest(shape: Shape) -> str:
     """A digest that two shapes share only if they are equal."""
     return blake2b(repr(shape).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
 
 
 def decide_rows(
-    clauses: bytes, asking: Asking, batches: Iterator[pa.RecordBatch]
+    clauses: bytes, asking: ReasonerSettings, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """The answers for rows (shape, modules that have it, body: one of them, pickled, over the
     pickled ``clauses``), in a task; `DDL` has their columns.
@@ -52,8 +52,10 @@ def decide_rows(
         if not batch.num_rows:
             continue
         if tbox is None:
-            tbox = kept("clauses", clauses, lambda: cast(ClausalTBox, pickle.loads(clauses)))
-        reasoner = reasoner_of(asking)
+            tbox = cached_value(
+                "clauses", clauses, lambda: cast(ClausalTBox, pickle.loads(clauses))
+            )
+        reasoner = worker_reasoner(asking)
         modules = [pickle.loads(body) for body in batch.column("body").to_pylist()]
         answers = reasoner.decide(tbox, modules, seconds_left(deadline))
         columns = [
@@ -66,7 +68,7 @@ def decide_rows(
                 for answer in answers
             ],
             [json.dumps(answer.near_nodes) for answer in answers],
-            names_by(reasoner, len(modules)),
+            reasoner_names(reasoner, len(modules)),
         ]
         yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=_SCHEMA)
 
@@ -74,7 +76,7 @@ def decide_rows(
 # --- questions of the driver ----------------------------------------------------------------------
 
 
-class FarReasoner:
+class ExecutorReasoner:
     """Decides on the driver what a small budget suffices for, and in executors what that leaves
     open, where that is more than one module, and what comes beyond `MOST_HERE`. ``here``: the
     reasoner of the driver, for all else.
@@ -109,7 +111,9 @@ class FarReasoner:
         by = [self._own.name] * len(modules)
         asked = [i for i, answer in enumerate(answers) if answer.verdict is Verdict.UNDETERMINED]
         if asked:
-            decide = self._far if len(asked) >= LEAST_OUT else self._decide_here
+            decide = (
+                self._decide_in_executors if len(asked) >= LEAST_OUT else self._decide_on_driver
+            )
             for i, (answer, name) in zip(
                 asked, decide(tbox, [modules[i] for i in asked], seconds_left(deadline))
             ):
@@ -117,21 +121,21 @@ class FarReasoner:
         self.deciders = tuple(by)
         return answers
 
-    def _decide_here(
+    def _decide_on_driver(
         self, tbox: ClausalTBox, modules: Sequence[Module], seconds: float | None
     ) -> list[tuple[Answer, str]]:
         answers = self._here.decide(tbox, modules, seconds)
-        return [*zip(answers, names_by(self._here, len(modules)))]
+        return [*zip(answers, reasoner_names(self._here, len(modules)))]
 
     def close(self) -> None:
         """See `shiq.reasoner.protocol.Reasoner`."""
         self._here.close()
 
-    def _far(
+    def _decide_in_executors(
         self, tbox: ClausalTBox, modules: Sequence[Module], seconds: float | None
     ) -> list[tuple[Answer, str]]:
         """The answers of executors, and who gave each."""
-        asking = Asking(self._options.reasoner, self._options.heap, seconds)
+        asking = ReasonerSettings(self._options.reasoner, self._options.heap, seconds)
         rows = pa.table(
             {
                 "shape": [str(i) for i in range(len(modules))],
@@ -141,17 +145,17 @@ class FarReasoner:
         )
         with self._within("deciding shapes"):
             spark = self._session()
-            spread = spark.createDataFrame(rows).repartition(min(len(modules), width_of(spark)))
+            spread = spark.createDataFrame(rows).repartition(min(len(modules), task_count(spark)))
             told = (
                 spread.mapInArrow(partial(decide_rows, pickle.dumps(tbox), asking), DDL)
                 .toArrow()
                 .to_pylist()
             )
         found = {int(row["shape"]): row for row in told}
-        return [(_answer(found[i]), found[i]["by"]) for i in range(len(modules))]
+        return [(_parse_answer(found[i]), found[i]["by"]) for i in range(len(modules))]
 
 
-def names_by(reasoner: Reasoner, count: int) -> list[str]:
+def reasoner_names(reasoner: Reasoner, count: int) -> list[str]:
     """The names of the reasoners that gave the ``count`` answers of the last call."""
     return (
         [*reasoner.deciders] if isinstance(reasoner, CombinedReasoner) else [reasoner.name] * count
@@ -161,7 +165,7 @@ def names_by(reasoner: Reasoner, count: int) -> list[str]:
 _OPEN = Answer(Verdict.UNDETERMINED)
 
 
-def _answer(row: Mapping[str, str]) -> Answer:
+def _parse_answer(row: Mapping[str, str]) -> Answer:
     used = json.loads(row["used"])
     near = tuple(json.loads(row["near"]))
     return Answer(

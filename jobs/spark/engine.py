@@ -48,7 +48,7 @@ class SparkWork:
     def _jobs(self) -> TaggedJobs:
         from shiq.jobs.spark.session import TaggedJobs
 
-        return TaggedJobs(session_of(self._options), "")
+        return TaggedJobs(obtain_session(self._options), "")
 
     def distribute_sources(self, given: Sequence[object]) -> list[object]:
         """See `shiq.jobs.checking.base.DistributedWork.distribute_sources`."""
@@ -56,16 +56,16 @@ class SparkWork:
             return list(given)
         from shiq.jobs.spark.reading import SparkReading
 
-        return SparkReading(self._jobs.spark, self._within).sources(given)
+        return SparkReading(self._jobs.spark, self._tag_stage).sources(given)
 
     @contextmanager
     def distribute_questions(self, decider: Decider) -> Iterator[None]:
         """See `shiq.jobs.checking.base.DistributedWork.distribute_questions`."""
-        from shiq.jobs.spark.deciding import FarReasoner
+        from shiq.jobs.spark.deciding import ExecutorReasoner
 
         here = decider.reasoner
-        decider.reasoner = FarReasoner(
-            here, decider.own_reasoner, self._options, lambda: self._jobs.spark, self._within
+        decider.reasoner = ExecutorReasoner(
+            here, decider.own_reasoner, self._options, lambda: self._jobs.spark, self._tag_stage
         )
         try:
             yield
@@ -73,14 +73,14 @@ class SparkWork:
             decider.reasoner = here
 
     @contextmanager
-    def _within(self, stage: str) -> Iterator[None]:
+    def _tag_stage(self, stage: str) -> Iterator[None]:
         """Tags and describes the jobs that are started within; makes Spark's errors ours."""
         jobs = self._jobs
         try:
             with replace(jobs, stage=stage):
                 yield
         except Exception as error:
-            raise failure_of(error, jobs.spark) from error
+            raise translate_failure(error, jobs.spark) from error
 
     def check_id(self, insertions: ABox, deletions: ABox, criterion: str) -> str:
         """See `shiq.jobs.checking.base.DistributedWork.check_id`."""
@@ -91,7 +91,7 @@ class SparkWork:
         ):
             manifest = knowledge_base.base.store.manifest
             held = manifest.tbox_hash, manifest.snapshot, manifest.created
-        content = *_content(insertions), *_content(deletions)
+        content = *_content_digest(insertions), *_content_digest(deletions)
         by_form = ("by form",) if is_read_by_form(self._base.tbox) else ()
         text = "\n".join(map(str, (shiq.__version__, *held, criterion, *content, *by_form)))
         return hashlib.sha256(text.encode()).hexdigest()[:32]
@@ -104,7 +104,7 @@ class SparkWork:
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
-def _content(abox: ABox) -> tuple[int, int]:
+def _content_digest(abox: ABox) -> tuple[int, int]:
     """The number of assertions, and the sum of their hashes, which is the same in any order."""
     total = 0
     individuals = term_hash(abox.individuals)
@@ -135,23 +135,23 @@ def _content(abox: ABox) -> tuple[int, int]:
     return len(abox), total % (1 << 64)
 
 
-def session_of(
+def obtain_session(
     options: Options, *, brief: bool = True, settings: Mapping[str, str] | None = None
 ) -> SparkSession:
     """The session that is active, or one for the rest of this process, started with ``settings``.
     Raises: OperationalError.
     """
     try:
-        from shiq.jobs.spark.session import spark_session, stop
+        from shiq.jobs.spark.session import spark_session, stop_session
     except ImportError as error:
         raise missing_package(error) or error from error
     session, started = spark_session(master=options.master, settings=settings, brief=brief)
     if started:
-        atexit.register(stop, session)
+        atexit.register(stop_session, session)
     return session
 
 
-def frame_of(assertions: Iterable[Assertion]) -> DataFrame:
+def triples_frame(assertions: Iterable[Assertion]) -> DataFrame:
     """``assertions`` as triples: a DataFrame of N-Triples terms s, p, o, in the session that is
     active.
     """
@@ -165,10 +165,10 @@ def frame_of(assertions: Iterable[Assertion]) -> DataFrame:
     columns = {
         name: pa.array([part[i] for part in parts], pa.string()) for i, name in enumerate("spo")
     }
-    return session_of(Options()).createDataFrame(pa.table(columns))
+    return obtain_session(Options()).createDataFrame(pa.table(columns))
 
 
-def failure_of(error: Exception, session: SparkSession) -> Exception:
+def translate_failure(error: Exception, session: SparkSession) -> Exception:
     """``error``, or what to make of Spark's own: a task that failed for good, a session that was
     lost.
     """
@@ -183,11 +183,11 @@ def failure_of(error: Exception, session: SparkSession) -> Exception:
         lines[0] if lines else "",
     )
     if "ModuleNotFoundError: " in cause:
-        from shiq.jobs.spark.session import interpreter_of
+        from shiq.jobs.spark.session import worker_interpreter
 
         return OperationalError(
             f"Spark's workers lack a package: {cause.partition('ModuleNotFoundError: ')[2]}",
-            f"They run {interpreter_of(session)}: install shiq there, or name another interpreter by PYSPARK_PYTHON.",
+            f"They run {worker_interpreter(session)}: install shiq there, or name another interpreter by PYSPARK_PYTHON.",
         )
     return OperationalError(
         f"Spark gave up: {cause[:500]}",

@@ -18,12 +18,25 @@ from pyspark.sql import DataFrame, SparkSession
 from shiq.answers.result import Result
 from shiq.inputs.sources import TableKind, TableSource
 from shiq.jobs.building.chunks import CHUNK_BYTES, ROW_BYTES
-from shiq.jobs.building.exchange import RangeFile, Received, Scratch, Sent, pack, unpack
+from shiq.jobs.building.exchange import (
+    IncomingColumns,
+    OutgoingColumns,
+    RangeFile,
+    Scratch,
+    pack,
+    unpack,
+)
 from shiq.jobs.building.indexing import index as index_by
 from shiq.jobs.building.worker import spare_imports
 from shiq.jobs.checking.calls import BuildRequest
-from shiq.jobs.spark.reading import triples_of
-from shiq.jobs.spark.session import described, hand_on, spark_session, stop, width_of
+from shiq.jobs.spark.reading import triple_columns
+from shiq.jobs.spark.session import (
+    described_jobs,
+    share_access,
+    spark_session,
+    stop_session,
+    task_count,
+)
 from shiq.rdf.ranges import TableRange
 from shiq.remote.place import Place
 
@@ -35,13 +48,16 @@ MOST_ALONG = 1 << 20
 #: Rows of a table of Spark's that make a piece.
 PIECE_ROWS = CHUNK_BYTES // ROW_BYTES
 
-_SENT = pa.schema(
+_MESSAGE = pa.schema(
     [("part", pa.int32()), ("sender", pa.int32()), ("name", pa.string()), ("body", pa.binary())]
 )
-_TOLD = pa.schema([("part", pa.int32()), ("body", pa.binary())])
-_SENT_DDL, _TOLD_DDL = "part int, sender int, name string, body binary", "part int, body binary"
+_RESULT = pa.schema([("part", pa.int32()), ("body", pa.binary())])
+_MESSAGE_DDL, _RESULT_DDL = (
+    "part int, sender int, name string, body binary",
+    "part int, body binary",
+)
 #: No name: a part is there, though nobody has anything for it.
-_THERE = ""
+_PLACEHOLDER = ""
 
 
 @dataclass(frozen=True)
@@ -52,37 +68,41 @@ class SparkExecutor:
 
     @property
     def width(self) -> int:
-        return width_of(self.session)
+        return task_count(self.session)
 
     def reach(self, place: Place) -> None:
-        hand_on(self.session, place)
+        share_access(self.session, place)
 
     def run(self, task: Callable[[T], R], parts: Sequence[T], what: str) -> list[R]:
         if not parts:
             return []
-        rows, along = tasks_of(self.session, parts)
-        with described(self.session, f"shiq index: {what}"):
+        rows, along = task_rows(self.session, parts)
+        with described_jobs(self.session, f"shiq index: {what}"):
             told = rows.mapInArrow(
-                partial(_told, task, along), "number bigint, body binary"
+                partial(_run_tasks, task, along), "number bigint, body binary"
             ).toArrow()
         bodies = dict(zip(told["number"].to_pylist(), told["body"].to_pylist()))
         return [pickle.loads(bodies[i]) for i in range(len(parts))]
 
     def exchange(
         self,
-        send: Callable[[T], Iterable[Sent]],
+        send: Callable[[T], Iterable[OutgoingColumns]],
         senders: Sequence[T],
-        receive: Callable[[int, Received], R],
+        receive: Callable[[int, IncomingColumns], R],
         count: int,
         what: str,
-        answer: Callable[[int, Received], Iterable[Sent]] | None = None,
+        answer: Callable[[int, IncomingColumns], Iterable[OutgoingColumns]] | None = None,
     ) -> list[R]:
-        rows, along = tasks_of(self.session, senders)
-        with described(self.session, f"shiq index: {what}"):
-            rows = by_part(rows.mapInArrow(partial(_sent, send, along, count), _SENT_DDL), count)
+        rows, along = task_rows(self.session, senders)
+        with described_jobs(self.session, f"shiq index: {what}"):
+            rows = repartition_by_part(
+                rows.mapInArrow(partial(_send_columns, send, along, count), _MESSAGE_DDL), count
+            )
             if answer is not None:
-                rows = by_part(rows.mapInArrow(partial(_answered, answer, count), _SENT_DDL), count)
-            told = rows.mapInArrow(partial(_received, receive), _TOLD_DDL).toArrow()
+                rows = repartition_by_part(
+                    rows.mapInArrow(partial(_answer_columns, answer, count), _MESSAGE_DDL), count
+                )
+            told = rows.mapInArrow(partial(_receive_columns, receive), _RESULT_DDL).toArrow()
         found = dict(zip(told["part"].to_pylist(), told["body"].to_pylist()))
         return [pickle.loads(found[part]) for part in range(count)]
 
@@ -94,7 +114,9 @@ class SparkExecutor:
         """
         if source.kind is not TableKind.SPARK:
             return None
-        frame = triples_of(source).mapInArrow(partial(_write_rows, scratch=scratch), "name string")
+        frame = triple_columns(source).mapInArrow(
+            partial(_write_rows, scratch=scratch), "name string"
+        )
         whole = TableRange(source.name, scope, ())
         return [RangeFile(whole, scratch / row["name"]) for row in frame.collect()]
 
@@ -106,13 +128,13 @@ def index(request: BuildRequest) -> Result:
         return index_by(SparkExecutor(session), request)
     finally:
         if started:
-            stop(session)
+            stop_session(session)
 
 
-def _told(
+def _run_tasks(
     task: Callable[[T], R], parts: Sequence[bytes], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    for number, part in parts_of(parts, batches):
+    for number, part in numbered_parts(parts, batches):
         body = pickle.dumps(task(part))
         yield pa.record_batch(
             [pa.array([number], pa.int64()), pa.array([body], pa.binary())],
@@ -120,14 +142,14 @@ def _told(
         )
 
 
-def tasks_of(session: SparkSession, parts: Sequence[object]) -> tuple[DataFrame, Sequence[bytes]]:
+def task_rows(session: SparkSession, parts: Sequence[object]) -> tuple[DataFrame, Sequence[bytes]]:
     """Rows by the numbers of ``parts``, a Spark task each, and the pickled parts that go along
     with every task; where these are many, none does, and each row has its own (`parts_of`).
     """
     count, pickled = len(parts), [pickle.dumps(part) for part in parts]
     if sum(map(len, pickled)) <= MOST_ALONG:
         return session.range(0, count, 1, count), pickled
-    return by_part(
+    return repartition_by_part(
         session.createDataFrame(
             pa.table({"part": pa.array(range(count), pa.int32()), "body": pickled})
         ),
@@ -135,7 +157,7 @@ def tasks_of(session: SparkSession, parts: Sequence[object]) -> tuple[DataFrame,
     ), ()
 
 
-def by_part(rows: DataFrame, count: int) -> DataFrame:
+def repartition_by_part(rows: DataFrame, count: int) -> DataFrame:
     """``rows`` in a task for each of ``count`` parts, by their column `part`."""
     # Spark 4.0 has but the second, by which several parts may meet in one task.
     split = (
@@ -146,7 +168,7 @@ def by_part(rows: DataFrame, count: int) -> DataFrame:
     return split.sortWithinPartitions("part")
 
 
-def parts_of(
+def numbered_parts(
     along: Sequence[bytes], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[tuple[int, Any]]:
     """The numbers in ``batches``, which a task was given, with the part of each, unpickled;
@@ -159,51 +181,55 @@ def parts_of(
         yield from ((number, pickle.loads(part)) for number, part in zip(numbers, own))
 
 
-def _sent(
-    send: Callable[[T], Iterable[Sent]],
+def _send_columns(
+    send: Callable[[T], Iterable[OutgoingColumns]],
     along: Sequence[bytes],
     count: int,
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    for number, sender in parts_of(along, batches):
-        yield from _rows_of(number, send(sender), count)
+    for number, sender in numbered_parts(along, batches):
+        yield from _message_rows(number, send(sender), count)
 
 
-def _answered(
-    answer: Callable[[int, Received], Iterable[Sent]], count: int, batches: Iterator[pa.RecordBatch]
+def _answer_columns(
+    answer: Callable[[int, IncomingColumns], Iterable[OutgoingColumns]],
+    count: int,
+    batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    for part, received in _parts(batches):
-        yield from _rows_of(part, answer(part, received), count)
+    for part, received in _columns_by_part(batches):
+        yield from _message_rows(part, answer(part, received), count)
 
 
-def _rows_of(sender: int, what: Iterable[Sent], count: int) -> Iterator[pa.RecordBatch]:
+def _message_rows(
+    sender: int, what: Iterable[OutgoingColumns], count: int
+) -> Iterator[pa.RecordBatch]:
     if not sender:
-        yield _rows(_SENT, *([part, 0, _THERE, b""] for part in range(count)))
+        yield _record_batch(_MESSAGE, *([part, 0, _PLACEHOLDER, b""] for part in range(count)))
     for part, name, columns in what:
-        yield _rows(_SENT, [part, sender, name, pack(columns).to_pybytes()])
+        yield _record_batch(_MESSAGE, [part, sender, name, pack(columns).to_pybytes()])
 
 
-def _received(
-    receive: Callable[[int, Received], R], batches: Iterator[pa.RecordBatch]
+def _receive_columns(
+    receive: Callable[[int, IncomingColumns], R], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    for part, received in _parts(batches):
-        yield _rows(_TOLD, [part, pickle.dumps(receive(part, received))])
+    for part, received in _columns_by_part(batches):
+        yield _record_batch(_RESULT, [part, pickle.dumps(receive(part, received))])
 
 
-def _parts(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, Received]]:
+def _columns_by_part(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, IncomingColumns]]:
     spare_imports()
     rows = (row for batch in batches for row in zip(*batch.columns))
     for part, mine in groupby(rows, lambda row: int(row[0].as_py())):
         found = defaultdict[str, list[tuple[int, dict[str, Any]]]](list)
         for _, sender, name, body in mine:
-            if name.as_py() != _THERE:
+            if name.as_py() != _PLACEHOLDER:
                 found[name.as_py()].append((sender.as_py(), unpack(body.as_buffer())))
         for came in found.values():
             came.sort(key=lambda x: x[0])
         yield part, found
 
 
-def _rows(schema: pa.Schema, *rows: Sequence[object]) -> pa.RecordBatch:
+def _record_batch(schema: pa.Schema, *rows: Sequence[object]) -> pa.RecordBatch:
     return pa.record_batch(
         [pa.array(values, field.type) for values, field in zip(zip(*rows), schema)], schema=schema
     )
@@ -216,7 +242,7 @@ def _write_rows(batches: Iterator[pa.RecordBatch], *, scratch: Scratch) -> Itera
         if rows and (batch is None or sum(map(len, rows)) + len(batch) > PIECE_ROWS):
             name = f"{uuid.uuid4().hex}.parquet"
             table = pa.Table.from_batches(rows)
-            with (scratch / name).placed() as temporary:
+            with (scratch / name).stage() as temporary:
                 pq.write_table(
                     table,
                     temporary,

@@ -31,7 +31,7 @@ from pyspark.sql import functions as F
 from shiq.errors import BUILD_ANEW, InputError
 from shiq.inputs.sources import TABLE, TableKind, TableSource, table_kind
 from shiq.jobs.checking.options import Options
-from shiq.jobs.spark.engine import session_of
+from shiq.jobs.spark.engine import obtain_session
 from shiq.rdf.changes import TableChanges, last_committed_version
 from shiq.rdf.tables import (
     BATCH_ROWS,
@@ -56,32 +56,34 @@ def spark_tables(
     Raises: InputError, OperationalError.
     """
     return [
-        _read(str(os.fspath(s)), options, builds) or s if isinstance(s, (str, os.PathLike)) else s
+        _find_table(str(os.fspath(s)), options, builds) or s
+        if isinstance(s, (str, os.PathLike))
+        else s
         for s in sources
     ]
 
 
-def _read(name: str, options: Options, builds: bool) -> TableSource | None:
+def _find_table(name: str, options: Options, builds: bool) -> TableSource | None:
     """The table of that name; None for what is read without Spark, or refused."""
     version = None if name.startswith(TABLE) else hidden_version(name)
     if version is None and not name.startswith(TABLE):
         return None
-    session = session_of(options, brief=not builds)
+    session = obtain_session(options, brief=not builds)
     try:
         if version is not None:
             reader = session.read.format("delta").option("versionAsOf", version)
-            return triples_in(
+            return triple_source(
                 name, reader.load(str(Path(name).absolute())), f"Delta version {version}"
             )
-        known = KnownTable.of(session, name)
-        found = triples_in(name, known.frame, known.told)
+        known = SessionTable.open_present(session, name)
+        found = triple_source(name, known.frame, known.description)
         if known.version is None and not builds:
             found = replace(found, kind=TableKind.ARROW, value=found.value.toArrow())
         return found
     except (PySparkException, Py4JError) as error:
-        if version is not None and condition(error) == "DATA_SOURCE_NOT_FOUND":
+        if version is not None and error_condition(error) == "DATA_SOURCE_NOT_FOUND":
             return None
-        raise unreadable(name, error) from error
+        raise unreadable_error(name, error) from error
 
 
 def hidden_version(name: str) -> int | None:
@@ -99,14 +101,14 @@ def hidden_version(name: str) -> int | None:
         return None  # said by whoever reads it
 
 
-def triples_in(name: str, frame: DataFrame, taken: str) -> TableSource:
+def triple_source(name: str, frame: DataFrame, taken: str) -> TableSource:
     """The columns of ``frame`` that are read. Raises: InputError."""
     check_columns(name, frame.columns)
     columns = [column for column in COLUMNS if column in frame.columns]
     return TableSource(name, TableKind.SPARK, frame.select(*columns), f"{name}: {taken}")
 
 
-def unreadable(name: str, error: Exception) -> InputError:
+def unreadable_error(name: str, error: Exception) -> InputError:
     """What to make of what Spark says of a table that it does not read."""
     return InputError(
         f"{name}: Spark's session cannot read it: {first_line(error)}",
@@ -114,13 +116,13 @@ def unreadable(name: str, error: Exception) -> InputError:
     )
 
 
-def condition(error: Exception) -> str:
+def error_condition(error: Exception) -> str:
     """The name that Spark has for an error; "" where it has none."""
     return (error.getCondition() or "") if isinstance(error, PySparkException) else ""
 
 
 @dataclass(frozen=True)
-class KnownTable:
+class SessionTable:
     """A table that a session knows by ``name``. ``version``: the one that ``frame`` reads, of
     those that its ``format`` keeps; None where that cannot be told.
     """
@@ -131,7 +133,7 @@ class KnownTable:
     version: int | None = None
 
     @classmethod
-    def of(cls, session: SparkSession, source: str) -> KnownTable:
+    def open_present(cls, session: SparkSession, source: str) -> SessionTable:
         """The present version of the table that ``source`` names, `table:` and all. Raises: what
         Spark does.
         """
@@ -142,18 +144,18 @@ class KnownTable:
         if version is None:
             return known
         try:
-            frame = known.at(session, version)
+            frame = known.read_version(session, version)
         except PySparkException:
             return known  # of a branch, a tag
         # What renames a column of Iceberg's makes no snapshot.
         return cls(name, frame, format, version) if frame.dtypes == now.dtypes else known
 
-    def at(self, session: SparkSession, version: int) -> DataFrame:
+    def read_version(self, session: SparkSession, version: int) -> DataFrame:
         """A version of it."""
         return session.sql(f"SELECT * FROM {self.name} VERSION AS OF {version}")
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """What was taken of it."""
         if self.version is None:
             return "as it was when it was read; Spark has no version of it"
@@ -175,7 +177,7 @@ def present_version(session: SparkSession, name: str) -> tuple[str, int | None]:
 
 
 #: Kinds of rows of Delta's feed and of Iceberg's changelog.
-CAME, WENT = (
+INSERT_TYPES, DELETE_TYPES = (
     ("insert", "update_postimage", "update_after"),
     ("delete", "update_preimage", "update_before"),
 )
@@ -183,7 +185,7 @@ _TYPE = "_change_type"
 #: What stands behind the name of an Iceberg table where a store keeps what it took of it.
 ICEBERG = "#iceberg"
 #: Before the first version of a table.
-_NOTHING = -1
+_NO_VERSION = -1
 _ROW = COLUMNS[:4]
 
 
@@ -194,7 +196,7 @@ class LakeChanges(TableChanges):
     milliseconds, as its ids do not grow.
     """
 
-    committed: int | None = None
+    commit_time: int | None = None
 
     def __str__(self) -> str:
         how = (
@@ -207,12 +209,12 @@ class LakeChanges(TableChanges):
     @property
     def feed(self) -> str:
         """See `TableChanges.feed`."""
-        return f"{self.path}{ICEBERG}" if self.committed is not None else super().feed
+        return f"{self.path}{ICEBERG}" if self.commit_time is not None else super().feed
 
     @property
     def number(self) -> int:
         """See `TableChanges.number`."""
-        return self.last if self.committed is None else self.committed
+        return self.last if self.commit_time is None else self.commit_time
 
 
 def lake_changes(
@@ -229,67 +231,69 @@ def lake_changes(
 
     Raises: InputError where Spark knows no such table or versions, or a version is gone.
     """
-    session = session_of(options)
+    session = obtain_session(options)
     try:
-        known, newest = _known(session, table)
-        kept = _kept(session, known, newest)
+        known, newest = _versioned_table(session, table)
+        kept = _available_versions(session, known, newest)
         if first == 0 and known.format == "iceberg":
             first = kept[1]
         at = (
-            _place(kept, table, after)
+            _version_index(kept, table, after)
             if first is None
-            else _place([*kept, kept[-1] + 1], table, first) - 1
+            else _version_index([*kept, kept[-1] + 1], table, first) - 1
         )
-        end = _place(kept, table, newest if last is None else last)
+        end = _version_index(kept, table, newest if last is None else last)
         if end < at:
             raise InputError(
                 f"{table}: {kept[end]} comes before the first version asked for",
                 "Name the earlier version first.",
             )
-        if at == 0 and kept[0] != _NOTHING:
+        if at == 0 and kept[0] != _NO_VERSION:
             raise InputError(
                 f"{table}: what was there before {kept[1]} has expired",
                 "Build the store anew from the table.",
             )
-        versions = Versions(session, known, kept[at], kept[end])
-        net, by_feed = ([], True) if at == end else versions.net()
+        versions = VersionRange(session, known, kept[at], kept[end])
+        net, by_feed = ([], True) if at == end else versions.net_rows()
         came, went = ([row for row in net if (row["n"] > 0) is sign] for sign in (True, False))
-        gone = versions.unsaid(went) if went else []
+        gone = versions.absent_rows(went) if went else []
         is_iceberg = known.format == "iceberg"
         path, ids = (table, ()) if is_iceberg else versions.identity()
-        committed = dict(_commits(session, known)).get(kept[end]) if is_iceberg else None
+        committed = dict(_iceberg_commits(session, known)).get(kept[end]) if is_iceberg else None
     except (PySparkException, Py4JError) as error:
-        raise unreadable(table, error) from error
+        raise unreadable_error(table, error) from error
     first = kept[min(at + 1, end)]
-    taken = f"{table}, {known.told.rpartition(' ')[0]} {first}" + (
+    taken = f"{table}, {known.description.rpartition(' ')[0]} {first}" + (
         f" to {kept[end]}" if kept[end] != first else ""
     )
     rows = sum(abs(row["n"]) for row in net)
     return LakeChanges(
-        _source(taken, came),
-        _source(taken, gone),
+        _rows_as_source(taken, came),
+        _rows_as_source(taken, gone),
         first,
         kept[end],
         rows,
         by_feed,
         path=path,
         ids=ids,
-        committed=committed,
+        commit_time=committed,
     )
 
 
-def version_taken(table: str, options: Options, taken: Mapping[str, int]) -> int | None:
+def applied_version(table: str, options: Options, taken: Mapping[str, int]) -> int | None:
     """The last version of the table that `table:NAME` names that a store took, by what was
     ``taken`` of each feed (`Session.taken`); None where it took none. Raises: InputError where
     that is another table's, or gone.
     """
-    session = session_of(options)
+    session = obtain_session(options)
     try:
-        known, _ = _known(session, table)
+        known, _ = _versioned_table(session, table)
         if known.format == "iceberg":
             number = taken.get(f"{table}{ICEBERG}")
             found = [
-                snapshot for snapshot, committed in _commits(session, known) if committed == number
+                snapshot
+                for snapshot, committed in _iceberg_commits(session, known)
+                if committed == number
             ]
             if number is not None and not found:
                 raise InputError(
@@ -297,17 +301,17 @@ def version_taken(table: str, options: Options, taken: Mapping[str, int]) -> int
                     f"Build the store anew from the table ({BUILD_ANEW}).",
                 )
             return found[0] if found else None
-        path, present = _log(session, known)
+        path, present = _delta_log(session, known)
     except (PySparkException, Py4JError) as error:
-        raise unreadable(table, error) from error
+        raise unreadable_error(table, error) from error
     return last_committed_version(
-        taken, path, present, lambda version: _id_at(path, version, present)
+        taken, path, present, lambda version: _delta_table_id(path, version, present)
     )
 
 
-def _known(session: SparkSession, table: str) -> tuple[KnownTable, int]:
+def _versioned_table(session: SparkSession, table: str) -> tuple[SessionTable, int]:
     """A table and its newest version. Raises: InputError for one that keeps none."""
-    known = KnownTable.of(session, table)
+    known = SessionTable.open_present(session, table)
     if known.version is None:
         raise InputError(
             f"{table} has no versions, so its changes are not recorded",
@@ -316,7 +320,7 @@ def _known(session: SparkSession, table: str) -> tuple[KnownTable, int]:
     return known, known.version
 
 
-def _commits(session: SparkSession, known: KnownTable) -> list[tuple[int, int]]:
+def _iceberg_commits(session: SparkSession, known: SessionTable) -> list[tuple[int, int]]:
     """The snapshots that an Iceberg table keeps, and when each was made, in milliseconds,
     earliest first.
     """
@@ -328,7 +332,7 @@ def _commits(session: SparkSession, known: KnownTable) -> list[tuple[int, int]]:
     return sorted(((row[0], row[1]) for row in rows), key=lambda row: row[1])
 
 
-def _log(session: SparkSession, known: KnownTable) -> tuple[str, str]:
+def _delta_log(session: SparkSession, known: SessionTable) -> tuple[str, str]:
     """Where a Delta table is, as a path if it is on this machine, and what its log calls it now;
     "" of what is none.
     """
@@ -343,30 +347,30 @@ def _log(session: SparkSession, known: KnownTable) -> tuple[str, str]:
     )
 
 
-def _id_at(path: str, version: int, present: str) -> str:
+def _delta_table_id(path: str, version: int, present: str) -> str:
     """What the log of a Delta table calls it at a version; what it does now, if it is not on
     this machine. Raises: InputError.
     """
     return str(delta_log(Path(path), version)[0].metadata().id) if path.startswith("/") else present
 
 
-def _kept(session: SparkSession, known: KnownTable, newest: int) -> list[int]:
+def _available_versions(session: SparkSession, known: SessionTable, newest: int) -> list[int]:
     """The versions of a table from the oldest to the newest; before them, the one before the
     oldest, or `_NOTHING`.
     """
     if known.format == "delta":
-        return [*range(_NOTHING, newest + 1)]
+        return [*range(_NO_VERSION, newest + 1)]
     snapshots = (
         session.table(f"{known.name}.snapshots").select("snapshot_id", "parent_id").collect()
     )
     parents, found = {row[0]: row[1] for row in snapshots}, [newest]
     while found[-1] in parents:
         parent = parents[found[-1]]
-        found.append(_NOTHING if parent is None else parent)
+        found.append(_NO_VERSION if parent is None else parent)
     return found[::-1]
 
 
-def _place(kept: Sequence[int], table: str, version: int | None) -> int:
+def _version_index(kept: Sequence[int], table: str, version: int | None) -> int:
     if version is None or version not in kept[1:]:
         raise InputError(
             f"{table} has no version {version} (any more)", "Is it of another table, or expired?"
@@ -375,74 +379,82 @@ def _place(kept: Sequence[int], table: str, version: int | None) -> int:
 
 
 @dataclass(frozen=True)
-class Versions:
+class VersionRange:
     """Two versions of a table: ``before`` (`_NOTHING`: none) and ``last``."""
 
     session: SparkSession
-    known: KnownTable
-    before: int
+    table: SessionTable
+    previous: int
     last: int
 
-    def net(self) -> tuple[list[Any], bool]:
+    def net_rows(self) -> tuple[list[Any], bool]:
         """The rows that came more often than they went, or the other way round, by ``n``, and
         whether the table's feed tells.
         """
         try:
-            found = _net(self._feed())
+            found = _net_rows(self._feed_rows())
             before = (
-                self.known.at(self.session, self.before).count() if self.before != _NOTHING else 0
+                self.table.read_version(self.session, self.previous).count()
+                if self.previous != _NO_VERSION
+                else 0
             )
             if (
                 before + sum(row["n"] for row in found)
-                == self.known.at(self.session, self.last).count()
+                == self.table.read_version(self.session, self.last).count()
             ):
                 return found, True
         except (PySparkException, Py4JError):
             pass  # there is none for these versions, or it is not whole
-        both = [(self.last, 1)] + ([(self.before, -1)] if self.before != _NOTHING else [])
+        both = [(self.last, 1)] + ([(self.previous, -1)] if self.previous != _NO_VERSION else [])
         signed = [
-            _rows(self.known, self.known.at(self.session, v)).withColumn("n", F.lit(n))
+            _text_rows(self.table, self.table.read_version(self.session, v)).withColumn(
+                "n", F.lit(n)
+            )
             for v, n in both
         ]
-        return _net(reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), signed)), False
+        return _net_rows(
+            reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), signed)
+        ), False
 
     def identity(self) -> tuple[str, tuple[str, ...]]:
         """Where a Delta table is, and what its log calls it at these versions, as
         `shiq.table_changes` tells.
         """
-        path, present = _log(self.session, self.known)
-        versions = sorted({self.last if self.before == _NOTHING else self.before, self.last})
+        path, present = _delta_log(self.session, self.table)
+        versions = sorted({self.last if self.previous == _NO_VERSION else self.previous, self.last})
         try:
-            return path, tuple(_id_at(path, version, present) for version in versions if path)
+            return path, tuple(
+                _delta_table_id(path, version, present) for version in versions if path
+            )
         except InputError:
             return "", ()  # of a version that only Spark reads
 
-    def _feed(self) -> DataFrame:
+    def _feed_rows(self) -> DataFrame:
         """The rows that the table's feed tells between the versions, ``n`` 1 or -1."""
-        reader, name = self.session.read, self.known.name
-        if self.known.format == "delta":
-            span = {"startingVersion": self.before + 1, "endingVersion": self.last}
+        reader, name = self.session.read, self.table.name
+        if self.table.format == "delta":
+            span = {"startingVersion": self.previous + 1, "endingVersion": self.last}
             feed = reader.option("readChangeFeed", "true").options(**span).table(name)
         else:
-            begin = {} if self.before == _NOTHING else {"start-snapshot-id": self.before}
+            begin = {} if self.previous == _NO_VERSION else {"start-snapshot-id": self.previous}
             feed = reader.options(**begin, **{"end-snapshot-id": self.last}).table(
                 f"{name}.changes"
             )
         kind = F.lower(_TYPE)
         sign = (
-            F.when(kind.isin(*CAME), 1)
-            .when(kind.isin(*WENT), -1)
+            F.when(kind.isin(*INSERT_TYPES), 1)
+            .when(kind.isin(*DELETE_TYPES), -1)
             .otherwise(F.raise_error(F.concat(F.lit("kind "), kind)))
         )
-        return _rows(self.known, feed, sign.alias("n"))
+        return _text_rows(self.table, feed, sign.alias("n"))
 
-    def unsaid(self, rows: Sequence[Any]) -> list[Any]:
+    def absent_rows(self, rows: Sequence[Any]) -> list[Any]:
         """Those of ``rows`` whose triple no row of the last version says, in any spelling; those
         that are no triple, too.
         """
         triples, rejects, ids = (
             Triples(),
-            Rejects(self.known.name),
+            Rejects(self.table.name),
             dict[int, tuple[int, int, int]](),
         )
         for number, row in enumerate(rows):
@@ -455,7 +467,7 @@ class Versions:
             term_text(triples.terms[s]) for s, _, _ in wanted
         }
         subjects = self.session.createDataFrame([(s,) for s in sorted(spelt)], "s string")
-        there = _rows(self.known, self.known.at(self.session, self.last))
+        there = _text_rows(self.table, self.table.read_version(self.session, self.last))
         near = there.join(F.broadcast(subjects), "s", "left_semi").unionByName(
             there.where(F.col("s").contains("\\"))
         )
@@ -470,7 +482,7 @@ class Versions:
         return [row for number, row in enumerate(rows) if ids.get(number) not in left]
 
 
-def _rows(known: KnownTable, frame: DataFrame, *more: Column) -> DataFrame:
+def _text_rows(known: SessionTable, frame: DataFrame, *more: Column) -> DataFrame:
     """The columns that are read, as texts, and ``more``. Raises: InputError."""
     check_columns(known.name, frame.columns)
     return frame.select(
@@ -478,7 +490,7 @@ def _rows(known: KnownTable, frame: DataFrame, *more: Column) -> DataFrame:
     )
 
 
-def _net(signed: DataFrame) -> list[Any]:
+def _net_rows(signed: DataFrame) -> list[Any]:
     """Rows of `_ROW` by the sum of ``n`` where that is not 0, with the key of one of them."""
     row = [column for column in _ROW if column in signed.columns]
     keys = [F.max("key").alias("key")] if "key" in signed.columns else []
@@ -487,7 +499,7 @@ def _net(signed: DataFrame) -> list[Any]:
     )
 
 
-def _source(name: str, rows: Sequence[Any]) -> TableSource:
+def _rows_as_source(name: str, rows: Sequence[Any]) -> TableSource:
     columns = [column for column in COLUMNS if not rows or column in rows[0]]
     return TableSource(
         name,

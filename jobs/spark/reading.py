@@ -34,7 +34,7 @@ from shiq.errors import InputError
 from shiq.inputs.formats import Format
 from shiq.inputs.sources import FileSource, TableKind, TableSource, source_of
 from shiq.jobs.building.worker import spare_imports
-from shiq.jobs.spark.session import is_connect, width_of
+from shiq.jobs.spark.session import is_connect, task_count
 from shiq.rdf.lines import read_lines
 from shiq.rdf.ranges import (
     ParsedPart,
@@ -77,7 +77,7 @@ class SparkReading:
     """
 
     spark: SparkSession
-    within: Callable[[str], AbstractContextManager[None]]
+    tag_stage: Callable[[str], AbstractContextManager[None]]
     _frames: list[DataFrame] = field(default_factory=list)
     _lines: dict[str, tuple[int, str, bool]] = field(default_factory=dict)
     _bytes: dict[int, tuple[str, int]] = field(default_factory=dict)
@@ -135,12 +135,12 @@ class SparkReading:
     def parts(self, number: int) -> Iterator[ParsedPart]:
         """The parts of the source of that number, in order; to be asked for once."""
         if self._parts is None:
-            with self.within("reading the batch"):
-                self._parts = self._read()
+            with self.tag_stage("reading the batch"):
+                self._parts = self._parse_all()
         for _, _, body in sorted(self._parts.pop(number, ())):
-            yield part_in(body)
+            yield decode_part(body)
 
-    def _read(self) -> dict[int, list[tuple[int, int, bytes]]]:
+    def _parse_all(self) -> dict[int, list[tuple[int, int, bytes]]]:
         """The parts by source. Raises: InputError where one lacks something."""
         frames = [*self._frames_of_lines(), *self._frames_of_ranges(), *self._frames]
         if not frames:
@@ -148,7 +148,7 @@ class SparkReading:
         whole = reduce(DataFrame.unionAll, frames)
         found: dict[int, list[tuple[int, int, bytes]]] = defaultdict(list)
         seen: dict[int, int] = defaultdict(int)
-        with self._streamed(whole) as rows:
+        with self._stream_rows(whole) as rows:
             for row in rows:
                 found[row.source].append((row.at, row.number, bytes(row.body)))
                 seen[row.source] += row.bytes
@@ -179,11 +179,11 @@ class SparkReading:
         count = len(self._ranges)
         if not count:
             return []
-        rows = self.spark.range(0, count, 1, min(count, max(width_of(self.spark), count // 8)))
+        rows = self.spark.range(0, count, 1, min(count, max(task_count(self.spark), count // 8)))
         return [rows.mapInArrow(partial(_parse_ranges, self._ranges), DDL)]
 
     @contextmanager
-    def _streamed(self, frame: DataFrame) -> Iterator[Iterator[Row]]:
+    def _stream_rows(self, frame: DataFrame) -> Iterator[Iterator[Row]]:
         """The rows of ``frame``, one partition after the other. Where these are several, all
         tasks have run by then.
         """
@@ -199,7 +199,7 @@ class SparkReading:
             frame.unpersist()
 
 
-def triples_of(source: TableSource) -> DataFrame:
+def triple_columns(source: TableSource) -> DataFrame:
     """The columns `COLUMNS` of a DataFrame, as texts. Raises: InputError."""
     frame: DataFrame = source.value
     check_columns(source.name, frame.columns)
@@ -214,7 +214,7 @@ def triples_of(source: TableSource) -> DataFrame:
 def _columns_read(source: TableSource) -> DataFrame:
     """The columns of a DataFrame that make its triples. Raises: InputError."""
     if source.mapping is None:
-        return triples_of(source)
+        return triple_columns(source)
     wanted = columns_wanted(source.mapping.maps)
     frame: DataFrame = source.value
     check_columns(source.name, frame.columns, wanted=wanted)
@@ -269,10 +269,10 @@ def _parse_lines(files: Mapping[str, tuple[int, str, bool]], batches: Batches) -
             part = transfer_form(replace(found, lines=lines))
         except InputError as error:
             part = ParsedPart(error=(error.message, error.remedy))
-        return row_of(source, block[1], number, part, size)
+        return part_row(source, block[1], number, part, size)
 
     for batch in batches:
-        for path, at, values in _runs(batch):
+        for path, at, values in _rows_by_block(batch):
             if (path, at) != block or size >= PART_BYTES:
                 if texts:
                     yield parse_texts()
@@ -285,7 +285,7 @@ def _parse_lines(files: Mapping[str, tuple[int, str, bool]], batches: Batches) -
         yield parse_texts()
 
 
-def _runs(batch: pa.RecordBatch) -> Iterator[tuple[str, int, pa.Array]]:
+def _rows_by_block(batch: pa.RecordBatch) -> Iterator[tuple[str, int, pa.Array]]:
     """The rows of ``batch`` by file and block."""
     if not batch.num_rows:
         return
@@ -320,7 +320,7 @@ def _parse_ranges(ranges: Sequence[tuple[int, int, Range]], batches: Batches) ->
                 part = transfer_form(asked.parse())
             except InputError as error:
                 part = ParsedPart(error=(error.message, error.remedy))
-            yield row_of(source, at, 0, part)
+            yield part_row(source, at, 0, part)
 
 
 def read_frame(
@@ -341,32 +341,32 @@ def read_frame(
             block = RowBlock(range(1, batch.num_rows + 1), dict(zip(batch.schema.names, rows)))
             read_blocks(source, mapping, [block], found.triples, "", found.rejects)
         if len(found.triples) + found.rejects.total >= PART_ROWS:
-            yield row_of(number, at, i, _without_lines(transfer_form(found)))
+            yield part_row(number, at, i, _drop_lines(transfer_form(found)))
             found, i = ParsedRange.empty(source), i + 1
-    yield row_of(number, at, i, _without_lines(transfer_form(found)))
+    yield part_row(number, at, i, _drop_lines(transfer_form(found)))
 
 
-def _without_lines(part: ParsedPart) -> ParsedPart:
+def _drop_lines(part: ParsedPart) -> ParsedPart:
     *terms, lines, graphs = part.columns
     rejected = [(message, 0, text, hint) for message, _, text, hint in part.rejected_lines]
     return replace(part, columns=(*terms, bytes(len(lines)), graphs), rejected_lines=rejected)
 
 
-def row_of(source: int, at: int, number: int, part: ParsedPart, size: int = 0) -> pa.RecordBatch:
+def part_row(source: int, at: int, number: int, part: ParsedPart, size: int = 0) -> pa.RecordBatch:
     """``part`` as the row of `DDL` that a task gives; ``size``: the bytes of its lines."""
     columns = [pa.array([value], pa.int64()) for value in (source, at, number, size)]
     return pa.RecordBatch.from_arrays(
-        [*columns, pa.array([bytes_of(part)], pa.binary())], schema=_SCHEMA
+        [*columns, pa.array([encode_part(part)], pa.binary())], schema=_SCHEMA
     )
 
 
-def bytes_of(part: ParsedPart) -> bytes:
+def encode_part(part: ParsedPart) -> bytes:
     """Encode a part as bytes, for `part_in`."""
     return pickle.dumps(
         [getattr(part, name.name) for name in fields(part)], pickle.HIGHEST_PROTOCOL
     )
 
 
-def part_in(body: bytes) -> ParsedPart:
+def decode_part(body: bytes) -> ParsedPart:
     """The part that `bytes_of` wrote, in a task of this run."""
     return ParsedPart(*pickle.loads(body))

@@ -110,7 +110,7 @@ def spark_session(
         builder = builder.master(master)
         is_brief = brief and master.startswith("local")
         quick = dict(_BRIEF_SETTINGS) if is_brief else {}
-        if is_brief and not _java_options_are_said(settings or {}):
+        if is_brief and not _has_java_options(settings or {}):
             quick["spark.driver.extraJavaOptions"] = " ".join(_BRIEF)
         for key, value in {**_DEFAULTS, **quick, **(settings or {})}.items():
             builder = builder.config(key, value)
@@ -123,7 +123,7 @@ def spark_session(
             "Spark needs Java 17 or 21 on the path, and every package named in spark.jars.packages within reach.",
         ) from error
     except BaseException as stopped:  # the time of a check is over, or somebody interrupts it
-        _abandon(stopped)
+        _kill_starting_jvm(stopped)
         raise
     if not is_connect(session):
         session.sparkContext.setLogLevel("ERROR")
@@ -145,7 +145,7 @@ def is_connect(session: SparkSession) -> bool:
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
-def _java_options_are_said(settings: Mapping[str, str]) -> bool:
+def _has_java_options(settings: Mapping[str, str]) -> bool:
     """Whether the user has said what the driver's JVM is to be started with: two collectors,
     say, would keep it from starting.
     """
@@ -162,7 +162,7 @@ def _java_options_are_said(settings: Mapping[str, str]) -> bool:
     )
 
 
-def width_of(session: SparkSession) -> int:
+def task_count(session: SparkSession) -> int:
     """How many tasks ``session`` is to have at least, so that every core that it may get has one.
 
     The setting `TASKS`, else Spark's default parallelism. Unless the user has set that, it
@@ -178,7 +178,7 @@ def width_of(session: SparkSession) -> int:
             )
         return int(asked)
     registered = (
-        _width_told(session)
+        _default_parallelism(session)
         if is_connect(session)
         else max(1, session.sparkContext.defaultParallelism)
     )
@@ -216,7 +216,7 @@ def _setting(session: SparkSession, key: str) -> str | None:
 
 
 @lru_cache(maxsize=4)
-def _width_told(session: SparkSession) -> int:
+def _default_parallelism(session: SparkSession) -> int:
     """The default parallelism, of which a Connect session tells nothing but by how many tasks a
     range has.
     """
@@ -224,7 +224,7 @@ def _width_told(session: SparkSession) -> int:
     return 1 + int(parts.agg(F.max("part")).collect()[0][0])
 
 
-def interpreter_of(session: SparkSession) -> str:
+def worker_interpreter(session: SparkSession) -> str:
     """The interpreter that the user has named for the workers of ``session``, else this one:
     another python3 on the path may lack what the tasks import.
     """
@@ -244,7 +244,7 @@ def _set_interpreter(session: SparkSession) -> None:
     Raises: OperationalError where they have not.
     """
     if is_connect(session):
-        told = _version_told(session)
+        told = _worker_version(session)
         if told != shiq.__version__:
             raise OperationalError(
                 f"the workers of the Spark Connect server have not the shiq {shiq.__version__} of this process, but: {told}",
@@ -252,7 +252,7 @@ def _set_interpreter(session: SparkSession) -> None:
                 'spark.addArtifacts("shiq.zip", pyfile=True), with numpy, pyarrow and the rest installed there.',
             )
         return
-    context, python = session.sparkContext, interpreter_of(session)
+    context, python = session.sparkContext, worker_interpreter(session)
     context.pythonExec = python
     if str(context.master).startswith("local") and shutil.which(python) == sys.executable:
         context.environment["PYTHONPATH"] = os.pathsep.join(
@@ -260,7 +260,7 @@ def _set_interpreter(session: SparkSession) -> None:
         )
 
 
-def _version_told(session: SparkSession) -> str:
+def _worker_version(session: SparkSession) -> str:
     """The version of shiq that a worker of ``session`` has, or why it has none."""
 
     # A function within another is sent by value, so that a worker without shiq can run it.
@@ -284,7 +284,7 @@ def _version_told(session: SparkSession) -> str:
 _REACH = ("AWS_", "AZURE_", "GOOGLE_", "HADOOP_", "KRB5")
 
 
-def hand_on(session: SparkSession, place: Place) -> None:
+def share_access(session: SparkSession, place: Place) -> None:
     """Has the workers of ``session`` reach the object store of ``place`` as this process does;
     those on this machine share its copies. The server of a Connect session has variables of its
     own.
@@ -298,7 +298,7 @@ def hand_on(session: SparkSession, place: Place) -> None:
     )
 
 
-def stop(session: SparkSession) -> None:
+def stop_session(session: SparkSession) -> None:
     """Ends ``session`` and its JVM, so that the process may exit at once."""
     gateway = SparkContext._gateway  # no public way to end the JVM before the interpreter ends
     try:
@@ -321,7 +321,7 @@ def stop(session: SparkSession) -> None:
         SparkContext._jvm = None
 
 
-def _abandon(stopped: BaseException) -> None:
+def _kill_starting_jvm(stopped: BaseException) -> None:
     """Ends the JVM of the session that was starting when something ``stopped`` it, without
     waiting for it, so that the next one gets a JVM of its own.
     """
@@ -374,14 +374,14 @@ TAG = "shiq"
 _DESCRIPTION = "spark.job.description"
 
 
-def describe(spark: SparkSession, stage: str) -> None:
+def set_job_description(spark: SparkSession, stage: str) -> None:
     """Says what the jobs that are started from now on are for."""
     if not is_connect(spark):
         spark.sparkContext.setJobDescription(f"shiq: {stage}")
 
 
 @contextmanager
-def described(spark: SparkSession, text: str) -> Iterator[None]:
+def described_jobs(spark: SparkSession, text: str) -> Iterator[None]:
     """Says what the jobs that are started within are for."""
     if is_connect(spark):
         yield
@@ -403,20 +403,20 @@ class TaggedJobs:
 
     spark: SparkSession
     stage: str
-    own: str = field(default_factory=lambda: f"{TAG}-{uuid4().hex}")
+    own_tag: str = field(default_factory=lambda: f"{TAG}-{uuid4().hex}")
 
     def __enter__(self) -> TaggedJobs:
         self._stack = ExitStack()
         if is_connect(self.spark):
-            for tag in {TAG, self.own} - self.spark.getTags():
+            for tag in {TAG, self.own_tag} - self.spark.getTags():
                 self.spark.addTag(tag)
                 self._stack.callback(self.spark.removeTag, tag)
             return self
         context = self.spark.sparkContext
         before: Any = context.getLocalProperty(_DESCRIPTION)  # None takes it away
         self._stack.callback(context.setLocalProperty, _DESCRIPTION, before)
-        describe(self.spark, self.stage)
-        for tag in {TAG, self.own} - set(context.getJobTags()):
+        set_job_description(self.spark, self.stage)
+        for tag in {TAG, self.own_tag} - set(context.getJobTags()):
             context.addJobTag(tag)
             self._stack.callback(context.removeJobTag, tag)
         return self
@@ -426,7 +426,7 @@ class TaggedJobs:
         # Nobody waits any more for what runs when the time of a check is over, or somebody has
         # interrupted it.
         if kind is not None and not issubclass(kind, Exception) and not is_connect(self.spark):
-            self.spark.sparkContext.cancelJobsWithTag(self.own)
+            self.spark.sparkContext.cancelJobsWithTag(self.own_tag)
 
     def cost(self) -> Mapping[str, int]:
         """How many jobs and tasks there were, and bytes: shuffled, and sent to the driver;
@@ -439,7 +439,7 @@ class TaggedJobs:
         )  # Python's status tracker knows neither tags nor bytes
         context.listenerBus().waitUntilEmpty()
         store = context.statusStore()
-        jobs = list(context.statusTracker().getJobIdsForTag(self.own))
+        jobs = list(context.statusTracker().getJobIdsForTag(self.own_tag))
         ids = [store.job(job).stageIds() for job in jobs]
         stages = {found.apply(i) for found in ids for i in range(found.size())}
         sums = {"jobs": len(jobs), "tasks": 0, "shuffled_bytes": 0, "result_bytes": 0}
@@ -462,7 +462,7 @@ class RoundFiles:
     def __init__(self, spark: SparkSession, folder: str) -> None:
         self.spark, self.folder = spark, folder
         self._written: Counter[str] = Counter()
-        self.remove = weakref.finalize(self, _remove, spark, folder)
+        self.remove = weakref.finalize(self, _remove_folder, spark, folder)
 
     @property
     def checkpoints(self) -> str:
@@ -477,7 +477,7 @@ class RoundFiles:
         path = f"{self.folder}/{name}/{self._written[name]}"
         rows.write.parquet(path)
         if self._written[name] > 2:
-            _remove(self.spark, f"{self.folder}/{name}/{self._written[name] - 2}")
+            _remove_folder(self.spark, f"{self.folder}/{name}/{self._written[name] - 2}")
         return self.spark.read.schema(rows.schema).parquet(path)
 
 
@@ -499,7 +499,7 @@ def round_files(
     return RoundFiles(spark, f"{shared or tempfile.gettempdir()}/shiq-rounds-{uuid.uuid4().hex}")
 
 
-def _remove(spark: SparkSession, path: str) -> None:
+def _remove_folder(spark: SparkSession, path: str) -> None:
     """Remove a folder; where the session has ended, one on this machine alone."""
     context = spark.sparkContext
     if context._jvm is None:

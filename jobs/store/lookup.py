@@ -31,7 +31,7 @@ BLOCK, _SHIFT = 4096, 12
 _WIDTH = 4
 
 
-def digests_of(content: memoryview) -> tuple[bytes, str]:
+def block_digests(content: memoryview) -> tuple[bytes, str]:
     """Block digests of ``content``, and a digest of these."""
     digests = b"".join(
         _crc(content[start : start + BLOCK]) for start in range(0, len(content), BLOCK)
@@ -60,16 +60,16 @@ class Blocks:
         self._is_seen = np.frombuffer(self._seen, np.bool_)
 
     @property
-    def is_whole(self) -> bool:
+    def is_verified(self) -> bool:
         """Whether every block has been verified."""
         return not self._left
 
-    def span(self, start: int, end: int) -> None:
+    def verify_span(self, start: int, end: int) -> None:
         """Verify the bytes start … end-1."""
         if start < end:
-            self._range(start >> _SHIFT, (end - 1 >> _SHIFT) + 1)
+            self._verify_range(start >> _SHIFT, (end - 1 >> _SHIFT) + 1)
 
-    def cells(self, offset: int, width: int, places: Ints) -> None:
+    def verify_cells(self, offset: int, width: int, places: Ints) -> None:
         """Verifies the cells of ``width`` bytes at ascending ``places`` of a column that begins
         at ``offset``.
         """
@@ -79,9 +79,9 @@ class Blocks:
                 (offset + int(places[-1]) * width >> _SHIFT) + 1,
             )
             if self._has_unseen(low, high, len(places)):
-                self._each(offset + places * width >> _SHIFT)
+                self._verify_each(offset + places * width >> _SHIFT)
 
-    def spans(self, offset: int, start: Ints, end: Ints) -> None:
+    def verify_spans(self, offset: int, start: Ints, end: Ints) -> None:
         """Verifies the bytes from start[i] on, before end[i], for each i, of what begins at
         ``offset``; both ascend.
         """
@@ -89,11 +89,11 @@ class Blocks:
             low, high = offset + int(start[0]) >> _SHIFT, (offset + int(end[-1]) - 1 >> _SHIFT) + 1
             if self._has_unseen(low, high, len(start)):
                 first, last = offset + start >> _SHIFT, offset + end - 1 >> _SHIFT
-                self._each(ranges(first, np.maximum(last + 1, first)))
+                self._verify_each(ranges(first, np.maximum(last + 1, first)))
 
-    def all(self) -> None:
+    def verify_all(self) -> None:
         """Verify every block."""
-        self._range(0, len(self._seen))
+        self._verify_range(0, len(self._seen))
 
     def _has_unseen(self, low: int, high: int, wanted: int) -> bool:
         """Whether some of a range of blocks are still to be verified; where most of them are
@@ -103,15 +103,15 @@ class Blocks:
             return False
         if high - low > 2 + wanted // 2:
             return True
-        self._range(low, high)
+        self._verify_range(low, high)
         return False
 
-    def _each(self, blocks: Ints) -> None:
+    def _verify_each(self, blocks: Ints) -> None:
         """Verifies ``blocks``, which ascend."""
         first = blocks[np.concatenate([[True], blocks[1:] != blocks[:-1]])]
         self._verify(first[~self._is_seen[first]].tolist())
 
-    def _range(self, low: int, high: int) -> None:
+    def _verify_range(self, low: int, high: int) -> None:
         if self._seen.find(0, low, high) >= 0:
             self._verify([block for block in range(low, high) if not self._seen[block]])
 
@@ -166,7 +166,7 @@ def lookup_part(columns: Mapping[str, Column]) -> LookupPart:
     with pa.ipc.new_file(out, batch.schema) as writer:
         writer.write_batch(batch)
     content = memoryview(out.getvalue())
-    return LookupPart(content, *digests_of(content))
+    return LookupPart(content, *block_digests(content))
 
 
 def aligned_offset(end: int) -> int:
@@ -213,19 +213,21 @@ class _ColumnLayout:
 
     def verify_run(self, blocks: Blocks, start: int, stop: int) -> None:
         """Verify the rows start … stop-1, at least one."""
-        blocks.span(
+        blocks.verify_span(
             self.offset + start * self.width,
             self.offset + (stop + (self.ends is not None)) * self.width,
         )
         if self.ends is not None:
-            blocks.span(self.letters + int(self.ends[start]), self.letters + int(self.ends[stop]))
+            blocks.verify_span(
+                self.letters + int(self.ends[start]), self.letters + int(self.ends[stop])
+            )
 
     def verify(self, blocks: Blocks, rows: Ints) -> None:
         """Verify the ascending ``rows``."""
-        blocks.cells(self.offset, self.width, rows)
+        blocks.verify_cells(self.offset, self.width, rows)
         if self.ends is not None:
-            blocks.cells(self.offset, self.width, rows + 1)
-            blocks.spans(self.letters, self.ends[rows], self.ends[rows + 1])
+            blocks.verify_cells(self.offset, self.width, rows + 1)
+            blocks.verify_spans(self.letters, self.ends[rows], self.ends[rows + 1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,14 +253,14 @@ class MappedFile:
     def __len__(self) -> int:
         return len(self.keys)
 
-    def places(self, keys: Ints) -> Ints:
+    def positions(self, keys: Ints) -> Ints:
         """Number of rows before each of ``keys``."""
         return np.searchsorted(self.keys, keys)
 
     def rows_of(self, wanted: Ints) -> Columns:
         """Rows whose key is in ``wanted`` (ascending, distinct), sorted by key."""
         if not len(self):
-            return self.part(0, 0)
+            return self.row_slice(0, 0)
         _, low, high = self._runs(wanted)
         return self._take_rows(ranges(low, high))
 
@@ -270,12 +272,12 @@ class MappedFile:
             found[near] = high - low
         return found
 
-    def between(self, low: int, high: int) -> Columns:
+    def rows_between(self, low: int, high: int) -> Columns:
         """Rows with low ≤ key < high; the whole file is verified."""
-        self.blocks.all()
-        return self.part(int(self.keys.searchsorted(low)), int(self.keys.searchsorted(high)))
+        self.blocks.verify_all()
+        return self.row_slice(int(self.keys.searchsorted(low)), int(self.keys.searchsorted(high)))
 
-    def part(self, start: int, stop: int) -> Columns:
+    def row_slice(self, start: int, stop: int) -> Columns:
         """Rows start … stop-1."""
         return self._take_rows(np.arange(start, stop))
 
@@ -297,7 +299,7 @@ class MappedFile:
         """Verify the keys at both ends of each run, so that a damaged block cannot mislead the
         search.
         """
-        if self.blocks.is_whole:
+        if self.blocks.is_verified:
             return
         if len(sought) <= _FEW:
             if not all(map(self._is_run, sought.tolist(), low.tolist(), high.tolist())):
@@ -336,11 +338,11 @@ class MappedFile:
         )
 
     def _refuse_damaged(self) -> None:
-        self.blocks.all()
+        self.blocks.verify_all()
         raise damage_error(self.blocks.path, "its rows are not in the order of their keys")
 
     def _take_rows(self, rows: Ints) -> Columns:
-        if not self.blocks.is_whole and len(rows):
+        if not self.blocks.is_verified and len(rows):
             self._verify(self.blocks, rows)
         found = {name: take(column, rows) for name, column in self.columns.items()}
         return {
@@ -393,10 +395,10 @@ def map_lookup_file(store: Place, file: DataFile, key: str) -> MappedFile:
         n: a if pa.types.is_large_string(a.type) else stored_ints(a) for n, a in arrays.items()
     }
     if not batch.num_rows:
-        blocks.all()
+        blocks.verify_all()
         return MappedFile(key, columns, blocks, {})
     lain = {name: _column_layout(array, content.address) for name, array in arrays.items()}
-    blocks.span(0, min(column.offset for column in lain.values()))
+    blocks.verify_span(0, min(column.offset for column in lain.values()))
     lain[key].verify(blocks, np.array([0, batch.num_rows - 1]))
     return MappedFile(key, columns, blocks, lain)
 
@@ -406,10 +408,10 @@ def _verify_footer(blocks: Blocks) -> None:
     for what stands there.
     """
     size = len(blocks.content)
-    blocks.span(0, min(1, size))
-    blocks.span(max(0, size - _TAIL), size)
+    blocks.verify_span(0, min(1, size))
+    blocks.verify_span(max(0, size - _TAIL), size)
     footer = int.from_bytes(blocks.content[-_TAIL : 4 - _TAIL], "little")
-    blocks.span(max(0, size - _TAIL - footer), size)
+    blocks.verify_span(max(0, size - _TAIL - footer), size)
 
 
 def _column_layout(array: pa.Array, base: int) -> _ColumnLayout:

@@ -76,7 +76,7 @@ class Certificate:
     known: tuple[str, ...] = ()
 
     @staticmethod
-    def now(
+    def create(
         *,
         verdict: Verdict | str,
         reasoner: str,
@@ -151,16 +151,19 @@ class Manifest:
     stamp: str = field(default="", compare=False)
 
     @property
-    def taken(self) -> Mapping[str, int]:
+    def applied_batches(self) -> Mapping[str, int]:
         """Number of the last committed batch, by feed."""
         found: Mapping[str, int] = self.facts.get(APPLIED_BATCHES, {})
         return found
 
-    def taken_with(self, taken: Mapping[str, int]) -> Mapping[str, int]:
+    def merge_applied_batches(self, taken: Mapping[str, int]) -> Mapping[str, int]:
         """Merge ``taken`` with the recorded numbers, taking the greater of each feed."""
         return {
-            **self.taken,
-            **{feed: max(number, self.taken.get(feed, number)) for feed, number in taken.items()},
+            **self.applied_batches,
+            **{
+                feed: max(number, self.applied_batches.get(feed, number))
+                for feed, number in taken.items()
+            },
         }
 
     @property
@@ -179,7 +182,7 @@ def tbox_hash(tbox: TBox) -> str:
 
 
 #: What stands in the JSON of a manifest as it is.
-_PLAIN = ("identity", "snapshot", "created", "assertions", "tbox_hash")
+_SCALARS = ("identity", "snapshot", "created", "assertions", "tbox_hash")
 
 
 def manifest_json(manifest: Manifest) -> dict[str, Any]:
@@ -187,7 +190,7 @@ def manifest_json(manifest: Manifest) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": VERSION,
-        **{name: getattr(manifest, name) for name in _PLAIN},
+        **{name: getattr(manifest, name) for name in _SCALARS},
         "certificate": manifest.certificate.to_dict() if manifest.certificate else None,
         "tables": {
             name: {
@@ -261,7 +264,7 @@ def read_manifest(store: Place, *, older: bool = False) -> Manifest:
             and _digest(text.replace(_SHA256.format(told), _SHA256.format(""), 1)) != told
         ):
             raise ValueError("it is not as it was written")
-        return manifest_of(value, stamp)
+        return parse_manifest(value, stamp)
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(
             f"{store / MANIFEST}: the manifest is damaged ({error})", DAMAGED, store
@@ -291,13 +294,13 @@ def _local_text(store: Path) -> tuple[str, str]:
     return file.read_text(encoding="utf-8"), ""
 
 
-def manifest_of(value: Mapping[str, Any], stamp: str = "") -> Manifest:
+def parse_manifest(value: Mapping[str, Any], stamp: str = "") -> Manifest:
     """Parse the JSON of a manifest of any readable format. ``stamp``: its version in an object
     store.
     """
     passed_over = {"lookup": 0, "lookup_digest": ""} if value["version"] in OLDER else {}
     return Manifest(
-        **{name: value[name] for name in _PLAIN},
+        **{name: value[name] for name in _SCALARS},
         tables={
             name: TableVersion(
                 tuple(DataFile(**file | passed_over) for file in table["files"]),
@@ -344,7 +347,7 @@ def kept_manifests(store: Place, present: Manifest) -> Iterator[Manifest]:
     manifest = present
     yield manifest
     while manifest.before is not None:
-        manifest = _read(store, manifest.before)
+        manifest = _read_kept_manifest(store, manifest.before)
         yield manifest
 
 
@@ -364,9 +367,9 @@ def manifest_at(store: Place, present: Manifest, snapshot: int) -> Manifest:
     )
 
 
-def _read(store: Place, file: DataFile) -> Manifest:
+def _read_kept_manifest(store: Place, file: DataFile) -> Manifest:
     try:
-        return manifest_of(read_json(store, file))  # type: ignore[arg-type]
+        return parse_manifest(read_json(store, file))  # type: ignore[arg-type]
     except (StoreError, ValueError, KeyError, TypeError) as error:
         what = error.message if isinstance(error, StoreError) else f"{store / file.path}: {error}"
         raise StoreError(

@@ -116,7 +116,7 @@ def cluster_rounds(
         low, high, weight = merge_ties(low, high, weight, len(size))
         if not len(low):
             break
-        joined, size = join(low, high, weight, size)
+        joined, size = join_clusters(low, high, weight, size)
         cluster = joined[cluster]
         levels.append(cluster)
         low, high = joined[low], joined[high]
@@ -136,7 +136,7 @@ def merge_ties(low: Ints, high: Ints, weight: Floats, count: int) -> tuple[Ints,
     )
 
 
-def join(low: Ints, high: Ints, weight: Floats, size: Floats) -> tuple[Ints, Floats]:
+def join_clusters(low: Ints, high: Ints, weight: Floats, size: Floats) -> tuple[Ints, Floats]:
     """Merge each cluster with its closest neighbour. Returns new numbers by old cluster, and the
     new sizes.
     """

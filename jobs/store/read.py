@@ -32,7 +32,7 @@ from shiq.jobs.store.manifest import (
     read_manifest,
 )
 from shiq.jobs.store.schema import COMPLETION, KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
-from shiq.jobs.store.table import Decoded, ParquetTable
+from shiq.jobs.store.table import DecodedGroups, ParquetTable
 from shiq.jobs.store.verify import check_sizes
 from shiq.model import Literal
 from shiq.model.abox import ABox, Interner, Pairs, columns_of, int_array
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 def open_store(path: Place, snapshot: int | None = None, *, older: bool = False) -> Store:
     """Open the present snapshot of a store, or an older one that it keeps."""
-    stamp = _stamp(path)
+    stamp = _manifest_stamp(path)
     manifest = read_manifest(path, older=older)
     if snapshot is not None and snapshot != manifest.snapshot:
         manifest = manifest_at(path, manifest, snapshot)
@@ -54,11 +54,11 @@ def open_store(path: Place, snapshot: int | None = None, *, older: bool = False)
     return Store(path, manifest, stamp)
 
 
-def renewed(store: Store) -> Store:
+def reopen_if_changed(store: Store) -> Store:
     """``store``, if it is what its place on disk holds now; else what that holds, opened. Cost,
     where nothing was written: a look at one directory entry.
     """
-    if store.stamp and store.stamp == _stamp(store.path):
+    if store.stamp and store.stamp == _manifest_stamp(store.path):
         return store
     present = open_store(store.path)
     if present.manifest != store.manifest:
@@ -67,7 +67,7 @@ def renewed(store: Store) -> Store:
     return store
 
 
-def _stamp(path: Place) -> tuple[int | str, ...]:
+def _manifest_stamp(path: Place) -> tuple[int | str, ...]:
     """What tells one manifest at ``path`` from the next, before it is read; () if there is none."""
     if not isinstance(path, Path):
         found = path.stamp(MANIFEST)
@@ -98,7 +98,7 @@ class Store:
         self.stamp = stamp
         self.manifest = manifest
         self.reads = ReadCounter()
-        self._decoded: Decoded = {}
+        self._decoded: DecodedGroups = {}
         self._vocabulary: frozenset[str] | None = None
         self._tables: dict[str, ParquetTable] = {
             name: self.table_of(name, manifest.tables[name]) for name in manifest.tables
@@ -176,7 +176,7 @@ class Store:
         return tuple(map(decode, self._document("leftovers")))
 
     @cached_property
-    def asides(self) -> tuple[QuarantinedAssertion, ...]:
+    def quarantine(self) -> tuple[QuarantinedAssertion, ...]:
         """Ledger: assertions set aside because they contradict A."""
         if ASIDE not in self.manifest.documents:
             return ()
@@ -200,19 +200,19 @@ class Store:
         outside SHIQ(D), and allowed. Raises: StoreError.
         """
         yield from read_left_out(self.path, self.manifest.documents)
-        yield from self._unasked if unasked else ()
+        yield from self._unasked_leftovers if unasked else ()
 
     @property
     def left_out_counts(self) -> tuple[dict[str, int], int]:
         """Number of left-out lines by kind, and how many are only counted."""
         told = self.manifest.facts.get(LEFT_OUT, {})
         counts = Counter[str](told.get("counts", {}))
-        for leftover in self._unasked:
+        for leftover in self._unasked_leftovers:
             counts[leftover.kind] += leftover.number
         return dict(sorted(counts.items())), told.get("unkept", 0)
 
     @property
-    def _unasked(self) -> Iterator[Leftover]:
+    def _unasked_leftovers(self) -> Iterator[Leftover]:
         allowed = self.certificate.allowed if self.certificate else ()
         return (
             x
@@ -410,8 +410,8 @@ def status(store: Store) -> dict[str, Any]:
         "leftover_triples": sum(leftover.count for leftover in store.leftovers),
         "left_out": store.left_out_counts[0],
         "left_out_unkept": store.left_out_counts[1],
-        "taken": dict(manifest.taken),
-        "set_aside": dict(Counter(aside.why for aside in store.asides)),
+        "taken": dict(manifest.applied_batches),
+        "set_aside": dict(Counter(aside.why for aside in store.quarantine)),
         "certificate": manifest.certificate.to_dict() if manifest.certificate else None,
         "completed": store.is_completed,
         "tables": tables,
@@ -465,10 +465,10 @@ def stored_abox(store: Store) -> ABox:
     forward = edges["role"] % 2 == 0
     data = store.table("data_assertions").all()
     pairs = store.table("pairs").all()
-    class_names, class_name = _used(store.classes, classes["class"])
-    roles, role = _used(store.object_properties, edges["role"][forward] // 2)
-    properties, property_ = _used(store.data_properties, data["property"])
-    literals, literal = _literals(store, data["literal"])
+    class_names, class_name = _used_names(store.classes, classes["class"])
+    roles, role = _used_names(store.object_properties, edges["role"][forward] // 2)
+    properties, property_ = _used_names(store.data_properties, data["property"])
+    literals, literal = _used_literals(store, data["literal"])
 
     class_rows = place(classes["node"]), class_name
     role_rows = place(edges["node"][forward]), role, place(edges["neighbour"][forward])
@@ -493,13 +493,13 @@ def stored_abox(store: Store) -> ABox:
     )
 
 
-def _used(names: Sequence[str], column: Ints) -> tuple[list[str], Ints]:
+def _used_names(names: Sequence[str], column: Ints) -> tuple[list[str], Ints]:
     """The ``names`` that ``column`` mentions, and ``column`` in terms of them."""
     used, place = np.unique(column, return_inverse=True)
     return [names[i] for i in used.tolist()], place
 
 
-def _literals(store: Store, column: Ints) -> tuple[list[Literal], Ints]:
+def _used_literals(store: Store, column: Ints) -> tuple[list[Literal], Ints]:
     """The literals that ``column`` mentions, each once, though the store may have several
     numbers for one; and ``column`` in terms of them.
     """

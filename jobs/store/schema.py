@@ -119,23 +119,23 @@ def write_part(store: Place, name: str, file_name: str, columns: Mapping[str, Co
     """Write ``columns`` (sorted) durably as one file of the table ``name``."""
     from concurrent.futures import ThreadPoolExecutor
 
-    schema, file = SCHEMAS[name], _file(f"{TABLES}/{name}/{file_name}", columns[key_of(name)])
+    schema, file = SCHEMAS[name], _data_file(f"{TABLES}/{name}/{file_name}", columns[key_of(name)])
     with ThreadPoolExecutor(1) as beside:
         lookup = beside.submit(
-            _lookup, store, file.path, {field.name: columns[field.name] for field in schema}
+            _write_lookup, store, file.path, {field.name: columns[field.name] for field in schema}
         )
         data = pa.Table.from_arrays(
-            [_arrow(columns[field.name], field.type) for field in schema], schema=schema
+            [_arrow_column(columns[field.name], field.type) for field in schema], schema=schema
         )
-        return replace(_written(store, file, data), **lookup.result())
+        return replace(_describe_written(store, file, data), **lookup.result())
 
 
-def _file(path: str, keys: Column) -> DataFile:
+def _data_file(path: str, keys: Column) -> DataFile:
     low, high = (int(keys[0]), int(keys[-1])) if len(keys) else (None, None)
     return DataFile(path, 0, len(keys), low=low, high=high)
 
 
-def _lookup(store: Place, path: str, columns: Mapping[str, Column]) -> dict[str, Any]:
+def _write_lookup(store: Place, path: str, columns: Mapping[str, Column]) -> dict[str, Any]:
     """Write the look-up file of ``columns``, where the place is a folder; elsewhere tables are
     read by row groups.
     """
@@ -146,7 +146,7 @@ def _lookup(store: Place, path: str, columns: Mapping[str, Column]) -> dict[str,
     return {"lookup": part.size, "lookup_digest": part.digest}
 
 
-def _written(store: Place, file: DataFile, data: pa.Table) -> DataFile:
+def _describe_written(store: Place, file: DataFile, data: pa.Table) -> DataFile:
     """``file`` with what its manifest says of it, once ``data`` is written there, durably."""
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
@@ -199,7 +199,7 @@ class SharedFile:
         if len(keys) > MOST_SHARED and not is_removed:
             return write_ranges(self._store, name, columns)
         fields = [SCHEMAS[name].field(column).with_nullable(True) for column in names]
-        arrays = [_arrow(columns[field.name], field.type) for field in fields]
+        arrays = [_arrow_column(columns[field.name], field.type) for field in fields]
         flags = pa.py_buffer(bytes([255 * is_removed]) * (len(keys) // 8 + 1))
         of = [
             arrow_texts([name] * len(keys)),
@@ -208,7 +208,7 @@ class SharedFile:
         # Made of values that are no arrays, any of these would import pandas where it is installed.
         schema = pa.schema([("table", _TEXT), ("removed", pa.bool_()), *fields])
         self._rows.append(pa.Table.from_arrays([*of, *arrays], schema=schema))
-        file = replace(_file(self._path, keys), start=self._start)
+        file = replace(_data_file(self._path, keys), start=self._start)
         self._start += len(keys)
         if isinstance(self._store, Path):
             part = lookup_part({column: columns[column] for column in names})
@@ -228,7 +228,7 @@ class SharedFile:
         """
         if not self._rows:
             return dict(tables)
-        written = _written(
+        written = _describe_written(
             self._store,
             DataFile(self._path, 0),
             pa.concat_tables(self._rows, promote_options="default"),
@@ -253,6 +253,6 @@ class SharedFile:
         }
 
 
-def _arrow(column: Any, kind: pa.DataType) -> pa.Array:
+def _arrow_column(column: Any, kind: pa.DataType) -> pa.Array:
     array = arrow_ints(column) if isinstance(column, np.ndarray) else pa.array(column)
     return array if array.type == kind else array.cast(kind)

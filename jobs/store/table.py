@@ -58,7 +58,7 @@ class ParquetTable:
     store: Place
     version: TableVersion
     reads: ReadCounter
-    decoded: Decoded
+    cache: DecodedGroups
 
     @cached_property
     def key(self) -> str:
@@ -85,12 +85,12 @@ class ParquetTable:
         return max((file.high for file in self.version.files if file.high is not None), default=-1)
 
     @cached_property
-    def removed(self) -> Columns:
+    def removed_rows(self) -> Columns:
         """Removed rows, by identity, sorted by key."""
         file = self.version.removed
         if file is None:
             return {name: self._empty[name] for name in self.identity}
-        return self._part_of(file, self.identity).part(0, file.rows)
+        return self._open_columns(file, self.identity).row_slice(0, file.rows)
 
     def paths(self, *, shared: bool) -> tuple[str, ...]:
         """Where its own files lie, or those that other tables ``shared`` with it, for who reads
@@ -101,16 +101,16 @@ class ParquetTable:
             verify(self.store, file)
         return tuple(str(file_at(self.store, file.path)) for file in files)
 
-    def _valid(self, rows: Columns) -> Columns:
+    def _drop_removed(self, rows: Columns) -> Columns:
         """``rows`` without those that were removed."""
         if self.version.removed is None or not len(rows[self.key]):
             return rows
-        near = matching_rows(self.removed[self.key], unique(rows[self.key]))
+        near = matching_rows(self.removed_rows[self.key], unique(rows[self.key]))
         if not len(near):
             return rows
         gone = is_row_in(
             [rows[name] for name in self.identity],
-            [self.removed[name][near] for name in self.identity],
+            [self.removed_rows[name][near] for name in self.identity],
         )
         return (
             {name: take(column, (~gone).nonzero()[0]) for name, column in rows.items()}
@@ -119,16 +119,16 @@ class ParquetTable:
         )
 
     @cached_property
-    def _opened(self) -> dict[DataFile, MappedFile | RowGroups]:
+    def _open_files(self) -> dict[DataFile, MappedFile | RowGroups]:
         return {}
 
-    def _part(self, file: DataFile) -> MappedFile | RowGroups:
-        found = self._opened.get(file)
+    def _open_file(self, file: DataFile) -> MappedFile | RowGroups:
+        found = self._open_files.get(file)
         if found is None:
-            found = self._opened[file] = self._part_of(file, tuple(self._empty))
+            found = self._open_files[file] = self._open_columns(file, tuple(self._empty))
         return found
 
-    def _part_of(self, file: DataFile, columns: Sequence[str]) -> MappedFile | RowGroups:
+    def _open_columns(self, file: DataFile, columns: Sequence[str]) -> MappedFile | RowGroups:
         if file.lookup:
             return map_lookup_file(self.store, file, self.key)
         return RowGroups(
@@ -137,7 +137,7 @@ class ParquetTable:
             self.key,
             {name: self._empty[name] for name in columns},
             self.reads,
-            self.decoded,
+            self.cache,
         )
 
     @cached_property
@@ -150,7 +150,7 @@ class ParquetTable:
         )
         return files, low, high
 
-    def _holding(self, wanted: Ints) -> list[MappedFile | RowGroups]:
+    def _files_with_keys(self, wanted: Ints) -> list[MappedFile | RowGroups]:
         """The files that may hold some of the keys ``wanted`` (ascending), opened."""
         files, low, high = self._bounds
         if len(files) > _FEW:
@@ -158,7 +158,7 @@ class ParquetTable:
                 wanted.searchsorted(low, "left") < wanted.searchsorted(high, "right")
             )
             files = tuple(files[i] for i in near.tolist())
-        return list(map(self._part, files))
+        return list(map(self._open_file, files))
 
     @cached_property
     def _empty(self) -> Columns:
@@ -173,18 +173,19 @@ class ParquetTable:
         wanted = unique(keys)
         if not len(wanted) or not self.version.files:
             return self._empty
-        parts = [file.rows_of(wanted) for file in self._holding(wanted)]
+        parts = [file.rows_of(wanted) for file in self._files_with_keys(wanted)]
         self.reads.rows += sum(len(part[self.key]) for part in parts)
-        found = self._in_order(parts)
+        found = self._merge_sorted(parts)
         self.reads.rows_returned += len(found[self.key])
-        return self._valid(found)
+        return self._drop_removed(found)
 
     def degrees(self, keys: Ints) -> Ints:
         """Estimated number of rows for each of the (ascending, distinct) ``keys``; removed rows are
         counted.
         """
         return sum(
-            (file.degrees(keys) for file in self._holding(keys)), np.zeros(len(keys), np.int64)
+            (file.degrees(keys) for file in self._files_with_keys(keys)),
+            np.zeros(len(keys), np.int64),
         )
 
     def small_rows(self, starts: Ints) -> Ints:
@@ -193,18 +194,20 @@ class ParquetTable:
         and file.
         """
         files = [
-            self._part(file) for file in self.version.files[self.version.ranges :] if file.rows
+            self._open_file(file) for file in self.version.files[self.version.ranges :] if file.rows
         ]
-        places = (np.append(file.places(starts), len(file)) for file in files)
+        places = (np.append(file.positions(starts), len(file)) for file in files)
         return sum(map(np.diff, places), np.zeros(len(starts), np.int64))
 
-    def between(self, low: int, high: int) -> Columns:
+    def rows_between(self, low: int, high: int) -> Columns:
         """Rows with low ≤ key < high, sorted by key."""
         files, first, last = self._bounds
         near = np.flatnonzero((first < high) & (last >= low)).tolist()
-        return self._valid(self._in_order([self._part(files[i]).between(low, high) for i in near]))
+        return self._drop_removed(
+            self._merge_sorted([self._open_file(files[i]).rows_between(low, high) for i in near])
+        )
 
-    def _in_order(self, parts: list[Columns]) -> Columns:
+    def _merge_sorted(self, parts: list[Columns]) -> Columns:
         """The rows of ``parts``, each sorted by key, sorted by key."""
         parts = [part for part in parts if len(part[self.key])]
         found = concatenate(parts, self._empty)
@@ -217,9 +220,9 @@ class ParquetTable:
         """Iterate over all rows, file by file, in batches."""
         for file in self.version.files:
             for start in range(0, file.rows, _CHUNK_ROWS):
-                found = self._part(file).part(start, min(start + _CHUNK_ROWS, file.rows))
+                found = self._open_file(file).row_slice(start, min(start + _CHUNK_ROWS, file.rows))
                 self.reads.rows += len(found[self.key])
-                yield self._valid(found)
+                yield self._drop_removed(found)
 
     def all(self) -> Columns:
         """All rows, in the order of `scan`."""
@@ -240,7 +243,7 @@ class BlockReader(io.RawIOBase):
     def fetch(self, spans: Iterable[tuple[int, int]]) -> None:
         """Fetch the blocks that cover ``spans``, in few requests."""
         wanted = {i for start, end in spans for i in range(start // BLOCK, -(-end // BLOCK))}
-        self._copies(sorted(wanted))
+        self._local_copies(sorted(wanted))
 
     def readable(self) -> bool:
         """True, as for any readable file."""
@@ -269,12 +272,13 @@ class BlockReader(io.RawIOBase):
             return b""
         first, last = start // BLOCK, -(-end // BLOCK)
         content = b"".join(
-            self._verified(*copy) for copy in sorted(self._copies(list(range(first, last))).items())
+            self._verify_block(*copy)
+            for copy in sorted(self._local_copies(list(range(first, last))).items())
         )
         self._at = end
         return content[start - first * BLOCK : end - first * BLOCK]
 
-    def _verified(self, i: int, path: Path) -> bytes:
+    def _verify_block(self, i: int, path: Path) -> bytes:
         found = path.read_bytes()
         if part_digest(found) != self._file.digests[_DIGEST * i : _DIGEST * (i + 1)]:
             what = f"bytes {i * BLOCK:,} to {i * BLOCK + len(found) - 1:,} of {self._file.path} are not as they were written"
@@ -283,7 +287,7 @@ class BlockReader(io.RawIOBase):
             raise error
         return found
 
-    def _copies(self, wanted: list[int]) -> dict[int, Path]:
+    def _local_copies(self, wanted: list[int]) -> dict[int, Path]:
         try:
             return self._place.blocks(self._file.path, wanted, self._file.bytes)
         except OSError as error:
@@ -295,7 +299,7 @@ _INT64 = np.iinfo(np.int64)
 
 #: Decoded row groups of a store, each by its file, where its rows begin there, and its number; at
 #: most `_MOST_DECODED`.
-Decoded: TypeAlias = dict[tuple[str, int, int], Columns]
+DecodedGroups: TypeAlias = dict[tuple[str, int, int], Columns]
 _MOST_DECODED = 500
 
 
@@ -309,7 +313,7 @@ class RowGroups:
         key: str,
         empty: Columns,
         reads: ReadCounter,
-        decoded: Decoded,
+        decoded: DecodedGroups,
     ) -> None:
         import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
@@ -333,7 +337,7 @@ class RowGroups:
                 pre_buffer=False,
             )
         except (OSError, pa.ArrowInvalid) as error:
-            raise self._unreadable(error) from error
+            raise self._unreadable_error(error) from error
         metadata = self._parquet.metadata
         counts = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
         ends = np.cumsum([0, *counts])
@@ -359,34 +363,36 @@ class RowGroups:
 
     def rows_of(self, wanted: Ints) -> Columns:
         """Rows whose key is in ``wanted`` (ascending, distinct), sorted by key."""
-        return self._selected(self._near(wanted), lambda keys: matching_rows(keys, wanted))
+        return self._select_rows(
+            self._candidate_groups(wanted), lambda keys: matching_rows(keys, wanted)
+        )
 
     def degrees(self, wanted: Ints) -> Ints:
         """Number of rows for each of ``wanted``."""
         found = np.zeros(len(wanted), np.int64)
-        for rows in self._load(self._near(wanted)):
+        for rows in self._decode_groups(self._candidate_groups(wanted)):
             found += run_lengths(rows[self._key], wanted)
         return found
 
-    def between(self, low: int, high: int) -> Columns:
+    def rows_between(self, low: int, high: int) -> Columns:
         """Rows with low ≤ key < high."""
         near = np.flatnonzero((self._low < high) & (self._high >= low)).tolist()
-        return self._selected(
+        return self._select_rows(
             [self._groups[i] for i in near],
             lambda keys: np.flatnonzero((keys >= low) & (keys < high)),
         )
 
-    def part(self, start: int, stop: int) -> Columns:
+    def row_slice(self, start: int, stop: int) -> Columns:
         """Rows start … stop-1."""
         first = max(int(np.searchsorted(self._begins, start, "right")) - 1, 0)
         last = int(np.searchsorted(self._begins, stop, "left"))
-        rows = concatenate(list(self._load(self._groups[first:last])), self._empty)
+        rows = concatenate(list(self._decode_groups(self._groups[first:last])), self._empty)
         begin = int(self._begins[first])
         return {name: column[start - begin : stop - begin] for name, column in rows.items()}
 
-    def places(self, keys: Ints) -> Ints:
+    def positions(self, keys: Ints) -> Ints:
         """Number of rows before each of ``keys``."""
-        found: Ints = np.searchsorted(self.part(0, len(self))[self._key], keys)
+        found: Ints = np.searchsorted(self.row_slice(0, len(self))[self._key], keys)
         return found
 
     def _bounds(self, i: int, count: int) -> tuple[int, int] | None:
@@ -401,28 +407,28 @@ class RowGroups:
             else None
         )
 
-    def _near(self, wanted: Ints) -> list[int]:
+    def _candidate_groups(self, wanted: Ints) -> list[int]:
         """The row groups that may have keys among ``wanted``."""
         near = np.flatnonzero(
             wanted.searchsorted(self._low, "left") < wanted.searchsorted(self._high, "right")
         )
         return [self._groups[i] for i in near.tolist()]
 
-    def _selected(self, groups: Sequence[int], positions: Callable[[Ints], Ints]) -> Columns:
+    def _select_rows(self, groups: Sequence[int], positions: Callable[[Ints], Ints]) -> Columns:
         """The rows of ``groups`` at the ``positions`` that follow from their keys."""
         parts = []
-        for rows in self._load(groups):
+        for rows in self._decode_groups(groups):
             found = positions(rows[self._key])
             parts.append({name: take(column, found) for name, column in rows.items()})
         return concatenate(parts, self._empty)
 
-    def _load(self, groups: Sequence[int]) -> Iterator[Columns]:
+    def _decode_groups(self, groups: Sequence[int]) -> Iterator[Columns]:
         """The rows of ``groups``, one after another."""
         names = [*self._empty]
         keys = [(self._file.path, self._file.start, i) for i in groups]
         if self._blocks is not None:
             self._blocks.fetch(
-                [self._span(i) for i, key in zip(groups, keys) if key not in self._decoded]
+                [self._byte_span(i) for i, key in zip(groups, keys) if key not in self._decoded]
             )
         for i, key in zip(groups, keys):
             rows = self._decoded.get(key)
@@ -430,7 +436,7 @@ class RowGroups:
                 try:
                     table = self._parquet.read_row_groups([i], columns=names, use_threads=False)
                 except (OSError, pa.ArrowInvalid) as error:
-                    raise self._unreadable(error) from error
+                    raise self._unreadable_error(error) from error
                 first, last = self._cuts[i]
                 rows = columns_of(table.slice(first, last - first).select(names))
                 self._reads.row_groups += 1
@@ -439,7 +445,7 @@ class RowGroups:
                 self._decoded[key] = rows
             yield rows
 
-    def _span(self, i: int) -> tuple[int, int]:
+    def _byte_span(self, i: int) -> tuple[int, int]:
         """The first byte of a row group in the file, and the one behind its last."""
         group = self._parquet.metadata.row_group(i)
         parts = [group.column(j) for j in range(group.num_columns)]
@@ -448,7 +454,7 @@ class RowGroups:
             start + part.total_compressed_size for start, part in zip(starts, parts)
         )
 
-    def _unreadable(self, error: Exception) -> StoreError:
+    def _unreadable_error(self, error: Exception) -> StoreError:
         return StoreError(
             f"{self._store / self._file.path}: cannot be read ({error})", MOVED, self._store
         )

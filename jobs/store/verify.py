@@ -63,7 +63,7 @@ def verify_store(path: Place) -> VerifiedFiles:
 
 def check_sizes(path: Path, manifest: Manifest) -> None:
     """Check that every file of a snapshot exists with its size. Raises: StoreError."""
-    for name, (written, is_end) in _sizes(manifest).items():
+    for name, (written, is_end) in _file_sizes(manifest).items():
         try:
             size = (path / name).stat().st_size
         except OSError:
@@ -74,7 +74,7 @@ def check_sizes(path: Path, manifest: Manifest) -> None:
             )
 
 
-def _sizes(manifest: Manifest) -> dict[str, tuple[int, bool]]:
+def _file_sizes(manifest: Manifest) -> dict[str, tuple[int, bool]]:
     """The bytes of every file of a snapshot, by its path, and whether it has no more: of a
     look-up file that tables share, the last part may be that of another snapshot.
     """
@@ -89,7 +89,7 @@ def _sizes(manifest: Manifest) -> dict[str, tuple[int, bool]]:
 def verify_lookup(store: Place, file: DataFile, table: str) -> None:
     """Verify the look-up file of ``file``. Raises: StoreError."""
     if file.lookup:
-        map_lookup_file(store, file, key_of(table)).blocks.all()
+        map_lookup_file(store, file, key_of(table)).blocks.verify_all()
 
 
 def _manifests(path: Place, faults: list[StoreError]) -> Iterator[Manifest]:

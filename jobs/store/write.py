@@ -88,7 +88,7 @@ class Rebuild:
     labels: Mapping[str, str] = field(default_factory=dict)
     width: int | None = None
     stamp: str = ""
-    taken: Mapping[str, int] = field(default_factory=dict)
+    applied_batches: Mapping[str, int] = field(default_factory=dict)
     read_properties: Iterable[str] | None = None
 
     @property
@@ -96,7 +96,9 @@ class Rebuild:
         """Individuals in a range; None: the default."""
         return self.width or (self.old.range_size if self.old and self.keeps else None)
 
-    def unfinished(self, tables: Mapping[str, TableVersion], counts: AssertionCounts) -> Manifest:
+    def unfinished_manifest(
+        self, tables: Mapping[str, TableVersion], counts: AssertionCounts
+    ) -> Manifest:
         """Manifest of what is written so far, to read it before it is published."""
         return Manifest(
             snapshot=self.old.snapshot + 1 if self.old else 1,
@@ -140,7 +142,7 @@ class Rebuild:
         of_a = tuple(leftovers)
         left_over = (*of_tbox, *of_a)
         require_same_tbox(certificate, path, self.tbox)
-        manifest = self.unfinished(tables, counts)
+        manifest = self.unfinished_manifest(tables, counts)
         facts = {name: fact for name, fact in manifest.facts.items() if name != "assertions"}
         if left_out is None:
             left_out = () if self.old and self.keeps else select_unread_summaries(of_a)
@@ -153,7 +155,7 @@ class Rebuild:
                     path, "leftovers", [encode(leftover) for leftover in left_over]
                 ),
                 "index": write_document(path, "index", index_document),
-                **self._aside_documents(asides),
+                **self._quarantine_documents(asides),
                 **files,
                 **(
                     {TERM_LABELS: write_document(path, TERM_LABELS, dict(self.labels))}
@@ -180,11 +182,11 @@ class Rebuild:
             write_manifest(path, manifest)
         return open_store(path)
 
-    def _aside_documents(
+    def _quarantine_documents(
         self, asides: Iterable[QuarantinedAssertion] | None
     ) -> dict[str, DataFile]:
         if asides is not None:
-            return aside_document(self.path, asides)
+            return quarantine_document(self.path, asides)
         held = self.old.documents.get(ASIDE) if self.old and self.keeps else None
         return {ASIDE: held} if held else {}
 
@@ -196,7 +198,11 @@ class Rebuild:
         )
 
     def _applied_fact(self) -> dict[str, Any]:
-        taken = self.old.taken_with(self.taken) if self.old and self.keeps else self.taken
+        taken = (
+            self.old.merge_applied_batches(self.applied_batches)
+            if self.old and self.keeps
+            else self.applied_batches
+        )
         return {APPLIED_BATCHES: taken} if taken else {}
 
     def _read_properties(self) -> list[str]:
@@ -225,7 +231,7 @@ def open_rebuild(
 
     Raises: StoreError if ``path`` holds something else, or another writer is active.
     """
-    _claim(path)
+    _make_directory(path)
     with hold_write_lock(path):
         stamp = "" if isinstance(path, Path) else path.stamp(MANIFEST)
         if place is not None:
@@ -312,7 +318,7 @@ def stamped_certificate(
     )
 
 
-def _claim(path: Place) -> None:
+def _make_directory(path: Place) -> None:
     """Makes the directory of a store. Raises: StoreError where something else lives."""
     refuse_other_content(path)
     if isinstance(path, Path):
@@ -333,7 +339,9 @@ def write_document(store: Place, name: str, value: object) -> DataFile:
     return write_json(store, DOCUMENTS, name, value)
 
 
-def aside_document(store: Place, asides: Iterable[QuarantinedAssertion]) -> dict[str, DataFile]:
+def quarantine_document(
+    store: Place, asides: Iterable[QuarantinedAssertion]
+) -> dict[str, DataFile]:
     """Write the ledger as a document, by its name; empty without rows."""
     rows = [aside.to_dict() for aside in asides]
     return {ASIDE: write_document(store, ASIDE, rows)} if rows else {}

@@ -34,7 +34,7 @@ from shiq.streams.front.operator import CodedTexts, Columns, Operator
 #: The columns of chunks; heads, times and what the driver is shown of records have numbers of their
 #: own beside those of buckets.
 COLUMNS: Final = "bucket int, place string, data binary"
-SHOWN, TIMES, HEAD = -3, -2, -1
+FOR_DRIVER, TIMES, HEADER = -3, -2, -1
 #: A chunk has at most so many records, or bytes.
 MOST_RECORDS, MOST_BYTES = 20_000, 16 << 20
 _PACKED: Final = pa.ipc.IpcWriteOptions(compression="lz4")
@@ -58,11 +58,11 @@ class TimeSpan(NamedTuple):
     first: int
     newest: int
     least: int
-    behind: int
-    ahead: int
+    most_behind: int
+    most_ahead: int
 
     @staticmethod
-    def of(times: Sequence[int]) -> TimeSpan | None:
+    def from_times(times: Sequence[int]) -> TimeSpan | None:
         """None of none."""
         if not times:
             return None
@@ -80,7 +80,7 @@ class TimeSpan(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Head:
+class ChunkHeader:
     """``covers``: how many lines the chunk has, from 1 on (of a topic they are offsets), behind
     the ``shift`` lines of its piece; ``position``: (unit, up to where) it is read by it.
     ``refused``: with line and time ahead. ``is_plain``: each record is an event without an id;
@@ -89,26 +89,26 @@ class Head:
 
     source: str
     is_topic: bool
-    covers: int
+    line_count: int
     shift: int
     position: tuple[str, int] | None
-    refused: Sequence[tuple[int, int, int, str, str, str]]
+    rejects: Sequence[tuple[int, int, int, str, str, str]]
     counts: Mapping[str, int]
-    records: int
-    is_plain: bool
+    record_count: int
+    is_without_ids: bool
     times: TimeSpan | None
-    used: Mapping[str, int]
+    event_figures: Mapping[str, int]
 
     def to_bytes(self) -> bytes:
         return json.dumps(vars(self)).encode()
 
     @staticmethod
-    def of_bytes(data: bytes) -> Head:
+    def from_bytes(data: bytes) -> ChunkHeader:
         found = json.loads(data)
-        return Head(**{**found, "times": found["times"] and TimeSpan(*found["times"])})
+        return ChunkHeader(**{**found, "times": found["times"] and TimeSpan(*found["times"])})
 
 
-def packed(table: pa.Table, options: pa.ipc.IpcWriteOptions | None = None) -> bytes:
+def encode_table(table: pa.Table, options: pa.ipc.IpcWriteOptions | None = None) -> bytes:
     """A table as Arrow's stream format."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
@@ -117,49 +117,51 @@ def packed(table: pa.Table, options: pa.ipc.IpcWriteOptions | None = None) -> by
     return found
 
 
-def unpacked(data: bytes) -> pa.Table:
+def decode_table(data: bytes) -> pa.Table:
     return pa.ipc.open_stream(data).read_all()
 
 
 def table_of(columns: Columns) -> pa.Table:
     """Columns of an operator as a table; texts as bytes, whatever is in them."""
-    return pa.table({name: _arrow(column) for name, column in columns.items()})
+    return pa.table({name: _encode_column(column) for name, column in columns.items()})
 
 
-def _arrow(column: Any) -> pa.Array:
+def _encode_column(column: Any) -> pa.Array:
     if isinstance(column, np.ndarray):
         return arrow_numbers(column)
     if isinstance(column, CodedTexts):
-        texts = arrow_bytes([_encoded(text) for text in column.texts])
+        texts = arrow_bytes([_encode_texts(text) for text in column.texts])
         return pa.DictionaryArray.from_arrays(arrow_numbers(column.codes), texts)
-    return pa.array([_encoded(value) for value in column])
+    return pa.array([_encode_texts(value) for value in column])
 
 
-def _encoded(value: Any) -> Any:
+def _encode_texts(value: Any) -> Any:
     if isinstance(value, list):
-        return [_encoded(part) for part in value]
+        return [_encode_texts(part) for part in value]
     return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
 
 
 def columns_of(table: pa.Table) -> dict[str, Any]:
     """What `table_of` made a table of."""
-    return {name: _column(one_array(table[name])) for name in table.column_names}
+    return {name: _decode_column(one_array(table[name])) for name in table.column_names}
 
 
-def _column(array: pa.Array) -> Any:
+def _decode_column(array: pa.Array) -> Any:
     if pa.types.is_dictionary(array.type):
-        texts = _decoded(array.dictionary.to_pylist())
+        texts = _decode_texts(array.dictionary.to_pylist())
         return CodedTexts(stored_ints(array.indices), texts)
-    return numpy_ints(array) if pa.types.is_integer(array.type) else _decoded(array.to_pylist())
+    return (
+        numpy_ints(array) if pa.types.is_integer(array.type) else _decode_texts(array.to_pylist())
+    )
 
 
-def _decoded(value: Any) -> Any:
+def _decode_texts(value: Any) -> Any:
     if isinstance(value, list):
-        return [_decoded(part) for part in value]
+        return [_decode_texts(part) for part in value]
     return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
 
 
-def cut(records: Iterable[Record]) -> Iterator[tuple[int, list[Record]]]:
+def split_records(records: Iterable[Record]) -> Iterator[tuple[int, list[Record]]]:
     """Chunks of records that follow upon each other, each with the last line before it; at least
     one.
     """
@@ -174,7 +176,7 @@ def cut(records: Iterable[Record]) -> Iterator[tuple[int, list[Record]]]:
         yield before, chunk
 
 
-def rows_of(
+def encode_chunks(
     records: Iterable[Record],
     system: Operator,
     place: Callable[[Record, int], list[Any]],
@@ -187,13 +189,13 @@ def rows_of(
     its first record and number, what chunks are ordered by. At least one chunk, so that
     ``position`` is told.
     """
-    for number, (before, whole) in enumerate(cut(records)):
+    for number, (before, whole) in enumerate(split_records(records)):
         covers = whole[-1].line - before if whole else 0
         shift = 0 if is_topic else before
         chunk = [record for record in whole if record.data or record.event or record.problem]
         events, problems = list[Event | None](), list[str | None]()
         for record in chunk:
-            event, problem = _event(record, system.limits)
+            event, problem = _parse_event(record, system.limits)
             events.append(event)
             problems.append(problem)
         used = [
@@ -211,7 +213,7 @@ def rows_of(
             "outside": len(chunk) - len(held),
             "triples": sum(len(event.triples) for event in held),
         }
-        head = Head(
+        head = ChunkHeader(
             source,
             is_topic,
             covers,
@@ -221,22 +223,26 @@ def rows_of(
             split.counts,
             len(chunk),
             is_plain,
-            TimeSpan.of([event.t for event in events if event is not None]),
+            TimeSpan.from_times([event.t for event in events if event is not None]),
             counts,
         )
         at = json.dumps(place(whole[0] if whole else Record(source, 1, b""), number))
-        yield HEAD, at, head.to_bytes()
-        yield TIMES, at, packed(_times(chunk, lines, events, problems, is_plain), _PACKED)
+        yield HEADER, at, head.to_bytes()
+        yield (
+            TIMES,
+            at,
+            encode_table(_times_table(chunk, lines, events, problems, is_plain), _PACKED),
+        )
         for bucket, part in split.parts.items():
-            yield bucket, at, packed(table_of(part))
+            yield bucket, at, encode_table(table_of(part))
         if split.collector_columns is not None:
             shown = {**split.collector_columns, "line": lines}
             if split.includes_text:
                 shown["text"] = [record.source_text for record in chunk]
-            yield SHOWN, at, packed(table_of(shown))
+            yield FOR_DRIVER, at, encode_table(table_of(shown))
 
 
-def _times(
+def _times_table(
     chunk: Sequence[Record],
     lines: Sequence[int],
     events: Sequence[Event | None],
@@ -267,7 +273,7 @@ def texts_at(records: Iterable[Record], lines: Collection[int]) -> dict[int, str
     return {record.line: record.text for record in records if record.line in lines}
 
 
-def _event(record: Record, limits: EventLimits) -> tuple[Event | None, str | None]:
+def _parse_event(record: Record, limits: EventLimits) -> tuple[Event | None, str | None]:
     try:
         return limits.read_event(record), None
     except EventError as error:

@@ -20,13 +20,13 @@ import numpy.typing as npt
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from shiq.columns.arrays import Ints
-from shiq.jobs.streaming.chunks import Head, TimeSpan
+from shiq.jobs.streaming.chunks import ChunkHeader, TimeSpan
 from shiq.streams.front.arrivals import EventIntake, EventLimits, RejectLog, WatermarkTracker
 from shiq.streams.front.event import Event, Record
 from shiq.streams.front.operator import BatchReport, Reject
 
 
-class _Heard(RejectLog):
+class _RejectCapture(RejectLog):
     """Rejects, handed on as they are."""
 
     def __init__(self) -> None:
@@ -53,18 +53,18 @@ class OrderedBatch(NamedTuple):
     ``before``: what is added to the lines of a chunk.
     """
 
-    told: BatchReport
+    report: BatchReport
     ranks: Mapping[str, int]
-    used: Mapping[str, npt.NDArray[np.bool_]]
-    order: Mapping[str, Ints]
-    before: Mapping[str, int]
+    use_masks: Mapping[str, npt.NDArray[np.bool_]]
+    record_numbers: Mapping[str, Ints]
+    line_offsets: Mapping[str, int]
 
 
-class Order:
+class EventOrderer:
     """Judges the records of batch after batch."""
 
     def __init__(self, limits: EventLimits) -> None:
-        self.limits, self.heard = limits, _Heard()
+        self.limits, self.heard = limits, _RejectCapture()
         self.times: list[int | None] = []
         clock = WatermarkTracker(limits.lateness, limits.max_ahead)
         unused = lambda kind, t: self.times.append(t)  # noqa: E731
@@ -80,24 +80,24 @@ class Order:
         found, self.lines = state
         self.arrivals.restore(found)
 
-    def judge(
-        self, heads: Mapping[str, Head], records: BatchRecords, *, closely: bool = False
+    def order_batch(
+        self, heads: Mapping[str, ChunkHeader], records: BatchRecords, *, closely: bool = False
     ) -> OrderedBatch:
         """Judges a batch by the ``heads`` of its chunks, and by its ``records`` if that does not
         do, or ``closely``.
         """
         places = sorted(heads, key=json.loads)
-        chunks = [_Chunk(place, heads[place], self._before(heads[place])) for place in places]
+        chunks = [_Chunk(place, heads[place], self._line_offset(heads[place])) for place in places]
         duplicates = self.arrivals.duplicates
         seen = (
             None
             if closely
-            else _in_time_by_heads(self.arrivals.tracker, [head for _, head, _ in chunks])
+            else _in_time_by_headers(self.arrivals.tracker, [head for _, head, _ in chunks])
         )
         if seen is None:
-            used, order, rejects, counts = self._look(chunks, records)
+            used, order, rejects, counts = self._accept_by_times(chunks, records)
         else:
-            used, order, (rejects, counts) = {}, {}, self._accept(chunks, seen)
+            used, order, (rejects, counts) = {}, {}, self._accept_all(chunks, seen)
         for _, head, _ in chunks:
             for name, value in head.counts.items():
                 counts[name] = counts.get(name, 0) + value
@@ -105,16 +105,18 @@ class Order:
         positions = dict(head.position for _, head, _ in chunks if head.position is not None)
         told = BatchReport(self.arrivals.stream_time, positions, counts, rejects)
         ranks = {place: rank for rank, place in enumerate(places)}
-        return OrderedBatch(told, ranks, used, order, {one.place: one.before for one in chunks})
+        return OrderedBatch(
+            told, ranks, used, order, {one.place: one.line_offset for one in chunks}
+        )
 
-    def _before(self, head: Head) -> int:
+    def _line_offset(self, head: ChunkHeader) -> int:
         """What is added to the lines of a chunk: those of its source before it."""
         before = 0 if head.is_topic else self.lines.get(head.source, 0)
         if not head.is_topic:
-            self.lines[head.source] = before + head.covers
+            self.lines[head.source] = before + head.line_count
         return before
 
-    def _accept(
+    def _accept_all(
         self, chunks: Sequence[_Chunk], seen: TimeSpan
     ) -> tuple[list[Reject], dict[str, int]]:
         """Accepts all records; what of them could not be used, and figures."""
@@ -123,18 +125,18 @@ class Order:
         )
         self.arrivals.tracker.newest = seen.newest
         names = ("events", "outside", "triples")
-        counts = {name: sum(head.used[name] for _, head, _ in chunks) for name in names}
+        counts = {name: sum(head.event_figures[name] for _, head, _ in chunks) for name in names}
         refused = [
             (
                 ((line, head.source) if head.is_topic else (0, ""), number, row),
                 (kind, head.source, line + before, reason, text, t),
             )
             for number, (_, head, before) in enumerate(chunks)
-            for line, t, row, kind, reason, text in head.refused
+            for line, t, row, kind, reason, text in head.rejects
         ]
         return [reject for _, reject in sorted(refused, key=lambda item: item[0])], counts
 
-    def _look(
+    def _accept_by_times(
         self, chunks: Sequence[_Chunk], records: BatchRecords
     ) -> tuple[dict[str, npt.NDArray[np.bool_]], dict[str, Ints], list[Reject], dict[str, int]]:
         """Looks at the times of all records: which are used; their numbers among all; what is
@@ -142,11 +144,11 @@ class Order:
         """
         times = records.times()
         tables = [times[place] for place, _, _ in chunks]
-        columns = _Columns.of([head for _, head, _ in chunks], tables)
-        accepted = _all_in_time(self.arrivals, columns)
+        columns = _BatchColumns.from_tables([head for _, head, _ in chunks], tables)
+        accepted = _accept_all_in_time(self.arrivals, columns)
         rejects = list[tuple[int, Reject]]()
         if accepted is None:
-            accepted, rejects = self._one_by_one(chunks, tables, columns, records)
+            accepted, rejects = self._accept_one_by_one(chunks, tables, columns, records)
         inside = columns.t >= (self.limits.start or 0)
         if self.limits.end is not None:
             inside &= columns.t <= self.limits.end
@@ -156,11 +158,11 @@ class Order:
         by_chunk, ranks = np.empty(len(used), bool), np.empty(len(used), np.int64)
         by_chunk[columns.position] = used
         ranks[columns.position] = np.arange(len(used))
-        ends = np.cumsum([head.records for _, head, _ in chunks])[:-1]
+        ends = np.cumsum([head.record_count for _, head, _ in chunks])[:-1]
         masks = {chunk.place: mask for chunk, mask in zip(chunks, np.split(by_chunk, ends))}
         order = {chunk.place: rank for chunk, rank in zip(chunks, np.split(ranks, ends))}
         for place, head, before in chunks:
-            for line, t, row, kind, reason, text in head.refused:
+            for line, t, row, kind, reason, text in head.rejects:
                 if masks[place][row]:
                     rejects.append(
                         (
@@ -171,18 +173,18 @@ class Order:
         told = [reject for _, reject in sorted(rejects, key=lambda item: item[0])]
         return {place: mask for place, mask in masks.items() if not mask.all()}, order, told, counts
 
-    def _one_by_one(
+    def _accept_one_by_one(
         self,
         chunks: Sequence[_Chunk],
         tables: Sequence[pa.Table],
-        columns: _Columns,
+        columns: _BatchColumns,
         records: BatchRecords,
     ) -> tuple[npt.NDArray[np.bool_], list[tuple[int, Reject]]]:
         """What `_all_in_time` says, whatever the records are."""
         parts = [table.to_pylist() for table in tables]
         accepted, rejects = np.zeros(len(columns.t), bool), list[tuple[int, Reject]]()
         wanted, asked = dict[str, list[int]](), dict[int, tuple[str, int]]()
-        for rank, (number, row) in enumerate(zip(columns.head.tolist(), columns.row.tolist())):
+        for rank, (number, row) in enumerate(zip(columns.chunk.tolist(), columns.row.tolist())):
             (place, head, before), found = chunks[number], parts[number][row]
             event = None if found["t"] is None else Event(found["t"], id=found["id"])
             record = Record(
@@ -209,16 +211,16 @@ class _Chunk(NamedTuple):
     """A chunk; ``before``: what is added to its lines."""
 
     place: str
-    head: Head
-    before: int
+    head: ChunkHeader
+    line_offset: int
 
 
-def _in_time_by_heads(clock: WatermarkTracker, heads: Sequence[Head]) -> TimeSpan | None:
+def _in_time_by_headers(clock: WatermarkTracker, heads: Sequence[ChunkHeader]) -> TimeSpan | None:
     """The times of all records, if by the heads each of them is accepted, whatever the others
     are; else None.
     """
     spans = [head.times for head in heads if head.times is not None]
-    if not spans or not all(head.is_plain for head in heads):
+    if not spans or not all(head.is_without_ids for head in heads):
         return None
     if len({head.source for head in heads if head.is_topic}) > 1:
         # The partitions of a topic go on side by side: in which order their times come is not
@@ -227,57 +229,64 @@ def _in_time_by_heads(clock: WatermarkTracker, heads: Sequence[Head]) -> TimeSpa
         spans = [TimeSpan(newest, newest, least, newest - least, newest - least)]
     newest = spans[0].first if clock.newest is None else clock.newest
     for span in spans:
-        if max(span.first - newest, span.ahead) > clock.max_ahead:
+        if max(span.first - newest, span.most_ahead) > clock.max_ahead:
             return None
-        if clock.lateness is not None and max(newest - span.least, span.behind) > clock.lateness:
+        if (
+            clock.lateness is not None
+            and max(newest - span.least, span.most_behind) > clock.lateness
+        ):
             return None
         newest = max(newest, span.newest)
     return TimeSpan(spans[0].first, newest, min(span.least for span in spans), 0, 0)
 
 
 @dataclass(frozen=True)
-class _Columns:
+class _BatchColumns:
     """All records of a batch in order: in which chunk, and which row there; ``position``: among
     those of all chunks one after the other. A time of -1 is none; ``plain``: none has an id or
     is none.
     """
 
-    head: Ints
+    chunk: Ints
     row: Ints
     position: Ints
     t: Ints
     triples: Ints
-    plain: bool
+    is_without_ids: bool
 
     @staticmethod
-    def of(heads: Sequence[Head], tables: Sequence[pa.Table]) -> _Columns:
-        sizes = [head.records for head in heads]
+    def from_tables(heads: Sequence[ChunkHeader], tables: Sequence[pa.Table]) -> _BatchColumns:
+        sizes = [head.record_count for head in heads]
         number = np.repeat(np.arange(len(heads)), sizes)
         row = np.concatenate([np.arange(size) for size in sizes] or [np.empty(0, np.int64)])
-        t = _numbers(tables, "t")
+        t = _int_column(tables, "t")
         # The partitions of a topic go on side by side: by offset, not one after the other.
         topics = sorted({head.source for head in heads if head.is_topic})
         topic = np.repeat(
             [topics.index(head.source) if head.is_topic else -1 for head in heads], sizes
         )
-        order = np.lexsort((row, number, topic, np.where(topic < 0, 0, _numbers(tables, "line"))))
-        plain = all(head.is_plain for head in heads)
-        return _Columns(
-            number[order], row[order], order, t[order], _numbers(tables, "triples")[order], plain
+        order = np.lexsort(
+            (row, number, topic, np.where(topic < 0, 0, _int_column(tables, "line")))
+        )
+        plain = all(head.is_without_ids for head in heads)
+        return _BatchColumns(
+            number[order], row[order], order, t[order], _int_column(tables, "triples")[order], plain
         )
 
 
-def _numbers(tables: Sequence[pa.Table], name: str) -> Ints:
+def _int_column(tables: Sequence[pa.Table], name: str) -> Ints:
     parts = [table[name].fill_null(-1).to_numpy() for table in tables]
     return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
 
-def _all_in_time(arrivals: EventIntake, columns: _Columns) -> npt.NDArray[np.bool_] | None:
+def _accept_all_in_time(
+    arrivals: EventIntake, columns: _BatchColumns
+) -> npt.NDArray[np.bool_] | None:
     """Accepts all records at once, if none has to be looked at alone; else None, and nothing has
     changed.
     """
     clock, t = arrivals.tracker, columns.t
-    if not columns.plain or not len(t):
+    if not columns.is_without_ids or not len(t):
         return None if len(t) else np.zeros(0, bool)
     newest = np.maximum.accumulate(
         np.concatenate(([t[0] if clock.newest is None else clock.newest], t))

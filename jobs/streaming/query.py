@@ -32,33 +32,41 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from shiq.errors import OperationalError, ShiqError, UsageError
-from shiq.jobs.spark.session import described, width_of
-from shiq.jobs.streaming.chunks import COLUMNS, HEAD, SHOWN, TIMES, Head, columns_of, unpacked
-from shiq.jobs.streaming.ordering import Order, OrderedBatch
+from shiq.jobs.spark.session import described_jobs, task_count
+from shiq.jobs.streaming.chunks import (
+    COLUMNS,
+    FOR_DRIVER,
+    HEADER,
+    TIMES,
+    ChunkHeader,
+    columns_of,
+    decode_table,
+)
+from shiq.jobs.streaming.ordering import EventOrderer, OrderedBatch
 from shiq.jobs.streaming.sources import (
     BATCH_BYTES,
     PIECES,
-    Piece,
-    advanced,
+    FileRange,
+    advance_positions,
     batch_bytes,
-    between,
     check_targets,
     file_chunks,
     is_kafka,
-    piece_texts,
-    place_of,
+    place_prefix,
+    range_texts,
+    ranges_between,
+    source_files,
     ticks,
     topic_chunks,
     topic_texts,
     topics,
-    units,
 )
 from shiq.jobs.streaming.stages import (
     BucketStates,
     BucketStep,
     ChunkRow,
     ShuffledChunks,
-    finish,
+    final_rows,
     shuffle_chunks,
 )
 from shiq.streams.front.arrivals import StreamTime
@@ -80,23 +88,23 @@ TOO_SLOW, ATTEMPTS = "to connect back", 5
 _RAISED: Final = re.compile(r"[\w.]+(Error|Exception|Interrupt|Exit)\b")
 
 
-def causes(error: BaseException | None) -> Iterator[str]:
+def error_messages(error: BaseException | None) -> Iterator[str]:
     """The messages of an error, and of those that Java had as its causes."""
     while error is not None:
         yield str(error)
         error = getattr(error, "_cause", None)
 
 
-def reason(error: BaseException) -> str:
+def root_cause(error: BaseException) -> str:
     """The deepest cause of an error, in a line."""
     said = type(error).__name__
-    for message in causes(error):
+    for message in error_messages(error):
         lines = [line.strip() for line in message.splitlines() if line.strip()]
-        said = _of_python(lines) or next(iter(lines), said)
+        said = _python_error(lines) or next(iter(lines), said)
     return said[:300]
 
 
-def _of_python(lines: Sequence[str]) -> str:
+def _python_error(lines: Sequence[str]) -> str:
     """The error that a worker raised, from the traceback in a message."""
     at = next((n for n, line in enumerate(lines) if line.startswith("Traceback")), len(lines))
     return next((line for line in lines[at:] if _RAISED.match(line)), "")
@@ -128,14 +136,14 @@ def with_figures(rows: DataFrame, name: str) -> DataFrame:
     return rows.select("*", told.alias(_COLUMN)).observe(name, *metrics).select(rows.columns)
 
 
-def tell(frame: DataFrame, figures: Mapping[str, int], text: str) -> None:
+def report_figures(frame: DataFrame, figures: Mapping[str, int], text: str) -> None:
     """Has Spark count the ``figures`` of a batch, whose ``frame`` is `with_figures`, in a job
     that is described by ``text``.
     """
     context = frame.sparkSession.sparkContext
     context.setLocalProperty(_PROPERTY, ",".join(str(figures.get(name, "")) for name in FIGURES))
     try:
-        with described(frame.sparkSession, text):
+        with described_jobs(frame.sparkSession, text):
             frame.take(1)
     finally:
         context.setLocalProperty(_PROPERTY, None)  # type: ignore[arg-type]  # None takes it away
@@ -150,14 +158,14 @@ _LAYOUT: Final = 2
 
 
 @dataclass
-class Query:
+class StatefulRun:
     """A run of the operator ``system`` on Spark over ``targets``, batch by batch; ``run``:
     outputs, and the checkpoint that takes ``listener``'s state. ``fold`` times ``batch_bytes`` of
     files are one batch.
     """
 
     session: SparkSession
-    listener: Collector[Any]
+    collector: Collector[Any]
     system: Operator
     run: StreamRun
     targets: Sequence[str]
@@ -167,9 +175,9 @@ class Query:
     options: KafkaOptions = NO_OPTIONS
     batch: int = -1
     positions: dict[str, int] = field(default_factory=dict)
-    failed: ShiqError | None = None
-    _over: Event = field(default_factory=Event)
-    pieces: list[Piece] = field(default_factory=list)
+    failure: ShiqError | None = None
+    _end_of_input: Event = field(default_factory=Event)
+    pieces: list[FileRange] = field(default_factory=list)
     moment: StreamTime = field(default_factory=StreamTime)
 
     def drive(self, *, follow: bool = False) -> list[Row]:
@@ -181,7 +189,7 @@ class Query:
         check_targets(self.targets, self.options)
         if self.run.saved_content is not None:
             self._restore(self.run.saved_content)
-        self._begin()
+        self._check_start()
         system: Broadcast[Any] = self.session.sparkContext.broadcast(self.system)
         try:
             with self._folder as folder:
@@ -189,14 +197,14 @@ class Query:
                 while True:
                     try:
                         if self._has_more(follow):
-                            self._wait(self._start(system, folder, follow), follow)
+                            self._wait_for_query(self._start(system, folder, follow), follow)
                         break
                     except PySparkException as error:
                         attempts, before = (1 if self.batch > before else attempts + 1), self.batch
                         if (
-                            self.failed
+                            self.failure
                             or attempts == ATTEMPTS
-                            or not any(TOO_SLOW in said for said in causes(error))
+                            or not any(TOO_SLOW in said for said in error_messages(error))
                         ):
                             raise
                 return self._last_rows(system) if self.batch >= 0 else []
@@ -205,8 +213,8 @@ class Query:
                 format_exception(error)
             )  # some errors of Spark show a plan, which has options of sources
             shown = error if self.options.hide_secrets(whole) == whole else None
-            said = self.options.hide_secrets(reason(error))
-            raise self.failed or OperationalError(
+            said = self.options.hide_secrets(root_cause(error))
+            raise self.failure or OperationalError(
                 f"Spark: {said}", "Look at what Spark's log says."
             ) from shown
         finally:
@@ -223,7 +231,7 @@ class Query:
             .writeStream.outputMode("append")
             .queryName(self.query_name)
         )
-        writer = writer.foreachBatch(partial(self._batch, system, follow)).option(
+        writer = writer.foreachBatch(partial(self._run_batch, system, follow)).option(
             "checkpointLocation", str(folder / "spark")
         )
         if not is_kafka(self.targets):
@@ -233,78 +241,80 @@ class Query:
     @property
     def query_name(self) -> str:
         """What Spark calls the query; it describes its jobs by that."""
-        return f"shiq stream {self.listener.name}"
+        return f"shiq stream {self.collector.name}"
 
     @cached_property
     def width(self) -> int:
         """How many tasks are to work side by side."""
-        return width_of(self.session)
+        return task_count(self.session)
 
     def _chunks(self, frame: DataFrame, system: Broadcast[Any]) -> RDD[ChunkRow]:
         """The chunks of a batch."""
         if is_kafka(self.targets):
-            return frame.mapInArrow(topic_chunks(system), COLUMNS).rdd.map(_plain)
+            return frame.mapInArrow(topic_chunks(system), COLUMNS).rdd.map(_chunk_row)
         return self.session.sparkContext.parallelize(self.pieces, len(self.pieces)).mapPartitions(
             file_chunks(system)
         )
 
-    def _next(self, follow: bool) -> list[Piece]:
+    def _next_ranges(self, follow: bool) -> list[FileRange]:
         """The pieces of files that the next batch reads."""
-        there = units(self.targets, self.format, follow=follow)
+        there = source_files(self.targets, self.format, follow=follow)
         most = batch_bytes(self.batch_bytes, self.width) * self.fold
-        upto = advanced(there, self.positions, most)
-        return between(there, self.positions, upto, self.batch_bytes // PIECES)
+        upto = advance_positions(there, self.positions, most)
+        return ranges_between(there, self.positions, upto, self.batch_bytes // PIECES)
 
     def _has_more(self, follow: bool) -> bool:
-        return is_kafka(self.targets) or bool(self._next(follow)) or follow
+        return is_kafka(self.targets) or bool(self._next_ranges(follow)) or follow
 
     @cached_property
     def _folder(self) -> _RunFolder:
         return _RunFolder(None if self.run.checkpoint is None else self.run.checkpoint.path)
 
-    def _wait(self, query: StreamingQuery, follow: bool) -> None:
+    def _wait_for_query(self, query: StreamingQuery, follow: bool) -> None:
         pressed = list[int]()
-        with _taking_down(pressed) if follow else nullcontext():
+        with _record_interrupts(pressed) if follow else nullcontext():
             try:
-                while not pressed and not self._over.wait(_LOOK):
+                while not pressed and not self._end_of_input.wait(_LOOK):
                     if query.awaitTermination(0.001):  # type: ignore[arg-type]
                         break
                     self.run.status.update()
             finally:
                 query.stop()
 
-    def _batch(self, system: Broadcast[Any], follow: bool, frame: DataFrame, number: int) -> None:
+    def _run_batch(
+        self, system: Broadcast[Any], follow: bool, frame: DataFrame, number: int
+    ) -> None:
         """Takes one batch and saves, unless that was done before."""
         try:
-            if number <= self.batch or not self._is_any(follow):
+            if number <= self.batch or not self._has_input(follow):
                 return
-            figures = self._step(frame, system, number)
+            figures = self._step_batch(frame, system, number)
             self.batch = number
             lengths = self.run.outputs.flush()
             if self.run.checkpoint is not None:
                 self.run.checkpoint.save(
-                    CheckpointContent(self._places(), lengths, self.listener.state())
+                    CheckpointContent(self._checkpoint_position(), lengths, self.collector.state())
                 )
             self.states.forget(self.batch)
-            tell(frame, figures, f"{self.query_name}: batch {number}, what it brought")
+            report_figures(frame, figures, f"{self.query_name}: batch {number}, what it brought")
             if not follow:
-                self._is_any(follow)
+                self._has_input(follow)
         except ShiqError as error:
-            self.failed = error
+            self.failure = error
             raise
 
-    def _is_any(self, follow: bool) -> bool:
+    def _has_input(self, follow: bool) -> bool:
         """Whether there is something to read, by `pieces` where it is files; their end ends
         the run.
         """
         if is_kafka(self.targets):
             return True
-        self.pieces = self._next(follow)
+        self.pieces = self._next_ranges(follow)
         if not self.pieces and not follow:
-            self._over.set()
+            self._end_of_input.set()
         return bool(self.pieces)
 
-    def _places(self) -> dict[str, Any]:
+    def _checkpoint_position(self) -> dict[str, Any]:
         """What a checkpoint says beside the listener's state."""
         read = {"layout": _LAYOUT, "batch": self.batch, "read": self.positions}
         return {**read, "order": self.order.state()}
@@ -316,16 +326,16 @@ class Query:
                 f"{folder}: what Spark kept there is gone", "Remove the directory to begin anew."
             )
         self.batch, self.positions = saved.positions["batch"], dict(saved.positions["read"])
-        self.listener.restore(saved.state)
+        self.collector.restore(saved.state)
         if "order" in saved.positions:
             self.order.restore(saved.positions["order"])
         else:  # a system that once had no order, and counted lines itself
-            self.order.lines = self.listener.lines_before(saved.state)  # type: ignore[attr-defined]
+            self.order.lines = self.collector.lines_before(saved.state)  # type: ignore[attr-defined]
         self.moment = self.order.arrivals.stream_time
 
     @cached_property
-    def order(self) -> Order:
-        return Order(self.system.limits)
+    def order(self) -> EventOrderer:
+        return EventOrderer(self.system.limits)
 
     @cached_property
     def states(self) -> BucketStates:
@@ -338,7 +348,7 @@ class Query:
     def _is_local(self) -> bool:
         return str(self.session.sparkContext.master).startswith("local")
 
-    def _begin(self) -> None:
+    def _check_start(self) -> None:
         """Look whether the run can be begun. Raises: UsageError, OperationalError."""
         if self.run.checkpoint is None and self.system.is_stateful and not self._is_local:
             raise UsageError(
@@ -348,22 +358,34 @@ class Query:
         if self.batch >= 0:
             self.states.check(self.batch)
 
-    def _step(self, frame: DataFrame, system: Broadcast[Any], number: int) -> Mapping[str, int]:
+    def _step_batch(
+        self, frame: DataFrame, system: Broadcast[Any], number: int
+    ) -> Mapping[str, int]:
         """Take batch ``number``, on the driver; its figures."""
         chunks = shuffle_chunks(self._chunks(frame, system), self.system.buckets, self.width)
-        heads = self.run_job("read", number, lambda: chunks.rows_of(HEAD))
+        heads = self.run_job("read", number, lambda: chunks.rows_of_kind(HEADER))
         shown = (
-            self.run_job("show", number, lambda: chunks.rows_of(SHOWN))
+            self.run_job("show", number, lambda: chunks.rows_of_kind(FOR_DRIVER))
             if self.system.shows_events
             else []
         )
-        records = _Records(
-            self, frame, number, chunks, {place: Head.of_bytes(data) for _, place, data in heads}
+        records = _BatchRecords(
+            self,
+            frame,
+            number,
+            chunks,
+            {place: ChunkHeader.from_bytes(data) for _, place, data in heads},
         )
-        ordered = self.order.judge(records.heads, records, closely=bool(shown))
-        told = ordered.told
+        ordered = self.order.order_batch(records.heads, records, closely=bool(shown))
+        told = ordered.report
         step = BucketStep(
-            system, self.states, self.batch, number, told.stream_time, ordered.ranks, ordered.used
+            system,
+            self.states,
+            self.batch,
+            number,
+            told.stream_time,
+            ordered.ranks,
+            ordered.use_masks,
         )
         rows = [
             row
@@ -373,21 +395,23 @@ class Query:
         self.positions.update(told.positions)
         self.moment = told.stream_time
         self.run.status.records += told.counts.get("events", 0)
-        self.listener.collect(replace(told, collector_columns=shown_columns(shown, ordered)), rows)
+        self.collector.collect(
+            replace(told, collector_columns=driver_columns(shown, ordered)), rows
+        )
         return {**told.counts, "rejects": len(told.rejects), "rows": len(rows)}
 
     def _last_rows(self, system: Broadcast[Any]) -> list[Row]:
         """The rows that the end of the input brings."""
-        with described(self.session, f"{self.query_name}: the end of the input"):
+        with described_jobs(self.session, f"{self.query_name}: the end of the input"):
             buckets = self.session.sparkContext.parallelize(
                 range(self.system.buckets), min(self.system.buckets, self.width)
             )
-            last = buckets.map(finish(system, self.states, self.batch, self.moment)).collect()
+            last = buckets.map(final_rows(system, self.states, self.batch, self.moment)).collect()
         return [row for rows in last for row in json.loads(rows)]
 
     def run_job(self, what: str, number: int, job: Callable[[], T]) -> T:
         """Runs a job of a batch; once more where that may do. Raises: OperationalError."""
-        with described(self.session, f"{self.query_name}: batch {number}, {what}"):
+        with described_jobs(self.session, f"{self.query_name}: batch {number}, {what}"):
             for attempt in range(ATTEMPTS):
                 try:
                     return job()
@@ -395,13 +419,13 @@ class Query:
                     if attempt + 1 < ATTEMPTS and TOO_SLOW in str(error):
                         continue
                     raise OperationalError(
-                        f"Spark: {self.options.hide_secrets(reason(error))}",
+                        f"Spark: {self.options.hide_secrets(root_cause(error))}",
                         "Look at what Spark's log says.",
                     ) from None
         raise AssertionError
 
 
-def _plain(row: Any) -> ChunkRow:
+def _chunk_row(row: Any) -> ChunkRow:
     return row["bucket"], row["place"], bytes(row["data"])
 
 
@@ -438,7 +462,7 @@ class _RunFolder:
 
 
 @contextmanager
-def _taking_down(pressed: list[int]) -> Iterator[None]:
+def _record_interrupts(pressed: list[int]) -> Iterator[None]:
     """Ctrl-C is taken down, and not raised: Spark's own handler would ask the JVM something in
     the middle of an answer.
     """
@@ -453,18 +477,18 @@ def _taking_down(pressed: list[int]) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class _Records:
+class _BatchRecords:
     """The records of a batch, where they are; see `shiq.jobs.streaming.ordering.BatchRecords`."""
 
-    query: Query
+    query: StatefulRun
     frame: DataFrame
     number: int
     chunks: ShuffledChunks
-    heads: Mapping[str, Head]
+    heads: Mapping[str, ChunkHeader]
 
     def times(self) -> dict[str, pa.Table]:
-        rows = self.query.run_job("order", self.number, lambda: self.chunks.rows_of(TIMES))
-        return {place: unpacked(data) for _, place, data in rows}
+        rows = self.query.run_job("order", self.number, lambda: self.chunks.rows_of_kind(TIMES))
+        return {place: decode_table(data) for _, place, data in rows}
 
     def texts(self, lines: Mapping[str, Sequence[int]]) -> dict[tuple[str, int], str]:
         found = self.query.run_job("read what is rejected", self.number, lambda: self._texts(lines))
@@ -475,45 +499,45 @@ class _Records:
     def _texts(self, lines: Mapping[str, Sequence[int]]) -> dict[str, dict[int, str]]:
         wanted = dict[tuple[int, ...], list[int]]()
         for place, some in lines.items():
-            wanted.setdefault(_source_of(place, self.heads[place]), []).extend(
+            wanted.setdefault(_chunk_source(place, self.heads[place]), []).extend(
                 line + self.heads[place].shift for line in some
             )
         if is_kafka(self.query.targets):
             texts: dict[tuple[int, ...], str] = {**topic_texts(self.frame, wanted)}  # type: ignore[arg-type,dict-item]
         else:
-            pieces = [piece for piece in self.query.pieces if tuple(place_of(piece)) in wanted]
-            asked = [(piece, wanted[tuple(place_of(piece))]) for piece in pieces]
+            pieces = [piece for piece in self.query.pieces if tuple(place_prefix(piece)) in wanted]
+            asked = [(piece, wanted[tuple(place_prefix(piece))]) for piece in pieces]
             context, unit = self.query.session.sparkContext, self.query.system.limits.unit
-            found = context.parallelize(asked, len(asked)).map(partial(piece_texts, unit)).collect()
+            found = context.parallelize(asked, len(asked)).map(partial(range_texts, unit)).collect()
             texts = {
-                (*place_of(piece), line): text
+                (*place_prefix(piece), line): text
                 for piece, part in zip(pieces, found)
                 for line, text in part.items()
             }
         return {
-            place: {line: texts[(*_source_of(place, head), line + head.shift)] for line in some}
+            place: {line: texts[(*_chunk_source(place, head), line + head.shift)] for line in some}
             for place, some in lines.items()
             for head in [self.heads[place]]
         }
 
 
-def _source_of(place: str, head: Head) -> tuple[int, ...]:
+def _chunk_source(place: str, head: ChunkHeader) -> tuple[int, ...]:
     """What has the records of a chunk: a partition of a topic, or a piece."""
     found = json.loads(place)
     return (found[0], found[2]) if head.is_topic else tuple(found[:3])
 
 
-def shown_columns(chunks: Iterable[ChunkRow], ordered: OrderedBatch) -> Columns:
+def driver_columns(chunks: Iterable[ChunkRow], ordered: OrderedBatch) -> Columns:
     """What the collector is shown of the records of a batch, in order."""
     rows = sorted(
         (
             row
             for _, place, data in chunks
-            for row in _shown(
-                columns_of(unpacked(data)),
-                ordered.order[place],
-                ordered.used.get(place),
-                ordered.before[place],
+            for row in _driver_rows(
+                columns_of(decode_table(data)),
+                ordered.record_numbers[place],
+                ordered.use_masks.get(place),
+                ordered.line_offsets[place],
             )
         ),
         key=lambda row: row["rank"],
@@ -521,7 +545,7 @@ def shown_columns(chunks: Iterable[ChunkRow], ordered: OrderedBatch) -> Columns:
     return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
 
-def _shown(columns: Columns, order: Any, used: Any, before: int) -> Iterator[Row]:
+def _driver_rows(columns: Columns, order: Any, used: Any, before: int) -> Iterator[Row]:
     """What is shown of a chunk, with the number of each record and whether it is used."""
     is_used = [True] * len(order) if used is None else used.tolist()
     found = {name: _values(column) for name, column in columns.items()}

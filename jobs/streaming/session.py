@@ -10,8 +10,8 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from shiq.errors import OperationalError
-from shiq.jobs.spark.session import spark_session, stop
-from shiq.jobs.streaming.query import Query, check_layout
+from shiq.jobs.spark.session import spark_session, stop_session
+from shiq.jobs.streaming.query import StatefulRun, check_layout
 from shiq.jobs.streaming.sources import BATCH_BYTES, FOLD, is_kafka
 from shiq.streams.front.kafka import NO_OPTIONS, SECRET, KafkaOptions
 from shiq.streams.front.operator import Collector, R_co
@@ -33,7 +33,7 @@ _INTERPRETED: Final = {
 _HIDDEN: Final = "spark.sql.redaction.options.regex"
 
 
-def on_spark(
+def run_on_spark(
     collector: Collector[R_co],
     run: StreamRun,
     targets: Sequence[str],
@@ -56,11 +56,11 @@ def on_spark(
         session, started = streaming_session(master, kafka=is_kafka(targets), follow=follow)
     try:
         most, fold = batch_bytes or BATCH_BYTES, 1 if follow or batch_bytes is not None else FOLD
-        query = Query(session, collector, system, run, targets, format, most, fold, options)
+        query = StatefulRun(session, collector, system, run, targets, format, most, fold, options)
         rows = query.drive(follow=follow)
     finally:
         if started:
-            stop(session)
+            stop_session(session)
     result = collector.finish(rows)
     run.outputs.flush()
     return result

@@ -27,7 +27,7 @@ from shiq.inputs.compression import MAGIC_BYTES, packing_of
 from shiq.inputs.formats import Format
 from shiq.inputs.sources import FileSource, TableSource, table_kind
 from shiq.jobs.building.worker import spare_imports
-from shiq.jobs.streaming.chunks import rows_of, texts_at
+from shiq.jobs.streaming.chunks import encode_chunks, texts_at
 from shiq.jobs.streaming.stages import ChunkRow
 from shiq.rdf.tables import TableFile, open_parquet, table_files
 from shiq.streams.front.event import Record
@@ -43,19 +43,19 @@ _READ_ONCE = ("socket://", "rate://")
 _OFFSETS = 200_000
 
 
-def file_chunks(system: Broadcast[Any]) -> Callable[[Iterable[Piece]], Iterator[ChunkRow]]:
+def file_chunks(system: Broadcast[Any]) -> Callable[[Iterable[FileRange]], Iterator[ChunkRow]]:
     """What makes chunks of pieces in a task, as `rows_of` does."""
 
-    def parse(pieces: Iterable[Piece]) -> Iterator[ChunkRow]:
-        _spare()
+    def parse(pieces: Iterable[FileRange]) -> Iterator[ChunkRow]:
+        _prepare_worker()
         for piece in pieces:
-            own, unit = system.value, piece.unit
+            own, unit = system.value, piece.file
 
-            def place(first: Record, number: int, piece: Piece = piece) -> list[Any]:
-                return [*place_of(piece), number]
+            def place(first: Record, number: int, piece: FileRange = piece) -> list[Any]:
+                return [*place_prefix(piece), number]
 
-            yield from rows_of(
-                records(piece, own.limits.unit),
+            yield from encode_chunks(
+                read_records(piece, own.limits.unit),
                 own,
                 place,
                 source=unit.name,
@@ -65,22 +65,22 @@ def file_chunks(system: Broadcast[Any]) -> Callable[[Iterable[Piece]], Iterator[
     return parse
 
 
-def place_of(piece: Piece) -> list[int]:
+def place_prefix(piece: FileRange) -> list[int]:
     """How the places of a piece's chunks begin."""
-    return [piece.unit.source, piece.unit.order, piece.low]
+    return [piece.file.source, piece.file.order, piece.low]
 
 
-def piece_texts(unit: str, wanted: tuple[Piece, Sequence[int]]) -> dict[int, str]:
+def range_texts(unit: str, wanted: tuple[FileRange, Sequence[int]]) -> dict[int, str]:
     """In a task: the texts of lines of a piece."""
     piece, lines = wanted
-    return texts_at(records(piece, unit), set(lines))
+    return texts_at(read_records(piece, unit), set(lines))
 
 
 def topic_chunks(system: Broadcast[Any]) -> Batches:
     """What makes chunks of messages in a task, as `rows_of` does, and counts them."""
 
     def parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        _spare()
+        _prepare_worker()
         for batch in batches:
             columns = [
                 batch.column(name).to_pylist()
@@ -101,7 +101,7 @@ def topic_chunks(system: Broadcast[Any]) -> Batches:
                 ) -> list[Any]:
                     return [number, first.line, partition]
 
-                for bucket, at, data in rows_of(
+                for bucket, at, data in encode_chunks(
                     found, system.value, place, source=source, is_topic=True
                 ):
                     yield pa.RecordBatch.from_pydict(
@@ -111,7 +111,7 @@ def topic_chunks(system: Broadcast[Any]) -> Batches:
     return parse
 
 
-def _spare() -> None:
+def _prepare_worker() -> None:
     """What each task of a worker does first."""
     spare_imports()
     gc.set_threshold(GC_THRESHOLD, *gc.get_threshold()[1:])
@@ -220,7 +220,7 @@ LINES, PACKED, ROWS = "lines", "packed", "rows"
 
 
 @dataclass(frozen=True)
-class Unit:
+class SourceFile:
     """A file of the source number ``source``, called ``name`` in what is said of records;
     ``size``: up to which position it can be read. ``order``: its place among the files of the
     source; ``values``: those of a table's folders.
@@ -240,26 +240,28 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Piece:
+class FileRange:
     """A unit from position ``low`` to ``high``."""
 
-    unit: Unit
+    file: SourceFile
     low: int
     high: int
 
 
-def units(targets: Sequence[str], format: str = "auto", *, follow: bool = False) -> list[Unit]:
+def source_files(
+    targets: Sequence[str], format: str = "auto", *, follow: bool = False
+) -> list[SourceFile]:
     """What there is to read now, in order; of lines that are still written, whole ones. Raises:
     InputError.
     """
     return [
         unit
         for number, target in enumerate(targets)
-        for unit in _units(number, target, format, follow)
+        for unit in _files_of_target(number, target, format, follow)
     ]
 
 
-def _units(number: int, target: str, format: str, follow: bool) -> Iterator[Unit]:
+def _files_of_target(number: int, target: str, format: str, follow: bool) -> Iterator[SourceFile]:
     path = Path(target)
     kind = table_kind(target) if format in ("auto", "table") else None
     if kind is not None:
@@ -267,7 +269,7 @@ def _units(number: int, target: str, format: str, follow: bool) -> Iterator[Unit
         del passed_over  # files that are no data by their names
         for order, file in enumerate(files):
             with open_parquet(file) as parquet:
-                yield Unit(
+                yield SourceFile(
                     number, order, target, file.path, ROWS, parquet.metadata.num_rows, file.values
                 )
         return
@@ -279,7 +281,7 @@ def _units(number: int, target: str, format: str, follow: bool) -> Iterator[Unit
                 size = (
                     1
                     if packed
-                    else _whole_lines(stream, end)
+                    else _end_of_last_line(stream, end)
                     if follow and not path.is_dir()
                     else end
                 )
@@ -287,10 +289,10 @@ def _units(number: int, target: str, format: str, follow: bool) -> Iterator[Unit
             raise InputError(
                 f"{name} cannot be read ({error.strerror})", "Check the path and its permissions."
             ) from error
-        yield Unit(number, order, str(name), str(name), PACKED if packed else LINES, size)
+        yield SourceFile(number, order, str(name), str(name), PACKED if packed else LINES, size)
 
 
-def _whole_lines(stream: BinaryIO, end: int) -> int:
+def _end_of_last_line(stream: BinaryIO, end: int) -> int:
     """Where the last whole line ends."""
     low = end
     while low > 0:
@@ -302,7 +304,9 @@ def _whole_lines(stream: BinaryIO, end: int) -> int:
     return 0
 
 
-def advanced(there: Sequence[Unit], positions: Mapping[str, int], most: int) -> dict[str, int]:
+def advance_positions(
+    there: Sequence[SourceFile], positions: Mapping[str, int], most: int
+) -> dict[str, int]:
     """The positions after a batch of about ``most`` bytes more, in order of the units."""
     found = dict(positions)
     for unit in there:
@@ -315,7 +319,7 @@ def advanced(there: Sequence[Unit], positions: Mapping[str, int], most: int) -> 
             found[unit.key], most = unit.size, most - Path(unit.path).stat().st_size
         else:
             width = ROW_BYTES if unit.kind == ROWS else 1
-            found[unit.key] = _cut(unit, low + max(most // width, 1))
+            found[unit.key] = _next_boundary(unit, low + max(most // width, 1))
             most -= (found[unit.key] - low) * width
     return found
 
@@ -327,9 +331,9 @@ def batch_bytes(most: int, width: int) -> int:
     return most * max(2 * width, PIECES) // PIECES
 
 
-def between(
-    there: Sequence[Unit], start: Mapping[str, int], end: Mapping[str, int], most: int
-) -> list[Piece]:
+def ranges_between(
+    there: Sequence[SourceFile], start: Mapping[str, int], end: Mapping[str, int], most: int
+) -> list[FileRange]:
     """The pieces, of about ``most`` bytes, from one set of positions to another, in order."""
     found, known = [], {unit.key for unit in there}
     gone = next((key for key in end if end[key] > start.get(key, 0) and key not in known), None)
@@ -342,13 +346,15 @@ def between(
         # A file may have grown since.
         unit = replace(unit, size=max(high, 0))
         while low < high:
-            upto = _cut(unit, low + max(most // (ROW_BYTES if unit.kind == ROWS else 1), 1))
-            found.append(Piece(unit, low, upto))
+            upto = _next_boundary(
+                unit, low + max(most // (ROW_BYTES if unit.kind == ROWS else 1), 1)
+            )
+            found.append(FileRange(unit, low, upto))
             low = upto
     return found
 
 
-def _cut(unit: Unit, position: int) -> int:
+def _next_boundary(unit: SourceFile, position: int) -> int:
     """The first place from ``position`` on where the unit may be cut."""
     if position >= unit.size or unit.kind != LINES:
         return min(position, unit.size)
@@ -359,11 +365,11 @@ def _cut(unit: Unit, position: int) -> int:
         return min(stream.tell(), unit.size)
 
 
-def records(piece: Piece, unit_of_time: str) -> Iterator[Record]:
+def read_records(piece: FileRange, unit_of_time: str) -> Iterator[Record]:
     """The records of a piece, those of blank lines too (without data); lines are counted from
     its beginning.
     """
-    unit = piece.unit
+    unit = piece.file
     if unit.kind == ROWS:
         table = EventTable(unit.name, unit_of_time)
         rows = file_rows(TableFile(unit.path, unit.values), piece.low, piece.high)

@@ -25,7 +25,7 @@ from shiq.columns.arrays import numpy_ints, one_array
 from shiq.errors import OperationalError
 from shiq.files import replace_file
 from shiq.jobs.building.worker import spare_imports
-from shiq.jobs.streaming.chunks import HEAD, SHOWN, TIMES, columns_of, unpacked
+from shiq.jobs.streaming.chunks import FOR_DRIVER, HEADER, TIMES, columns_of, decode_table
 from shiq.streams.front.arrivals import StreamTime
 from shiq.streams.front.operator import BucketState, Columns, Operator
 
@@ -33,7 +33,7 @@ from shiq.streams.front.operator import BucketState, Columns, Operator
 ChunkRow = tuple[int, str, bytes]
 #: Partitions of what is shuffled: one each for heads, times and what the driver is shown; then
 #: those of buckets.
-_PARTITIONS: Final = {HEAD: 0, TIMES: 1, SHOWN: 2}
+_PARTITIONS: Final = {HEADER: 0, TIMES: 1, FOR_DRIVER: 2}
 _BUCKETS: Final = len(_PARTITIONS)
 
 
@@ -103,13 +103,13 @@ class ShuffledChunks:
     buckets: int
     parts: int
 
-    def rows_of(self, kind: int) -> list[ChunkRow]:
+    def rows_of_kind(self, kind: int) -> list[ChunkRow]:
         """All rows of heads, times, or what the driver is shown."""
         return self.rows.context.runJob(self.rows, list, [_PARTITIONS[kind]])
 
     def step(self, step: BucketStep) -> list[bytes]:
         """Steps all buckets; what they find, as JSON."""
-        found = self.rows.mapPartitionsWithIndex(step.of_partition(self.buckets, self.parts))
+        found = self.rows.mapPartitionsWithIndex(step.partition_task(self.buckets, self.parts))
         return self.rows.context.runJob(found, list, range(_BUCKETS, _BUCKETS + self.parts))
 
 
@@ -121,13 +121,13 @@ class BucketStep:
 
     system: Broadcast[Operator]
     states: BucketStates
-    before: int
+    previous_batch: int
     batch: int
     moment: StreamTime
     ranks: Mapping[str, int]
-    used: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
+    use_masks: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
 
-    def of_partition(
+    def partition_task(
         self, buckets: int, parts: int
     ) -> Callable[[int, Iterable[ChunkRow]], Iterator[bytes]]:
         """What a task does with the rows of a partition."""
@@ -141,41 +141,41 @@ class BucketStep:
                 own[row[0]].append(row)
             for bucket, found in own.items():
                 tables = [
-                    self._used(place, data)
+                    self._used_rows(place, data)
                     for _, place, data in sorted(found, key=lambda row: self.ranks[row[1]])
                 ]
-                before = self.states.read(self.before, bucket)
-                state = _opened(self.system.value, bucket, before)
+                before = self.states.read(self.previous_batch, bucket)
+                state = _open_state(self.system.value, bucket, before)
                 known = list(state.step(tables, self.moment))
                 after = state.to_bytes()
                 self.states.write(self.batch, bucket, after)
-                _KEPT[bucket] = self.system.value, after, state
+                _CACHED_STATES[bucket] = self.system.value, after, state
                 if known:
                     yield json.dumps(known).encode()
 
         return step
 
-    def _used(self, place: str, data: bytes) -> Columns:
+    def _used_rows(self, place: str, data: bytes) -> Columns:
         """A part without the records that are not used."""
-        table, mask = unpacked(data), self.used.get(place)
+        table, mask = decode_table(data), self.use_masks.get(place)
         if mask is not None:
             table = table.filter(pa.array(mask[numpy_ints(one_array(table["event"]))]))
         return columns_of(table)
 
 
 #: The states that this worker made last, by bucket: of which operator, as bytes, and to work on.
-_KEPT: Final[dict[int, tuple[Operator, bytes, BucketState]]] = {}
+_CACHED_STATES: Final[dict[int, tuple[Operator, bytes, BucketState]]] = {}
 
 
-def _opened(operator: Operator, bucket: int, state: bytes | None) -> BucketState:
+def _open_state(operator: Operator, bucket: int, state: bytes | None) -> BucketState:
     """The state of a bucket to work on, as this worker has it or from its bytes."""
-    of, before, kept = _KEPT.pop(bucket, (None, None, None))
+    of, before, kept = _CACHED_STATES.pop(bucket, (None, None, None))
     if kept is not None and of is operator and before == state:
         return kept
     return operator.open_state(bucket, state)
 
 
-def finish(
+def final_rows(
     system: Broadcast[Operator], states: BucketStates, batch: int, moment: StreamTime
 ) -> Callable[[int], bytes]:
     """What makes the last rows of a bucket, as JSON, of its state after ``batch``."""

@@ -410,7 +410,7 @@ def test_reading_what_was_removed_and_a_commit_import_no_pandas(tmp_path: Path) 
     store = write_store(tmp_path / "kg", TBOX, abox_of(people(0, 8)))
     store = commit(tmp_path / "kg", abox_of([]), abox_of(people(0, 2)), checked=store.identity)
     assert any(
-        len(next(iter(store.table(name).removed.values()))) for name in store.manifest.tables
+        len(next(iter(store.table(name).removed_rows.values()))) for name in store.manifest.tables
     )
     code = (
         "import sys; from pathlib import Path; from shiq.jobs.store import open_store; store = open_store(Path(sys.argv[1]));"

@@ -214,7 +214,7 @@ def test_a_look_up_gives_the_rows_that_were_written_or_none(tmp_path: Path, seed
         assert found["node"].tolist() == keys[expected].tolist()
         assert degrees.tolist() == [int((keys == key).sum()) for key in wanted.tolist()]
     assert 40 < refused < 120
-    assert whole.part(0, len(keys))["class"].tolist() == columns["class"].tolist()
+    assert whole.row_slice(0, len(keys))["class"].tolist() == columns["class"].tolist()
 
 
 @pytest.mark.parametrize("seed", range(4))

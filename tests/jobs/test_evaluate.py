@@ -34,7 +34,7 @@ from shiq.jobs.evaluation.evaluate.data import (
 )
 from shiq.jobs.evaluation.evaluate.page import page
 from shiq.jobs.evaluation.evaluate.plots import Bar, BarGroup, Plot, Series, bars, lines
-from shiq.jobs.evaluation.evaluate.process import MeterReading, metered
+from shiq.jobs.evaluation.evaluate.process import MeterReading, run_metered
 from shiq.jobs.evaluation.evaluate.record import (
     Run,
     RunCost,
@@ -53,7 +53,7 @@ from shiq.jobs.evaluation.peers.drivers import (
     PeerQuestion,
     assertion,
     command,
-    told,
+    read_verdicts,
     write_document,
 )
 from shiq.jobs.pages import environment
@@ -204,32 +204,32 @@ def alive(pid: int) -> bool:
 def test_a_process_is_measured(tmp_path: Path) -> None:
     busy = "import time; end = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
     body = f"x = bytearray(96 << 20); {busy}\nprint('done')"
-    ran = metered([sys.executable, "-c", body], 60, tmp_path)
-    assert (ran.code, ran.expired, ran.out) == (0, False, "done\n")
+    ran = run_metered([sys.executable, "-c", body], 60, tmp_path)
+    assert (ran.code, ran.is_expired, ran.stdout) == (0, False, "done\n")
     assert ran.peak_mb > 96
     assert ran.cpu_seconds >= 0.3
-    small = metered(
+    small = run_metered(
         [sys.executable, "-S", "-c", "import sys; print('Error: x', file=sys.stderr); sys.exit(3)"],
         60,
         tmp_path,
     )
-    assert (small.code, small.out, small.complaint()) == (3, "", "exit code 3: Error: x")
+    assert (small.code, small.stdout, small.complaint()) == (3, "", "exit code 3: Error: x")
     assert small.peak_mb < 60, "the memory of the process that measures is not counted"
 
 
 def test_the_limit_ends_everything(tmp_path: Path) -> None:
     # A shell, which says whom it started long before the limit.
-    ran = metered(["sh", "-c", "setsid sleep 600 & echo $!; sleep 600"], 2, tmp_path)
-    assert ran.expired
+    ran = run_metered(["sh", "-c", "setsid sleep 600 & echo $!; sleep 600"], 2, tmp_path)
+    assert ran.is_expired
     deadline = time.monotonic() + 60
-    while alive(int(ran.out)) and time.monotonic() < deadline:
+    while alive(int(ran.stdout)) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not alive(int(ran.out))
+    assert not alive(int(ran.stdout))
 
 
 def test_a_program_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(OperationalError, match="could not be run"):
-        metered([str(tmp_path / "nothing")], 5, tmp_path)
+        run_metered([str(tmp_path / "nothing")], 5, tmp_path)
 
 
 # --- peers ----------------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ peer stage=step seconds=0.25 cpu=0.3 consistent=false
 
 
 def test_what_a_java_peer_says() -> None:
-    answer = told(JAVA, ran(SAID + "peer stage=end seconds=0.0 cpu=0.0 peak_kb=1\n"))
+    answer = read_verdicts(JAVA, ran(SAID + "peer stage=end seconds=0.0 cpu=0.0 peak_kb=1\n"))
     assert (answer.verdict, answer.base_verdict, answer.read, answer.unread) == (
         "inconsistent",
         "consistent",
@@ -261,12 +261,14 @@ def test_what_a_java_peer_says() -> None:
 
 
 def test_half_an_answer_is_none() -> None:
-    cut = told(JAVA, ran(SAID, 1, "Exception in thread main: java.lang.OutOfMemoryError\n\tat x"))
+    cut = read_verdicts(
+        JAVA, ran(SAID, 1, "Exception in thread main: java.lang.OutOfMemoryError\n\tat x")
+    )
     assert (cut.verdict, cut.base_verdict) == ("", "consistent")
     assert "OutOfMemoryError" in cut.trouble
-    assert told(JAVA, ran(SAID)).verdict == ""
+    assert read_verdicts(JAVA, ran(SAID)).verdict == ""
     assert (
-        told(JAVA, ran("", 1, "Error: no main class")).trouble
+        read_verdicts(JAVA, ran("", 1, "Error: no main class")).trouble
         == "exit code 1: Error: no main class"
     )
 
@@ -277,13 +279,16 @@ def test_konclude_calls_a_missing_file_consistent_and_is_not_believed() -> None:
         "{info} 06:54 >> Ontology parsed in 0 ms.\n"
         "{info} 06:54 >> Ontology 'nothere.ofn' is consistent.\n"
     )
-    answer = told(KONCLUDE, ran(missing))
+    answer = read_verdicts(KONCLUDE, ran(missing))
     assert (answer.verdict, answer.trouble) == ("", "File 'nothere.ofn' not found.")
     parsed = "{info} 1 >> Ontology parsed in 1500 ms.\n"
-    good = told(KONCLUDE, ran(parsed + "{info} 1 >> Ontology 'k.ofn' is inconsistent.\n"))
+    good = read_verdicts(KONCLUDE, ran(parsed + "{info} 1 >> Ontology 'k.ofn' is inconsistent.\n"))
     assert (good.verdict, good.seconds["load"], good.seconds["check"]) == ("inconsistent", 1.5, 0.5)
-    assert told(KONCLUDE, ran("{info} 1 >> Ontology 'k.ofn' is inconsistent.\n")).verdict == ""
-    assert told(KONCLUDE, ran(parsed)).verdict == ""
+    assert (
+        read_verdicts(KONCLUDE, ran("{info} 1 >> Ontology 'k.ofn' is inconsistent.\n")).verdict
+        == ""
+    )
+    assert read_verdicts(KONCLUDE, ran(parsed)).verdict == ""
 
 
 def test_commands(tmp_path: Path) -> None:
@@ -500,10 +505,10 @@ def test_installed_peers_read_everything_and_answer(name: str, npd: Path, tmp_pa
         )
         tbox.write_text(TBOX)
         left_out = write_document(text, read_ontology([str(tbox)]), (base, file))
-        ran = metered(
+        ran = run_metered(
             command(found, PeerQuestion(tbox, base, file, text), "512m"), 120, tmp_path / "run"
         )
-        answer = told(found, ran)
+        answer = read_verdicts(found, ran)
         assert (answer.verdict, answer.trouble) == (verdict, "")
         assert left_out == unread
         if found.peer.is_java:
@@ -902,7 +907,7 @@ def draw(plot: Plot | None) -> str:
 
 def test_plots_have_their_colours_from_the_page_for_light_and_dark() -> None:
     group = BarGroup(
-        "g", (Bar("a", 10.0, "10", rest=3.0), Bar("b", None, "", note="none")), 1.0, 2.0
+        "g", (Bar("a", 10.0, "10", first_part=3.0), Bar("b", None, "", note="none")), 1.0, 2.0
     )
     points = lines([Series("s", ((1, 1, "x"), (2, 2, "y")), 9)], x="n", y="s", title="t")
     drawn = draw(bars([group], unit="s", title="t")) + draw(points)
@@ -944,7 +949,7 @@ def test_bars_are_as_long_as_their_values() -> None:
     assert abs(second - 2 * first) < 0.2
     assert "no &lt;answer&gt;" in svg
     [before, after] = widths(
-        draw(bars([BarGroup("g", (Bar("a", 10.0, "10", rest=30.0),))], unit="s", title="t"))
+        draw(bars([BarGroup("g", (Bar("a", 10.0, "10", first_part=30.0),))], unit="s", title="t"))
     )
     assert abs(before - 3 * after) < 0.2
     assert bars([BarGroup("g", ())], unit="s", title="t") is None

@@ -139,9 +139,9 @@ FIRST, SECOND = np.array([1, 2, 5, 6, 7]), np.array([2, 3, 6, 5, 7])
 
 def test_right_components_pass(spark: SparkSession, calls: str, files: RoundFiles) -> None:
     from shiq.jobs.graphframes.messages import certify_components, graph_calls
-    from shiq.jobs.graphframes.tables import frame
+    from shiq.jobs.graphframes.tables import driver_frame
 
-    edges = frame(spark, {"src": FIRST, "dst": SECOND})
+    edges = driver_frame(spark, {"src": FIRST, "dst": SECOND})
     found = graph_calls(spark).components(edges, files)
     assert {row.id: row.component for row in found.collect()} == {
         1: 1,
@@ -158,14 +158,14 @@ def test_right_components_pass(spark: SparkSession, calls: str, files: RoundFile
 def test_components_of_random_graphs(spark: SparkSession, calls: str, files: RoundFiles) -> None:
     from shiq.abox_ops.elements.quotient import components
     from shiq.jobs.graphframes.messages import graph_calls
-    from shiq.jobs.graphframes.tables import frame
+    from shiq.jobs.graphframes.tables import driver_frame
 
     chance = np.random.default_rng(5)
     # A long path under shuffled names, beside random edges.
     path = chance.permutation(40)
     first = np.concatenate([path[:-1], 40 + chance.integers(0, 60, 40)])
     second = np.concatenate([path[1:], 40 + chance.integers(0, 60, 40)])
-    found = graph_calls(spark).components(frame(spark, {"src": first, "dst": second}), files)
+    found = graph_calls(spark).components(driver_frame(spark, {"src": first, "dst": second}), files)
     wanted = components(100, first, second)
     ids = {*first.tolist(), *second.tolist()}
     assert {row.id: row.component for row in found.collect()} == {i: int(wanted[i]) for i in ids}
@@ -186,19 +186,19 @@ def test_wrong_components_are_caught(
     spark: SparkSession, member: list[int], component: list[int]
 ) -> None:
     from shiq.jobs.graphframes.messages import CertificateError, certify_components
-    from shiq.jobs.graphframes.tables import frame
+    from shiq.jobs.graphframes.tables import driver_frame
 
-    found = frame(spark, {"id": np.array(member), "component": np.array(component)})
+    found = driver_frame(spark, {"id": np.array(member), "component": np.array(component)})
     with pytest.raises(CertificateError, match="components"):
-        certify_components(frame(spark, {"src": FIRST, "dst": SECOND}), found)
+        certify_components(driver_frame(spark, {"src": FIRST, "dst": SECOND}), found)
 
 
 def test_what_enters_wrongly_is_caught(spark: SparkSession) -> None:
-    from shiq.jobs.graphframes.messages import CertificateError, certify_entered
-    from shiq.jobs.graphframes.tables import frame
+    from shiq.jobs.graphframes.messages import CertificateError, certify_reached
+    from shiq.jobs.graphframes.tables import driver_frame
 
     # 1 → 2 → 3, and 4 → 3 the other way alone.
-    dealt = frame(
+    dealt = driver_frame(
         spark,
         {
             "subject": np.array([1, 2, 4]),
@@ -209,11 +209,13 @@ def test_what_enters_wrongly_is_caught(spark: SparkSession) -> None:
             "outcome": ["D", "KSD", "D"],
         },
     )
-    start = frame(spark, {"id": np.array([1])})
+    start = driver_frame(spark, {"id": np.array([1])})
 
     def certify(rounds: Mapping[int, int], wanted: int = 2) -> None:
-        entered = frame(spark, {"id": np.array([*rounds]), "round": np.array([*rounds.values()])})
-        certify_entered(
+        entered = driver_frame(
+            spark, {"id": np.array([*rounds]), "round": np.array([*rounds.values()])}
+        )
+        certify_reached(
             start, entered, dealt, dealt.limit(wanted).select("subject", "role", "object")
         )
 
@@ -228,9 +230,9 @@ def test_what_enters_wrongly_is_caught(spark: SparkSession) -> None:
         with pytest.raises(CertificateError, match="enters"):
             certify(wrong)
     lost = dealt.selectExpr("subject", "role", "CAST(9 AS BIGINT) AS object")
-    entered = frame(spark, {"id": np.array([1, 2, 3]), "round": np.array([0, 1, 2])})
+    entered = driver_frame(spark, {"id": np.array([1, 2, 3]), "round": np.array([0, 1, 2])})
     with pytest.raises(CertificateError, match="enters"):
-        certify_entered(start, entered, dealt, lost)
+        certify_reached(start, entered, dealt, lost)
 
 
 # --- side by side with memory ---------------------------------------------------------------------
@@ -525,7 +527,7 @@ def test_a_wrong_answer_from_below_ends_the_command_with_4(
     from pyspark.sql import functions as F
 
     from shiq.jobs.cli import main
-    from shiq.jobs.graphframes.messages import DataFrameCalls, ends_of
+    from shiq.jobs.graphframes.messages import DataFrameCalls, edge_ends
 
     apart, joined = F.col("id"), F.lit(0).cast("bigint")
     for wrong in (apart, joined):
@@ -533,7 +535,7 @@ def test_a_wrong_answer_from_below_ends_the_command_with_4(
         monkeypatch.setattr(
             DataFrameCalls,
             "components",
-            lambda _, edges, files, name=name: ends_of(edges).select("id", name),
+            lambda _, edges, files, name=name: edge_ends(edges).select("id", name),
         )
         with pytest.raises(SystemExit) as ended:
             main(command("PaperExample2", "--engine", "graphframes", "--reasoner", "own"))
@@ -548,10 +550,10 @@ def test_joined_components_are_caught_where_they_are_laid_out(
     from pyspark.sql import functions as F
 
     from shiq.jobs.graphframes.engine import GraphFramesKnowledgeBase
-    from shiq.jobs.graphframes.messages import CertificateError, DataFrameCalls, ends_of
+    from shiq.jobs.graphframes.messages import CertificateError, DataFrameCalls, edge_ends
 
     def joined(_: Any, edges: Any, files: Any) -> Any:
-        ids = ends_of(edges)
+        ids = edge_ends(edges)
         return ids.crossJoin(ids.agg(F.min("id").alias("component")))
 
     monkeypatch.setattr(DataFrameCalls, "components", joined)

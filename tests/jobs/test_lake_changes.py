@@ -19,7 +19,7 @@ from pyspark.errors import PySparkException
 from shiq.api import index, open_store
 from shiq.errors import InputError
 from shiq.jobs.checking.options import Options
-from shiq.jobs.spark.lake import Versions, lake_changes
+from shiq.jobs.spark.lake import VersionRange, lake_changes
 from shiq.rdf.load import load
 from tests.command_line import shiq as command
 from tests.tools.lake_jars import absent
@@ -170,7 +170,7 @@ def test_feeds_and_versions_tell_the_same_of_random_lives(
         before, last = sorted(chance.sample(range(len(every)), 2))
         found = lake_changes(f"table:{table}", SPARK, after=every[before], last=every[last])
         with monkeypatch.context() as patch:
-            patch.setattr(Versions, "_feed", no_feed)
+            patch.setattr(VersionRange, "_feed", no_feed)
             compared = lake_changes(f"table:{table}", SPARK, after=every[before], last=every[last])
         ways[found.by_feed] += 1
         for taken in (found, compared):
@@ -180,7 +180,7 @@ def test_feeds_and_versions_tell_the_same_of_random_lives(
     assert ways[True] or "merge_on_read" in table
 
 
-def no_feed(self: Versions) -> None:
+def no_feed(self: VersionRange) -> None:
     raise PySparkException("none")
 
 

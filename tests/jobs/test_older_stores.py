@@ -72,10 +72,10 @@ def test_an_older_store_is_exported_and_made_one_of_the_present_format(folder: P
         )
         assert (
             store.read_properties == old.read_properties
-            and store.manifest.taken == old.manifest.taken
+            and store.manifest.applied_batches == old.manifest.applied_batches
         )
         assert [x.text for x in store.left_out()] == [x.text for x in old.left_out()]
-        assert store.left_out_counts == old.left_out_counts and store.asides == old.asides
+        assert store.left_out_counts == old.left_out_counts and store.quarantine == old.quarantine
         assert {x.kind for x in store.leftovers} == {"malformed"} and store.is_completed
         assert (store.certificate and store.certificate.verdict.value) == "consistent"
     assert read_manifest(folder, older=True) and not list(new.rglob("_delta_log"))
@@ -145,8 +145,10 @@ def test_a_copy_takes_what_was_set_aside_and_the_versions_taken(folder: Path) ->
         ).close()
     index(None, None, second, from_store=first, reasoner="own", allow=["malformed"])
     with open_store(first) as old, open_store(second) as store:
-        assert set(store.export()) == set(old.export()) and store.asides == old.asides == (aside,)
-        assert store.manifest.taken == {"lake": 7} and store.manifest.range_size == 3
+        assert set(store.export()) == set(old.export()) and store.quarantine == old.quarantine == (
+            aside,
+        )
+        assert store.manifest.applied_batches == {"lake": 7} and store.manifest.range_size == 3
         assert store.manifest.snapshot == 1 and [x.text for x in store.left_out()] == [
             x.text for x in old.left_out()
         ]

@@ -20,7 +20,7 @@ from shiq.jobs.evaluation.evaluate.settings import PAPERS, PaperSettings
 from shiq.jobs.evaluation.generation import RDF_TYPE
 from shiq.jobs.evaluation.harness import commit
 from shiq.jobs.evaluation.papers import paper_of
-from shiq.jobs.evaluation.papers.enrichment import _types_of, enriched, instances_of
+from shiq.jobs.evaluation.papers.enrichment import _types_of, enrich_events, instances_of
 from shiq.jobs.evaluation.papers.page import (
     MEASURED,
     Row,
@@ -234,7 +234,7 @@ def test_our_rules_and_clingo_derive_the_same() -> None:
         stream = content_caching(window, contents, 70, 3)
         asked = ("lfu/1", "lru/1", "fifo/1", "random/1", "finish/1")
         ours, anew, theirs = (
-            [point.found for point in evaluate(stream, asked, False)]
+            [point.atom_counts for point in evaluate(stream, asked, False)]
             for evaluate in (evaluate_ours, evaluate_ours_anew, evaluate_clingo_anew)
         )
         assert ours == anew == theirs
@@ -246,7 +246,7 @@ def test_the_grid_anew_derives_what_the_incremental_engine_does() -> None:
     stream = Grid(6, 20, 0.1).stream()
     rows = GeneratedRules(stream.rules, list(stream.points))
     runs = [
-        [point.found for point in evaluate(rows, ("reachable/2",), False)]
+        [point.atom_counts for point in evaluate(rows, ("reachable/2",), False)]
         for evaluate in (evaluate_ours, evaluate_ours_anew, evaluate_clingo_once)
     ]
     assert runs[0] == runs[1] == runs[2] and len({*map(tuple, runs[0])}) > 2
@@ -309,11 +309,11 @@ def test_two_runs_of_discovery_are_compared(tmp_path: Path) -> None:
 def test_the_cache_meets_each_structure_once(tmp_path: Path) -> None:
     """Hits and misses have the same types; a city of 20 has no more structures than sensors × regions."""
     scenario = city(20, 400, 1)
-    run = enriched(scenario, tmp_path)
+    run = enrich_events(scenario, tmp_path)
     assert run.hits.count(False) == run.entries <= 20 * (3 + 3 + 3)
     assert len(run.hits) == 400 and run.bytes > 0
     students = university(2, 40, 1)
-    assert enriched(students, tmp_path).hits.count(True) > 20
+    assert enrich_events(students, tmp_path).hits.count(True) > 20
     assert all(len(event) == 16 for event in students.events)
     assert all(len(event) == 6 for event in scenario.events)
     with open_enricher(tmp_path / "t.ofn", tmp_path / "b.nt", allow=("undeclared",)) as enricher:
@@ -324,7 +324,7 @@ def test_the_cache_meets_each_structure_once(tmp_path: Path) -> None:
 
 def test_answers_over_static_data_are_those_of_each_individual(tmp_path: Path) -> None:
     scenario = university(1, 10, 1)
-    enriched(scenario, tmp_path)
+    enrich_events(scenario, tmp_path)
     with open_enricher(
         tmp_path / "t.ofn", tmp_path / "b.nt", allow=("undeclared",), reasoner="own"
     ) as enricher:

@@ -89,7 +89,7 @@ def test_commands_on_spark(place: Bucket | Hdfs, tmp_path: Path, spark: object) 
         engine = () if arguments == ("export",) else ("--engine", "spark")
         if turn % 2:
             forgotten()
-            worker._kept.clear()
+            worker._cache.clear()
         there = shiq(*arguments, *engine, "--store", place, cwd=tmp_path)
         here = shiq(*arguments, "--store", "kg", cwd=tmp_path)
         assert (there.returncode, here.returncode) == (code, code), there.stderr

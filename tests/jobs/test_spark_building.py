@@ -195,7 +195,7 @@ class Twice(ProcessExecutor):
         for _ in range(2):
             found = []
             for task in reversed(tasks):
-                worker._kept.clear()
+                worker._cache.clear()
                 found += super()._map([task])
             turns.append(found[::-1])
         return [turns[i % 2][i] for i in range(len(tasks))]
@@ -235,7 +235,7 @@ def built(
 
     def certifying(found: BuiltStore) -> Certificate:
         told.append(found)
-        return Certificate.now(verdict="undetermined", reasoner="own")
+        return Certificate.create(verdict="undetermined", reasoner="own")
 
     build(executor, path, ontology, sources, certifying, settings=settings)
     return open_store(path), told[0]
@@ -271,7 +271,7 @@ def embedded(
     decider = Decider(create("own"))
     prepared = prepare(ontology.tbox, given.abox, width)
     found = (
-        prepared.certified(decider.decide, lambda: False) if completes and len(given.abox) else None
+        prepared.certify(decider.decide, lambda: False) if completes and len(given.abox) else None
     )
     prepared = found[0] if found else prepared
     left_out, names = select_data_leftovers(given.left_out), ontology.ontologies
@@ -321,10 +321,10 @@ def assert_same_answer(found: BuiltStore, ontology: Reading, theirs: Embedded) -
     has them. Without a completion the builder counts by the stored merge classes, coarser than
     those of a check: it may keep more, in larger modules.
     """
-    certified = found.certified
+    certified = found.certificate_figures
     assert found.is_completed == (theirs.certificate is not None)
     if theirs.certificate:
-        assert (found.kept, certified.modules, certified.shapes) == theirs.certificate
+        assert (found.kept_assertions, certified.modules, certified.shapes) == theirs.certificate
         assert certified.verdicts == {"consistent": certified.modules} and not certified.clashes
         return
     result = certify([ontology.tbox], [theirs.given.abox], reasoner="own", max_conflicts=0)
@@ -333,7 +333,7 @@ def assert_same_answer(found: BuiltStore, ontology: Reading, theirs: Embedded) -
     assert decided.keys() - {"consistent"} == certified.verdicts.keys() - {"consistent"}
     assert sum(certified.verdicts.values()) == certified.modules >= certified.shapes
     assert result.statistics.modules >= certified.modules
-    assert result.statistics.add_set <= found.kept
+    assert result.statistics.add_set <= found.kept_assertions
 
 
 def write(path: Path, assertions: Iterable[Assertion]) -> Path:
@@ -356,12 +356,12 @@ def compare(
     completes: bool = True,
 ) -> tuple[Store, BuiltStore]:
     settings = BuildSettings(
-        width=width, chunk_bytes=chunk_bytes, reasoner="own", completes=completes
+        width=width, chunk_bytes=chunk_bytes, reasoner="own", certifies_by_model=completes
     )
     ours, found = built(executor, tmp_path / "spark", ontology, sources, settings)
     theirs = embedded(tmp_path / "local", ontology, sources, completes=completes, width=width)
     assert_equal(ours, theirs.store)
-    assert found.read.ledger == theirs.given.ledger
+    assert found.chunks.ledger == theirs.given.ledger
     assert_same_answer(found, ontology, theirs)
     return ours, found
 
@@ -392,14 +392,22 @@ def one_random(
     )
     if seed % 3 == 0:
         monkeypatch.setattr(numbering, "RANGE", 1 << 20)
-        settings = BuildSettings(width=1 << 20, chunk_bytes=300, reasoner="own", completes=False)
+        settings = BuildSettings(
+            width=1 << 20, chunk_bytes=300, reasoner="own", certifies_by_model=False
+        )
         _, whole = built(executor, tmp_path / "one_range", ontology, files, settings)
         assert figures(found) == figures(whole)
 
 
 def figures(found: BuiltStore) -> tuple[object, ...]:
-    certified = found.certified
-    return found.kept, certified.modules, certified.shapes, certified.clashes, certified.verdicts
+    certified = found.certificate_figures
+    return (
+        found.kept_assertions,
+        certified.modules,
+        certified.shapes,
+        certified.clashes,
+        certified.verdicts,
+    )
 
 
 @pytest.mark.parametrize("seed", range(14))
@@ -441,8 +449,8 @@ def test_many_parts_go_to_their_own_tasks_alone(
     """What each task is sent does not grow with the parts, and the store is the same."""
     monkeypatch.setattr(spark_executor, "MOST_ALONG", 0)
     one_random(SparkExecutor(cast("SparkSession", session)), 11, tmp_path, monkeypatch)
-    rows, along = spark_executor.tasks_of(cast("SparkSession", session), ["a", "b", "c"])
-    given = [*spark_executor.parts_of(along, iter(rows.toArrow().to_batches()))]
+    rows, along = spark_executor.task_rows(cast("SparkSession", session), ["a", "b", "c"])
+    given = [*spark_executor.numbered_parts(along, iter(rows.toArrow().to_batches()))]
     assert along == () and sorted(set(given)) == [(0, "a"), (1, "b"), (2, "c")]
 
 
@@ -472,9 +480,9 @@ def test_shapes_are_drawn_for_an_audit(tmp_path: Path, completes: bool) -> None:
     )
     ontology, counts = read_ontology([TBox(tuple(axioms))]), []
     for share in (1.0, 0.5, 0.0):
-        settings = BuildSettings(width=4, reasoner="own", completes=completes, audit=share)
+        settings = BuildSettings(width=4, reasoner="own", certifies_by_model=completes, audit=share)
         _, found = built(HERE, tmp_path / "kg", ontology, [file], settings)
-        asked = found.certified.drawn
+        asked = found.certificate_figures.audit_sample
         counts.append(len(asked.modules) if asked else 0)
         if asked:
             decider = Decider(create("own"))
@@ -483,7 +491,7 @@ def test_shapes_are_drawn_for_an_audit(tmp_path: Path, completes: bool) -> None:
                 for x in decider.decide(asked.tbox, [module for module, _ in asked.modules])
             ]
             assert said == [verdict for _, verdict in asked.modules]
-    assert counts[0] == found.certified.shapes > counts[1] > counts[2] == 0
+    assert counts[0] == found.certificate_figures.shapes > counts[1] > counts[2] == 0
 
 
 def test_what_the_driver_collects_does_not_grow_with_the_data(tmp_path: Path) -> None:
@@ -534,7 +542,9 @@ def test_files_that_are_opened_grow_with_the_data(
             tmp_path / f"{size}.nt",
             [ObjectPropertyAssertion(ObjectProperty("urn:owner"), a, b) for a, b in pairs],
         )
-        settings = BuildSettings(width=50, near=9, finish=0, chunk_bytes=2000, reasoner="own")
+        settings = BuildSettings(
+            width=50, near_distance=9, finish=0, chunk_bytes=2000, reasoner="own"
+        )
         store, _ = built(HERE, tmp_path / f"kg{size}", read_ontology([TBOX]), [file], settings)
         assert near == (store.terms_of(store.table("individuals").all()["node"]) == sorted(terms))
         counts.append(len(opened))
@@ -576,7 +586,9 @@ def test_the_clustered_numbering(
     )
     for module, name, value in ((numbering, "RANGE", width), (numbering, "NEAR", 9)):
         monkeypatch.setattr(module, name, value)
-    settings = BuildSettings(width=width, near=9, finish=finish, chunk_bytes=4000, reasoner="own")
+    settings = BuildSettings(
+        width=width, near_distance=9, finish=finish, chunk_bytes=4000, reasoner="own"
+    )
     ours, _ = built(HERE, tmp_path / "spark", ontology, [file], settings)
     assert_equal(ours, embedded(tmp_path / "local", ontology, [file], width=width).store)
     assert ours.terms_of(ours.table("individuals").all()["node"]) != sorted(set(terms)), (
@@ -967,9 +979,9 @@ def test_all_that_is_left_out_is_kept_however_much(
         tmp_path / "spark",
         read_ontology([TBOX]),
         [plain, packed, turtle],
-        BuildSettings(width=8, reasoner="own", chunk_bytes=900, aside=True),
+        BuildSettings(width=8, reasoner="own", chunk_bytes=900, drops_ill_typed=True),
     )
-    assert len(read.read.chunks) > 5
+    assert len(read.chunks.chunks) > 5
     assert ours.left_out_counts == ({"ill-typed": 20, "malformed": 79}, 0)
     every = list(enumerate(lines[:50], 1)), list(enumerate(lines[50:], 1))
 

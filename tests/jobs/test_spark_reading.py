@@ -22,7 +22,7 @@ from shiq.inputs.compression import Packing
 from shiq.inputs.reading import Reading
 from shiq.inputs.sources import FileSource, TableSource, source_of
 from shiq.jobs.spark import reading
-from shiq.jobs.spark.reading import SparkReading, bytes_of, part_in, read_frame
+from shiq.jobs.spark.reading import SparkReading, decode_part, encode_part, read_frame
 from shiq.model import (
     Class,
     ClassAssertion,
@@ -78,7 +78,7 @@ def read(*sources: tuple[str, Sequence[Range]]) -> Reading:
     """What is read of ``sources`` whose ranges tasks have parsed."""
 
     def parsed(ranges: Sequence[Range]) -> Iterator[ParsedPart]:
-        return (part_in(bytes_of(transfer_form(part.parse()))) for part in ranges)
+        return (decode_part(encode_part(transfer_form(part.parse()))) for part in ranges)
 
     def source(name: str, ranges: Sequence[Range]) -> FileSource | TableSource:
         known = source_of(name)
@@ -138,7 +138,7 @@ def test_what_a_task_complains_of_is_told(tmp_path: Path) -> None:
     cut = ByteRange(str(path), "", str(path), 0, len(packed), len(packed), Packing.GZIP)
     asked: list[tuple[int, int, Range]] = [(0, 0, cut)]
     (row,) = reading._parse_ranges(asked, iter([pa.RecordBatch.from_pydict({"id": [0]})]))
-    part = part_in(row.column(4)[0].as_py())
+    part = decode_part(row.column(4)[0].as_py())
     assert part.error is not None and "broken gzip" in part.error[0]
     source = source_of(str(path))
     assert isinstance(source, FileSource)
@@ -191,7 +191,7 @@ def parts_by_spark(path: Path, batches: Iterator[pa.RecordBatch]) -> tuple[list[
         for row in reading._parse_lines({str(path): (0, str(path), False)}, batches)
     ]
     told.sort(key=lambda row: (row["at"], row["number"]))
-    return [part_in(row["body"]) for row in told], sum(row["bytes"] for row in told)
+    return [decode_part(row["body"]) for row in told], sum(row["bytes"] for row in told)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -277,7 +277,7 @@ def test_rows_of_a_frame_keep_their_keys(monkeypatch: pytest.MonkeyPatch) -> Non
         for row in read_frame(iter([whole.slice(0, 2), whole.slice(2)]), 0, "frame")
     ]
     assert [row["number"] for row in rows] == [0, 1, 2]
-    parts = [part_in(row["body"]) for row in rows]
+    parts = [decode_part(row["body"]) for row in rows]
     source = source_of(pa.Table.from_batches([whole]))
     assert isinstance(source, TableSource)
     found = read_assertions([replace(source, parts=lambda: parts)], KNOWN)
@@ -495,10 +495,10 @@ def test_java_options_of_the_user_are_left_alone(
 
     for other in (*session._JAVA_VARIABLES, "PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_HOME"):
         monkeypatch.delenv(other, raising=False)
-    assert not session._java_options_are_said({"spark.ui.enabled": "false"})
-    assert session._java_options_are_said({"spark.driver.extraJavaOptions": ""})
+    assert not session._has_java_options({"spark.ui.enabled": "false"})
+    assert session._has_java_options({"spark.driver.extraJavaOptions": ""})
     if name == "SPARK_CONF_DIR":
         (tmp_path / "spark-defaults.conf").write_text(value)
         value = str(tmp_path)
     monkeypatch.setenv(name, value)
-    assert session._java_options_are_said({})
+    assert session._has_java_options({})

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
 
 from shiq.errors import UsageError
-from shiq.jobs.spark.session import TASKS, width_of
+from shiq.jobs.spark.session import TASKS, task_count
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,7 +28,7 @@ DYNAMIC = {
 def width(settings: dict[str, str], registered: int = 2) -> int:
     """The width of a session with ``settings``, of which ``registered`` cores are there by now."""
     context = SimpleNamespace(defaultParallelism=registered)
-    return width_of(cast("SparkSession", SimpleNamespace(conf=settings, sparkContext=context)))
+    return task_count(cast("SparkSession", SimpleNamespace(conf=settings, sparkContext=context)))
 
 
 def test_the_setting_counts_whatever_there_is() -> None:
@@ -63,9 +63,9 @@ def test_what_does_not_grow_has_what_is_registered() -> None:
 
 @pytest.mark.spark
 def test_a_session_tells_its_settings(spark: SparkSession) -> None:
-    assert width_of(spark) == 2
+    assert task_count(spark) == 2
     spark.conf.set(TASKS, "5")
     try:
-        assert width_of(spark) == 5
+        assert task_count(spark) == 5
     finally:
         spark.conf.unset(TASKS)

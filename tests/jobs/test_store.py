@@ -355,7 +355,7 @@ def test_certify_replaces_the_certificate(tmp_path: Path) -> None:
     certify(path, certificate(Verdict.INCONSISTENT))
     certified = open_store(path).certificate
     assert certified is not None and certified.verdict is Verdict.INCONSISTENT
-    certify(path, Certificate.now(verdict="consistent", reasoner="own", allowed=["undeclared"]))
+    certify(path, Certificate.create(verdict="consistent", reasoner="own", allowed=["undeclared"]))
     certified = open_store(path).certificate
     assert certified is not None and certified.verdict is Verdict.CONSISTENT
     assert (certified.tbox_hash, certified.snapshot, certified.allowed) == (

@@ -246,7 +246,7 @@ def test_random_tables_say_what_they_say_row_by_row(tmp_path: Path, seed: int) -
 
 def test_parts_that_tasks_read_say_what_the_table_says(tmp_path: Path) -> None:
     """Row groups of a file, and batches of a DataFrame, each by itself; not where rows are joined."""
-    from shiq.jobs.spark.reading import bytes_of, part_in, read_frame
+    from shiq.jobs.spark.reading import decode_part, encode_part, read_frame
 
     (tmp_path / "rooms.csv").write_text(ROOMS)
     rng, seen = random.Random("parts"), 0
@@ -260,7 +260,7 @@ def test_parts_that_tasks_read_say_what_the_table_says(tmp_path: Path) -> None:
         if not can_be_cut(source):
             continue
         ranges, _ = table_ranges(source, "", 2)
-        parts = [part_in(bytes_of(transfer_form(each.parse()))) for each in ranges]
+        parts = [decode_part(encode_part(transfer_form(each.parse()))) for each in ranges]
         whole, (statements, left) = (
             read_statements(source),
             read_statements(replace(source, parts=partial(iter, parts))),
@@ -270,7 +270,7 @@ def test_parts_that_tasks_read_say_what_the_table_says(tmp_path: Path) -> None:
         columns = columns_wanted(source.mapping.maps)
         batches = table.select(columns).to_batches(2)
         sent = read_frame(iter(batches), 0, source.name, source.mapping.without_tables())
-        parts = [part_in(body) for batch in sent for body in batch.column(4).to_pylist()]
+        parts = [decode_part(body) for batch in sent for body in batch.column(4).to_pylist()]
         statements, left = read_statements(replace(source, parts=partial(iter, parts)))
         assert Counter(statements) == Counter(replace(x, line=0) for x in whole[0])
         assert Counter(x.message for x in left) == Counter(x.message for x in whole[1])

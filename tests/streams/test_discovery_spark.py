@@ -82,7 +82,7 @@ def ran(
     batch_bytes: int = 5_000,
 ) -> tuple[Any, Any]:
     """The JSON of a run, by Spark where there is a session, without seconds; and its rejects."""
-    from shiq.jobs.streaming.session import on_spark
+    from shiq.jobs.streaming.session import run_on_spark
 
     folder.mkdir(exist_ok=True)
     out, rejected = folder / "rows.jsonl", folder / "rejects.jsonl"
@@ -98,7 +98,7 @@ def ran(
         system = miner.system(intake=arrivals, on_report=delivery.deliver)
         system.max_disorder = 0 if follow else None
         if session is not None:
-            result = on_spark(
+            result = run_on_spark(
                 system,
                 run,
                 targets,
@@ -136,8 +136,8 @@ def by_batches(targets: Sequence[str], folder: Path, dice: Random) -> tuple[Any,
     """What `ran` gives by Spark, without it: records in order of the sources, cut into chunks
     and batches at random.
     """
-    from shiq.jobs.streaming.chunks import rows_of
-    from shiq.jobs.streaming.ordering import Order
+    from shiq.jobs.streaming.chunks import encode_chunks
+    from shiq.jobs.streaming.ordering import EventOrderer
 
     folder.mkdir()
     miner = RuleMiner(ontology(), step=STEP, **OPTIONS)
@@ -158,14 +158,14 @@ def by_batches(targets: Sequence[str], folder: Path, dice: Random) -> tuple[Any,
             while records:
                 size = dice.randint(1, 60)
                 batch, records = records[:size], records[size:]
-                chunks = rows_of(
+                chunks = encode_chunks(
                     batch,
                     system,
                     lambda first, n, place=place: [place, 0, first.line, n],
                     source=target,
                     is_topic=True,
                 )
-                order = Order(pickle.loads(pickle.dumps(system.limits)))
+                order = EventOrderer(pickle.loads(pickle.dumps(system.limits)))
                 if kept_order is not None:
                     order.restore(json.loads(json.dumps(kept_order)))
                 told_now, parts, _ = judged(order, chunks)
@@ -222,7 +222,7 @@ def program(source: str, folder: str, master: str, follow: bool) -> None:
     """A run in small batches, with a checkpoint, in a process that may be killed; in this
     process alone without a ``master``.
     """
-    from shiq.jobs.spark.session import stop
+    from shiq.jobs.spark.session import stop_session
     from shiq.jobs.streaming.session import streaming_session
 
     session = streaming_session(master)[0] if master else None
@@ -231,7 +231,7 @@ def program(source: str, folder: str, master: str, follow: bool) -> None:
         session, [source], place, checkpoint=place / "checkpoint", follow=follow, batch_bytes=10_000
     )
     if session is not None:
-        stop(session)
+        stop_session(session)
 
 
 def begin(source: Path, folder: Path, master: str, *, follow: bool) -> subprocess.Popen[bytes]:

@@ -58,7 +58,7 @@ def ran(
     its checkpoint.
     """
 
-    from shiq.jobs.streaming.session import on_spark
+    from shiq.jobs.streaming.session import run_on_spark
 
     folder.mkdir(exist_ok=True)
     out, rejects = folder / "rows", folder / "rejects"
@@ -74,7 +74,7 @@ def ran(
             result = run.drive(LocalRunner(stream))
         else:
             how: dict[str, Any] = {"session": session, "batch_bytes": batch_bytes}
-            result = on_spark(stream, run, [str(source)], **how)
+            result = run_on_spark(stream, run, [str(source)], **how)
     return result, out.read_text().splitlines(), rejects.read_text().splitlines()
 
 
@@ -190,13 +190,13 @@ def test_what_is_of_one_process_is_refused(tmp_path: Path) -> None:
 
 def program(made: str, source: str, folder: str, master: str) -> None:
     """A run in small batches, with a checkpoint, in a process that may be killed."""
-    from shiq.jobs.spark.session import stop
+    from shiq.jobs.spark.session import stop_session
     from shiq.jobs.streaming.session import streaming_session
 
     session, _ = streaming_session(master)
     entries = Path(folder) / "entries.delta"
     ran(Path(made), Path(source), session, Path(folder), batch_bytes=8_000, entries=entries)
-    stop(session)
+    stop_session(session)
 
 
 def _begin(made: Path, source: Path, folder: Path, master: str) -> subprocess.Popen[bytes]:

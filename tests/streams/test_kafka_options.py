@@ -345,9 +345,9 @@ def test_an_error_of_spark_that_shows_a_secret_is_not_passed_on(
     pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
     from pyspark.errors import PySparkException
 
-    from shiq.jobs.streaming.query import Query
+    from shiq.jobs.streaming.query import StatefulRun
 
-    class Failing(Query):
+    class Failing(StatefulRun):
         def _begin(self) -> None:
             """Nothing is kept."""
 

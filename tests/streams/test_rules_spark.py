@@ -85,8 +85,8 @@ def test_the_second_event_of_an_id_is_dropped_in_one_process_and_on_spark() -> N
     """By the judge of a batch on Spark, which needs no Spark, and by one process; also over a
     restart.
     """
-    from shiq.jobs.streaming.chunks import rows_of
-    from shiq.jobs.streaming.ordering import Order
+    from shiq.jobs.streaming.chunks import encode_chunks
+    from shiq.jobs.streaming.ordering import EventOrderer
 
     program = Program.parse("c(X) :- b(X) at least 1 in [3].")
     options, draw = EvaluationOptions(lateness=2, max_ahead=20), random.Random(5)
@@ -120,9 +120,9 @@ def test_the_second_event_of_an_id_is_dropped_in_one_process_and_on_spark() -> N
     )
     assert lines == some + others
     rules = whole.collector.operator(in_tasks=True)
-    chunks = list(rows_of(records, rules, lambda record, number: [number], source="s"))
+    chunks = list(encode_chunks(records, rules, lambda record, number: [number], source="s"))
     told, _, _ = judged(
-        Order(rules.limits),
+        EventOrderer(rules.limits),
         chunks,
         {chunks[0][1]: {record.line: record.text for record in records}},
     )

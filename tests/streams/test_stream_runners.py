@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from shiq.jobs.streaming.chunks import HEAD, SHOWN, Head, rows_of
-from shiq.jobs.streaming.ordering import Order
-from shiq.jobs.streaming.query import shown_columns
+from shiq.jobs.streaming.chunks import FOR_DRIVER, HEADER, ChunkHeader, encode_chunks
+from shiq.jobs.streaming.ordering import EventOrderer
+from shiq.jobs.streaming.query import driver_columns
 from shiq.jobs.streaming.stages import BucketStates, BucketStep
-from shiq.jobs.streaming.stages import finish as finished
+from shiq.jobs.streaming.stages import final_rows as finished
 from shiq.model import RDF
 from shiq.streams.consistency import plan
 from shiq.streams.consistency.operator import ConsistencyCollector, ConsistencySettings
@@ -149,7 +149,7 @@ def in_tasks(
     operator = collector.operator(in_tasks=True)
     states, order, number, at = (
         BucketStates(folder, operator.buckets, operator.is_stateful),
-        Order(operator.limits),
+        EventOrderer(operator.limits),
         -1,
         0,
     )
@@ -163,7 +163,7 @@ def in_tasks(
             cut = draw.randint(0, len(batch))
             for place, part in enumerate((batch[:cut], batch[cut:])):
                 chunk = list(
-                    rows_of(
+                    encode_chunks(
                         part,
                         operator,
                         lambda first, n, place=place: [0, place, n],
@@ -173,9 +173,11 @@ def in_tasks(
                 )
                 texts[chunk[0][1]] = {record.line: record.text for record in part}
                 made += chunk
-            heads = {place: Head.of_bytes(data) for kind, place, data in made if kind == HEAD}
-            ordered = order.judge(heads, Here(made, texts), closely=operator.shows_events)
-            moment, shared = ordered.told.stream_time, SimpleNamespace(value=operator)
+            heads = {
+                place: ChunkHeader.from_bytes(data) for kind, place, data in made if kind == HEADER
+            }
+            ordered = order.order_batch(heads, Here(made, texts), closely=operator.shows_events)
+            moment, shared = ordered.report.stream_time, SimpleNamespace(value=operator)
             step = BucketStep(
                 shared,  # type: ignore[arg-type]
                 states,
@@ -183,20 +185,20 @@ def in_tasks(
                 number + 1,
                 moment,
                 ordered.ranks,
-                ordered.used,
+                ordered.use_masks,
             )
             own = [row for row in made if row[0] >= 0]
             tasks = [
-                step.of_partition(operator.buckets, 2)(
+                step.partition_task(operator.buckets, 2)(
                     3 + task, [r for r in own if r[0] % 2 == task]
                 )
                 for task in range(min(2, operator.buckets))
             ]
             if operator.buckets == 1:
-                tasks = [step.of_partition(1, 1)(3, own)]
-            seen = shown_columns([row for row in made if row[0] == SHOWN], ordered)
+                tasks = [step.partition_task(1, 1)(3, own)]
+            seen = driver_columns([row for row in made if row[0] == FOR_DRIVER], ordered)
             collector.collect(
-                replace(ordered.told, collector_columns=seen),
+                replace(ordered.report, collector_columns=seen),
                 [row for task in tasks for data in task for row in json.loads(data)],
             )
             if is_lost:
@@ -204,7 +206,7 @@ def in_tasks(
                 del rows[saved[2] :], rejects[saved[3] :]
                 collector = system.collector(rows, rejects)
                 collector.restore(saved[1])
-                operator, order = collector.operator(in_tasks=True), Order(operator.limits)
+                operator, order = collector.operator(in_tasks=True), EventOrderer(operator.limits)
                 order.restore(saved[0])
         at, number = at + size, number + 1
     shared = SimpleNamespace(value=operator)
@@ -215,7 +217,7 @@ def in_tasks(
 
 def by_spark(system: Any, found: Sequence[Record], draw: random.Random, folder: Path) -> Written:
     """By Spark, in small batches, from a file that grows; each run goes on from a checkpoint."""
-    from shiq.jobs.streaming.session import on_spark
+    from shiq.jobs.streaming.session import run_on_spark
 
     rows, rejects = list[str](), list[str]()
     folder.mkdir()
@@ -227,7 +229,7 @@ def by_spark(system: Any, found: Sequence[Record], draw: random.Random, folder: 
             # The end of the input is behind the checkpoint.
             collector.finish = lambda last: None
         with open_run([open_source(str(source))], {}, folder / "state") as run:
-            on_spark(collector, run, [str(source)], batch_bytes=draw.randint(300, 3_000))
+            run_on_spark(collector, run, [str(source)], batch_bytes=draw.randint(300, 3_000))
     return sorted(rows), sorted(row.replace(str(source), "s") for row in rejects)
 
 
@@ -273,7 +275,7 @@ def test_spark_gives_the_same(name: str, spark: SparkSession, tmp_path: Path) ->
 
 
 def _forgetful(restore: Callable[..., None]) -> Callable[..., None]:
-    def forget(self: Order, state: Any) -> None:
+    def forget(self: EventOrderer, state: Any) -> None:
         restore(self, state)
         self.arrivals._ids = arrivals.RecentIds()
 
@@ -289,12 +291,12 @@ def test_a_planted_bug_is_seen(
     name: str, bug: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if bug == "ids":
-        monkeypatch.setattr(Order, "restore", _forgetful(Order.restore))
+        monkeypatch.setattr(EventOrderer, "restore", _forgetful(EventOrderer.restore))
     elif bug == "cache":
         monkeypatch.setattr(Entries, "restore", lambda self, state, entries: None)
     elif bug == "order":
         # Chunks are shown to the collector in no order.
-        shown = shown_columns
+        shown = driver_columns
         turned = lambda *given: {name: of[::-1] for name, of in shown(*given).items()}  # noqa: E731
         monkeypatch.setitem(globals(), "shown_columns", turned)
     else:

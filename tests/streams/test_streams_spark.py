@@ -24,9 +24,14 @@ from deltalake import DeltaTable, write_deltalake
 from shiq import model as owl
 from shiq.errors import OperationalError
 from shiq.functional.writer import axiom_text, ontology_text
-from shiq.jobs.streaming.chunks import HEAD, rows_of
-from shiq.jobs.streaming.ordering import Order
-from shiq.jobs.streaming.sources import advanced, between, records, units
+from shiq.jobs.streaming.chunks import HEADER, encode_chunks
+from shiq.jobs.streaming.ordering import EventOrderer
+from shiq.jobs.streaming.sources import (
+    advance_positions,
+    ranges_between,
+    read_records,
+    source_files,
+)
 from shiq.model.abox import abox_of
 from shiq.streams.consistency import StreamPlan, StreamResult, plan
 from shiq.streams.consistency.embedded import run_consistency
@@ -63,7 +68,7 @@ def ran(
     sides beside.
     """
 
-    from shiq.jobs.streaming.session import on_spark
+    from shiq.jobs.streaming.session import run_on_spark
 
     folder.mkdir(exist_ok=True)
     out, rejects = folder / f"rows.{suffix}", folder / f"rejects.{suffix}"
@@ -72,7 +77,7 @@ def ran(
     drive = None
     if session is not None:
         how: dict[str, Any] = {"session": session, "batch_bytes": batch_bytes}
-        drive = lambda run, watch: on_spark(watch, run, [*map(str, targets)], **how)  # noqa: E731
+        drive = lambda run, watch: run_on_spark(watch, run, [*map(str, targets)], **how)  # noqa: E731
     with open_run(sources, {"out": str(out), "rejects": str(rejects), **sides}, checkpoint) as run:
         arrivals = EventIntake(
             WatermarkTracker(lateness), RejectLog(run.outputs.text_writer("rejects"))
@@ -460,7 +465,7 @@ def test_spark_shows_which_system_its_query_and_jobs_are_of_and_what_came_of_a_b
 
         return call
 
-    monkeypatch.setattr(query.Query, "_step", describing(query.Query._step))
+    monkeypatch.setattr(query.StatefulRun, "_step", describing(query.StatefulRun._step_batch))
     monkeypatch.setattr(query, "finish", describing(query.finish))
     session.streams.addListener(listener := Reports())
     try:
@@ -601,13 +606,13 @@ def test_order_and_lateness_are_judged_as_one_by_one() -> None:
             half = draw.randint(0, len(batch))
             for n, piece in enumerate((batch[:half], batch[half:])):
                 found = [Record("f", i, line) for i, line in enumerate(piece, 1)]
-                rows += rows_of(
+                rows += encode_chunks(
                     found, system, partial(_place, done, n), source="f", position=("f", done + n)
                 )
                 texts[rows[-1][1] if rows else ""] = {record.line: record.text for record in found}
             done += len(batch)
             draw.shuffle(rows)
-            order = Order(system.limits)
+            order = EventOrderer(system.limits)
             if state is not None:
                 order.restore(json.loads(state))
             last, parts, here = judged(order, rows, texts)
@@ -657,7 +662,7 @@ def test_the_order_sees_nothing_of_events_without_ids_that_are_in_time() -> None
                 Record("f", n, line)
                 for n, line in enumerate([*lines[low : low + 50], *(more if low == 100 else ())], 1)
             ]
-            made = list(rows_of(found, system, partial(_place, 0, low), source="f"))
+            made = list(encode_chunks(found, system, partial(_place, 0, low), source="f"))
             texts[made[0][1]] = {record.line: record.text for record in found}
             rows += made
         return rows, texts
@@ -669,11 +674,11 @@ def test_the_order_sees_nothing_of_events_without_ids_that_are_in_time() -> None
         ((b'{"t": 3, "triples": ["secret"]}',), ["times", "texts"]),
     ):
         rows, texts = batch(*more)
-        heads = [data for bucket, _, data in rows if bucket == HEAD]
+        heads = [data for bucket, _, data in rows if bucket == HEADER]
         assert max(map(len, heads)) < 500 and not any(
             b"secret" in data for bucket, _, data in rows if bucket < 0
         )
-        told, _, here = judged(Order(system.limits), rows, texts)
+        told, _, here = judged(EventOrderer(system.limits), rows, texts)
         assert (here.asked, told.counts["events"]) == (
             asked,
             300 + (more != () and b'"id"' in more[0]),
@@ -692,14 +697,14 @@ def test_partitions_of_a_topic_go_side_by_side() -> None:
         ]
         for low in range(0, 30, 7 + partition):
             chunk = found[low : low + 7 + partition]
-            rows += rows_of(
+            rows += encode_chunks(
                 chunk,
                 system,
                 lambda first, _, p=partition: [0, first.line, p],
                 source=f"k/{partition}",
                 is_topic=True,
             )
-    told, _, here = judged(Order(system.limits), rows)
+    told, _, here = judged(EventOrderer(system.limits), rows)
     assert (told.counts["events"], told.rejects, told.stream_time.newest) == (60, [], 31)
     assert here.asked == ["times"]
 
@@ -709,13 +714,13 @@ def test_pieces_have_all_lines_once(tmp_path: Path) -> None:
     for name in ("a", "b"):
         texts = [b"" if draw.random() < 0.1 else b"x" * draw.randint(1, 90) for _ in range(200)]
         (tmp_path / name).write_bytes(b"\n".join(texts))
-    there = units([str(tmp_path)])
+    there = source_files([str(tmp_path)])
     for most in (1, 50, 1000, 10**6):
         at: dict[str, int] = {}
         found = list[tuple[str, bytes]]()
-        while (then := advanced(there, at, most)) != at:
-            for piece in between(there, at, then, max(most // 3, 1)):
-                lines = list(records(piece, "sec"))
+        while (then := advance_positions(there, at, most)) != at:
+            for piece in ranges_between(there, at, then, max(most // 3, 1)):
+                lines = list(read_records(piece, "sec"))
                 assert [record.line for record in lines] == list(range(1, len(lines) + 1))
                 found += [(record.source, record.data) for record in lines]
             at = then
@@ -730,10 +735,10 @@ def test_pieces_have_all_lines_once(tmp_path: Path) -> None:
 def test_lines_that_are_still_written_wait(tmp_path: Path) -> None:
     file = tmp_path / "e.jsonl"
     file.write_bytes(b"one\ntw")
-    assert [unit.size for unit in units([str(file)], follow=True)] == [4]
-    assert [unit.size for unit in units([str(file)])] == [6]
+    assert [unit.size for unit in source_files([str(file)], follow=True)] == [4]
+    assert [unit.size for unit in source_files([str(file)])] == [6]
     file.write_bytes(b"x" * 200_000)
-    assert [unit.size for unit in units([str(file)], follow=True)] == [0]
+    assert [unit.size for unit in source_files([str(file)], follow=True)] == [0]
 
 
 @pytest.mark.parametrize("moves", [True, False])
@@ -746,7 +751,7 @@ def test_a_query_that_a_busy_machine_ends_is_begun_again_as_long_as_batches_come
 
     begun = list[int]()
 
-    class Busy(query.Query):
+    class Busy(query.StatefulRun):
         def _begin(self) -> None:
             """Nothing is kept."""
 
@@ -800,7 +805,7 @@ def test_a_checkpoint_of_another_layout_is_refused_before_spark_is_started(
         open_run(sources, targets, tmp_path / "state") as run,
         pytest.raises(OperationalError, match="another version") as refused,
     ):
-        session.on_spark(face, run, [str(tmp_path / "e.jsonl")])
+        session.run_on_spark(face, run, [str(tmp_path / "e.jsonl")])
     assert (
         "Remove the directory" in str(refused.value.remedy)
         and (tmp_path / "state" / "checkpoint.json").exists()
@@ -831,7 +836,7 @@ def test_states_of_buckets_are_read_as_written_or_not_at_all(tmp_path: Path) -> 
 
 def program(onto: str, source: str, folder: str, master: str) -> None:
     """A run in small batches, with a checkpoint, in a process that may be killed."""
-    from shiq.jobs.spark.session import stop
+    from shiq.jobs.spark.session import stop_session
     from shiq.jobs.streaming.session import streaming_session
 
     session, _ = streaming_session(master)
@@ -845,7 +850,7 @@ def program(onto: str, source: str, folder: str, master: str) -> None:
         checkpoint=place / "checkpoint",
         batch_bytes=10_000,
     )
-    stop(session)
+    stop_session(session)
 
 
 def _begin(onto: str, source: Path | str, folder: Path, master: str) -> subprocess.Popen[bytes]:

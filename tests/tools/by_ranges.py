@@ -21,13 +21,13 @@ from shiq.abox_ops.engine import never_over
 from shiq.abox_ops.local import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
 from shiq.jobs.building import build, completion, worker
-from shiq.jobs.building.completion import CompletionFigures
+from shiq.jobs.building.completion import CertifiedModelFigures
 from shiq.jobs.building.completion_tasks import linked_modules
 from shiq.jobs.building.exchange import Executor
 from shiq.jobs.building.executor import ProcessExecutor
 from shiq.jobs.building.merging import IndexedStore
 from shiq.jobs.building.tables import Ranges
-from shiq.jobs.building.worker import Asking
+from shiq.jobs.building.worker import ReasonerSettings
 from shiq.jobs.store.upkeep.build import certify_by_model
 from shiq.model.abox import ABox
 from shiq.rdf import read_ontology
@@ -54,21 +54,21 @@ class _Timed(ProcessExecutor):
 
 
 def _beside(
-    executor: Executor, ranges: Ranges, indexed: IndexedStore, asking: Asking
-) -> CompletionFigures | None:
+    executor: Executor, ranges: Ranges, indexed: IndexedStore, asking: ReasonerSettings
+) -> CertifiedModelFigures | None:
     """What ranges find, which is what one task finds."""
-    worker._kept.clear()
+    worker._cache.clear()
     begun = time.process_time()
-    base, index, roles = indexed.opened()
+    base, index, roles = indexed.open_cached()
     knowledge_base = LocalKnowledgeBase(indexed.rules.tbox, base, roles, index)
     theirs = certify_by_model(knowledge_base, Decider(create("own")).decide, never_over)
     print(f"{len(ranges)} ranges; one task: {time.process_time() - begun:.2f}")
-    worker._kept.clear()
+    worker._cache.clear()
     ours = _COMPLETE(_Timed(), ranges, indexed, asking)
     assert (ours is None) == (theirs is None), "one of the two has no model"
     if ours is not None and theirs is not None:
         assert set(_rows(theirs[0].modules)) == set(_linked(ours, ranges))
-        assert list(_rows(theirs[0].classes)) == list(_rows(ours.found.partition()))
+        assert list(_rows(theirs[0].classes)) == list(_rows(ours.search_state.partition()))
         print(
             f"deviating: {len(theirs[0].exceptional_labels)}, in merge classes: {len(theirs[0].classes)}"
         )
@@ -89,8 +89,8 @@ def _rows(groups: StoredPartition) -> Iterator[tuple[int, int]]:
         yield from zip(columns["member"].tolist(), columns["group"].tolist())
 
 
-def _linked(ours: CompletionFigures, ranges: Ranges) -> Iterator[tuple[int, int]]:
-    for i in range(len(ranges)) if ours.found.is_joined else ():
+def _linked(ours: CertifiedModelFigures, ranges: Ranges) -> Iterator[tuple[int, int]]:
+    for i in range(len(ranges)) if ours.search_state.is_joined else ():
         columns = linked_modules(i, ranges).get("certified", {})
         yield from zip(*(columns[name].tolist() for name in ("member", "group") if columns))
 

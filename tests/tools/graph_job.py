@@ -52,7 +52,7 @@ def has_model(kb: RandomKB) -> bool:
 
 def compare(seeds: list[int]) -> list[str]:
     """What differs between the engines, and from each seed's own verdict."""
-    from shiq.jobs.graphframes.engine import GraphFramesKnowledgeBase, answers_of
+    from shiq.jobs.graphframes.engine import GraphFramesKnowledgeBase, executor_answers
 
     # A TBox that nothing can be in contradicts whatever stands beside it.
     seeds = [seed for seed in seeds if has_model(random_kb(seed))]
@@ -77,7 +77,9 @@ def compare(seeds: list[int]) -> list[str]:
             for names in named.elements
         ]
 
-    answers = answers_of(found, Options(reasoner="own"), None).filter("verdict = 'inconsistent'")
+    answers = executor_answers(found, Options(reasoner="own"), None).filter(
+        "verdict = 'inconsistent'"
+    )
     shapes = [row.shape for row in answers.collect()]
     there = found.elements_of(found.module_tables.members_of(*shapes)).values()
     bad = seeds_in([*wanted.contradictory, *those(Verdict.INCONSISTENT)])

@@ -22,18 +22,18 @@ from time import perf_counter, process_time
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from shiq.jobs.streaming.chunks import HEAD, Head, rows_of
-from shiq.jobs.streaming.ordering import Order
+from shiq.jobs.streaming.chunks import HEADER, ChunkHeader, encode_chunks
+from shiq.jobs.streaming.ordering import EventOrderer
 from shiq.jobs.streaming.session import streaming_session
 from shiq.jobs.streaming.sources import (
     BATCH_BYTES,
     FOLD,
     PIECES,
-    advanced,
+    advance_positions,
     batch_bytes,
-    between,
-    records,
-    units,
+    ranges_between,
+    read_records,
+    source_files,
 )
 from shiq.jobs.streaming.stages import BucketStates, BucketStep
 from shiq.streams.consistency import check_stream, plan
@@ -78,34 +78,40 @@ def batches(tbox: str, events: str, cores: int) -> Iterator[BatchCost]:
     )
     watch.load_static(None)
     system, at, before = watch.operator(in_tasks=True), dict[str, int](), -1
-    order, most = Order(system.limits), batch_bytes(BATCH_BYTES, cores) * FOLD
+    order, most = EventOrderer(system.limits), batch_bytes(BATCH_BYTES, cores) * FOLD
     with TemporaryDirectory() as folder:
         states = BucketStates(Path(folder), system.buckets)
         while True:
             begun = process_time()
-            there = units([events])
-            then = advanced(there, at, most)
-            pieces = between(there, at, then, BATCH_BYTES // PIECES)
+            there = source_files([events])
+            then = advance_positions(there, at, most)
+            pieces = ranges_between(there, at, then, BATCH_BYTES // PIECES)
             cutting = process_time() - begun
             if not pieces:
                 return
             parsing, rows = list[float](), list[Any]()
             for number, piece in enumerate(pieces):
-                how: dict[str, Any] = {"source": events, "position": (piece.unit.key, piece.high)}
+                how: dict[str, Any] = {"source": events, "position": (piece.file.key, piece.high)}
                 place = lambda _, n, number=number: [0, number, n]  # noqa: E731
                 taken, found = timed(
-                    lambda p=piece, a=place, h=how: list(rows_of(records(p, "sec"), system, a, **h))
+                    lambda p=piece, a=place, h=how: list(
+                        encode_chunks(read_records(p, "sec"), system, a, **h)
+                    )
                 )  # type: ignore[misc]
                 parsing.append(taken)
                 rows += found
             begun = process_time()
-            heads = {place: Head.of_bytes(data) for bucket, place, data in rows if bucket == HEAD}
-            ordered = order.judge(heads, SimpleNamespace())  # type: ignore[arg-type]
+            heads = {
+                place: ChunkHeader.from_bytes(data)
+                for bucket, place, data in rows
+                if bucket == HEADER
+            }
+            ordered = order.order_batch(heads, SimpleNamespace())  # type: ignore[arg-type]
             judging = process_time() - begun
             shared: Any = SimpleNamespace(value=system)
-            moment = ordered.told.stream_time
+            moment = ordered.report.stream_time
             step = BucketStep(
-                shared, states, before, before + 1, moment, ordered.ranks, ordered.used
+                shared, states, before, before + 1, moment, ordered.ranks, ordered.use_masks
             )
             deciding, said = list[float](), list[bytes]()
             for bucket in range(system.buckets):

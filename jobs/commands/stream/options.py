@@ -179,10 +179,10 @@ class StreamArguments:
         """
         if self.engine != "spark":
             return run.drive(LocalRunner(collector, opener), follow=self.follow, time=time)
-        from shiq.jobs.streaming.session import on_spark
+        from shiq.jobs.streaming.session import run_on_spark
 
         how = {"format": self.format, "follow": self.follow, "master": self.master}
-        return on_spark(collector, run, self.sources, options=self.options, **how)  # type: ignore[arg-type]
+        return run_on_spark(collector, run, self.sources, options=self.options, **how)  # type: ignore[arg-type]
 
     def _status(self) -> RunStatus:
         """How a followed run goes, on stderr: in a moving line on a terminal, unless rows are

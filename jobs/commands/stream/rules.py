@@ -202,7 +202,7 @@ class ShardProcess:
     brought: set[str] = field(default_factory=set)
 
     def _send(self, *asked: Any) -> None:
-        self.worker.take(pickle.dumps((run_in_shard, (self.opening, *asked))))
+        self.worker.begin_task(pickle.dumps((run_in_shard, (self.opening, *asked))))
         self.opening = None
 
     def _receive(self) -> Any:

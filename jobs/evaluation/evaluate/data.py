@@ -69,7 +69,7 @@ class NumberedTriples:
 
 def read_triples(*paths: Path) -> NumberedTriples:
     """The distinct triples of N-Triples files, gzipped or not. Raises InputError."""
-    text = b"\n".join(_bytes(path) for path in paths)
+    text = b"\n".join(_read_bytes(path) for path in paths)
     lines = pa.array(text.decode("utf-8", "replace").split("\n"), pa.large_string())
     lines = lines.filter(
         pc.and_(pc.greater(pc.binary_length(lines), 0), pc.invert(pc.starts_with(lines, "#")))
@@ -98,7 +98,7 @@ def read_triples(*paths: Path) -> NumberedTriples:
     )
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
         data = path.read_bytes()
         return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
@@ -132,16 +132,16 @@ def random_batch(
     found = 0
     for _ in range(20):
         many = (count - found) + (count - found) // 8 + 16
-        template = _below(rng, len(triples), many)
+        template = _draw_below(rng, len(triples), many)
         is_fresh = rng.random_sample(many) < fresh
         subject = np.where(
             is_fresh,
-            terms + _below(rng, pool, many),
-            individuals[_below(rng, len(individuals), many)],
+            terms + _draw_below(rng, pool, many),
+            individuals[_draw_below(rng, len(individuals), many)],
         )
         object = np.where(
             is_role[template],
-            individuals[_below(rng, len(individuals), many)],
+            individuals[_draw_below(rng, len(individuals), many)],
             triples.object[template],
         )
         rows = np.stack([subject, triples.predicate[template], object])
@@ -169,7 +169,7 @@ def slice_bounds(triples: int, slices: int, number: int) -> tuple[int, int]:
     return triples * number // slices, triples * (number + 1) // slices
 
 
-def _below(rng: np.random.RandomState, n: int, many: int) -> Ints:
+def _draw_below(rng: np.random.RandomState, n: int, many: int) -> Ints:
     return (rng.random_sample(many) * n).astype(np.int64)
 
 
@@ -211,7 +211,7 @@ class GivenBatch:
 
     name: str
     file: Path
-    expected: str
+    expected_verdict: str
 
 
 @dataclass(frozen=True)
@@ -223,13 +223,13 @@ class Dataset:
 
     name: str
     family: str
-    about: str
+    summary: str
     tbox: Path
     abox: tuple[Path, ...]
     allow: tuple[str, ...] = ()
     universities: int | None = None
-    given: tuple[GivenBatch, ...] = ()
-    expected: str | None = None
+    given_batches: tuple[GivenBatch, ...] = ()
+    expected_verdict: str | None = None
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ class BatchFile:
     file: Path
     assertions: int
     insertions: int
-    expected: str | None = None
+    expected_verdict: str | None = None
 
     @property
     def is_slice(self) -> bool:
@@ -281,7 +281,7 @@ def _lubm(number: int, data: Path | None, seed: int, folder: Path) -> Iterator[D
     about = f"LUBM with {_universities(number)} ({origin}), its whole TBox: {_NO_NEGATION}"
     name = f"LUBM-{number}"
     yield Dataset(
-        name, "lubm", about, found[0], found[1:], universities=number, expected="consistent"
+        name, "lubm", about, found[0], found[1:], universities=number, expected_verdict="consistent"
     )
     clean, faulty = (folder / f"lubm-{number}-{name}" for name in ("clean", "faulty"))
     generate(number, seed, clean, faults=0)
@@ -294,7 +294,7 @@ def _lubm(number: int, data: Path | None, seed: int, folder: Path) -> Iterator[D
         clean / "tbox.owl",
         (clean / "abox.nt.gz",),
         universities=number,
-        given=(
+        given_batches=(
             GivenBatch("5 % consistent", clean / "insert.nt", "consistent"),
             GivenBatch(f"5 % with {FAULTS} faults", faulty / "insert.nt", "inconsistent"),
         ),
@@ -378,15 +378,15 @@ def batches(dataset: Dataset, folder: Path, seed: int, slices: int) -> Iterator[
     triples = read_triples(*dataset.abox)
     base = folder / "base.nt"
     base.write_text(triples.text(), encoding="utf-8")
-    yield _random(
+    yield _write_random_batch(
         FIVE_PERCENT, triples, max(1, round(len(triples) * FRACTION)), seed, dataset, base
     )
-    for given in dataset.given:
+    for given in dataset.given_batches:
         count = len(read_triples(given.file))
-        yield BatchFile(given.name, base, given.file, len(triples), count, given.expected)
+        yield BatchFile(given.name, base, given.file, len(triples), count, given.expected_verdict)
     for count in SMALL:
         if count < len(triples) * FRACTION:
-            yield _random(f"{count:,}", triples, count, seed + count, dataset, base)
+            yield _write_random_batch(f"{count:,}", triples, count, seed + count, dataset, base)
     for k in range(min(slices, SLICES)):
         number = (2 * k + 1) * SLICES // (2 * min(slices, SLICES))
         start, stop = slice_bounds(len(triples), SLICES, number)
@@ -399,15 +399,15 @@ def batches(dataset: Dataset, folder: Path, seed: int, slices: int) -> Iterator[
             part,
             len(triples) - (stop - start),
             stop - start,
-            dataset.expected,
+            dataset.expected_verdict,
         )
 
 
-def _random(
+def _write_random_batch(
     name: str, triples: NumberedTriples, count: int, seed: int, dataset: Dataset, base: Path
 ) -> BatchFile:
     file = base.parent / f"random{count}.nt"
     file.write_text(
         "".join(f"{line}\n" for line in random_batch(triples, count, seed)), encoding="utf-8"
     )
-    return BatchFile(name, base, file, len(triples), count, dataset.expected)
+    return BatchFile(name, base, file, len(triples), count, dataset.expected_verdict)

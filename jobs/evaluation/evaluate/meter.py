@@ -38,11 +38,11 @@ def main(arguments: list[str]) -> int:
         (os.POSIX_SPAWN_OPEN, 1, out, opened, 0o600),
         (os.POSIX_SPAWN_OPEN, 2, err, opened, 0o600),
     ]
-    used = _Used()
+    used = _ResourceUse()
     child = os.posix_spawnp(command[0], command, os.environ, file_actions=actions, setsid=True)
     code, expired = _wait(child, began + float(limit), used, told_to_end)
     wall = time.monotonic() - began
-    _reap_the_rest(used, 0.0 if expired else _GRACE_SECONDS)
+    _reap_orphans(used, 0.0 if expired else _GRACE_SECONDS)
     found = {
         "code": code,
         "expired": expired,
@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-class _Used:
+class _ResourceUse:
     cpu_seconds = 0.0
     peak_kb = 0
 
@@ -72,7 +72,9 @@ def _adopt_orphans() -> None:
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
 
 
-def _wait(child: int, deadline: float, used: _Used, told_to_end: list[int]) -> tuple[int, bool]:
+def _wait(
+    child: int, deadline: float, used: _ResourceUse, told_to_end: list[int]
+) -> tuple[int, bool]:
     """The exit code of ``child``, and whether it was killed: at the deadline, by a signal to us,
     or because nobody waits for us any more.
     """
@@ -103,7 +105,7 @@ def _kill_session(leader: int) -> None:
         os.killpg(leader, signal.SIGKILL)
 
 
-def _reap_the_rest(used: _Used, grace: float) -> None:
+def _reap_orphans(used: _ResourceUse, grace: float) -> None:
     """Waits for orphans, and kills them after ``grace`` seconds."""
     deadline = time.monotonic() + grace
     while True:

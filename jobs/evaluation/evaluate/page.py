@@ -106,14 +106,14 @@ def comparison_of(values: Mapping[str, Any]) -> _Comparison:
     )
 
 
-def merged(documents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def merge_comparisons(documents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The comparisons of several evaluations: the answers to one question together."""
     found: dict[tuple[str, str], _Comparison] = {}
     for document in documents:
         for new in map(comparison_of, document["comparisons"]):
             old = found.get((new.dataset, new.batch))
             if old is not None:
-                truth, why = (new.truth, new.why) if new.truth else (old.truth, old.why)
+                truth, why = (new.truth, new.reason) if new.truth else (old.truth, old.reason)
                 new = _Comparison(
                     new.dataset, new.batch, {**old.verdicts, **new.verdicts}, truth, why
                 )
@@ -141,7 +141,7 @@ def percentage(part: int | None, whole: int | None) -> str:
     return "" if part is None or not whole else f"{100 * part / whole:.2g} %"
 
 
-def counted(value: float | None) -> str:
+def count_text(value: float | None) -> str:
     return "" if value is None else f"{value:,.0f}"
 
 
@@ -165,7 +165,7 @@ def page(documents: Sequence[Mapping[str, Any]]) -> str:
     """
     runs = runs_of(documents)
     datasets = {d["name"]: d for document in documents for d in document["datasets"]}
-    comparisons = merged(documents)
+    comparisons = merge_comparisons(documents)
     return render(
         "evaluation/page.html",
         **_introduction(runs, comparisons),
@@ -175,7 +175,7 @@ def page(documents: Sequence[Mapping[str, Any]]) -> str:
         ],
         key=key_of({r.criterion for r in runs}),
         publication=PUBLICATION,
-        published=[f"{what} {_range(low, high)}" for low, high, what in PUBLISHED.values()],
+        published=[f"{what} {_range_text(low, high)}" for low, high, what in PUBLISHED.values()],
         share_plot=_share_plot(runs),
         ratio_plot=_ratio_plot(runs, datasets),
         batch_plots=_batch_plots(runs),
@@ -219,7 +219,7 @@ def _share_plot(runs: Sequence[Run]) -> Plot | None:
     groups = []
     for dataset, batch in _large_batches(runs):
         found = own_runs(runs, dataset, batch)
-        amounts = tuple(_amplified(r, r.sizes.assertions, "%", 100.0) for r in found)
+        amounts = tuple(_ratio_bar(r, r.sizes.assertions, "%", 100.0) for r in found)
         groups.append(BarGroup(f"{dataset}, batch: {batch}", amounts))
     return bars(
         groups, unit="share of the base's facts, %", title="share of the data that is looked at"
@@ -233,9 +233,9 @@ def _ratio_plot(runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]]) 
         family = str(datasets.get(dataset, {}).get("family"))
         if family in PUBLISHED and _has_published(dataset):
             low, high, _ = PUBLISHED[family]
-            title += f" (published: {_range(low, high)})"
+            title += f" (published: {_range_text(low, high)})"
         amounts = tuple(
-            _amplified(r, r.sizes.insertions, "×", 1.0)
+            _ratio_bar(r, r.sizes.insertions, "×", 1.0)
             for r in own_runs(runs, dataset, batch)
             if r.criterion != "none"
         )
@@ -244,7 +244,7 @@ def _ratio_plot(runs: Sequence[Run], datasets: Mapping[str, Mapping[str, Any]]) 
     return bars(groups, unit=what, title=what, logarithmic=True)
 
 
-def _range(low: float, high: float) -> str:
+def _range_text(low: float, high: float) -> str:
     return f"{low:g}×" if low == high else f"{low:g}–{high:g}×"
 
 
@@ -253,7 +253,7 @@ def _has_published(dataset: str) -> bool:
     return "disjointness" not in dataset and "whole" not in dataset and dataset != "NPD"
 
 
-def _amplified(run: Run, per: int | None, unit: str, factor: float) -> Bar:
+def _ratio_bar(run: Run, per: int | None, unit: str, factor: float) -> Bar:
     label = run.rule + ("" if run.engine == "local" else f" ({run.engine})")
     colour = COLOUR.get(str(run.criterion), 7)
     if run.sizes.add_set is None or not per:
@@ -265,7 +265,7 @@ def _amplified(run: Run, per: int | None, unit: str, factor: float) -> Bar:
         value,
         f"{shown}  ({run.sizes.add_set:,})",
         colour,
-        f"{counted(run.sizes.pulled_in)} pulled in, {counted(run.sizes.modules)} modules",
+        f"{count_text(run.sizes.pulled_in)} pulled in, {count_text(run.sizes.modules)} modules",
     )
 
 
@@ -330,11 +330,11 @@ def _peer_groups(runs: Sequence[Run]) -> list[BarGroup]:
             and (not r.is_own or (r.engine == "local" and r.criterion != "none"))
         ]
         if any(not r.is_own for r in found):
-            groups.append(BarGroup(f"{dataset}, batch: {batch}", tuple(map(_timed, found))))
+            groups.append(BarGroup(f"{dataset}, batch: {batch}", tuple(map(_time_bar, found))))
     return groups
 
 
-def _timed(run: Run) -> Bar:
+def _time_bar(run: Run) -> Bar:
     colour = colour_of(run)
     if run.cost.step_cpu_seconds is None or run.outcome != "answered":
         return Bar(run.label, None, "", colour, outcome_text(run))
@@ -368,11 +368,11 @@ def _peers(
         "absent": {
             r.label if r.is_own else r.system: r.note for r in runs if r.outcome == "absent"
         },
-        "not_asked": _not_asked(runs, documents),
+        "not_asked": _unasked_peers(runs, documents),
     }
 
 
-def _not_asked(runs: Sequence[Run], documents: Sequence[Mapping[str, Any]]) -> list[str]:
+def _unasked_peers(runs: Sequence[Run], documents: Sequence[Mapping[str, Any]]) -> list[str]:
     asked = {r.system for r in runs}
     return list(
         dict.fromkeys(

@@ -22,10 +22,10 @@ class Bar:
 
     label: str
     value: float | None
-    shown: str
+    text: str
     colour: int = 0
     note: str = ""
-    rest: float = 0.0
+    first_part: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def bars(
     """Lay out horizontal bars, group by group; ``unit``: of the values. None: nothing to show."""
     shown = [group for group in groups if group.bars]
     values = [
-        bar.value + (0 if logarithmic else bar.rest)
+        bar.value + (0 if logarithmic else bar.first_part)
         for group in shown
         for bar in group.bars
         if bar.value is not None
@@ -144,16 +144,16 @@ def bars(
     height = sum(head + row * len(group.bars) + 8 for group in shown) + 34
     plot = Plot(width, height, title)
     for tick in scale.ticks:
-        x = scale.at(tick)
+        x = scale.position(tick)
         plot.lines.append(PlotLine(x, x, 4, height - 32))
-        plot.texts.append(PlotText(x, height - 16, _short(tick), "middle", "axis"))
+        plot.texts.append(PlotText(x, height - 16, _axis_number(tick), "middle", "axis"))
     plot.texts.append(PlotText((left + width - right) / 2, height - 2, unit, "middle", "axis"))
     y = 6
     for group in shown:
         plot.texts.append(PlotText(0, y + 15, group.title, css="head"))
         y += head
         if group.low is not None and group.high is not None:
-            x1, x2 = scale.at(group.low), scale.at(group.high)
+            x1, x2 = scale.position(group.low), scale.position(group.high)
             end = f" to {group.high:g}" if group.high != group.low else ""
             band = PlotBox(
                 x1 - 1.5,
@@ -178,15 +178,15 @@ def _add_bar(plot: Plot, bar: Bar, y: float, scale: _Scale) -> None:
         plot.texts.append(PlotText(left + 4, y + 13, bar.note or "no answer", css="none"))
         return
     start = left
-    tip = f"{bar.label}: {bar.shown}{f' ({bar.note})' if bar.note else ''}"
+    tip = f"{bar.label}: {bar.text}{f' ({bar.note})' if bar.note else ''}"
     colour = colour_class(bar.colour)
-    rest = 0.0 if scale.logarithmic else bar.rest
+    rest = 0.0 if scale.logarithmic else bar.first_part
     if rest:
-        start = scale.at(rest)
+        start = scale.position(rest)
         plot.boxes.append(PlotBox(left, y + 2, start - left, 15, f"{colour} rest", tip))
-    end = max(scale.at(bar.value + rest), start + 1.5)
+    end = max(scale.position(bar.value + rest), start + 1.5)
     plot.boxes.append(PlotBox(start, y + 2, end - start, 15, colour, tip))
-    plot.texts.append(PlotText(end + 5, y + 14, bar.shown, css="beside"))
+    plot.texts.append(PlotText(end + 5, y + 14, bar.text, css="beside"))
 
 
 def colour_class(index: int) -> str:
@@ -209,13 +209,13 @@ def lines(
     up = _log_scale([py for _, py in points], height - bottom, top)
     plot = Plot(width, max(height, top + 24 + 18 * len(drawn)), title)
     for tick in across.ticks:
-        at = across.at(tick)
+        at = across.position(tick)
         plot.lines.append(PlotLine(at, at, top, height - bottom))
-        plot.texts.append(PlotText(at, height - bottom + 16, _short(tick), "middle", "axis"))
+        plot.texts.append(PlotText(at, height - bottom + 16, _axis_number(tick), "middle", "axis"))
     for tick in up.ticks:
-        at = up.at(tick)
+        at = up.position(tick)
         plot.lines.append(PlotLine(left, width - right, at, at))
-        plot.texts.append(PlotText(left - 6, at + 4, _short(tick), "end", "axis"))
+        plot.texts.append(PlotText(left - 6, at + 4, _axis_number(tick), "end", "axis"))
     plot.texts += [
         PlotText((left + width - right) / 2, height - 6, x, "middle", "axis"),
         PlotText(13, (top + height - bottom) / 2, y, "middle", is_vertical=True),
@@ -223,7 +223,7 @@ def lines(
     for number, one in enumerate(drawn):
         colour = colour_class(one.colour)
         placed = [
-            PlotDot(across.at(px), up.at(py), colour, f"{one.name}: {tip}")
+            PlotDot(across.position(px), up.position(py), colour, f"{one.name}: {tip}")
             for px, py, tip in sorted(one.points)
             if px > 0 and py > 0
         ]
@@ -244,7 +244,7 @@ class _Scale:
     ticks: tuple[float, ...]
     logarithmic: bool
 
-    def at(self, value: float) -> float:
+    def position(self, value: float) -> float:
         if self.logarithmic:
             share = (math.log10(max(value, self.low)) - math.log10(self.low)) / (
                 math.log10(self.high) - math.log10(self.low)
@@ -271,7 +271,7 @@ def _log_scale(values: Sequence[float], start: float, end: float) -> _Scale:
     )
 
 
-def _short(value: float) -> str:
+def _axis_number(value: float) -> str:
     """A number for an axis.
 
     >>> [_short(v) for v in (0.001, 0.5, 20.0, 1500, 2000000)]

@@ -24,16 +24,16 @@ class MeterReading:
     """
 
     code: int
-    expired: bool
-    out: str
-    err: str
+    is_expired: bool
+    stdout: str
+    stderr: str
     wall_seconds: float
     cpu_seconds: float
     peak_mb: float
 
     def complaint(self) -> str:
         """The last line that says something, for a note."""
-        lines = [line.strip() for line in (self.err or self.out).splitlines() if line.strip()]
+        lines = [line.strip() for line in (self.stderr or self.stdout).splitlines() if line.strip()]
         telling = [
             line for line in lines if "Exception" in line or "Error" in line or "error" in line
         ]
@@ -48,7 +48,7 @@ def own_path() -> str:
     ).rstrip(os.pathsep)
 
 
-def metered(
+def run_metered(
     command: Sequence[str], limit: float, folder: Path, environment: Mapping[str, str] | None = None
 ) -> MeterReading:
     """Runs ``command`` for at most ``limit`` seconds, its output in files of ``folder``. Nothing
@@ -90,10 +90,10 @@ def metered(
             "Is it there?",
         )
     found = json.loads(report.read_text(encoding="utf-8"))
-    return MeterReading(out=_read(out), err=_read(err)[-_TAIL:], **found)
+    return MeterReading(stdout=_read(out), stderr=_read(err)[-_TAIL:], **found)
 
 
-def worked(
+def run_worker(
     module: str,
     task: Mapping[str, Any],
     limit: float,
@@ -108,10 +108,10 @@ def worked(
     answer.unlink(missing_ok=True)
     given.write_text(json.dumps(task), encoding="utf-8")
     program = [sys.executable, "-m", module, str(given), str(answer)]
-    used = metered(
+    used = run_metered(
         program, limit, folder, {**(environment or os.environ), "PYTHONPATH": own_path()}
     )
-    is_answered = not used.expired and not used.code and answer.exists()
+    is_answered = not used.is_expired and not used.code and answer.exists()
     return used, json.loads(answer.read_text(encoding="utf-8")) if is_answered else None
 
 

@@ -137,7 +137,7 @@ class Run:
         return {**own, **vars(self.sizes), **self.cost.to_dict()}
 
     @staticmethod
-    def of(values: Mapping[str, Any]) -> Run:
+    def from_dict(values: Mapping[str, Any]) -> Run:
         """The record that ``values`` is the JSON form of; unknown fields are left out."""
         own, sizes, cost = (
             {field.name: values[field.name] for field in fields(part) if field.name in values}
@@ -213,7 +213,7 @@ def runs_of(documents: Sequence[Mapping[str, Any]]) -> list[Run]:
     found: dict[tuple[object, ...], Run] = {}
     for document in documents:
         for values in document["runs"]:
-            run = Run.of(values)
+            run = Run.from_dict(values)
             found[(run.dataset, run.system, run.criterion, run.engine, run.batch)] = run
     return list(found.values())
 
@@ -240,23 +240,25 @@ class Comparison:
     batch: str
     verdicts: dict[str, str]
     truth: str | None
-    why: str
+    reason: str
 
     @property
-    def decided(self) -> dict[str, str]:
+    def decided_verdicts(self) -> dict[str, str]:
         return {
             label: verdict for label, verdict in self.verdicts.items() if verdict != "undetermined"
         }
 
     @property
     def is_agreed(self) -> bool:
-        return len(set(self.decided.values())) <= 1
+        return len(set(self.decided_verdicts.values())) <= 1
 
     @property
     def wrong(self) -> list[str]:
         """The systems whose answer is known to be wrong."""
         return [
-            label for label, verdict in self.decided.items() if self.truth and verdict != self.truth
+            label
+            for label, verdict in self.decided_verdicts.items()
+            if self.truth and verdict != self.truth
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -266,7 +268,7 @@ class Comparison:
             "agreed": self.is_agreed,
             "verdicts": dict(self.verdicts),
             "truth": self.truth,
-            "why": self.why,
+            "why": self.reason,
             "wrong": self.wrong,
         }
 
@@ -277,10 +279,15 @@ def compare(runs: Sequence[Run], arbiter: Arbiter | None = None) -> list[Compari
     for run in runs:
         if run.batch != BASE and run.outcome not in ("absent", "skipped"):
             groups.setdefault((run.dataset, run.batch), []).append(run)
-    return [_compared(dataset, batch, found, arbiter) for (dataset, batch), found in groups.items()]
+    return [
+        _compare_answers(dataset, batch, found, arbiter)
+        for (dataset, batch), found in groups.items()
+    ]
 
 
-def _compared(dataset: str, batch: str, runs: Sequence[Run], arbiter: Arbiter | None) -> Comparison:
+def _compare_answers(
+    dataset: str, batch: str, runs: Sequence[Run], arbiter: Arbiter | None
+) -> Comparison:
     verdicts = {run.label: run.verdict for run in runs}
     expected = next((run.expected for run in runs if run.expected), None)
     if expected:

@@ -24,7 +24,7 @@ from shiq.inputs.reading import Reading
 from shiq.jobs.checking.options import AUTO
 from shiq.jobs.evaluation.evaluate import data
 from shiq.jobs.evaluation.evaluate.data import BatchFile, Dataset
-from shiq.jobs.evaluation.evaluate.process import MeterReading, worked
+from shiq.jobs.evaluation.evaluate.process import MeterReading, run_worker
 from shiq.jobs.evaluation.evaluate.record import (
     BASE,
     OWN,
@@ -47,18 +47,18 @@ SHARE_OF_LIMIT = 0.9
 
 
 @dataclass
-class _Tried:
+class _FailureMemory:
     """What ended badly before, so that it is not tried again. A peer that dies at a batch, after
     it checked the base, may live with the next one.
     """
 
-    failed: dict[tuple[object, ...], str] = field(default_factory=dict)
+    failures: dict[tuple[object, ...], str] = field(default_factory=dict)
 
     def note(self, key: tuple[object, ...], run: Run) -> Run:
         if run.outcome == "limit" or (
             run.outcome == "crash" and (run.is_own or not run.base_verdict)
         ):
-            self.failed.setdefault(key, f"{run.outcome} on batch {run.batch}")
+            self.failures.setdefault(key, f"{run.outcome} on batch {run.batch}")
         return run
 
 
@@ -91,7 +91,7 @@ class _Evaluation:
         self.batches: dict[tuple[str, str], BatchFile] = {}
         self.known_batches: dict[str, None] = {}
         self.datasets: dict[str, Dataset] = {}
-        self.tried = _Tried()
+        self.tried = _FailureMemory()
         self.stores: dict[Path, tuple[Path, Run]] = {}
         self.readings: dict[Path, Reading] = {}
 
@@ -104,7 +104,7 @@ class _Evaluation:
             self.folder / "generated",
         )
         for dataset in found:
-            if _named(dataset.name, self.settings.variants):
+            if _is_selected(dataset.name, self.settings.variants):
                 self._dataset(dataset)
         if not self.datasets:
             raise UsageError("no data set is left", "Name others by --variant, or none.")
@@ -131,7 +131,7 @@ class _Evaluation:
         own = self.folder / _file_name(dataset.name)
         for batch in list(data.batches(dataset, own, self.settings.seed, self.settings.slices)):
             self.known_batches[batch.name] = None
-            if not _named(batch.name, self.settings.batches):
+            if not _is_selected(batch.name, self.settings.batches):
                 continue
             self.batches[(dataset.name, batch.name)] = batch
             self._own_runs(dataset, batch)
@@ -148,7 +148,7 @@ class _Evaluation:
     def _own_runs(self, dataset: Dataset, batch: BatchFile) -> None:
         for criterion, engine in self._combinations(batch):
             store, base = self._store(dataset, batch)
-            self._say(dataset, batch, f"{criterion}, {engine}")
+            self._report(dataset, batch, f"{criterion}, {engine}")
             self._add(self._check(dataset, batch, store, base, criterion, engine))
 
     def _combinations(self, batch: BatchFile) -> Iterator[tuple[str, str]]:
@@ -169,7 +169,7 @@ class _Evaluation:
         """
         if batch.base in self.stores:
             return self.stores[batch.base]
-        self._say(dataset, batch, "building the base")
+        self._report(dataset, batch, "building the base")
         store = batch.base.with_suffix(".kg")
         task = {
             "action": "index",
@@ -206,7 +206,9 @@ class _Evaluation:
         criterion: str,
         engine: str,
     ) -> Run:
-        blank = replace(_blank(dataset, batch, OWN, criterion, engine), base_verdict=base.verdict)
+        blank = replace(
+            _empty_run(dataset, batch, OWN, criterion, engine), base_verdict=base.verdict
+        )
         if base.outcome != "answered":
             return replace(
                 blank,
@@ -214,8 +216,8 @@ class _Evaluation:
                 note=f"the base could not be built: {base.outcome} {base.note}",
             )
         key = (batch.base, OWN, criterion, engine)
-        if key in self.tried.failed:
-            return replace(blank, outcome="skipped", note=self.tried.failed[key])
+        if key in self.tried.failures:
+            return replace(blank, outcome="skipped", note=self.tried.failures[key])
         task = {
             "action": "check",
             "store": str(store),
@@ -241,7 +243,7 @@ class _Evaluation:
             peak_mb=ran.peak_mb,
         )
         used = replace(blank, cost=cost)
-        if ran.expired:
+        if ran.is_expired:
             return replace(used, outcome="limit", note=f"stopped after {self.settings.limit:g} s")
         if answer is None:
             return replace(used, outcome="crash", note=ran.complaint())
@@ -275,7 +277,7 @@ class _Evaluation:
             "heap": self.settings.heap,
             "reasoner": self.settings.reasoner,
         }
-        return worked(
+        return run_worker(
             "shiq.jobs.evaluation.evaluate.worker",
             {**settings, **task},
             self.settings.limit,
@@ -286,14 +288,14 @@ class _Evaluation:
 
     def _peer_run(self, dataset: Dataset, batch: BatchFile, name: str) -> Run:
         peer = PEERS[name]
-        self._say(dataset, batch, peer.title)
-        blank = _blank(dataset, batch, name, None, peer.engine)
+        self._report(dataset, batch, peer.title)
+        blank = _empty_run(dataset, batch, name, None, peer.engine)
         found = find_peer(name)
         if isinstance(found, AbsentPeer):
             return replace(blank, outcome="absent", note=found.reason)
         key = (batch.base, name)
-        if key in self.tried.failed:
-            return replace(blank, outcome="skipped", note=self.tried.failed[key])
+        if key in self.tried.failures:
+            return replace(blank, outcome="skipped", note=self.tried.failures[key])
         question = PeerQuestion(
             dataset.tbox, batch.base, batch.file, self.folder / "run" / "document.ofn"
         )
@@ -304,7 +306,7 @@ class _Evaluation:
             self.settings.limit,
             self.settings.heap,
         )
-        ran, answer = step.used, step.verdicts
+        ran, answer = step.reading, step.verdicts
         seconds = {
             **answer.seconds,
             "start and end": max(0.0, ran.wall_seconds - sum(answer.seconds.values())),
@@ -324,7 +326,7 @@ class _Evaluation:
             answer.read is not None
         ):  # it may hold more than it read line by line: what the TBox's file asserts already
             unread = max(unread, batch.assertions + batch.insertions - answer.read)
-        verdict = believed(answer.verdict, unread, dataset.allow)
+        verdict = credited_verdict(answer.verdict, unread, dataset.allow)
         said = "" if verdict == answer.verdict else f", and says {answer.verdict} of the rest"
         return replace(
             used,
@@ -351,7 +353,7 @@ class _Evaluation:
     def _arbitrate(self, name: str, batch_name: str) -> tuple[bool, str]:
         """Whether HermiT confirms a conflict that we found in the batch, and what it consists of."""
         dataset, batch = self.datasets[name], self.batches[(name, batch_name)]
-        self._say(dataset, batch, "asking who is right")
+        self._report(dataset, batch, "asking who is right")
         store, _ = self._store(dataset, batch)
         _, answer = self._work(
             dataset, {"action": "confirm", "store": str(store), "insertions": [str(batch.file)]}
@@ -367,11 +369,11 @@ class _Evaluation:
         )
         return True, f"a conflict of {size}, which HermiT confirms by itself"
 
-    def _say(self, dataset: Dataset, batch: BatchFile, what: str) -> None:
+    def _report(self, dataset: Dataset, batch: BatchFile, what: str) -> None:
         self.progress(f"{dataset.name}, {batch.name}: {what}", len(self.runs), 0)
 
 
-def believed(verdict: str, unread: int, allowed: Sequence[str]) -> str:
+def credited_verdict(verdict: str, unread: int, allowed: Sequence[str]) -> str:
     """What a peer's verdict is worth if it could not read so many lines: inconsistency is exact
     all the same, consistency holds only where such lines do not stand in our own way either.
 
@@ -405,7 +407,7 @@ def document(
             "reasoner": settings.reasoner,
         },
         datasets=[
-            {"name": d.name, "family": d.family, "about": d.about, "allowed": list(d.allow)}
+            {"name": d.name, "family": d.family, "about": d.summary, "allowed": list(d.allow)}
             for d in datasets.values()
         ],
         batches=[
@@ -414,7 +416,7 @@ def document(
                 "name": b.name,
                 "assertions": b.assertions,
                 "insertions": b.insertions,
-                "expected": b.expected,
+                "expected": b.expected_verdict,
             }
             for (name, _), b in batches.items()
         ],
@@ -433,7 +435,7 @@ def document(
     )
 
 
-def _blank(
+def _empty_run(
     dataset: Dataset, batch: BatchFile, system: str, criterion: str | None, engine: str
 ) -> Run:
     """A run over ``batch`` of which nothing is known yet."""
@@ -444,7 +446,7 @@ def _blank(
         engine,
         batch.name,
         RunSizes(batch.assertions, batch.insertions),
-        expected=batch.expected,
+        expected=batch.expected_verdict,
         universities=dataset.universities,
     )
 
@@ -453,5 +455,5 @@ def _file_name(name: str) -> str:
     return "".join(c if c.isalnum() or c in "-." else "-" for c in name)
 
 
-def _named(name: str, parts: Sequence[str]) -> bool:
+def _is_selected(name: str, parts: Sequence[str]) -> bool:
     return not parts or any(re.search(part, name) for part in parts)

@@ -134,7 +134,7 @@ class PaperSettings(EvaluationSettings):
         if len(self.accuracy) not in (0, 2):
             raise UsageError("--accuracy compares two files", "Give it twice.")
 
-    def sized(self, usual: float, full: float, least: int = 1) -> int:
+    def scale(self, usual: float, full: float, least: int = 1) -> int:
         """Return the paper's number, or the usual one scaled.
 
         >>> PaperSettings(size=0.5).sized(100, 1000), PaperSettings(full=True).sized(100, 1000)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shiq.errors import UsageError
-from shiq.jobs.evaluation.generation import RDF_TYPE, below, shuffle
+from shiq.jobs.evaluation.generation import RDF_TYPE, draw_below, shuffle
 from shiq.jobs.evaluation.lubm.department import Department, predicate
 from shiq.model import OWL, XSD
 
@@ -107,7 +107,7 @@ class BatchDealer:
         lines: list[str] = []
         drawn: set[int] = set()
         while len(lines) < wanted and len(drawn) < len(made.lines):
-            i = below(self._rng, len(made.lines))
+            i = draw_below(self._rng, len(made.lines))
             if i in drawn:
                 continue
             drawn.add(i)
@@ -131,25 +131,25 @@ class BatchDealer:
         kind = kind_of(subject)
         fresh = self._rng.random() < FRESH
         for _ in range(_ATTEMPTS):
-            filler = self._exchanged(kind, role, object, fresh)
+            filler = self._exchange_object(kind, role, object, fresh)
             who = self._fresh_individual(made, kind, role, pools) if fresh else subject
             line = f"{who} {role} {filler} .\n"
             if filler and line not in have:
                 return line
         return ""
 
-    def _exchanged(self, kind: str, role: str, object: str, fresh: bool) -> str:
+    def _exchange_object(self, kind: str, role: str, object: str, fresh: bool) -> str:
         """Another object of the role, from among those met lately; "" if there is none yet."""
         if role == RDF_TYPE:
             classes = (_OWN if fresh else _CLASSES)[kind]
-            return predicate(classes[below(self._rng, len(classes))])
+            return predicate(classes[draw_below(self._rng, len(classes))])
         known = self._objects.setdefault((kind, role, kind_of(object)), [])
-        other = known[below(self._rng, len(known))] if known else ""
+        other = known[draw_below(self._rng, len(known))] if known else ""
         if object not in known:
             if len(known) < _KEPT:
                 known.append(object)
             else:
-                known[below(self._rng, _KEPT)] = object
+                known[draw_below(self._rng, _KEPT)] = object
         return other if other != object else ""
 
     def _fresh_individual(
@@ -159,7 +159,7 @@ class BatchDealer:
         pool = pools.setdefault(kind, [])
         counted = role in _COUNTED
         if pool and not counted and self._rng.random() < 0.5:
-            return pool[below(self._rng, len(pool))]
+            return pool[draw_below(self._rng, len(pool))]
         self._fresh += 1
         term = f"{made.term[:-1]}/Inserted{kind}{self._fresh}>"
         if not counted:
@@ -194,7 +194,7 @@ class Fault:
     insertions: tuple[str, ...]
 
 
-class _Exhausted(Exception):
+class _ExhaustedError(Exception):
     """The department has no unused individual of the sort left."""
 
 
@@ -216,12 +216,12 @@ class _Cast:
             return (f"{self.made.term[:-1]}/Planted{self._fresh}>",)
         listed = [(self.made.head, self.made.term)] if sort == "head" else getattr(self.made, sort)
         candidates = [(one,) if isinstance(one, str) else one for one in listed]
-        start = below(self._rng, len(candidates)) if candidates else 0
+        start = draw_below(self._rng, len(candidates)) if candidates else 0
         for candidate in candidates[start:] + candidates[:start]:
             if self.taken.isdisjoint(candidate):
                 self.taken.update(candidate)
                 return candidate
-        raise _Exhausted
+        raise _ExhaustedError
 
 
 #: The forms by kind, each by name: which individuals are drawn, in this order (see `_Cast.draw`),
@@ -335,7 +335,7 @@ def _fault(number: int, cast: _Cast) -> Fault:
     for name, form in forms[turn:] + forms[:turn]:
         try:
             return Fault(kind, name, tuple(_insertions(form, cast)))
-        except _Exhausted:
+        except _ExhaustedError:
             continue
     raise UsageError(
         f"{cast.made.term} has no room for another fault of the kind {kind}",

@@ -8,7 +8,14 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from shiq.jobs.evaluation.generation import RDF_TYPE, below, deck, sample, shuffle, stratified
+from shiq.jobs.evaluation.generation import (
+    RDF_TYPE,
+    deck,
+    draw_below,
+    draw_stratified,
+    sample,
+    shuffle,
+)
 from shiq.jobs.evaluation.lubm.tbox import NAMESPACE
 
 # The published profile of the generator UBA (Guo, Pan, Heflin: *LUBM: A Benchmark for OWL
@@ -130,10 +137,10 @@ class Draws:
         self.courses = deck(rng, COURSES)
         self.graduate_courses = deck(rng, COURSES)
         self.research_groups = deck(rng, RESEARCH_GROUPS)
-        self.undergraduates = stratified(rng, UNDERGRADUATES_PER_FACULTY)
-        self.graduates = stratified(rng, GRADUATES_PER_FACULTY)
-        self.teaching_assistants = stratified(rng, TEACHING_ASSISTANTS)
-        self.research_assistants = stratified(rng, RESEARCH_ASSISTANTS)
+        self.undergraduates = draw_stratified(rng, UNDERGRADUATES_PER_FACULTY)
+        self.graduates = draw_stratified(rng, GRADUATES_PER_FACULTY)
+        self.teaching_assistants = draw_stratified(rng, TEACHING_ASSISTANTS)
+        self.research_assistants = draw_stratified(rng, RESEARCH_ASSISTANTS)
         self.undergraduate_takes = deck(rng, UNDERGRADUATE_TAKES)
         self.graduate_takes = deck(rng, GRADUATE_TAKES)
         self.graduate_publications = deck(rng, GRADUATE_PUBLICATIONS)
@@ -158,7 +165,7 @@ class Department:
     undergraduates: list[str] = field(default_factory=list)
     graduates: list[str] = field(default_factory=list)
     assistants: list[tuple[str, str]] = field(default_factory=list)  # with the course
-    advised: list[tuple[str, str]] = field(
+    advisees: list[tuple[str, str]] = field(
         default_factory=list
     )  # undergraduates with their advisor
 
@@ -177,7 +184,7 @@ class Universities:
         return term
 
     def any(self, rng: random.Random, lines: list[str]) -> str:
-        return self.mention(below(rng, len(self._seen)), lines)
+        return self.mention(draw_below(rng, len(self._seen)), lines)
 
 
 def department(
@@ -217,7 +224,7 @@ def _faculty(made: Department, host: str, draws: Draws, universities: Universiti
     rng, lines = draws.rng, made.lines
     shared: list[str] = []
     numbers = {rank: next(draws.faculty[rank]) for rank in FACULTY}
-    head = below(rng, numbers["FullProfessor"])
+    head = draw_below(rng, numbers["FullProfessor"])
     for rank, many in numbers.items():
         for i in range(many):
             name = f"{rank}{i}"
@@ -247,7 +254,9 @@ def _faculty(made: Department, host: str, draws: Draws, universities: Universiti
             )
             if rank != "Lecturer":
                 made.professors.append(person)
-                lines.append(f'{person}{_INTEREST}"Research{below(rng, RESEARCH_INTERESTS)}" .\n')
+                lines.append(
+                    f'{person}{_INTEREST}"Research{draw_below(rng, RESEARCH_INTERESTS)}" .\n'
+                )
                 if rank == "FullProfessor" and i == head:
                     made.head = person
                     lines.append(f"{person}{_HEAD_OF}{made.term} .\n")
@@ -272,9 +281,9 @@ def _undergraduates(made: Department, host: str, draws: Draws, many: int) -> Non
             for course in sample(rng, made.courses, next(draws.undergraduate_takes))
         )
         if next(draws.advised) == 1:
-            advisor = made.professors[below(rng, len(made.professors))]
+            advisor = made.professors[draw_below(rng, len(made.professors))]
             lines.append(f"{student}{_ADVISOR}{advisor} .\n")
-            made.advised.append((student, advisor))
+            made.advisees.append((student, advisor))
 
 
 def _graduates(
@@ -297,7 +306,7 @@ def _graduates(
             for course in sample(rng, made.graduate_courses, next(draws.graduate_takes))
         )
         degree = universities.any(rng, lines)
-        advisor = made.professors[below(rng, len(made.professors))]
+        advisor = made.professors[draw_below(rng, len(made.professors))]
         lines += (
             f"{student}{_UNDERGRADUATE_DEGREE}{degree} .\n",
             f"{student}{_ADVISOR}{advisor} .\n",

@@ -99,7 +99,7 @@ def generate(
         )
     seconds = time.perf_counter() - started
     report = GenerationReport(
-        **asdict(counts), out=out, departments=total, files=tuple(files), seconds=seconds
+        **asdict(counts), directory=out, departments=total, files=tuple(files), seconds=seconds
     )
     return (
         replace(report, insertions=batch.lines, faults=faults or 0, culprits=batch.culprits)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shiq import model as owl
-from shiq.jobs.evaluation.generation import stated
+from shiq.jobs.evaluation.generation import parse_axioms
 
 NAMESPACE = "http://swat.cse.lehigh.edu/onto/univ-bench.owl#"
 
@@ -175,5 +175,5 @@ def lubm_tbox(disjointness: bool = False) -> owl.TBox:
         data_properties=frozenset(NAMESPACE + name for name in _DATA),
     )
     return owl.TBox(
-        stated(NAMESPACE, (*_univ_bench(), *(_VARIANT if disjointness else ()))), signature
+        parse_axioms(NAMESPACE, (*_univ_bench(), *(_VARIANT if disjointness else ()))), signature
     )

@@ -72,7 +72,7 @@ def rules_of(report: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(json.dumps([rule["body"], rule["head"]]) for rule in report["rules"])
 
 
-def lifted(rules: Iterable[str]) -> frozenset[str]:
+def generalise_individuals(rules: Iterable[str]) -> frozenset[str]:
     """Replace the individual of ground rules by a variable; rules about several are left out.
 
     >>> [*lifted(['[[["C", "r1"]], [["D", "r1"]]]', '[[["C", "r1"]], [["D", "r2"]]]'])]
@@ -155,13 +155,13 @@ class _City:
 
     def __init__(self, settings: PaperSettings, folder: Path) -> None:
         self.folder, self.seed = folder, settings.seed
-        self.roads = settings.sized(12, 300, 4)
-        sizes = (settings.sized(w, full, 9) for w, full in ((100, 100), (250, 500), (500, 1000)))
+        self.roads = settings.scale(12, 300, 4)
+        sizes = (settings.scale(w, full, 9) for w, full in ((100, 100), (250, 500), (500, 1000)))
         self.windows = sorted({*sizes})
         self._known: dict[tuple[Any, ...], tuple[float, frozenset[str], float]] = {}
         generate(self.roads, 3 * max(self.windows), settings.seed, folder)
 
-    def mined(
+    def mine(
         self, window: int, share: float, **options: Any
     ) -> tuple[float, frozenset[str], float]:
         """Mine two windows: CPU seconds of the slide, the rules behind it, the similarity."""
@@ -221,9 +221,9 @@ def _streams(city: _City) -> Iterator[Row]:
 def _scalability(city: _City, window: int) -> Iterator[Row]:
     """Fig. 5, with what each method finds."""
     for k, share in (("1/3", 1 / 3), ("2/3", 2 / 3), ("1", 1.0)):
-        exact, expected, _ = city.mined(window, share)
-        inkd, found, _ = city.mined(window, share, method="inkd", eps=rarities(window)["E1"])
-        scratch, baseline, _ = city.mined(window, share, method="scratch")
+        exact, expected, _ = city.mine(window, share)
+        inkd, found, _ = city.mine(window, share, method="inkd", eps=rarities(window)["E1"])
+        scratch, baseline, _ = city.mine(window, share, method="scratch")
         times = {"inkd (A3)": inkd, "scratch (L15)": scratch}
         axis = f"|w| {window}, k {k}"
         why = f"{PLOT_ONLY} {_CITY} Ours is the exact miner."
@@ -239,7 +239,7 @@ def _knowledge(city: _City) -> Iterator[Row]:
     """Fig. 6 (time) and 8 (accuracy) by similarity and rarity."""
     window = city.windows[-1]
     sets = rarities(window)
-    exact, expected, similarity = city.mined(window, 1 / 3)
+    exact, expected, similarity = city.mine(window, 1 / 3)
     yield Row(
         "Fig. 6",
         "similarity of the slide",
@@ -250,7 +250,7 @@ def _knowledge(city: _City) -> Iterator[Row]:
     )
     for shown, bound in (("1/3", 1 / 3), ("2/3", 2 / 3), ("1", 1.0)):
         for name in ("E1", "E2", "E3"):
-            spent, _, _ = city.mined(
+            spent, _, _ = city.mine(
                 window, 1 / 3, method="inkd", eps=sets[name], max_similarity=bound
             )
             why = f"{PLOT_ONLY} {_CITY} Ours is A3 (inkd); beside it the exact miner."
@@ -258,7 +258,7 @@ def _knowledge(city: _City) -> Iterator[Row]:
     published = {"E1": 0.89, "E3": 0.93}
     for name, eps in sets.items():
         for gate in ("printed", "off"):
-            _, found, _ = city.mined(window, 1 / 3, method="inkd", eps=eps, gate=gate)
+            _, found, _ = city.mine(window, 1 / 3, method="inkd", eps=eps, gate=gate)
             why = "" if name in published else f"{PLOT_ONLY} "
             yield Row(
                 "Fig. 8",
@@ -274,9 +274,9 @@ def _knowledge(city: _City) -> Iterator[Row]:
 def _by_window(city: _City) -> Iterator[Row]:
     """Fig. 8 at smaller windows: accuracy by their size and by rarity."""
     for window in city.windows[:-1]:
-        _, expected, _ = city.mined(window, 1 / 3)
+        _, expected, _ = city.mine(window, 1 / 3)
         for name, eps in rarities(window).items():
-            _, found, _ = city.mined(window, 1 / 3, method="inkd", eps=eps, gate="off")
+            _, found, _ = city.mine(window, 1 / 3, method="inkd", eps=eps, gate="off")
             share = round(accuracy(found, expected), 4)
             why = "Not in the paper, whose window is 1000: accuracy by window size and rarity."
             yield Row("Fig. 8", f"|w| {window}, {name}, gate off", "", None, share, why=why)
@@ -287,14 +287,16 @@ def _interestingness(city: _City) -> Iterator[Row]:
     window, names = city.windows[-1], city.syntactic()
     for name, (support, confidence) in CONFIGURATIONS.items():
         bounds = {"min_support": support, "min_confidence": confidence}
-        _, expected, _ = city.mined(window, 1 / 3, **bounds)
-        _, found, _ = city.mined(window, 1 / 3, method="inkd", eps=rarities(window)["E1"], **bounds)
-        _, syntactic, _ = city.mined(window, 1 / 3, tbox=names, **bounds)
+        _, expected, _ = city.mine(window, 1 / 3, **bounds)
+        _, found, _ = city.mine(window, 1 / 3, method="inkd", eps=rarities(window)["E1"], **bounds)
+        _, syntactic, _ = city.mine(window, 1 / 3, tbox=names, **bounds)
         many = {"max_atoms": 1, "max_rules": 1_000_000}
-        _, ground, _ = city.mined(window, 1 / 3, language="ground", **{**bounds, **many})
+        _, ground, _ = city.mine(window, 1 / 3, language="ground", **{**bounds, **many})
         others: dict[str, float | None] = {
             "assertions alone (L03-like)": round(accuracy(syntactic, expected), 4),
-            "ground, lifted (G11-like)": round(accuracy(lifted(ground), expected), 4),
+            "ground, lifted (G11-like)": round(
+                accuracy(generalise_individuals(ground), expected), 4
+            ),
         }
         yield Row(
             "Fig. 7",
@@ -311,7 +313,7 @@ def _interestingness(city: _City) -> Iterator[Row]:
 
 def _ground(settings: PaperSettings, folder: Path) -> Iterator[Row]:
     """The ground language (as G11 and L03 have) beside itemset miners."""
-    window = settings.sized(500, 1000, 9)
+    window = settings.scale(500, 1000, 9)
     generate(_GROUND_ROADS, window + window // 3, settings.seed, folder)
     miner = miner_of(folder, window // 3, window, language="ground", max_atoms=1)
     list(slides_of(miner, folder, 1))

@@ -97,18 +97,18 @@ _GIVEN: Final = 4
 class EnrichmentRun(NamedTuple):
     """A stream, enriched: milliseconds of each event, whether it was a hit; bytes kept."""
 
-    spent: list[float]
+    milliseconds: list[float]
     hits: list[bool]
     bytes: int
     entries: int
 
-    def of(self, hit: bool) -> float | None:
+    def mean(self, hit: bool) -> float | None:
         """Return the mean of the hits, or of the misses; None if there are none."""
-        found = [spent for spent, was in zip(self.spent, self.hits) if was is hit]
+        found = [spent for spent, was in zip(self.milliseconds, self.hits) if was is hit]
         return mean(found) if found else None
 
 
-def enriched(
+def enrich_events(
     scenario: EnrichmentScenario,
     folder: Path,
     clock: Callable[[], float] = process_time,
@@ -120,10 +120,10 @@ def enriched(
     (folder / "b.nt").write_text("\n".join(scenario.static) + "\n", encoding="utf-8")
     options = {"allow": ("undeclared",), "reasoner": "own", **options}
     with open_enricher(folder / "t.ofn", folder / "b.nt", **options) as enricher:  # type: ignore[arg-type]
-        return _timed(enricher, scenario.events, clock)
+        return _time_events(enricher, scenario.events, clock)
 
 
-def _timed(
+def _time_events(
     enricher: Enricher, events: Sequence[Sequence[str]], clock: Callable[[], float]
 ) -> EnrichmentRun:
     spent, hits = [], []
@@ -141,13 +141,13 @@ class _PeerAnswers(NamedTuple):
     ours: our share; None where HermiT was not asked, and shares are of our types.
     """
 
-    spent: dict[str, float | None]
+    seconds: dict[str, float | None]
     complete: dict[str, float | None]
     notes: list[str]
     ours: float | None = None
 
 
-def _beside(
+def _ask_peers(
     scenario: EnrichmentScenario, folder: Path, settings: PaperSettings, asks: str = "types"
 ) -> _PeerAnswers:
     """Give peers the first events, one by one; folder: where `enriched` wrote the scenario.
@@ -193,10 +193,10 @@ def _beside(
         try:
             found = answer(name)
         except OperationalError as error:
-            answers.spent[name] = answers.complete[name] = None
+            answers.seconds[name] = answers.complete[name] = None
             answers.notes.append(f"{error.message}.")
             continue
-        answers.spent[name] = 1000 * mean(one.seconds for one in found[1:] or found)
+        answers.seconds[name] = 1000 * mean(one.seconds for one in found[1:] or found)
         given[name] = {
             (one, c) for one, c in found[-1].types if one in known and c in knowledge.classes
         }
@@ -222,8 +222,8 @@ def rows(settings: PaperSettings, say: Say) -> Iterator[Row]:
     """Redo Tables 1 to 4 and Fig. 11 to 14."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        students = settings.sized(60, 10_000, 12)
-        for place, departments in enumerate(_some(settings, _DEPARTMENTS)):
+        students = settings.scale(60, 10_000, 12)
+        for place, departments in enumerate(_scaled_sizes(settings, _DEPARTMENTS)):
             say(f"{departments} departments")
             scenario = university(departments, students, settings.seed)
             axis = f"{departments} departments"
@@ -238,7 +238,7 @@ def rows(settings: PaperSettings, say: Say) -> Iterator[Row]:
         yield from _policies(settings, folder)
 
 
-def _some(settings: PaperSettings, sizes: Sequence[int]) -> Sequence[int]:
+def _scaled_sizes(settings: PaperSettings, sizes: Sequence[int]) -> Sequence[int]:
     """Return the paper's sizes, fewer of them where the experiments are scaled down."""
     return sizes if settings.full or settings.size >= 1 else sizes[:3]
 
@@ -251,22 +251,24 @@ def _table(
     folder: Path,
     settings: PaperSettings,
 ) -> Iterator[Row]:
-    run = enriched(scenario, folder)
-    yield Row(table, f"{axis}: a hit", "ms", published["cache"], run.of(True), why=_DATA)
+    run = enrich_events(scenario, folder)
+    yield Row(table, f"{axis}: a hit", "ms", published["cache"], run.mean(True), why=_DATA)
     why = "Not in the paper."
     yield Row(table, f"{axis}: misses", "", None, run.hits.count(False), why=why)
-    answers = _beside(scenario, folder, settings)
+    answers = _ask_peers(scenario, folder, settings)
     own = dict[str, float | None]()
     if "hermit" in settings.peers:
         few = EnrichmentScenario(scenario.tbox, scenario.static, scenario.events[:3])
         try:
             # The first starts the JVM.
-            spent = enriched(few, folder, perf_counter, reasoner="hermit", capacity=0).spent
+            spent = enrich_events(
+                few, folder, perf_counter, reasoner="hermit", capacity=0
+            ).milliseconds
             own["ours, HermiT"] = mean(spent[1:])
         except ShiqError as error:
             own["ours, HermiT"] = None
             answers.notes.append(f"{error.message}.")
-    yield from _engine_rows(table, axis, published, run.of(False), (own, answers))
+    yield from _engine_rows(table, axis, published, run.mean(False), (own, answers))
     if table == "Table 2":
         yield from _gains(axis, run, answers)
 
@@ -283,11 +285,11 @@ def _engine_rows(
     why = " ".join([_DATA, _BESIDE, *dict.fromkeys(answers.notes)])
     for engine, figure in published.items():
         if engine == "HermiT":
-            spent = {**own, **answers.spent}
+            spent = {**own, **answers.seconds}
             yield Row(table, f"{axis}: without a cache", "ms", figure, miss, spent, why)
         elif engine != "cache":
             name = _PEERS.get(engine)
-            shown = {name: answers.spent[name]} if name in answers.spent else {}
+            shown = {name: answers.seconds[name]} if name in answers.seconds else {}
             reason = f"{why} {_ABSENT} Without a number in the paper: it reached the time limit."
             yield Row(table, f"{axis}: {engine}", "ms", figure, None, shown, reason)
     if answers.complete:
@@ -302,8 +304,8 @@ def _gains(axis: str, run: EnrichmentRun, answers: _PeerAnswers) -> Iterator[Row
     place = _INTERSECTIONS.index(int(axis.partition(" ")[0]))
     if not place:
         return
-    hit, many, misses = run.of(True) or 0.0, len(run.hits), run.hits.count(False)
-    spent = {"ours": run.of(False), **answers.spent}
+    hit, many, misses = run.mean(True) or 0.0, len(run.hits), run.hits.count(False)
+    spent = {"ours": run.mean(False), **answers.seconds}
     gains = {
         name: None if one is None else one * many / (one * misses + hit * (many - misses))
         for name, one in spent.items()
@@ -365,7 +367,7 @@ def _queries(
     why = "Not in the paper."
     yield Row("Table 4", f"{axis}: types of B, once", "ms", None, prepared, why=why)
     yield Row("Table 4", f"{axis}: answers of the last event", "", None, found, why=why)
-    answers = _beside(scenario, folder, settings, "instances")
+    answers = _ask_peers(scenario, folder, settings, "instances")
     yield from _engine_rows("Table 4", axis, published, miss, ({}, answers))
 
 
@@ -383,10 +385,10 @@ def instances_of(types: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
 
 def _traffic(settings: PaperSettings, folder: Path, say: Say) -> Iterator[Row]:
     """Tables 2 and 3."""
-    for place, published in enumerate(_some(settings, _INTERSECTIONS)):
+    for place, published in enumerate(_scaled_sizes(settings, _INTERSECTIONS)):
         say(f"{published} intersections")
-        intersections = settings.sized(published, published)
-        scenario = city(min(intersections, 20), settings.sized(240, 15_000, 60), settings.seed)
+        intersections = settings.scale(published, published)
+        scenario = city(min(intersections, 20), settings.scale(240, 15_000, 60), settings.seed)
         # The sensors that report are 20 of the city's; the others are static data alone.
         whole = city(intersections, 1, settings.seed)
         scenario = EnrichmentScenario(scenario.tbox, whole.static, scenario.events)
@@ -397,19 +399,21 @@ def _traffic(settings: PaperSettings, folder: Path, say: Say) -> Iterator[Row]:
 
 def _trace(settings: PaperSettings, folder: Path) -> Iterator[Row]:
     """Fig. 13: the first 100 events of one intersection's sensors."""
-    run = enriched(city(1, 100, settings.seed), folder)
+    run = enrich_events(city(1, 100, settings.seed), folder)
     why = "The paper in words: three misses, the rest hits. Ours has a structure a value region."
     yield Row("Fig. 13", "misses in the first 100 events", "", 3, run.hits.count(False), why=why)
     for place in [place for place, hit in enumerate(run.hits) if not hit][:5]:
-        yield Row("Fig. 13", f"event {place}, a miss", "ms", None, run.spent[place], why=PLOT_ONLY)
-    yield Row("Fig. 13", "a hit, mean", "ms", None, run.of(True), why=PLOT_ONLY)
+        yield Row(
+            "Fig. 13", f"event {place}, a miss", "ms", None, run.milliseconds[place], why=PLOT_ONLY
+        )
+    yield Row("Fig. 13", "a hit, mean", "ms", None, run.mean(True), why=PLOT_ONLY)
 
 
 def _sizes(settings: PaperSettings, folder: Path) -> Iterator[Row]:
     """Fig. 11 and 12: look-up and memory by structures and individuals of an event."""
-    for individuals in (2, 10, 20, 50)[: settings.sized(4, 4)]:
-        for structures in (100, 400, 1000)[: settings.sized(3, 3)]:
-            number = structures if settings.full else min(structures, settings.sized(40, 1000, 5))
+    for individuals in (2, 10, 20, 50)[: settings.scale(4, 4)]:
+        for structures in (100, 400, 1000)[: settings.scale(3, 3)]:
+            number = structures if settings.full else min(structures, settings.scale(40, 1000, 5))
             places = max(number, individuals // 2)
             said = city(places, places, settings.seed)
             many = individuals // 2
@@ -417,20 +421,22 @@ def _sizes(settings: PaperSettings, folder: Path) -> Iterator[Row]:
                 tuple(line for k in range(many) for line in said.events[(n + k) % places])
                 for n in range(number)
             )
-            run = enriched(EnrichmentScenario(said.tbox, said.static, (*events, *events)), folder)
+            run = enrich_events(
+                EnrichmentScenario(said.tbox, said.static, (*events, *events)), folder
+            )
             axis = f"{individuals} individuals, {structures} structures"
             why = f"{PLOT_ONLY} {_DATA} {run.entries} entries were made."
-            yield Row("Fig. 11", f"{axis}: a hit", "ms", None, run.of(True), why=why)
+            yield Row("Fig. 11", f"{axis}: a hit", "ms", None, run.mean(True), why=why)
             size = round(run.bytes / max(1, run.entries))
             yield Row("Fig. 12", f"{axis}: bytes an entry", "", None, size, why=why)
 
 
 def _policies(settings: PaperSettings, folder: Path) -> Iterator[Row]:
     """Fig. 14: hits by policy and capacity, 60 sensors of 20 places in turn."""
-    scenario = city(20, settings.sized(600, 15_000, 120), settings.seed)
-    for capacity in (5, 10, 20, 40, 60, 100)[: settings.sized(6, 6)]:
+    scenario = city(20, settings.scale(600, 15_000, 120), settings.seed)
+    for capacity in (5, 10, 20, 40, 60, 100)[: settings.scale(6, 6)]:
         for policy in POLICIES:
-            run = enriched(scenario, folder, policy=policy, capacity=capacity)
+            run = enrich_events(scenario, folder, policy=policy, capacity=capacity)
             share = round(100 * mean(run.hits), 3)
             why = f"{PLOT_ONLY} Ours: structures differ by value regions too; a full cache that "
             why += "is hardly hit keeps only a sample of what is new."

@@ -178,7 +178,7 @@ class _Experiment:
                 if stage.startswith("deciding")
             )
             found.append(_Check(result, spent, deciding))
-        return min(found, key=lambda check: check.spent)
+        return min(found, key=lambda check: check.seconds)
 
     def _batch(self, fresh: float) -> Path:
         """Write 5 % of insertions, one of a hundred an inequality."""
@@ -218,12 +218,12 @@ class _Experiment:
         fresh: float,
         checks: dict[str, _Check],
         looked_at: Sequence[Assertion],
-        peers: dict[str, _Asked],
+        peers: dict[str, _PeerTimes],
     ) -> Iterator[Row]:
         """CPU seconds of the published method, generating and reasoning apart, as the paper has them."""
         axis, reasoner = f"{self.dataset.name} ({fresh})", self.settings.reasoner
         published = checks["definition7"]
-        generated, reasoned = published.spent - published.deciding, _Asked(published.deciding)
+        generated, reasoned = published.seconds - published.deciding, _PeerTimes(published.deciding)
         if reasoner != "own":
             reasoned = self._reason(reasoner, looked_at)
         notes = [reasoned.note, *(asked.note for asked in peers.values())]
@@ -233,12 +233,12 @@ class _Experiment:
         yield Row(figure, title, "s", None, reasoned.prepared, why=why)
         whole = None if reasoned.prepared is None else generated + reasoned.prepared
         steps: dict[str, float | None] = {
-            name: check.spent for name, check in checks.items() if name != "definition7"
+            name: check.seconds for name, check in checks.items() if name != "definition7"
         }
         steps |= {name: asked.step for name, asked in peers.items()}
         yield Row(figure, f"{axis}: insertions checked", "s", None, whole, steps, why)
 
-    def _reason(self, reasoner: str, looked_at: Sequence[Assertion]) -> _Asked:
+    def _reason(self, reasoner: str, looked_at: Sequence[Assertion]) -> _PeerTimes:
         """Have a peer check A_add from scratch, as the paper does: CPU seconds with loading."""
         file = self.folder / "a_add.nt"
         lines = (line for assertion in looked_at for line in assertion_lines(assertion))
@@ -247,14 +247,14 @@ class _Experiment:
         nothing.write_text("", encoding="utf-8")
         return self._ask(reasoner, file, nothing)
 
-    def _peers(self, batch: Path) -> dict[str, _Asked]:
+    def _peers(self, batch: Path) -> dict[str, _PeerTimes]:
         return {name: self._ask(name, self.base, batch) for name in self.settings.peers}
 
-    def _ask(self, name: str, base: Path, batch: Path) -> _Asked:
+    def _ask(self, name: str, base: Path, batch: Path) -> _PeerTimes:
         try:
             return _ask_peer(name, self.dataset, (base, batch), self.folder, self.settings)
         except NotMeasured as why:
-            return _Asked(note=str(why))
+            return _PeerTimes(note=str(why))
 
     def everything(self) -> Iterator[Row]:
         """Fig. 4: all data as insertions into nothing."""
@@ -284,11 +284,11 @@ class _Check(NamedTuple):
     """A batch checked by ours: the result, CPU seconds, and those of the reasoner among them."""
 
     result: Result
-    spent: float
+    seconds: float
     deciding: float
 
 
-class _Asked:
+class _PeerTimes:
     """What a peer took: CPU seconds before the batch and for it; note: why there is none."""
 
     def __init__(
@@ -299,7 +299,7 @@ class _Asked:
 
 def _ask_peer(
     name: str, dataset: Dataset, files: Sequence[Path], folder: Path, settings: PaperSettings
-) -> _Asked:
+) -> _PeerTimes:
     """Ask a peer about a base and a batch. Raises: NotMeasured."""
     peer, found = PEERS[name], find_peer(name)
     if isinstance(found, AbsentPeer):
@@ -317,10 +317,10 @@ def _ask_peer(
         raise NotMeasured(f"{peer.title} was stopped after {settings.limit:g} s.")
     if step.outcome == "crash":
         raise NotMeasured(f"{peer.title}: {step.verdicts.trouble}")
-    said, spent = step.verdicts.verdict, step.used.cpu_seconds
+    said, spent = step.verdicts.verdict, step.reading.cpu_seconds
     if peer.engine == INCREMENTAL:
-        return _Asked(spent - step.cpu_seconds, step.cpu_seconds, f"{peer.title} says {said}.")
-    return _Asked(spent, spent, f"{peer.title}, from scratch, says {said}.")
+        return _PeerTimes(spent - step.cpu_seconds, step.cpu_seconds, f"{peer.title} says {said}.")
+    return _PeerTimes(spent, spent, f"{peer.title}, from scratch, says {said}.")
 
 
 PAPER = Paper(

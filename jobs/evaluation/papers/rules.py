@@ -40,7 +40,7 @@ class PointRun(NamedTuple):
 
     cpu: float
     wall: float
-    found: list[int]
+    atom_counts: list[int]
 
 
 #: A system: evaluates a stream, set-up first (as a point without atoms), then point by point.
@@ -62,7 +62,7 @@ def evaluate_ours(
             derived: Any = model.derived
             point = _point(begun, [])
             names = Counter(atom.partition("(")[0] for atom in derived)
-            yield point._replace(found=[names[name] for name in _names(asked)])
+            yield point._replace(atom_counts=[names[name] for name in _names(asked)])
         else:
             columns = [model.columns(predicate) for predicate in asked]
             yield _point(begun, [len(found[0]) for found in columns])
@@ -72,13 +72,13 @@ def evaluate_ours_anew(
     stream: GeneratedRules, asked: tuple[str, ...], texts: bool
 ) -> Iterator[PointRun]:
     """Evaluate each point from scratch, on what the windows hold, as clingo does."""
-    begun, past = _clocks(), _Past(stream.rules)
+    begun, past = _clocks(), _RecentIndividuals(stream.rules)
     program = Program.parse(_over_windows(stream.rules))
     yield _point(begun, [])
     for held in windows(stream):
         by_name: dict[str, list[tuple[int, ...]]] = {}
         for (name, row), many in held.items():
-            by_name.setdefault(f"{_bare(name)}_/{len(row) + 1}", []).append((*row, many))
+            by_name.setdefault(f"{_bare_name(name)}_/{len(row) + 1}", []).append((*row, many))
         by_name |= {
             f"{name}_before/1": [(one,) for one in before]
             for name, before in past.always(held).items()
@@ -103,12 +103,12 @@ def _point(begun: tuple[float, float], found: list[int]) -> PointRun:
     return PointRun(1000 * (cpu - begun[0]), 1000 * (wall - begun[1]), found)
 
 
-def _bare(predicate: str) -> str:
+def _bare_name(predicate: str) -> str:
     return predicate.rpartition("/")[0]
 
 
 def _names(asked: Sequence[str]) -> list[str]:
-    return [_bare(predicate) for predicate in asked]
+    return [_bare_name(predicate) for predicate in asked]
 
 
 # --- clingo ---------------------------------------------------------------------------------------
@@ -125,7 +125,9 @@ def windows(stream: GeneratedRules) -> Iterator[Counter[tuple[str, tuple[int, ..
     held: Counter[tuple[str, tuple[int, ...]]] = Counter()
     past: dict[str, deque[list[tuple[str, tuple[int, ...]]]]] = {name: deque() for name in lengths}
     for _, rows in stream.events():
-        by_name = {_bare(predicate): (predicate, columns) for predicate, columns in rows.items()}
+        by_name = {
+            _bare_name(predicate): (predicate, columns) for predicate, columns in rows.items()
+        }
         for name, length in lengths.items():
             predicate, columns = by_name.get(name, ("", ()))
             now = list({(predicate, row) for row in zip(*(c.tolist() for c in columns))})
@@ -150,7 +152,7 @@ def _over_windows(rules: str) -> str:
     return _ALWAYS.sub(lambda m: f"{m[1]}{m[2]}, {m[1]}_before{m[2]}", kept)
 
 
-class _Past:
+class _RecentIndividuals:
     """The individuals of each predicate that `always` looks back on, at the last points."""
 
     def __init__(self, rules: str) -> None:
@@ -172,13 +174,13 @@ def evaluate_clingo_anew(
     stream: GeneratedRules, asked: tuple[str, ...], texts: bool
 ) -> Iterator[PointRun]:
     """Evaluate each point by clingo from scratch."""
-    clingo, past = _clingo(), _Past(stream.rules)
+    clingo, past = _clingo(), _RecentIndividuals(stream.rules)
     shown = [*asked, *(f"{name}/1" for name in past.points)]
     rules = _over_windows(stream.rules) + "".join(f"#show {name}.\n" for name in shown)
     yield PointRun(0.0, 0.0, [])
     for held in windows(stream):
         facts = "".join(
-            f"{_bare(name)}_({','.join(map(str, row))},{many}).\n"
+            f"{_bare_name(name)}_({','.join(map(str, row))},{many}).\n"
             for (name, row), many in held.items()
         )
         for name, before in past.always(held).items():
@@ -187,7 +189,7 @@ def evaluate_clingo_anew(
         control = clingo.Control(["--warn=none"])
         control.add("base", [], rules + facts)
         control.ground([("base", [])])
-        symbols = _solved(control, texts)
+        symbols = _solve(control, texts)
         point = _point(begun, [])
         number = Counter(name for name, _ in symbols)
         past.add(
@@ -196,7 +198,7 @@ def evaluate_clingo_anew(
                 for one in past.points
             }
         )
-        yield point._replace(found=[number[name] for name in _names(asked)])
+        yield point._replace(atom_counts=[number[name] for name in _names(asked)])
 
 
 def evaluate_clingo_once(
@@ -220,10 +222,10 @@ def evaluate_clingo_once(
         begun = _clocks()
         for panel in now ^ enough:
             control.assign_external(clingo.Function("enough", [clingo.Number(panel)]), panel in now)
-        symbols = _solved(control, texts)
+        symbols = _solve(control, texts)
         point = _point(begun, [])
         enough, number = now, Counter(name for name, _ in symbols)
-        yield point._replace(found=[number[name] for name in _names(asked)])
+        yield point._replace(atom_counts=[number[name] for name in _names(asked)])
 
 
 def _clingo() -> Any:
@@ -234,7 +236,7 @@ def _clingo() -> Any:
     return clingo
 
 
-def _solved(control: Any, texts: bool) -> list[tuple[str, Any]]:
+def _solve(control: Any, texts: bool) -> list[tuple[str, Any]]:
     with control.solve(yield_=True) as handle:
         shown = list(handle.model().symbols(shown=True))
     return [(symbol.name, str(symbol) if texts else symbol) for symbol in shown]
@@ -289,9 +291,9 @@ class _Experiment:
     table: str
     axis: str
     stream: Callable[[], GeneratedRules]
-    asked: tuple[str, ...]
+    predicates: tuple[str, ...]
     period: float
-    accepted: int | None
+    accepted_events: int | None
     systems: tuple[str, ...] = ("clingo", "ours, anew")
 
 
@@ -312,16 +314,16 @@ _SIMULATED: Final = (
 
 def rows(settings: PaperSettings, say: Say) -> Iterator[Row]:
     """Redo Fig. 3 and 4."""
-    points = settings.sized(60, 60, 8)
+    points = settings.scale(60, 60, 8)
     for experiment in _experiments(settings, points):
         say(f"{experiment.table}, {experiment.axis}")
-        yield from _measured(experiment, settings)
+        yield from _measure(experiment, settings)
     yield from _links(settings)
 
 
-def _some(settings: PaperSettings, whole: Sequence[int]) -> Sequence[int]:
+def _scaled_sizes(settings: PaperSettings, whole: Sequence[int]) -> Sequence[int]:
     """Return the paper's sizes, fewer of them where the experiments are scaled down."""
-    return whole[: settings.sized(len(whole), len(whole))]
+    return whole[: settings.scale(len(whole), len(whole))]
 
 
 def _experiments(settings: PaperSettings, points: int) -> Iterator[_Experiment]:
@@ -329,7 +331,7 @@ def _experiments(settings: PaperSettings, points: int) -> Iterator[_Experiment]:
     asked = ("lfu/1", "lru/1", "fifo/1", "random/1", "finish/1")
     # What the paper accepted, of its own numbers of points.
     sixty, thirty = (60 if points == 60 else None), (30 if points == 60 else None)
-    for w in _some(settings, (2, *range(5, 51, 5))):
+    for w in _scaled_sizes(settings, (2, *range(5, 51, 5))):
         yield _Experiment(
             "Fig. 3 a.1, Content Caching, one event",
             f"window {w}",
@@ -338,7 +340,7 @@ def _experiments(settings: PaperSettings, points: int) -> Iterator[_Experiment]:
             1.0,
             sixty,
         )
-    for many in _some(settings, range(50, 501, 50)):
+    for many in _scaled_sizes(settings, range(50, 501, 50)):
         yield _Experiment(
             "Fig. 3 a.2, Content Caching, window 5",
             f"{many} events",
@@ -348,7 +350,7 @@ def _experiments(settings: PaperSettings, points: int) -> Iterator[_Experiment]:
             sixty,
         )
     for w, figure in ((2, "b.1"), (20, "b.2")):
-        for many in _some(settings, range(50, 501, 50)):
+        for many in _scaled_sizes(settings, range(50, 501, 50)):
             yield _Experiment(
                 f"Fig. 3 {figure}, Heavy Join, window {w}",
                 f"{many} facts",
@@ -357,7 +359,7 @@ def _experiments(settings: PaperSettings, points: int) -> Iterator[_Experiment]:
                 1.0,
                 thirty,
             )
-    for side in _some(settings, range(20, 31, 2)):
+    for side in _scaled_sizes(settings, range(20, 31, 2)):
         yield _Experiment(
             "Fig. 4, Photo-voltaic System",
             f"{side}²",
@@ -376,20 +378,20 @@ def _links(settings: PaperSettings) -> Iterator[Row]:
         yield Row("Fig. 4, Photo-voltaic System", f"{side}²: links", "", published, links)
 
 
-def _measured(experiment: _Experiment, settings: PaperSettings) -> Iterator[Row]:
-    ours = list(evaluate_ours(experiment.stream(), experiment.asked, False))[1:]
+def _measure(experiment: _Experiment, settings: PaperSettings) -> Iterator[Row]:
+    ours = list(evaluate_ours(experiment.stream(), experiment.predicates, False))[1:]
     others: dict[str, list[PointRun] | None] = {}
     notes = []
     for name in experiment.systems:
         if name == "ours, anew" or name in settings.peers:
             try:
-                run = list(_OTHERS[name](experiment.stream(), experiment.asked, False))[1:]
+                run = list(_OTHERS[name](experiment.stream(), experiment.predicates, False))[1:]
             except NotMeasured as reason:
                 others[name] = None
                 notes.append(str(reason))
                 continue
             others[name] = run
-            if [point.found for point in run] != [point.found for point in ours]:
+            if [point.atom_counts for point in run] != [point.atom_counts for point in ours]:
                 notes.append(f"{name} derives something else.")
     why = " ".join([_SIMULATED, *dict.fromkeys(notes)])
     table, axis = experiment.table, experiment.axis
@@ -397,11 +399,11 @@ def _measured(experiment: _Experiment, settings: PaperSettings) -> Iterator[Row]
         table,
         f"{axis}: accepted points",
         "",
-        experiment.accepted,
+        experiment.accepted_events,
         len(ours),
-        why="" if experiment.accepted else "The paper's streams have more points.",
+        why="" if experiment.accepted_events else "The paper's streams have more points.",
     )
-    atoms = sum(sum(point.found) for point in ours)
+    atoms = sum(sum(point.atom_counts) for point in ours)
     yield Row(
         table, f"{axis}: derived atoms", "", None, atoms, why="The paper does not count them."
     )

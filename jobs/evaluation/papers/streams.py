@@ -44,7 +44,7 @@ WINDOW: Final = 8
 TIMES: Final = 3
 
 
-def drawn(
+def draw_tuples(
     watched: StreamPlan, number: int, seed: int, people: int, per_point: int
 ) -> tuple[Ints, Ints, Ints]:
     """Draw so many tuples: their individuals, labels and times."""
@@ -174,8 +174,10 @@ def rows(settings: PaperSettings, say: Say) -> Iterator[Row]:
                 yield Row("Fig. 5", "NPD", "tuples/min", why=_NO_NPD)
                 continue
             say(f"{name}: topologies")
-            many = settings.sized(8_000, 100_000, 200)
-            stream = drawn(watched, many, settings.seed, max(10, many // 26), max(5, many // 160))
+            many = settings.scale(8_000, 100_000, 200)
+            stream = draw_tuples(
+                watched, many, settings.seed, max(10, many // 26), max(5, many // 160)
+            )
             yield from _topologies(name, watched, stream)
             say(f"{name}: rates")
             yield from _rates(name, watched, settings)
@@ -315,10 +317,10 @@ def _several_bolts(
 
 def _rates(name: str, watched: StreamPlan, settings: PaperSettings) -> Iterator[Row]:
     """The highest rate that one process keeps up with, by search on the clock."""
-    many = settings.sized(200_000, 1_000_000, 2_000)
-    key, label, time = drawn(watched, many, settings.seed, 2_000, 100)
+    many = settings.scale(200_000, 1_000_000, 2_000)
+    key, label, time = draw_tuples(watched, many, settings.seed, 2_000, 100)
     for strategy, cut in (("mask", ()), ("ntm", ()), ("ltm", None)):
-        planned = _planned(watched, strategy, cut)
+        planned = _with_strategy(watched, strategy, cut)
         partition, place = StreamPartition(planned), [0]
 
         def take(
@@ -341,7 +343,7 @@ def _rates(name: str, watched: StreamPlan, settings: PaperSettings) -> Iterator[
         )
 
 
-def _planned(watched: StreamPlan, strategy: str, cut: Cut | None) -> StreamPlan:
+def _with_strategy(watched: StreamPlan, strategy: str, cut: Cut | None) -> StreamPlan:
     """Return the plan with another strategy; cut: None for the cheapest one."""
     chosen = cut
     if chosen is None:

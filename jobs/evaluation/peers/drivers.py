@@ -17,7 +17,7 @@ from pathlib import Path
 from shiq.errors import OperationalError
 from shiq.functional import ontology_text
 from shiq.inputs.reading import Reading
-from shiq.jobs.evaluation.evaluate.process import MeterReading, metered
+from shiq.jobs.evaluation.evaluate.process import MeterReading, run_metered
 from shiq.jobs.evaluation.peers import owl_rl
 from shiq.jobs.evaluation.peers.install import OWL_RL, python_of
 from shiq.model import OWL, RDF, Assertion, Axiom
@@ -90,7 +90,7 @@ def command(found: InstalledPeer, question: PeerQuestion, heap: str) -> list[str
     ]
 
 
-def told(found: InstalledPeer, run: MeterReading) -> PeerVerdicts:
+def read_verdicts(found: InstalledPeer, run: MeterReading) -> PeerVerdicts:
     """What ``run`` of the peer says."""
     return _java(run) if found.peer.is_java else _konclude(run)
 
@@ -98,7 +98,7 @@ def told(found: InstalledPeer, run: MeterReading) -> PeerVerdicts:
 def _java(run: MeterReading) -> PeerVerdicts:
     seconds: dict[str, float] = {}
     said: dict[str, dict[str, str]] = {}
-    for name, value, rest in _STAGE.findall(run.out):
+    for name, value, rest in _STAGE.findall(run.stdout):
         stage = name.replace("-", " ")
         seconds[stage] = float(value)
         said[stage] = dict(_PAIR.findall(rest))
@@ -129,7 +129,7 @@ def _verdict(word: str) -> str:
 
 
 def _konclude(run: MeterReading) -> PeerVerdicts:
-    text = run.out + "\n" + run.err
+    text = run.stdout + "\n" + run.stderr
     errors = _KONCLUDE_ERROR.findall(text)
     verdict = _KONCLUDE_VERDICT.search(text)
     parsed = _KONCLUDE_PARSED.search(text)
@@ -150,7 +150,7 @@ class PeerStep:
     left_out: lines that the peer was not sent. outcome: answered, limit or crash.
     """
 
-    used: MeterReading
+    reading: MeterReading
     verdicts: PeerVerdicts
     seconds: float
     cpu_seconds: float
@@ -159,7 +159,7 @@ class PeerStep:
     @property
     def outcome(self) -> str:
         """How it ended."""
-        if self.used.expired:
+        if self.reading.is_expired:
             return "limit"
         return "crash" if self.verdicts.trouble else "answered"
 
@@ -178,10 +178,10 @@ def ask_peer(
     folder.mkdir(parents=True, exist_ok=True)
     if not found.peer.is_java:
         left_out = write_document(question.document, ontology(), (question.base, question.batch))
-    used = metered(command(found, question, heap), limit, folder)
+    used = run_metered(command(found, question, heap), limit, folder)
     question.document.unlink(missing_ok=True)
-    verdicts, seconds, cpu_seconds = told(found, used), used.wall_seconds, used.cpu_seconds
-    is_answered = not used.expired and not verdicts.trouble
+    verdicts, seconds, cpu_seconds = read_verdicts(found, used), used.wall_seconds, used.cpu_seconds
+    is_answered = not used.is_expired and not verdicts.trouble
     if is_answered and found.peer.engine == INCREMENTAL:
         seconds, cpu_seconds = (
             sum(times[stage] for stage in ("reading the batch", "step"))
@@ -212,8 +212,8 @@ class PeerRun:
 
     def run(self, title: str, words: Sequence[str]) -> MeterReading:
         """Run a command. Raises: OperationalError where it fails or reaches the limit."""
-        used = metered(words, self.limit, self.folder / "run")
-        if used.expired:
+        used = run_metered(words, self.limit, self.folder / "run")
+        if used.is_expired:
             raise OperationalError(f"{title} was stopped after {self.limit:g} s", "Raise --limit.")
         if used.code:
             raise OperationalError(f"{title}: {used.complaint()}", "Leave it out of --peers.")
@@ -228,7 +228,7 @@ class PeerEvent:
     types: frozenset[tuple[str, str]]
 
 
-def installed(name: str) -> InstalledPeer:
+def find_peer(name: str) -> InstalledPeer:
     """Return a peer. Raises: OperationalError where it is absent."""
     found = find_peer(name)
     if isinstance(found, AbsentPeer):
@@ -261,12 +261,12 @@ def ask_java(
     asks: "types" of the individuals of an event, or "instances" of all classes.
     Raises: OperationalError.
     """
-    found = installed(name)
+    found = find_peer(name)
     program = [found.program, f"-Xmx{run.heap}", _QUIET, "-cp", class_path(found), "PeerDriver"]
     words = [found.peer.factory, "-", asks, str(static), *map(str, events)]
     used = run.run(found.peer.title, [*program, *words])
     answers, types, ended = list[PeerEvent](), set[tuple[str, str]](), False
-    for line in used.out.splitlines():
+    for line in used.stdout.splitlines():
         stage = _STAGE.match(line)
         if stage is None:
             one, _, name = line.partition("\t")
@@ -290,7 +290,7 @@ def ask_java(
 
 def ask_konclude(whole: Path, run: PeerRun) -> PeerEvent:
     """Have Konclude realize a document. Raises: OperationalError."""
-    konclude, out = installed("konclude"), run.folder / "types.xml"
+    konclude, out = find_peer("konclude"), run.folder / "types.xml"
     used = run.run(
         "Konclude",
         [konclude.program, "realization", "-w", "2", "-i", str(whole), "-o", str(out)],
@@ -305,7 +305,7 @@ def ask_konclude(whole: Path, run: PeerRun) -> PeerEvent:
 def ask_owl_rl(engine: str, files: Sequence[Path], run: PeerRun) -> PeerEvent:
     """Close files of RDF under the rules of OWL RL by reasonable or owlrl. Raises: OperationalError."""
     program = [str(python_of(OWL_RL)), str(owl_rl.__file__), engine]
-    answer = json.loads(run.run(engine, [*program, *map(str, files)]).out)
+    answer = json.loads(run.run(engine, [*program, *map(str, files)]).stdout)
     return PeerEvent(answer["seconds"], frozenset((one, name) for one, name in answer["types"]))
 
 

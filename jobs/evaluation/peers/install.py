@@ -80,10 +80,12 @@ def listed_jars(file: Path, section: str) -> list[Jar]:
     """The jars of a section of ``file``: after a line [section], on each line coordinates and
     SHA-256.
     """
-    return [jar for name, jar in _listed(file.read_text(encoding="utf-8")) if name == section]
+    return [
+        jar for name, jar in _parse_jar_list(file.read_text(encoding="utf-8")) if name == section
+    ]
 
 
-def _listed(text: str) -> Iterator[tuple[str, Jar]]:
+def _parse_jar_list(text: str) -> Iterator[tuple[str, Jar]]:
     section = ""
     for line in text.splitlines():
         if line.startswith("["):
@@ -144,10 +146,10 @@ def fetch_jars(wanted: Sequence[Jar], folder: Path, source: str) -> None:
     for jar in wanted:
         target = folder / jar.name
         if not target.is_file() or _sha256(target.read_bytes()) != jar.sha256:
-            _write(target, _fetched(jar, source))
+            _write(target, _fetch_jar(jar, source))
 
 
-def _fetched(jar: Jar, source: str) -> bytes:
+def _fetch_jar(jar: Jar, source: str) -> bytes:
     address = f"{source}/{jar.path}"
     try:
         with urllib.request.urlopen(address, timeout=_SECONDS) as answer:

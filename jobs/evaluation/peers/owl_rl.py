@@ -16,7 +16,7 @@ from time import process_time
 from typing import Any
 
 
-def closed(engine: str, graph: Any) -> Iterable[Any]:
+def close_graph(engine: str, graph: Any) -> Iterable[Any]:
     """Return the triples that follow of ``graph``."""
     if engine == "reasonable":
         import reasonable  # type: ignore[import-not-found]
@@ -42,7 +42,7 @@ def main() -> None:
         data = gzip.decompress(data) if name.endswith(".gz") else data
         graph.parse(data=data, format="nt" if name.removesuffix(".gz").endswith(".nt") else "xml")
     begun = process_time()
-    found = closed(sys.argv[1], graph)
+    found = close_graph(sys.argv[1], graph)
     seconds = process_time() - begun
     types = [(str(s), str(o)) for s, p, o in found if str(p) == str(rdflib.RDF.type)]
     print(json.dumps({"seconds": seconds, "types": types}))

@@ -207,7 +207,7 @@ class Traffic:
         self.collisions: set[int] = set()
         self.jammed: set[int] = set()
 
-    def at(self, index: int) -> dict[str, list[Line]]:
+    def statements_at(self, index: int) -> dict[str, list[Line]]:
         """The statements of each stream at a snapshot."""
         makers: dict[str, Callable[[int], list[Line]]] = {
             name: getattr(self, name)
@@ -338,7 +338,7 @@ class Traffic:
         return lines
 
 
-def planted() -> list[dict[str, Any]]:
+def planted_rules() -> list[dict[str, Any]]:
     """The causes, as ``--rules``; rain stops half-way."""
 
     def rule(body: list[list[str]], cause: str, until: str) -> dict[str, Any]:
@@ -371,7 +371,9 @@ def generate(roads: int, snapshots: int, seed: int, out: Path, faults: int = 0) 
     traffic = Traffic(city, snapshots, wrong)
     out.mkdir(parents=True, exist_ok=True)
     (out / "tbox.ofn").write_text(ontology(), encoding="utf-8")
-    (out / "planted.json").write_text(json.dumps(planted(), indent=1) + "\n", encoding="utf-8")
+    (out / "planted.json").write_text(
+        json.dumps(planted_rules(), indent=1) + "\n", encoding="utf-8"
+    )
     (out / "faults.json").write_text(json.dumps(sorted(wrong)) + "\n", encoding="utf-8")
     static = list(city.static())
     counts = {"static": len(static), **dict.fromkeys(RATES, 0)}
@@ -379,7 +381,7 @@ def generate(roads: int, snapshots: int, seed: int, out: Path, faults: int = 0) 
     files = {name: _open(out / f"{name}.jsonl.gz") for name in RATES}
     try:
         for index in range(snapshots):
-            for name, lines in traffic.at(index).items():
+            for name, lines in traffic.statements_at(index).items():
                 files[name].write((json.dumps({"t": index, "triples": lines}) + "\n").encode())
                 counts[name] += len(lines)
     finally:

@@ -35,7 +35,7 @@ def _line(subject: str, role: str, object: str) -> str:
     return f"{_iri(subject)} {_iri(role)} {_iri(object)} ."
 
 
-def _typed(subject: str, name: str) -> str:
+def _type_line(subject: str, name: str) -> str:
     return f"{_iri(subject)} {RDF_TYPE} {_iri(name)} ."
 
 
@@ -75,16 +75,18 @@ def university(departments: int, events: int, seed: int) -> EnrichmentScenario:
     dice, static = random.Random(f"university {seed}"), list[str]()
     hobbies = [f"hobby{n}" for n in range(9)]
     static += [
-        _typed(hobby, ("Sport", "Art", "Meditation")[n % 3]) for n, hobby in enumerate(hobbies)
+        _type_line(hobby, ("Sport", "Art", "Meditation")[n % 3]) for n, hobby in enumerate(hobbies)
     ]
     for d in range(departments):
-        static.append(_typed(f"department{d}", ("TechnicalDepartment", "ArtsDepartment")[d % 2]))
+        static.append(
+            _type_line(f"department{d}", ("TechnicalDepartment", "ArtsDepartment")[d % 2])
+        )
         for c in range(20):
             course = f"course{d}-{c}"
-            static.append(_typed(course, ("CoreCourse", "ElectiveCourse")[c % 2]))
+            static.append(_type_line(course, ("CoreCourse", "ElectiveCourse")[c % 2]))
             static.append(_line(course, "taughtIn", f"department{d}"))
         for f in range(15):
-            static.append(_typed(f"teacher{d}-{f}", "Person"))
+            static.append(_type_line(f"teacher{d}-{f}", "Person"))
             static.append(_line(f"teacher{d}-{f}", "memberOf", f"department{d}"))
             static.append(_line(f"teacher{d}-{f}", "teaches", f"course{d}-{f}"))
     # Many students have one curriculum.
@@ -97,7 +99,7 @@ def university(departments: int, events: int, seed: int) -> EnrichmentScenario:
     for n in range(events):
         d, courses, liked = dice.choice(curricula)
         name = f"student{n}"
-        lines = [_typed(name, "Student"), _line(name, "memberOf", f"department{d}")]
+        lines = [_type_line(name, "Student"), _line(name, "memberOf", f"department{d}")]
         lines += [_line(name, "takesCourse", course) for course in courses]
         lines += [_line(name, "hasHobby", hobby) for hobby in liked]
         made.append((*lines, f'{_iri(name)} {_iri("name")} "Student {n}" .'))
@@ -136,15 +138,17 @@ def city(intersections: int, events: int, seed: int) -> EnrichmentScenario:
     dice, static = random.Random(f"city {seed}"), list[str]()
     for n in range(intersections):
         crossing = f"crossing{n}"
-        static.append(_typed(crossing, ("MainCrossing", "SideCrossing")[n % 2]))
+        static.append(_type_line(crossing, ("MainCrossing", "SideCrossing")[n % 2]))
         for place in range(2):
             static.append(_line(crossing, "near", f"place{n}-{place}"))
-            static.append(_typed(f"place{n}-{place}", dice.choice(("School", "Hospital", "Shop"))))
+            static.append(
+                _type_line(f"place{n}-{place}", dice.choice(("School", "Hospital", "Shop")))
+            )
         for kind in _OBSERVED:
             sensor = f"{kind.lower()}Sensor{n}"
             static.append(_line(sensor, "locatedAt", crossing))
             static.append(_line(sensor, "observes", f"{kind.lower()}{n}"))
-            static.append(_typed(f"{kind.lower()}{n}", kind))
+            static.append(_type_line(f"{kind.lower()}{n}", kind))
     return EnrichmentScenario(
         _ontology(_CITY), tuple(static), tuple(_observations(intersections, events, dice))
     )
@@ -157,7 +161,7 @@ def _observations(
         kind, place = _OBSERVED[n // intersections % 3], n % intersections
         name, value = f"observation{n}", dice.choice((10, 40, 80)) + dice.random()
         yield (
-            _typed(name, "Observation"),
+            _type_line(name, "Observation"),
             _line(name, "madeBySensor", f"{kind.lower()}Sensor{place}"),
             _line(name, "observedProperty", f"{kind.lower()}{place}"),
             f'{_iri(name)} {_iri("hasValue")} "{value:.2f}"^^<{_XSD}decimal> .',

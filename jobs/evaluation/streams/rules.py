@@ -136,7 +136,7 @@ class GeneratedJoin:
     def stream(self) -> GeneratedRules:
         """Program and rows."""
         rules = f"a(X,Y) :- b(X,Z) in [{self.window}], c(Z,Y) in [{self.window}].\n"
-        return GeneratedRules(rules, self._dense() if self.values else self._published())
+        return GeneratedRules(rules, self._dense() if self.values else self._published_points())
 
     def _dense(self) -> Iterator[PointRows]:
         dice, size = np.random.default_rng(self.seed), self.facts // 2
@@ -144,7 +144,7 @@ class GeneratedJoin:
             columns = [dice.integers(0, self.values, size) for _ in range(4)]
             yield {"b/2": (columns[0], columns[1]), "c/2": (columns[2], columns[3])}
 
-    def _published(self) -> Iterator[PointRows]:
+    def _published_points(self) -> Iterator[PointRows]:
         half = self.facts // 2
         for point in range(self.points):
             number, zeros = np.arange(half) + half * (point % 2), np.zeros(half, np.int64)
@@ -192,7 +192,9 @@ class Grid:
 
     def stream(self) -> GeneratedRules:
         """Program and rows."""
-        first, second = near(self.side) if self.links == "near" else anywhere(self.side, self.seed)
+        first, second = (
+            near_links(self.side) if self.links == "near" else random_links(self.side, self.seed)
+        )
         entries = "".join(
             f"link(cea,{panel}).\n" for panel in range(1, min(ENTRIES, self.side**2) + 1)
         )
@@ -213,7 +215,7 @@ class Grid:
             }
 
 
-def near(side: int) -> tuple[Column, Column]:
+def near_links(side: int) -> tuple[Column, Column]:
     """Links between panels at most `STEPS` apart in either direction."""
     x, y = np.divmod(np.arange(side * side), side)
     close = (
@@ -225,7 +227,7 @@ def near(side: int) -> tuple[Column, Column]:
     return first + 1, second + 1
 
 
-def anywhere(side: int, seed: int) -> tuple[Column, Column]:
+def random_links(side: int, seed: int) -> tuple[Column, Column]:
     """Links between random panels, as many as published."""
     panels = side * side
     pairs = panels * (panels - 1)

@@ -27,9 +27,9 @@ from shiq.jobs.evaluation.generation import (
     RDF_TYPE,
     GenerationReport,
     Progress,
-    below,
-    dealt,
+    deal,
     deck,
+    draw_below,
     sample,
     tbox_as_rdfxml,
     write_triples,
@@ -152,7 +152,7 @@ class PublicationDraws(NamedTuple):
     """Draws for publications: their classes, numbers by author, numbers of authors."""
 
     genres: Iterator[str]
-    more: Iterator[int]
+    extra_publications: Iterator[int]
     of_graduate: Iterator[int]
     authors: Iterator[int]
 
@@ -162,10 +162,10 @@ class CourseDraws(NamedTuple):
 
     undergraduate: Iterator[int]
     graduate: Iterator[int]
-    advised: Iterator[int]
+    advised_share: Iterator[int]
     working: Iterator[int]
     clerical: Iterator[int]
-    renamed: Iterator[int]
+    renamed_share: Iterator[int]
 
 
 class Writer:
@@ -181,27 +181,27 @@ class Writer:
         self._rng = rng
         genres = [MISSPELT if misspelt and g == "JournalArticle" else g for g in profile.GENRES]
         self._people = PersonDraws(
-            gender=dealt(rng, (_TYPE["Man"], _TYPE["Woman"])),
+            gender=deal(rng, (_TYPE["Man"], _TYPE["Woman"])),
             friends=deck(rng, profile.FRIENDS),
-            home_town=dealt(rng, profile.HOME_TOWN),
-            interests=dealt(rng, profile.INTERESTS_OF_ONE),
-            liking=dealt(rng, _LIKING),
-            fan_classes=dealt(rng, profile.FAN_CLASSES),
-            fans=dealt(rng, [_FAN[name] for name in profile.FANS]),
+            home_town=deal(rng, profile.HOME_TOWN),
+            interests=deal(rng, profile.INTERESTS_OF_ONE),
+            liking=deal(rng, _LIKING),
+            fan_classes=deal(rng, profile.FAN_CLASSES),
+            fans=deal(rng, [_FAN[name] for name in profile.FANS]),
         )
         self._publications = PublicationDraws(
-            genres=dealt(rng, [_GENRE[genre] for genre in genres]),
-            more=dealt(rng, profile.MORE_PUBLICATIONS),
-            of_graduate=dealt(rng, profile.GRADUATE_PUBLICATIONS),
+            genres=deal(rng, [_GENRE[genre] for genre in genres]),
+            extra_publications=deal(rng, profile.MORE_PUBLICATIONS),
+            of_graduate=deal(rng, profile.GRADUATE_PUBLICATIONS),
             authors=deck(rng, profile.AUTHORS),
         )
         self._courses = CourseDraws(
             undergraduate=deck(rng, profile.UNDERGRADUATE_TAKES),
             graduate=deck(rng, profile.GRADUATE_TAKES),
-            advised=deck(rng, (1, profile.ADVISED)),
+            advised_share=deck(rng, (1, profile.ADVISED)),
             working=deck(rng, (1, profile.WORKING)),
             clerical=deck(rng, (1, profile.WORKING)),
-            renamed=deck(rng, (1, profile.RENAMED)),
+            renamed_share=deck(rng, (1, profile.RENAMED)),
         )
 
     def university(self, plan: UniversityPlan) -> list[str]:
@@ -300,7 +300,7 @@ class Writer:
         lines += (f"{person}{_FRIEND}{other} .\n" for other in friends)
 
     def _any_university(self) -> str:
-        return university_term(below(self._rng, profile.DEGREES * self._universities))
+        return university_term(draw_below(self._rng, profile.DEGREES * self._universities))
 
     def _faculty(
         self,
@@ -315,7 +315,7 @@ class Writer:
         graduate_courses = (
             f"{term[:-1]}/GraduateCourse{i}>" for i in range(sum(plan.graduate_courses))
         )
-        head = below(self._rng, plan.faculty[0])
+        head = draw_below(self._rng, plan.faculty[0])
         aliases = 0
         for rank, members in zip(profile.FACULTY, faculty):
             for i, person in enumerate(members):
@@ -341,7 +341,7 @@ class Writer:
                         course + _TYPE["Course"],
                         f'{course}{_NAME}"{title}" .\n',
                     )
-                    if next(self._courses.renamed) == 1:
+                    if next(self._courses.renamed_share) == 1:
                         alias = f"{term[:-1]}/SameIndividual{aliases}>"
                         aliases += 1
                         lines += (f"{course}{_TAUGHT_BY}{alias} .\n", alias + _TYPE["Person"])
@@ -351,7 +351,7 @@ class Writer:
         if self._rng.random() < profile.ELSEWHERE:
             plan = self._world.department()
         many = sum(plan.graduate_courses if graduate else plan.courses)
-        return f"<http://www.{host(plan)}/{'GraduateCourse' if graduate else 'Course'}{below(self._rng, many)}>"
+        return f"<http://www.{host(plan)}/{'GraduateCourse' if graduate else 'Course'}{draw_below(self._rng, many)}>"
 
     def _students(
         self,
@@ -372,7 +372,7 @@ class Writer:
             takes = self._courses.graduate if graduate else self._courses.undergraduate
             for student in students:
                 self._person(student, KINDS[graduate], place, STUDENTS, lines)
-                lines += (student + enrolled, student + _MAJORS[below(rng, len(_MAJORS))])
+                lines += (student + enrolled, student + _MAJORS[draw_below(rng, len(_MAJORS))])
                 many = next(takes)
                 courses: dict[str, None] = {}
                 while len(courses) < many:
@@ -380,9 +380,9 @@ class Writer:
                         self._course(plan, graduate or rng.random() < profile.GRADUATE_LEVEL)
                     ] = None
                 lines += (f"{student}{_TAKES}{course} .\n" for course in courses)
-                if graduate or next(self._courses.advised) == 1:
+                if graduate or next(self._courses.advised_share) == 1:
                     lines.append(
-                        f"{student}{_ADVISED}{place.person(first_advisor + below(rng, advisors))} .\n"
+                        f"{student}{_ADVISED}{place.person(first_advisor + draw_below(rng, advisors))} .\n"
                     )
                 if graduate:
                     lines.append(f"{student}{_UNDERGRADUATE_DEGREE}{self._any_university()} .\n")
@@ -405,7 +405,7 @@ class Writer:
         number = 0
         for i, author in enumerate(authors):
             many = (
-                ranks[i] + next(self._publications.more)
+                ranks[i] + next(self._publications.extra_publications)
                 if i < len(ranks)
                 else next(self._publications.of_graduate)
             )
@@ -418,7 +418,7 @@ class Writer:
                 )
                 together, all_of = {author: None}, next(self._publications.authors)
                 while len(together) < all_of:
-                    other = authors[below(self._rng, len(authors))]
+                    other = authors[draw_below(self._rng, len(authors))]
                     if other not in together:
                         together[other] = None
                         lines.append(f"{publication}{_AUTHOR}{other} .\n")
@@ -481,5 +481,5 @@ def generate(
     )
     files, seconds = ("tbox.owl", "abox.nt.gz"), time.perf_counter() - started
     return GenerationReport(
-        **asdict(counts), out=out, departments=departments, files=files, seconds=seconds
+        **asdict(counts), directory=out, departments=departments, files=files, seconds=seconds
     )

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
-from shiq.jobs.evaluation.generation import dealt, deck, shuffle, stratified
+from shiq.jobs.evaluation.generation import deal, deck, draw_stratified, shuffle
 from shiq.jobs.evaluation.uobm.tbox import INTERESTS
 
 #: Departments of a university; the first one has those of the reference.
@@ -151,11 +151,11 @@ class _Sizes:
         self._systems_staff, self._other_staff, self._visiting, self._groups = (
             deck(rng, bounds) for bounds in (SYSTEMS_STAFF, OTHER_STAFF, VISITING, RESEARCH_GROUPS)
         )
-        self._clerical_staff = dealt(rng, CLERICAL_STAFF)
-        self._courses = dealt(rng, COURSES)
-        self._graduate_courses = dealt(rng, GRADUATE_COURSES)
+        self._clerical_staff = deal(rng, CLERICAL_STAFF)
+        self._courses = deal(rng, COURSES)
+        self._graduate_courses = deal(rng, GRADUATE_COURSES)
         self._undergraduates, self._graduates, self._teaching, self._research = (
-            stratified(rng, bounds, FIRST_DEPARTMENTS)
+            draw_stratified(rng, bounds, FIRST_DEPARTMENTS)
             for bounds in (
                 UNDERGRADUATES_PER_FACULTY,
                 GRADUATES_PER_FACULTY,

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shiq import model as owl
-from shiq.jobs.evaluation.generation import stated
+from shiq.jobs.evaluation.generation import parse_axioms
 
 NAMESPACE = "http://semantics.crl.ibm.com/univ-bench-dl.owl#"
 
@@ -268,7 +268,7 @@ def uobm_tbox() -> owl.TBox:
         object_properties=frozenset(NAMESPACE + name for name in _OBJECT),
         data_properties=frozenset(NAMESPACE + name for name in _DATA),
     )
-    return owl.TBox(stated(NAMESPACE, _axioms()), signature)
+    return owl.TBox(parse_axioms(NAMESPACE, _axioms()), signature)
 
 
 def uobm_individuals() -> tuple[owl.ClassAssertion, ...]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shiq.jobs.store import Certificate, open_store, place_of
-from shiq.jobs.store.read import renewed
+from shiq.jobs.store.read import reopen_if_changed
 from shiq.support import import_on_access
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ __all__ = [
     "open_store",
     "place_of",
     "prepare",
-    "renewed",
+    "reopen_if_changed",
     "stored_abox",
     "write_store",
 ]

@@ -32,7 +32,7 @@ from shiq.jobs.store.schema import (
     key_of,
     write_table,
 )
-from shiq.jobs.store.upkeep.ranges import starts_of
+from shiq.jobs.store.upkeep.ranges import range_starts
 from shiq.jobs.store.write import (
     AssertionCounts,
     open_rebuild,
@@ -68,9 +68,9 @@ def number_individuals(abox: ABox, width: int | None = None) -> ArrayBase:
         abox.literals,
         width,
     )
-    classes, class_name = _in_order(abox.classes, abox.class_name)
-    roles, role_name = _in_order(abox.object_properties, abox.role_name)
-    properties, data_name = _in_order(abox.data_properties, abox.data_name)
+    classes, class_name = _sort_names(abox.classes, abox.class_name)
+    roles, role_name = _sort_names(abox.object_properties, abox.role_name)
+    properties, data_name = _sort_names(abox.data_properties, abox.data_name)
     ordered = replace(
         abox,
         classes=classes,
@@ -86,7 +86,7 @@ def number_individuals(abox: ABox, width: int | None = None) -> ArrayBase:
     return array_base(ordered, known[np.argsort(rank)])
 
 
-def _in_order(names: list[str], column: array[int]) -> tuple[list[str], array[int]]:
+def _sort_names(names: list[str], column: array[int]) -> tuple[list[str], array[int]]:
     """``names`` sorted, and ``column`` of their numbers accordingly."""
     order = sorted(range(len(names)), key=names.__getitem__)
     rank = np.empty(len(names), np.int64)
@@ -113,7 +113,7 @@ def base_tables(base: ArrayBase) -> dict[str, Columns]:
         **tables,
         "individuals": {"node": ids, "term": arrow_texts(base.terms)},
         "terms": {"hash": hashes[by_hash], "node": ids[by_hash]},
-        "names": _names(base),
+        "names": _name_rows(base),
         "literals": {
             "literal": np.arange(len(base.literals), dtype=np.int64),
             "lexical": arrow_texts([x.lexical for x in base.literals]),
@@ -128,7 +128,7 @@ def _with_ids(columns: dict[str, Column], ids: Ints) -> Columns:
     return {name: ids[column] if name in NODES else column for name, column in columns.items()}
 
 
-def _names(base: ArrayBase) -> Columns:
+def _name_rows(base: ArrayBase) -> Columns:
     names = base.names
     lists = {
         KIND_CLASS: names.classes.values,
@@ -151,8 +151,8 @@ def index_tables(index: Index, completion: CertifiedModel | None = None) -> dict
     """
     elements, others = index.labels.table, completion.exceptional_labels if completion else None
     rows = {
-        "elements": _spread(elements),
-        **({"completed": _spread(others)} if others is not None else {}),
+        "elements": _rows_with_ids(elements),
+        **({"completed": _rows_with_ids(others)} if others is not None else {}),
     }
     used = np.concatenate([table["label"] for table in rows.values()])
     labels, number = labels_in_order(index.calculus.table.labels, used)
@@ -175,13 +175,13 @@ def index_tables(index: Index, completion: CertifiedModel | None = None) -> dict
         }
     for name, groups in groupings.items():
         tables[name], tables[f"{name}_members"] = (
-            _spread(groups.by_member),
-            _spread(groups.by_group),
+            _rows_with_ids(groups.by_member),
+            _rows_with_ids(groups.by_group),
         )
     return tables
 
 
-def _spread(table: Table) -> Columns:
+def _rows_with_ids(table: Table) -> Columns:
     """All rows of ``table`` with ids in the place of ranks."""
     rows = next(iter(table.scan()))
     last = max((int(rows[name].max(initial=-1)) for name in rows if name in NODES), default=-1)
@@ -214,7 +214,7 @@ class PreparedStore:
     width: int
     completion: CertifiedModel | None = None
 
-    def certified(
+    def certify(
         self, decide: Decide, is_over: Callable[[], bool]
     ) -> tuple[PreparedStore, LocalAddSet, Sequence[Answer]] | None:
         """The same with N, what was kept for its certificate, and one answer for each module;
@@ -298,7 +298,7 @@ def write_store(
             told("indexing", 0, 0)
         made = prepared or prepare(tbox, abox, rebuild.range_size)
         rebuild = replace(
-            rebuild, width=made.width, taken=taken or {}, read_properties=read_properties
+            rebuild, width=made.width, applied_batches=taken or {}, read_properties=read_properties
         )
         base, index = made.base, made.knowledge_base.index
         columns = {**base_tables(base), **index_tables(index, made.completion)}
@@ -307,7 +307,10 @@ def write_store(
             told("writing tables", done, count)
             rows = columns.pop(name)
             versions[name] = write_table(
-                path, name, rows, starts_of(name, rows[key_of(name)], len(base.terms), made.width)
+                path,
+                name,
+                rows,
+                range_starts(name, rows[key_of(name)], len(base.terms), made.width),
             )
         told("writing tables", count, count)
         return rebuild.finish(

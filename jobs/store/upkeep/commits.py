@@ -43,11 +43,11 @@ from shiq.jobs.store.schema import (
     key_of,
 )
 from shiq.jobs.store.upkeep.build import write_store
-from shiq.jobs.store.upkeep.ranges import compacted_table, with_ranges_renewed
+from shiq.jobs.store.upkeep.ranges import compact_table, renew_changed_ranges
 from shiq.jobs.store.verify import verify_lookup
 from shiq.jobs.store.write import (
-    aside_document,
     publish_and_expire,
+    quarantine_document,
     require_unchanged,
     stamped_certificate,
     write_document,
@@ -78,7 +78,7 @@ def commit(
         require_unchanged(path, present, checked)
         store = opened if opened is not None and opened.manifest == present else open_store(path)
         store.manifest = present
-        kept = _asides(store, insertions, deletions, asides)
+        kept = _next_quarantine(store, insertions, deletions, asides)
         leftovers = store.data_leftovers if leftovers is None else leftovers
         free = _free_numbers(store)
         grown = snapshot_delta(store, insertions, deletions, free, patch)
@@ -88,9 +88,11 @@ def commit(
                 for part in (grown.added_rows, grown.removed_rows)
                 for name, rows in part.items()
             )
-            is_void = is_void and kept == store.asides and leftovers == store.data_leftovers
+            is_void = is_void and kept == store.quarantine and leftovers == store.data_leftovers
             # What a feed sends again changes nothing, but may once others have changed the store.
-            is_void = is_void and present.taken == present.taken_with(taken or {})
+            is_void = is_void and present.applied_batches == present.merge_applied_batches(
+                taken or {}
+            )
             return (
                 store
                 if is_void
@@ -116,15 +118,15 @@ def commit(
     )
 
 
-def _asides(
+def _next_quarantine(
     store: Store, insertions: ABox, deletions: ABox, asides: Iterable[QuarantinedAssertion]
 ) -> tuple[QuarantinedAssertion, ...]:
     new = list(asides)
-    if not store.asides:
+    if not store.quarantine:
         return tuple(new)
     renewed = {aside.triples for aside in new}
     gone = {assertion_lines(a) for abox in (insertions, deletions) for a in abox} | renewed
-    return (*(aside for aside in store.asides if aside.triples not in gone), *new)
+    return (*(aside for aside in store.quarantine if aside.triples not in gone), *new)
 
 
 def compact(path: Place) -> Store:
@@ -141,12 +143,16 @@ def compact(path: Place) -> Store:
             verify(path, file)
         shared = SharedFile(path)
         tables = {
-            n: compacted_table(store, n, _intact_table(store, n, version), shared)
+            n: compact_table(store, n, _intact_table(store, n, version), shared)
             for n, version in store.manifest.tables.items()
         }
         tables = shared.finish(tables)
         manifest = replace(
-            store.manifest, snapshot=store.snapshot + 1, created=_now(), tables=tables, before=None
+            store.manifest,
+            snapshot=store.snapshot + 1,
+            created=_timestamp(),
+            tables=tables,
+            before=None,
         )
         manifest = replace(manifest, documents=compact_left_out(path, manifest.documents))
         if manifest.certificate is not None:
@@ -186,7 +192,7 @@ def _next_number(store: Store, dictionary: str, fact_and_columns: tuple[str, Seq
         return int(store.manifest.facts[fact])
     removed = [
         rows[column]
-        for rows in (store.table(n).removed for n in store.manifest.tables)
+        for rows in (store.table(n).removed_rows for n in store.manifest.tables)
         for column in columns
         if column in rows
     ]
@@ -245,7 +251,7 @@ def _write_tables(
         "negated_roles": sorted([r.iri, r.is_inverse] for r in grown.negated_roles),
         "negated_properties": sorted(grown.negated_properties),
     }
-    facts = _facts(old, grown, free)
+    facts = _next_facts(old, grown, free)
     left_over = (*store.tbox_leftovers, *leftovers)
     told = (
         {}
@@ -256,7 +262,7 @@ def _write_tables(
     manifest = replace(
         old,
         snapshot=old.snapshot + 1,
-        created=_now(),
+        created=_timestamp(),
         assertions=facts.pop("assertions"),
         tables=tables,
         documents={
@@ -267,11 +273,13 @@ def _write_tables(
             },
             "index": write_document(store.path, "index", document),
             **told,
-            **aside_document(store.path, asides),
+            **quarantine_document(store.path, asides),
             **aside,
         },
         certificate=stamped_certificate(certificate, old.tbox_hash, old.snapshot + 1, left_over),
-        facts=facts | counts | ({APPLIED_BATCHES: old.taken_with(taken)} if taken else {}),
+        facts=facts
+        | counts
+        | ({APPLIED_BATCHES: old.merge_applied_batches(taken)} if taken else {}),
         before=write_kept_manifest(store.path, old),
     )
     write_manifest(store.path, manifest)
@@ -297,7 +305,7 @@ def _new_names(store: Store, grown: SnapshotDelta) -> Columns:
     }
 
 
-def _facts(old: Manifest, grown: SnapshotDelta, free: Numbers) -> dict[str, Any]:
+def _next_facts(old: Manifest, grown: SnapshotDelta, free: Numbers) -> dict[str, Any]:
     """The counts of the next snapshot, |A| among them."""
 
     def more(table: str) -> int:
@@ -341,7 +349,7 @@ def _renew_ranges(store: Store, tables: Mapping[str, TableVersion]) -> dict[str,
     shared = SharedFile(store.path)
     return shared.finish(
         {
-            name: with_ranges_renewed(store, name, version, shared)
+            name: renew_changed_ranges(store, name, version, shared)
             if version != store.manifest.tables[name]
             else version
             for name, version in tables.items()
@@ -357,7 +365,7 @@ def _grown_table(
     """
     table, version = store.table(name), store.manifest.tables[name]
     identity = IDENTITY[name]
-    gone = table.removed
+    gone = table.removed_rows
     before = len(gone[key_of(name)])
     if added is not None and len(added[key_of(name)]) and before:
         back = is_row_in([added[c] for c in identity], [gone[c] for c in identity])
@@ -405,5 +413,5 @@ def _intact_file(store: Store, name: str, file: DataFile) -> DataFile:
     return file
 
 
-def _now() -> str:
+def _timestamp() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")

@@ -27,7 +27,7 @@ MOST_SMALL, _RANGES_PER_SMALL = 32, 8
 _LEAST, _END = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
-def starts_of(table: str, keys: Ints, nodes: int, width: int) -> Ints:
+def range_starts(table: str, keys: Ints, nodes: int, width: int) -> Ints:
     """The first keys of the ranges of a ``table`` with such (ascending) ``keys``, in a store of
     so many ``nodes``, ``width`` a range: by node, or, where the key is no node, by as many
     ranges of about the same size. A table of few rows is one range.
@@ -38,11 +38,11 @@ def starts_of(table: str, keys: Ints, nodes: int, width: int) -> Ints:
     return (
         spread(np.arange(width, nodes, width, dtype=np.int64))
         if key_of(table) in NODES
-        else _even(keys, count)
+        else _even_starts(keys, count)
     )
 
 
-def with_ranges_renewed(
+def renew_changed_ranges(
     store: Store, name: str, version: TableVersion, shared: SharedFile
 ) -> TableVersion:
     """The ``version`` of the table ``name`` with those ranges written anew of which a fifth came
@@ -50,11 +50,11 @@ def with_ranges_renewed(
     parts of ``shared``.
     """
     renewal = _Renewal(store, name, version, shared)
-    due = renewal.due()
-    return renewal.renewed(due) if due.any() else renewal.joined()
+    due = renewal.due_ranges()
+    return renewal.renew_ranges(due) if due.any() else renewal.join_small_files()
 
 
-def compacted_table(
+def compact_table(
     store: Store, name: str, version: TableVersion, shared: SharedFile
 ) -> TableVersion:
     """The ``version`` of the table ``name`` without small files and removed rows, and with each
@@ -62,13 +62,13 @@ def compacted_table(
     ``shared``.
     """
     renewal = _Renewal(store, name, version, shared)
-    due = renewal.changed() > 0
+    due = renewal.changed_counts() > 0
     if renewal.ranges:
         due |= [
             not file.sha256 or bool(file.rows and not file.lookup and isinstance(store.path, Path))
             for file in renewal.ranges
         ]
-    return renewal.renewed(due) if due.any() or renewal.small else version
+    return renewal.renew_ranges(due) if due.any() or renewal.small else version
 
 
 @dataclass(frozen=True)
@@ -113,36 +113,38 @@ class _Renewal:
         """Rows of a range."""
         return max(self.width, sum(file.rows for file in self.ranges) // max(len(self.ranges), 1))
 
-    def changed(self) -> Ints:
+    def changed_counts(self) -> Ints:
         """About how many rows of each range came and went."""
-        removed = self.table.removed[self.table.key]
+        removed = self.table.removed_rows[self.table.key]
         gone = np.diff(np.append(np.searchsorted(removed, self.starts), len(removed)))
         came: Ints = self.table.small_rows(self.starts)
         return came + gone
 
-    def due(self) -> npt.NDArray[np.bool_]:
+    def due_ranges(self) -> npt.NDArray[np.bool_]:
         """Whether each range is to be written anew. Where one is, those are that half as much
         came to: else they would be the next, and what stays in small files would be written
         again for each.
         """
-        changed = self.changed()
+        changed = self.changed_counts()
         share = changed / np.maximum([file.rows for file in self.ranges] or [0], 1)
         is_due = (share > SHARE) & (changed > _FEW)
         return share > SHARE / 2 if is_due.any() else is_due
 
-    def renewed(self, due: npt.NDArray[np.bool_]) -> TableVersion:
+    def renew_ranges(self, due: npt.NDArray[np.bool_]) -> TableVersion:
         """The table with the ranges ``due`` written anew, of what they and the small files hold
         of their keys.
         """
         ranges, left = list[DataFile](), list[tuple[int, int]]()
         for i, (low, high) in enumerate(self.spans):
             if due[i]:
-                ranges += self._written(self.table.between(low, high))
+                ranges += self._write_range(self.table.rows_between(low, high))
             else:
                 ranges += self.ranges[i : i + 1]
                 left.append((low, high))
-        version = TableVersion((*ranges, *self._rest(self.small, left)), ranges=len(ranges))
-        removed = self.table.removed
+        version = TableVersion(
+            (*ranges, *self._rewrite_small_files(self.small, left)), ranges=len(ranges)
+        )
+        removed = self.table.removed_rows
         if self.version.removed is None or not len(removed[self.table.key]):
             return version
         stays = np.flatnonzero(
@@ -155,7 +157,7 @@ class _Renewal:
             version, removed=next(iter(self.shared.add(self.name, rows, is_removed=True)), None)
         )
 
-    def joined(self) -> TableVersion:
+    def join_small_files(self) -> TableVersion:
         """The table with the latest of its small files as one, where they are many: as far back
         as each is not larger than twice those behind it together.
         """
@@ -166,10 +168,10 @@ class _Renewal:
         while first and (len(small) - first < 2 or small[first - 1].rows <= 2 * rows):
             first -= 1
             rows += small[first].rows
-        now = [*small[:first], *self._rest(small[first:], self.spans)]
+        now = [*small[:first], *self._rewrite_small_files(small[first:], self.spans)]
         return replace(self.version, files=(*self.ranges, *now))
 
-    def _written(self, rows: Columns) -> list[DataFile]:
+    def _write_range(self, rows: Columns) -> list[DataFile]:
         """``rows`` as one range, or as several where they have become so many."""
         keys = rows[self.table.key]
         if not len(keys):
@@ -178,17 +180,19 @@ class _Renewal:
             width = int(spread(np.array([self.width]))[0])
             starts = np.arange(int(keys[0]) + width, int(keys[-1]) + 1, width)
         else:
-            starts = _even(keys, -(-len(keys) // (2 * self.mean)))
+            starts = _even_starts(keys, -(-len(keys) // (2 * self.mean)))
         return write_ranges(self.store.path, self.name, rows, starts)
 
-    def _rest(self, files: Sequence[DataFile], spans: Sequence[tuple[int, int]]) -> list[DataFile]:
+    def _rewrite_small_files(
+        self, files: Sequence[DataFile], spans: Sequence[tuple[int, int]]
+    ) -> list[DataFile]:
         """What small ``files`` hold in ``spans`` (ascending), in as few files as memory allows.
         Rows that were removed stay, as long as they are named as such.
         """
         table = self.store.table_of(self.name, TableVersion(tuple(files)))
         found, held, count = list[DataFile](), list[Columns](), 0
         for i, (low, high) in enumerate(spans):
-            held.append(table.between(low, high))
+            held.append(table.rows_between(low, high))
             count += len(held[-1][table.key])
             if count and (count > _RANGES_PER_SMALL * self.mean or i + 1 == len(spans)):
                 found += self.shared.add(self.name, concatenate(held, held[0]))
@@ -196,6 +200,6 @@ class _Renewal:
         return found
 
 
-def _even(keys: Ints, count: int) -> Ints:
+def _even_starts(keys: Ints, count: int) -> Ints:
     """Where ``count`` parts of about the same size begin, in ascending ``keys``, but for the first."""
     return np.unique(keys[np.arange(1, count) * len(keys) // count])

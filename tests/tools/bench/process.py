@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from shiq.errors import OperationalError
-from shiq.jobs.evaluation.evaluate.process import MeterReading, metered, own_path, worked
+from shiq.jobs.evaluation.evaluate.process import MeterReading, own_path, run_metered, run_worker
 from shiq.jobs.evaluation.generation import GenerationReport, tbox_as_rdfxml
 from shiq.jobs.evaluation.lubm.generate import ONTOLOGY, generate
 from shiq.jobs.evaluation.lubm.tbox import lubm_tbox
@@ -25,7 +25,7 @@ from shiq.jobs.evaluation.peers.drivers import (
     PeerQuestion,
     PeerVerdicts,
     command,
-    told,
+    read_verdicts,
     write_document,
 )
 from shiq.jobs.store.manifest import read_manifest
@@ -201,7 +201,7 @@ class Bench:
         answer = self.folder / "run" / "answer.json"
         answer.unlink(missing_ok=True)
         used = self._ours(["shiq.jobs.cli", *arguments, "-q", "--json", str(answer)])
-        if used.expired:
+        if used.is_expired:
             raise NotMeasured(f"shiq {arguments[0]} was stopped after {self.settings.limit:g} s")
         if used.code not in _ANSWERED or not answer.exists():
             raise NotMeasured(f"shiq {arguments[0]}: {_complaint(used)}")
@@ -244,7 +244,7 @@ class Bench:
             "allow": list(allow),
         }
         told |= {"single": single, "explained": explained}
-        used, found = worked(
+        used, found = run_worker(
             "tests.tools.bench.worker",
             told,
             self.settings.limit,
@@ -254,7 +254,7 @@ class Bench:
         if found is None:
             raise NotMeasured(
                 f"a session was stopped after {self.settings.limit:g} s"
-                if used.expired
+                if used.is_expired
                 else used.complaint()
             )
         return found  # type: ignore[no-any-return]
@@ -265,7 +265,7 @@ class Bench:
             raise NotMeasured("clingo is absent: pip install clingo")
         self.say(f"{stream}, {system}")
         task = {"stream": stream, "system": system}
-        used, found = worked(
+        used, found = run_worker(
             "tests.tools.bench.rules",
             task,
             self.settings.limit,
@@ -275,14 +275,14 @@ class Bench:
         if found is None:
             raise NotMeasured(
                 f"{stream}: stopped after {self.settings.limit:g} s"
-                if used.expired
+                if used.is_expired
                 else used.complaint()
             )
         return used, found
 
     def _ours(self, arguments: Sequence[str]) -> MeterReading:
         program = [sys.executable, "-m", *arguments]
-        return metered(
+        return run_metered(
             program,
             self.settings.limit,
             self.folder / "run",
@@ -322,7 +322,7 @@ class Bench:
                 (abox,) if batch is None else (abox, batch),
             )
         try:
-            used = metered(
+            used = run_metered(
                 command(found, question, self.settings.heap),
                 self.settings.limit,
                 self.folder / "run",
@@ -331,11 +331,15 @@ class Bench:
             raise NotMeasured(f"{peer.title}: {error.message}") from error
         finally:
             question.document.unlink(missing_ok=True)
-        answer = told(found, used)
-        if used.expired or answer.trouble:
+        answer = read_verdicts(found, used)
+        if used.is_expired or answer.trouble:
             raise NotMeasured(
                 f"{peer.title}: "
-                + (f"stopped after {self.settings.limit:g} s" if used.expired else answer.trouble)
+                + (
+                    f"stopped after {self.settings.limit:g} s"
+                    if used.is_expired
+                    else answer.trouble
+                )
             )
         return Asked(used, answer)
 
@@ -343,7 +347,9 @@ class Bench:
 def _complaint(used: MeterReading) -> str:
     """What our command line says of an error, else what can be made of its output."""
     said = [
-        line.removeprefix("shiq: ") for line in used.err.splitlines() if line.startswith("shiq: ")
+        line.removeprefix("shiq: ")
+        for line in used.stderr.splitlines()
+        if line.startswith("shiq: ")
     ]
     return f"exit code {used.code}: {said[0]}" if said else used.complaint()
 

@@ -84,7 +84,7 @@ def run(stream: str, system: str) -> dict[str, Any]:
         "setup_seconds": setup.cpu / 1000,
         "cpu_ms": [point.cpu for point in points],
         "wall_ms": [point.wall for point in points],
-        "derived": [point.found for point in points],
+        "derived": [point.atom_counts for point in points],
     }
 
 

@@ -18,7 +18,7 @@ from shiq.jobs.evaluation.papers.streams import (
     WINDOW,
     BoltRun,
     columns_to_spans,
-    drawn,
+    draw_tuples,
     every_cut,
     seconds,
 )
@@ -84,7 +84,7 @@ def _in_turns(
 
 
 def _compare_cuts(repeat: Repeat, name: str, watched: StreamPlan) -> None:
-    stream = drawn(watched, FEW, repeat.seed, 300, 50)
+    stream = draw_tuples(watched, FEW, repeat.seed, 300, 50)
     measured = every_cut(watched, stream)
     auto = cheapest_cut(watched.view, watched.root_groups, label_rates(watched.view, None))
     for place, what in enumerate(("time", "evaluations")):
@@ -109,17 +109,17 @@ def _measure(repeat: Repeat) -> None:
     }
     for name, watched in plans.items():
         repeat.bench.say(f"{name}, masks")
-        stream = drawn(watched, MANY, repeat.seed, 200_000, 10_000)
+        stream = draw_tuples(watched, MANY, repeat.seed, 200_000, 10_000)
         spent = seconds(lambda w=watched, s=stream: columns_to_spans(w, s))  # type: ignore[misc]
         repeat.values[f"mask, columns to spans: {name}"] = MANY / spent / 1e6
-        ntm = deciding(watched, drawn(watched, 2 * FEW, repeat.seed, PEOPLE, 100), "ntm")
+        ntm = deciding(watched, draw_tuples(watched, 2 * FEW, repeat.seed, PEOPLE, 100), "ntm")
         repeat.values[f"mask over ntm, deciding: {name}"] = ntm / deciding(
-            watched, drawn(watched, MANY, 1, PEOPLE, 100), "mask"
+            watched, draw_tuples(watched, MANY, 1, PEOPLE, 100), "mask"
         )
         repeat.bench.say(f"{name}, cuts")
         _compare_cuts(repeat, name, watched)
     lubm = plans["LUBM"]
-    dense = drawn(lubm, MANY, repeat.seed, 20, 1_000)
+    dense = draw_tuples(lubm, MANY, repeat.seed, 20, 1_000)
     spent = seconds(lambda: columns_to_spans(lubm, dense))
     repeat.values["mask, columns to spans: dense (20 individuals)"] = MANY / spent / 1e6
     _larger_closure(repeat, lubm)
@@ -145,7 +145,7 @@ def _larger_closure(repeat: Repeat, watched: StreamPlan) -> None:
     grown = len(negative_closure(larger.view, larger.all_roots, larger.view.vocabulary)) / max(
         watched.closure, 1
     )
-    plain, wide = (drawn(p, MANY, repeat.seed, 200_000, 10_000) for p in (watched, larger))
+    plain, wide = (draw_tuples(p, MANY, repeat.seed, 200_000, 10_000) for p in (watched, larger))
     ratio = seconds(lambda: columns_to_spans(larger, wide)) / seconds(
         lambda: columns_to_spans(watched, plain)
     )
@@ -167,7 +167,7 @@ def _state(repeat: Repeat, watched: StreamPlan) -> None:
     """Bytes that live on between batches, over a hundred windows."""
     partition, sizes = StreamPartition(watched), list[float]()
     held = list[float]()
-    stream = drawn(watched, 100 * (WINDOW + 1) * 500, repeat.seed, 5_000, 500)
+    stream = draw_tuples(watched, 100 * (WINDOW + 1) * 500, repeat.seed, 5_000, 500)
     for begin in range(0, len(stream[0]), 500):
         key, label, time = (column[begin : begin + 500] for column in stream)
         partition.add_assertions(key, label, time)
