@@ -15,7 +15,7 @@ one process; nothing here knows which system it is. Around them stand
                 in one step, each once; the last rows at the end; what a batch brought, in Spark's
                 progress reports
 
-`session.on_spark(collector, run, targets)` runs it: on the driver the collector takes the rows and
+`session.run_on_spark(collector, run, targets)` runs it: on the driver the collector takes the rows and
 rejects of each batch to the outputs of ``run`` (`shiq.streams.front.run.open_run`), which are one
 file each. What comes out does not depend on batches, tasks or restarts, as long as a state's
 `step` does not.

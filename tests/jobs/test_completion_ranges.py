@@ -130,7 +130,7 @@ def test_modules_that_fail_again_and_again(
         made.append(len(failed))
         return give_up(self, failed)
 
-    monkeypatch.setattr(completion._ModelSearch, "_give_up", counted)
+    monkeypatch.setattr(completion._ModelSearch, "_drop_assumptions", counted)
     ours, found = built(
         HERE, tmp_path / "spark", ontology, files, BuildSettings(width=width, reasoner="own")
     )
@@ -197,7 +197,7 @@ MISTAKES: Mapping[str, tuple[int, int, object, str, Callable[..., Any]]] = {
         4,
         2,
         completion_tasks,
-        "write_open",
+        "write_open_elements",
         _leave_within,
     ),
     "merge classes that grew are not asked again": (129, 1, completion, "class_ties", _no_more),
@@ -205,7 +205,7 @@ MISTAKES: Mapping[str, tuple[int, int, object, str, Callable[..., Any]]] = {
         91,
         1,
         completion._ModelSearch,
-        "_other_classes",
+        "_changed_classes",
         _as_before,
     ),
 }
@@ -231,4 +231,4 @@ def test_rounds_end_with_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     settings = BuildSettings(width=5, chunk_bytes=3000, reasoner="own", timeout=5.0)
     store, found = built(HERE, tmp_path / "spark", ontology, files, settings)
     assert not found.is_completed and not store.is_completed
-    assert found.certified.verdicts == {"consistent": found.certified.modules}
+    assert found.certificate_figures.verdicts == {"consistent": found.certificate_figures.modules}

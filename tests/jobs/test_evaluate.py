@@ -841,8 +841,8 @@ def test_a_run_that_ended_by_its_time_says_so_and_has_no_figures(
         used, answer = real(_, task, limit, *more)
         return used, over.to_dict() if task["action"] == "check" else answer
 
-    real = module.worked
-    monkeypatch.setattr(module, "worked", worked)
+    real = module.run_worker
+    monkeypatch.setattr(module, "run_worker", worked)
     found = evaluate(
         Settings(
             "npd", data=npd, criteria=("auto",), engines=("local",), batches=("5 %",), slices=0

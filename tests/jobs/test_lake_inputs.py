@@ -144,7 +144,7 @@ def test_columns_mapped_by_an_older_protocol_are_refused(
     # Which version an index takes is in its log, whoever reads the rows.
     assert [*feeds_of([tmp_path / "t"]).values()] == [0]
     refused_by_files(tbox, tmp_path / "t", "local")
-    monkeypatch.setattr(lake_tables, "session_of", lambda *_, **__: NoDelta())
+    monkeypatch.setattr(lake_tables, "obtain_session", lambda *_, **__: NoDelta())
     refused_by_files(tbox, tmp_path / "t", "spark")
 
 

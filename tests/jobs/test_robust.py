@@ -252,7 +252,7 @@ def test_spark_audits_what_its_executors_decided(
                     (note,) = result.evidence.notes
                     assert "0 disagreed" in note and " 0 decided again" not in note
     # A planted fault: what executors say is consistent. Neither reasoner is believed.
-    monkeypatch.setattr(deciding, "_answer", lambda row: Answer(Verdict.CONSISTENT))
+    monkeypatch.setattr(deciding, "_parse_answer", lambda row: Answer(Verdict.CONSISTENT))
     with open_store(tmp_path / "kg") as session:
         result = session.check(bad, engine="spark", criterion="clausal", reasoner="own", audit=1.0)
     assert (result.verdict, len(result.disagreements), result.conflicts) == (

@@ -348,7 +348,7 @@ def test_an_error_of_spark_that_shows_a_secret_is_not_passed_on(
     from shiq.jobs.streaming.query import StatefulRun
 
     class Failing(StatefulRun):
-        def _begin(self) -> None:
+        def _check_start(self) -> None:
             """Nothing is kept."""
 
         def _start(self, *_: Any) -> Any:

@@ -85,7 +85,7 @@ def test_a_checkpoint_of_enrichment_on_spark_without_an_order(
     stream, checkpoint = opened(told, rejected), Checkpoint(Path("enrich-spark/state"), {})
     monkeypatch.setattr(checkpoint, "_require_same_settings", lambda settings: None)
     saved, run = checkpoint.load(), SimpleNamespace(checkpoint=checkpoint)
-    again = query.Query(None, stream, stream.operator(in_tasks=True), run, ["e.jsonl"])
+    again = query.StatefulRun(None, stream, stream.operator(in_tasks=True), run, ["e.jsonl"])
     again._restore(saved)
     assert again.order.lines == {"e.jsonl": 40} and again.positions == {"0 e.jsonl": 4101}
     again.states.check(again.batch)  # of buckets there are no states

@@ -465,8 +465,8 @@ def test_spark_shows_which_system_its_query_and_jobs_are_of_and_what_came_of_a_b
 
         return call
 
-    monkeypatch.setattr(query.StatefulRun, "_step", describing(query.StatefulRun._step_batch))
-    monkeypatch.setattr(query, "finish", describing(query.finish))
+    monkeypatch.setattr(query.StatefulRun, "_step_batch", describing(query.StatefulRun._step_batch))
+    monkeypatch.setattr(query, "final_rows", describing(query.final_rows))
     session.streams.addListener(listener := Reports())
     try:
         ran(plan(onto, 3), [tmp_path / "e.jsonl"], session, tmp_path / "spark", batch_bytes=3_000)
@@ -752,7 +752,7 @@ def test_a_query_that_a_busy_machine_ends_is_begun_again_as_long_as_batches_come
     begun = list[int]()
 
     class Busy(query.StatefulRun):
-        def _begin(self) -> None:
+        def _check_start(self) -> None:
             """Nothing is kept."""
 
         def _last_rows(self, *_: Any) -> list[Any]:
@@ -764,10 +764,10 @@ def test_a_query_that_a_busy_machine_ends_is_begun_again_as_long_as_batches_come
             if len(begun) < 20:
                 raise PySparkException("Python worker failed to connect back.")
 
-        def _wait(self, *_: Any) -> None:
+        def _wait_for_query(self, *_: Any) -> None:
             """The input is over."""
 
-    monkeypatch.setattr(query, "units", lambda *_, **__: [])
+    monkeypatch.setattr(query, "source_files", lambda *_, **__: [])
     run: Any = SimpleNamespace(saved_content=None, checkpoint=None)
     session: Any = SimpleNamespace(
         sparkContext=SimpleNamespace(broadcast=lambda _: SimpleNamespace(destroy=lambda: None))

@@ -118,14 +118,14 @@ def batches(tbox: str, events: str, cores: int) -> Iterator[BatchCost]:
                 own = [row for row in rows if row[0] == bucket]
                 taken, found = timed(
                     lambda step=step, b=bucket, o=own: list(
-                        step.of_partition(b + 1, system.buckets)(b + 3, o)
+                        step.partition_task(b + 1, system.buckets)(b + 3, o)
                     )
                 )  # type: ignore[misc]
                 deciding.append(taken)
                 said += found
             hearing, heard = timed(lambda s=said: [row for data in s for row in json.loads(data)])  # type: ignore[misc]
             hearing += timed(
-                lambda o=ordered, h=heard: watch.collect(replace(o.told, collector_columns=[]), h)
+                lambda o=ordered, h=heard: watch.collect(replace(o.report, collector_columns=[]), h)
             )[0]  # type: ignore[misc]
             states.forget(before + 1)
             at, before = then, before + 1

@@ -4,7 +4,7 @@
 process stays small: Linux counts the memory of whoever starts a program into the program's
 peak).
 
-The report is JSON: code (of the command; negative for a signal), expired, wall_seconds,
+The report is JSON: code (of the command; negative for a signal), is_expired, wall_seconds,
 cpu_seconds (user and system, of all descendants), peak_mb (the largest resident set of one of
 them). Nothing is left running: at the limit, at a signal, at the end of this process's standard
 input, and when the command ends, whatever it started is killed.
@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> int:
     _reap_orphans(used, 0.0 if expired else _GRACE_SECONDS)
     found = {
         "code": code,
-        "expired": expired,
+        "is_expired": expired,
         "wall_seconds": wall,
         "cpu_seconds": used.cpu_seconds,
         "peak_mb": used.peak_kb / 1024,
