@@ -338,7 +338,7 @@ def test_answers_over_static_data_are_those_of_each_individual(tmp_path: Path) -
 
 def test_a_peer_counts_only_if_it_read_all_of_an_event(monkeypatch: pytest.MonkeyPatch) -> None:
     java = InstalledPeer(PEERS_BY_NAME["hermit"], "java")
-    monkeypatch.setattr(drivers, "find_peer", lambda name: java)
+    monkeypatch.setattr(drivers, "require_peer", lambda name: java)
     load, event = "peer stage=load seconds=0 cpu=0.5 unread={}", "peer stage=event seconds=1 cpu=2"
     said = [
         load.format(0),

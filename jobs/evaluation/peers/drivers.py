@@ -228,7 +228,7 @@ class PeerEvent:
     types: frozenset[tuple[str, str]]
 
 
-def find_peer(name: str) -> InstalledPeer:
+def require_peer(name: str) -> InstalledPeer:
     """Return a peer. Raises: OperationalError where it is absent."""
     found = find_peer(name)
     if isinstance(found, AbsentPeer):
@@ -261,7 +261,7 @@ def ask_java(
     asks: "types" of the individuals of an event, or "instances" of all classes.
     Raises: OperationalError.
     """
-    found = find_peer(name)
+    found = require_peer(name)
     program = [found.program, f"-Xmx{run.heap}", _QUIET, "-cp", class_path(found), "PeerDriver"]
     words = [found.peer.factory, "-", asks, str(static), *map(str, events)]
     used = run.run(found.peer.title, [*program, *words])
@@ -290,7 +290,7 @@ def ask_java(
 
 def ask_konclude(whole: Path, run: PeerRun) -> PeerEvent:
     """Have Konclude realize a document. Raises: OperationalError."""
-    konclude, out = find_peer("konclude"), run.folder / "types.xml"
+    konclude, out = require_peer("konclude"), run.folder / "types.xml"
     used = run.run(
         "Konclude",
         [konclude.program, "realization", "-w", "2", "-i", str(whole), "-o", str(out)],

@@ -25,7 +25,7 @@ def close_graph(engine: str, graph: Any) -> Iterable[Any]:
         reasoner.from_graph(graph)
         found: Iterable[Any] = reasoner.reason()
         return found
-    import owlrl  # type: ignore[import-not-found]
+    import owlrl  # type: ignore[import-untyped]
 
     owlrl.DeductiveClosure(owlrl.OWLRL_Semantics).expand(graph)
     triples: Iterable[Any] = graph
