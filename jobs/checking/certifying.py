@@ -360,7 +360,7 @@ def _prepare_as_read(question: BaseQuestion) -> tuple[Any, Result]:
     deadline, left, is_over = deadline_of(options, clock.start)
     try:
         with interrupt_after(deadline):
-            found = prepared.certified(
+            found = prepared.certify(
                 lambda tbox, modules: decider.decide(tbox, modules, left()), is_over
             )
     except DeadlineExceeded:
