@@ -146,17 +146,17 @@ class LocalKnowledgeBase:
         if (
             not isinstance(add_set, LocalAddSet)
             or add_set.patch is None
-            or add_set.whole.base is not self.base
+            or add_set.union.base is not self.base
         ):
             return None
         # Loaded where there is something to explain: most batches are consistent.
         from shiq.abox_ops.patch.layer import layer
 
-        found = layer(self.index, add_set.whole, add_set.patch)
+        found = layer(self.index, add_set.union, add_set.patch)
         if found is None:
             return None
         base, index, outside = found
-        return replace(self, base=base, made_index=index, _completions=[outside])
+        return replace(self, base=base, prepared_index=index, _models=[outside])
 
     def _patch(self, whole: UnionView, inquiry: Inquiry) -> tuple[LocalAddSet, Sequence[Answer]]:
         added = self.calculi.new_vocabulary(whole)
