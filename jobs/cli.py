@@ -62,8 +62,8 @@ def cli() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Runs the command line and exits. No exception gets out: Python's own exit code 1 would
-    read as `inconsistent`.
+    """Run the command line and exit. Catches every exception, because Python's own exit code 1
+    would read as `inconsistent`.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     if instruction := os.environ.get("_SHIQ_COMPLETE"):  # a shell asks what may stand at the cursor
@@ -118,7 +118,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _discard_output() -> None:
-    """Lets what could not be printed go: Python would try again at its end."""
+    """Discard output that could not be printed, which Python would try to flush again at exit."""
     _discard_stream(sys.stdout)
 
 

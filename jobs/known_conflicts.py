@@ -1,20 +1,5 @@
-"""The conflicts that a base has by itself, set aside so that the rest can be certified: what
-``index --set-aside-known`` does.
-
-What is set aside is kept beside the rest, by name: rest and set aside together are the data. As
-little goes as may be:
-
-1. An assertion that contradicts the axioms alone goes, whatever else is there: every consistent
-   part of the data lacks it. Which classes and properties no individual can have is asked once
-   for each of them.
-2. For each element or module that is inconsistent still, all minimal conflicts are found among
-   the assertions around it. Of these a hitting set goes: the assertion that most conflicts share
-   first, by its text where several do; then those are put back that no conflict needs. So each
-   that goes completes a conflict with the rest.
-
-Step 2 is repeated until nothing is known to be inconsistent. Then values go that leave an
-element or module undecided, because they have to be of a datatype that nothing defines. All of
-it follows from the set of assertions, not from their order.
+"""Set aside the conflicts that a base has by itself, so that the remaining assertions can be
+certified (``index --set-aside-known``).
 """
 
 from __future__ import annotations
@@ -53,7 +38,7 @@ from shiq.reasoner.structure import with_individuals
 
 
 def _terms(assertion: owl.Assertion) -> tuple[str | owl.Literal, ...]:
-    """The individuals and the literal of ``assertion``."""
+    """Individuals and literal of ``assertion``."""
     match assertion:
         case owl.DataPropertyAssertion(_, subject, value) | owl.NegativeDataPropertyAssertion(
             _, subject, value
@@ -63,9 +48,7 @@ def _terms(assertion: owl.Assertion) -> tuple[str | owl.Literal, ...]:
 
 
 def _predicate(assertion: owl.Assertion) -> Hashable:
-    """What is said, without of whom: equal for assertions that differ in their individuals and
-    literals alone.
-    """
+    """Shape of an assertion: equal for assertions that differ in individuals and literals alone."""
     if isinstance(assertion, owl.DataPropertyAssertion | owl.NegativeDataPropertyAssertion):
         return replace(assertion, subject="", literal=owl.Literal(""))
     return with_individuals(assertion, lambda _: "")
@@ -155,10 +138,13 @@ _ANY = owl.Datatype(owl.RDFS + "Literal")
 
 @dataclass(frozen=True)
 class KnownConflicts:
-    """``rest``: the assertions that are left; ``asides``: the others, in the order of their
-    texts; ``conflicts``: one for each assertion that contradicts by itself, and those of step 2;
-    ``unexplained``: groups known to be inconsistent and not explained, which stay in the rest;
-    ``labels``: of the terms of the TBox.
+    """Assertions of a base, split into consistent and conflicting ones.
+
+    remaining_abox: assertions that are kept.
+    quarantine: the others, in the order of their texts.
+    conflicts: one for each assertion that contradicts by itself, and those of step 2.
+    unexplained_count: inconsistent groups without an explanation; their assertions are kept.
+    labels: labels of the terms of the TBox.
     """
 
     remaining_abox: ABox
@@ -224,8 +210,8 @@ def assertions_around(
     refuted: Sequence[tuple[str, ...]],
     undecided: Sequence[tuple[str, ...]],
 ) -> list[owl.Assertion]:
-    """What is said of groups of individuals, and around those that are ``refuted`` as much as
-    makes them so. ``add_set``: of A as it stands, to look it up.
+    """Collect assertions about groups of individuals. For ``refuted`` groups, extend them by
+    neighbours until they are inconsistent. ``add_set``: of A, for look-ups.
     """
     search = _ConflictSearch(ontology, decider, "", lambda stage, done, total: None)
     supports = SupportSets(LabelCalculus(add_set.tbox), add_set)
@@ -253,8 +239,8 @@ def assertions_around(
 
 @dataclass
 class ConflictRepair:
-    """What ``index`` is given to set known conflicts aside: writes them to ``file``, and why
-    beside it, before the store is.
+    """Callback of `index`: sets known conflicts aside, and writes them to ``file`` and the reasons
+    beside it before the store is written.
     """
 
     file: Path
@@ -262,7 +248,7 @@ class ConflictRepair:
     known_conflicts: KnownConflicts | None = None
 
     def with_progress_of(self, settings: Mapping[str, Any]) -> ConflictRepair:
-        """This, telling its progress as the call with these ``settings`` does."""
+        """Take over the progress callback of ``settings``. Returns itself."""
         self.progress = settings.get("progress")
         return self
 
@@ -278,6 +264,8 @@ class ConflictRepair:
 
 @dataclass
 class _ConflictSearch:
+    """Search for the conflicts of a base, in three steps."""
+
     ontology: Reading
     decider: Decider
     digest: str
@@ -315,8 +303,8 @@ class _ConflictSearch:
     # --- step 1 -----------------------------------------------------------------------------------
 
     def _remove_impossible(self, abox: ABox) -> tuple[ABox, list[QuarantinedAssertion]]:
-        """What is left without assertions of classes and properties that nothing can have, and
-        these.
+        """Step 1: remove assertions of unsatisfiable classes and properties. Returns the remaining
+        and the removed ones.
         """
         asked: dict[str, tuple[str, str, owl.Assertion]] = {}
         for family in FAMILIES:
@@ -348,8 +336,8 @@ class _ConflictSearch:
     # --- step 2 -----------------------------------------------------------------------------------
 
     def _find_conflicts(self, abox: ABox) -> list[Conflict]:
-        """Minimal conflicts around each element and module of ``abox`` that is inconsistent: for
-        each, enough of them that it is consistent, by what is said of it, without a hitting set.
+        """Step 2: find minimal conflicts around each inconsistent element and module, enough of
+        them that a hitting set makes its assertions consistent.
         """
         self.unexplained_count = 0
         self.progress("looking for known conflicts", len(self.conflicts), 0)
@@ -388,7 +376,9 @@ class _ConflictSearch:
     # --- step 3 -----------------------------------------------------------------------------------
 
     def _remove_undecided(self, abox: ABox) -> tuple[ABox, list[QuarantinedAssertion]]:
-        """What is left without values that leave something undecided, and these."""
+        """Step 3: remove data values that leave modules undetermined. Returns the remaining and the
+        removed assertions.
+        """
         self.progress("looking for undecided values", 0, 0)
         add_set = self.empty_base.add_set(abox, ABox())
         modules = self._modules(add_set, Verdict.UNDETERMINED)
@@ -405,8 +395,8 @@ class _ConflictSearch:
     def _assertions_about(
         self, add_set: AddSet, groups: Sequence[tuple[str, ...]]
     ) -> list[list[owl.Assertion]]:
-        """What is said of the individuals of each group, sorted; nothing where that is too much
-        to look at together.
+        """Assertions about the individuals of each group, sorted; empty for a group with more than
+        `MOST_ASSERTIONS`.
         """
         about = add_set.all_assertions_about(
             sorted({individual for group in groups for individual in group})
@@ -420,9 +410,9 @@ class _ConflictSearch:
     def _explain_by_templates(
         self, parts: Sequence[list[owl.Assertion]]
     ) -> dict[frozenset[owl.Assertion], Conflict]:
-        """Minimal conflicts of ``parts``, each inconsistent, one for each part at least. What a
-        part shares with an earlier one, up to its individuals and literals, is not worked out
-        again, but asked: of all parts together.
+        """Find minimal conflicts of inconsistent ``parts``, at least one each. Parts that equal an
+        explained one up to individuals and literals are not explained again, but confirmed by
+        one question.
         """
         found: dict[frozenset[owl.Assertion], Conflict] = {}
         guesses: list[tuple[int, Conflict]] = []
@@ -454,7 +444,7 @@ class _ConflictSearch:
         return found
 
     def _are_minimal(self, parts: Sequence[list[owl.Assertion]]) -> list[bool]:
-        """Which of ``parts`` contradict T, and do not without any one of theirs."""
+        """Whether each of ``parts`` contradicts T but not without any single assertion."""
         fewer = [
             (i, part[:k] + part[k + 1 :]) for i, part in enumerate(parts) for k in range(len(part))
         ]
@@ -475,8 +465,8 @@ class _ConflictSearch:
         return explainer.run(whole, add_set, groups) if groups else []
 
     def _are_refuted(self, parts: Sequence[Sequence[owl.Assertion]]) -> list[bool]:
-        """Which of ``parts`` contradict T, each by itself: asked together, with individuals of
-        their own.
+        """Whether each of ``parts`` contradicts T; asked in one question, with separate
+        individuals.
         """
         named = [
             with_individuals(a, lambda name, i=i: f"{_COPY}{i}:{name}")  # type: ignore[misc]
@@ -490,7 +480,7 @@ class _ConflictSearch:
         return [i in numbers for i in range(len(parts))]
 
     def _refuted_groups(self, add_set: AddSet) -> list[tuple[str, ...]]:
-        """The individuals of each element and module that is inconsistent."""
+        """Individuals of each inconsistent element and module."""
         modules = self._modules(add_set, Verdict.INCONSISTENT)
         return [
             *add_set.contradictory,
@@ -498,7 +488,7 @@ class _ConflictSearch:
         ]
 
     def _modules(self, add_set: AddSet, verdict: Verdict) -> list[NamedModule]:
-        """The modules of which the reasoner says ``verdict``."""
+        """Modules with the reasoner's ``verdict``."""
         answers = ask_distinct(
             add_set.modules, lambda distinct: self.decider.decide(add_set.tbox, distinct, None)
         )
@@ -518,8 +508,8 @@ class _ConflictSearch:
 
 
 def _weakest_assertion(family: str, iri: str, individual: str) -> owl.Assertion:
-    """What every assertion on a class or property entails of its subject, and is refuted only
-    with all of them.
+    """Assertion that every assertion on a class or property entails; refuted only if the name is
+    unsatisfiable.
     """
     if family == "class":
         return owl.ClassAssertion(owl.Class(iri), individual)

@@ -41,9 +41,8 @@ def main(given: list[str] | None = None) -> None:
 
 
 def _make_importable() -> None:
-    """Makes ``jobs`` the package, wherever spark-submit found this file: it puts the folder of
-    the file first on the path, where modules would go by wrong names; and executors on this
-    machine need the path too.
+    """Make this repository importable when spark-submit runs the file: import names need the parent
+    folder on the path, here and in local executors.
     """
     here = Path(__file__).resolve().parent
     sys.path[:] = [entry for entry in sys.path if not entry or Path(entry).resolve() != here]

@@ -33,7 +33,7 @@ class Heading(Enum):
 
 
 class Takes(Enum):
-    """What the text after an option is, where the field's default does not say it."""
+    """Kind of an option's value, if the field's default does not determine it."""
 
     TEXT = auto()
     WORDS = auto()

@@ -119,7 +119,7 @@ _TABLE_FILE = re.compile(r"\w+\.`(.+)`")
 
 
 def _locate_input(name: str) -> _Where | None:
-    """The place that an input means; None for what is no file."""
+    """Place that an input name refers to; None if it is not a file."""
     if name.startswith(TABLE):
         # A table of Spark's may be named by its folder.
         named = _TABLE_FILE.fullmatch(name.removeprefix(TABLE))
@@ -132,7 +132,7 @@ def _locate_input(name: str) -> _Where | None:
 
 
 def _locate_output(target: OutputPlace) -> _Where | None:
-    """The place that an output means; None for what is no file."""
+    """Place that an output name refers to; None if it is not a file."""
     name = target.name
     if name == "-":
         return None
@@ -163,8 +163,8 @@ def normalise_address(name: str) -> str:
 
 
 def _identity(where: _Where) -> tuple[object, ...]:
-    """What two names of one place have in common: device and inode; of what is not there yet,
-    those of its folder, and a name.
+    """Key that two names of one place share: device and inode. For a missing file: those of its
+    folder, and its name.
     """
     if isinstance(where, str):
         return (where,)
@@ -183,9 +183,7 @@ def _resolve(path: Path) -> Path:
 
 
 def _enclosing_folders(path: Path) -> Iterator[Path]:
-    """``path`` and the folders that it lies in: those that its name has, since a file that is
-    replaced is replaced there, and those that it leads to through links.
-    """
+    """``path`` and its parent folders, both as named and with links resolved."""
     named = (
         Path(os.path.realpath(path.parent)) / path.name
         if path.name not in ("", "..")
@@ -196,7 +194,7 @@ def _enclosing_folders(path: Path) -> Iterator[Path]:
 
 
 def _lies_in(where: _Where, folder: _Where) -> bool:
-    """Whether ``where`` is, or lies in, ``folder``, which need not be there."""
+    """Whether ``where`` equals or is inside ``folder``, which need not exist."""
     if isinstance(where, Path) and isinstance(folder, Path):
         return _identity(folder) in map(_identity, _enclosing_folders(where))
     if isinstance(where, str) and isinstance(folder, str):
@@ -270,7 +268,7 @@ def _refuse_unwritable(target: OutputPlace, path: Path) -> None:
 
 
 def _refuse_folder(target: OutputPlace, folder: Path) -> None:
-    """Refuse a ``folder`` that is not there, or takes no files: tried with one that has no name."""
+    """Refuse a ``folder`` that is missing or not writable, tried with an unnamed file."""
     if not folder.is_dir():
         raise UsageError(
             f"{target.text}: there is no folder {folder}",

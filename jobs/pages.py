@@ -28,7 +28,7 @@ def escape_invisible(text: str) -> str:
 
 
 def escape_and_cut(text: str, most: int) -> str:
-    """``text`` escaped and cut to ``most`` characters."""
+    """Escape ``text`` and cut it to ``most`` characters."""
     shown = escape_invisible(text)
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"
 

@@ -67,7 +67,7 @@ class ProgressLine:
         self.clear()
 
     def _add_up(self, stage: str, done: int, total: int) -> tuple[int, int]:
-        """What is done of ``stage`` in all, and of how much."""
+        """Sum up the work of ``stage``: done, and total."""
         before, last, of = self._amounts.get(stage, (0, 0, 0))
         if done < last:
             before += of or last

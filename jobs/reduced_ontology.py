@@ -141,8 +141,8 @@ class ReducedWriter:
 
 
 def rename_own_names(text: str) -> str:
-    """``text`` with our own names as a reduced ontology has them, but for what stands behind a
-    quotation mark.
+    """Replace our own names in ``text`` by those of a reduced ontology, before the first quotation
+    mark.
     """
     names, quote, rest = text.partition('"')
     return names.replace(f"<{_OWN_NAMESPACE}", f"<{FRESH}") + quote + rest
@@ -297,7 +297,7 @@ def write_reduced(result: Result, target: Path) -> list[str]:
 
 
 def _declared_terms(tbox: ClausalTBox, values: Iterable[object]) -> set[tuple[str, str]]:
-    """What is to be declared, named individuals apart."""
+    """Terms to declare, except named individuals."""
     atoms = map(owl.Class, (atom for atom in tbox.atoms if isinstance(atom, str)))
     found = {declared_term(part) for value in chain(values, atoms) for part in parts(value)}
     return {term for term in found if term is not None and term[0] != "NamedIndividual"}
@@ -336,7 +336,7 @@ def _write_local(target: Path, ending: str, lines: Iterator[str]) -> None:
 
 
 def _rows(lines: Iterator[str]) -> Iterator[list[list[str]]]:
-    """The terms of ``lines``, in lots."""
+    """Split ``lines`` into terms, in batches."""
     texts = (line.encode("utf-8", "backslashreplace").decode().removesuffix(" .") for line in lines)
     while rows := [text.split(" ", 2) for text in islice(texts, _ROWS)]:
         yield rows

@@ -125,7 +125,7 @@ def _catalog_step(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tupl
 
 
 def _ontology_iris(folder: str) -> Iterator[str]:
-    """The IRIs of the ontologies in the files of a folder."""
+    """IRIs of the ontologies in the files of a folder."""
     # Loaded where an import is missing.
     from shiq.inputs.sources import FileSource, source_of
     from shiq.rdf.headers import read_headers
@@ -162,8 +162,8 @@ def _spelling_step(kind: str, leftovers: Sequence[Leftover], call: _Call) -> tup
 
 
 def _sed_command(file: str, wrong: str, right: str) -> str:
-    """The command of sed that writes ``right`` for ``wrong``: whole IRIs where the file has
-    these, else names behind a prefix.
+    """Command of sed that replaces ``wrong`` by ``right``: whole IRIs if the file has them, else
+    prefixed names.
     """
     with suppress(OSError):
         whole = f"<{wrong}>".encode() in Path(file).read_bytes()

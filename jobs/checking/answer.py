@@ -139,7 +139,9 @@ def make_result(
 
 
 def _with_written_properties(found: Findings) -> Findings:
-    """``found`` with conflicts as they are written, where individuals with one value are one."""
+    """Replace conflicts by their written form, in which individuals that stand for one data value
+    are one.
+    """
     from shiq.rdf.values_as_nodes import restore_data_properties
 
     conflicts = [
@@ -203,8 +205,10 @@ def refuted_result(
 
 
 def _evidence(options: Options, criterion: str = "", **found: Any) -> Evidence:
-    """What was asked, as ``options`` say, by ``criterion`` if that is another; with what was
-    ``found``, by the names of `Evidence`.
+    """Make the evidence of a result from ``options``.
+
+    criterion: replaces the criterion of ``options`` if it is not empty.
+    found: further fields of `Evidence` by name.
     """
     return Evidence(
         criterion=criterion or options.criterion,
@@ -339,7 +343,7 @@ _BY_FORM_NOTE = (
 
 
 def _widening_figures(found: Findings) -> WideningFigures:
-    """What asking again has cost, under the criterion `model`."""
+    """Figures of the repeated questions under the criterion `model`."""
     return found.add_set.widening if supports(found.add_set, PatchAddSet) else NO_WIDENING
 
 
@@ -366,7 +370,7 @@ def _notes(base: OpenBase, found: Findings, options: Options) -> tuple[str, ...]
 
 
 def _with_places(conflict: Conflict, places_of: Mapping[Assertion, tuple[Place, ...]]) -> Conflict:
-    """``conflict`` with where its insertions were read."""
+    """Add to ``conflict`` the places at which its insertions were read."""
     if not places_of:
         return conflict
     # Loaded where there is something to tell: most batches are consistent.
@@ -385,8 +389,8 @@ def _with_places(conflict: Conflict, places_of: Mapping[Assertion, tuple[Place, 
 def _name_vocabularies(
     conflicts: tuple[Conflict, ...], leftovers: Iterable[Leftover]
 ) -> tuple[Conflict, ...]:
-    """``conflicts``, with the known vocabularies that their axioms are from, where ``leftovers``
-    tell that a table was read.
+    """Add to ``conflicts`` the names of the known vocabularies that their axioms come from. Does
+    nothing unless ``leftovers`` report that a vocabulary was read.
     """
     names = {x.source for x in leftovers if x.kind == "vocabulary"} if conflicts else set()
     if not names:

@@ -277,7 +277,7 @@ def _move_insertions_to_base(result: Result) -> Result:
 
 
 def _tbox_conflict(conflict: Conflict) -> Conflict:
-    """What a conflict says of the TBox alone."""
+    """Reduce a conflict to its axioms of the TBox."""
     return replace(
         conflict,
         insertion_values=(),

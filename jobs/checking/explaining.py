@@ -85,8 +85,8 @@ def explain_groups(
 def _explanation(
     explainer: Explainer, groups: Sequence[object], limit: str, *, ended: bool, broken_off: bool
 ) -> Explanation:
-    """What ``explainer`` has found of the inconsistent ``groups``, in the time of the option
-    ``limit``.
+    """Collect the conflicts that ``explainer`` found for the inconsistent ``groups``. ``limit``:
+    the option that limited the time.
     """
     found, complete = explainer.conflicts, not broken_off and explainer.is_complete
     unexplained = (

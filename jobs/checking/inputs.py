@@ -268,8 +268,8 @@ def read_batch(
 def _deletion_leftovers(
     leftover: Leftover, held: frozenset[Axiom | Assertion]
 ) -> Iterator[Leftover]:
-    """What is left of a ``leftover`` of deletions where the base leaves out what is ``held``: to
-    delete something else that is left out deletes nothing, and says nothing.
+    """Convert a ``leftover`` of the deletions. Deleting an assertion that A leaves out (``held``)
+    needs no leftover; any other becomes an unmatched deletion.
     """
     if not is_left_out(leftover) or any(isinstance(v, Axiom) for v in leftover.values):
         yield leftover
@@ -346,6 +346,7 @@ def read_by_form(tbox: TBox, allowed: Collection[str]) -> TBox:
 
 
 def is_read_by_form(tbox: TBox) -> bool:
+    """Whether unknown datatypes of ``tbox`` are read by form."""
     return tbox.axioms[-1:] == (READ_BY_FORM,)
 
 

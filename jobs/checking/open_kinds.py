@@ -96,8 +96,8 @@ def is_refuted_in_each_reading(
 
 
 def _drop_doubtful_conflicts(found: Findings, tbox: TBox, refutes: Refutes | None) -> Findings:
-    """``found`` with the conflicts that need nothing that is in doubt; without any, the
-    contradiction counts as undecided.
+    """Drop the conflicts that need an axiom in doubt. If none remains, the contradiction counts as
+    undecided.
     """
     certain = replace(
         tbox,

@@ -189,7 +189,7 @@ def _mark_out_of_reach(leftover: Leftover, within: frozenset[Axiom]) -> Leftover
 
 
 class _FullQuestion:
-    """Full question to HermiT: all of T and A, with what is outside SHIQ(D)."""
+    """Question to HermiT about all of T and A, including axioms and assertions outside SHIQ(D)."""
 
     def __init__(
         self,
@@ -269,7 +269,7 @@ class _FullQuestion:
         )
 
     def _count_sent(self, found: Findings) -> dict[str, int]:
-        """What was sent elsewhere, the whole questions included."""
+        """Count what was sent to other processes, including the questions about all of T and A."""
         beside = self.decider.full_reasoner
         more: dict[str, int] = (
             beside.sent_questions.to_dict() if isinstance(beside, SendingReasoner) else {}
@@ -286,7 +286,7 @@ class _FullQuestion:
         return frozenset(v for x in self.base.leftovers if is_outside_shiq(x) for v in x.values)
 
     def _is_certified(self) -> bool:
-        """Whether a certificate that counted all of it says so already."""
+        """Whether a certificate already covers the axioms and assertions outside SHIQ(D)."""
         of_base = self._base_statements()
         certificate = self.base.certificate
         return (
@@ -298,7 +298,9 @@ class _FullQuestion:
         )
 
     def _remaining_assertions(self) -> list[Assertion] | None:
-        """What the base asserts, less what is deleted; None where it cannot be had here."""
+        """List the assertions of A without the deleted ones. Returns None if this process cannot
+        list A.
+        """
         if self.base.assertions is None:
             return None
         deleted = frozenset(self.batch.deletions) | self.batch.deleted_left_out
@@ -341,7 +343,7 @@ class _FullQuestion:
     def _explain(
         self, kept: list[Assertion], inserted: list[Assertion], conflicts: list[Conflict]
     ) -> bool:
-        """Fills in ``conflicts``; whether these are all."""
+        """Find minimal conflicts and append them to ``conflicts``. Returns whether they are all."""
         options = self.options
         if options.verdict_only or not options.max_conflicts or options.explain_seconds == 0:
             return False

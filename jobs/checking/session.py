@@ -64,12 +64,13 @@ def make_checker_above(
     deciders: DeciderPool,
     forget: Callable[[], None],
 ) -> CheckAbove | None:
-    """A check of insertions on top of the batch that ``accepted`` found consistent. ``base``
-    holds that batch where it was committed, and is what it was checked against otherwise. A
-    blank node means the same in both batches.
+    """Make a checker for insertions on top of the consistent batch of ``accepted``.
 
-    ``forget`` is called where a check is broken off: ``base`` may be half updated then. None
-    where the batch cannot be laid on ``base`` without being written (`LayeredKnowledgeBase.with_accepted`).
+    base: contains that batch if it was committed; else the base it was checked against.
+    forget: called after an interrupted check, which may leave ``base`` half updated.
+
+    Blank nodes are the same in both batches. Returns None if the batch cannot be laid over ``base``
+    without a commit (`Layering.with_accepted`).
     """
     if not accepted.committed:
         layered = _layer_base(base.knowledge_base, accepted)
@@ -426,8 +427,8 @@ def _leftovers_after_batch(
 
 
 def _record_permission(leftover: Leftover, options: Options) -> Leftover:
-    """``leftover`` as the store records it: allowed or waived by whoever commits, unless it is
-    still asked about.
+    """Mark ``leftover`` for the store as allowed or waived by the options of the commit, unless
+    HermiT is asked about it.
     """
     asked = leftover.kind not in options.allow
     who = "" if is_outside_shiq(leftover) or not asked else options.known.mark((leftover,))[0].known
@@ -469,7 +470,9 @@ _LEFT_OUT_OF_BATCHES = "left out of batches that were committed"
 
 @contextmanager
 def session_of(store: str | Path | Session) -> Iterator[Session]:
-    """Give an open store as it is; open one by its path, and close it afterwards."""
+    """Context manager: an open session as it is, or a new one for the path ``store``, closed at the
+    end.
+    """
     if isinstance(store, Session):
         yield store
     else:

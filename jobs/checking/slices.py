@@ -67,9 +67,12 @@ OpenDecider: TypeAlias = Callable[[Options], AbstractContextManager[Decider]]
 
 @dataclass(frozen=True)
 class SlicedAddSet:
-    """The add sets of slices of a batch, of which only the figures are held. What they kept is
-    worked out again by ``again``; ``whole`` gives the add set of the batch in one piece.
-    ``merges``: whether one makes individuals equal; ``crowds``: the largest of each in any slice.
+    """Summed figures of the add sets of a batch's slices; the assertions themselves are not held.
+
+    recompute: checks the slices again and yields their add sets.
+    compute_unsliced: computes the add set of the whole batch at once.
+    has_merges: some slice makes individuals equal.
+    oversize: the largest elements and hubs of any slice.
     """
 
     recompute: Callable[[], Iterator[AddSet]]
@@ -89,7 +92,7 @@ class SlicedAddSet:
     def with_slice(
         self, add_set: AddSet, decided: Counter[str], options: Options, decider: Decider
     ) -> SlicedAddSet:
-        """These and the ``add_set`` of one more slice."""
+        """Add the figures of one more slice."""
         why = (
             add_set.why_pulled() if options.why_pulled and isinstance(add_set, ExplainsPull) else ()
         )
@@ -124,8 +127,8 @@ class SlicedAddSet:
         ]
 
     def identities(self) -> list[Identity]:
-        """The individuals that the batch makes equal, with the reasons: those of the batch in
-        one piece.
+        """Individuals that the batch makes equal, with reasons; computed from the whole batch at
+        once.
         """
         return identities(self.compute_unsliced()) if self.has_merges else []
 
@@ -144,7 +147,7 @@ def _join_reasons(before: Sequence[PulledIn], more: Sequence[PulledIn]) -> tuple
 
 
 def slicing_obstacle(base: OpenBase, batch: InputBatch, options: Options) -> str:
-    """Why a batch cannot be taken in slices; "" where it can."""
+    """Reason why a batch cannot be checked in slices; empty if it can."""
     insertions = batch.insertions
     if any(is_blocking_kind(kind, options.allow, options.fail_on) for kind in OVERSIZE_KINDS):
         return "--fail-on counts equal individuals and hubs over the whole batch"
@@ -169,8 +172,12 @@ def find_by_slices(
     decider: Decider,
     opened: OpenDecider,
 ) -> tuple[Findings | None, str, tuple[Leftover, ...]]:
-    """Check a batch slice by slice; None where it has to be taken whole, and why; and what to
-    tell of its crowds. ``opened``: gives a decider for what is asked for later.
+    """Check a batch slice by slice.
+
+    opened: opens a decider for figures that are asked for later.
+
+    Returns: the findings, or None if the batch must be checked in one piece; the reason for that;
+        and leftovers about oversize elements.
     """
     rows = options.driver_rows or 1
     why = slicing_obstacle(base, batch, options)
@@ -214,7 +221,7 @@ _REASONS = {
 def _recompute_slices(
     base: OpenBase, batch: InputBatch, rows: int, options: Options, opened: OpenDecider
 ) -> Iterator[AddSet]:
-    """The add sets of slices that were consistent, worked out once more."""
+    """Check the slices again, all of which are consistent, and yield their add sets."""
     with opened(replace(options, audit=0.0, progress=None)) as decider:
         yield from (
             add_set
@@ -227,10 +234,10 @@ def _recompute_slices(
 def _unsliced_add_set(
     base: OpenBase, batch: InputBatch, options: Options, opened: OpenDecider
 ) -> MergingAddSet:
-    """The add set of the batch in one piece."""
+    """Compute the add set of the whole batch at once."""
     knowledge_base: Any = base.knowledge_base
     with opened(replace(options, audit=0.0, progress=None)) as decider:
-        found: MergingAddSet = knowledge_base.patched(
+        found: MergingAddSet = knowledge_base.decide_by_patch(
             batch.insertions, ABox(), Inquiry(decider.decide, attempt=decider.attempt)
         )[0]
         return found
@@ -239,8 +246,10 @@ def _unsliced_add_set(
 def _check_slices(
     base: OpenBase, batch: InputBatch, rows: int, inquiry: Inquiry
 ) -> Iterator[tuple[AddSet, Counter[str], object]]:
-    """The add set of each slice, its modules by verdict, and what keeps the next one from being
-    laid on top, which then is not looked at.
+    """Check the slices in turn, each on top of those before it.
+
+    Yields: the add set, the number of modules by verdict, and the reason to stop after this slice
+        or None.
     """
     below: Any = base.knowledge_base
     for part in split_batch(below.base, batch.insertions, rows):
@@ -280,9 +289,10 @@ def _findings(found: SlicedAddSet, options: Options, decider: Decider) -> Findin
 
 
 def split_batch(base: Base, abox: ABox, rows: int) -> Iterator[ABox]:
-    """``abox``, of assertions on named classes and properties, in parts of about so many
-    ``rows``. What is said of one subject stays together, and subjects that are near each other
-    in ``base``, or near somebody there.
+    """Split ``abox``, which has atomic assertions only, into parts of about ``rows`` assertions.
+
+    Assertions with one subject stay in one part. Subjects that are near each other in ``base``, or
+    whose neighbours are, come into the same part where possible.
     """
     subjects = [
         np.asarray(column, np.int64)
@@ -299,8 +309,10 @@ def split_batch(base: Base, abox: ABox, rows: int) -> Iterator[ABox]:
 
 
 def _sort_keys(base: Base, abox: ABox) -> Ints:
-    """By individual: its node in ``base``; of one that is fresh the least of its neighbours
-    there; a large number without any.
+    """Sort key of each individual: its node in ``base``, for a fresh one the least node of its
+    neighbours there, else the largest integer.
+
+    Returns: (n,) int64, by individual.
     """
     nodes = base.nodes_of(abox.individuals)
     near = np.where(nodes < 0, np.iinfo(np.int64).max, nodes)
@@ -312,7 +324,9 @@ def _sort_keys(base: Base, abox: ABox) -> Ints:
 
 
 def _select_assertions(abox: ABox, chosen: Sequence[Bools]) -> ABox:
-    """The ``chosen`` class, role and data assertions of ``abox``."""
+    """Select the ``chosen`` class, role and data assertions of ``abox``, with their own numbering
+    of names.
+    """
     columns = [
         np.asarray(getattr(abox, name), np.int64)[rows]
         for names, rows in zip(COLUMNS, chosen)

@@ -69,13 +69,13 @@ if TYPE_CHECKING:
 def _parse_quarantine_limit(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> QuarantineLimit | None:
-    """What ``--max-quarantine`` says. Raises: UsageError."""
+    """Parse the value of ``--max-quarantine``. Raises: UsageError."""
     return None if value is None else parse_limit(value)
 
 
 def _side_output(beside: str = "") -> OutputParameter:
-    """Where one side of a batch is written: a file, or a folder of a file for each of several;
-    and one ``beside`` it.
+    """Parameter type for one output side of a gate: a file, or a folder for several batch files.
+    ``beside``: suffix of the companion file.
     """
 
     def list_outputs(name: str, parameters: Mapping[str, Any]) -> list[tuple[str, OutputKind]]:

@@ -27,7 +27,7 @@ from shiq.jobs.progress import ProgressLine
 
 
 def report_text(report: GenerationReport) -> str:
-    """What `shiq generate` prints."""
+    """Text of a generation report for the terminal."""
     lines = [
         f"{report.directory}: {', '.join(report.files)}",
         f"{report.triples:,} triples (class {report.class_assertions:,}, role {report.role_assertions:,}, "

@@ -37,7 +37,7 @@ from shiq.jobs.store.replacing import claim_place
 
 
 class _IndexCommand(GuardedCommand):
-    """``--replace`` takes a value only after ``=``: what follows it is a file of the ABox."""
+    """Command `shiq index`, whose option ``--replace`` takes a value only after ``=``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         end = args.index("--") if "--" in args else len(args)

@@ -55,7 +55,7 @@ def simplify(
 
 
 def simplified_text(report: dict[str, Any]) -> str:
-    """What `shiq simplify` prints: each part under its name, a row a line."""
+    """Text of a simplified TBox for the terminal: each part under its name, one row a line."""
     parts: dict[str, Any] = {}
     for name, part in report.items():
         parts.update(

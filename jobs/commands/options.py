@@ -282,7 +282,7 @@ format_option = click.option(
 
 @dataclass(frozen=True)
 class AnswerOptions:
-    """Where the answer of a check goes, and how much is printed."""
+    """Options for the outputs of an answer and for the amount of text printed."""
 
     json_file: str | None = option(
         None,
@@ -377,7 +377,7 @@ class HistoryOptions:
 
 @dataclass(frozen=True)
 class AlertOptions:
-    """Where a run tells how it ended, beside its answer."""
+    """Options for alerts and metrics after a run."""
 
     notify: tuple[str, ...] = option(
         (),

@@ -52,7 +52,7 @@ class _PlaceParameter(click.Path):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """What a shell completes: the names of files, or of folders alone."""
+        """Complete names of files, or of folders alone."""
         return [CompletionItem(incomplete, type="dir" if self.names_folder else "file")]
 
     def remember(
@@ -75,8 +75,8 @@ class InputKind(Enum):
 
 
 class InputParameter(_PlaceParameter):
-    """The name of a file, folder, table or address that is read. ``leads_to``: for a file that
-    refers to others.
+    """Parameter type for the name of a file, folder, table or address to read. ``leads_to``: finds
+    the files that a catalog or mapping refers to.
     """
 
     def __init__(
@@ -98,8 +98,10 @@ class InputParameter(_PlaceParameter):
 
 
 class OutputParameter(_PlaceParameter):
-    """The name of what is written. ``kind``: of the file or folder of that name; ``written``:
-    all that is written, where it is more than that; the first has the name that was given.
+    """Parameter type for the name of an output.
+
+    kind: kind of the file or folder of that name.
+    list_outputs: lists all outputs if there are more than one; the first has the given name.
     """
 
     def __init__(
@@ -126,8 +128,8 @@ class GroupedOption(click.Option):
 
 
 class GuardedCommand(click.Command):
-    """A command that refuses, before it does anything, outputs that would replace what it reads,
-    one another, or a store; and that reads standard input, and what is far away, at one moment.
+    """Command that refuses, before it runs, outputs that would replace an input, another output or
+    a store. Reads standard input and remote files as of one moment.
     """
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -184,7 +186,7 @@ class GuardedCommand(click.Command):
             return super().invoke(ctx)
 
     def _expand_prefixes(self, ctx: click.Context, stack: ExitStack) -> None:
-        """Names the files below prefixes one by one, which stand for one content each from here on."""
+        """Replace prefixes of object stores by the files below them, each with its current version."""
         from shiq.jobs.checking.inputs import expand_folders
         from shiq.remote.inputs import pin_inputs
 
@@ -220,7 +222,7 @@ def _option_name(param: click.Parameter) -> str:
 
 
 def catalog_references(catalog: str) -> Callable[[Path], bool]:
-    """What a catalog has for what is imported, or a folder of ontologies."""
+    """Test for files that ``catalog``, or a folder of ontologies, refers to."""
     # Loaded where one is given.
     from shiq.inputs.catalog import read_catalog
 
@@ -249,8 +251,8 @@ WRITES, WRITES_FOLDER, WRITES_ROWS = (
 
 @contextmanager
 def reading_standard_input(syntax: str | None) -> Iterator[None]:
-    """Lets ``-`` stand for what standard input gives, in a temporary file, until the end.
-    Raises: OperationalError, also where it is empty.
+    """Context manager: ``-`` stands for a temporary file with the content of standard input.
+    Raises: OperationalError, also if it is empty.
     """
     if sys.stdin is None:
         raise InputError(

@@ -1,6 +1,4 @@
-"""What commands do around their work: how much they tell, what was asked, and where results are
-written.
-"""
+"""Shared steps of commands: progress, printed results, reports, JSON, history and alerts."""
 
 from __future__ import annotations
 
@@ -40,17 +38,17 @@ T = TypeVar("T")
 
 
 def output_level(quiet: bool, verbose: bool) -> int:
-    """How much is told, as `shiq.jobs.progress.ProgressLine` takes it."""
+    """Level of output for `shiq.jobs.progress.ProgressLine`: 0 quiet, 1 normal, 2 verbose."""
     return 0 if quiet else 2 if verbose else 1
 
 
 def make_progress_line(verbose: bool) -> ProgressLine:
-    """The line that shows how far a run is."""
+    """Make the progress line of a run."""
     return ProgressLine(2 if verbose else 1)
 
 
 def write_json(target: str | None, value: dict[str, Any]) -> None:
-    """Writes ``value`` to the file ``target`` atomically, or to stdout for ``-``."""
+    """Write ``value`` to the file ``target`` in one step, or to stdout for ``-``."""
     if target is None:
         return
     if target == "-":
@@ -62,12 +60,12 @@ def write_json(target: str | None, value: dict[str, Any]) -> None:
 def answer_writer(
     reports: Sequence[str], json_file: str | None, baseline: str | None = None
 ) -> Callable[[Answer, Request, Mapping[str, str]], None]:
-    """What writes an answer to what was asked, with the labels of terms: to ``reports``, and
-    last as JSON. Whether reports can be written is found out first.
+    """Make a function that writes an answer, given the request and the labels of terms. It writes
+    ``reports`` first and the JSON last.
 
-    baseline: an earlier answer, whose results SARIF compares with
+    baseline: an earlier answer, whose results SARIF compares with.
 
-    Raises: UsageError, InputError, OperationalError.
+    Raises: UsageError, InputError, OperationalError if the reports cannot be written.
     """
     if baseline and not reports:
         raise UsageError(
@@ -97,8 +95,8 @@ def answer_writer(
 def run_check(
     call: Callable[[dict[str, Any]], Any], options: dict[str, Any], asked: Request
 ) -> int:
-    """Calls a check, prints its result, writes its reports, and its JSON last; the exit code.
-    ``options`` may name a file for what is told of the run as lineage.
+    """Run a check, print its result, write its reports and then its JSON. Returns the exit code.
+    ``options``: with ``lineage``, the file for OpenLineage events.
     """
     if file := options.pop("lineage", None):
         # Loaded where it is asked for.
@@ -140,9 +138,9 @@ def run_check(
 
 @dataclass(frozen=True)
 class FollowUp:
-    """What a run does once its answer is out: a row in the history, messages, figures.
+    """Actions after an answer: a row in the store's history, alerts and metrics.
 
-    Where that fails a warning says so; the answer stays.
+    A failure is a warning; the answer stays.
     """
 
     history: HistoryOptions
@@ -152,7 +150,7 @@ class FollowUp:
 
     @classmethod
     def pop_options(cls, options: dict[str, Any]) -> FollowUp:
-        """Take what belongs to it out of the options of a command. Raises: UsageError, InputError."""
+        """Remove these actions' options from ``options``. Raises: UsageError, InputError."""
 
         def pop_fields(owner: type[T]) -> T:
             known = (x.name for x in fields(owner))  # type: ignore[arg-type]
@@ -168,7 +166,7 @@ class FollowUp:
         return cls(history, alerts, webhooks, time.monotonic())
 
     def run(self, answer: Answer, asked: Request, exit_code: int, *, has_row: bool = True) -> None:
-        """Leave a row of ``answer`` in the history of the store, if it ``has_row``; alert."""
+        """Write the history row of ``answer`` if it ``has_row``, and send alerts."""
         store = str(asked.inputs.get("store") or "")
         has_row &= (
             bool(store) and not self.history.no_history and asked.command in _COMMANDS_WITH_HISTORY
@@ -203,15 +201,15 @@ def echo_unsliced_note(result: shiq.Result) -> None:
 
 
 def shorten_iris(text: str, inputs: Mapping[str, Any]) -> str:
-    """``text`` for a terminal, with IRIs shortened by the prefixes of the files that were read."""
+    """Shorten IRIs in ``text`` by the prefixes of the files that were read."""
     if "<" not in text:
         return text
     return shorten(text, file_prefixes(inputs))
 
 
 def _add_table_rows(result: shiq.Result, asked: Request) -> shiq.Result:
-    """``result`` with the rows that what its conflicts have of the base was read from, where a
-    mapping read it.
+    """Add to the conflicts of ``result`` the table rows that their base assertions were mapped
+    from.
     """
     if not result.conflicts or not asked.inputs.get("mapping") or asked.inputs.get("store"):
         return result
@@ -239,9 +237,8 @@ def _add_table_rows(result: shiq.Result, asked: Request) -> shiq.Result:
 
 
 class EarlyVerdict:
-    """Prints the verdict of an inconsistent batch when it is certain, and writes it to
-    ``json_file``; from then on SIGTERM is what Ctrl-C is: it ends explaining, and what is known
-    is told.
+    """Callback: print the verdict `inconsistent` as soon as it is certain, and write it to
+    ``json_file``. From then on SIGTERM, like Ctrl-C, ends the explanation only.
     """
 
     def __init__(
@@ -266,29 +263,29 @@ class EarlyVerdict:
             )
 
     def interrupted_result(self) -> shiq.Result:
-        """What is known where nothing was explained yet."""
+        """Result of a check that was interrupted before any conflict was explained."""
         assert self.result is not None
         note = "interrupted before anything was explained: the verdict stands"
         return replace(self.result, evidence=replace(self.result.evidence, notes=(note,)))
 
     def close(self) -> None:
-        """Leaves SIGTERM to what it was."""
+        """Restore the previous handler of SIGTERM."""
         self._stop.close()
 
 
 class StopSignal:
-    """SIGTERM, which is what Ctrl-C is from `listen` to `close`."""
+    """Handler that treats SIGTERM like Ctrl-C, between `listen` and `close`."""
 
     def __init__(self) -> None:
         self._before: Any = None
 
     def listen(self) -> None:
-        """Take SIGTERM for Ctrl-C from now on."""
+        """Treat SIGTERM like Ctrl-C from now on."""
         if threading.current_thread() is threading.main_thread():
             self._before = signal.signal(signal.SIGTERM, _interrupt)
 
     def close(self) -> None:
-        """Leave SIGTERM to what it was."""
+        """Restore the previous handler of SIGTERM."""
         if self._before is not None:
             signal.signal(signal.SIGTERM, self._before)
             self._before = None
@@ -299,7 +296,7 @@ def _interrupt(*_: object) -> None:
 
 
 def _pack_disagreements(result: shiq.Result, options: dict[str, Any]) -> None:
-    """Writes a reproducer of each disagreement of an audit into the current folder."""
+    """Write a reproducer of each disagreement of an audit into the current folder."""
     if not result.disagreements:
         return
     from shiq.jobs.repro import pack_disagreement, write_reproducer
@@ -320,18 +317,18 @@ _IRI = re.compile(r"<([^<>\s]*)>")
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked: it goes with the answer, so that a report can name files and lines, and
-    commands to go on with.
+    """Question of a command, kept with its answer so that reports can name files and further
+    commands.
 
-    ``command``: check, certify, index or gate; ``inputs``: store, tbox, abox, ontology,
-    insertions, deletions, mode, unit.
+    command: check, certify, index or gate.
+    inputs: store, tbox, abox, ontology, insertions, deletions, mode, unit.
     """
 
     command: str
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
     def sides(self) -> dict[str, SideFiles]:
-        """The files that facts were read from, by side of a conflict."""
+        """Files that facts were read from, by side of a conflict."""
         # Loaded where an answer is written.
         from shiq.jobs.reports.locations import SideFiles
 
@@ -347,7 +344,7 @@ class Request:
         }
 
     def _tables(self, files: list[object]) -> list[object]:
-        """``files``, in which those that a mapping reads are tables."""
+        """Replace files that a mapping reads by tables."""
         if not self.inputs.get("mapping"):
             return files
         from shiq.rml.inputs import mapped_sources
@@ -358,8 +355,8 @@ class Request:
 def complete_answer(
     answer: dict[str, Any], asked: Request, labels: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """``answer``, as JSON, with the places of facts (`shiq.jobs.reports.locations`), those of
-    ``labels`` that its conflicts need, and ``about``: what was asked, when, of what version.
+    """Add to the JSON ``answer``: places of facts (`shiq.jobs.reports.locations`), the ``labels``
+    its conflicts need, and ``about`` (request, time, version).
     """
     given = {
         key: list(value) if isinstance(value, tuple) else value
@@ -373,9 +370,7 @@ def complete_answer(
 
 
 def _add_locations(answer: dict[str, Any], asked: Request) -> dict[str, Any]:
-    """``answer`` with the places of its conflicts, and of those of the last check of a gate, all
-    looked for together.
-    """
+    """Add the places of conflicts, also of those in the last check of a gate, in one search."""
     # Loaded where an answer is written.
     from shiq.jobs.reports.locations import add_locations
 
@@ -386,7 +381,7 @@ def _add_locations(answer: dict[str, Any], asked: Request) -> dict[str, Any]:
 
 
 def _needed_labels(answer: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, str]:
-    """The ``labels`` that the conflicts of ``answer`` need."""
+    """Select the ``labels`` that the conflicts of ``answer`` need."""
     if not labels:
         return {}
     texts = (text for conflict in answer["conflicts"] for part in _PARTS for text in conflict[part])

@@ -209,14 +209,14 @@ def _leftovers_text(found: Mapping[str, Any]) -> str:
 
 
 def _allowed_text(certificate: Mapping[str, Any]) -> str:
-    """Which leftovers of the base were allowed when it was certified."""
+    """Text about the base's leftovers that were allowed when it was certified."""
     counts, allowed = certificate.get("counts", {}), certificate.get("allowed", ())
     parts = [f"{counts[kind]:,} {kind}" for kind in sorted(allowed) if counts.get(kind)]
     return f", of which allowed, once for all: {', '.join(parts)}" if parts else ""
 
 
 def left_out_text(one: Leftover) -> str:
-    """Something that was left out as it stood, below a comment that says where, and why."""
+    """Text of a left-out statement, below a comment with its place and reason."""
     text = (
         "".join(f"{_commented_line(line)}\n" for line in one.text.split("\n")) if one.text else ""
     )
@@ -232,7 +232,7 @@ def _repetitions_text(one: Leftover) -> str:
 
 
 def _left_out_lines(counts: Mapping[str, int], unkept: int) -> list[str]:
-    """What of the data was not understood, and is in no check, where there is any."""
+    """Lines about data that was not understood and takes part in no check; empty if there is none."""
     parts = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
     told = (
         [
@@ -249,8 +249,8 @@ def _left_out_lines(counts: Mapping[str, int], unkept: int) -> list[str]:
 
 
 def _feed_line(feed: str, number: int) -> str:
-    """The last batch of a feed that was taken in: a table's version, a snapshot's time, or a
-    number in a query of Spark's.
+    """Line about the last batch of a feed: a table version, a snapshot's time, or a batch number of
+    a Spark query.
     """
     name, mark, table = feed.rpartition("#")
     if not mark:
@@ -264,7 +264,9 @@ def _feed_line(feed: str, number: int) -> str:
 
 
 def _quarantine_lines(counts: Mapping[str, int]) -> list[str]:
-    """What belongs to the data and was set aside because it contradicts, where there is any."""
+    """Lines about assertions of the store's ledger, set aside because they contradict; empty if
+    there are none.
+    """
     parts = ", ".join(f"{count:,} {why}" for why, count in sorted(counts.items()))
     return (
         [f"set aside, and in no check: {parts} (`shiq export --store DIR --set-aside` prints them)"]
@@ -274,7 +276,7 @@ def _quarantine_lines(counts: Mapping[str, int]) -> list[str]:
 
 
 def _digest_lines(found: Mapping[str, Any]) -> list[str]:
-    """What is known of whether the files are as they were written."""
+    """Lines about the verification of the store's files."""
     told = []
     if verified := found.get("verified"):
         told.append(

@@ -71,8 +71,8 @@ def content_hash(tables: Iterable[pa.Table]) -> int:
 
 
 def delta_schema(schema: pa.Schema) -> pa.Schema:
-    """``schema`` with the types that Delta stores: UTC microseconds, plain texts, no dictionaries
-    or metadata.
+    """Convert ``schema`` to the types that Delta stores: UTC microseconds, plain texts, no
+    dictionaries or metadata.
     """
     return pa.schema([pa.field(field.name, _delta_type(field.type)) for field in schema])
 

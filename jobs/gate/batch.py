@@ -88,7 +88,7 @@ class LinkedLines:
         return self._members.get(self.representative(line)) or frozenset((line,))
 
     def with_linked(self, lines: Iterable[int]) -> frozenset[int]:
-        """``lines`` and all lines of their groups."""
+        """Extend ``lines`` by all lines of their groups."""
         return frozenset().union(*map(self.group_of, lines))
 
     def representative(self, i: int) -> int:
@@ -124,7 +124,7 @@ def _link_keys(line: Line, nodes: set[Hashable]) -> Iterator[Hashable]:
 
 
 def _scoped_node(line: Line, term: str) -> Hashable:
-    """``term``, with the number of its file if it is a blank node."""
+    """Key of ``term``: with its file number if it is a blank node."""
     return (line.file, term) if term.startswith("_:") else term
 
 
@@ -255,7 +255,7 @@ class GateBatch:
         )
 
     def with_linked(self, lines: Iterable[int], unit: str = "triple") -> frozenset[int]:
-        """``lines``, their linked lines and the rest of their ``unit``.
+        """Extend ``lines`` by their linked lines and the rest of their ``unit``.
 
         With the unit "row", another row that repeats a triple of the removed row stays.
         """
@@ -361,5 +361,5 @@ class GateBatch:
 
 
 def _scoped_term(file: int, term: str) -> object:
-    """``term``, with the number of its file if it is a blank node."""
+    """Key of ``term``: with its file number if it is a blank node."""
     return (file, term) if term.startswith("_:") else term

@@ -262,7 +262,7 @@ def _require_triples(names: Sequence[str], lines: Sequence[Line]) -> None:
 
 @dataclass(frozen=True)
 class _GateQuestion:
-    """What a gate is asked: arguments of `gate`, and the hash of the question as ``run``."""
+    """Arguments of `gate`, with the hash of the question as ``run``."""
 
     run: str
     mode: str

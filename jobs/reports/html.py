@@ -271,6 +271,7 @@ class PageCause:
 
     @property
     def name(self) -> str:
+        """Title of the cause, or its id."""
         return self.title or self.sentence
 
     @property

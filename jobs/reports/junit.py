@@ -20,7 +20,9 @@ ROWS: Final = 20
 
 
 def junit(report: Report) -> str:
-    """The document. Causes that a gate set aside before it accepted the rest fail as well."""
+    """Render ``report`` as JUnit XML. Causes that a gate set aside before it accepted the rest fail
+    as well.
+    """
     suite = Element("testsuite", name=f"shiq {report.command}")
     for group in report.causes[:CASES]:
         pattern, n = group.pattern, len(group.conflicts)
@@ -86,7 +88,7 @@ def _add_failure(suite: Element, name: str, message: str, text: str) -> None:
 
 
 def _add_errors(suite: Element, report: Report) -> None:
-    """An error for each kind of leftover that stands in the way, and for whatever else does."""
+    """Add an error for each kind of blocking leftover and for each other reason without a verdict."""
     kinds: dict[str, list[ReportedLeftover]] = defaultdict(list)
     for left in report.leftovers:
         if left.blocks:

@@ -52,7 +52,7 @@ class RunEvents:
     run: str = field(default_factory=lambda: str(uuid.uuid4()))
 
     def record_result(self, result: shiq.Result) -> shiq.Result:
-        """``result``, which the last event will tell."""
+        """Keep ``result`` for the final event, and return it."""
         self.result = result
         return result
 
@@ -126,9 +126,7 @@ class RunEvents:
     def _input_datasets(
         self, sides: tuple[str, ...], is_judged: bool = False
     ) -> Iterator[dict[str, Any]]:
-        """The sources of ``sides``, as of their versions; if they are judged, with what was
-        found of them.
-        """
+        """Describe the sources of ``sides`` with their versions and, if judged, with the verdict."""
         notes = self.result.evidence.notes if self.result else ()
         taken = {
             match["name"]: match["version"] for match in map(_VERSION.fullmatch, notes) if match
@@ -151,7 +149,7 @@ class RunEvents:
 
 
 def _dataset(name: str, version: object = None) -> dict[str, Any]:
-    """A source by the names that OpenLineage has for such."""
+    """Describe a source by OpenLineage's naming of datasets."""
     place = urlsplit(name) if "://" in name else None
     if name.startswith(TABLE):
         named = {"namespace": "spark", "name": name.removeprefix(TABLE)}
@@ -201,7 +199,7 @@ def _assertions(result: shiq.Result) -> Iterator[dict[str, Any]]:
 
 
 def _make_facet(name: str, **values: Any) -> dict[str, Any]:
-    """A facet of the public schema, or one of our own (``name`` "")."""
+    """Make a facet of the public schema, or one of our own if ``name`` is empty."""
     schema = (
         f"{_SPEC}/facets/{_VERSIONS.get(name, _FIRST)}/{name}.json#/$defs/{name}"
         if name

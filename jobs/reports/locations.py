@@ -1,8 +1,8 @@
-"""Where the facts of conflicts stand in the files that were read.
+"""Locate the facts of conflicts in the files that were read.
 
-The check keeps no line numbers. Where there are conflicts, the files that a call named are read
-once more for the few triples in question: N-Triples and N-Quads line by line in constant memory,
-every other format as for the check. Without a conflict no file is read again.
+The check keeps no line numbers. After a conflict the files of the call are read once more for the
+few triples in question: N-Triples and N-Quads line by line in constant memory, every other format
+as for the check. Without a conflict no file is read again.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ class SideFiles:
 
 
 def add_locations(document: dict[str, Any], sides: Mapping[str, SideFiles]) -> dict[str, Any]:
-    """``document``, an answer as JSON, with ``locations`` in each conflict: side (insertions or
-    base), index, source, line.
+    """Add ``locations`` to each conflict of a JSON answer: side (insertions or base), index,
+    source, line.
 
-    A fact that stands in no file (a triple that the OWL mapping makes) has no location. JSON-LD
-    has no lines: its facts are given the file alone.
+    A fact that is in no file (a triple that the OWL mapping makes) has no location. JSON-LD has no
+    lines: its facts are given the file alone.
     """
     conflicts = document.get("conflicts", [])
     if not conflicts:
@@ -87,9 +87,7 @@ def add_locations(document: dict[str, Any], sides: Mapping[str, SideFiles]) -> d
 
 
 def _has_places(conflict: Mapping[str, Any], side: str, read: SideFiles) -> bool:
-    """Whether the check has told itself where the insertions of ``conflict`` stand, in the files
-    that were given.
-    """
+    """Whether the check itself recorded where the insertions of ``conflict`` were read."""
     told = conflict.get("places", ()) if side == "insertions" else ()
     names = set(map(read.name, range(len(read.files))))
     return bool(told) and all(
@@ -98,7 +96,7 @@ def _has_places(conflict: Mapping[str, Any], side: str, read: SideFiles) -> bool
 
 
 def _find_places(texts: Iterable[str], read: SideFiles) -> dict[str, LinePlaces]:
-    """Where each of ``texts`` (N-Triples lines of a conflict) stands."""
+    """Find the places of ``texts``, N-Triples lines of a conflict."""
     scoped, files = re.compile(rf"_:{read.scope}(\d+)\.(.*)\Z", re.DOTALL), read.files
     wanted: dict[tuple[int | None, Triple], list[str]] = defaultdict(list)
     for text in dict.fromkeys(texts):
@@ -132,8 +130,8 @@ def _readable(given: object) -> FileSource | TableSource | None:
 
 
 def _parse_sought(text: str, scoped: re.Pattern[str]) -> tuple[int | None, Triple] | None:
-    """What to look for, and in which file alone if it has blank nodes; None for what no single
-    line says.
+    """Parse a line of a result to the triple to look for, and the number of its file if it has
+    blank nodes. Returns None if no single line states it.
     """
     try:
         triple = _triple(text.encode())
@@ -225,7 +223,7 @@ def _without_scope(triple: Triple, scope: str) -> Triple:
 
 
 def _triple(text: bytes) -> Triple | None:
-    """What a line says. Raises: SyntaxError, ValueError."""
+    """Parse an N-Triples line. Raises: SyntaxError, ValueError."""
     for quad in ox.parse(input=text, format=ox.RdfFormat.N_QUADS):
         return str(quad.subject), str(quad.predicate), str(quad.object)
     return None

@@ -36,7 +36,7 @@ _TICKS = re.compile(r"`+")
 
 
 def markdown(report: Report) -> str:
-    """The text."""
+    """Render ``report`` as Markdown."""
     lines = [
         f"## {_MARKS[tone(report)]} {_text(headline(report))}",
         "",
@@ -148,8 +148,8 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def _text(text: str) -> str:
-    """Text that stays text. Signs that could begin something are written as entities, since some
-    hosts pass a backslash by.
+    """Escape text for Markdown. Special characters become entities, since some hosts ignore
+    backslashes.
     """
     return _SPECIAL.sub(
         lambda match: match[0] if match[0] in "-:()=+" else f"&#{ord(match[0])};",

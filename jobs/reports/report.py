@@ -1,7 +1,7 @@
-"""What a report is made of: the JSON answer of a command, read into values.
+"""Report: the JSON answer of a command, read into values.
 
-Every format is made of this, so that `shiq report` makes the same reports again from the JSON
-alone. Keys that are not known here are passed by.
+Every format is made from it, so `shiq report` makes the same reports again from the JSON alone.
+Unknown keys are ignored.
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ FAIL = "fail"
 
 @dataclass(frozen=True, slots=True)
 class FilePlace:
-    """Where a fact was read; ``line`` is 1-based, 0 where only the file is known; ``column``: of
-    a table.
-    """
+    """Place of a fact. ``line``: 1-based, 0 if only the file is known. ``column``: of a table."""
 
     source: str
     line: int = 0
@@ -38,7 +36,7 @@ class FilePlace:
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> FilePlace:
-        """The place that a part of an answer names."""
+        """Read the place in a part of a JSON answer."""
         return cls(raw.get("source", ""), raw.get("line", 0), raw.get("column", ""))
 
 
@@ -52,8 +50,11 @@ class StatedFact:
 
 @dataclass(frozen=True, slots=True)
 class ReportedConflict:
-    """A conflict; ``number``: its place in the list, from 1; ``effect``: what a gate makes of it
-    (fail, warn, info, waived, known); ``remarks``: what else is to be known of it.
+    """Conflict as it is reported.
+
+    number: its position in the list, from 1.
+    effect: effect of the gate's policy (fail, warn, info, waived, known).
+    remarks: further sentences about it.
     """
 
     number: int
@@ -78,9 +79,10 @@ class ReportedLine:
 
 @dataclass(frozen=True, slots=True)
 class ReportedLeftover:
-    """Something that was not interpreted; ``blocks``: whether it stands in the way of
-    `consistent`; ``count``: triples or lines, ``number``: the axioms, assertions and lines that
-    they are.
+    """Statement that was not interpreted.
+
+    blocks: whether it blocks the verdict `consistent`.
+    count: number of triples or lines. number: of axioms, assertions and lines.
     """
 
     kind: str
@@ -95,9 +97,14 @@ class ReportedLeftover:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """The answer as values. ``document``: the JSON as it stands; ``result``: of the (last)
-    check; ``decision``: of a gate, else ""; ``tolerated``: lines that its policy keeps beside;
-    ``identities``: what becomes equal by what it accepts.
+    """Answer of a command as values.
+
+    document: the JSON as it is.
+    result: the JSON of the check, for a gate of its last check.
+    decision: of a gate, else "".
+    tolerated_lines: lines that the gate's policy keeps separately.
+    identities: individuals that become equal by what the gate accepts.
+    request: command, time, version and inputs.
     """
 
     document: Mapping[str, Any]
@@ -116,40 +123,43 @@ class Report:
 
     @property
     def statistics(self) -> Mapping[str, Any]:
+        """Statistics of the check, by JSON key."""
         found: Mapping[str, Any] = self.result["statistics"]
         return found
 
     @property
     def evidence(self) -> Mapping[str, Any]:
+        """Evidence of the check, by JSON key."""
         found: Mapping[str, Any] = self.result["evidence"]
         return found
 
     @property
     def causes(self) -> tuple[ConflictGroup, ...]:
-        """The contradictions by pattern."""
+        """Conflicts grouped by pattern."""
         return self.explained_conflicts.groups
 
     @property
     def labels(self) -> Labels:
+        """Labels of terms in the conflicts."""
         return self.explained_conflicts.labels
 
     @property
     def unexplained_count(self) -> int:
-        """Contradictions that are known and not explained."""
+        """Number of contradictions that are known but not explained."""
         return int(self.result.get("more_conflicts", 0))
 
     @property
     def lines_with_own_reason(self) -> tuple[ReportedLine, ...]:
-        """The lines of `quarantined_lines` that are out for a reason of their own."""
+        """Lines that are set aside for a reason other than the refusal of the whole batch."""
         return tuple(x for x in self.quarantined_lines if x.reason != WITH_THE_BATCH)
 
     @property
     def culprit_count(self) -> int:
-        """How many different facts of the batch take part in contradictions."""
+        """Number of different facts of the batch that take part in contradictions."""
         return len({line for conflict in self.conflicts for line in conflict["insertions"]})
 
     def conflict_at(self, place: int) -> ReportedConflict:
-        """The one at ``place`` in ``conflicts``."""
+        """Read the conflict at ``place`` in ``conflicts``."""
         raw = self.conflicts[place]
         return _read_conflict(
             raw, place + 1, raw.get("sentence") or self.explained_conflicts.sentence(place)
@@ -157,7 +167,7 @@ class Report:
 
     @property
     def disputes(self) -> tuple[ReportedConflict, ...]:
-        """What a gate has accepted and contradicts what its store has set aside."""
+        """Conflicts between accepted lines and assertions that the store has set aside."""
         found = self.document.get("disputes", ())
         explained = ExplainedConflicts(
             [read_conflict(raw) for raw in found], self.document.get("labels", {})
@@ -168,8 +178,8 @@ class Report:
 
 
 def read_report(document: Mapping[str, Any], values: Sequence[Conflict] | None = None) -> Report:
-    """The values in a JSON answer of `shiq check`, `certify`, `index` or `gate` that fits the
-    schema. ``values``: of its conflicts, where they are at hand; else they are read from it.
+    """Read the JSON answer of `shiq check`, `certify`, `index` or `gate`, which must fit the
+    schema. ``values``: its conflicts, if they are available; else they are read from it.
     """
     result = document.get("result", document)
     evidence = result["evidence"]
@@ -201,7 +211,7 @@ def read_report(document: Mapping[str, Any], values: Sequence[Conflict] | None =
 
 
 def policy_effect(raw: Mapping[str, Any]) -> str:
-    """What a gate makes of the conflict ``raw``."""
+    """Effect of a gate's policy on the conflict ``raw``."""
     return str(raw.get("judgement", {}).get("effect", FAIL))
 
 

@@ -64,7 +64,7 @@ def baseline_of(document: Mapping[str, Any]) -> Baseline:
 
 
 def sarif(report: Report, baseline: Baseline | None = None, *, is_capped: bool = True) -> str:
-    """The document; with ``baseline`` each result says whether it is new, unchanged or absent."""
+    """Render ``report`` as SARIF."""
     shown = (
         _select_conflicts(report.causes)
         if is_capped
@@ -135,7 +135,7 @@ def sarif(report: Report, baseline: Baseline | None = None, *, is_capped: bool =
 
 
 def _category(report: Report) -> str:
-    """What tells runs of one kind on one base from others: a host keeps the results of each."""
+    """Category of a run: SARIF hosts keep the latest results of each category."""
     about = report.request
     given = about.get("store") or about.get("ontology") or about.get("tbox") or ""
     name = str(given if isinstance(given, str) else next(iter(given), ""))
@@ -148,7 +148,9 @@ def _compared(
     rules: list[dict[str, Any]],
     baseline: Baseline,
 ) -> list[dict[str, Any]]:
-    """``results`` with their state, and those of the baseline that are gone; ``rules`` grow by theirs."""
+    """Mark ``results`` as new or unchanged against the baseline, and append those that are gone.
+    Extends ``rules``.
+    """
     compared = []
     for result in results:
         is_known = baseline.results.keys() & result["partialFingerprints"].values()

@@ -36,18 +36,18 @@ class TripleLine(NamedTuple):
 
 
 def read_line(text: str) -> TripleLine | None:
-    """The terms of an N-Triples line; None for what is none."""
+    """Split an N-Triples line into terms; None if it is not one."""
     match = _LINE.match(text)
     return TripleLine(match[1], match[2], match[3]) if match else None
 
 
 def iri_or_node(text: str) -> str:
-    """The IRI in ``<IRI>``; a blank node as it stands."""
+    """IRI without its brackets, or a blank node as it is."""
     return _unescape(text[1:-1]) if text.startswith("<") else text
 
 
 def read_literal(text: str) -> owl.Literal:
-    """The literal that an N-Triples term stands for."""
+    """Parse an N-Triples literal."""
     end = text.rindex('"')
     lexical, suffix = _unescape(text[1:end]), text[end + 1 :]
     if suffix.startswith("@"):
@@ -56,7 +56,9 @@ def read_literal(text: str) -> owl.Literal:
 
 
 def read_triple_assertion(line: TripleLine) -> owl.Assertion:
-    """What a triple by itself says; one of a class expression says nothing that makes sense alone."""
+    """Read the assertion that a single triple states. Class expressions need several triples: see
+    `read_structure`.
+    """
     subject = iri_or_node(line.subject)
     if line.object.startswith('"'):
         return owl.DataPropertyAssertion(
@@ -76,7 +78,7 @@ def read_triple_assertion(line: TripleLine) -> owl.Assertion:
 
 @lru_cache(maxsize=65536)
 def read_axiom(text: str) -> owl.Axiom | owl.Assertion | None:
-    """The axiom, or assertion, that ``text`` in functional syntax states; None if it cannot be read."""
+    """Parse an axiom or assertion in functional syntax; None if it cannot be parsed."""
     try:
         reading = parse_functional(f"Ontology({text})", "axiom", "", verbatim=True)
     except ShiqError:
@@ -86,13 +88,15 @@ def read_axiom(text: str) -> owl.Axiom | owl.Assertion | None:
 
 
 def manchester_text(text: str, labels: Labels) -> str:
-    """An axiom of an answer in Manchester syntax; as it stands if it cannot be read."""
+    """Convert an axiom from functional to Manchester syntax; unchanged if it cannot be parsed."""
     value = read_axiom(text)
     return text if value is None else manchester(value, labels)
 
 
 def english_text(text: str, labels: Labels) -> str:
-    """An axiom of an answer as a sentence; as it stands if it cannot be read."""
+    """Convert an axiom in functional syntax to an English sentence; unchanged if it cannot be
+    parsed.
+    """
     value = read_axiom(text)
     return text if value is None else value_clause(value, labels)
 
@@ -118,13 +122,13 @@ _CARDINALITIES: dict[str, tuple[Any, Any]] = {
 
 
 def structure_id(line: TripleLine) -> str:
-    """Which assertion of several triples ``line`` is part of; "" for one that stands alone."""
+    """Id of the assertion of several triples that ``line`` is part of; "" for a single one."""
     match = NODE.match(line.subject) or NODE.match(line.object)
     return match[1] if match else ""
 
 
 def read_conflict(raw: Mapping[str, Any]) -> Conflict:
-    """The value that ``raw`` is the JSON of, as far as it is explained."""
+    """Read a conflict from its JSON, as far as it is explained."""
     axioms = (cast(owl.Axiom, value) for text in raw["axioms"] if (value := read_axiom(text)))
     return Conflict(
         read_assertions(raw["insertions"]),
@@ -153,7 +157,7 @@ def read_assertions(texts: Sequence[str]) -> tuple[owl.Assertion, ...]:
 
 
 def read_structure(lines: list[TripleLine]) -> owl.Assertion | None:
-    """The assertion that ``lines`` say together; None if they are not of a form known here."""
+    """Read the assertion that several triples state together; None for an unknown form."""
     graph: dict[str, dict[str, str]] = {}
     for line in lines:
         graph.setdefault(line.subject, {})[iri_or_node(line.predicate)] = line.object

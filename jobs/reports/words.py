@@ -55,19 +55,19 @@ RULES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """Something to do; ``command``: how, at a shell."""
+    """Step for the user. ``command``: shell command for it, may be empty."""
 
     text: str
     command: str = ""
 
 
 def answer_word(report: Report) -> str:
-    """The verdict, or the decision of a gate, in one word."""
+    """Verdict, or the decision of a gate, in one word."""
     return report.decision or report.verdict.value
 
 
 def tone(report: Report) -> str:
-    """``good``, ``bad`` or ``open``: how the answer is to be taken."""
+    """Tone of the answer: ``good``, ``bad`` or ``open``."""
     if report.decision == "accepted" or (
         not report.decision and report.verdict is Verdict.CONSISTENT
     ):
@@ -78,7 +78,7 @@ def tone(report: Report) -> str:
 
 
 def headline(report: Report) -> str:
-    """The answer, in one sentence."""
+    """Sentence with the answer."""
     committed = report.result.get("committed", 0)
     if report.command == GATE:
         if (
@@ -114,7 +114,7 @@ def headline(report: Report) -> str:
 
 
 def summary(report: Report) -> str:
-    """What was found, in two or three sentences."""
+    """Summary of the findings in two or three sentences."""
     s = report.statistics
     known, new = s.get("assertions", 0), s.get("insertions", 0)
     if report.command == GATE:
@@ -208,7 +208,7 @@ def _is_base_inconsistent(report: Report) -> bool:
 
 
 def next_steps(report: Report) -> tuple[NextStep, ...]:
-    """What to do next, the most useful first."""
+    """Next steps for the user, the most useful first."""
     if report.command == GATE:
         return _steps_after_gate(report)
     if report.verdict is Verdict.CONSISTENT:
@@ -343,15 +343,15 @@ def _steps_after_gate(report: Report) -> tuple[NextStep, ...]:
 
 
 def _split_command(report: Report) -> str:
-    """The command that takes in the part of the batch that contradicts nothing."""
+    """Command line of a gate that accepts the consistent part of the batch."""
     return shlex.join(
         [*_command_line(report, GATE), *_split_options(report, "accepted", "quarantine")]
     )
 
 
 def _split_options(report: Report, *sides: str) -> list[str]:
-    """The options of a gate that splits, with a file for each of ``sides`` that this run neither
-    read nor wrote; folders for a batch of several files, which comes out as several.
+    """Options of a gate that splits, with an unused file name for each of ``sides``; a folder if
+    the batch has several files.
     """
     about = report.request
     end = "" if len(about.get("insertions") or ()) > 1 and len(sides) > 1 else ".nq"
@@ -383,7 +383,7 @@ _PLAIN_WORDS = (
 
 
 def _steps_for_leftovers(report: Report) -> list[NextStep]:
-    """What to do about each kind of leftover that stands in the way."""
+    """Steps for each kind of blocking leftover."""
     counts = Counter[str]()
     for left in report.leftovers:
         if left.blocks:
@@ -406,16 +406,14 @@ def _steps_for_leftovers(report: Report) -> list[NextStep]:
 
 
 def in_plain_words(text: str) -> str:
-    """``text`` for those who say ontology and rule."""
+    """Replace description-logic terms in ``text`` by everyday ones."""
     for technical, plain in _PLAIN_WORDS:
         text = text.replace(technical, plain)
     return text
 
 
 def other_reasons(report: Report) -> tuple[str, ...]:
-    """The parts of the reason that no step tells: those about leftovers are told by what to do
-    about them.
-    """
+    """Parts of the reason that are not about leftovers, whose steps are listed already."""
     told = tuple(f" × {left.kind}, first: " for left in report.leftovers if left.blocks)
     return tuple(
         part
@@ -425,7 +423,7 @@ def other_reasons(report: Report) -> tuple[str, ...]:
 
 
 def _command_line(report: Report, command: str, insertions: str = "") -> list[str]:
-    """The command line that asks ``command`` of the same inputs; ``insertions``: of others."""
+    """Command line of ``command`` with the same inputs. ``insertions``: replaces the batch."""
     about = report.request
     found = ["shiq", command, *about.get("ontology", ())]
     if command == INDEX:
@@ -464,7 +462,7 @@ def _deletion_command(report: Report) -> str:
 
 
 def bucket_text(name: str) -> str:
-    """What a bucket of the ledger holds."""
+    """Description of a bucket of the reading ledger."""
     kind = name.removeprefix("leftover:")
     if kind != name:
         return f"not understood: {kind}"
@@ -472,7 +470,7 @@ def bucket_text(name: str) -> str:
 
 
 def input_rows(report: Report) -> Sequence[tuple[str, str]]:
-    """What was asked: (what, which)."""
+    """Inputs of the command: (title, value)."""
     names = {
         "store": "knowledge base",
         "snapshot": "snapshot",

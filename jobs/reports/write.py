@@ -99,14 +99,14 @@ VERDICT, TABLES = "verdict.json", "tables"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where to write what: ``format`` is a key of `FORMATS`, or `FOLDER`."""
+    """Report file or folder. ``format``: a key of `FORMATS`, or `FOLDER`."""
 
     path: Path
     format: str
 
     @property
     def answer(self) -> Path | None:
-        """The JSON file that this target writes, if it does."""
+        """JSON file that this target writes, if any."""
         return (
             self.path / VERDICT
             if self.format == FOLDER
@@ -117,7 +117,7 @@ class Target:
 
     @property
     def inner_files(self) -> list[Path]:
-        """The files that this target writes into its folder."""
+        """Files that this target writes into its folder."""
         if self.format != FOLDER:
             return []
         names = [f"report{end}" for end in FORMATS if end != ".json"]
@@ -148,8 +148,8 @@ def read_target(name: str) -> Target:
 
 
 def check_targets(targets: Iterable[Target]) -> None:
-    """Sees before the work that reports can be written after it, and takes away the answers of
-    an earlier run, which must not be taken for this one's. Raises: OperationalError.
+    """Check before the work that reports can be written, and remove the answers of an earlier run.
+    Raises: OperationalError.
     """
     for target in targets:
         folder = target.path if target.format == FOLDER else target.path.parent

@@ -1,4 +1,4 @@
-"""What `shiq gate` decided, and what `shiq index --set-aside-known` set aside."""
+"""Text of a gate's answer, and of `shiq index --set-aside-known`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from shiq.support import pluralize
 
 
 def headline(gated: GateAnswer) -> str:
-    """What became of the batch, in a line."""
+    """Line with the decision about the batch."""
     dry = " (dry run: nothing is written, and the store stays as it is)" if gated.dry_run else ""
     return f"{gated.decision.upper()}{dry}"
 
 
 def gate_text(gated: GateAnswer, *, verbose: bool = False) -> str:
-    """The decision first, then why, what was set aside and what is tolerated, and the last
-    check's figures.
+    """Text of a gate's answer: decision, reasons, quarantined and tolerated lines, figures of the
+    last check.
     """
     lines = [headline(gated)]
     if gated.reason:
@@ -69,8 +69,8 @@ def gate_text(gated: GateAnswer, *, verbose: bool = False) -> str:
 
 
 def known_text(known: KnownConflicts, *, is_refuted: bool = False) -> str:
-    """What `shiq index --set-aside-known` prints below its verdict: what was set aside, by
-    cause. ``is_refuted``: the rest is inconsistent all the same.
+    """Text about the conflicts that were set aside, by cause. ``is_refuted``: the remaining
+    assertions are inconsistent all the same.
     """
     if is_refuted:
         said = f"{known_text(known)}\n" if known.quarantine else ""
@@ -113,7 +113,7 @@ def _line_texts(gated: GateAnswer, rows: Sequence[SetAsideLine], verbose: bool) 
 
 
 def _judgement_lines(gated: GateAnswer, verbose: bool) -> list[str]:
-    """The conflicts, by cause and by what the policy says of them, one of each; all with
+    """Lines about the conflicts by cause and by effect of the policy, one sample each; all with
     ``verbose``.
     """
     groups: dict[tuple[str, str], list[int]] = {}

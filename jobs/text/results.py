@@ -50,7 +50,7 @@ MOST_PLACES = 3
 
 
 def result_text(result: Result, *, verbose: bool = False) -> str:
-    """The verdict first, then why, then figures."""
+    """Text of a result: verdict, reasons, figures."""
     lines = [result.verdict.value.upper() + _allowance_text(result) + _foreign_text(result)]
     if result.reason:
         lines += [f"  {part}" for part in result.reason.split("; ")]
@@ -69,8 +69,8 @@ def result_text(result: Result, *, verbose: bool = False) -> str:
 
 
 def _foreign_text(result: Result) -> str:
-    """How much of what was read a consistent verdict has about terms that the ontology does not
-    know.
+    """Text about the share of statements with terms that the ontology does not define, for a
+    consistent verdict.
     """
     foreign = result.evidence.ledger.get("leftover:foreign", 0)
     if not foreign or result.verdict is not Verdict.CONSISTENT:
@@ -80,7 +80,7 @@ def _foreign_text(result: Result) -> str:
 
 
 def _allowance_text(result: Result) -> str:
-    """What a verdict leaves out of account, by consent."""
+    """Text about leftovers that the verdict ignores because they are allowed."""
     out = result.without
     if not out:
         return ""
@@ -90,9 +90,7 @@ def _allowance_text(result: Result) -> str:
 
 
 def _pulled_lines(result: Result, verbose: bool) -> list[str]:
-    """What made the check look at individuals that the batch does not touch, where that was
-    asked for.
-    """
+    """Lines about the reasons that pulled individuals in, if ``--why-pulled`` asked for them."""
     if result.why_pulled is None:
         return []
     if not result.why_pulled:
@@ -141,7 +139,7 @@ def _conflict_texts(result: Result, verbose: bool) -> list[str]:
 
 
 def _group_lines(result: Result, group: ConflictGroup, verbose: bool) -> list[str]:
-    """A cause: its title and sentence, and one of its conflicts; all of them with ``verbose``."""
+    """Lines about a cause: title, sentence and one of its conflicts; all of them with ``verbose``."""
     times, pattern = len(group.conflicts), group.pattern
     lines = [
         f"{f'{times:,} × ' if times > 1 else ''}{escape_controls(pattern.title)}  [{pattern.id}]"
@@ -155,7 +153,7 @@ def _group_lines(result: Result, group: ConflictGroup, verbose: bool) -> list[st
 
 
 def conflict_lines(number: int, conflict: Conflict) -> list[str]:
-    """A conflict, and below each insertion where it was read."""
+    """Lines about a conflict, with the place of each insertion."""
     lines = [f"conflict {number}{'' if conflict.is_minimal else ' (not shown to be minimal)'}"]
     for title, rows in (
         ("inserted", conflict.insertions),
@@ -183,13 +181,14 @@ def conflict_lines(number: int, conflict: Conflict) -> list[str]:
 
 
 def places_text(places: Sequence[Place]) -> str:
-    """Where something was read: the first places, by file and line."""
+    """First places of a fact, by file and line."""
     named = list(dict.fromkeys(map(str, places)))
     more = [f"{len(named) - MOST_PLACES:,} more places"] if len(named) > MOST_PLACES else []
     return ", ".join([*named[:MOST_PLACES], *more])
 
 
 def leftover_lines(evidence: Evidence, verbose: bool) -> list[str]:
+    """Lines about the leftovers of a check."""
     fail_on = INFORMATIVE if UNINTERPRETED in evidence.fail_on else frozenset(evidence.fail_on)
     return leftovers_text(evidence.leftovers, evidence.allowed, fail_on, verbose)
 
@@ -200,7 +199,7 @@ def leftovers_text(
     fail_on: frozenset[str] = frozenset(),
     verbose: bool = False,
 ) -> list[str]:
-    """How many leftovers there are of each kind, then the first of them."""
+    """Lines about leftovers: the count of each kind, then the first ones."""
     if not leftovers:
         return []
     kinds: dict[tuple[str, str], list[Leftover]] = {}
@@ -246,6 +245,7 @@ def leftovers_text(
 
 
 def figure_lines(result: Result) -> list[str]:
+    """Lines about sizes and times of a check."""
     s = result.statistics
     seconds = "  ".join(
         f"{stage} {value:.2f} s" for stage, value in s.seconds.items() if value >= 0.005
@@ -271,14 +271,12 @@ def figure_lines(result: Result) -> list[str]:
 
 
 def _is_base_alone(evidence: Evidence) -> bool:
-    """Whether A was asked about by itself: what it is added to is nothing, whose certificate is
-    a verdict and no more.
-    """
+    """Whether A was checked by itself, without a batch."""
     return evidence.certificate.keys() == {"verdict"}
 
 
 def _amplification(statistics: Statistics) -> str:
-    """|A_add| for each assertion of the batch."""
+    """Ratio of |A_add| to the size of the batch, as text."""
     if not statistics.insertions:
         return ""
     return f", {statistics.add_set / statistics.insertions:.1f} for each inserted"
@@ -299,12 +297,12 @@ def _sent_lines(evidence: Evidence) -> list[str]:
 
 
 def seconds_text(seconds: Mapping[str, float]) -> str:
-    """Where time went."""
+    """Seconds by stage, as text."""
     return ", ".join(f"{name} {spent:.1f} s" for name, spent in seconds.items())
 
 
 def escape_controls(text: str) -> str:
-    """``text`` without characters that could move the cursor or hide."""
+    """Escape characters that could move the cursor or hide text."""
     return "".join(c if c.isprintable() else f"\\u{ord(c):04X}" for c in text)
 
 
@@ -326,8 +324,8 @@ _LOCAL = re.compile(r"\w(?:[\w.-]*[\w-])?")
 def file_prefixes(
     inputs: Mapping[str, Any], names: Iterable[str] = ("tbox", "abox", "insertions", "deletions")
 ) -> dict[str, str]:
-    """The prefix of each namespace as the files of a call declare it; of several for one, and of
-    one for several, the first.
+    """Prefixes that the input files declare, by namespace. Of several for one namespace, or the
+    reverse, the first counts.
     """
     found: dict[str, str] = {}
     for name in ("tbox", "abox", "insertions", "deletions"):
@@ -341,9 +339,7 @@ def file_prefixes(
 
 
 def shorten(text: str, prefixes: Mapping[str, str]) -> str:
-    """``text`` with the IRIs in angle brackets that ``prefixes`` can shorten as names; quoted
-    texts stay.
-    """
+    """Shorten IRIs in angle brackets by ``prefixes``; quoted texts stay."""
     return _TERM.sub(lambda match: _short_name(match, prefixes), text) if prefixes else text
 
 

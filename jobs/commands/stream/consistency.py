@@ -173,7 +173,7 @@ def plan(
 
 
 def plan_text(plan: StreamPlan, *, verbose: bool = False) -> str:
-    """What `shiq stream plan` prints."""
+    """Text of a plan for the terminal."""
     sizes = " / ".join(str(len(group)) for group in plan.groups) or "none"
     lines = [
         f"inclusions   {len(plan.positive):,} positive, {len(plan.negative):,} negative, {len(plan.horn):,} Horn rules",
@@ -201,7 +201,7 @@ def plan_text(plan: StreamPlan, *, verbose: bool = False) -> str:
 
 
 def _inclusion_lines(groups: Iterable[Iterable[Labels]]) -> list[str]:
-    """The negative inclusions of some groups, a line each: labels that nothing has together."""
+    """Lines for the negative inclusions of ``groups``: labels that are jointly unsatisfiable."""
     return [
         f"  {escape_controls(', '.join(dict.fromkeys(root)))}" for group in groups for root in group
     ]
@@ -210,9 +210,7 @@ def _inclusion_lines(groups: Iterable[Iterable[Labels]]) -> list[str]:
 def stream_text(
     result: StreamResult, plan: StreamPlan, allowed: Collection[str], *, verbose: bool = False
 ) -> str:
-    """What `shiq stream consistency` prints: the verdict, when it is inconsistent, what was left
-    out, figures.
-    """
+    """Text of a stream's result: verdict, spans of inconsistency, leftovers, figures."""
     figures = result.statistics
     lines = [result.verdict.value.upper()]
     wrong = [run for run in result.verdicts if run["verdict"] == "inconsistent"]

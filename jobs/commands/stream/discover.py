@@ -222,7 +222,7 @@ def discovery_text(
     *,
     verbose: bool,
 ) -> str:
-    """What `shiq stream discover` prints: the verdict, the last window's rules, figures."""
+    """Text of mining results: verdict, rules of the last window, figures."""
     lines = [result.verdict.value.upper()]
     if miner.windows.knowledge.static_entailments is None:
         lines.append(

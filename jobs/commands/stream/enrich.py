@@ -41,7 +41,7 @@ from shiq.support import pluralize
 
 
 def _mapped_sources(mapping: str) -> Callable[[Path], bool]:
-    """What a mapping has for a logical source, and is read once."""
+    """Test for the files that are logical sources of ``mapping``, each of which is read once."""
     try:
         files = {each.source.path.resolve() for each in read_mapping(mapping).values()}
     except ShiqError:
@@ -257,7 +257,7 @@ def enrich(
 def enrichment_text(
     result: StreamAnswer, allowed: Collection[str], notes: Sequence[str], *, verbose: bool = False
 ) -> str:
-    """What `shiq stream enrich` prints: the verdict, what was left out, figures."""
+    """Text of an enrichment's result: verdict, leftovers, figures."""
     figures = result.statistics
     lines = [
         result.verdict.value.upper(),

@@ -44,7 +44,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class SummaryOptions:
-    """What a command on a stream tells besides rows."""
+    """Options for the summary of a stream command."""
 
     json_file: str | None = option(
         None,
@@ -65,7 +65,9 @@ NO_SUMMARY = SummaryOptions()
 
 @dataclass(frozen=True)
 class StreamArguments:
-    """What each command on a stream is asked for: `feeding` gives it as the argument ``feed``."""
+    """Options that all stream commands share; `stream_options` passes them as the argument
+    ``feed``.
+    """
 
     sources: tuple[str, ...] = option(
         (),
@@ -139,9 +141,10 @@ class StreamArguments:
         made: Mapping[str, Source] | None = None,
         **more: str | None,
     ) -> AbstractContextManager[StreamRun]:
-        """A run in this process, to the outputs ``out``, ``rejects``, and ``more``; ``settings``
-        of the command, which change rows (see `shiq.streams.front.run.open_run`); ``made``: sources,
-        by name, that only the command can open.
+        """Start a run in this process with the outputs ``out``, ``rejects`` and ``more``.
+
+        settings: settings of the command that change rows.
+        made: sources, by name, that only the command can open.
         """
         own = {"lateness": str(self.lateness), "max-ahead": str(self.max_ahead), "unit": self.unit}
         own |= {"format": self.format, "engine": self.engine}
@@ -174,8 +177,10 @@ class StreamArguments:
     def drive(
         self, run: StreamRun, collector: Any, time: Any = None, opener: StateOpener = open_state
     ) -> Any:
-        """What comes of ``run``, in this process or by Spark; ``time``: of a record, to merge
-        sources by in this process; ``opener``: gives the states of buckets there.
+        """Run ``run`` to its end, in this process or on Spark, and return its result.
+
+        time: time of a record, by which sources are merged in this process.
+        opener: opens the states of buckets in this process.
         """
         if self.engine != "spark":
             return run.drive(LocalRunner(collector, opener), follow=self.follow, time=time)
@@ -185,8 +190,8 @@ class StreamArguments:
         return run_on_spark(collector, run, self.sources, options=self.options, **how)  # type: ignore[arg-type]
 
     def _status(self) -> RunStatus:
-        """How a followed run goes, on stderr: in a moving line on a terminal, unless rows are
-        shown there too.
+        """Status of a followed run on stderr: one moving line on a terminal, unless rows go there
+        too.
         """
         if self.summary.quiet or not self.follow:
             return RunStatus()
@@ -196,8 +201,9 @@ class StreamArguments:
     def make_intake(
         self, run: StreamRun, make: Callable[..., Any] = EventIntake, *, unordered: bool = False
     ) -> Any:
-        """What makes events of the records of ``run``, and writes its rejects. ``unordered``:
-        nothing is late, unless it is followed.
+        """Make the intake that turns records of ``run`` into events and writes rejects.
+
+        unordered: no event is late, unless the stream is followed.
         """
         lateness = None if unordered and not self.follow else self.lateness
         clock = WatermarkTracker(lateness, self.max_ahead)
@@ -207,13 +213,13 @@ class StreamArguments:
         return arrivals
 
     def print_summary(self, text: str) -> None:
-        """Prints a summary: to stderr where rows, which programs read, are on stdout."""
+        """Print a summary, to stderr if rows are on stdout."""
         if not self.summary.quiet:
             click.echo(text, err="-" in (self.out, self.summary.json_file))
 
     def finish(self, text: str, result: Any, document: Any = None) -> int:
-        """Prints a summary and writes ``--json``; the exit code. Raises: InputError where
-        nothing came, and something had to.
+        """Print a summary and write ``--json``. Returns the exit code. Raises: InputError for an
+        empty stream if it must not be empty.
         """
         told = result.statistics
         if self.require_nonempty and not told.get("events", told.get("points")):
@@ -232,8 +238,11 @@ def stream_options(
     unit: str = StreamArguments.unit,
     required: bool = True,
 ) -> Callable[[F], F]:
-    """The options of `Feed`. ``formats``: what `--format` takes, the usual first; ``unit``: the
-    usual one; ``required``: whether there must be a source.
+    """Decorator: add the options of `StreamArguments` to a command.
+
+    formats: choices of ``--format``, the default first.
+    unit: default of ``--unit``.
+    required: whether a source must be named.
     """
 
     def decorate(command: F) -> F:
@@ -269,21 +278,19 @@ _summary_options = field_options(SummaryOptions, *declared_names(SummaryOptions)
 
 
 def answer_options(command: F) -> F:
-    """The options --allow, --json, -q, -v of a command that reads no stream."""
+    """Decorator: add --allow, --json, -q and -v to a command that reads no stream."""
     found: F = with_options(command, (field_option(StreamArguments, "allow"), _summary_options))
     return found
 
 
 def was_given(name: str) -> bool:
-    """Whether a parameter of the command that is called has not its default."""
+    """Whether a parameter of the current command differs from its default's source."""
     source = click.get_current_context().get_parameter_source(name)
     return source is not None and source is not click.core.ParameterSource.DEFAULT
 
 
 def refuse_ineffective(names: Sequence[str], where: str) -> None:
-    """Raises: UsageError for one of the parameters that was given although it matters only
-    ``where``.
-    """
+    """Refuse parameters that were given but matter only ``where``. Raises: UsageError."""
     for name in filter(was_given, names):
         raise UsageError(
             f"--{name.replace('_', '-')} does nothing without {where}",
@@ -292,8 +299,8 @@ def refuse_ineffective(names: Sequence[str], where: str) -> None:
 
 
 def require_known(name: str, known: Collection[str], unknown: str) -> None:
-    """Raises: UsageError, which says ``unknown`` and which known name is nearest, for one that
-    is not ``known``.
+    """Refuse a ``name`` that is not ``known``: report ``unknown`` and the nearest known name.
+    Raises: UsageError.
     """
     if name not in known:
         near = difflib.get_close_matches(name, sorted(known), 1, 0)
@@ -344,7 +351,7 @@ def _read_rates(file: str | None) -> dict[str, float] | None:
 
 
 def plan_options(command: F) -> F:
-    """The options of `shiq.streams.consistency.plan`."""
+    """Decorator: add the options of `shiq.streams.consistency.plan`."""
 
     @wraps(command)
     def call(rates: str | None, **given: Any) -> Any:

@@ -178,7 +178,7 @@ def _run(feed: StreamArguments, asked: RulesOperator, python: str | None) -> int
 def _make_stream(
     feed: StreamArguments, run: StreamRun, asked: RulesOperator, reader: Reader
 ) -> RuleStream:
-    """What makes rows of the records of ``run``; it writes none."""
+    """Make the evaluation of the records of ``run``; it writes no rows yet."""
     arrivals = feed.make_intake(run, partial(RuleIntake, reader=reader))
     return RuleStream(asked, arrivals, lambda rows: None)
 
@@ -193,8 +193,9 @@ _SHARD: Final[list[RulesState]] = []
 
 @dataclass
 class ShardProcess:
-    """The state of a shard, from the side of the process that reads the stream
-    (`shiq.streams.front.operator.BucketState`). ``opening``: until the first call.
+    """State of a shard that another process evaluates, as seen by the process that reads the stream
+    (`shiq.streams.front.operator.BucketState`). ``opening``: arguments of the shard's start,
+    until the first call.
     """
 
     worker: Worker
@@ -211,11 +212,12 @@ class ShardProcess:
         return found, error
 
     def step(self, parts: Sequence[Columns], moment: StreamTime) -> Iterator[Row]:
-        """Send what came; the rows are there when they are asked for."""
+        """Send the records of a point; the rows are read when they are asked for."""
         self._send("step", parts, moment)
         return self._rows()
 
     def finish(self, moment: StreamTime) -> Iterator[Row]:
+        """End the stream and return the last rows."""
         self._send("finish", moment)
         return self._rows()
 
@@ -226,6 +228,7 @@ class ShardProcess:
             raise OperationalError(*error)
 
     def to_bytes(self) -> bytes:
+        """Serialise the shard's state for a checkpoint."""
         self._send("to_bytes")
         return b"".join(self._receive()[0])
 
@@ -233,8 +236,10 @@ class ShardProcess:
 def run_in_shard(
     opening: ShardStart | None, name: str, *given: Any
 ) -> tuple[list[Any], tuple[str, str] | None, set[str]]:
-    """In the process of a shard: what a method of its state gives, one by one; the error that
-    ended it; and the predicates that its input had.
+    """Call a method of the shard's state, in its process.
+
+    Returns: the results, the error that ended them or None, and the predicates of the shard's
+        input.
     """
     if opening is not None:
         operator, bucket, before = opening
@@ -250,8 +255,8 @@ def run_in_shard(
 
 @contextmanager
 def shard_processes(shards: int) -> Iterator[StateOpener]:
-    """Gives what opens the states of buckets: in processes that end with the context, or in this
-    one where there is one shard.
+    """Context manager: opens states of buckets in processes of their own, or in this one if
+    ``shards`` is 1.
     """
     if shards == 1:
         yield open_state
@@ -274,7 +279,7 @@ def shard_processes(shards: int) -> Iterator[StateOpener]:
 
 
 def _functions_digest(python: str | None) -> str:
-    """What a checkpoint keeps of the file with functions."""
+    """Digest of the file with Python functions, for checkpoints."""
     return "none" if python is None else sha256(Path(python).read_bytes()).hexdigest()[:16]
 
 
@@ -320,7 +325,7 @@ def _print_proof(
 
 
 def _make_reader(feed: StreamArguments, program: Program) -> tuple[Reader, dict[str, Source]]:
-    """What reads records; and files whose rows span points, to be sorted by time first."""
+    """Make the reader of records, and sources for files whose rows must be sorted by time first."""
     reader = Reader(TripleMapping(program.checked.mapped, feed.unit), feed.unit, feed.format)
     wide = [
         name
@@ -337,7 +342,7 @@ def _make_reader(feed: StreamArguments, program: Program) -> tuple[Reader, dict[
 
 
 def plan_lines(checked: CheckedProgram, functions: Functions) -> Iterator[str]:
-    """For each rule how it is evaluated, then a line for each plan."""
+    """Lines about each rule: its method of evaluation, then its join plans."""
     for rules, recursion in Engine(checked, functions).strata:
         for rule in rules:
             yield f"{rule.rule.position.line}: {rule.rule.head}, {_kind(rule, recursion)}"
@@ -377,7 +382,7 @@ def _step(step: Step) -> str:
 
 
 def program_text(program: Program) -> str:
-    """What `shiq stream rules --explain` prints: rewriting, graphs, plans, horizons, the key."""
+    """Text of `shiq stream rules --explain`: rewriting, graphs, plans, horizons, the key."""
     checked, found = program.checked, program.splitting
     flattened, described = flat(checked.rules)
     names = [", ".join(members) for members in found.members]
@@ -415,7 +420,7 @@ def program_text(program: Program) -> str:
 
 
 def evaluated_text(result: StreamEvaluation, *, verbose: bool = False) -> str:
-    """What `shiq stream rules` prints behind the rows: what was left out, figures."""
+    """Text of an evaluation below its rows: leftovers and figures."""
     figures = result.statistics
     told = [pluralize(figures["points"], "point"), pluralize(figures["atoms"], "atom")]
     told += [
