@@ -52,10 +52,10 @@ class Datatypes(Protocol):
     def scenario_space(
         self, formulas: Collection[Formula], named: Collection[DataValue]
     ) -> ScenarioSpace | None:
-        """See `DataTheory.setting`."""
+        """See `DataTheory.scenario_space`."""
 
     def decide_part(self, part: Part) -> bool | None:
-        """See `DataTheory.decided`."""
+        """See `DataTheory.decide_part`."""
 
 
 def join_parts(parts: Collection[Part]) -> Part:

@@ -188,7 +188,7 @@ def split_axioms(
     candidates, beyond = _split_chains_and_loops(candidates) if chains else (candidates, [])
     reported += beyond
     roles = role_box(plain for _, plain in candidates)
-    data = _Data(plain for _, plain in candidates)
+    data = _DataChecks(plain for _, plain in candidates)
     inside: list[tuple[owl.Axiom, owl.Axiom]] = []
     for axiom, candidate in candidates:
         plain = rewrite_for_simple_roles(candidate, roles)
@@ -201,7 +201,7 @@ def split_axioms(
             reported.append((axiom, *refusal))
         else:
             inside.append((axiom, plain))
-    data = _Data(plain for _, plain in inside)
+    data = _DataChecks(plain for _, plain in inside)
     reported += [(axiom, *finding) for axiom, plain in inside for finding in data.unknown(plain)]
     reported += _punning(inside, in_both_readings)
     return [plain for _, plain in inside], list(dict.fromkeys(reported))
@@ -222,7 +222,7 @@ def split_assertions(
     if not assertions:
         return [], []
     roles = role_box(axioms)
-    data = _Data(axioms)
+    data = _DataChecks(axioms)
     watches = ON_NODES in axioms
     inside: list[owl.Assertion] = []
     reported: list[tuple[owl.Assertion, str, str]] = []
@@ -492,7 +492,7 @@ def _role_text(role: Role) -> str:
 # --- data -----------------------------------------------------------------------------------------
 
 
-class _Data:
+class _DataChecks:
     """Checks of data ranges and literals, under the datatype definitions among ``axioms``."""
 
     def __init__(self, axioms: Iterable[owl.Axiom]) -> None:

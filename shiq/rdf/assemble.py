@@ -242,13 +242,13 @@ class AssertionPlaces:
 
     def _list_places(self, first: str, second: str) -> Iterator[int | Place]:
         """Places of the lists in which ``second`` comes after ``first``."""
-        second_in = dict(self._lists.get(second, ()))
-        for i, place in self._lists.get(first, ()):
+        second_in = dict(self._lists_by_individual.get(second, ()))
+        for i, place in self._lists_by_individual.get(first, ()):
             if second_in.get(i, -1) > place:
                 yield self.different_lists[i][0]
 
     @cached_property
-    def _lists(self) -> Mapping[str, Sequence[tuple[int, int]]]:
+    def _lists_by_individual(self) -> Mapping[str, Sequence[tuple[int, int]]]:
         """Lists that each individual is in, with its positions there."""
         found: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for i, (_, members) in enumerate(self.different_lists):

@@ -120,12 +120,12 @@ def make_sendable(
     sent_axioms = [
         a
         for axiom in axioms
-        for a in _sendable_axioms(rewrite_parts(_name_blank_nodes(axiom), _proper_operands))
+        for a in _sendable_axioms(rewrite_parts(_name_blank_nodes(axiom), _normalise_operands))
     ]
     sent_assertions = [
         a
         if _is_plain(a)
-        else _sendable_assertion(rewrite_parts(_name_blank_nodes(a), _proper_operands))
+        else _sendable_assertion(rewrite_parts(_name_blank_nodes(a), _normalise_operands))
         for a in assertions
     ]
     return _distinct(sent_axioms), _distinct(sent_assertions)
@@ -160,7 +160,7 @@ def named_individual(individual: str) -> str:
     return BLANK + blank_term(individual)[2:] if individual.startswith("_:") else individual
 
 
-def _proper_operands(part: object) -> object | None:
+def _normalise_operands(part: object) -> object | None:
     """The text syntax has no ⊓, ⊔ of fewer than two operands, no empty enumeration, no
     restriction without facets.
     """
@@ -172,7 +172,7 @@ def _proper_operands(part: object) -> object | None:
             | owl.DataUnionOf(operands)
         ):
             if len(operands) == 1:
-                return rewrite_parts(operands[0], _proper_operands)
+                return rewrite_parts(operands[0], _normalise_operands)
             if not operands:
                 if isinstance(part, owl.ObjectIntersectionOf | owl.ObjectUnionOf):
                     return owl.THING if isinstance(part, owl.ObjectIntersectionOf) else owl.NOTHING
