@@ -340,9 +340,9 @@ def concatenate(parts: list[Columns], empty: Columns) -> Columns:
 
 
 def extend_column(column: npt.NDArray[Any], more: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Append ``more`` to ``column``, in memory with a quarter to spare.
+    """Append ``more`` to ``column``; the buffer grows by a quarter at a time.
 
-    The memory is reused: only the column that the last call returned may be extended again.
+    The buffer is reused: only the column that the last call returned may be extended again.
     """
     count, memory = len(column) + len(more), column.base
     if not isinstance(memory, np.ndarray) or len(memory) < count:

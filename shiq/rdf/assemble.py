@@ -249,7 +249,7 @@ class AssertionPlaces:
 
     @cached_property
     def _lists_by_individual(self) -> Mapping[str, Sequence[tuple[int, int]]]:
-        """Lists that each individual is in, with its positions there."""
+        """Lists that contain an individual, with its positions in them, by individual."""
         found: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for i, (_, members) in enumerate(self.different_lists):
             for place, member in enumerate(members):

@@ -161,8 +161,8 @@ def named_individual(individual: str) -> str:
 
 
 def _normalise_operands(part: object) -> object | None:
-    """The text syntax has no ⊓, ⊔ of fewer than two operands, no empty enumeration, no
-    restriction without facets.
+    """Rewrite a part that functional syntax cannot express: ⊓ or ⊔ of fewer than two operands,
+    an empty enumeration, a restriction without facets.
     """
     match part:
         case (

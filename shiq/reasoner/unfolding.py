@@ -303,7 +303,9 @@ class Unfolding:
         )
 
     def _values(self, module: Module) -> Iterator[tuple[int, str]]:
-        """The nodes that are asserted to have some value of a property that has a name for that."""
+        """Yield the nodes with an asserted value of a property whose existence has a name, and
+        that name.
+        """
         for x, role, y in module.edges:
             if name := self.existences.get(Property(role.iri, False)):
                 yield y if role.is_inverse else x, name
@@ -427,7 +429,7 @@ def _owner(
 def _atoms_of_unfolding(
     tbox: ClausalTBox, clauses: Iterable[Clause], existences: Mapping[Property, str]
 ) -> tuple[Atom, ...]:
-    """Every atom of ``clauses``, and every one that a module can assert."""
+    """Collect the atoms of ``clauses`` and those that a module can assert."""
     atoms: dict[Atom, None] = {}
     for atom in tbox.atoms:
         literal = literal_of(atom, existences)

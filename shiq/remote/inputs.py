@@ -105,7 +105,7 @@ def is_prefix(address: str) -> bool:
 
 
 def _split_address(address: str) -> tuple[Remote, str]:
-    """Split ``address`` into its place and the name there."""
+    """Split ``address`` into its remote storage and the name of the file there."""
     parent, _, name = address.rstrip("/").rpartition("/")
     return _remote(parent), name
 

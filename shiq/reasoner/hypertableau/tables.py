@@ -42,8 +42,9 @@ class Rule:
 
 
 class WideRule(Rule):
-    """A local rule that keeps the positions of its atoms, and makes the masks when asked: over
-    many atoms, masks of so many bits for as many rules would take quadratic space.
+    """A local rule that stores the positions of its atoms and computes its masks on demand.
+
+    For many rules over many atoms, stored masks would take quadratic space.
     """
 
     __slots__ = ("_body", "_head")
@@ -85,8 +86,10 @@ class WokenRules:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """≥n R.C in bits: ``role_bit`` is R alone, ``roles`` all above it; ``filler`` is the bit of
-    C, or 0; ``filler_atom`` its position, or -1.
+    """The restriction ≥n R.C in bits.
+
+    role_bit: R alone; roles: all roles above R
+    filler: the bit of C, or 0; filler_atom: its position, or -1
     """
 
     n: int
@@ -218,8 +221,10 @@ class Tables:
         return brought, tuple(asking), mask_of(bit for roles, _ in asking for bit in bits(roles))
 
     def _role_conflicts(self) -> tuple[dict[int, int], int, int]:
-        """Per role the roles that may not hold of the same pair; all such roles; those that no
-        loop may have.
+        """Compute the conflicts of roles.
+
+        Returns: by role, the mask of roles that exclude it on one pair; the mask of all these
+            roles; the mask of roles that no loop may have.
         """
         box = self.tbox.roles
         pairs = {(self.role(r), self.role(s)) for r, s in box.disjoint}
