@@ -76,12 +76,15 @@ from shiq.simplify import simplify
 
 @dataclass(frozen=True)
 class BuildSettings:
-    """How to build. ``width``, ``near``: see `shiq.jobs.store.numbering`, whose values they have but
-    in tests; ``finish``: see `shiq.jobs.building.clustering`; ``chunk_bytes``: of text in a
-    task. ``aside``: whether ill-typed data assertions are left out, and reported; ``catalog``:
-    of what only the driver can read; ``completes``: whether to certify by a model that the store
-    keeps (`shiq.jobs.building.completion`); ``names_open``: whether the individuals of
-    undecided modules are told. The rest as in `shiq.jobs.checking.options.Options`.
+    """How to build a store. Other fields are as in `shiq.jobs.checking.options.Options`.
+
+    width, near_distance: see `shiq.jobs.store.numbering`, whose values they have except in tests
+    finish: see `shiq.jobs.building.clustering`
+    chunk_bytes: bytes of text in a task
+    drops_ill_typed: leave ill-typed data assertions out, and report them
+    catalog: for inputs that only the driver can read
+    certifies_by_model: search for a model that the store keeps (`shiq.jobs.building.completion`)
+    names_undecided: list the individuals of undecided modules
     """
 
     width: int = RANGE
@@ -102,8 +105,12 @@ class BuildSettings:
 
 @dataclass
 class BuiltStore:
-    """Store that was built: reading account, index, certificate figures and counts. ``crowd``: the
-    most individuals that are one element, or role assertions in one module, if it is completed.
+    """Store that was built: reading account, index, certificate figures and counts.
+
+    kept_assertions: number of assertions in the modules of the certificate
+    is_completed: whether the store holds a certified model
+    crowd: the most individuals of one element, or role assertions of one module; 0 without a model
+    seconds: time by stage
     """
 
     chunks: Chunks
@@ -154,7 +161,7 @@ class _Stages:
     _last: float = field(default_factory=time.perf_counter)
 
     def begin(self, name: str) -> None:
-        """Books the time so far to the stage before, and begins ``name``."""
+        """Begin the stage ``name``; add the time so far to the previous one."""
         now = time.perf_counter()
         if self._stage:
             self.seconds[self._stage] = self.seconds.get(self._stage, 0.0) + now - self._last
@@ -179,6 +186,7 @@ class _Build:
         sources: Sequence[object],
         certifying: CertificateMaker,
     ) -> BuiltStore:
+        """Run all steps of the build. Returns what was built."""
         executor, stages = self.executor, self.stages
         stages.begin("reading")
         settings = self.settings
@@ -302,9 +310,7 @@ class _Build:
     def _choose_numbering(
         self, ranges: Ranges, dictionary: Dictionary, chunks: Sequence[NumberedChunk]
     ) -> Ranges:
-        """The numbering that `shiq.jobs.store.numbering.local_rank` chooses: by term, or clustered
-        where that is nearer.
-        """
+        """Number by term, or by clusters where that brings neighbours nearer (see `local_rank`)."""
         hubs = merge_edges(self.executor, ranges, chunks)
         near = nearness_of(self.executor, ranges, hubs)
         if is_local(near):
@@ -314,14 +320,14 @@ class _Build:
     def _store_key(
         self, tables: Mapping[str, Sequence[DataFile]], counts: AssertionCounts
     ) -> StoreKey:
-        """The key by which tasks open what is written so far."""
+        """Key by which tasks open the tables that are written so far."""
         versions = {name: table_of_files(files) for name, files in tables.items()}
         return StoreKey(str(self.rebuild.path), self.rebuild.unfinished_manifest(versions, counts))
 
     def _write_driver_tables(
         self, tables: Mapping[str, Columns], ranges: Ranges
     ) -> dict[str, list[DataFile]]:
-        """Writes tables that the driver holds, a file each; an empty one has none."""
+        """Write tables that the driver holds, one file each; empty tables get no file."""
         found = {}
         for name, columns in tables.items():
             rows = len(next(iter(columns.values())))
@@ -331,7 +337,7 @@ class _Build:
 
 
 class _DriverAssertions:
-    """The assertions that the driver holds, by rank: pairs and complex ones."""
+    """Assertions that the driver holds, by rank: equalities, inequalities and complex assertions."""
 
     def __init__(self, abox: ABox, dictionary: Dictionary, ranges: Ranges, roles: RoleBox) -> None:
         self.roles = roles
@@ -356,10 +362,12 @@ class _DriverAssertions:
 
     @property
     def pair_count(self) -> int:
+        """Number of equalities and inequalities."""
         return len(self.same) + len(self.different)
 
     @property
     def complex_count(self) -> int:
+        """Number of complex assertions."""
         return len(self.complex)
 
     def initial_told_state(self) -> ToldState:
@@ -379,9 +387,11 @@ class _DriverAssertions:
         return found
 
     def negated_names(self) -> tuple[frozenset[Role], frozenset[str]]:
+        """Roles and data properties of negative property assertions."""
         return negative_vocabulary(self.complex, self.roles)
 
     def tables(self) -> dict[str, Columns]:
+        """Columns of their tables, by table."""
         named = np.concatenate([self.same, self.different])
         kind = np.repeat(
             np.array([SAME, DIFFERENT], np.int64), [len(self.same), len(self.different)]
@@ -400,10 +410,10 @@ class _DriverAssertions:
 
 @contextmanager
 def open_scratch(executor: Executor, store: Place, *, keep: bool = False) -> Iterator[Scratch]:
-    """A name of its own below the ``store`` for what a build leaves between its steps. All of
-    that goes at the end, unless it is kept.
+    """Context manager: a folder below the ``store`` for intermediate files.
 
-    Raises: OperationalError where an worker does not see what the driver writes there.
+    The folder is removed at the end, unless ``keep``. Raises: OperationalError where a worker does
+    not see what the driver writes there.
     """
     executor.reach(store)
     if isinstance(store, Path):
@@ -421,6 +431,7 @@ def open_scratch(executor: Executor, store: Place, *, keep: bool = False) -> Ite
 
 
 def _require_shared_folder(executor: Executor, store: Path, mark: Scratch) -> None:
+    """Raises: OperationalError where a worker does not see the driver's file ``mark``."""
     with mark.stage() as temporary:
         temporary.write_text(mark.name)
     seen = executor.run(_worker_sees, [mark] * executor.width, "checking the store's place")
@@ -436,7 +447,7 @@ def _worker_sees(mark: Scratch) -> tuple[str, bool]:
 
 
 def present_ranks(ranges: Ranges, dictionary: Dictionary, terms: list[str]) -> list[int]:
-    """Present rank of each term."""
+    """Rank of each term in the chosen numbering."""
     found = dictionary.ranks_of(terms)
     if not ranges.is_renumbered:
         return found
@@ -445,7 +456,7 @@ def present_ranks(ranges: Ranges, dictionary: Dictionary, terms: list[str]) -> l
 
 
 def _index_document(indexed: IndexedStore, labels: Sequence[Label]) -> dict[str, object]:
-    """What `shiq.jobs.store.upkeep.build.index_document` says of the same index."""
+    """Index data outside the tables; equals `shiq.jobs.store.upkeep.build.index_document`."""
     rules = indexed.rules
     return {
         "extra": [encode(x) for x in rules.extra],
@@ -479,7 +490,9 @@ def _assertion_counts(written: Sequence[WrittenTables], rare: _DriverAssertions)
 def _vocabulary_extra(
     names: Mapping[int, Sequence[str]], counts: AssertionCounts, rare: _DriverAssertions
 ) -> Extra:
-    """What A's vocabulary adds to the TBox, in the order of `shiq.abox_ops.index.index.build_index`."""
+    """Additions of A's vocabulary to the TBox, in the order of
+    `shiq.abox_ops.index.index.build_index`.
+    """
     by_node = rare.tables()["complex"]["ordinal"].tolist()
     complex_ = [rare.complex[i] for i in dict.fromkeys(by_node)]
     known = Names(Interner(names[KIND_CLASS]))

@@ -1,12 +1,11 @@
-"""Certifying A by itself: the modules of A under T, with all of A inserted into nothing (THEORY,
-"Modules" and "Beyond SHIQ(D), at no loss"), by shape.
+"""Certify A by itself: decide the modules of A under T, shape by shape.
 
-Most elements keep no role assertion and no data: their module is their label, and ranges only
-count labels. The others are joined into components, range by range: a component is named by its
-least element, and the name travels in rounds to the ranges next to it. The range of a
-component's name gathers the component, makes its module with the code of the engine `local`, and
-tells the shapes; each distinct shape is decided once, the shapes spread over the executors, each
-task with a reasoner of its own.
+All of A is inserted into nothing (THEORY, "Modules" and "Beyond SHIQ(D), at no loss"). Most
+elements keep no role assertion and no data: their module is their label, and ranges only count
+labels. The others are joined into components, range by range. A component is named by its
+least element, and the name travels in rounds to the ranges next to it. The range of that name
+gathers the component and makes its module with the code of the engine `local`. Each distinct
+shape is decided once; tasks share the shapes, each with a reasoner of its own.
 """
 
 from __future__ import annotations
@@ -46,7 +45,17 @@ from shiq.model.roles import RoleBox
 
 @dataclass
 class CertificateFigures:
-    """Figures of a certificate: elements refuted by told literals, modules and shapes, verdicts."""
+    """Figures of a certificate.
+
+    contradictory: individuals of inconsistent elements and modules, at most as many as asked for
+    clashes: elements that told literals refute
+    verdicts: number of modules by verdict
+    undecided_reasons: reasons of undetermined verdicts, each once
+    modules, shapes: how many were decided
+    kept_assertions: role and data assertions in modules
+    audit_sample: shapes drawn for a second reasoner, if an audit is asked for
+    open_individuals: individuals of undetermined modules, if asked for
+    """
 
     contradictory: list[tuple[str, ...]] = field(default_factory=list)
     clashes: int = 0
@@ -78,8 +87,10 @@ def certify(
     limit: int,
     names_open: bool = False,
 ) -> CertificateFigures:
-    """Decides (T, A) for the store that ``indexed`` names. ``names_open``: tells the individuals
-    of undecided modules too.
+    """Decide (T, A) for the store that ``indexed`` names.
+
+    limit: groups of contradictory individuals to list at most
+    names_open: list the individuals of undetermined modules too
     """
     count = range(len(ranges))
     surveys = executor.run(
@@ -144,7 +155,7 @@ def _individuals_of_shapes(
     has_components: bool,
     limit: int,
 ) -> list[tuple[str, ...]]:
-    """The individuals of modules of these shapes."""
+    """Individuals of the modules that have one of these shapes, module by module."""
     wanted = frozenset(shape.name for shape in bad)
     labels = frozenset(shape.label for shape in bad if shape.label is not None)
     found: list[tuple[str, ...]] = []
@@ -187,7 +198,7 @@ class _Survey:
 def _open_assertions(
     base: StoreBase, index: Index, roles: RoleBox, elements: Ints
 ) -> tuple[OpenAssertions, Ints]:
-    """A around ``elements``, judged by told labels; and the numbers of these."""
+    """Assertions around ``elements`` by their told labels; and the elements' numbers in that graph."""
     whole = view_without_batch(base)
     graph = Graph(whole, roles, index.equality, index.labels.label_of, index.merge_classes)
     seen = graph.locate(elements)
@@ -210,9 +221,10 @@ def _survey_range(
     limit: int,
     labels: frozenset[Label | None] = frozenset(),
 ) -> _Survey:
-    """What the elements of range ``i`` keep: leaves the ``open`` ones (those with a module of
-    more than a label) and their kept role assertions. ``labels``: asks for individuals alone
-    with one of these instead.
+    """Survey range ``i``: count the labels of isolated elements and write the open ones.
+
+    An element is open if its module is more than its label; kept role assertions are written with
+    it. With ``labels`` only isolated individuals that have one of them are listed.
     """
     base, index, roles = indexed.open_cached()
     told, seen = _open_assertions(base, index, roles, range_elements(base, ranges, i))
@@ -266,7 +278,7 @@ def _element_terms(graph: Graph, base: StoreBase, elements: Ints) -> list[tuple[
 
 
 def _kept_modules(members: Ints, *, indexed: IndexedStore) -> FoundModules:
-    """What elements keep of A."""
+    """Modules of ``members``, in which open assertions are kept."""
     base, index, roles = indexed.open_cached()
     told, seen = _open_assertions(base, index, roles, members)
     return FoundModules(
@@ -275,7 +287,7 @@ def _kept_modules(members: Ints, *, indexed: IndexedStore) -> FoundModules:
 
 
 def _kept_add_set(told: OpenAssertions, seen: Ints) -> AddSetColumns:
-    """What the elements ``seen`` keep of A."""
+    """A_add of the elements ``seen``: their kept role and data assertions."""
     graph, table = told.graph, told.calculus.table
     clash = table.clashes(graph.label[seen])
     rest = flags(len(graph), seen[~clash])

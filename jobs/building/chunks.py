@@ -44,8 +44,9 @@ from shiq.rdf.triples import MOST_SHOWN
 
 
 def write_left_out(parts: Sequence[Iterator[Leftover]], folder: Scratch) -> tuple[str, ...]:
-    """Writes what a chunk leaves out (``parts`` as `LEFT_OUT` names them) below ``folder``; the
-    names of parts that are there.
+    """Write the lines that a chunk leaves out, part by part, below ``folder``.
+
+    parts: leftovers, in the order of `LEFT_OUT`. Returns the names of the parts that have some.
     """
     kept = []
     for name, leftovers in zip(LEFT_OUT, parts):
@@ -58,8 +59,10 @@ def write_left_out(parts: Sequence[Iterator[Leftover]], folder: Scratch) -> tupl
 
 @dataclass(frozen=True)
 class LeftOutFiles:
-    """One part of what chunks left out, as often as it is asked for: by the folder of each that
-    has some, in order, with the number of lines of its source before it.
+    """One part of the lines that chunks left out; may be read several times.
+
+    chunks: folder of each chunk that has such lines, in order, and the lines of its source before
+        it
     """
 
     part: str
@@ -102,10 +105,11 @@ def cut_ranges(
     scratch: Scratch,
     size: int = CHUNK_BYTES,
 ) -> tuple[list[Range | RangeFile], dict[str, tuple[Leftover, ...]]]:
-    """The ranges of ``sources`` (each with the scope of its blank nodes), about ``size`` bytes
-    each; by scope, the leftovers for files of tables that are not read.
+    """Cut ``sources`` into ranges of about ``size`` bytes.
 
-    Raises: InputError for an archive that is broken, and for a table without s, p and o.
+    sources: each with the scope of its blank nodes. Returns the ranges; and by scope, the leftovers
+    for files of tables that are not read. Raises: InputError for a broken archive, and for a table
+    without s, p and o.
     """
     packed = [
         (source, scope)
@@ -144,7 +148,7 @@ def cut_ranges(
 def _unpack_archive(
     task: tuple[ByteRange, Scratch], *, size: int
 ) -> tuple[list[RangeFile], tuple[str, str] | None]:
-    """Writes an archive as plain pieces of whole lines; or what is wrong with it."""
+    """Unpack an archive into plain files of complete lines. Returns these, or the error found."""
     packed, scratch = task
     found: list[RangeFile] = []
     try:
@@ -188,8 +192,9 @@ def read_chunk(
     root: Scratch,
     gone: Collection[Assertion] = (),
 ) -> tuple[RangeReport, ChunkSummary]:
-    """Reads a range, leaves its assertions below ``root`` but for those that are ``gone``, and
-    what is left out, and tells what the driver has to know of it.
+    """Read a range and write its assertions, less the ``gone`` ones, and its left-out lines.
+
+    Returns the report of the range and a summary for the driver.
     """
     number, cut_ = chunk
     part = cut_.local_range() if isinstance(cut_, RangeFile) else cut_
@@ -210,9 +215,7 @@ def read_chunk(
 
 
 def exclude_assertions(abox: ABox, gone: Collection[Assertion]) -> ABox:
-    """``abox`` without those of its assertions that are ``gone``, and without what they alone
-    mention.
-    """
+    """``abox`` without the assertions ``gone``, and without terms that only these mention."""
     found = remove_assertions(abox, gone) if gone else abox
     return found if len(found) == len(abox) else abox_of(found)
 
@@ -221,12 +224,14 @@ def exclude_assertions(abox: ABox, gone: Collection[Assertion]) -> ABox:
 
 
 def chunk_folder(root: Scratch, chunk: int) -> Scratch:
+    """Folder of a chunk's files."""
     return root / chunk
 
 
 def write_chunk(abox: ABox, folder: Scratch) -> ChunkSummary:
-    """Writes the plain assertions of ``abox`` in numbers of its own: its terms sorted, its
-    literals, its rows.
+    """Write class, role and data assertions of ``abox`` in numbers of the chunk's own.
+
+    Terms are sorted; the files have its terms, its literals and its rows.
     """
     terms = pa.array(abox.individuals, pa.large_string())
     order = pc.sort_indices(terms)

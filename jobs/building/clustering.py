@@ -1,13 +1,10 @@
-"""The clustered numbering of `shiq.jobs.store.numbering`, level by level, for an ABox whose terms do
-not tell what belongs together.
+"""The clustered numbering of `shiq.jobs.store.numbering`, level by level, on many workers.
+
+It is for an ABox whose terms do not show which individuals belong together.
 
 A level is a set of clusters, numbered from 0, with their ties, in parts. A round joins each
-cluster with its closest neighbour: choose, follow the choices to their ends (twice as far each
-time), rename, and gather by the new numbers. A part opens its own files alone, and asks others
-for what it needs of them (`exchange.look_up`). As soon as the ties that are left fit one task,
-it does the remaining rounds with the numpy code. Then positions are handed down, from the
-clusters of the last level to the individuals. All numbers, and all ties in closeness, are those
-of `clustered_rank`.
+cluster with its closest neighbour. It chooses neighbours, follows the choices to their ends, and
+numbers the ends. The next level's parts then get the ties and sizes by the new numbers.
 """
 
 from __future__ import annotations
@@ -73,8 +70,9 @@ def renumber(
 
 
 def new_ranks(ranges: Ranges, ranks: Ints) -> Ints:
-    """The clustered rank of each individual by its rank among the terms. Opens a file for each
-    range that ``ranks`` are of.
+    """The clustered rank of individuals, given by their rank among the terms.
+
+    Opens one file for each range that ``ranks`` touch.
     """
     found = np.zeros(len(ranks), np.int64)
     owner = ranks // ranges.width
@@ -88,8 +86,9 @@ def new_ranks(ranges: Ranges, ranks: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class _Level:
-    """Clusters 0 … count-1 in parts of ``width``; below ``folder``, ``I/ties`` has here, there,
-    weight of part I and ``I/sizes`` the sizes.
+    """A level: clusters 0 … count-1 in parts of ``width``.
+
+    Below ``folder``, ``I/ties`` has here, there and weight of part I, and ``I/sizes`` the sizes.
     """
 
     folder: Scratch
@@ -102,16 +101,19 @@ class _Level:
 
     @property
     def path(self) -> Scratch:
+        """Folder of the level."""
         return self.folder / self.number
 
     def bounds(self, i: int) -> tuple[int, int]:
+        """First cluster of part ``i``, and the end of it."""
         return i * self.width, min((i + 1) * self.width, self.count)
 
     def messages_by_part(self, name: str, rows: Columns, key: str) -> Iterator[OutgoingColumns]:
-        """``rows``, sorted by the cluster in ``key``, for the parts that hold those clusters."""
+        """``rows``, sorted by the cluster in ``key``, split for the parts that hold those clusters."""
         return ((i, name, part) for i, part in split_rows(rows, rows[key], self.width))
 
     def parts(self, name: str) -> list[Scratch]:
+        """The file ``name`` of every part."""
         return [self.path / i / name for i in range(len(self))]
 
     def look_up(
@@ -135,9 +137,7 @@ class _Level:
 def _write_clustered_ranks(
     executor: Executor, ranges: Ranges, dictionary: Dictionary, finish: int
 ) -> None:
-    """Writes the clustered rank of every individual (``clusters/new``), by which neighbours lie
-    close together, and the individual of every clustered rank.
-    """
+    """Write the clustered rank of each individual, and the individual of each clustered rank."""
     folder = ranges.scratch / "clusters"
     level = _first_level(executor, ranges, dictionary, folder)
     levels = [level]
@@ -207,7 +207,7 @@ def _write_hashes(i: int, *, ranges: Ranges, dictionary: Dictionary) -> None:
 
 
 def _sort_hashes(i: int, received: IncomingColumns, *, ranges: Ranges) -> int:
-    """Sorts the ``i``-th interval of hashes; how many it has."""
+    """Sort the ``i``-th interval of hashes. Returns how many it has."""
     node = rows_by_hash(received)["node"]
     save_columns(ranges.folder(i) / "hashed", {"node": node})
     return len(node)
@@ -252,7 +252,7 @@ def _write_first_ties(i: int, place: Callable[[Ints], Ints], *, ranges: Ranges) 
 
 
 def _write_ties(folder: Scratch, here: Ints, there: Ints, weight: Ints) -> None:
-    """Leaves ties, bundled and sorted, for the parts of the next level."""
+    """Write ties, bundled and sorted, for the parts of the next level."""
     save_columns(folder / "loose", _bundle_ties(here, there, weight))
 
 
@@ -273,7 +273,10 @@ def _bundle_ties(here: Ints, there: Ints, weight: Ints) -> Columns:
 
 
 def _join_level(executor: Executor, level: _Level) -> tuple[_Level, int]:
-    """The next level, and how many ties it has (from both ends)."""
+    """Join clusters with their closest neighbours. Returns the next level and its number of ties.
+
+    A tie counts twice, once for each end.
+    """
     count, others = range(len(level)), partial(_tied_clusters, level=level)
     level.look_up(
         executor,
@@ -315,13 +318,13 @@ def _join_level(executor: Executor, level: _Level) -> tuple[_Level, int]:
 
 
 def _tied_clusters(i: int, *, level: _Level) -> Ints:
-    """The clusters that those of part ``i`` are tied to."""
+    """The clusters to which clusters of part ``i`` are tied, one for each tie."""
     found: Ints = load_columns(level.path / i / "ties")["there"]
     return found
 
 
 def _choose_neighbours(i: int, size_of: Callable[[Ints], Ints], *, level: _Level) -> None:
-    """The closest neighbour of each cluster of part ``i``; itself where it has none."""
+    """Choose the closest neighbour of each cluster of part ``i``; itself without ties."""
     low, high = level.bounds(i)
     ties = load_columns(level.path / i / "ties")
     here, there = ties["here"], ties["there"]
@@ -337,8 +340,9 @@ def _choose_neighbours(i: int, size_of: Callable[[Ints], Ints], *, level: _Level
 
 
 def _follow_choices(i: int, target_of: Callable[[Ints], Ints], *, level: _Level) -> int:
-    """Where the choice of each cluster of part ``i`` leads; how many are ends. Choices form no
-    cycle but of two, of which the lesser is the end.
+    """Follow the choice of each cluster of part ``i`` by one step. Returns how many are ends.
+
+    Choices form no cycles except pairs; the lesser of a pair is an end.
     """
     own, target = np.arange(*level.bounds(i), dtype=np.int64), level.column(i, "targets")
     end = np.where((target_of(target) == own) & (target > own), own, target)
@@ -348,7 +352,7 @@ def _follow_choices(i: int, target_of: Callable[[Ints], Ints], *, level: _Level)
 
 
 def _double_steps(i: int, end_of: Callable[[Ints], Ints], *, level: _Level, n: int) -> bool:
-    """Takes each cluster of part ``i`` twice as far along the choices; whether any came further."""
+    """Follow twice as many choices for each cluster of part ``i``. Returns whether any end changed."""
     before = level.column(i, f"ends-{n}")
     end = end_of(before)
     save_columns(level.path / i / f"ends-{n + 1}", {"end": end})
@@ -368,7 +372,7 @@ def _write_parents(
 
 
 def _renumber_ties(i: int, parent_of: Callable[[Ints], Ints], *, level: _Level) -> None:
-    """Ties and sizes of part ``i`` by the numbers of the next level."""
+    """Write ties and sizes of part ``i`` by the numbers of the next level."""
     folder = level.path / i
     low, high = level.bounds(i)
     parent, ties = level.column(i, "parents"), load_columns(folder / "ties")
@@ -385,7 +389,10 @@ def _renumber_ties(i: int, parent_of: Callable[[Ints], Ints], *, level: _Level) 
 def _collect_parts(
     executor: Executor, level: _Level, folder: Callable[[int], Scratch], count: int
 ) -> list[int]:
-    """Gathers the parts of ``level`` from what ``count`` parts left in ``folder(i)``."""
+    """Make the parts of ``level`` from the files of ``count`` parts of the level below.
+
+    Returns the number of ties of each part.
+    """
     folders = [folder(i) for i in range(count)]
     send, receive = partial(_send_ties, level=level), partial(_receive_ties, level=level)
     return executor.exchange(send, folders, receive, len(level), "clustering: gathering")
@@ -425,8 +432,9 @@ def _receive_ties(i: int, received: IncomingColumns, *, level: _Level) -> int:
 
 
 def _finish_in_one_task(level: _Level, *, rounds: int) -> None:
-    """All further rounds in one task, as `clustered_rank` does them; leaves where each cluster
-    of ``level`` begins.
+    """Do all further rounds in one task, as `clustered_rank` does.
+
+    Writes the first rank of each cluster of ``level``.
     """
     rows = concatenate(
         [load_columns(path) for path in level.parts("ties")], ("here", "there", "weight")
@@ -454,9 +462,7 @@ def _send_begins(i: int, *, lower: _Level, upper: _Level) -> Iterator[OutgoingCo
 
 
 def _receive_begins(i: int, received: IncomingColumns, *, lower: _Level) -> None:
-    """Receives what `_send_begins` sent, and writes the first rank of each cluster of part ``i``
-    of the lower level.
-    """
+    """Write the first rank of each cluster of part ``i`` of the lower level."""
     rows = concatenate(columns_from_senders(received, "begins"), ("child", "begin"))
     save_columns(lower.path / i / "begins", {"begin": rows["begin"][np.argsort(rows["child"])]})
 

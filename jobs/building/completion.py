@@ -1,12 +1,12 @@
-"""N of what is built (THEORY, "Outside completion" and "By ranges of ids"), certified range by
-range and left as tables.
+"""Search for a certified model of a new store, range by range, and write its tables.
 
-What an element is assumed to be depends on what others are told, which is stored; so ranges
-begin by guessing of each other that nothing but the completed told labels holds, and leave what
-deviates (`shiq.abox_ops.patch.range_certificate`). Those that have read what turned out otherwise are
-certified again. Merge classes grow in rounds. Then components are joined and their modules
-decided by shape as in `shiq.jobs.building.certificate`; where one fails, its elements lose
-their guess, and the next round begins.
+See THEORY, "Outside completion" and "By ranges of ids". The assumed label of an element depends
+on the told labels of others, which are stored. So each range first guesses that other elements
+have only their completed told labels, and writes the labels that differ
+(`shiq.abox_ops.patch.range_certificate`). A range that has read a wrong guess is certified again.
+Merge classes grow in rounds. Then components are joined, and their modules are decided by shape
+as in `shiq.jobs.building.certificate`. Where one fails, its elements lose their assumptions, and
+the next round begins.
 """
 
 from __future__ import annotations
@@ -58,10 +58,14 @@ from shiq.jobs.store.schema import write_part
 
 @dataclass(frozen=True)
 class CertifiedModelFigures:
-    """What is known of N: the labels that differ from the told ones completed; what was kept for
-    its certificate (`AddSet.size`, role and data assertions alone), and its modules, all of which
-    are consistent; ``most_edges``: role assertions of the largest module, or a bound of these;
-    those ``drawn`` for an audit, if one is asked for. ``found``: where ranges left it.
+    """Figures of a certified model of the store.
+
+    labels: labels that differ from the completed told ones
+    kept_assertions: role and data assertions in modules
+    modules, shapes: number of modules, all consistent, and of their shapes
+    search_state: files of the search, from which the tables are written
+    most_edges: role assertions of the largest module, or a bound of these
+    audit_sample: shapes drawn for a second reasoner, if an audit is asked for
     """
 
     labels: tuple[Label, ...]
@@ -76,15 +80,17 @@ class CertifiedModelFigures:
 def certify_by_model(
     executor: Executor, ranges: Ranges, indexed: IndexedStore, asking: ReasonerSettings
 ) -> CertifiedModelFigures | None:
-    """Certifies the store that ``indexed`` names, whose told labels do not clash, by ranges;
-    None where it is not to be had.
+    """Search for a model of the whole store, range by range.
+
+    Returns its figures, or None if there is none. Assumes consistent told labels.
     """
     return _ModelSearch(executor, ranges, indexed, asking).run()
 
 
 class _ModelSearch:
-    """The rounds of one certificate. ``_certified``: what is known of each range; ``_found``:
-    what tasks are given.
+    """The rounds of one search.
+
+    ``_certified``: outcome of each range. ``_found``: the state that tasks get.
     """
 
     def __init__(
@@ -97,7 +103,10 @@ class _ModelSearch:
         self._turn = 0
 
     def run(self) -> CertifiedModelFigures | None:
-        """The rounds, as far as there is time. Stops because every round makes an element plain."""
+        """Run rounds until all modules are consistent or time is over.
+
+        Stops because every round drops the assumptions of at least one element.
+        """
         news: dict[int, list[Scratch]] = {}
         seconds, begun = self.asking.seconds, time.monotonic()
         while True:
@@ -136,8 +145,9 @@ class _ModelSearch:
     # --- labels, merge classes and what is kept ---------------------------------------------------
 
     def _certify_until_stable(self, news: Mapping[int, Sequence[Scratch]]) -> None:
-        """Certifies ranges until each has read what stands; ``news``: by range, where elements
-        are that were made plain.
+        """Certify ranges until none has read outdated labels; then unite merge classes.
+
+        news: files of elements whose assumptions were dropped, by the elements' range
         """
         self._found = replace(self._found, classes=None)
         changed = self._certify_ranges(self._ranges_that_read(news))
@@ -155,8 +165,9 @@ class _ModelSearch:
         )
 
     def _ranges_that_read(self, news: Mapping[int, Sequence[Scratch]]) -> dict[int, list[Scratch]]:
-        """By range, the files among ``news`` (by range of the elements in them) that it may have
-        read some of.
+        """Select the ranges that may have read elements of ``news``, each with those files.
+
+        news: by range of the elements. Ranges without an outcome are always selected.
         """
         found = {}
         for i in self._everyone:
@@ -167,8 +178,9 @@ class _ModelSearch:
         return found
 
     def _certify_ranges(self, news: Mapping[int, Sequence[Scratch]]) -> dict[int, Scratch]:
-        """Certifies those ranges that have read any of ``news``, files by reading range, or were
-        not certified before. Gives, by range, where the elements are whose labels changed.
+        """Certify the ranges that have read elements of ``news`` or have no outcome yet.
+
+        news: files by reading range. Returns files of the elements whose labels changed, by range.
         """
         self._turn += 1
         parts = []
@@ -197,7 +209,9 @@ class _ModelSearch:
         return changed
 
     def _changed_classes(self, before: Scratch | None) -> list[Scratch]:
-        """Where the elements are whose merge class is not that of ``before``, if there are any."""
+        """File of the elements whose merge class changed since ``before``; empty list without
+        changes.
+        """
         if before == self._found.classes:
             return []
         old, new = replace(self._found, classes=before).partition(), self._found.partition()
@@ -214,7 +228,7 @@ class _ModelSearch:
         return [path]
 
     def _unite_merge_classes(self) -> None:
-        """Merge classes, from what single elements make one on."""
+        """Unite merge classes, starting with the elements that single elements may merge."""
 
         def ask(classes: Scratch, parts: list[Ints]) -> list[Ties]:
             self._found = replace(self._found, classes=classes)
@@ -228,8 +242,11 @@ class _ModelSearch:
     # --- after a failure --------------------------------------------------------------------------
 
     def _drop_assumptions(self, failed: Sequence[ModuleShape]) -> dict[int, list[Scratch]]:
-        """Makes the elements of the modules of these shapes plain, and those around them that
-        modules which fail again and again reach; gives, by range, where these are.
+        """Drop the assumptions of elements in modules of these shapes.
+
+        Modules that fail again also drop those of elements around them. Returns files of the
+        elements,
+        by range.
         """
         wanted = frozenset(shape.name for shape in failed)
         self._turn += 1
@@ -284,7 +301,10 @@ class _ModelSearch:
 def write_certified_model(
     executor: Executor, ranges: Ranges, completed: CertifiedModelFigures, labels: Sequence[Label]
 ) -> dict[str, list[DataFile]]:
-    """Writes the tables of N; ``labels``: by number, those of ``completed`` among them."""
+    """Write the tables of the certified model.
+
+    labels: all labels of the store; their positions are the stored numbers
+    """
     found = completed.search_state
     place = {label: i for i, label in enumerate(labels)}
     task = partial(

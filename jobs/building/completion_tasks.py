@@ -1,6 +1,4 @@
-"""What the tasks of a certificate by ranges are given, do and leave
-(`shiq.jobs.building.completion`).
-"""
+"""Tasks of the search for a certified model by ranges (`shiq.jobs.building.completion`)."""
 
 from __future__ import annotations
 
@@ -40,11 +38,13 @@ from shiq.jobs.store.schema import write_part
 
 @dataclass(frozen=True)
 class ModelSearchState:
-    """What ranges have found so far, as files. ``deviating``: by range, the elements with other
-    labels than the completed told ones (those ranges that have some); ``plain``: elements of
-    which nothing is assumed; ``efforts``: what modules that failed have cost
-    (`shiq.abox_ops.patch.effort`); ``classes``: merge classes that have several elements, if there
-    are any; ``is_joined``: whether there are components of more than an element's label.
+    """State of the search for a model, as files that all tasks read.
+
+    deviating: by range, the elements whose label differs from the completed told one
+    assumption_free: elements of which the model assumes nothing
+    efforts: cost of modules that failed (`shiq.abox_ops.patch.effort`)
+    classes: merge classes of several elements, if there are any
+    is_joined: whether components of more than an isolated element were joined
     """
 
     ranges: Ranges
@@ -86,16 +86,22 @@ class ModelSearchState:
         return np.concatenate(at), np.concatenate(labels)
 
     def partition(self) -> StoredPartition:
-        """The merge classes."""
+        """The merge classes, opened."""
         return load_classes(self.classes)
 
 
 @dataclass(frozen=True)
 class RangeOutcome:
-    """What the driver is told of a range: the ranges that it has read something of; what it
-    left: the elements ``read``, those that deviate, if there are any, those whose label is
-    another than before, pairs for merge classes (by key); how many elements are but a label; how
-    many role and data assertions are kept, and under which merge ``classes``.
+    """Outcome of certifying a range, for the driver.
+
+    read_ranges: ranges of the elements that were read
+    read_elements: file of these elements
+    deviating: file of the range's elements whose labels differ from the completed told ones
+    changed_elements: file of the elements whose label differs from the previous outcome's
+    ties: pairs of elements, by key, that belong to one merge class
+    isolated_labels: how many elements have a module that is only this label
+    kept_assertions: number of role and data assertions that are kept
+    classes: the merge classes that were used
     """
 
     read_ranges: frozenset[int]
@@ -111,8 +117,11 @@ class RangeOutcome:
 
 @dataclass(frozen=True)
 class FailureRecord:
-    """Files that a range left of modules that failed: the elements that become ``plain``, which
-    are of the ranges ``owners``; the ``efforts`` of these and others.
+    """Files of a range about modules that failed.
+
+    assumption_free: elements that lose their assumptions
+    owners: ranges of these elements
+    efforts: cost of the failed modules
     """
 
     assumption_free: Scratch
@@ -130,8 +139,10 @@ def _range_certifier(indexed: IndexedStore, found: ModelSearchState) -> RangeCer
 
 @dataclass(frozen=True)
 class RangeTask:
-    """Range ``i``, to be certified for the first time, or if it has ``read`` something that is
-    among the ``news``; files, as is ``deviating``, its own as it was before.
+    """Task: certify range ``i``, if it has ``read_elements`` among the ``changed_files``, or never
+    was.
+
+    deviating: file of the range's own deviating labels before
     """
 
     i: int
@@ -143,7 +154,7 @@ class RangeTask:
 def certify_range(
     part: RangeTask, *, ranges: Ranges, indexed: IndexedStore, found: ModelSearchState, turn: int
 ) -> RangeOutcome | None:
-    """What comes of a range; None where it has read nothing that is another now."""
+    """Certify a range. Returns None if nothing that it had read has changed."""
     i = part.i
     if part.read_elements is not None and not has_read(part.read_elements, part.changed_files):
         return None
@@ -174,7 +185,7 @@ def certify_range(
 
 
 def has_read(read: Scratch, news: Sequence[Scratch]) -> bool:
-    """Whether a range that has ``read`` some elements has read any of ``news``; files."""
+    """Are elements of the files ``news`` among those of the file ``read``?"""
     known = load_columns(read)["element"]
     return any(bool(is_in(load_columns(path)["element"], known).any()) for path in news)
 
@@ -182,8 +193,9 @@ def has_read(read: Scratch, news: Sequence[Scratch]) -> bool:
 def _write_labels(
     folder: Scratch, told: CertifiedRange, calculus: NumberedCalculus, before: Scratch | None
 ) -> tuple[Scratch | None, Scratch | None]:
-    """Leaves the labels that deviate, and the elements that have another one than ``before``;
-    the files, where there are any.
+    """Write the labels that deviate, and the elements whose label is not that of ``before``.
+
+    Returns the files of changed and deviating elements; None where there are none.
     """
     now: Columns = {"element": told.exceptional_elements, "label": told.exceptional_labels}
     old = _read_labels(before, calculus) if before else {"element": NONE, "label": NONE}
@@ -207,19 +219,19 @@ def _write_labels(
 
 
 def _read_labels(path: Scratch, calculus: NumberedCalculus) -> Columns:
-    """(element, label) as `_leave_labels` left them, in this worker's numbers."""
+    """Read the rows of `_write_labels`, with labels numbered as in this worker."""
     rows = load_columns(path / "rows")
     number = calculus.table.ids(read_labels(load_columns(path / "labels")))
     return {"element": rows["element"], "label": number[rows["label"]]}
 
 
 def class_ties(names: Ints, *, indexed: IndexedStore, found: ModelSearchState) -> tuple[Ints, Ints]:
-    """What the merge classes ``names`` make one class."""
+    """Pairs of elements that the merge classes ``names`` make one class."""
     return _range_certifier(indexed, found).find_ties(names)
 
 
 def kept_modules(members: Ints, *, indexed: IndexedStore, found: ModelSearchState) -> FoundModules:
-    """What elements keep of A, with what is assumed of them."""
+    """Modules of the elements ``members``, with the labels that the model assumes."""
     _, index, roles = indexed.open_cached()
     kept = _range_certifier(indexed, found).kept_columns(members)
     return FoundModules(index.calculus, index, kept.graph.union, roles, kept)
@@ -234,8 +246,9 @@ def drop_assumptions(
     wanted: frozenset[str | Label],
     turn: int,
 ) -> FailureRecord | None:
-    """Leaves what the ``wanted`` modules of range ``i`` change; None where nothing is assumed of
-    their elements.
+    """Drop the assumptions of the elements in the ``wanted`` modules of range ``i``.
+
+    Returns None where these elements have no assumptions.
     """
     base, index, _ = indexed.open_cached()
     certifier, modules = _range_certifier(indexed, found), list[Ints]()
@@ -266,7 +279,10 @@ def drop_assumptions(
 def write_range(
     i: int, *, found: ModelSearchState, place: Mapping[Label, int]
 ) -> dict[str, DataFile]:
-    """The part of range ``i`` of the tables that have one for each."""
+    """Write range ``i`` of the tables `completed`, `certified` and `certified_members`.
+
+    place: stored number of each label
+    """
     ranges = found.ranges
     tables: dict[str, Columns] = {}
     if i in found.deviating:
@@ -284,8 +300,8 @@ def write_range(
 
 
 def linked_modules(i: int, ranges: Ranges) -> dict[str, Columns]:
-    """Modules of several elements: those of the elements of range ``i``, and the elements of
-    those that range ``i`` names.
+    """Columns of the modules of several elements: by element of range ``i``, and by module named
+    there.
     """
     kept = load_columns(ranges.folder(i) / "kept")
     linked = unique(kept["source"][kept["source"] != kept["target"]])

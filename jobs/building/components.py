@@ -1,12 +1,8 @@
-"""Components of what ranges keep of A, their modules by shape, and what a reasoner says of each
-shape (THEORY, "Modules").
+"""Components of the assertions that ranges keep, their modules by shape, and a verdict by shape.
 
-Most elements keep no role assertion and no data: their module is their label, and ranges only
-count labels. The others, which are *open*, are joined into components, range by range: a
-component is named by its least element, and the name travels in rounds to the ranges next to it.
-The range of a component's name gathers the component, makes its modules with the code of the
-engine `local`, and tells the shapes; each distinct shape is decided once, the shapes spread over
-the executors, each task with a reasoner of its own.
+See THEORY, "Modules". Most elements keep no role assertion and no data: their module is their
+label, and ranges only count labels. The others are *open*. They are joined into components,
+range by range.
 """
 
 from __future__ import annotations
@@ -50,9 +46,7 @@ from shiq.reasoner.protocol import Module
 
 
 def write_open_elements(ranges: Ranges, i: int, elements: Ints, source: Ints, target: Ints) -> None:
-    """Leaves the open ``elements`` (by id) of range ``i``, and the role assertions that they
-    keep, from their ends.
-    """
+    """Write the open ``elements`` (by id) of range ``i`` and the role assertions that they keep."""
     save_columns(ranges.folder(i) / "open", {"node": np.sort(rank_of(elements))})
     save_columns(ranges.folder(i) / "kept", {"source": rank_of(source), "target": rank_of(target)})
 
@@ -61,7 +55,10 @@ def write_open_elements(ranges: Ranges, i: int, elements: Ints, source: Ints, ta
 
 
 def join_components(executor: Executor, ranges: Ranges) -> None:
-    """Leaves the component of each open element, by its least. Stops because names only get less."""
+    """Join open elements into components, each named by its least element.
+
+    Stops because names only get less.
+    """
     count = range(len(ranges))
     names: list[Scratch] = executor.run(
         partial(_write_initial_names, ranges=ranges), count, "components"
@@ -102,6 +99,10 @@ def _save_names(ranges: Ranges, i: int, turn: int, names: Ints) -> Scratch:
 def _join_range(
     i: int, *, ranges: Ranges, names: Sequence[Scratch], turn: int
 ) -> tuple[int, Scratch | None, set[int]]:
+    """Give each open element of range ``i`` the least name among its neighbours.
+
+    Returns the range, the file of new names if any changed, and the ranges of neighbours.
+    """
     low, high = ranges.bounds(i)
     node, before = load_columns(ranges.folder(i) / "open")["node"], load_columns(names[i])["name"]
     rows = load_columns(ranges.folder(i) / "kept")
@@ -131,8 +132,8 @@ def _join_range(
 
 
 def _send_components(named: tuple[int, Scratch], *, ranges: Ranges) -> Iterator[OutgoingColumns]:
-    """Leaves the open elements of a range sorted by their component, and sends each to the range
-    of its component's name.
+    """Sort the open elements of a range by component; send each to the range of the component's
+    name.
     """
     i, names = named
     name, node = load_columns(names)["name"], load_columns(ranges.folder(i) / "open")["node"]
@@ -144,7 +145,7 @@ def _send_components(named: tuple[int, Scratch], *, ranges: Ranges) -> Iterator[
 
 
 def _receive_components(i: int, received: IncomingColumns, *, ranges: Ranges) -> None:
-    """Leaves the elements of the components that are named by an element of range ``i``."""
+    """Write the elements of the components that are named by an element of range ``i``."""
     save_columns(
         ranges.folder(i) / "members",
         concatenate(columns_from_senders(received, "members"), ("name", "node")),
@@ -156,8 +157,10 @@ def _receive_components(i: int, received: IncomingColumns, *, ranges: Ranges) ->
 
 @dataclass(frozen=True)
 class ModuleShape:
-    """A shape by a digest of its key, of ``count`` modules of ``size`` elements. A module that
-    is but a ``label`` is here; one of another kind in the file ``path``.
+    """A shape and how many modules have it.
+
+    digest: of the shape. count, size: number of modules, and elements of each
+    label: if the module is only a label. path: else the file of the module
     """
 
     digest: str
@@ -168,18 +171,20 @@ class ModuleShape:
 
     @property
     def name(self) -> str | Label:
-        """What modules of this shape are known by."""
+        """Label or digest that identifies the shape."""
         return self.digest if self.label is None else self.label
 
     def add_modules(self, count: int) -> ModuleShape:
+        """This shape with ``count`` more modules."""
         return ModuleShape(self.digest, self.count + count, self.size, self.path, self.label)
 
     @property
     def most_edges(self) -> int:
-        """A bound for the role assertions of the module: none takes less than a byte of its file."""
+        """Upper bound of the module's role assertions: each takes at least a byte of the file."""
         return self.path.path().stat().st_size if self.path else 0
 
     def module(self) -> Module:
+        """One module of this shape. Raises: TypeError without file and label."""
         if self.label is not None:
             return Module((self.label[0],), (self.label[1],))
         if self.path is None:
@@ -189,9 +194,7 @@ class ModuleShape:
 
 @dataclass(frozen=True)
 class ComponentModules:
-    """The modules of some components: those that are but a label, by label; the shapes of the
-    others.
-    """
+    """Modules of some components: counts of isolated labels, and the shapes of the others."""
 
     labels: Counter[Label]
     shapes: list[ModuleShape]
@@ -202,8 +205,9 @@ KeptModules = Callable[[Ints], FoundModules]
 
 
 def module_shapes(i: int, *, ranges: Ranges, build: str, found: KeptModules) -> ComponentModules:
-    """The modules of the components that are named by an element of range ``i``, by shape.
-    ``build``: names the clauses.
+    """Shapes of the modules of components that are named by an element of range ``i``.
+
+    build: identifies the clauses, for caching
     """
     known: dict[str, ModuleShape] = {}
     labels: Counter[Label] = Counter()
@@ -221,16 +225,14 @@ def module_shapes(i: int, *, ranges: Ranges, build: str, found: KeptModules) -> 
 
 
 def label_shapes(labels: Counter[Label]) -> list[ModuleShape]:
-    """The shapes of modules that are but a label."""
+    """Shapes of the modules that are only a label."""
     return [ModuleShape("", n, 1, label=label) for label, n in labels.items()]
 
 
 def collect_shapes(
     executor: Executor, ranges: Ranges, build: str, found: KeptModules, labels: Counter[Label]
 ) -> list[ModuleShape]:
-    """The shapes of the modules of all components; those that are but a label are added to
-    ``labels``.
-    """
+    """Collect the shapes of the modules of all components; add isolated labels to ``labels``."""
     shapes: dict[str, ModuleShape] = {}
     task = partial(module_shapes, ranges=ranges, build=build, found=found)
     for part in executor.run(task, range(len(ranges)), "modules"):
@@ -250,7 +252,9 @@ def members_of_modules(
     wanted: frozenset[str | Label],
     limit: int | None = None,
 ) -> list[tuple[str, ...]]:
-    """The individuals of those among them (``limit`` at most) whose shape, or label, is ``wanted``."""
+    """Individuals of range ``i``'s modules whose shape or label is ``wanted``; at most ``limit``
+    modules.
+    """
     chosen = (m for m, name in _named_modules(i, ranges, build, found) if name in wanted)
     return [
         tuple(x for element in module.elements for x in element) for module in islice(chosen, limit)
@@ -260,7 +264,7 @@ def members_of_modules(
 def _named_modules(
     i: int, ranges: Ranges, build: str, found: KeptModules
 ) -> Iterator[tuple[NamedModule, str | Label]]:
-    """The modules, each with the digest of its shape, or its label if it is no more than that."""
+    """Modules of range ``i``, each with the digest of its shape, or its label if it is only that."""
     members = load_columns(ranges.folder(i) / "members")["node"]
     if not len(members):
         return
@@ -281,7 +285,7 @@ def _named_modules(
 
 
 def parse_module(text: bytes | str) -> Module:
-    """The module whose fields are in a JSON text.
+    """Parse a module from the JSON of its fields.
 
     >>> module = Module((5, 0), (0, 1 << 70), ((0, Role("urn:r", True), 1),), (), ((0, 1),), ((0, "urn:p", Literal("1")),))
     >>> module_of(json.dumps(astuple(module))) == module

@@ -43,7 +43,7 @@ class Dictionary:
         return self.starts[-1]
 
     def part(self, i: int) -> pa.Array:
-        """Folder of part ``i``."""
+        """The sorted terms of part ``i``."""
         return load_columns(_part_folder(self.scratch, i) / "terms")["term"]
 
     def ranks_of(self, terms: Sequence[str]) -> list[int]:
@@ -98,8 +98,10 @@ def _send_terms(chunk: int, *, root: Scratch, bounds: Sequence[str]) -> Iterator
 
 
 def _sort_part(number: int, received: IncomingColumns, *, scratch: Scratch) -> int:
-    """Sorts the terms between two bounds; leaves them, each once, and the place of every chunk's
-    terms; how many there are.
+    """Sort the terms between two bounds, each once, and write them with the place of each chunk's
+    terms.
+
+    Returns how many terms there are.
     """
     mine = [columns["term"] for columns in columns_from_senders(received, "terms")]
     everything = pa.concat_arrays([pa.array([], pa.large_string()), *mine])
@@ -127,7 +129,7 @@ def _sort_part(number: int, received: IncomingColumns, *, scratch: Scratch) -> i
 
 
 def _first_not_less(terms: pa.Array, term: str) -> int:
-    """The position of the first of the sorted ``terms`` that is not less than ``term`` (by bytes)."""
+    """Position of the first of the sorted ``terms`` that is not less than ``term`` (by bytes)."""
     key, low, high = term.encode(), 0, len(terms)
     while low < high:
         middle = (low + high) // 2
@@ -150,7 +152,7 @@ def all_names(summaries: Sequence[ChunkSummary]) -> dict[int, list[str]]:
 
 
 def name_numbers(summary: ChunkSummary, names: Mapping[int, Sequence[str]]) -> dict[int, Ints]:
-    """The number of each name of a chunk among all ``names``, by kind."""
+    """Number of each name of a chunk among all ``names``, by kind."""
     found = {}
     for kind, known in names.items():
         place = {name: i for i, name in enumerate(known)}
@@ -168,8 +170,9 @@ def rank_chunks(
     order: str,
     new: Callable[[Ints], Ints] | None = None,
 ) -> None:
-    """Leaves the rank of each term of each chunk, by the chunk's own numbers, in its folder
-    ``order``. ``new`` gives other ranks for those of the dictionary.
+    """Write the rank of each term of each chunk to the chunk's folder ``order``.
+
+    new: gives other ranks for those of the dictionary
     """
     send = partial(_send_ranks, dictionary=dictionary, new=new)
     receive = partial(_write_ranks, root=dictionary.root, order=order)

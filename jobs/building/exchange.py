@@ -31,13 +31,14 @@ IncomingColumns: TypeAlias = Mapping[str, Sequence[tuple[int, dict[str, Any]]]]
 
 
 class Executor(Protocol):
-    """Runner of the tasks of a build. Tasks are functions of modules, and what they are given and
-    give back is pickled. A task may run twice.
+    """Runner of the tasks of a build.
+
+    Tasks are functions of modules; their arguments and results are pickled. A task may run twice.
     """
 
     @property
     def width(self) -> int:
-        """How many tasks there should be at least, so that every core has one."""
+        """Least number of tasks that gives every core one."""
 
     def run(self, task: Callable[[T], R], parts: Sequence[T], what: str) -> list[R]:
         """Run ``task`` on each part. Returns the results in order."""
@@ -128,7 +129,7 @@ def split_rows(
 
 
 def columns_from_senders(received: IncomingColumns, name: str) -> list[dict[str, Any]]:
-    """Select what arrived under ``name``, by sender."""
+    """Columns that arrived under ``name``, by sender."""
     return [columns for _, columns in received.get(name, ())]
 
 
@@ -147,7 +148,7 @@ class Scratch:
         return file_at(self.place, self.name)
 
     def stage(self) -> AbstractContextManager[Path]:
-        """A path to write to; what is there at the end is put there in one step."""
+        """Context manager: a path to write to; its content appears here in one step."""
         return stage_file(self.place, self.name, durable=False)
 
 
@@ -167,9 +168,7 @@ class RangeFile:
 
 
 def save_columns(scratch: Scratch, columns: Mapping[str, Any]) -> None:
-    """Writes parallel columns (numbers, or Arrow arrays) to an uncompressed file that can be
-    memory-mapped.
-    """
+    """Write parallel columns (numbers, or Arrow arrays) to a file that can be memory-mapped."""
     table = table_of(columns)
     with (
         scratch.stage() as temporary,
@@ -204,7 +203,7 @@ def _column(column: pa.ChunkedArray) -> Any:
 
 
 def concatenate(parts: Sequence[Mapping[str, Ints]], names: Sequence[str]) -> Columns:
-    """The rows of all ``parts``, integers as 64 bits."""
+    """Concatenate rows of ``parts``; integers get 64 bits."""
     return {
         name: np.concatenate([NONE, *(np.asarray(part[name], np.int64) for part in parts)])
         for name in names

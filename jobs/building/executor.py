@@ -1,8 +1,8 @@
-"""The executor of builds on this machine: tasks in this process, or in some of their own.
+"""The executor of builds on this machine: tasks in this process or in worker processes.
 
-Worker processes are programs started anew, so that neither threads nor the caller's main module
-are in them. Tasks go to a worker by its standard input, and results come by its standard output;
-where either ends, so does the other. What parts send each other goes by files.
+Worker processes are programs started anew, so that they share neither threads nor the caller's
+main module. A worker reads tasks from its standard input and writes results to its standard
+output. Where either ends, the other process is gone.
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ _PROGRAM = "from shiq.jobs.building.executor import work; work()"
 
 
 class ProcessExecutor:
-    """See `shiq.jobs.building.exchange.Executor`. ``processes``: how many workers are started
-    when the first task comes; with 0, tasks run in this process, one after the other.
+    """Runs tasks on this machine; see `shiq.jobs.building.exchange.Executor`.
+
+    processes: workers, started with the first task; with 0, tasks run one by one in this process
     """
 
     def __init__(self, processes: int = 0) -> None:
@@ -104,7 +105,7 @@ class ProcessExecutor:
         return [pickle.loads(body) for body in self._map([pickle.dumps((task, x)) for x in given])]
 
     def _map(self, tasks: Sequence[bytes]) -> list[bytes]:
-        """The results of ``tasks``, in order; all as bytes."""
+        """Run the pickled ``tasks`` in worker processes. Returns pickled results in order."""
         if not self._processes:
             return list(map(_run_task, tasks))
         if tasks and not self._workers:
@@ -206,8 +207,9 @@ def _map_file(path: str) -> pa.MemoryMappedFile:
 
 
 class Worker:
-    """A worker process, from the side of the one that started it. ``what``: it belongs to, as
-    an error says it.
+    """A worker process, as seen by the process that started it.
+
+    what: the activity that it belongs to, for error messages
     """
 
     def __init__(self, what: str = "of the build") -> None:
@@ -228,7 +230,7 @@ class Worker:
         self._process.stdout.close()
 
     def begin_task(self, task: bytes) -> Connection:
-        """Begin ``task``. Returns what is to be waited for."""
+        """Send ``task``. Returns the connection to wait for."""
         try:
             self._tasks.send_bytes(task)
         except OSError:
@@ -236,7 +238,7 @@ class Worker:
         return self._results
 
     def result(self) -> bytes:
-        """The result of the task. Raises: what the task raised."""
+        """Result of the task. Raises: the error that the task raised."""
         try:
             is_error, body = pickle.loads(self._results.recv_bytes())
         except (EOFError, OSError):
@@ -248,7 +250,7 @@ class Worker:
         return result
 
     def end(self, seconds: float) -> None:
-        """Let it end within ``seconds``, and end it then."""
+        """End the process within ``seconds``, by a signal after that."""
         self._tasks.close()
         with suppress(subprocess.TimeoutExpired):
             if seconds:
@@ -272,7 +274,7 @@ def _run_task(task: bytes) -> bytes:
 
 
 def work() -> None:
-    """Do the tasks that come by standard input, until it ends."""
+    """Run the tasks that arrive at standard input, until it ends."""
     given = Connection(os.dup(0), writable=False)
     results = Connection(os.dup(1), readable=False)
     # Whatever a task reads or prints is none of that.
@@ -295,8 +297,9 @@ def work() -> None:
 def _queue_tasks(
     given: Connection, tasks: queue.SimpleQueue[bytes | None], is_busy: threading.Event
 ) -> None:
-    """Puts what comes among the ``tasks``. The one that gives them is gone where nothing comes any
-    more: nothing waits for a task that is being done then.
+    """Queue the tasks that arrive.
+
+    When the input ends, the parent is gone: this process exits at once, even from a running task.
     """
     with suppress(EOFError, OSError):
         while True:
@@ -309,7 +312,7 @@ def _queue_tasks(
 
 
 def _picklable_error(error: Exception) -> bytes:
-    """``error`` as bytes; its text where it cannot be sent."""
+    """Pickle ``error``, or its text where it cannot be pickled."""
     try:
         body = pickle.dumps(error)
         pickle.loads(body)

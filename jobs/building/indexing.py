@@ -44,7 +44,7 @@ _MOST_NAMED = 100_000
 
 @dataclass(frozen=True)
 class _KeptCounts:
-    """What was kept of A, by number alone: nobody holds it."""
+    """Size of A_add after a build; its assertions are not held in memory."""
 
     insertions: int
     size: int
@@ -56,8 +56,11 @@ class _KeptCounts:
 
 @dataclass
 class _RepairState:
-    """What is set aside of A by ``repair``, judged by ``around``: what is said near what
-    contradicted itself so far, or was left open.
+    """Assertions that ``repair`` puts into quarantine, from build to build.
+
+    surroundings: assertions near contradictory or undecided modules; repair judges these
+    exclusions: assertions that the next build leaves out
+    quarantine: the ledger of these; None before the first repair
     """
 
     ontology: Reading
@@ -68,8 +71,9 @@ class _RepairState:
     quarantine: tuple[QuarantinedAssertion, ...] | None = None
 
     def grows(self, built: BuiltStore) -> bool:
-        """Whether ``built``, which lacks what is gone, shows that something else has to go. Not
-        for ever, since ``around`` grows within A.
+        """Repair again after a build. Returns whether more assertions have to be excluded.
+
+        Ends because ``surroundings`` grows within A.
         """
         known = len(self.surroundings)
         found = built.certificate_figures
@@ -99,8 +103,8 @@ def index(
 ) -> Result:
     """Build and certify a store by ``executor``.
 
-    is_settled: whether to store what was built, with this result.
-    notes: more to tell of what was built.
+    is_settled: whether to store what was built, with this result
+    notes: further leftovers to report for what was built
     """
     ontology, store, options = request.ontology, request.store, request.options
     repair, place, answer = request.repair, request.place, request.answer
@@ -189,7 +193,7 @@ def index_locally(request: BuildRequest) -> Result | None:
     """Build and certify a store in processes of this machine.
 
     Returns None, and stores nothing, unless ranges certify the base by a model and nothing of it
-    lies outside SHIQ(D): what else is to be said of a base takes all of it in one process.
+    lies outside SHIQ(D). Other bases need all assertions in one process.
     """
     ontology, options = request.ontology, request.options
     if (
@@ -228,7 +232,7 @@ def open_knowledge_base(built: BuiltStore, ontology: Reading) -> LocalKnowledgeB
 
 
 def audit_sampled_shapes(built: BuiltStore, options: Options) -> Audit | None:
-    """Audit the drawn shapes of ``built`` by a second reasoner; None without an audit."""
+    """Audit the sampled shapes of ``built`` by a second reasoner; None without an audit."""
     if built.certificate_figures.audit_sample is None:
         return None
     with DeciderContext(options) as decider:
@@ -237,7 +241,7 @@ def audit_sampled_shapes(built: BuiltStore, options: Options) -> Audit | None:
 
 
 def findings_of(built: BuiltStore) -> Findings:
-    """What a result tells of ``built``."""
+    """Findings of a build for its result."""
     certified = built.certificate_figures
     refuted = certified.clashes + certified.verdicts[Verdict.INCONSISTENT.value]
     return Findings(
@@ -264,8 +268,9 @@ def explain_base(
     groups: Sequence[tuple[str, ...]],
     options: Options,
 ) -> Result:
-    """``result`` with the conflicts among the assertions of ``base`` around ``groups``: what is
-    inconsistent there is so in A.
+    """Add conflicts to ``result``, found among the assertions of ``base`` around ``groups``.
+
+    Conflicts of a part of A are conflicts of A.
     """
     if result.verdict is not Verdict.INCONSISTENT or not options.max_conflicts:
         return result

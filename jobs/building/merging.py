@@ -1,6 +1,7 @@
-"""Merge classes of A (THEORY, "Irrelevant role assertions"), in rounds: ranges report what
-overfull elements make one class, the driver unites, and the range of its least element asks each
-class that grew.
+"""Merge classes of A (THEORY, "Irrelevant role assertions"), in rounds.
+
+Ranges report pairs of elements that an overfull element may merge, and the driver unites them.
+Then the range of its least element asks each class that grew.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class IndexedStore:
     negated_properties: frozenset[str] = frozenset()
 
     def open_cached(self) -> tuple[StoreBase, Index, RoleBox]:
-        """Base, index and roles; cached by each worker."""
+        """Base, index and roles; each worker caches them."""
         return cached_value("index", (self.rules.build, self.stage), self._open)
 
     def _open(self) -> tuple[StoreBase, Index, RoleBox]:
@@ -108,11 +109,12 @@ def unite_ranges(
     ask: Callable[[Scratch, list[Ints]], list[Ties]],
     name: Callable[[int], str],
 ) -> Scratch | None:
-    """Unite what single elements make one class, and go on with the classes that grew. Stops
-    because classes only grow together.
+    """Unite pairs of elements into merge classes, round by round.
+
+    Classes that grew are asked again. Stops because classes only grow together.
 
     Args:
-        found: pairs of elements that single elements make one class, by range.
+        found: pairs of elements that single elements may merge, by range.
         ask: given the file of all classes, and by range the names of those that grew, the pairs
             that each range's classes make one.
         name: of the file of each round's classes.
@@ -134,13 +136,13 @@ def unite_ranges(
 
 
 def load_classes(path: Scratch | None) -> StoredPartition:
-    """The merge classes that `unite_ranges` left."""
+    """Read the merge classes that `unite_ranges` wrote."""
     rows = load_columns(path) if path else {"member": NONE, "group": NONE}
     return grouping(rows["member"], rows["group"])
 
 
 def grown_classes(before: StoredPartition, now: StoredPartition) -> Ints:
-    """The names of the classes of ``now`` that are none of ``before``."""
+    """Names of the classes of ``now`` that are not classes of ``before``."""
     old, new = (dict(next(iter(classes.by_member.scan()))) for classes in (before, now))
     come, _ = row_changes(old, new)
     gone = row_changes(new, old)[0]
@@ -148,7 +150,7 @@ def grown_classes(before: StoredPartition, now: StoredPartition) -> Ints:
 
 
 def _unite_pairs(classes: StoredPartition, first: Ints, second: Ints) -> StoredPartition:
-    """``classes``, and first[i] with second[i]."""
+    """``classes`` after uniting first[i] with second[i], for each i."""
     known = next(iter(classes.by_member.scan()))
     member = unique(np.concatenate([known["member"], first, second]))
     ends = [
@@ -159,12 +161,12 @@ def _unite_pairs(classes: StoredPartition, first: Ints, second: Ints) -> StoredP
 
 
 def _element_ties(i: int, *, ranges: Ranges, indexed: IndexedStore) -> Ties:
-    """What single elements of range ``i`` make one class."""
+    """Pairs of elements that single elements of range ``i`` may merge."""
     return _ties(range_elements(indexed.open_cached()[0], ranges, i), indexed, grouping(NONE, NONE))
 
 
 def _class_ties(names: Ints, *, indexed: IndexedStore, classes: Scratch) -> Ties:
-    """What the ``classes`` with these names make one class."""
+    """Pairs of elements that the ``classes`` with these names may merge."""
     return _ties(names, indexed, load_classes(classes))
 
 
@@ -180,6 +182,6 @@ def _ties(elements: Ints, indexed: IndexedStore, classes: StoredPartition) -> Ti
 
 
 def grouping_tables(name: str, found: StoredPartition) -> dict[str, Columns]:
-    """The columns of a grouping's two tables."""
+    """Columns of the two tables of a grouping."""
     by_member, by_group = (next(iter(table.scan())) for table in (found.by_member, found.by_group))
     return {name: by_member, f"{name}_members": by_group}

@@ -1,4 +1,4 @@
-"""Read the assertions of many sources as chunks, with one account of everything that was not one."""
+"""Read the assertions of many sources as chunks, with one account of all other lines."""
 
 from __future__ import annotations
 
@@ -49,7 +49,11 @@ _JUDGINGS = 4
 
 @dataclass(frozen=True)
 class Chunks:
-    """Chunks below ``root``, with the summary of each, and the rare triples that the driver reads."""
+    """Chunks below ``root``, each with its summary, and the rare triples that the driver
+    interprets.
+
+    left_out: lines that were left out, part by part
+    """
 
     root: Scratch
     chunks: Sequence[int]
@@ -155,7 +159,10 @@ def _is_splittable(source: object) -> bool:
 def _left_out_files(
     root: Scratch, summaries: Sequence[ChunkSummary], before: Sequence[int]
 ) -> list[LeftOutFiles]:
-    """What the chunks left out, part by part; ``before``: the lines of its source before each."""
+    """Lines that the chunks left out, part by part.
+
+    before: number of lines of its source before each chunk
+    """
     chunks = [
         (chunk_folder(root, i), lines, told.left_out)
         for i, (told, lines) in enumerate(zip(summaries, before))
@@ -169,9 +176,10 @@ def _left_out_files(
 def _may_change_reading(
     before: VocabularyContext, now: VocabularyContext, reports: Sequence[RangeReport]
 ) -> bool:
-    """Whether chunks that were judged by ``before`` may have been judged otherwise by ``now``:
-    ontologies, declarations and the names of individuals count where a property is not known,
-    axioms that are nodes everywhere, and what the properties are.
+    """May chunks that were read under the context ``before`` read otherwise under ``now``?
+
+    Ontologies, declarations and names of individuals matter where a property is unknown. Nodes of
+    axioms, and kinds of properties, matter everywhere.
     """
     if not now.queried_names <= before.queried_names or now.nodes != before.nodes:
         return True
@@ -195,7 +203,7 @@ def _load_rare_triples(
     reports: Sequence[RangeReport],
     passed_over: Mapping[str, Sequence[Leftover]],
 ) -> LoadedSources:
-    """The rare triples as if they were all there is, and what is wrong with single lines."""
+    """The rare triples as if they were all of the input, with the errors of single lines."""
     loaded = LoadedSources()
     by_source: dict[str, list[RangeReport]] = {scope: [] for _, scope in sources}
     for report in reports:
@@ -220,7 +228,7 @@ def _load_rare_triples(
 
 
 class _RecordingSet(set[str]):
-    """A set that remembers what it was asked for."""
+    """A set that records the values whose membership was tested."""
 
     def __init__(self, values: Collection[str]) -> None:
         super().__init__(values)
@@ -232,8 +240,9 @@ class _RecordingSet(set[str]):
 
 
 class _DriverReader(_Reader):
-    """What `read_assertions` does with its sources, for the rare triples of chunks; ``typed``
-    are the names that are known to be individuals, of those that were asked for.
+    """Reader of `read_assertions` for the rare triples of chunks.
+
+    typed: names that are known to be individuals, among those that were asked for
     """
 
     def __init__(self, loaded: LoadedSources, ontology: Reading, typed: frozenset[str]) -> None:
@@ -244,7 +253,7 @@ class _DriverReader(_Reader):
         return self.known_typed
 
     def vocabulary_context(self, before: VocabularyContext) -> VocabularyContext:
-        """What the chunks have to be judged by, as far as these triples tell."""
+        """Context by which chunks are read, as far as these triples determine it."""
         asked = before.queried_names | entity_iris(self.known_signature()) | self.known_typed.asked
         headers, nodes = frozenset(self.surroundings.headers), frozenset(self.surroundings.nodes)
         typed = frozenset(self.known_typed)
@@ -258,6 +267,7 @@ class _DriverReader(_Reader):
         )
 
     def known_signature(self) -> Signature:
+        """Names that the ontology and these triples declare."""
         return self.kinds.data_signature(self.ontology.tbox.signature)
 
     def reading(self) -> Reading:

@@ -1,6 +1,4 @@
-"""From the numbered rows of chunks to the sorted table files of a store: one task for each range
-of ids.
-"""
+"""Sort the rows of chunks into the table files of a store: one task for each range of ids."""
 
 from __future__ import annotations
 
@@ -41,9 +39,12 @@ HASHES = 1 << TERM_BITS
 
 @dataclass(frozen=True)
 class Ranges:
-    """The ids of a build, in ranges of ``width`` ranks. ``build`` is part of the names of its
-    files; ``near``: see `shiq.jobs.store.numbering`; ``renumbered``: whether ranks are not those of
-    the dictionary (`shiq.jobs.building.clustering`).
+    """The ids of a build, in ranges of ``width`` ranks.
+
+    build: part of the names of its files
+    near_distance: see `shiq.jobs.store.numbering`
+    is_renumbered: whether ranks differ from those of the dictionary
+        (`shiq.jobs.building.clustering`)
     """
 
     scratch: Scratch
@@ -58,22 +59,25 @@ class Ranges:
         return max(1, -(-self.nodes // self.width))
 
     def bounds(self, i: int) -> tuple[int, int]:
+        """First rank of range ``i``, and the end of it."""
         return i * self.width, min((i + 1) * self.width, self.nodes)
 
     def folder(self, i: int) -> Scratch:
+        """Folder of the intermediate files of range ``i``."""
         return self.scratch / self.order / i
 
     @property
     def place(self) -> Place:
-        """Where the store lies."""
+        """Place of the store."""
         return self.scratch.place
 
     @property
     def order(self) -> str:
-        """What the files of one numbering are kept apart by."""
+        """Folder name that separates files of different numberings."""
         return "clustered" if self.is_renumbered else "by-term"
 
     def file(self, i: int) -> str:
+        """Name for the table files of range ``i``."""
         return f"part-{i:05d}-{self.build}.zstd.parquet"
 
 
@@ -82,7 +86,7 @@ NumberedChunk: TypeAlias = tuple[int, Mapping[int, Ints]]
 
 
 def rank_of(ids: Ints) -> Ints:
-    """The rank of each id: the inverse of `spread`."""
+    """Rank of each id: the inverse of `spread`."""
     return ids // (BLOCK + GAP) * BLOCK + ids % (BLOCK + GAP)
 
 
@@ -90,8 +94,9 @@ def rank_of(ids: Ints) -> Ints:
 
 
 def merge_edges(executor: Executor, ranges: Ranges, chunks: Sequence[NumberedChunk]) -> Ints:
-    """Leaves the half-edges of each range, each once and sorted; gives the hubs, which have over
-    ``near`` of them.
+    """Write the half edges of each range, sorted and each once.
+
+    Returns the hubs: individuals with more than ``near_distance`` half edges.
     """
     send, receive = partial(_send_edges, ranges=ranges), partial(_merge_edges, ranges=ranges)
     found = executor.exchange(send, chunks, receive, len(ranges), "sorting role assertions")
@@ -111,7 +116,7 @@ def _send_edges(numbered: NumberedChunk, *, ranges: Ranges) -> Iterator[Outgoing
 
 
 def _chunk_ranks(ranges: Ranges, chunk: int) -> Ints:
-    """The rank of each of a chunk's terms by its own number."""
+    """Rank of each term of a chunk, by its number in the chunk."""
     found: Ints = load_columns(chunk_folder(ranges.root, chunk) / ranges.order / "rank")["rank"]
     return found
 
@@ -134,7 +139,7 @@ def _merge_edges(i: int, received: IncomingColumns, *, ranges: Ranges) -> list[i
 
 
 def nearness_of(executor: Executor, ranges: Ranges, hubs: Ints) -> float:
-    """What `shiq.jobs.store.numbering.nearness` gives for the present ranks."""
+    """Nearness of the present ranks, as `shiq.jobs.store.numbering.nearness` defines it."""
     found = executor.run(
         partial(_count_near_ends, ranges=ranges, hubs=hubs),
         range(len(ranges)),
@@ -155,7 +160,7 @@ def _count_near_ends(i: int, *, ranges: Ranges, hubs: Ints) -> tuple[int, int]:
 
 
 def is_local(nearness: float) -> bool:
-    """Whether ranks with this nearness are kept without trying others."""
+    """Is this nearness good enough to keep the ranks without trying others?"""
     return nearness >= GOOD
 
 
@@ -164,9 +169,7 @@ def is_local(nearness: float) -> bool:
 
 @dataclass(frozen=True)
 class WrittenTables:
-    """What a range wrote: a file for each table that it has rows of, how many assertions, and
-    how many of each class.
-    """
+    """Files that a range wrote, by table, and its numbers of assertions, by sort and class."""
 
     files: dict[str, DataFile]
     class_counts: list[int]
@@ -182,8 +185,9 @@ def write_ranges(
     chunks: Sequence[NumberedChunk],
     classes: int,
 ) -> list[WrittenTables]:
-    """Writes individuals, half-edges, class assertions, data assertions, literals and the terms'
-    hashes. ``classes``: how many names of classes there are.
+    """Write individuals, half edges, class and data assertions, literals and the hashes of terms.
+
+    classes: number of class names
     """
     count = range(len(ranges))
     receive = partial(_write_range, ranges=ranges, dictionary=dictionary, classes=classes)
@@ -286,8 +290,9 @@ def _write_files(ranges: Ranges, i: int, tables: Mapping[str, Columns]) -> dict[
 
 
 def _number_literals(ranges: Ranges, i: int, received: IncomingColumns) -> tuple[int, int]:
-    """Numbers the literals of range ``i`` from 0 on and leaves them with its data rows; how many
-    literals and rows it has.
+    """Number the literals of range ``i`` from 0 and write them with its data rows.
+
+    Returns how many literals and rows it has.
     """
     parts, texts = (
         columns_from_senders(received, "data_rows"),
@@ -325,7 +330,7 @@ _NO_TEXT = pa.array([], pa.large_string())
 
 
 def _text_codes(texts: pa.Array) -> Ints:
-    """A number for each text, in the order of their bytes."""
+    """Number of each text, in the order of their bytes."""
     encoded = texts.dictionary_encode()
     order = pc.sort_indices(encoded.dictionary).to_numpy()
     place = np.empty(len(order), np.int64)
@@ -335,7 +340,7 @@ def _text_codes(texts: pa.Array) -> Ints:
 
 
 def _write_data(task: tuple[int, int], *, ranges: Ranges) -> dict[str, DataFile]:
-    """Writes the data rows of a range, whose literals have the numbers from ``first`` on."""
+    """Write the data rows of a range, whose literals are numbered from ``first``."""
     i, first = task
     rows, literals = (
         load_columns(ranges.folder(i) / "data_rows"),
@@ -360,7 +365,7 @@ def _write_data(task: tuple[int, int], *, ranges: Ranges) -> dict[str, DataFile]
 
 
 def send_hashes(k: int, *, ranges: Ranges) -> Iterator[OutgoingColumns]:
-    """The (hash, node) of range ``k`` for as many intervals of hashes as there are ranges."""
+    """Send (hash, node) of range ``k`` to intervals of hashes, as many as there are ranges."""
     rows, count = load_columns(ranges.folder(k) / "hashes"), len(ranges)
     limits = [i * HASHES // count - (HASHES >> 1) for i in range(1, count)]
     cuts = [0, *(int(np.searchsorted(rows["hash"], limit)) for limit in limits), len(rows["hash"])]
@@ -370,19 +375,19 @@ def send_hashes(k: int, *, ranges: Ranges) -> Iterator[OutgoingColumns]:
 
 
 def rows_by_hash(received: IncomingColumns) -> Columns:
-    """What an interval of hashes has received, in order."""
+    """Rows that an interval of hashes has received, in order."""
     rows = concatenate(columns_from_senders(received, "hashes"), ("hash", "node"))
     order = np.lexsort((rows["node"], rows["hash"]))
     return {name: column[order] for name, column in rows.items()}
 
 
 def _write_terms(i: int, received: IncomingColumns, *, ranges: Ranges) -> dict[str, DataFile]:
-    """Writes the ``i``-th interval of the hashes of all terms."""
+    """Write the ``i``-th interval of the hashes of all terms."""
     return _write_files(ranges, i, {"terms": rows_by_hash(received)})
 
 
 def name_rows(names: Mapping[int, Sequence[str]]) -> Columns:
-    """The columns of the table ``names``."""
+    """Columns of the table ``names``."""
     kinds = (KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY)
     return {
         "kind": np.repeat(np.array(kinds, np.int64), [len(names[kind]) for kind in kinds]),

@@ -1,17 +1,8 @@
-"""Told literals of all of A, range by range: the fixpoint of `tests.spec.told` in rounds
-of Spark tasks.
+"""Told literals of all of A, range by range: the fixpoint of `tests.spec.told` in rounds of tasks.
 
-A task brings one range of ids to its own fixpoint, its neighbours elsewhere standing as the
-round before left them; a range is asked again where a range next to it has changed. Labels of a
-round are a file for each range; labels of neighbours are looked up in the files of their ranges.
-What is sent is worked out once per distinct (role, label, label), by the calculus of `abox_ops`.
-
-Equalities (asserted ones, and those that a ≤1 entails) are rare, and the driver holds them:
-members of one element send one another all they are told. The driver joins the neighbours of the
-centres that tasks report; then the rounds go on.
-
-Labels only grow, whatever the order, so the fixpoint is the one that
-`shiq.abox_ops.index.index.build_index` comes to.
+A task brings one range of ids to its own fixpoint; neighbours elsewhere have their labels of the
+previous round. A range runs again where a neighbouring range has changed. Labels of a round are
+files, so that a task that runs twice writes the same.
 """
 
 from __future__ import annotations
@@ -54,7 +45,7 @@ class TaskRules:
     names: dict[int, list[str]]
 
     def calculus(self) -> NumberedCalculus:
-        """The rules; cached by each worker from task to task."""
+        """The rules; each worker caches them."""
         kinds = (KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY)
 
         def make() -> NumberedCalculus:
@@ -95,7 +86,7 @@ class ToldState:
         return unique(self.different[first == second].ravel())
 
     def unite(self, first: Ints, second: Ints) -> ToldState:
-        """State in which first[i] and second[i] are in one element."""
+        """State in which first[i] and second[i] are in one element, for each i."""
         nodes = unique(np.concatenate([first, second, self.member]))
         place = [np.searchsorted(nodes, x) for x in (first, self.member, second, self.group)]
         group = nodes[components(len(nodes), np.concatenate(place[:2]), np.concatenate(place[2:]))]
@@ -111,7 +102,7 @@ class ToldState:
 def saturate_told(
     executor: Executor, ranges: Ranges, rules: TaskRules, start: ToldState
 ) -> ToldState:
-    """The told labels of every node: `start` with the labels (and the elements) of the fixpoint."""
+    """Saturate told labels: `start` with the labels and elements of the fixpoint."""
     count = range(len(ranges))
     files = executor.run(
         partial(_write_asserted_labels, ranges=ranges, rules=rules, told=start),
@@ -155,8 +146,9 @@ def _with_new_files(files: Sequence[Scratch], found: Sequence[RoundReport]) -> t
 
 
 def _save_labels(path: Scratch, calculus: NumberedCalculus, label: Ints) -> Scratch:
-    """Writes the labels of a range: their numbers within the file, and what these stand for, in
-    an order that is the same in every worker.
+    """Write the labels of a range: numbers within the file, and the labels that they stand for.
+
+    Every worker writes the labels in the same order.
     """
     used, which, _ = distinct(label)
     values = sorted(calculus.table.labels[i] for i in used.tolist())
@@ -173,7 +165,7 @@ def read_range_labels(path: Scratch) -> list[Label]:
 
 
 def _load_labels(path: Scratch, calculus: NumberedCalculus, places: Ints | None = None) -> Ints:
-    """The labels at ``places`` of a range (or all), by the numbers of ``calculus``."""
+    """Read the labels at ``places`` of a range (or all), by the numbers of ``calculus``."""
     numbers = load_columns(path / "numbers")["number"]
     own = calculus.table.ids(read_range_labels(path))
     found: Ints = own[numbers if places is None else numbers[places]]
@@ -205,7 +197,7 @@ class RoundReport:
 
 
 def _write_asserted_labels(i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState) -> Scratch:
-    """The asserted literals of each node of range ``i``, and what its data assertions refute."""
+    """Write the asserted literals of each node of range ``i``, and those that its data refute."""
     calculus = rules.calculus()
     low, high = ranges.bounds(i)
     folder = ranges.folder(i)
@@ -241,8 +233,9 @@ def _literal_values(texts: dict[str, pa.Array], wanted: Ints) -> list[Literal]:
 
 @dataclass(frozen=True)
 class _RangeGraph:
-    """The half-edges of a range: own nodes are 0 … size-1, the ``foreign`` ones (ascending
-    ranks) follow.
+    """The half edges of a range.
+
+    Own nodes are 0 … size-1; the ``foreign`` ones (ascending ranks) follow.
     """
 
     size: int
@@ -280,8 +273,9 @@ def _load_range_graph(i: int, ranges: Ranges, told: ToldState) -> _RangeGraph:
 
 
 def _equal_pairs(member: Ints, group: Ints, mine: Bools) -> tuple[Ints, Ints]:
-    """(member, other member) of one group, for the members that are ``mine``; by way of the
-    least member where these are many.
+    """(member, other member) of one group, for the members that are ``mine``.
+
+    Large groups are linked by way of their least member.
     """
     first: list[int] = []
     second: list[int] = []
@@ -298,7 +292,7 @@ def _equal_pairs(member: Ints, group: Ints, mine: Bools) -> tuple[Ints, Ints]:
 def _saturate_range(
     i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState, turn: int
 ) -> RoundReport:
-    """Brings range ``i`` to its fixpoint."""
+    """Bring range ``i`` to its fixpoint."""
     calculus = rules.calculus()
     part = _load_range_graph(i, ranges, told)
     before = _load_labels(told.label_files[i], calculus)
@@ -318,9 +312,7 @@ def _saturate_range(
 
 
 def _saturate_labels(calculus: NumberedCalculus, part: _RangeGraph, label: Ints) -> Ints:
-    """The fixpoint of the part's own labels. Stops because labels grow within finitely many
-    literals.
-    """
+    """Saturate the labels of a range's own nodes. Stops because labels are finite sets that grow."""
     label = label.copy()
     changed = np.ones(len(label), np.bool_)
     while changed.any():
@@ -344,8 +336,8 @@ def _saturate_labels(calculus: NumberedCalculus, part: _RangeGraph, label: Ints)
 def _merge_told_neighbours(
     executor: Executor, ranges: Ranges, rules: TaskRules, told: ToldState
 ) -> ToldState | None:
-    """``told`` with the told neighbours of every centre of a ≤1 that is in force in one element;
-    None if they are already.
+    """Unite the told neighbours of each node at which a ≤1 is in force; None if they are united
+    already.
     """
     found = executor.run(
         partial(_at_most_one_centres, ranges=ranges, rules=rules, told=told),
@@ -371,8 +363,9 @@ def _merge_told_neighbours(
 def _at_most_one_centres(
     i: int, *, ranges: Ranges, rules: TaskRules, told: ToldState
 ) -> tuple[Ints, Ints]:
-    """Pairs of elements of range ``i`` that one centre makes equal; and (clause, centre,
-    neighbour) for centres with several members, which only the driver sees as one.
+    """Pairs of elements of range ``i`` that a ≤1 at one centre makes equal.
+
+    Also (clause, centre, neighbour) for centres of several members; the driver puts these together.
     """
     calculus = rules.calculus()
     part = _load_range_graph(i, ranges, told)
@@ -428,7 +421,7 @@ def _range_labels(i: int, *, ranges: Ranges, told: ToldState) -> set[Label]:
 def write_elements(
     executor: Executor, ranges: Ranges, told: ToldState, labels: Sequence[Label]
 ) -> list[DataFile]:
-    """Writes the table ``elements``: the label of each element, by its place among ``labels``."""
+    """Write the table ``elements``: the label of each element, by its place among ``labels``."""
     task = partial(_write_elements, ranges=ranges, told=told, labels=list(labels))
     return [
         file

@@ -1,6 +1,6 @@
-"""Values that a worker process keeps from one task to the next: reasoners, clauses, open stores.
+"""Values that a worker process keeps from task to task: reasoners, clauses, open stores.
 
-In workers of Spark each task costs imports as well, unless they are spared.
+In workers of Spark each task also costs imports, unless `spare_imports` avoids them.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _cache: dict[str, OrderedDict[Hashable, Any]] = {}
 
 @dataclass(frozen=True)
 class StoreKey:
-    """A snapshot of a store that every worker can open: its path, and the manifest that the
-    driver read.
+    """A snapshot of a store that every worker can open: its path, and the manifest that the driver
+    read.
     """
 
     path: str
@@ -36,15 +36,14 @@ class StoreKey:
 
     @property
     def identity(self) -> Hashable:
+        """Key of the snapshot for caches."""
         return self.path, self.manifest.snapshot, self.manifest.created, self.manifest.tbox_hash
 
 
 def cached_value(
     kind: str, key: Hashable, make: Callable[[], V], drop: Callable[[V], None] = lambda value: None
 ) -> V:
-    """The value of ``kind`` for ``key``, made where this worker has none; the least recently
-    used ones are dropped.
-    """
+    """The value of ``kind`` for ``key``, made if this worker has none; the oldest ones are dropped."""
     values = _cache.setdefault(kind, OrderedDict())
     if key not in values:
         while len(values) >= MOST_CACHED:
@@ -57,9 +56,11 @@ def cached_value(
 
 @dataclass(frozen=True)
 class ReasonerSettings:
-    """A reasoner, and how it is asked. ``seconds``: what is left for each task; None for no limit;
-    ``audit``: the share of the shapes that are handed to the driver, to be decided again
-    (`shiq.abox_ops.modules.decide`).
+    """A reasoner and how to ask it.
+
+    seconds: time left for each task; None for no limit
+    audit: share of the shapes that go to the driver for a second decision
+        (`shiq.abox_ops.modules.decide`)
     """
 
     reasoner: str
@@ -69,7 +70,7 @@ class ReasonerSettings:
 
 
 def worker_reasoner(asking: ReasonerSettings) -> Reasoner:
-    """This worker's reasoner."""
+    """This worker's reasoner for these settings."""
     return cached_value(
         "reasoner",
         (asking.reasoner, asking.heap),
@@ -85,10 +86,10 @@ def _create_reasoner(asking: ReasonerSettings) -> Reasoner:
 
 
 def spare_imports() -> None:
-    """Lets go of what Spark would have this worker do before each later task: read the directory
-    of each zip file again from which something was imported (its own, once for every package in
-    it), and look through all modules for garbage. To be called by tasks: it saves each of those
-    that follow 0.2 CPU seconds.
+    """Drop the work that Spark makes this worker do before each later task; call it in tasks.
+
+    Spark reads the directory of each imported zip file again and collects garbage over all modules.
+    This saves 0.2 CPU seconds a task.
     """
     archives = [
         path

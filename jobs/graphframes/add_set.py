@@ -1,4 +1,4 @@
-"""A_add where it lies: its rows as tables, written out as assertions when somebody looks."""
+"""A_add as Spark tables, written out as assertions on demand."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ from shiq.model.ntriples import assertion_lines
 
 @dataclass(frozen=True, eq=False)
 class GraphFramesAddSet:
-    """A_add of one batch on tables, which are there until the run's files are removed; see
-    `shiq.abox_ops.engine.AddSet`.
+    """A_add of one batch on tables; see `shiq.abox_ops.engine.AddSet`.
+
+    The tables exist until the run's files are removed.
     """
 
     tables: UnionTables
@@ -62,7 +63,7 @@ class GraphFramesAddSet:
         return chain.from_iterable(parse_assertions(self.tables.rules, row) for row in rows)
 
     def frame(self) -> DataFrame:
-        """A_add as triples: a DataFrame of N-Triples terms s, p, o."""
+        """A_add as a DataFrame of N-Triples terms s, p, o."""
         lines = write_lines(
             self.tables.rules,
             self._rows,
@@ -108,13 +109,13 @@ class GraphFramesAddSet:
         return sorted(elements[0] for elements in self.elements_of(clashing).values())
 
     def members(self) -> list[tuple[str, ...]]:
-        """The individuals of each module."""
+        """Individuals of each module."""
         found = self.elements_of(self.module_tables.members.filter("component IS NOT NULL"))
         return sorted(tuple(chain(*elements)) for elements in found.values())
 
     def elements_of(self, chosen: DataFrame) -> dict[int, tuple[tuple[str, ...], ...]]:
-        """The elements of each component of ``chosen`` (component, id), in order, by the terms
-        of their individuals.
+        """Elements of each component in ``chosen`` (component, id), in order, by their individuals'
+        terms.
         """
         terms = F.sort_array(F.collect_set("term")).alias("terms")
         elements = F.sort_array(F.collect_list("terms")).alias("elements")

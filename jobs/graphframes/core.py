@@ -1,7 +1,7 @@
 """The Spark session of the engine `graphframes`, and whether its JVM has GraphFrames' core.
 
-The core is not part of graphframes-py. It is used where it is on the classpath (`spark.jars`,
-`spark.jars.packages`, or the environment variable below), and nothing asks for it.
+The core is no part of graphframes-py. It is used if it is on the classpath (`spark.jars`,
+`spark.jars.packages`, or the environment variable below); nothing requires it.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ _INTERPRETED = {
 def session(master: str | None = None) -> SparkSession:
     """The active Spark session; else one at ``master``, which ends with the process.
 
-    Raises: OperationalError where a jar is named that does not exist, or that this Spark cannot
-    run.
+    Raises: OperationalError where a named jar does not exist, or this Spark cannot run it.
     """
     jar = os.environ.get(JAR, "")
     if jar and not Path(jar).is_file():
@@ -73,11 +72,12 @@ def has_core(spark: SparkSession) -> bool:
 
 @contextmanager
 def running(spark: SparkSession, size: int) -> Iterator[None]:
-    """Runs what is inside under settings for ``size`` assertions; what Spark itself raises
-    becomes an `OperationalError`.
+    """Context manager: settings for ``size`` assertions; Spark's errors become an
+    `OperationalError`.
 
-    Adaptive execution has made components come out wrong; a small graph wants one partition, and
-    compiling every plan would cost more than running it.
+    Adaptive execution has given wrong components. Small graphs get one partition, and their plans
+    are
+    interpreted, since compiling costs more than running them.
     """
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException

@@ -1,11 +1,8 @@
-"""The engine `graphframes`: the published method (criterion `definition7`) from beginning to end
-on Spark tables.
+"""The engine `graphframes`: the published method (criterion `definition7`) on Spark tables.
 
 Individuals are vertices, role assertions edges. The rounds of the procedure are messages between
-neighbours, and modules are connected components. Both are asked of GraphFrames, or of joins
-where its core is not at hand (`shiq.jobs.graphframes.messages`). The driver holds the batch, T,
-counts, and what contradicts. The engine `local` certifies a base that is given as files, and
-explains conflicts.
+neighbours, and modules are connected components. Both use GraphFrames, or joins on DataFrames.
+Certificates check what they give.
 """
 
 from __future__ import annotations
@@ -53,17 +50,16 @@ from shiq.support import LazySequence
 
 @dataclass(frozen=True, eq=False)
 class GraphFramesKnowledgeBase(LocalKnowledgeBase):
-    """(T, A) as a graph of tables; on the driver, that of the engine `local`. See
-    `shiq.jobs.checking.base.DistributedEngine`.
+    """(T, A) as a graph of tables; on the driver it is as with the engine `local`.
+
+    See `shiq.jobs.checking.base.DistributedEngine`.
     """
 
     _open: list[RoundFiles] = field(default_factory=list, repr=False)
 
     @classmethod
     def begin(cls, master: str | None) -> None:
-        """Begin the session that all knowledge bases of this engine share, at ``master``, if
-        none is active.
-        """
+        """Start the session that all knowledge bases of this engine share, unless one is active."""
         session(master)
 
     def close(self) -> None:
@@ -79,9 +75,7 @@ class GraphFramesKnowledgeBase(LocalKnowledgeBase):
         deletions: ABox,
         most_module: int = Options.most_module,
     ) -> GraphFramesAddSet:
-        """A_add for ((A less ``deletions``) ∪ ``insertions``), as tables that are there until
-        `close`.
-        """
+        """A_add for ((A less ``deletions``) ∪ ``insertions``), as tables that exist until `close`."""
         spark = session()
         after = self.after_deletions(deletions, insertions)
         whole = after.union_with(insertions)
@@ -227,7 +221,7 @@ def _worker_rules(
     calculus: NumberedCalculus,
     definitions: Definition7,
 ) -> WorkerRules:
-    """What the TBox says of labels and assertions, for the workers."""
+    """Rules of the TBox for labels and assertions, for the workers."""
     negated_roles = after.index.negated_roles | touched.negated_roles
     negated_properties = after.index.negated_properties | touched.negated_properties
     return WorkerRules(
@@ -244,7 +238,7 @@ def _worker_rules(
 def executor_answers(
     add_set: GraphFramesAddSet, options: Options, seconds: float | None
 ) -> DataFrame:
-    """What executors answer of the modules' shapes, one of each: `shiq.jobs.spark.deciding.DDL`."""
+    """Answers of executors for one module of each shape: `shiq.jobs.spark.deciding.DDL`."""
     tables, records = add_set.tables, add_set.module_tables.records
     too_large = records.filter("body IS NULL").selectExpr(
         "shape",
@@ -270,9 +264,9 @@ def executor_answers(
 def _suspect_individuals(
     add_set: GraphFramesAddSet, shapes: Iterable[str], most: int
 ) -> frozenset[str]:
-    """The individuals that say what contradicts, ``most`` times at least: those of clashing
-    elements and of modules of one of ``shapes``, and those whose role assertions gave remedies
-    there.
+    """Individuals near contradictions: those of clashing elements and of modules of ``shapes``.
+
+    Individuals whose role assertions gave remedies there are included, ``most`` at least.
     """
     entered, modules = add_set.procedure_tables, add_set.module_tables.members_of(*shapes)
     chosen = modules.select("component").distinct().limit(most)

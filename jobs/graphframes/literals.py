@@ -1,8 +1,7 @@
-"""What the TBox says of labels and assertions, for Spark's workers: functions of texts and
-numbers, as Arrow functions.
+"""Rules of the TBox for labels and assertions, as Arrow functions for Spark's workers.
 
-A literal travels as a number, 2·atom, + 1 where it is negated; a label as its literals with
-commas between. So each distinct combination is worked out once a batch.
+A literal is a number, 2·atom, plus 1 if negated; a label is a text of its literals with commas
+between. So each distinct combination is computed once a batch.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ NORMAL = "array<struct<kind: string, name: bigint, other: string, lexical: strin
 
 @lru_cache(maxsize=1 << 18)
 def label_of(text: str) -> Label:
-    """The label whose literals stand in ``text``."""
+    """Parse a label from the numbers of its literals."""
     masks = [0, 0]
     for number in map(int, filter(None, (text or "").split(","))):
         masks[number % 2] |= 1 << number // 2
@@ -45,7 +44,9 @@ def label_of(text: str) -> Label:
 
 
 def arrow_column(work: Callable[..., str], *columns: Column) -> Column:
-    """``work`` of each row of ``columns``, a text; asked once for what a batch has several times."""
+    """Apply ``work`` to each row of ``columns``, giving texts; once for each distinct row of a
+    batch.
+    """
 
     # No type hints: Spark would read them.
     def of_batch(*batch):  # type: ignore[no-untyped-def]
@@ -80,7 +81,7 @@ class WorkerRules:
         return tuple(2 * bit + sign for sign, mask in masks for bit in bits(mask))
 
     def literal(self, iri: str, *, positive: bool) -> tuple[int, ...]:
-        """The literals of an assertion on a name, or on its negation."""
+        """Literals of an assertion on a name, or on its negation."""
         if iri in (owl.NOTHING.iri, owl.THING.iri):
             return self.clash if positive == (iri == owl.NOTHING.iri) else ()
         return (2 * self.tbox.atom_ids[iri] + (not positive),)
@@ -88,9 +89,12 @@ class WorkerRules:
     def outcome(
         self, role: int, src: str, dst: str, inserted: bool, before_src: str, before_dst: str
     ) -> str:
-        """What becomes of a role assertion between elements with these asserted labels
-        (`Definition7.outcome`): K where it is kept, S and D where its ends enter, and each
-        remedy, s or d for its end and the number of the literal.
+        """Outcome of a role assertion between elements with these asserted labels
+        (`Definition7.outcome`).
+
+        K: it is kept. S, D: its subject or object enters. Each remedy is s or d for its end, and
+            the
+        number of the literal.
         """
         old = None if inserted else (label_of(before_src), label_of(before_dst))
         found = self.rules.outcome(self.roles[role], label_of(src), label_of(dst), old)
@@ -107,9 +111,12 @@ class WorkerRules:
         )
 
     def normal(self, value: str, term: str) -> str:
-        """What a complex or negative assertion, as JSON, comes to at the individual ``term``, as
-        JSON (`NORMAL`): literals, and negative assertions of which it is the subject; and, of
-        kind value, the assertion itself, at its subject where it has an object.
+        """Normal form of a complex or negative assertion (JSON) at the individual ``term``, as
+        JSON.
+
+        It has the fields of `NORMAL`: literals, and negative assertions of which ``term`` is the
+        subject.
+        An assertion with an object also gives itself, of kind value, at its subject.
         """
         assertion = decode(json.loads(value))
         terms, plain = [*individuals_of(assertion)], ComplexFacts([], [], [])
@@ -135,7 +142,7 @@ class WorkerRules:
         return json.dumps(found)
 
     def ill_typed(self, lexical: str, datatype: str, language: str) -> str:
-        """A text where a literal denotes nothing; empty where it denotes something."""
+        """A text if a literal is ill-typed; else empty."""
         theory = cached_value(
             "theory", self.token, lambda: DataTheory(self.tbox.definitions, self.tbox.roles)
         )

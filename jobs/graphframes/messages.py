@@ -1,11 +1,7 @@
-"""What the job asks of GraphFrames, and the certificates that its answers are held against.
+"""Messages between neighbours and connected components, and the certificates of their results.
 
-Messages between neighbours and connected components are served by GraphFrames where its core is
-on the classpath, and else by the same joins on DataFrames. A graph is two tables: vertices (id, …)
-and edges (src, dst, …).
-
-A certificate never uses GraphFrames, and costs about one more round. If it fails, the whole check
-ends with a `CertificateError`: nothing is decided on an answer that was not proved.
+GraphFrames computes them if its core is on the classpath; else joins on DataFrames do. A graph
+is two tables: vertices (id, …) and edges (src, dst, …).
 """
 
 from __future__ import annotations
@@ -32,9 +28,11 @@ class DataFrameCalls:
     def messages(
         self, edges: DataFrame, aggregate: Column, *, to_src: Column, to_dst: Column
     ) -> DataFrame:
-        """(id, aggregate) for every vertex that gets a message along an edge. ``to_src`` and
-        ``to_dst`` are what an edge sends to its ends, in the fields of the column ``edge``; null
-        is no message. ``aggregate`` is over the column ``MSG``.
+        """(id, aggregate) for every vertex that gets a message along an edge.
+
+        to_src, to_dst: messages of an edge to its ends, in fields of the column ``edge``; null:
+            none
+        aggregate: over the column ``MSG``
         """
         sent = F.array(
             F.struct(F.col("edge.src").alias("id"), to_src.alias("MSG")),
@@ -44,12 +42,12 @@ class DataFrameCalls:
         return each.filter("MSG IS NOT NULL").groupBy("id").agg(aggregate)
 
     def components(self, edges: DataFrame, files: RoundFiles) -> DataFrame:
-        """(id, component) for every vertex that an edge mentions; a component goes by its least
-        vertex.
+        """(id, component) for every vertex of an edge; a component is named by its least vertex.
 
-        Each round a vertex takes the least name of its neighbours, and then the name of the
-        vertex that it is named after, so that names travel twice as far in each. Stops because
-        names only become less.
+        Each round a vertex takes the least name of its neighbours, and then the name of the vertex
+        that
+        it is named after, so that names travel twice as far in each. Stops because names only
+        decrease.
         """
         found = files.write("components", edge_ends(edges).withColumn("component", F.col("id")))
         while True:
@@ -120,8 +118,9 @@ def edge_ends(edges: DataFrame) -> DataFrame:
 
 
 def look_up(rows: DataFrame, table: DataFrame, **columns: str) -> DataFrame:
-    """``rows`` with a column for each of ``columns``: what ``table`` (key, value) has for the
-    column that it names; null where it has nothing.
+    """Join ``rows`` with values of ``table`` (key, value), one column for each of ``columns``.
+
+    A column's value names the key column; missing keys give null.
     """
     for after, before in columns.items():
         rows = rows.join(table.toDF(before, "_found"), before, "left")
@@ -130,7 +129,7 @@ def look_up(rows: DataFrame, table: DataFrame, **columns: str) -> DataFrame:
 
 
 class CertificateError(OperationalError):
-    """A computed fixpoint is none."""
+    """A computed fixpoint is not a fixpoint."""
 
     def __init__(self, what: str) -> None:
         super().__init__(
@@ -142,13 +141,15 @@ class CertificateError(OperationalError):
 def certify_reached(
     start: DataFrame, entered: DataFrame, dealt: DataFrame, wanted: DataFrame
 ) -> None:
-    """Certify that exactly those of ``entered`` (id, round) are reached from ``start`` (id)
-    along role assertions.
+    """Certify that ``entered`` (id, round) is exactly what role assertions reach from ``start``
+    (id).
 
-    ``dealt`` are those whose outcome is known, ``wanted`` those at what entered: none of these
-    was left out. Exactly the start has round 0; everything else was given a round d by a
-    neighbour of round d - 1, so by induction it is reached. And no message from what entered
-    goes to what did not, so nothing is missing.
+    ``dealt`` are the edges whose outcome is known; ``wanted`` are all edges at elements that
+    entered;
+    none of these was left out. Exactly the start has round 0. Every other element got round d from
+    a
+    neighbour of round d - 1, so by induction it is reached. No message goes from an element that
+    entered to one that did not, so none is missing.
     """
     lost = wanted.join(dealt, ["subject", "role", "object"], "left_anti").select(F.lit(1))
     arcs = dealt.filter("outcome RLIKE '[SD]'").select("src", "dst", "outcome")
@@ -171,9 +172,10 @@ def certify_reached(
 
 
 def certify_components(edges: DataFrame, found: DataFrame) -> None:
-    """Certify that ``found`` (id, component) names every end of ``edges`` (src, dst) once, by a
-    vertex of its component, and that no edge joins two. That a component is one piece is seen
-    where it is laid out (`shiq.jobs.graphframes.modules`).
+    """Certify that ``found`` (id, component) names every end of ``edges`` (src, dst) once.
+
+    The name is a vertex of the component, and no edge joins two components. `lay_out` checks that a
+    component is connected (`shiq.jobs.graphframes.modules`).
     """
     counts = found.groupBy("id").agg(F.count("*").alias("names"))
     ends = edge_ends(edges).withColumn("known", F.lit(True)).join(counts, "id", "full")

@@ -1,8 +1,7 @@
-"""Modules: the connected components of what is kept, each laid out and named by its shape in a
-task.
+"""Modules: the connected components of kept assertions, each named by its shape in a task.
 
-Elements of which nothing but a label is kept are modules by themselves, alike where their labels
-are; one of each label is laid out.
+Elements of which only a label is kept are modules by themselves. One module of each such label is
+laid out.
 """
 
 from __future__ import annotations
@@ -41,12 +40,17 @@ _COLUMNS = ("kind", "name", *LITERAL)
 
 @dataclass(frozen=True)
 class ModuleTables:
-    """``facts``: what assertions say of elements that enter: kind, node, other (a node), name,
-    texts, whether it is of A_add (is_kept); and where it is of a module, component, term, other_term.
-    ``rows``: what modules are made of, as `shiq.jobs.graphframes.tables` reads it. ``members``:
-    id, component, term. ``keys``: component, key; modules of one key are alike. ``records``: a
-    row for each key: key, component (one of them), count, size, shape, body (null where it is
-    larger than a task is given).
+    """Tables of the modules of one batch.
+
+    facts: assertions about elements that enter: kind, node, other (a node), name, texts, is_kept
+        (in
+        A_add); and in modules component, term, other_term
+    rows: parts of the modules, as `shiq.jobs.graphframes.tables` reads them
+    members: id, component, term
+    keys: component, key; modules with one key are alike
+    records: a row for each key: key, component (one of them), count, size, shape, body (null where
+        the
+        module is too large for a task)
     """
 
     facts: DataFrame
@@ -63,7 +67,9 @@ class ModuleTables:
 
 
 def lay_out(tables: UnionTables, entered: ProcedureTables, most: int) -> ModuleTables:
-    """The modules of what ``entered``. Larger ones than ``most`` assertions are not laid out."""
+    """Lay out the modules of the elements that entered; not those with more than ``most``
+    assertions.
+    """
     write, rules = tables.files.write, tables.rules
     free = entered.vertices.filter("NOT clashes").select("id")
     edges = (
@@ -158,9 +164,7 @@ def _facts(
 
 
 def _lay_out_module(rules: WorkerRules, rows: pa.Table) -> pa.Table:
-    """The record of the one module whose ``rows`` these are; one without a shape where they are
-    not in one piece.
-    """
+    """Record of the one module with these ``rows``; without a shape where they are not connected."""
     spare_imports()
     name, body = "", b""
     if len(found := assemble_modules(rules, rows)) == 1:
@@ -170,7 +174,7 @@ def _lay_out_module(rules: WorkerRules, rows: pa.Table) -> pa.Table:
 
 
 def assemble_modules(rules: WorkerRules, rows: pa.Table) -> list[NamedModule]:
-    """The modules whose parts are ``rows``: one, unless role assertions do not connect them all."""
+    """Modules with the parts ``rows``: one, unless role assertions do not connect them all."""
     labels: dict[str, Label] = {}
     parts: defaultdict[str, set[Any]] = defaultdict(set)
     for row in rows.to_pylist():

@@ -1,9 +1,8 @@
-"""The published procedure (THEORY, "The procedure") as rounds of messages between neighbours, on
-tables.
+"""The published procedure (THEORY, "The procedure") as rounds of messages on tables.
 
-A round takes the role assertions at what entered in the one before. What becomes of each depends
-on what is asserted at its ends: whether it is kept, or which remedies stand for it, and which of
-its ends enter. That is its message.
+A round takes the role assertions of the elements that entered in the round before. The asserted
+labels of its ends decide about each: it is kept, or remedies replace it, and some of its ends
+enter.
 """
 
 from __future__ import annotations
@@ -23,12 +22,13 @@ from shiq.support import bits
 
 @dataclass(frozen=True)
 class ProcedureTables:
-    """What enters.
+    """Result of the procedure.
 
-    ``vertices``: id (an element), literals (asserted ones and remedies), clashes. ``edges``: the
-    role assertions that a round dealt with: subject, object (nodes), src, dst (elements), role,
-    outcome (`literals.WorkerRules.outcome`). ``remedies``: id, literal, and whether that is
-    asserted. ``data``: id, node, property, literal, its parts, ill_typed.
+    vertices: id (an element), literals (asserted ones and remedies), clashes
+    edges: role assertions that a round took: subject, object (nodes), src, dst (elements), role,
+        outcome (`literals.WorkerRules.outcome`)
+    remedies: id, literal, and whether that is asserted
+    data: id, node, property, literal, its parts, ill_typed
     """
 
     vertices: DataFrame
@@ -38,8 +38,10 @@ class ProcedureTables:
 
 
 def run_procedure(tables: UnionTables, changed: Ints, told: Ints) -> ProcedureTables:
-    """Run the procedure. ``changed``: the nodes of inserted assertions that are no role or data
-    assertions; ``told``: those that enter at once (`shiq.abox_ops.published.procedure.initial_nodes`).
+    """Run the procedure.
+
+    changed: nodes of inserted assertions that are neither role nor data assertions
+    told: nodes that enter at once (`shiq.abox_ops.published.procedure.told_nodes`)
     """
     write, names, asserted = tables.files.write, tables.names, tables.asserted_literals()
     entered, dealt = _run_rounds(tables, _labels_by_element(tables, asserted, changed), told)
@@ -83,8 +85,9 @@ def run_procedure(tables: UnionTables, changed: Ints, told: Ints) -> ProcedureTa
 def _run_rounds(
     tables: UnionTables, labels: tuple[DataFrame, DataFrame], told: Ints
 ) -> tuple[DataFrame, DataFrame]:
-    """(id, round) of those that enter, with the round in which they do, and the role assertions
-    that were dealt with. Stops because an element enters once.
+    """(id, round) of the elements that enter, and the role assertions that were taken.
+
+    Stops because an element enters once.
     """
     write = tables.files.write
     half_edges = tables.rows("half_edges", "node", "role", "neighbour")
@@ -121,8 +124,8 @@ def _run_rounds(
 
 
 def _uninverted_edges(tables: UnionTables, half_edges: DataFrame) -> DataFrame:
-    """Those of ``half_edges`` that the rules speak of as role assertions: subject, role (not
-    inverted), object, inserted.
+    """Those of ``half_edges`` with a role that the rules use uninverted: subject, role, object,
+    inserted.
     """
     rules = tables.rules
     roles = [i for i, role in enumerate(rules.roles) if role in rules.rules.part_of]
@@ -138,8 +141,10 @@ def _uninverted_edges(tables: UnionTables, half_edges: DataFrame) -> DataFrame:
 def _labels_by_element(
     tables: UnionTables, asserted: DataFrame, changed: Ints
 ) -> tuple[DataFrame, DataFrame]:
-    """(id, label), twice: the text of the literals that the rules read of those ``asserted`` of
-    each element; and of what A alone asserts at its elements of the nodes ``changed``.
+    """(id, label), twice: of the literals ``asserted``, and of A's literals at the nodes
+    ``changed``.
+
+    Only literals that the rules read are included.
     """
 
     def by_element(rows: DataFrame, names: DataFrame) -> DataFrame:
@@ -162,8 +167,8 @@ def _labels_by_element(
 def _outcomes(
     tables: UnionTables, after: DataFrame, before: DataFrame, rows: DataFrame
 ) -> DataFrame:
-    """Role assertions (``rows``) with their elements (src, dst) and their outcome, by the labels
-    (id, label) ``after`` and ``before`` the batch.
+    """Role assertions ``rows`` with elements (src, dst) and outcome, by the labels after and
+    before.
     """
     rows = rename_nodes(rows, tables.names, src="subject", dst="object")
     rows = look_up(rows, after, src_label="src", dst_label="dst").fillna("")

@@ -1,14 +1,7 @@
-"""A ∪ A⁺ (deletions already taken) as Spark tables: what a store has is read where it lies, a
-batch comes from the driver.
+"""A ∪ A⁺ (deletions already taken) as Spark tables; stores are read in place.
 
-Individuals are nodes (`shiq.abox_ops.elements.base`). Those that are asserted to be equal are one
-element, named by its least node. A table of which nothing is there is filtered by false, so that
-Spark leaves out whatever rests on it.
-
-Executors make assertions and lines of rows. A row says what it is (kind), of which individual
-(term), with a number for its class, role or property (name), perhaps another individual (other),
-and texts: the parts of a literal (lexical, datatype, language), or a value as JSON. Of kind
-element its text is a label, or a remedy.
+Individuals are nodes (`shiq.abox_ops.elements.base`). Individuals asserted equal are one element,
+named by its least node.
 """
 
 from __future__ import annotations
@@ -42,7 +35,7 @@ LITERAL = ("lexical", "datatype", "language")
 
 
 def driver_frame(spark: SparkSession, columns: Mapping[str, Any]) -> DataFrame:
-    """A table of ``columns`` from the driver: arrays of numbers or flags, or lists of texts."""
+    """A DataFrame of the driver's ``columns``: arrays of numbers or flags, or lists of texts."""
     arrays = {
         name: pa.array(column, pa.string()) if isinstance(column, list) else pa.array(column)
         for name, column in columns.items()
@@ -51,7 +44,7 @@ def driver_frame(spark: SparkSession, columns: Mapping[str, Any]) -> DataFrame:
 
 
 def table_rows(spark: SparkSession, table: Table, columns: Sequence[str]) -> DataFrame:
-    """``columns`` of a table. The files of a store are read by Spark itself."""
+    """``columns`` of a table. Spark itself reads the files of a store."""
     removed: Mapping[str, Any]
     if isinstance(table, OverlayTable) and not len(table.added_rows):
         removed = table.removed_rows.columns
@@ -80,9 +73,7 @@ def table_rows(spark: SparkSession, table: Table, columns: Sequence[str]) -> Dat
 
 @dataclass(frozen=True, eq=False)
 class UnionTables:
-    """The tables of ``whole``, read by ``rules``. ``inserted`` says of a row whether the batch
-    brings it.
-    """
+    """Tables of ``view``, read by ``rules``; the flag ``inserted`` marks rows of the batch."""
 
     view: UnionView
     rules: WorkerRules
@@ -102,12 +93,12 @@ class UnionTables:
 
     @cached_property
     def old_names(self) -> DataFrame:
-        """(node, element) of the nodes that A alone makes one with another."""
+        """(node, element) of the nodes that equalities of A alone unite with another."""
         return self._elements("old", self.pairs.filter("NOT inserted"))
 
     @cached_property
     def names(self) -> DataFrame:
-        """The same of A ∪ A⁺."""
+        """(node, element) of the nodes that equalities of A ∪ A⁺ unite with another."""
         brings = (self.view.inserted_tables["pairs"].columns["kind"] == SAME).any()
         return self._elements("new", self.pairs) if brings else self.old_names
 
@@ -126,7 +117,7 @@ class UnionTables:
 
     @cached_property
     def first_names(self) -> DataFrame:
-        """(element, node): the one of the first term, of the elements of several individuals."""
+        """(element, node) with the node of the first term, for elements of several individuals."""
         named = self.names.join(self.terms, "node").groupBy("element")
         return named.agg(F.min_by("node", "term").alias("node"))
 
@@ -139,8 +130,8 @@ class UnionTables:
 
     @cached_property
     def complex_assertions(self) -> DataFrame:
-        """What complex and negative assertions come to: node, inserted, value, and the fields of
-        `literals.NORMAL`, with a node for ``other``.
+        """Normal forms of complex and negative assertions: node, inserted, value, and fields of
+        `NORMAL`.
         """
         values = self.texts(
             "complex", "ordinal", lambda of: {"value": [json.dumps(encode(a)) for a in of.complex]}
@@ -153,7 +144,7 @@ class UnionTables:
         return self.files.write("complex", found) if count else found
 
     def asserted_literals(self) -> DataFrame:
-        """(node, literal, inserted): what class assertions say."""
+        """(node, literal, inserted) of class assertions."""
         # A class that only a deleted assertion names is no atom.
         atoms = self.rules.tbox.atom_ids.keys() | {owl.NOTHING.iri, owl.THING.iri}
         known = [
@@ -172,7 +163,7 @@ class UnionTables:
     def texts(
         self, table: str, number: str, texts: Callable[[ArrayBase | Batch], dict[str, list[str]]]
     ) -> DataFrame:
-        """A table of texts of A and of the batch, by their ``number``."""
+        """Texts of A and of the batch, by their ``number``."""
         base: Base = self.view.base
         if isinstance(base, OverlayBase):
             base = base.base
@@ -188,13 +179,14 @@ class UnionTables:
 
 
 def union(*tables: DataFrame) -> DataFrame:
-    """The rows of all ``tables``; a column that one lacks is null there."""
+    """Rows of all ``tables``; missing columns are null."""
     return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), tables)
 
 
 def rename_nodes(rows: DataFrame, names: DataFrame, **columns: str) -> DataFrame:
-    """``rows`` with a column for each of ``columns``: what ``names`` (before, after) have for the
-    column that it says, or else that itself.
+    """Add to ``rows`` a column for each of ``columns``: the new name of a node, or the node itself.
+
+    names: (before, after). A column's value names the column to rename.
     """
     for after, before in columns.items():
         rows = look_up(rows, names, _after=before)
@@ -207,7 +199,7 @@ Write = Callable[[Sequence[owl.Assertion], Sequence[str]], list[str]]
 
 
 def parse_assertions(rules: WorkerRules, row: Mapping[str, Any]) -> list[owl.Assertion]:
-    """The assertions that ``row`` stands for: one, unless it is about an element."""
+    """Parse the assertions of ``row``: one, unless it is about an element."""
     kind, name, term, other = (row[column] for column in ("kind", "name", "term", "other"))
     match kind:
         case "class":
@@ -243,7 +235,7 @@ def parse_literal(row: Mapping[str, Any]) -> owl.Literal:
 
 
 def write_lines(rules: WorkerRules, rows: DataFrame, write: Write) -> DataFrame:
-    """(line): what ``write`` makes of ``rows``."""
+    """(line): the lines that ``write`` makes of ``rows``."""
 
     def written(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

@@ -1,6 +1,4 @@
-"""Shapes decided in executors: each Python worker has a reasoner of its own, kept from task to
-task.
-"""
+"""Decide shapes in Spark executors: each Python worker keeps a reasoner from task to task."""
 
 from __future__ import annotations
 
@@ -42,8 +40,10 @@ def shape_digest(shape: Shape) -> str:
 def decide_rows(
     clauses: bytes, asking: ReasonerSettings, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """The answers for rows (shape, modules that have it, body: one of them, pickled, over the
-    pickled ``clauses``), in a task; `DDL` has their columns.
+    """Task: decide the modules in ``batches``. Returns rows with the columns of `DDL`.
+
+    Each row has a shape, the number of modules that have it, and one of them, pickled over the
+    pickled ``clauses``.
     """
     spare_imports()
     deadline = None if asking.seconds is None else time.monotonic() + asking.seconds
@@ -77,9 +77,10 @@ def decide_rows(
 
 
 class ExecutorReasoner:
-    """Decides on the driver what a small budget suffices for, and in executors what that leaves
-    open, where that is more than one module, and what comes beyond `MOST_HERE`. ``here``: the
-    reasoner of the driver, for all else.
+    """Reasoner that decides easy modules on the driver and hands the others to executors.
+
+    The driver decides what a small budget suffices for. Executors get the open ones, if these are
+    several, and all modules beyond `MOST_HERE`. ``here``: the driver's reasoner, for all else.
     """
 
     def __init__(
@@ -134,7 +135,7 @@ class ExecutorReasoner:
     def _decide_in_executors(
         self, tbox: ClausalTBox, modules: Sequence[Module], seconds: float | None
     ) -> list[tuple[Answer, str]]:
-        """The answers of executors, and who gave each."""
+        """Answers of executors, each with the name of the reasoner that gave it."""
         asking = ReasonerSettings(self._options.reasoner, self._options.heap, seconds)
         rows = pa.table(
             {
@@ -156,7 +157,7 @@ class ExecutorReasoner:
 
 
 def reasoner_names(reasoner: Reasoner, count: int) -> list[str]:
-    """The names of the reasoners that gave the ``count`` answers of the last call."""
+    """Names of the reasoners that gave the ``count`` answers of the last call."""
     return (
         [*reasoner.deciders] if isinstance(reasoner, CombinedReasoner) else [reasoner.name] * count
     )

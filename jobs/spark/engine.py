@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 
 
 class SparkWork:
-    """The work of one check that Spark does (`shiq.jobs.checking.base.DistributedWork`). A session is begun
-    where there is something to do.
+    """The work of one check that Spark does (`shiq.jobs.checking.base.FarWork`).
+
+    A session is started when there is work for it.
     """
 
     def __init__(self, base: OpenBase, options: Options) -> None:
@@ -74,7 +75,7 @@ class SparkWork:
 
     @contextmanager
     def _tag_stage(self, stage: str) -> Iterator[None]:
-        """Tags and describes the jobs that are started within; makes Spark's errors ours."""
+        """Context manager: tag and describe the jobs started within; translate Spark's errors."""
         jobs = self._jobs
         try:
             with replace(jobs, stage=stage):
@@ -105,7 +106,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def _content_digest(abox: ABox) -> tuple[int, int]:
-    """The number of assertions, and the sum of their hashes, which is the same in any order."""
+    """The number of assertions, and the sum of their hashes; independent of their order."""
     total = 0
     individuals = term_hash(abox.individuals)
     names = (
@@ -138,7 +139,8 @@ def _content_digest(abox: ABox) -> tuple[int, int]:
 def obtain_session(
     options: Options, *, brief: bool = True, settings: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """The session that is active, or one for the rest of this process, started with ``settings``.
+    """The active session, or one for the rest of this process, started with ``settings``.
+
     Raises: OperationalError.
     """
     try:
@@ -152,9 +154,7 @@ def obtain_session(
 
 
 def triples_frame(assertions: Iterable[Assertion]) -> DataFrame:
-    """``assertions`` as triples: a DataFrame of N-Triples terms s, p, o, in the session that is
-    active.
-    """
+    """Convert ``assertions`` to a DataFrame of N-Triples terms s, p, o, in the active session."""
     import pyarrow as pa  # type: ignore[import-untyped]
 
     from shiq.model.ntriples import assertion_lines
@@ -169,9 +169,7 @@ def triples_frame(assertions: Iterable[Assertion]) -> DataFrame:
 
 
 def translate_failure(error: Exception, session: SparkSession) -> Exception:
-    """``error``, or what to make of Spark's own: a task that failed for good, a session that was
-    lost.
-    """
+    """Translate an error of Spark: a task that failed for good, or a session that was lost."""
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 

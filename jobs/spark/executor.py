@@ -62,7 +62,7 @@ _PLACEHOLDER = ""
 
 @dataclass(frozen=True)
 class SparkExecutor:
-    """See `shiq.jobs.building.exchange.Executor`: each task is one of Spark's."""
+    """Runs each task of a build as a task of Spark; see `shiq.jobs.building.exchange.Executor`."""
 
     session: SparkSession
 
@@ -109,9 +109,7 @@ class SparkExecutor:
     def cut_table(
         self, source: TableSource, scope: str, scratch: Scratch
     ) -> list[RangeFile] | None:
-        """A table of Spark's, cut: the driver does not hold it, and each row is read once from
-        the table.
-        """
+        """Cut a table of Spark's into files. The driver does not hold it; each row is read once."""
         if source.kind is not TableKind.SPARK:
             return None
         frame = triple_columns(source).mapInArrow(
@@ -143,8 +141,9 @@ def _run_tasks(
 
 
 def task_rows(session: SparkSession, parts: Sequence[object]) -> tuple[DataFrame, Sequence[bytes]]:
-    """Rows by the numbers of ``parts``, a Spark task each, and the pickled parts that go along
-    with every task; where these are many, none does, and each row has its own (`parts_of`).
+    """Rows numbered like ``parts``, one Spark task each; and the pickled parts for every task.
+
+    Where parts are large, each row carries its own part instead (`numbered_parts`).
     """
     count, pickled = len(parts), [pickle.dumps(part) for part in parts]
     if sum(map(len, pickled)) <= MOST_ALONG:
@@ -158,7 +157,7 @@ def task_rows(session: SparkSession, parts: Sequence[object]) -> tuple[DataFrame
 
 
 def repartition_by_part(rows: DataFrame, count: int) -> DataFrame:
-    """``rows`` in a task for each of ``count`` parts, by their column `part`."""
+    """Repartition ``rows`` into ``count`` tasks by their column `part`."""
     # Spark 4.0 has but the second, by which several parts may meet in one task.
     split = (
         rows.repartitionById(count, "part")
@@ -171,8 +170,9 @@ def repartition_by_part(rows: DataFrame, count: int) -> DataFrame:
 def numbered_parts(
     along: Sequence[bytes], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[tuple[int, Any]]:
-    """The numbers in ``batches``, which a task was given, with the part of each, unpickled;
-    ``along``: see `tasks_of`.
+    """Numbers in a task's ``batches``, each with its part, unpickled.
+
+    along: the pickled parts of `task_rows`
     """
     spare_imports()
     for batch in batches:
@@ -236,7 +236,7 @@ def _record_batch(schema: pa.Schema, *rows: Sequence[object]) -> pa.RecordBatch:
 
 
 def _write_rows(batches: Iterator[pa.RecordBatch], *, scratch: Scratch) -> Iterator[pa.RecordBatch]:
-    """Writes rows as pieces; their names, which no other run of the task has."""
+    """Write rows to files. Returns the names of the files, which no other run of the task uses."""
     rows: list[pa.RecordBatch] = []
     for batch in chain(batches, [None]):
         if rows and (batch is None or sum(map(len, rows)) + len(batch) > PIECE_ROWS):

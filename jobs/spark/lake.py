@@ -1,15 +1,7 @@
-"""Tables that only a session of Spark's can read, as sources and as batches: `table:catalog.schema.t`,
-and Delta tables with deletion vectors or column mapping, where delta-spark is on the session.
+"""Tables that only a Spark session can read, as sources and as batches.
 
-Of a table that keeps versions, the one that is the newest when it is asked for is read, in
-tasks, as often as it is needed. Any other may change meanwhile, so a check takes it once, to the
-driver.
-
-A batch is what came and went between two versions, net. Delta tells rows by its change data feed,
-Iceberg by its table `NAME.changes`, a scan of its changelog. They are believed where counts agree:
-rows before, and what came less what went, are the rows after. Else the versions are compared, row
-by row. A triple that one row lost while another still says it is not deleted
-(`shiq.rdf.changes`).
+These are `table:catalog.schema.t`, and Delta tables with deletion vectors or column mapping
+where delta-spark is on the session. Of a table with versions the newest one is read.
 """
 
 from __future__ import annotations
@@ -50,10 +42,9 @@ _SNAPSHOT = re.compile(r"\bcurrent-snapshot-id=(\d+)")
 def spark_tables(
     sources: Sequence[object], options: Options, *, builds: bool = False
 ) -> list[object]:
-    """``sources``, with those that only Spark can read as tables of its session. ``builds``:
-    they are read once, for a store.
+    """``sources`` with tables that only Spark can read as tables of its session.
 
-    Raises: InputError, OperationalError.
+    builds: whether the tables are read once, for a store. Raises: InputError, OperationalError.
     """
     return [
         _find_table(str(os.fspath(s)), options, builds) or s
@@ -64,7 +55,7 @@ def spark_tables(
 
 
 def _find_table(name: str, options: Options, builds: bool) -> TableSource | None:
-    """The table of that name; None for what is read without Spark, or refused."""
+    """Find the table of that name; None where it is read without Spark, or refused."""
     version = None if name.startswith(TABLE) else hidden_version(name)
     if version is None and not name.startswith(TABLE):
         return None
@@ -87,7 +78,7 @@ def _find_table(name: str, options: Options, builds: bool) -> TableSource | None
 
 
 def hidden_version(name: str) -> int | None:
-    """The newest version of a Delta table that its files alone do not show."""
+    """Newest version of a Delta table whose files alone do not determine its rows."""
     if table_kind(name) is not TableKind.DELTA:
         return None
     # Loaded where there is a Delta table.
@@ -102,14 +93,14 @@ def hidden_version(name: str) -> int | None:
 
 
 def triple_source(name: str, frame: DataFrame, taken: str) -> TableSource:
-    """The columns of ``frame`` that are read. Raises: InputError."""
+    """The columns s, p, o of ``frame`` as a source. Raises: InputError."""
     check_columns(name, frame.columns)
     columns = [column for column in COLUMNS if column in frame.columns]
     return TableSource(name, TableKind.SPARK, frame.select(*columns), f"{name}: {taken}")
 
 
 def unreadable_error(name: str, error: Exception) -> InputError:
-    """What to make of what Spark says of a table that it does not read."""
+    """Error for a table that Spark cannot read, with Spark's reason."""
     return InputError(
         f"{name}: Spark's session cannot read it: {first_line(error)}",
         "Does the session have the catalog and the jars of the table? docs/OPERATING.md has the settings for Delta and Iceberg.",
@@ -117,14 +108,15 @@ def unreadable_error(name: str, error: Exception) -> InputError:
 
 
 def error_condition(error: Exception) -> str:
-    """The name that Spark has for an error; "" where it has none."""
+    """Spark's name for an error; "" if it has none."""
     return (error.getCondition() or "") if isinstance(error, PySparkException) else ""
 
 
 @dataclass(frozen=True)
 class SessionTable:
-    """A table that a session knows by ``name``. ``version``: the one that ``frame`` reads, of
-    those that its ``format`` keeps; None where that cannot be told.
+    """A table that a session knows by ``name``.
+
+    version: the version that ``frame`` reads; None if it is unknown or the ``format`` keeps none
     """
 
     name: str
@@ -134,8 +126,9 @@ class SessionTable:
 
     @classmethod
     def open_present(cls, session: SparkSession, source: str) -> SessionTable:
-        """The present version of the table that ``source`` names, `table:` and all. Raises: what
-        Spark does.
+        """Open the newest version of the table that ``source`` (with `table:`) names.
+
+        Raises: errors of Spark.
         """
         name = source.removeprefix(TABLE)
         now = session.table(name)
@@ -151,12 +144,12 @@ class SessionTable:
         return cls(name, frame, format, version) if frame.dtypes == now.dtypes else known
 
     def read_version(self, session: SparkSession, version: int) -> DataFrame:
-        """A version of it."""
+        """Read one version of the table."""
         return session.sql(f"SELECT * FROM {self.name} VERSION AS OF {version}")
 
     @property
     def description(self) -> str:
-        """What was taken of it."""
+        """Name and version, for reports."""
         if self.version is None:
             return "as it was when it was read; Spark has no version of it"
         return f"{'Delta version' if self.format == 'delta' else 'Iceberg snapshot'} {self.version}"
@@ -191,9 +184,10 @@ _ROW = COLUMNS[:4]
 
 @dataclass(frozen=True)
 class LakeChanges(TableChanges):
-    """The changes of a table that Spark knows; ``first`` and ``last`` are versions of Delta's,
-    or snapshots of Iceberg's; ``committed``: when the last of Iceberg's was made, in
-    milliseconds, as its ids do not grow.
+    """Changes of a table that Spark knows.
+
+    first, last: versions of Delta, or snapshots of Iceberg
+    commit_time: of the last snapshot of Iceberg, in milliseconds, since snapshot ids do not grow
     """
 
     commit_time: int | None = None
@@ -225,9 +219,9 @@ def lake_changes(
     *,
     after: int | None = None,
 ) -> LakeChanges:
-    """The changes that the versions from ``first`` on, or those after ``after``, made up to
-    ``last`` (None: the newest), of the table that `table:NAME` names. ``first`` 0 is the first
-    snapshot of Iceberg's, too.
+    """Changes of the table ``table:NAME`` made by the versions from ``first``, or after ``after``.
+
+    last: last version; None: the newest. first: 0 is the first snapshot of Iceberg too.
 
     Raises: InputError where Spark knows no such table or versions, or a version is gone.
     """
@@ -281,9 +275,11 @@ def lake_changes(
 
 
 def applied_version(table: str, options: Options, taken: Mapping[str, int]) -> int | None:
-    """The last version of the table that `table:NAME` names that a store took, by what was
-    ``taken`` of each feed (`Session.taken`); None where it took none. Raises: InputError where
-    that is another table's, or gone.
+    """Last version of the table ``table:NAME`` that a store has applied; None if it applied none.
+
+    taken: applied versions by feed (`Session.taken`). Raises: InputError where the version belongs
+        to
+    another table, or is gone.
     """
     session = obtain_session(options)
     try:
@@ -310,7 +306,7 @@ def applied_version(table: str, options: Options, taken: Mapping[str, int]) -> i
 
 
 def _versioned_table(session: SparkSession, table: str) -> tuple[SessionTable, int]:
-    """A table and its newest version. Raises: InputError for one that keeps none."""
+    """A table and its newest version. Raises: InputError for a table without versions."""
     known = SessionTable.open_present(session, table)
     if known.version is None:
         raise InputError(
@@ -321,9 +317,7 @@ def _versioned_table(session: SparkSession, table: str) -> tuple[SessionTable, i
 
 
 def _iceberg_commits(session: SparkSession, known: SessionTable) -> list[tuple[int, int]]:
-    """The snapshots that an Iceberg table keeps, and when each was made, in milliseconds,
-    earliest first.
-    """
+    """Snapshots that an Iceberg table keeps, with their times in milliseconds, earliest first."""
     rows = (
         session.table(f"{known.name}.snapshots")
         .select("snapshot_id", F.unix_millis("committed_at").alias("at"))
@@ -333,9 +327,7 @@ def _iceberg_commits(session: SparkSession, known: SessionTable) -> list[tuple[i
 
 
 def _delta_log(session: SparkSession, known: SessionTable) -> tuple[str, str]:
-    """Where a Delta table is, as a path if it is on this machine, and what its log calls it now;
-    "" of what is none.
-    """
+    """Path of a Delta table on this machine, and the table's id in its log; "" where there is none."""
     detail = (
         session.sql(f"DESCRIBE DETAIL {known.name}").first() if known.format == "delta" else None
     )
@@ -348,15 +340,18 @@ def _delta_log(session: SparkSession, known: SessionTable) -> tuple[str, str]:
 
 
 def _delta_table_id(path: str, version: int, present: str) -> str:
-    """What the log of a Delta table calls it at a version; what it does now, if it is not on
-    this machine. Raises: InputError.
+    """Id of a Delta table in its log at a version; its present id if the table is on another
+    machine.
+
+    Raises: InputError.
     """
     return str(delta_log(Path(path), version)[0].metadata().id) if path.startswith("/") else present
 
 
 def _available_versions(session: SparkSession, known: SessionTable, newest: int) -> list[int]:
-    """The versions of a table from the oldest to the newest; before them, the one before the
-    oldest, or `_NOTHING`.
+    """Versions of a table from the oldest to the newest.
+
+    They follow the one before the oldest, or `_NO_VERSION`.
     """
     if known.format == "delta":
         return [*range(_NO_VERSION, newest + 1)]
@@ -380,7 +375,7 @@ def _version_index(kept: Sequence[int], table: str, version: int | None) -> int:
 
 @dataclass(frozen=True)
 class VersionRange:
-    """Two versions of a table: ``before`` (`_NOTHING`: none) and ``last``."""
+    """Versions of a table after ``previous`` (`_NO_VERSION`: all) up to ``last``."""
 
     session: SparkSession
     table: SessionTable
@@ -388,8 +383,10 @@ class VersionRange:
     last: int
 
     def net_rows(self) -> tuple[list[Any], bool]:
-        """The rows that came more often than they went, or the other way round, by ``n``, and
-        whether the table's feed tells.
+        """Rows that were inserted more often than deleted, or the reverse, with the difference
+        ``n``.
+
+        Also whether the table's change feed was used.
         """
         try:
             found = _net_rows(self._feed_rows())
@@ -417,9 +414,7 @@ class VersionRange:
         ), False
 
     def identity(self) -> tuple[str, tuple[str, ...]]:
-        """Where a Delta table is, and what its log calls it at these versions, as
-        `shiq.table_changes` tells.
-        """
+        """Path of a Delta table, and its id in its log at these versions (`shiq.rdf.changes`)."""
         path, present = _delta_log(self.session, self.table)
         versions = sorted({self.last if self.previous == _NO_VERSION else self.previous, self.last})
         try:
@@ -430,7 +425,7 @@ class VersionRange:
             return "", ()  # of a version that only Spark reads
 
     def _feed_rows(self) -> DataFrame:
-        """The rows that the table's feed tells between the versions, ``n`` 1 or -1."""
+        """Rows of the table's change feed between the versions; ``n`` is 1 or -1."""
         reader, name = self.session.read, self.table.name
         if self.table.format == "delta":
             span = {"startingVersion": self.previous + 1, "endingVersion": self.last}
@@ -449,8 +444,9 @@ class VersionRange:
         return _text_rows(self.table, feed, sign.alias("n"))
 
     def absent_rows(self, rows: Sequence[Any]) -> list[Any]:
-        """Those of ``rows`` whose triple no row of the last version says, in any spelling; those
-        that are no triple, too.
+        """Those of ``rows`` whose triple is in no row of the last version, in any spelling.
+
+        Rows that are no triples are included.
         """
         triples, rejects, ids = (
             Triples(),
@@ -491,7 +487,7 @@ def _text_rows(known: SessionTable, frame: DataFrame, *more: Column) -> DataFram
 
 
 def _net_rows(signed: DataFrame) -> list[Any]:
-    """Rows of `_ROW` by the sum of ``n`` where that is not 0, with the key of one of them."""
+    """Rows of `_ROW` by the sum of ``n``, without zeros, each with the key of one of them."""
     row = [column for column in _ROW if column in signed.columns]
     keys = [F.max("key").alias("key")] if "key" in signed.columns else []
     return (

@@ -1,11 +1,8 @@
-"""Reading a batch on Spark: files of lines by Spark's own reader, tables of files by ranges
-(`shiq.rdf.ranges`), DataFrames by their partitions. Tasks parse, and the driver puts the parts
-together (`shiq.rdf.ranges`), so that what follows is as with any engine: assertions, ledger,
-leftovers, places.
+"""Read a batch on Spark: text files by Spark's reader, table files by ranges, DataFrames by
+partition.
 
-Every other format is read by the driver. Parts come to it as a stream, one partition after the
-other, when all are parsed. A file counts as read where the parts have as many bytes as the
-driver saw.
+Tasks parse; the driver joins the parts (`shiq.rdf.ranges`). The result is as with any engine:
+assertions, ledger, leftovers and places.
 """
 
 from __future__ import annotations
@@ -72,8 +69,9 @@ Batches: TypeAlias = Iterator[pa.RecordBatch]
 
 @dataclass
 class SparkReading:
-    """The sources of a batch, those that tasks can parse with their `parts`. All are parsed when
-    the first one is asked for, in jobs that are started ``within`` something.
+    """Sources of a batch; those that tasks can parse give their `parts`.
+
+    All are parsed when the first one is asked for. ``tag_stage`` is the context of the jobs.
     """
 
     spark: SparkSession
@@ -85,7 +83,7 @@ class SparkReading:
     _parts: dict[int, list[tuple[int, int, bytes]]] | None = None
 
     def sources(self, given: Sequence[object]) -> list[object]:
-        """``given``, read on Spark where that can be. Raises: InputError."""
+        """``given``, with Spark as the reader where possible. Raises: InputError."""
         return [self._source(value, number) for number, value in enumerate(given)]
 
     def _source(self, value: object, number: int) -> object:
@@ -118,9 +116,7 @@ class SparkReading:
         return replace(known, parts=parts)
 
     def _is_shared(self, source: object) -> bool:
-        """Whether executors can be expected to see ``source``: not where it is a temporary file
-        of this machine.
-        """
+        """Do executors see the file ``source``? Temporary files of this machine are not shared."""
         if not isinstance(source, FileSource) or is_connect(self.spark):
             return True
         is_here = str(self.spark.sparkContext.master).startswith("local")
@@ -133,7 +129,7 @@ class SparkReading:
     # --- on the driver ----------------------------------------------------------------------------
 
     def parts(self, number: int) -> Iterator[ParsedPart]:
-        """The parts of the source of that number, in order; to be asked for once."""
+        """Parts of the source of that number, in order; may be read once."""
         if self._parts is None:
             with self.tag_stage("reading the batch"):
                 self._parts = self._parse_all()
@@ -141,7 +137,9 @@ class SparkReading:
             yield decode_part(body)
 
     def _parse_all(self) -> dict[int, list[tuple[int, int, bytes]]]:
-        """The parts by source. Raises: InputError where one lacks something."""
+        """Parse all sources. Returns their parts by source. Raises: InputError where one lacks a
+        column.
+        """
         frames = [*self._frames_of_lines(), *self._frames_of_ranges(), *self._frames]
         if not frames:
             return {}  # All files are empty.
@@ -184,8 +182,9 @@ class SparkReading:
 
     @contextmanager
     def _stream_rows(self, frame: DataFrame) -> Iterator[Iterator[Row]]:
-        """The rows of ``frame``, one partition after the other. Where these are several, all
-        tasks have run by then.
+        """Context manager: the rows of ``frame``, one partition after another.
+
+        With several partitions all tasks have run by then.
         """
         size = sum(size for _, size in self._bytes.values())
         if not self._frames and not self._ranges and size < LEAST_BYTES:
@@ -212,7 +211,7 @@ def triple_columns(source: TableSource) -> DataFrame:
 
 
 def _columns_read(source: TableSource) -> DataFrame:
-    """The columns of a DataFrame that make its triples. Raises: InputError."""
+    """The columns of a DataFrame that give its triples. Raises: InputError."""
     if source.mapping is None:
         return triple_columns(source)
     wanted = columns_wanted(source.mapping.maps)
@@ -222,8 +221,9 @@ def _columns_read(source: TableSource) -> DataFrame:
 
 
 def is_read_by_spark(source: FileSource) -> bool:
-    """Whether Spark's reader of lines gives all lines of ``source``: not where it passes names
-    over, takes them for patterns, or unpacks without the bounds that shiq has.
+    """Does Spark's text reader read all lines of ``source``?
+
+    It skips hidden names, takes some names for patterns, and unpacks without the limits of shiq.
     """
     path = source.path.absolute()
     is_plain = not _PATTERN.search(str(path)) and not path.name.startswith(_HIDDEN)
@@ -236,7 +236,7 @@ def is_read_by_spark(source: FileSource) -> bool:
 
 
 def _bytes_expected(path: Path) -> int:
-    """The bytes of the lines of a file, each with its end."""
+    """Bytes of the lines of a file, each with its line end."""
     with path.open("rb") as file:
         marked = file.read(len(_MARK)) == _MARK
         size = file.seek(-1, io.SEEK_END) + 1
@@ -247,7 +247,7 @@ def _bytes_expected(path: Path) -> int:
 
 
 def _parse_lines(files: Mapping[str, tuple[int, str, bool]], batches: Batches) -> Batches:
-    """The parts of lines, each with the file and the block of it where Spark's reader found it."""
+    """Task: parse lines. Returns parts with the file and block in which Spark found them."""
     spare_imports()
     block: tuple[str, int] | None = None
     texts: list[bytes] = []
@@ -304,14 +304,14 @@ def _rows_by_block(batch: pa.RecordBatch) -> Iterator[tuple[str, int, pa.Array]]
 
 
 def _join_lines(lines: pa.Array) -> bytes:
-    """``lines``, which need not be UTF-8, with the newlines between them."""
+    """Join ``lines``, which need not be UTF-8, with newlines."""
     texts = pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines.cast(pa.binary()))
     joined: bytes = pc.binary_join(texts, b"\n")[0].as_py()
     return joined
 
 
 def _parse_ranges(ranges: Sequence[tuple[int, int, Range]], batches: Batches) -> Batches:
-    """The part of each range, by its place among ``ranges``."""
+    """Task: parse each range, identified by its place among ``ranges``."""
     spare_imports()
     for batch in batches:
         for i in batch.column(0).to_pylist():
@@ -326,8 +326,10 @@ def _parse_ranges(ranges: Sequence[tuple[int, int, Range]], batches: Batches) ->
 def read_frame(
     batches: Batches, number: int, source: str, mapping: TableMapping | None = None
 ) -> Batches:
-    """The parts of the rows of a DataFrame with the columns `COLUMNS`, or those of a ``mapping``
-    without joins; where they stand in it cannot be said.
+    """Parts of a DataFrame with the columns `COLUMNS`, or with those of a ``mapping`` without
+    joins.
+
+    Rows have no line numbers.
     """
     spare_imports()
     context = TaskContext.get()
@@ -353,7 +355,7 @@ def _drop_lines(part: ParsedPart) -> ParsedPart:
 
 
 def part_row(source: int, at: int, number: int, part: ParsedPart, size: int = 0) -> pa.RecordBatch:
-    """``part`` as the row of `DDL` that a task gives; ``size``: the bytes of its lines."""
+    """Encode ``part`` as a row of `DDL`; ``size``: bytes of its lines."""
     columns = [pa.array([value], pa.int64()) for value in (source, at, number, size)]
     return pa.RecordBatch.from_arrays(
         [*columns, pa.array([encode_part(part)], pa.binary())], schema=_SCHEMA
@@ -361,12 +363,12 @@ def part_row(source: int, at: int, number: int, part: ParsedPart, size: int = 0)
 
 
 def encode_part(part: ParsedPart) -> bytes:
-    """Encode a part as bytes, for `part_in`."""
+    """Encode a part as bytes, for `decode_part`."""
     return pickle.dumps(
         [getattr(part, name.name) for name in fields(part)], pickle.HIGHEST_PROTOCOL
     )
 
 
 def decode_part(body: bytes) -> ParsedPart:
-    """The part that `bytes_of` wrote, in a task of this run."""
+    """Decode the bytes of `encode_part` from a task of this run."""
     return ParsedPart(*pickle.loads(body))

@@ -86,13 +86,13 @@ def spark_session(
     name: str = "shiq",
     brief: bool = False,
 ) -> tuple[SparkSession, bool]:
-    """A Spark session, and whether it was started here (and so is the caller's to stop).
+    """A Spark session, and whether it was started here, so that the caller has to stop it.
 
-    ``master`` and ``settings`` count only where one is started; a Connect server takes
-    ``settings`` or has them. Its workers run this interpreter, unless the user has named one.
-    ``brief``: it is for one check, index or stream that ends, so its JVM on this machine is not
-    to optimise, unless the user has said how JVMs start. Raises `OperationalError` where none
-    can be started, or a server lacks one of ``settings``.
+    ``master`` and ``settings`` matter only when a session is started; a Connect server may have the
+    settings already. Workers run this interpreter, unless the user has named one. ``brief``: the
+    session is for one check, index or stream that ends, so its JVM on this machine starts without
+    optimisation, unless the user has set options of the JVM. Raises: OperationalError where no
+    session can be started, or a server lacks one of ``settings``.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -139,16 +139,12 @@ def spark_session(
 
 
 def is_connect(session: SparkSession) -> bool:
-    """Whether ``session`` speaks to a server by Spark Connect: it has neither a SparkContext nor
-    RDDs.
-    """
+    """Is ``session`` a Spark Connect session? Such a session has neither a SparkContext nor RDDs."""
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
 def _has_java_options(settings: Mapping[str, str]) -> bool:
-    """Whether the user has said what the driver's JVM is to be started with: two collectors,
-    say, would keep it from starting.
-    """
+    """Has the user set options of the driver's JVM? Conflicting ones would keep it from starting."""
     folder = os.environ.get("SPARK_CONF_DIR") or Path(
         os.environ.get("SPARK_HOME") or os.path.dirname(pyspark.__file__), "conf"
     )
@@ -163,11 +159,12 @@ def _has_java_options(settings: Mapping[str, str]) -> bool:
 
 
 def task_count(session: SparkSession) -> int:
-    """How many tasks ``session`` is to have at least, so that every core that it may get has one.
+    """Least number of tasks of ``session`` that gives one to every core it may get.
 
-    The setting `TASKS`, else Spark's default parallelism. Unless the user has set that, it
-    counts the cores that have registered by now, and is at least `_cores_allowed`. Raises:
-    UsageError where `TASKS` is no such number.
+    The setting `TASKS`, else Spark's default parallelism. If the user has not set that, it counts
+    the
+    cores that have registered by now, and at least `_cores_allowed`. Raises: UsageError where
+    `TASKS` is no such number.
     """
     asked = _setting(session, TASKS)
     if asked is not None:
@@ -190,9 +187,7 @@ def task_count(session: SparkSession) -> int:
 
 
 def _cores_allowed(session: SparkSession) -> int:
-    """The tasks that run at once where dynamic allocation gives all that it may, up to
-    `_MOST_TASKS`; 1 without it.
-    """
+    """Tasks that run at once under full dynamic allocation, up to `_MOST_TASKS`; 1 without it."""
     is_dynamic = (_setting(session, "spark.dynamicAllocation.enabled") or "").lower() == "true"
     if (
         not is_dynamic or (_setting(session, "spark.master") or "").partition("[")[0] == "local"
@@ -208,7 +203,7 @@ def _cores_allowed(session: SparkSession) -> int:
 
 
 def _setting(session: SparkSession, key: str) -> str | None:
-    """A setting of ``session``; None where it is not set, or its server shows none."""
+    """A setting of ``session``; None if it is not set, or the server does not show it."""
     try:
         return session.conf.get(key, None)
     except PySparkException:
@@ -217,16 +212,15 @@ def _setting(session: SparkSession, key: str) -> str | None:
 
 @lru_cache(maxsize=4)
 def _default_parallelism(session: SparkSession) -> int:
-    """The default parallelism, of which a Connect session tells nothing but by how many tasks a
-    range has.
-    """
+    """Default parallelism of a Connect session, measured by the number of partitions of a range."""
     parts = session.range(1 << 16).select(F.spark_partition_id().alias("part"))
     return 1 + int(parts.agg(F.max("part")).collect()[0][0])
 
 
 def worker_interpreter(session: SparkSession) -> str:
-    """The interpreter that the user has named for the workers of ``session``, else this one:
-    another python3 on the path may lack what the tasks import.
+    """The interpreter that the user has named for workers, else this one.
+
+    Another python3 on the path may lack the packages that tasks import.
     """
     if is_connect(session):
         return "the Python of the Connect server"
@@ -237,11 +231,11 @@ def worker_interpreter(session: SparkSession) -> str:
 
 
 def _set_interpreter(session: SparkSession) -> None:
-    """Has the workers of ``session`` run `interpreter_of` it; those on this machine find what
-    this process finds, if they run the same, however it came to be on the path. Those of a
-    Connect server are asked whether they have this version of shiq.
+    """Make the workers of ``session`` run `worker_interpreter`.
 
-    Raises: OperationalError where they have not.
+    Workers on this machine get this process's import path if they run the same interpreter. Workers
+    of a Connect server are asked for their version of shiq. Raises: OperationalError where it
+    differs.
     """
     if is_connect(session):
         told = _worker_version(session)
@@ -261,7 +255,7 @@ def _set_interpreter(session: SparkSession) -> None:
 
 
 def _worker_version(session: SparkSession) -> str:
-    """The version of shiq that a worker of ``session`` has, or why it has none."""
+    """Version of shiq that a worker of ``session`` has, or why it has none."""
 
     # A function within another is sent by value, so that a worker without shiq can run it.
     def told(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
@@ -285,9 +279,9 @@ _REACH = ("AWS_", "AZURE_", "GOOGLE_", "HADOOP_", "KRB5")
 
 
 def share_access(session: SparkSession, place: Place) -> None:
-    """Has the workers of ``session`` reach the object store of ``place`` as this process does;
-    those on this machine share its copies. The server of a Connect session has variables of its
-    own.
+    """Give the workers of ``session`` this process's access to the object store of ``place``.
+
+    Workers on this machine share its copies. A Connect server uses its own variables.
     """
     if isinstance(place, Path) or is_connect(session):
         return
@@ -299,7 +293,7 @@ def share_access(session: SparkSession, place: Place) -> None:
 
 
 def stop_session(session: SparkSession) -> None:
-    """Ends ``session`` and its JVM, so that the process may exit at once."""
+    """End ``session`` and its JVM, so that the process may exit at once."""
     gateway = SparkContext._gateway  # no public way to end the JVM before the interpreter ends
     try:
         session.stop()
@@ -322,8 +316,9 @@ def stop_session(session: SparkSession) -> None:
 
 
 def _kill_starting_jvm(stopped: BaseException) -> None:
-    """Ends the JVM of the session that was starting when something ``stopped`` it, without
-    waiting for it, so that the next one gets a JVM of its own.
+    """End the JVM of a session whose start was interrupted, without waiting for it.
+
+    The next session then gets a JVM of its own.
     """
     process = getattr(SparkContext._gateway, "proc", None)
     # A JVM that has not told its port yet would not end by itself, and only a frame knows it.
@@ -339,14 +334,14 @@ def _kill_starting_jvm(stopped: BaseException) -> None:
 
 
 def _forget_session() -> None:
-    """Has the next session be a new one."""
+    """Make the next session a new one."""
     SparkContext._active_spark_context = None
     SparkSession._instantiatedSession = None
 
 
 class _silent_stderr:
-    """Keeps what Spark's launcher says about itself off the terminal; it is written again if
-    starting fails.
+    """Context manager: keep the launcher's messages off the terminal; print them if the start
+    fails.
     """
 
     def __enter__(self) -> None:
@@ -375,14 +370,14 @@ _DESCRIPTION = "spark.job.description"
 
 
 def set_job_description(spark: SparkSession, stage: str) -> None:
-    """Says what the jobs that are started from now on are for."""
+    """Describe the jobs that are started from now on."""
     if not is_connect(spark):
         spark.sparkContext.setJobDescription(f"shiq: {stage}")
 
 
 @contextmanager
 def described_jobs(spark: SparkSession, text: str) -> Iterator[None]:
-    """Says what the jobs that are started within are for."""
+    """Context manager: describe the jobs that are started within."""
     if is_connect(spark):
         yield
         return
@@ -397,8 +392,10 @@ def described_jobs(spark: SparkSession, text: str) -> Iterator[None]:
 
 @dataclass
 class TaggedJobs:
-    """What is started in ``spark`` within: tagged `TAG`, described by its ``stage``, and
-    counted. Afterwards all is as the caller had it.
+    """Context manager: tag the jobs started in ``spark`` within, describe them by ``stage``, count
+    them.
+
+    Afterwards tags and description are as the caller had them.
     """
 
     spark: SparkSession
@@ -429,8 +426,8 @@ class TaggedJobs:
             self.spark.sparkContext.cancelJobsWithTag(self.own_tag)
 
     def cost(self) -> Mapping[str, int]:
-        """How many jobs and tasks there were, and bytes: shuffled, and sent to the driver;
-        nothing where Spark does not tell.
+        """Numbers of jobs and tasks, and bytes shuffled and sent to the driver; empty where Spark
+        hides them.
         """
         if is_connect(self.spark):
             return {}
@@ -455,8 +452,9 @@ class TaggedJobs:
 
 
 class RoundFiles:
-    """A folder of tables, removed by ``remove`` or with this. A table that is written again
-    under its name takes the place of the one before.
+    """A folder of tables, removed by ``remove`` or with this object.
+
+    A table that is written again under its name replaces the earlier one.
     """
 
     def __init__(self, spark: SparkSession, folder: str) -> None:
@@ -466,12 +464,13 @@ class RoundFiles:
 
     @property
     def checkpoints(self) -> str:
-        """A folder for Spark's own checkpoints."""
+        """Folder for Spark's own checkpoints."""
         return f"{self.folder}/checkpoints"
 
     def write(self, name: str, rows: DataFrame) -> DataFrame:
-        """Compute ``rows`` once, and give them as the file says; the table ``name`` of the round
-        before last is removed.
+        """Compute ``rows`` once and read them back from a file.
+
+        The table ``name`` of the round before the last is removed.
         """
         self._written[name] += 1
         path = f"{self.folder}/{name}/{self._written[name]}"
@@ -484,9 +483,9 @@ class RoundFiles:
 def round_files(
     spark: SparkSession, what: str = "the rounds of the engine 'graphframes'"
 ) -> RoundFiles:
-    """Files for one run, which hold ``what``: below Spark's checkpoint folder, or on this
-    machine where Spark runs on it alone.
+    """Files for one run, which hold ``what``.
 
+    They lie below Spark's checkpoint folder, or on this machine where Spark runs on it alone.
     Raises: OperationalError where the executors of a cluster have no folder in common.
     """
     context = spark.sparkContext
@@ -500,7 +499,7 @@ def round_files(
 
 
 def _remove_folder(spark: SparkSession, path: str) -> None:
-    """Remove a folder; where the session has ended, one on this machine alone."""
+    """Remove a folder; after the end of the session only one on this machine."""
     context = spark.sparkContext
     if context._jvm is None:
         shutil.rmtree(path, ignore_errors=True)
