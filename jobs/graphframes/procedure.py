@@ -41,7 +41,7 @@ def run_procedure(tables: UnionTables, changed: Ints, told: Ints) -> ProcedureTa
     """Run the procedure.
 
     changed: nodes of inserted assertions that are neither role nor data assertions
-    told: nodes that enter at once (`shiq.abox_ops.published.procedure.told_nodes`)
+    told: nodes that enter at once (`shiq.abox_ops.published.procedure.initial_nodes`)
     """
     write, names, asserted = tables.files.write, tables.names, tables.asserted_literals()
     entered, dealt = _run_rounds(tables, _labels_by_element(tables, asserted, changed), told)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class SparkWork:
-    """The work of one check that Spark does (`shiq.jobs.checking.base.FarWork`).
+    """The work of one check that Spark does (`shiq.jobs.checking.base.DistributedWork`).
 
     A session is started when there is work for it.
     """

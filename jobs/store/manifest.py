@@ -186,7 +186,7 @@ _SCALARS = ("identity", "snapshot", "created", "assertions", "tbox_hash")
 
 
 def manifest_json(manifest: Manifest) -> dict[str, Any]:
-    """Convert ``manifest`` to JSON; `manifest_of` reads it."""
+    """Convert ``manifest`` to JSON; `parse_manifest` reads it."""
     return {
         "format": FORMAT,
         "version": VERSION,

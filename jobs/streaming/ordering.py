@@ -180,7 +180,7 @@ class EventOrderer:
         columns: _BatchColumns,
         records: BatchRecords,
     ) -> tuple[npt.NDArray[np.bool_], list[tuple[int, Reject]]]:
-        """What `_all_in_time` says, whatever the records are."""
+        """Accept records one by one; gives the same as `_accept_all_in_time` for any records."""
         parts = [table.to_pylist() for table in tables]
         accepted, rejects = np.zeros(len(columns.t), bool), list[tuple[int, Reject]]()
         wanted, asked = dict[str, list[int]](), dict[int, tuple[str, int]]()
