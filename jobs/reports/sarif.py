@@ -86,7 +86,7 @@ def sarif(report: Report, baseline: Baseline | None = None, *, is_capped: bool =
     ]
     hidden = len(report.conflicts) + len(report.leftovers) - len(results)
     if baseline is not None:
-        results = _compared(report, results, rules, baseline)
+        results = _compare_to_baseline(report, results, rules, baseline)
     notes = [
         _notification(
             "note" if report.verdict is not Verdict.UNDETERMINED else "error",
@@ -142,7 +142,7 @@ def _category(report: Report) -> str:
     return f"shiq/{report.command}/{quote(PurePath(name).name, safe='', errors='replace')}/"
 
 
-def _compared(
+def _compare_to_baseline(
     report: Report,
     results: Iterable[dict[str, Any]],
     rules: list[dict[str, Any]],

@@ -76,14 +76,20 @@ ALLOWED = {
     "Leftover.known": _JSON,
     "Leftover.lapsed": _JSON,
     "Lint.allowed": _JSON,
+    "Lint.asked": _JSON,
+    "LintStep.left": _JSON,
+    "Finding.found": _JSON,
+    "Finding.what": _JSON,
+    "GatedFrames.accepted": "a value of an exported function",
+    "Session.taken": "documented in docs/INPUTS.md",
     "Manifest.before": _JSON,
     "Manifest.created": _JSON,
     "Result.committed": _JSON,
     "TableVersion.removed": _JSON,
     "Options.known": _OPTION,
     "Options.outside": _OPTION,
-    "Feed.out": _OPTION,
-    "Feed.rejected": _OPTION,
+    "StreamArguments.out": _OPTION,
+    "StreamArguments.rejected": _OPTION,
 }
 
 
