@@ -1,9 +1,9 @@
-"""What an engine offers: a knowledge base opened for checking, and the add set that it computes
-for a batch.
+"""Interface of engines: a knowledge base opened for checking, and the add set that it computes for
+a batch.
 
 An engine holds a certified-consistent (T, A) in some form (dictionaries, columns, a Spark table)
-and computes A_add for a batch. It never asks a reasoner. All engines give equal add sets for
-equal inputs; `tests.spec.knowledge_base` is the specification.
+and computes A_add for a batch. It never asks a reasoner. All engines give equal add sets for equal
+inputs; `tests.spec.knowledge_base` is the specification.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ InconsistencyCallback: TypeAlias = Callable[[], object]
 
 
 def ignore_inconsistency() -> None:
-    """A `InconsistencyCallback` of nobody."""
+    """A callback that does nothing."""
 
 
 def never_over() -> bool:
@@ -41,14 +41,15 @@ def never_over() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """How a batch is decided while it is patched.
+    """Settings for deciding a batch by patching.
 
-    ``decide``: asked for modules, as often as need be. ``attempt``: asked instead where another
-    answer than consistent only means to look at more: the own reasoner, with a small budget
-    (THEORY, "How much is asked, and how far I grows"). Without it ``decide`` is. ``is_over``:
-    after it says so, what is not decided yet is left undetermined. ``verdict_only``: ends where
-    the batch is known to be inconsistent, with what was looked at by then. ``certain``: called
-    as soon as that is known.
+    decide: answers modules; called as often as needed.
+    attempt: answers modules with a small budget of the own reasoner. It is called where any answer
+        but consistent only means to look at more (THEORY, "How much is asked, and how far I
+        grows"). Without it ``decide`` is called.
+    is_over: once it returns True, undecided questions stay undetermined.
+    verdict_only: stop once the batch is known to be inconsistent.
+    on_inconsistent: callback, called as soon as the batch is known to be inconsistent.
     """
 
     decide: Decide
@@ -59,17 +60,18 @@ class Inquiry:
 
     @property
     def for_base(self) -> Inquiry:
-        """The same for certifying a base: not ended by a contradiction, told to nobody, and each
-        question asked in full.
-        """
+        """This inquiry for certifying a base: no early stop, no callback, each question in full."""
         return replace(self, verdict_only=False, on_inconsistent=ignore_inconsistency, attempt=None)
 
 
 @dataclass(frozen=True, slots=True)
 class WideningFigures:
-    """What it cost to ask again about modules that failed: ``rounds`` of asking; ``questions``
-    about modules that were widened, and the ``elements`` that these laid out; ``closed``:
-    elements past the bound on both (`shiq.abox_ops.patch.effort`).
+    """Cost of asking again about modules that failed.
+
+    rounds: rounds of questions.
+    questions: questions about modules that were widened.
+    elements: elements in these modules.
+    closed: elements past the bound on both (`shiq.abox_ops.patch.effort`).
     """
 
     rounds: int = 0
@@ -78,7 +80,7 @@ class WideningFigures:
     closed: int = 0
 
     def __add__(self, other: WideningFigures) -> WideningFigures:
-        """Those of two parts of a batch, which were asked about side by side."""
+        """Add the figures of two parts of a batch that were decided side by side."""
         counts = (
             self.questions + other.questions,
             self.elements + other.elements,
@@ -92,15 +94,15 @@ NO_WIDENING = WideningFigures()
 
 @runtime_checkable
 class PatchAddSet(Protocol):
-    """An add set that a patch gave."""
+    """An add set that a patch has made."""
 
     widening: WideningFigures
 
 
 @dataclass(frozen=True, slots=True)
 class NamedModule:
-    """A module and who its nodes are: ``elements[i]`` are the individuals (equal to each other)
-    that node i stands for.
+    """A module with the individuals of its nodes: ``elements[i]`` are the (equal) individuals of
+    node i.
     """
 
     module: Module
@@ -150,14 +152,16 @@ class AddSet(Protocol):
 
 @runtime_checkable
 class ReleasableAddSet(Protocol):
-    """An add set that holds what only those need who go on from it."""
+    """An add set that holds working memory, needed only to continue the check from it."""
 
     def release_memory(self) -> AddSet:
-        """The same without that; this one is not to be used any more."""
+        """Free that memory and return the add set without it. The original must not be used any
+        more.
+        """
 
 
 class KnowledgeBase(Protocol):
-    """(T, A) opened by an engine. Frozen: a check changes nothing."""
+    """(T, A) opened by an engine. Immutable: a check changes nothing."""
 
     simplified_tbox: SimplifiedTBox
 
@@ -168,9 +172,7 @@ class KnowledgeBase(Protocol):
         """A_add for ((A less ``deletions``) ∪ ``insertions``); the deletions come first."""
 
     def find_absent(self, deletions: ABox, most: int) -> tuple[int, Sequence[Assertion]]:
-        """How many of ``deletions`` are not in A, so that deleting them does nothing; and at
-        most ``most`` of them.
-        """
+        """Count the ``deletions`` that are not in A, and list at most ``most`` of them."""
 
 
 @runtime_checkable
@@ -185,18 +187,18 @@ class ModelKnowledgeBase(Protocol):
     def decide_by_patch(
         self, insertions: ABox, deletions: ABox, inquiry: Inquiry
     ) -> tuple[AddSet, Sequence[Answer]]:
-        """A_add for ((A less ``deletions``) ∪ ``insertions``), and one answer for each of its
-        modules.
+        """Compute A_add for ((A less ``deletions``) ∪ ``insertions``), with one answer for each of
+        its modules.
 
-        ``inquiry`` is asked for the certified completion too, which is that of A where it is
-        known, unless complex assertions are deleted (THEORY, "N in a store, and its renewal"),
-        else that of A less ``deletions``.
+        If no certified model is known, ``inquiry`` is asked for one first. A known model of A is
+        used for A less ``deletions`` too, unless complex assertions are deleted (THEORY, "N in a
+        store, and its renewal").
         """
 
 
 @runtime_checkable
 class LayeredKnowledgeBase(ModelKnowledgeBase, Protocol):
-    """A knowledge base on which a batch that was accepted can be laid without being written."""
+    """A knowledge base on which an accepted batch can be laid without being written."""
 
     def with_accepted(self, add_set: AddSet) -> ModelKnowledgeBase | None:
         """(T, A ∪ A⁺) for the criterion `model`, where ``add_set`` came of `patched` by this and

@@ -75,14 +75,14 @@ class LocalKnowledgeBase:
 
     @classmethod
     def build(cls, tbox: TBox, abox: ABox) -> LocalKnowledgeBase:
-        """Opens (``tbox``, ``abox``) in memory; nothing is assumed of it but that its TBox lies
-        in SHIQ(D).
-        """
+        """Open (``tbox``, ``abox``) in memory. The TBox must lie in SHIQ(D)."""
         return cls(tbox, array_base(abox), role_box(tbox.axioms))
 
     @classmethod
     def from_store(cls, store: StoredSnapshot, tbox: TBox | None = None) -> LocalKnowledgeBase:
-        """Opens the snapshot of ``store``; ``tbox``: instead of its own, with the same clauses."""
+        """Open the snapshot of ``store``. ``tbox`` replaces its own TBox; it must give the same
+        clauses.
+        """
         return cls(tbox or store.tbox, StoreBase(store), role_box(store.tbox.axioms))
 
     def __len__(self) -> int:
@@ -90,6 +90,7 @@ class LocalKnowledgeBase:
 
     @cached_property
     def index(self) -> Index:
+        """The index, read or built on first use."""
         if self.prepared_index is not None:
             return self.prepared_index
         if isinstance(self.base, StoreBase):
@@ -98,10 +99,12 @@ class LocalKnowledgeBase:
 
     @property
     def simplified_tbox(self) -> SimplifiedTBox:
+        """The TBox in all its simplified forms."""
         return self.index.simplified_tbox
 
     @cached_property
     def calculi(self) -> CalculusCache:
+        """The calculi of this knowledge base."""
         return CalculusCache(self.source, self.roles, self.index, self.base.names)
 
     def add_set(self, insertions: ABox, deletions: ABox, criterion: str = "clausal") -> LocalAddSet:
@@ -170,7 +173,9 @@ class LocalKnowledgeBase:
         added: Sequence[SubClassOf | Class],
         inquiry: Inquiry,
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
-        """`patched` for ``whole``, over the ``calculus`` of T with the vocabulary ``added``."""
+        """See `decide_by_patch`, for ``whole`` over the ``calculus`` of T with the vocabulary
+        ``added``.
+        """
         outside = self._certified_model(inquiry)
         patch = self._new_patch(outside, whole, calculus, added)
         found = decide_patch(patch, inquiry)
@@ -193,8 +198,8 @@ class LocalKnowledgeBase:
         *,
         all_plain: bool = False,
     ) -> Patch:
-        """The patch of ``whole`` onto N, over the ``calculus`` of T with the vocabulary
-        ``added``, not closed yet.
+        """Start a patch of ``whole`` onto the model ``outside``, over the ``calculus`` of T with
+        the vocabulary ``added``. It is not closed yet.
         """
         graph = Graph(
             whole, self.roles, self.index.equality, self.index.labels.label_of, outside.classes
@@ -213,12 +218,12 @@ class LocalKnowledgeBase:
     def make_add_set(
         self, calculus: NumberedCalculus, whole: UnionView, found: AddSetColumns
     ) -> LocalAddSet:
-        """What was ``found`` in ``whole`` under ``calculus``."""
+        """The add set with the columns ``found`` in ``whole`` under ``calculus``."""
         return LocalAddSet(calculus, self.index, whole, self.roles, found)
 
     def _certified_model(self, inquiry: Inquiry) -> CertifiedModel:
-        """N of (T, A): as it is stored, else certified on first use; one that time did not
-        suffice for is not kept.
+        """The certified model of (T, A): the stored one, or one certified on first use. It is not
+        kept if time ran out.
         """
         if self._known_model is not None:
             return self._known_model
@@ -235,7 +240,7 @@ class LocalKnowledgeBase:
 
     @property
     def is_completed(self) -> bool:
-        """Whether N is known already."""
+        """Whether a certified model is known."""
         return self._known_model is not None
 
     @property
@@ -243,7 +248,7 @@ class LocalKnowledgeBase:
         return self._models[0] if self._models else self._stored_model
 
     def certify(self, inquiry: Inquiry) -> BaseCertificate:
-        """(T, A) by itself, and N: see `shiq.abox_ops.patch.certificate.certify_base`."""
+        """Certify (T, A) by finding a model; see `shiq.abox_ops.patch.certificate.certify_base`."""
         # Loaded where no certificate is stored.
         from shiq.abox_ops.patch.certificate import certify_base
 
@@ -253,12 +258,12 @@ class LocalKnowledgeBase:
         return certify_base(self.index, self.base, self.roles, modules_on, inquiry)
 
     def make_base_add_set(self, graph: Graph, found: AddSetColumns) -> LocalAddSet:
-        """What was ``found`` on a ``graph`` of A alone."""
+        """The add set with the columns ``found`` on a ``graph`` of A alone."""
         return self.make_add_set(self.index.calculus, graph.union, found)
 
     def union_with(self, insertions: ABox) -> UnionView:
-        """The base beside what ``insertions`` bring. Names of T are numbered once, so that what
-        is worked out of labels and roles for one batch serves the next.
+        """View the base with ``insertions``. Names of T keep their numbers, so that results for one
+        batch serve the next.
         """
         names = self.index.calculus.names
         used = chain(insertions.classes, insertions.object_properties, insertions.data_properties)
@@ -274,14 +279,14 @@ class LocalKnowledgeBase:
 
     @cached_property
     def _tbox_names(self) -> frozenset[str]:
-        """The classes and properties that T speaks of."""
+        """The names of classes and properties in T."""
         named = self.source.signature
         return frozenset((THING.iri, NOTHING.iri)).union(
             named.classes, named.object_properties, named.data_properties
         )
 
     def after_deletions(self, deletions: ABox, insertions: ABox) -> LocalKnowledgeBase:
-        """This less those of ``deletions`` that are not inserted as well."""
+        """This knowledge base without those ``deletions`` that are not inserted as well."""
         if not len(deletions):
             return self
         held, _ = split_rows(self.base, batch_of(self.base, insertions, self.base.names.copy()))
@@ -289,8 +294,8 @@ class LocalKnowledgeBase:
         return self if removed is None else self._remove_rows(removed)
 
     def _deleted_rows(self, deletions: ABox, held: dict[str, Columns]) -> dict[str, Columns] | None:
-        """The rows of the base that ``deletions`` remove; one that the same batch inserts again
-        (``held``) stays. None if no row goes.
+        """The rows of the base that ``deletions`` remove; None if there is none. Rows that the
+        batch inserts again (``held``) stay.
         """
         gone, _ = split_rows(self.base, batch_of(self.base, deletions, self.base.names.copy()))
         for name, rows in gone.items():
@@ -300,8 +305,10 @@ class LocalKnowledgeBase:
         return gone if any(len(rows["node"]) for rows in gone.values()) else None
 
     def _remove_rows(self, removed: dict[str, Columns]) -> LocalKnowledgeBase:
-        """This less the ``removed`` rows. All is indexed anew where complex assertions may take
-        definitions with them, and where the labels of A are no sound start, since they clash.
+        """This knowledge base without the ``removed`` rows.
+
+        It is indexed anew in two cases: complex assertions may take definitions with them, or the
+        labels of A clash and are no sound start.
         """
         less = remove_rows(self.base, removed)
         touched = unique(np.concatenate([rows["node"] for rows in removed.values()]))
@@ -339,9 +346,10 @@ class LocalKnowledgeBase:
     def clausal_patch(
         self, whole: UnionView, calculus: NumberedCalculus, added: Sequence[SubClassOf | Class]
     ) -> Patch:
-        """The criterion `clausal` for ``whole``, over the ``calculus`` of T with the vocabulary
-        ``added``: one patch onto N = told, in which every element is plain (THEORY, "The add
-        set").
+        """The patch of the criterion `clausal` for ``whole``, over the ``calculus`` of T with the
+        vocabulary ``added``.
+
+        The model is told literals alone, and every element is plain (THEORY, "The add set").
         """
         from shiq.abox_ops.patch.certificate import told_model
 

@@ -1,6 +1,4 @@
-"""The add set of the engine `local`: columns, written out as assertions and modules when they
-are asked for.
-"""
+"""The add set of the engine `local`: columns, converted to assertions and modules on demand."""
 
 from __future__ import annotations
 
@@ -31,9 +29,10 @@ _EXAMPLES = 3
 
 @dataclass(frozen=True, eq=False)
 class LocalAddSet(FoundModules):
-    """See `shiq.abox_ops.engine.AddSet`; under the criterion `model` with the ``patch`` that it is
-    of, and what ``widening`` that has cost. ``clauses``: over which modules are asked, if not those
-    of the calculus.
+    """See `shiq.abox_ops.engine.AddSet`.
+
+    clauses: the clauses of the modules, if not those of the calculus.
+    patch, widening: under the criterion `model`, the patch and its cost.
     """
 
     clauses: ClausalTBox | None = field(default=None, kw_only=True)
@@ -45,18 +44,21 @@ class LocalAddSet(FoundModules):
 
     @property
     def tbox(self) -> ClausalTBox:
+        """The clauses of the modules."""
         return self.clauses or self.calculus.tbox
 
     @property
     def insertions(self) -> int:
+        """Number of insertions that A does not have."""
         return self.union.insertions
 
     @cached_property
     def pulled_in(self) -> int:
+        """Number of elements that entered without being touched by the batch."""
         return len(set_difference(self.columns.region, self.columns.touched_elements))
 
     def why_pulled(self) -> list[PulledIn]:
-        """What pulled in the elements of `pulled_in`: each once."""
+        """Count the pulled-in elements by reason, most frequent first."""
         found = self.columns
         pulled = set_difference(found.region, found.touched_elements)
         codes, which, _ = distinct(found.pulled_in.codes(found.graph)[pulled])
@@ -70,6 +72,7 @@ class LocalAddSet(FoundModules):
 
     @cached_property
     def contradictory(self) -> Sequence[tuple[str, ...]]:
+        """The members of each element that told literals contradict."""
         members = self._members(self.columns.contradictory)
         return sorted(members[e] for e in self.columns.contradictory.tolist())
 
@@ -90,8 +93,8 @@ class LocalAddSet(FoundModules):
         ]
 
     def release_memory(self) -> LocalAddSet:
-        """See `shiq.abox_ops.engine.ReleasableAddSet`: without the patch and the role assertions of the
-        graph, most of the memory.
+        """See `shiq.abox_ops.engine.ReleasableAddSet`: drops the patch and the role assertions of
+        the graph.
         """
         found = replace(self, patch=None)
         # Counted while the role assertions are there.
@@ -214,6 +217,7 @@ class LocalAddSet(FoundModules):
         return found
 
     def is_inserted(self, assertion: owl.Assertion) -> bool:
+        """See `shiq.abox_ops.engine.AddSet.is_inserted`."""
         about = individuals_of(assertion)[0]
         self._note_inserted([about])
         return assertion in self._insertions_by_individual[about]
@@ -238,7 +242,7 @@ class LocalAddSet(FoundModules):
 
 
 def _reason(tbox: ClausalTBox, code: int, count: int, examples: tuple[str, ...]) -> PulledIn:
-    """What a ``code`` of `PulledInReasons` stands for, with the ``count`` of its elements."""
+    """The reason of a ``code`` of `PulledInReasons`, with the ``count`` of its elements."""
     index = clause_index(code)
     if index is None:
         return PulledIn("roles" if code == ROLES else "equality", count, examples)

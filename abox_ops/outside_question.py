@@ -1,15 +1,15 @@
-"""(T, A) as a whole, with nominals, Self, keys and chains, written so that a reasoner sees none
-of what reasoners err on.
+"""(T, A) with nominals, Self, keys and chains, rewritten to avoid constructs that reasoners get
+wrong.
 
 HermiT and Openllet miss consequences of chains above inverses, of transitivity in cycles of
-inverses, of negative assertions on roles that are not simple, and of keys on complex classes. So
-a nominal is named, N ≡ {a}, and ∃r.{a} is ∃r.N; ∃r.Self is named. The rest is SHIQ(D) with
-chains, and takes the passes of every other TBox, `shiq.simplify.chains` for transitivity. A key is on
-a name Q with C ⊑ Q. What comes out has a model if and only if (T, A) has one.
+inverses, of negative assertions on roles that are not simple, and of keys on complex classes. So a
+nominal gets a name, N ≡ {a}, and ∃r.{a} becomes ∃r.N. ∃r.Self gets a name too. The rest is SHIQ(D)
+with chains and takes the usual passes, with `shiq.simplify.chains` for transitivity. A key is put
+on a name Q with C ⊑ Q. The result has a model if and only if (T, A) has one.
 
-Keys speak of individuals that IRIs name, and reasoners are sent names for blank nodes too: those
-are kept out by Q ⊒ C ⊓ Named; as a value r_i(x, z) of a key, z would count though it is blank.
-Then the question is put in two forms (`OutsideQuestion.weaker`).
+Keys apply to individuals with IRIs, but blank nodes get names for the reasoner too. These are
+excluded by Q ⊒ C ⊓ Named. As a value r_i(x, z) of a key, z would still count though it is blank.
+Then the question takes two forms (`OutsideQuestion.weaker`).
 """
 
 from __future__ import annotations
@@ -51,9 +51,11 @@ _BUILT_IN = {name: iri for iri, name in _STAND_INS.items()}
 
 @dataclass(frozen=True)
 class OutsideQuestion:
-    """``weaker``: the axioms without the keys that blank nodes may be values of, where there are
-    some: if these are inconsistent with ``assertions`` so is (T, A), and if ``axioms`` are
-    consistent so is it.
+    """An ontology as it is sent to the reasoner.
+
+    weaker: the axioms without the keys that blank nodes may be values of, if there are any. If
+        these are inconsistent with ``assertions``, so is (T, A). If ``axioms`` are consistent, so
+        is (T, A).
     """
 
     axioms: tuple[owl.Axiom, ...]
@@ -64,8 +66,8 @@ class OutsideQuestion:
 def write_question(
     axioms: Sequence[owl.Axiom], assertions: Iterable[owl.Assertion]
 ) -> OutsideQuestion:
-    """(T, A) as it is to be sent. Raises Irregular where ``axioms`` break a global restriction
-    of OWL 2 DL, `UsageError` for what cannot be said.
+    """Rewrite (T, A) for the reasoner. Raises Irregular where ``axioms`` break a global restriction
+    of OWL 2 DL, `UsageError` where something cannot be expressed.
     """
     assertions = list(assertions)
     if tops := inverse_functional_properties(axioms):
@@ -87,7 +89,7 @@ def write_question(
 
 
 class _Writer:
-    """T, taken apart. Raises Irregular."""
+    """The TBox, sorted by how its axioms are written. Raises Irregular."""
 
     def __init__(self, axioms: Sequence[owl.Axiom]) -> None:
         self.axioms = plain = [
@@ -249,9 +251,10 @@ class _Writer:
 def _relevant_assertions(
     assertions: Iterable[owl.Assertion], axioms: Iterable[object]
 ) -> list[owl.Assertion]:
-    """The ``assertions``, consistent by themselves, that can contradict ``axioms``: not those on
-    a name that stands nowhere else, which means whatever is asserted of it. (Negative assertions
-    may come to contradict when individuals are one.)
+    """Select the ``assertions``, consistent by themselves, that can contradict ``axioms``.
+
+    A positive assertion on a name that occurs nowhere else cannot. Negative assertions may, when
+    individuals become equal.
     """
     assertions = list(assertions)
     names = names_of([*axioms, *(a for a in assertions if not _is_positive(a))]) | {owl.NOTHING.iri}

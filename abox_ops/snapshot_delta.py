@@ -51,10 +51,12 @@ class Numbers:
 
 @dataclass(frozen=True)
 class SnapshotDelta:
-    """Difference of two snapshots. ``added`` and ``removed``: rows by table, in the store's
-    numbers, in the columns that identify them. The values of new numbers, which follow on those
-    of the store: ``terms``, ``literals``, ``complex``, ``labels``. ``vanished``: nodes that
-    nothing mentions any more. ``names``: all, the stored ones first.
+    """Difference of two snapshots, in the store's numbers.
+
+    added_rows, removed_rows: rows by table, in the columns that identify them.
+    terms, literals, complex, labels: values of the new numbers, which follow on those of the store.
+    vanished_nodes: nodes that no assertion mentions any more.
+    names: all dictionaries, stored names first.
     """
 
     added_rows: dict[str, Columns]
@@ -111,8 +113,8 @@ def snapshot_delta(
 
 @dataclass(frozen=True)
 class ToldUnion:
-    """Told literals and equalities of A ∪ A⁺, where they are not those of A less the deletions,
-    as labels of ``graph``.
+    """Told labels and equalities of A ∪ A⁺, as labels of ``graph``, as far as they differ from A
+    without the deletions.
     """
 
     calculus: NumberedCalculus
@@ -124,8 +126,8 @@ class ToldUnion:
 def told_union(
     after: LocalKnowledgeBase, whole: UnionView, *, counting: bool = True
 ) -> ToldUnion | None:
-    """Told of ``whole``, from A less the deletions (``after``); with the merge classes of what
-    it meets, for ``counting``. None where ``whole`` brings clauses of its own.
+    """Compute told of ``whole``, starting from A without the deletions (``after``). ``counting``:
+    with merge classes. None if ``whole`` brings clauses of its own.
     """
     index = after.index
     if after.calculi.tbox_with_insertions(whole) is not index.simplified_tbox:
@@ -235,7 +237,7 @@ class _DeltaBuilder:
     # --- numbers ----------------------------------------------------------------------------------
 
     def _number_nodes(self, rows: Columns) -> Columns:
-        """``rows`` with the fresh nodes as the store will number them."""
+        """``rows`` with fresh nodes numbered as in the store."""
         return {
             name: self._stored_numbers(column) if name in NODES else column
             for name, column in rows.items()
@@ -265,7 +267,9 @@ class _DeltaBuilder:
     # --- the index --------------------------------------------------------------------------------
 
     def _model_changes(self) -> Renewal:
-        """The rows of N that come and go, by table, with labels as `calculus` numbers them."""
+        """The changed rows of the certified model, by table, with labels as `calculus` numbers
+        them.
+        """
         if self.patch is None:
             return {}
         reps, first = np.unique(self.element, return_index=True)
@@ -291,8 +295,8 @@ class _DeltaBuilder:
         return found | {f"{name}_members": found[name] for name in ("outside", "certified")}
 
     def _element_changes(self, renewal: Renewal) -> tuple[list[Label], tuple[Columns, Columns]]:
-        """The new labels, and the rows of ``elements`` that come and go. Those of ``renewal``
-        are numbered on the way.
+        """The new labels, and the changed rows of the table ``elements``. Numbers the labels of
+        ``renewal`` too.
         """
         reps = unique(self.element)
         label = self.graph.label[reps]
@@ -341,7 +345,7 @@ class _DeltaBuilder:
         )
 
     def _asserted_equality_changes(self) -> tuple[Columns, Columns]:
-        """Asserted equality, anew for the classes at which a pair came or went."""
+        """The changed rows of asserted equality, for classes at which a pair came or went."""
         pairs = [self.whole.inserted_tables["pairs"].columns, self.removed_rows["pairs"]]
         ends = unique(
             np.concatenate([rows["node"][rows["kind"] // 2 * 2 == SAME] for rows in pairs])
@@ -358,9 +362,7 @@ class _DeltaBuilder:
     def _difference(
         self, table: Table, members: Ints, member: Ints, group: Ints
     ) -> tuple[Columns, Columns]:
-        """The rows (member, group) that come and go if ``members`` of a stored grouping are
-        grouped so now.
-        """
+        """The changed rows (member, group), if ``members`` of a stored grouping get these groups."""
         several, groups = drop_single_groups(member, group)
         return row_changes(
             table.rows_of(members), self._number_nodes({"member": several, "group": groups})

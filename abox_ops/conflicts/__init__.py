@@ -1,1 +1,1 @@
-"""Conflicts: what of a batch contradicts (T, A), and why."""
+"""Conflicts: the insertions of a batch that contradict (T, A), and why."""

@@ -1,9 +1,8 @@
-"""Unit propagation with reasons: which assertions a clash rests on (THEORY, "Which assertions a
-told clash rests on").
+"""Unit propagation with reasons: the assertions that a clash depends on (THEORY, "Which assertions
+a told clash rests on").
 
-Labels grow one after the other. Back from a clash, each growth asks for a smallest part of what
-it was made of, so that the whole costs as much as the propagation and the derivation that is
-looked for.
+Labels grow one after the other. Back from a clash, each growth asks for a smallest part of what it
+was made of. So the search costs as much as the propagation plus the derivation that it finds.
 """
 
 from __future__ import annotations

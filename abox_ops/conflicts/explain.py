@@ -1,11 +1,13 @@
 """Conflicts: minimal sets of insertions that contradict (T, A), each with one justification.
 
-A conflict's *insertions* are a minimal X ⊆ A⁺ with (T, A ∪ X) inconsistent; its *base* and
-*axioms* make with X one minimal justification. Contradictory elements and inconsistent modules
-of an add set lead to one conflict each; further ones are found by checking the batch again
-without a hitting set of those found, as in Reiter's hitting set tree, all groups of conflicts
-that share no insertion at once. Where many hitting sets are to be tried, what is blamed by none
-is checked once, and the rest of what they leave on top of that.
+The *insertions* of a conflict are a minimal X ⊆ A⁺ with (T, A ∪ X) inconsistent. Its *base* and
+*axioms* make with X one minimal justification. Each contradictory element and each inconsistent
+module of an add set leads to one conflict.
+
+Further conflicts are found as in Reiter's hitting set tree: the batch is checked again without a
+hitting set of the known ones. Groups of conflicts that share no insertion are treated together.
+Where many hitting sets are to be tried, the insertions that no conflict blames are checked once;
+the rest is checked on top of that.
 """
 
 from __future__ import annotations
@@ -253,8 +255,8 @@ class Explainer:
         return None
 
     def _find_cores(self, add_set: AddSet, part: list[owl.Assertion]) -> list[list[owl.Assertion]]:
-        """What one refutation of ``part`` rests on, then one of the rest without its insertions,
-        and so on.
+        """Cores of refutations of ``part``, one after the other, each without the insertions of
+        those before.
         """
         tbox = add_set.tbox
         found: list[list[owl.Assertion]] = []
@@ -450,8 +452,8 @@ def _labels(add_set: AddSet, groups: Sequence[tuple[str, ...]]) -> dict[str, Lab
 
 
 def _cause(conflict: Conflict, tbox: ClausalTBox) -> tuple[Hashable, Label]:
-    """What tells the cause of ``conflict`` from others, and the label that brings it about, if
-    classes of one individual do.
+    """Key of the cause of ``conflict``, and the label that brings it about (empty unless classes of
+    one individual do).
     """
     proof = prove((*conflict.insertion_values, *conflict.base_values), conflict.axiom_values)
     if proof is None:

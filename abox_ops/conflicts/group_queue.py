@@ -1,9 +1,9 @@
-"""In which order contradictory groups are explained: cause by cause in turn.
+"""The order in which contradictory groups are explained: one cause after the other, in turn.
 
-What a group's cause is shows when one of its conflicts is known. Until then, groups with the
-same told labels count as of one cause. Of these kinds of groups the largest comes first, then
-always the one that is least like those before it: so causes that have nothing in common are met
-early, however many groups the first of them has.
+The cause of a group is known once one of its conflicts is. Until then, groups with the same told
+labels count as of one cause. The largest kind of groups comes first, then always the kind that is
+least like those before it. So different causes are met early, however many groups the first of them
+has.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ ORDERED = 300
 
 
 class GroupQueue:
-    """The groups that are not drawn yet, in lines: one for each cause that is known, and for
-    each kind whose cause is not.
+    """Contradictory groups not explained yet, in lines: one line for each known cause, and one for
+    each kind of unknown cause.
     """
 
     def __init__(self, groups: Sequence[Group], labels: Mapping[str, Label]) -> None:
@@ -51,8 +51,8 @@ class GroupQueue:
         return self._waiting_count
 
     def draw(self, most: int) -> list[Group]:
-        """At most ``most`` groups, always one of a line from which fewest were drawn; they are
-        waiting no more.
+        """Remove and return at most ``most`` groups, each from a line of which the fewest were
+        drawn so far.
         """
         found: list[Group] = []
         while self._heap and len(found) < most:
@@ -74,8 +74,8 @@ class GroupQueue:
         return self._kinds[group] not in self._lines_without_cause
 
     def learn(self, group: Group, cause: Hashable, core: Label) -> None:
-        """Note that ``cause`` is that of all groups like ``group``, and, unless ``core`` is
-        empty, of those of one label that has all of it. What is known already stays.
+        """Note the ``cause`` of all groups like ``group``. Unless ``core`` is empty, groups whose
+        single label contains it have this cause too. Known causes stay.
         """
         kinds = [
             kind

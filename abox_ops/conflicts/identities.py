@@ -24,8 +24,10 @@ MergedElement = Sequence[tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Reason why individuals are equal: ``assertions`` (those in ``inserted`` are the batch's)
-    and ``axioms``.
+    """Reason why individuals are equal.
+
+    assertions: those that entail it with the axioms.
+    insertions: the ones among them that the batch inserts.
     """
 
     assertions: tuple[Assertion, ...]
@@ -35,8 +37,10 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Individuals that are equal now: ``parts``: what was told apart before and is equal now,
-    two at least; ``reasons``: direct ones, a spanning tree of the parts where all are direct.
+    """Individuals that the batch makes equal.
+
+    parts: two or more groups of individuals; each group was one element before.
+    reasons: direct reasons; a spanning tree of the parts if all of them are direct.
     """
 
     parts: tuple[tuple[str, ...], ...]
@@ -45,20 +49,27 @@ class Identity:
 
 @runtime_checkable
 class MergingAddSet(Protocol):
-    """An add set that tells which elements it made of several."""
+    """An add set that lists the elements which the batch makes of several."""
 
     @property
-    def tbox(self) -> ClausalTBox: ...
-    def merged_elements(self) -> Sequence[MergedElement]: ...
-    def all_assertions_about(
-        self, individuals: Sequence[str]
-    ) -> Mapping[str, Sequence[Assertion]]: ...
-    def labels(self, individuals: Sequence[str]) -> Sequence[tuple[int, int]]: ...
-    def is_inserted(self, assertion: Assertion) -> bool: ...
+    def tbox(self) -> ClausalTBox:
+        """Clauses that the labels refer to."""
+
+    def merged_elements(self) -> Sequence[MergedElement]:
+        """Elements made of several elements of A: for each, the individuals of its parts."""
+
+    def all_assertions_about(self, individuals: Sequence[str]) -> Mapping[str, Sequence[Assertion]]:
+        """See `shiq.abox_ops.engine.AddSet.all_assertions_about`."""
+
+    def labels(self, individuals: Sequence[str]) -> Sequence[tuple[int, int]]:
+        """See `shiq.abox_ops.engine.AddSet.labels`."""
+
+    def is_inserted(self, assertion: Assertion) -> bool:
+        """See `shiq.abox_ops.engine.AddSet.is_inserted`."""
 
 
 def identities(add_set: MergingAddSet) -> list[Identity]:
-    """What the batch of ``add_set`` makes equal, by the least individuals."""
+    """Individuals that the batch of ``add_set`` makes equal, sorted by their least individual."""
     clusters = sorted(tuple(sorted(parts)) for parts in add_set.merged_elements())
     if not clusters:
         return []
@@ -75,7 +86,7 @@ def _reasons(
     parts: MergedElement,
     about: Mapping[str, Sequence[Assertion]],
 ) -> Iterator[Reason]:
-    """Reasons that join parts that no reason before has joined."""
+    """Yield reasons that join parts which no earlier reason has joined."""
     part_of = {i: n for n, part in enumerate(parts) for i in part}
     joined: Partition[int] = Partition()
     for individual in part_of:

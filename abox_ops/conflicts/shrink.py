@@ -49,7 +49,7 @@ def disjoint_areas(items: Sequence[V], holds: Callable[[list[V]], bool]) -> list
     other: then parts in which nothing holds fall away at once. Where neither half holds alone,
     the list is narrowed as a whole. At least one area is found.
 
-    >>> [len(a) <= SMALL for a in areas(list(range(1000)), lambda part: {3, 4} <= set(part) or {700, 705} <= set(part))]
+    >>> [len(a) <= SMALL for a in disjoint_areas(list(range(1000)), lambda part: {3, 4} <= set(part) or {700, 705} <= set(part))]
     [True, True]
     """
     found: list[list[V]] = []
@@ -75,7 +75,9 @@ def disjoint_areas(items: Sequence[V], holds: Callable[[list[V]], bool]) -> list
 def connected_assertions(
     beginning: Iterable[Assertion], assertions: Sequence[Assertion]
 ) -> list[Assertion]:
-    """Those of ``assertions`` that hang together with the ``beginning`` by individuals."""
+    """Select the ``assertions`` connected with the ``beginning`` by shared individuals, in any
+    number of steps.
+    """
     about: dict[str, list[int]] = {}
     for i, assertion in enumerate(assertions):
         for individual in individuals_of(assertion):
@@ -118,11 +120,13 @@ HARD_SECONDS = 5.0
 
 @dataclass
 class QuestionBudget:
-    """What may still be asked about a conflict; nothing is counted between conflicts.
+    """Budget of the questions that explain one conflict, and of those for all conflicts. Between
+    conflicts nothing is counted.
 
-    left: assertions in questions; hard: questions that go beyond a small budget; of_all,
-    hard_of_all: those for all further ones. is_told_first: whether told literals are looked at
-    before a reasoner is asked, since they show what it leaves open.
+    assertions_left: assertions that further questions about this conflict may hold together.
+    hard_left: questions about this conflict that may go beyond the small reasoning budget.
+    total_assertions_left, total_hard_left: the same for all further conflicts.
+    is_told_first: ask told literals before a reasoner, since they show what it leaves open.
     """
 
     assertions_left: int = 0
@@ -133,8 +137,8 @@ class QuestionBudget:
     is_counted: bool = False
 
     def begin(self, *, is_told: bool) -> None:
-        """Allow what one conflict has for its base, or for its axioms; nothing hard where told
-        literals alone show it.
+        """Allow what one conflict has for its base, or for its axioms. Where told literals alone
+        show the conflict, no question may be hard.
         """
         self.assertions_left = max(LEAST, min(MOST, self.total_assertions_left))
         self.hard_left = 0 if is_told else HARD
@@ -145,7 +149,9 @@ class QuestionBudget:
         self.is_counted = False
 
     def is_spent(self, assertions: int) -> bool:
-        """Whether a question about so many ``assertions`` is one too many; else it is taken off."""
+        """Whether a question about this number of ``assertions`` exceeds the budget. If not, it is
+        taken off the budget.
+        """
         if not self.is_counted:
             return False
         if assertions > self.assertions_left:
@@ -165,7 +171,9 @@ class QuestionBudget:
         return self.is_counted and not self.assertions_left
 
     def may_ask_hard(self) -> bool:
-        """Whether one more question may go beyond a small budget; it is taken off then."""
+        """Whether one more question may go beyond the small budget. If so, it is taken off the
+        count.
+        """
         self.hard_left, self.total_hard_left = (
             self.hard_left - 1,
             self.total_hard_left - (self.hard_left > 0),
@@ -174,7 +182,7 @@ class QuestionBudget:
 
 
 def groups_of(conflicts: list[frozenset[owl.Assertion]]) -> list[list[frozenset[owl.Assertion]]]:
-    """Conflicts that share insertions, directly or by others, together."""
+    """Group the conflicts that share insertions, directly or by a chain of conflicts."""
     together: Partition[int] = Partition()
     first: dict[owl.Assertion, int] = {}
     for i, conflict in enumerate(conflicts):

@@ -32,7 +32,7 @@ from shiq.support import bits
 
 
 class SupportSets:
-    """The growing sets for one add set."""
+    """Growing sets of assertions around individuals, in which a contradiction is looked for."""
 
     def __init__(self, space: LabelCalculus, add_set: AddSet) -> None:
         self.space, self.add_set = space, add_set
@@ -45,6 +45,7 @@ class SupportSets:
         self._insertion_flags: dict[Assertion, bool] = {}
 
     def assertions_about(self, individual: str) -> tuple[Assertion, ...]:
+        """Assertions of A ∪ A⁺ that mention ``individual``; cached."""
         found = self._assertions_about.get(individual)
         if found is None:
             found = self._assertions_about[individual] = tuple(
@@ -159,8 +160,8 @@ class SupportSets:
         return sorted(found, key=lambda a: (max(place[i] for i in individuals_of(a)), repr(a)))
 
     def _suppliers(self, individual: str, inside: dict[str, None], *, every: bool) -> Iterator[str]:
-        """Neighbours outside that give ``individual`` literals which ``inside`` does not yield,
-        or make it equal to another.
+        """Neighbours outside that give ``individual`` literals which ``inside`` does not yield, or
+        that make it equal to another.
         """
         self._fetch_labels([individual, *(other for _, other in self._half_edges(individual))])
         label = self._told_labels[individual]
@@ -248,9 +249,11 @@ def refutation_core(
     assertions: Sequence[owl.Assertion],
     refuted_part: Callable[[Module], Module | None],
 ) -> list[owl.Assertion] | None:
-    """The ``assertions``, in their order, that one refutation of them rests on: inconsistent by
-    themselves, not always minimal. None where none was found. ``refuted_part`` is
-    `shiq.reasoner.protocol.CoreFinder.core`.
+    """Find the ``assertions``, in their order, that one refutation of them depends on. They are
+    inconsistent by themselves, but not always minimal.
+
+    refuted_part: see `shiq.reasoner.protocol.CoreFinder.core`.
+    Returns: None if no refutation was found.
     """
     graph = ElementGraph(tbox)
     plains = [(plain, a) for a in assertions for plain in normalise(a, tbox.roles).assertions]
@@ -291,7 +294,7 @@ def _facts(module: Module, named: NamedModule) -> Iterable[Fact]:
 
 
 def _fact(tbox: ClausalTBox, graph: ElementGraph, plain: owl.Assertion) -> Fact | None:
-    """What a normalised assertion says, as `_facts` names it."""
+    """Translate a normalised assertion to a fact, in the form of `_facts`."""
     find = graph.elements.find
     match plain:
         case owl.ClassAssertion(owl.Class(iri), x) if iri != owl.NOTHING.iri:

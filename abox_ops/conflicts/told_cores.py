@@ -1,6 +1,4 @@
-"""What the contradictions of many groups rest on, where told literals alone show them: worked
-out for all of them together.
-"""
+"""Cores of the contradictions of many groups at once, where told literals alone show them."""
 
 from __future__ import annotations
 
@@ -73,8 +71,8 @@ class ToldCores:
         return self.by_group[group]
 
     def derive(self, assertions: Iterable[Assertion]) -> ToldDerivation:
-        """The told literals by ``assertions``: those of the base are reasons rather than those
-        that are inserted.
+        """Derive the told literals of ``assertions``. Base assertions are preferred as reasons over
+        inserted ones.
         """
         found = ToldDerivation(self.supports.space, self.data)
         base, inserted = self.supports.split(assertions)

@@ -32,20 +32,22 @@ class CountedLabels(NamedTuple):
     fillers: Ints
 
     def first_rows(self, count: int) -> CountedLabels:
-        """The same of the first ``count`` elements."""
+        """The same for the first ``count`` elements."""
         return CountedLabels(self.label[:count], self.fillers[:count])
 
 
 @dataclass
 class ElementAnswers:
-    """Answers by question and element number: 1 yes, 0 no, -1 not known."""
+    """Answers of counting for single elements, by question and element number: 1 yes, 0 no, -1
+    unknown.
+    """
 
     _labels_read: CountedLabels = field(default_factory=lambda: CountedLabels(NONE, NONE))
     _rep: Ints = field(default_factory=lambda: NONE)
     _answers: dict[Hashable, npt.NDArray[np.int8]] = field(default_factory=dict)
 
     def lookup(self, question: Hashable, graph: Graph) -> npt.NDArray[np.int8]:
-        """What is known of a question, for all elements of ``graph``."""
+        """The known answers of ``question``, for all elements of ``graph``; -1 where unknown."""
         known = self._answers.get(question, np.zeros(0, np.int8))
         if len(known) < len(graph):
             known = np.concatenate([known, np.full(len(graph) - len(known), -1, np.int8)])
@@ -55,13 +57,13 @@ class ElementAnswers:
     def learn(
         self, question: Hashable, graph: Graph, elements: Ints, answers: Bools, read: CountedLabels
     ) -> None:
-        """Takes in the answers of ``elements``, which rest on what was ``read``."""
+        """Note the answers for ``elements``, which depend on the label bits ``read``."""
         self.lookup(question, graph)[elements] = answers
         self._labels_read, self._rep = read, graph.rep
 
     def forget(self, graph: Graph, read: CountedLabels) -> None:
-        """Forgets what a change of what is ``read``, or elements that were joined, may have
-        changed.
+        """Drop the answers that a change of ``read`` may have changed; all of them if elements were
+        merged.
         """
         before, now = self._labels_read, read.first_rows(len(self._labels_read.label))
         count = len(before.label)
@@ -149,7 +151,9 @@ class CountedGraph:
 
 
 def is_within_bound_alone(counted: CountedGraph, elements: Ints, clause: CompiledClause) -> Bools:
-    """Whether ``clause`` cannot be broken at each element, in no class with others."""
+    """Whether the bound of ``clause`` holds for certain at each element, taken as a class of its
+    own.
+    """
     new = elements[counted.answers.lookup(clause, counted.graph)[elements] < 0]
     if len(new):
         full = may_exceed_bound(counted, clause, new, np.arange(len(new)), len(new))
@@ -161,8 +165,8 @@ def is_within_bound_alone(counted: CountedGraph, elements: Ints, clause: Compile
 def may_exceed_bound(
     counted: CountedGraph, clause: CompiledClause, members: Ints, group: Ints, count: int
 ) -> Bools:
-    """Whether ``clause`` may be broken over each of ``count`` groups; ``group[i]`` is that of
-    ``members[i]``.
+    """Whether the bound of ``clause`` may be exceeded over each of ``count`` groups: |∪E| + max G >
+    n. ``group[i]`` is that of ``members[i]``.
     """
     active = is_clause_open(counted, clause, members)
     if not active.any():
@@ -329,9 +333,10 @@ _NO_ROWS = np.zeros(0, np.bool_)
 
 
 class LabelBits:
-    """Labels as rows of bits, of the atoms that counting depends on: what
-    `tests.spec.counting` asks of one label, asked of all, and remembered: there is one
-    for a calculus.
+    """Labels as rows of bits over the atoms that counting depends on.
+
+    It answers the questions that `tests.spec.counting` asks of one label for all labels at once,
+    and remembers the answers. There is one instance for each calculus.
     """
 
     def __init__(self, calculus: NumberedCalculus) -> None:
@@ -380,11 +385,11 @@ class LabelBits:
         return found
 
     def has_any_true(self, mask: int) -> Bools:
-        """Whether any of the atoms is told, by row."""
+        """Whether the label contains any of the atoms in ``mask``, by row."""
         return self._by_row("told", mask, lambda rows: self._any(self._positive[rows], mask))
 
     def has_any_false(self, mask: int) -> Bools:
-        """Whether any of the atoms is told to be false, by row."""
+        """Whether the label contains the negation of any of the atoms in ``mask``, by row."""
         return self._by_row("denied", mask, lambda rows: self._any(self._negative[rows], mask))
 
     def _any(self, matrix: Bools, mask: int) -> Bools:
@@ -393,7 +398,7 @@ class LabelBits:
         return found
 
     def _by_row(self, kind: str, of: object, answer: Callable[[slice], Bools]) -> Bools:
-        """What ``answer`` says of each row, asked of each once."""
+        """The ``answer`` for each row, computed once per row."""
         known = self._answers_by_row.get((kind, of), _NO_ROWS)
         if len(known) < len(self._positive):
             rows = slice(len(known), len(self._positive))
@@ -401,7 +406,7 @@ class LabelBits:
         return known
 
     def is_decided_at_centre(self, clause: CompiledClause) -> Bools:
-        """What `CompiledClause.is_decided_at_centre` says, by row."""
+        """Whether `CompiledClause.is_decided_at_centre` holds for the label, by row."""
         return self._by_row(
             "decided",
             clause.index,
@@ -411,7 +416,9 @@ class LabelBits:
         )
 
     def has_need(self, need: AtLeast) -> Bools:
-        """Whether `tests.spec.counting.Needs.needed` has ``need``, by row."""
+        """Whether the label may need a witness for ``need``, by row; see
+        `shiq.abox_ops.labels.irrelevance.Needs`.
+        """
 
         def is_needed(rows: slice) -> Bools:
             found = self.has_any_true(sum(1 << i for i in self._atoms[need]))[rows].copy()
@@ -429,13 +436,13 @@ class LabelBits:
         return tuple(self._atoms)
 
     def inverse_needs(self, clause: CompiledClause) -> tuple[AtLeast, ...]:
-        """The ≥k R.D of which a witness is an S-neighbour of whoever ``clause`` is about, by R⁻
-        ⊑* S.
+        """The ≥k R.D with R⁻ ⊑* S, S being the role of ``clause``: a witness of one counts its
+        parent as an S-neighbour.
         """
         return self._split_needs(clause)[0]
 
     def needs_below(self, clause: CompiledClause) -> tuple[AtLeast, ...]:
-        """The ≥k R.D with R ⊑* S, S being the role of ``clause``."""
+        """The ≥k R.D with R ⊑* S, S being the role of ``clause``: their witnesses are S-neighbours."""
         return self._split_needs(clause)[1]
 
     def _split_needs(

@@ -48,7 +48,7 @@ class MergeClasses:
         self._answers: dict[int, dict[int, bool]] = {}
 
     def is_inside(self, elements: Ints) -> Bools:
-        """Which elements are in I; those met since are not."""
+        """Whether each element is in I; elements met later are not."""
         return flag_of(self._is_inside, elements)
 
     def outside_classes(self) -> Ints:
@@ -70,8 +70,8 @@ class MergeClasses:
         return found
 
     def members(self, classes: Ints) -> tuple[Ints, Ints]:
-        """(code, element) for every element of the classes; of those outside, elements that are
-        in I now are among them, unless they are contradictory.
+        """(code, element) for every element of the ``classes``. Outside classes keep elements that
+        are in I now, unless these are contradictory.
         """
         rep, out = self.graph.rep, self.outside_classes()
         is_in = classes % 2 == 1
@@ -109,15 +109,16 @@ class MergeClasses:
         return np.concatenate([self._class, np.arange(len(self._class), len(self.graph))])
 
     def sizes(self, elements: Ints) -> Ints:
-        """How many elements the class of each of ``elements`` has."""
+        """Number of elements in the class of each of ``elements``."""
         codes = self.classes(elements)
         found, inverse, _ = distinct(self.members(codes)[0])
         sizes: Ints = np.bincount(inverse)[np.searchsorted(found, codes)] if len(codes) else codes
         return sizes
 
     def is_within_bound(self, elements: Ints, clause: CompiledClause) -> Bools:
-        """Whether ``clause`` cannot be broken at each element of I: over its merge class, or
-        outside over that of the certified model less what is in I.
+        """Whether the bound of ``clause`` holds for certain at each element. For elements of I it
+        is counted over their merge class, for others over the certified model's class less what is
+        in I.
         """
         known = self._answers.setdefault(clause.index, {})
         codes, inverse, _ = distinct(self.classes(elements))

@@ -33,11 +33,11 @@ _TIED, _OWN = 1, 2
 
 
 class OverfullClasses:
-    """What is known of one clause while classes grow, by element.
+    """State of one clause while merge classes grow, by element.
 
-    elements: those of a class over which it may be broken, as it then may for good.
-    tied: the reasons for which its neighbours are one class already, a bit for each.
-    hub: one of these neighbours, or -1.
+    elements: elements of a class over which the clause may be broken; that is final.
+    reasons: the reasons for which its neighbours are one class already, a bit for each.
+    representative: one of these neighbours, or -1.
     """
 
     def __init__(self, elements: Bools) -> None:

@@ -1,8 +1,8 @@
-"""What an engine over columns holds of A: sorted tables with dictionaries, in memory, in a
-store, or either under changes that are not written.
+"""The assertions of A as an engine over columns holds them: sorted tables with dictionaries. They
+are in memory, in a store, or either with unwritten changes on top.
 
-Individuals are *nodes* (integers). A batch numbers its fresh individuals and its own literals
-and complex assertions from `FRESH` on, so that both kinds go through the same columns.
+Individuals are *nodes* (integers). A batch numbers its fresh individuals, literals and complex
+assertions from `FRESH` on, so that old and new ones share columns.
 """
 
 from __future__ import annotations
@@ -57,10 +57,11 @@ class Base(Protocol):
     """A set of assertions, by node."""
 
     @property
-    def names(self) -> Names: ...
+    def names(self) -> Names:
+        """Dictionaries of class and property names."""
 
     def __len__(self) -> int:
-        """How many assertions."""
+        """Number of assertions."""
 
     def table(self, name: str) -> Table:
         """One of `shiq.columns.rows.ROW_COLUMNS`."""
@@ -71,16 +72,20 @@ class Base(Protocol):
     def nodes_of(self, terms: Sequence[str]) -> Ints:
         """The node of each term; -1 where no assertion mentions it."""
 
-    def terms_of(self, nodes: Ints) -> list[str]: ...
+    def terms_of(self, nodes: Ints) -> list[str]:
+        """The term of each node."""
 
-    def literals_of(self, literals: Ints) -> list[Literal]: ...
-    def are_strings(self, literals: Ints) -> Bools: ...
+    def literals_of(self, literals: Ints) -> list[Literal]:
+        """The literal of each number."""
+
+    def are_strings(self, literals: Ints) -> Bools:
+        """Whether each literal is a legal string."""
 
     def complex_of(self, rows: Columns) -> list[Assertion]:
         """The assertion of each row of the table ``complex``."""
 
     def class_counts(self) -> Ints:
-        """How many assertions each class name has."""
+        """Number of assertions by class name."""
 
 
 # --- in memory ------------------------------------------------------------------------------------
@@ -100,9 +105,11 @@ class ArrayBase:
         return assertion_count({name: table.columns for name, table in self.tables.items()})
 
     def table(self, name: str) -> Table:
+        """See `Base`."""
         return self.tables[name]
 
     def nodes(self) -> Ints:
+        """See `Base`."""
         return np.arange(len(self.terms), dtype=np.int64)
 
     @cached_property
@@ -110,32 +117,38 @@ class ArrayBase:
         return {term: i for i, term in enumerate(self.terms)}
 
     def nodes_of(self, terms: Sequence[str]) -> Ints:
+        """See `Base`."""
         ids = self._ids
         return np.fromiter((ids.get(term, -1) for term in terms), np.int64, len(terms))
 
     def terms_of(self, nodes: Ints) -> list[str]:
+        """See `Base`."""
         terms = self.terms
         return [terms[node] for node in nodes.tolist()]
 
     def literals_of(self, literals: Ints) -> list[Literal]:
+        """See `Base`."""
         values = self.literals
         return [values[i] for i in literals.tolist()]
 
     def are_strings(self, literals: Ints) -> Bools:
+        """See `Base`."""
         return are_strings(self.literals_of(literals))
 
     def complex_of(self, rows: Columns) -> list[Assertion]:
+        """See `Base`."""
         return [self.complex[i] for i in rows["ordinal"].tolist()]
 
     def class_counts(self) -> Ints:
+        """See `Base`."""
         return np.bincount(
             self.tables["class_assertions"].columns["class"], minlength=len(self.names.classes)
         )
 
 
 def array_base(abox: ABox, order: Ints | None = None) -> ArrayBase:
-    """``abox`` by node. ``order``: the positions of the mentioned individuals, as they are to be
-    numbered.
+    """Number ``abox`` by node. ``order``: positions of the mentioned individuals, in the order of
+    their numbers.
     """
     order = used_individuals(abox) if order is None else order
     node, literal = (
@@ -159,7 +172,7 @@ def array_base(abox: ABox, order: Ints | None = None) -> ArrayBase:
 
 
 def _rank(count: int, order: Ints) -> Ints:
-    """Where each of 0 … count-1 stands in ``order``; -1 if it does not."""
+    """Position of each of 0 … count-1 in ``order``; -1 if absent."""
     rank = np.full(count, -1, np.int64)
     rank[order] = np.arange(len(order))
     return rank
@@ -176,37 +189,51 @@ class StoredTable(Table, Protocol):
 
 
 class StoredSnapshot(Protocol):
-    """A snapshot of a store: its TBox, its tables by name, its dictionaries, and what its index
-    says beside its tables.
-    """
+    """A snapshot of a store: its TBox, tables by name, dictionaries, and the document of its index."""
 
     @property
-    def tbox(self) -> TBox: ...
+    def tbox(self) -> TBox:
+        """The TBox of the snapshot."""
 
     @property
-    def classes(self) -> list[str]: ...
+    def classes(self) -> list[str]:
+        """Class names by number."""
 
     @property
-    def object_properties(self) -> list[str]: ...
+    def object_properties(self) -> list[str]:
+        """Names of object properties by number."""
 
     @property
-    def data_properties(self) -> list[str]: ...
+    def data_properties(self) -> list[str]:
+        """Names of data properties by number."""
 
     @property
-    def index_document(self) -> dict[str, Any]: ...
+    def index_document(self) -> dict[str, Any]:
+        """JSON document of the index."""
 
     @property
-    def is_completed(self) -> bool: ...
+    def is_completed(self) -> bool:
+        """Whether the store holds a certified model."""
 
     @property
-    def class_counts(self) -> Ints: ...
+    def class_counts(self) -> Ints:
+        """Number of assertions by class."""
 
     def __len__(self) -> int: ...
-    def table(self, name: str) -> StoredTable: ...
-    def nodes_of(self, terms: Sequence[str]) -> Ints: ...
-    def terms_of(self, nodes: Ints) -> list[str]: ...
-    def literals_of(self, literals: Ints) -> list[Literal]: ...
-    def export(self) -> Iterator[Assertion]: ...
+    def table(self, name: str) -> StoredTable:
+        """The table of this name."""
+
+    def nodes_of(self, terms: Sequence[str]) -> Ints:
+        """See `Base.nodes_of`."""
+
+    def terms_of(self, nodes: Ints) -> list[str]:
+        """See `Base.terms_of`."""
+
+    def literals_of(self, literals: Ints) -> list[Literal]:
+        """See `Base.literals_of`."""
+
+    def export(self) -> Iterator[Assertion]:
+        """Iterate over all assertions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +244,7 @@ class StoreBase:
 
     @cached_property
     def names(self) -> Names:
+        """See `Base`."""
         store = self.store
         return Names(
             Interner(store.classes),
@@ -228,22 +256,28 @@ class StoreBase:
         return len(self.store)
 
     def table(self, name: str) -> Table:
+        """See `Base`."""
         return self.store.table(name)
 
     def nodes(self) -> Ints:
+        """See `Base`."""
         found: Ints = self.store.table("individuals").all()["node"]
         return found
 
     def nodes_of(self, terms: Sequence[str]) -> Ints:
+        """See `Base`."""
         return self.store.nodes_of(terms)
 
     def terms_of(self, nodes: Ints) -> list[str]:
+        """See `Base`."""
         return self.store.terms_of(nodes)
 
     def literals_of(self, literals: Ints) -> list[Literal]:
+        """See `Base`."""
         return self.store.literals_of(literals)
 
     def are_strings(self, literals: Ints) -> Bools:
+        """See `Base`."""
         found, which, _ = distinct(literals)
         rows = self.store.table("literals").rows_of(found)
         if len(rows["literal"]) != len(found):
@@ -251,9 +285,11 @@ class StoreBase:
         return are_strings_in(rows["lexical"], rows["datatype"], rows["language"])[which]
 
     def complex_of(self, rows: Columns) -> list[Assertion]:
+        """See `Base`."""
         return [decode(json.loads(value)) for value in rows["value"].to_pylist()]
 
     def class_counts(self) -> Ints:
+        """See `Base`."""
         return self.store.class_counts
 
 
@@ -262,12 +298,13 @@ class StoreBase:
 
 @dataclass(frozen=True, eq=False)
 class OverlayBase:
-    """``base`` less deleted assertions, plus accepted ones, none of them complex.
+    """A base with unwritten changes on top: deletions, and accepted insertions, none of them
+    complex.
 
-    names: of classes and properties
-    terms, literals: those that `base` lacks; their numbers count from `LAID` on
-    tables: all of `ROW_COLUMNS`
-    vanished: the nodes that no assertion mentions any more
+    names: dictionaries of classes and properties.
+    terms, literals: those that `base` lacks; their numbers count from `LAID` on.
+    tables: one for each of `ROW_COLUMNS`.
+    vanished_nodes: the nodes that no assertion mentions any more.
     """
 
     base: Base
@@ -279,7 +316,7 @@ class OverlayBase:
 
     @property
     def next_node(self) -> int:
-        """The number of the first fresh individual of what is laid on top."""
+        """The node of the first fresh individual in a further overlay."""
         return LAID + len(self.terms)
 
     @property
@@ -292,10 +329,12 @@ class OverlayBase:
         return len(self.base) + assertion_count(added) - assertion_count(self.removed_rows)
 
     def table(self, name: str) -> Table:
+        """See `Base`."""
         found = self.tables[name]
         return found if len(found.added_rows) or len(found.removed_rows) else found.table
 
     def nodes(self) -> Ints:
+        """See `Base`."""
         new = [table.added_rows.columns["node"] for table in self.tables.values()]
         return set_difference(np.concatenate([self.base.nodes(), *new]), self.vanished_nodes)
 
@@ -307,6 +346,7 @@ class OverlayBase:
         return {term: node for node, term in numbers if node not in gone}
 
     def nodes_of(self, terms: Sequence[str]) -> Ints:
+        """See `Base`."""
         found = self.base.nodes_of(terms)
         found[is_in(found, self.vanished_nodes)] = -1
         for i in (found < 0).nonzero()[0].tolist():
@@ -314,18 +354,23 @@ class OverlayBase:
         return found
 
     def terms_of(self, nodes: Ints) -> list[str]:
+        """See `Base`."""
         return lookup_values(nodes, self.base.terms_of, self.terms, LAID)
 
     def literals_of(self, literals: Ints) -> list[Literal]:
+        """See `Base`."""
         return lookup_values(literals, self.base.literals_of, self.literals, LAID)
 
     def are_strings(self, literals: Ints) -> Bools:
+        """See `Base`."""
         return strings_among(literals, self.base.are_strings, self.literals, LAID)
 
     def complex_of(self, rows: Columns) -> list[Assertion]:
+        """See `Base`."""
         return self.base.complex_of(rows)
 
     def class_counts(self) -> Ints:
+        """See `Base`."""
         table, count = self.tables["class_assertions"], len(self.names.classes)
         more, fewer = (
             np.bincount(rows.columns["class"], minlength=count)
@@ -338,7 +383,7 @@ class OverlayBase:
 
 
 def as_overlay(base: Base) -> OverlayBase:
-    """``base`` as an overlay: itself, or with no change over it."""
+    """View ``base`` as an overlay without changes, unless it is one already."""
     if isinstance(base, OverlayBase):
         return base
     nothing = {name: dict.fromkeys(columns, NONE) for name, columns in ROW_COLUMNS.items()}
@@ -362,7 +407,7 @@ def remove_rows(base: Base, removed: dict[str, Columns]) -> OverlayBase:
 def lookup_values(
     ids: Ints, old: Callable[[Ints], list[V]], new: Sequence[V], first: int = FRESH
 ) -> list[V]:
-    """``old`` of the ids below ``first``, ``new`` at those from it on."""
+    """Look up values by number: with ``old`` below ``first``, in ``new`` from it on."""
     is_new = ids >= first
     if not is_new.any():
         return old(ids) if len(ids) else []
@@ -378,8 +423,8 @@ def lookup_values(
 def strings_among(
     literals: Ints, old: Callable[[Ints], Bools], new: Sequence[Literal], first: int = FRESH
 ) -> Bools:
-    """Which ``literals`` are legal strings: by ``old`` those below ``first``, by ``new`` those
-    from it on. See `shiq.columns.rows`.
+    """Whether each of ``literals`` is a legal string: with ``old`` below ``first``, in ``new`` from
+    it on. See `shiq.columns.rows`.
     """
     is_new = literals >= first
     found = np.zeros(len(literals), np.bool_)

@@ -44,7 +44,7 @@ class ElementGraph:
     different: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     def add(self, assertion: owl.Assertion) -> None:
-        """Adds one normalised assertion (see `shiq.abox_ops.elements.normal_assertions`)."""
+        """Add one normalised assertion (see `shiq.abox_ops.elements.normal_assertions`)."""
         ids = self.tbox.atom_ids
         match assertion:
             case owl.ClassAssertion(owl.Class(iri), individual):
@@ -113,6 +113,7 @@ class ElementGraph:
         }
 
     def negative_neighbours(self, element: str) -> set[tuple[Role, str]]:
+        """(role, element) for every negative role assertion at ``element``, from its point of view."""
         find = self.elements.find
         return {
             (role, find(other))
@@ -121,6 +122,7 @@ class ElementGraph:
         }
 
     def unequal_elements(self, element: str) -> set[str]:
+        """The elements asserted to be different from ``element``."""
         find = self.elements.find
         return {
             find(other)
@@ -129,7 +131,9 @@ class ElementGraph:
         }
 
     def values(self, element: str) -> set[tuple[str, owl.Literal]]:
+        """(property, literal) for every data assertion at ``element``."""
         return {v for m in self.elements.members(element) for v in self.data.get(m, ())}
 
     def negative_values(self, element: str) -> set[tuple[str, owl.Literal]]:
+        """(property, literal) for every negative data assertion at ``element``."""
         return {v for m in self.elements.members(element) for v in self.negative_data.get(m, ())}

@@ -1,9 +1,9 @@
-"""The part of A ∪ A⁺ that a check has looked at, by element, as arrays.
+"""The part of A ∪ A⁺ that a check has fetched, by element, as arrays.
 
-An *element* is a class of individuals of A that are equal for certain, or a fresh individual; it
-is numbered when it is met. Elements that the batch makes equal are joined: `rep` gives the
-element that stands for each. What an element consists of is fetched when it is *gathered*, its
-role assertions when it is *expanded*; of the others only the label in A is known.
+An *element* is a class of individuals of A that are equal for certain, or a fresh individual. It
+gets a number when it is first met. Elements that the batch makes equal are joined: `rep` gives the
+element that stands for each. Members are fetched by `fetch_members`, role assertions by
+`fetch_edges`; until then only the label in A is known.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _EDGE, _ENDS = ("source", "role", "target", "inserted"), ("source_node", "target
 
 @dataclass
 class ComplexFacts:
-    """What complex assertions of expanded elements come to: literals, negative role and data
-    assertions, by element met.
+    """Facts from the complex assertions of fetched elements, by element number: literals, negative
+    role assertions, negative data assertions.
     """
 
     literals: list[tuple[int, NameLiteral, bool]]
@@ -50,7 +50,7 @@ class ComplexFacts:
         inserted: bool,
         number: Callable[[str], int],
     ) -> None:
-        """Takes in a ``plain`` assertion of the ``element`` that ``term`` is a member of."""
+        """Add a ``plain`` assertion of the ``element`` that ``term`` is a member of."""
         match plain:
             case owl.ClassAssertion(owl.Class(iri), individual) if individual == term:
                 self.literals.append((element, (iri, True), inserted))
@@ -125,14 +125,15 @@ class Graph:
         return self.rep[numbers]
 
     def keys_of(self, nodes: Ints) -> Ints:
+        """The key of the element of each node: the base's number, or the node itself if it is
+        fresh.
+        """
         old, keys = nodes < FRESH, nodes.copy()
         keys[old] = self.equality.group_of(nodes[old])
         return keys
 
     def locate(self, keys: Ints) -> Ints:
-        """The numbers of elements given by the base's number of them; those not met before are
-        met now.
-        """
+        """The numbers of the elements with these keys. Elements not met before get a number now."""
         if not len(keys):
             return NONE
         at, is_known = self._places(keys)
@@ -149,7 +150,7 @@ class Graph:
         return self._numbers[at]
 
     def _places(self, keys: Ints) -> tuple[Ints, Bools]:
-        """Where each of ``keys`` is, or would be, among those that were met; and which were."""
+        """Position of each of ``keys`` among the known keys, and whether it is known."""
         if not len(self._keys):
             return np.zeros(len(keys), np.int64), np.zeros(len(keys), np.bool_)
         at = np.minimum(positions(self._keys, keys), len(self._keys) - 1)
@@ -179,16 +180,16 @@ class Graph:
         )
 
     def representatives(self) -> Ints:
-        """The elements, each by the number that stands for it."""
+        """Numbers of the elements that stand for themselves."""
         return np.flatnonzero(self.rep == np.arange(len(self)))
 
     def parts(self, reps: Ints) -> Ints:
-        """The numbers that ``reps`` stand for."""
+        """All numbers that ``reps`` stand for."""
         return np.flatnonzero(flags(len(self), reps)[self.rep]) if self._is_joined else unique(reps)
 
     def join(self, first: Ints, second: Ints) -> Ints:
-        """Makes first[i] and second[i] one element; gives the elements that grew by that. Labels
-        are for the caller to join.
+        """Make first[i] and second[i] one element, for every i; return the elements that grew. The
+        caller joins their labels.
         """
         self._by_source = _RowsBySource()
         self._is_joined = True
@@ -213,8 +214,8 @@ class Graph:
     # --- rows -------------------------------------------------------------------------------------
 
     def fetch_members(self, reps: Ints) -> None:
-        """Fetches the members of ``reps``, their pairs and complex assertions (where that was
-        not done before).
+        """Fetch the members of ``reps``, their pairs and complex assertions, where that was not
+        done before.
         """
         if not self._is_joined and self.has_members[reps].all():
             return
@@ -237,7 +238,7 @@ class Graph:
             self._add_complex(self.union.complex_of(node), element_of)
 
     def fetch_edges(self, reps: Ints) -> None:
-        """Gathers ``reps`` and fetches their role assertions; their neighbours are met by that."""
+        """Fetch the members and role assertions of ``reps``. Their neighbours get numbers."""
         if not self._is_joined and self.has_edges[reps].all():
             return
         self.fetch_members(reps)
@@ -258,8 +259,8 @@ class Graph:
         return node[order], element[order]
 
     def add_inserted_edges(self) -> None:
-        """Meets the inserted role assertions, from both ends; what A asserts there is fetched as
-        it is asked for (`follow`).
+        """Add the inserted role assertions, from both ends. Role assertions of A at these ends are
+        fetched later, where a rule asks for them.
         """
         rows = dict(self.union.inserted_tables["half_edges"].columns)
         self._add_edges(
@@ -269,9 +270,9 @@ class Graph:
         self._has_insertions = True
 
     def fetch_changed_edges(self, elements: Bools) -> None:
-        """Expands those of ``elements`` (a flag by number) that are not as in A, where
-        `add_inserted_edges` has put that off. Others send nothing along the role assertions of A
-        that has not arrived.
+        """Fetch the role assertions of those ``elements`` (a flag by number) that are not as in A.
+        Unchanged elements need none: what they send along old assertions is already in the labels
+        of A.
         """
         if self._has_insertions:
             self.fetch_edges(
@@ -281,8 +282,8 @@ class Graph:
             )
 
     def fetch_pending_edges(self, elements: Bools, among: Callable[[Ints], Bools]) -> None:
-        """Expands those of ``elements`` (a flag by number), where that was put off, with a role
-        assertion ``among`` some.
+        """Fetch the role assertions of those ``elements`` (a flag by number) that have a known one
+        ``among`` some roles.
         """
         todo = elements & ~self.has_edges
         if self._has_insertions and todo.any():
@@ -312,7 +313,7 @@ class Graph:
         }
 
     def forget_edges(self) -> None:
-        """Lets go of the role assertions, of a graph that nobody looks further in."""
+        """Drop the role assertions, to free memory; the graph must not be searched further."""
         self.edges, self._by_source = (
             {name: column[:0].copy() for name, column in self.edges.items()},
             _RowsBySource(),
@@ -370,8 +371,8 @@ class Graph:
         return source[rows], role[rows], target[rows]
 
     def with_neighbours(self, chosen: Bools) -> Bools:
-        """The elements in ``chosen`` (a flag by number), and those of which known role
-        assertions lead to one of them.
+        """The ``chosen`` elements (a flag by number), and those with a known role assertion to one
+        of them.
         """
         found = lengthen(chosen, len(self))
         if chosen.any():
@@ -394,8 +395,8 @@ class Graph:
 
 
 class _RowsBySource:
-    """The rows of a column that only grows, by what stands in them, without a look at all rows
-    where few are asked for.
+    """Index of a growing column by value: finds the rows of few values without a pass over all
+    rows.
     """
 
     def __init__(self) -> None:
@@ -424,8 +425,8 @@ _MANY, _SPARSE = 1 << 14, 32
 
 
 class ElementFlags:
-    """A flag by element number, as a field of what has a ``graph``; elements that are met later
-    are not meant.
+    """Descriptor: a flag by element number. It is lengthened with False as the ``graph`` of its
+    holder grows.
     """
 
     def __set_name__(self, _: type, name: str) -> None:
@@ -454,19 +455,19 @@ def numbers_of(graph: Graph, keys: Ints) -> Ints:
 
 
 def flags(count: int, chosen: Ints) -> Bools:
-    """Which of 0 … count-1 are ``chosen``."""
+    """Boolean array of length ``count``, True at ``chosen``."""
     found = np.zeros(count, np.bool_)
     found[chosen] = True
     return found
 
 
 def lengthen(flag: Bools, count: int) -> Bools:
-    """``flag`` for ``count`` elements; those beyond it are not meant."""
+    """Extend ``flag`` with False to ``count`` elements."""
     return np.concatenate([flag, np.zeros(count - len(flag), np.bool_)])
 
 
 def flag_of(flag: Bools, elements: Ints) -> Bools:
-    """``flag`` of elements, some of which may have been met after it was made."""
+    """``flag`` of each of ``elements``; False for elements met after it was made."""
     known = elements < len(flag)
     found = np.zeros(len(elements), np.bool_)
     found[known] = flag[elements[known]]

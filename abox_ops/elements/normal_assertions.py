@@ -57,9 +57,7 @@ def normalise(assertion: owl.Assertion, roles: RoleBox) -> NormalAssertions:
 
 
 def _is_beyond_pairs(role: Role, roles: RoleBox) -> bool:
-    """Whether a pair may be in ``role`` though no role below it was asserted or needed of that
-    pair.
-    """
+    """Whether a pair may be in ``role`` without an asserted or needed role below it."""
     return not roles.is_simple(role) or role in roles.roles_with_loops
 
 
@@ -81,10 +79,9 @@ def definitions(assertions: Iterable[owl.Assertion], roles: RoleBox) -> tuple[ow
 def vocabulary(
     assertions: Iterable[owl.Assertion], roles: RoleBox
 ) -> tuple[owl.SubClassOf | owl.Class, ...]:
-    """What a TBox has to be extended by so that normalised ``assertions`` speak its atoms:
-    definitions, then class names.
-
-    In an order that depends on the set of assertions alone.
+    """The definitions and class names by which a TBox must be extended so that normalised
+    ``assertions`` use its atoms. Definitions come first; the order depends on the set of assertions
+    alone.
     """
     complex_: list[owl.Assertion] = []
     names: set[str] = set()
@@ -109,7 +106,7 @@ _PLAIN = (
 
 
 def definition_name(defined: owl.ClassExpression) -> str:
-    """The name that a definition defines."""
+    """The name that a definition introduces."""
     if not isinstance(defined, owl.Class):
         raise TypeError(defined)
     return defined.iri

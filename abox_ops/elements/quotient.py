@@ -162,8 +162,8 @@ def grouping(member: Ints, group: Ints) -> StoredPartition:
 
 
 def drop_single_groups(member: Ints, group: Ints) -> tuple[Ints, Ints]:
-    """(member, group) of the groups that have more than one of the (distinct) members, each
-    named by its least one.
+    """Keep the (member, group) rows of groups with several members; each group is named by its
+    least one.
     """
     if not len(member):
         return member, group

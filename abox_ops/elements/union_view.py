@@ -1,4 +1,4 @@
-"""A batch beside the base that it goes into: A ∪ A⁺ (deletions already taken) as one set of tables."""
+"""View of a base and a batch together: A ∪ A⁺, after the deletions, as one set of tables."""
 
 from __future__ import annotations
 
@@ -126,8 +126,8 @@ def split_rows(base: Base, batch: Batch) -> tuple[dict[str, Columns], dict[str, 
 
 
 def _edges_in_base(base: Base, rows: Columns) -> Bools:
-    """Which half-edges ``base`` has. Each role assertion is looked for from that of its ends
-    which has fewer: a hub's are not read.
+    """Whether ``base`` has each half edge. A role assertion is looked up from the end with fewer of
+    them, so hubs are not read.
     """
     node, role, neighbour = (rows[c] for c in ROW_COLUMNS["half_edges"])
     table = base.table("half_edges")
@@ -192,7 +192,10 @@ def _base_ordinals(base: Base, batch: Batch, rows: Columns, theirs: Columns) -> 
 
 @dataclass(frozen=True, eq=False)
 class UnionView:
-    """A ∪ A⁺ as one base: ``base`` with the rows of ``batch`` that it does not have."""
+    """A ∪ A⁺ as one base.
+
+    inserted_tables: the rows of ``batch`` that ``base`` does not have, by table.
+    """
 
     base: Base
     batch: Batch
@@ -200,6 +203,7 @@ class UnionView:
 
     @property
     def names(self) -> Names:
+        """Dictionaries of class and property names."""
         return self.batch.names
 
     @property
@@ -254,11 +258,12 @@ class UnionView:
         return found
 
     def complex_insertions(self) -> list[owl.Assertion]:
+        """The inserted complex assertions."""
         ordinals = unique(self.inserted_tables["complex"].columns["ordinal"])
         return [self.batch.complex[i - FRESH] for i in ordinals.tolist()]
 
     def sample_insertions(self, most: int) -> Iterator[owl.Assertion]:
-        """At most ``most`` of each kind of assertion that the batch has and the base has not."""
+        """Yield at most ``most`` inserted assertions of each kind."""
         rows = {
             name: {c: column[:most] for c, column in table.columns.items()}
             for name, table in self.inserted_tables.items()
@@ -300,6 +305,7 @@ class UnionView:
         return unique(np.concatenate([self.base.nodes(), *new]))
 
     def nodes_of(self, terms: Sequence[str]) -> Ints:
+        """The node of each term; -1 where no assertion mentions it."""
         found = self.base.nodes_of(terms) if terms else NONE
         if (found < 0).any():
             for i in (found < 0).nonzero()[0].tolist():
@@ -307,13 +313,15 @@ class UnionView:
         return found
 
     def terms_of(self, nodes: Ints) -> list[str]:
+        """The term of each node."""
         return lookup_values(nodes, self.base.terms_of, self.batch.terms)
 
     def literals_of(self, literals: Ints) -> list[owl.Literal]:
+        """The literal of each number."""
         return lookup_values(literals, self.base.literals_of, self.batch.literals)
 
     def are_strings(self, literals: Ints) -> Bools:
-        """Which literals are legal strings."""
+        """Whether each literal is a legal string."""
         return strings_among(literals, self.base.are_strings, self.batch.literals)
 
     def scan(self, table: str) -> Iterator[Columns]:

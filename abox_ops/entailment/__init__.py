@@ -3,8 +3,8 @@ pairs of roles.
 
 >>> from shiq import model as owl
 >>> cat, animal = owl.Class("urn:Cat"), owl.Class("urn:Animal")
->>> base = Premises.of([owl.SubClassOf(cat, animal)], [owl.ClassAssertion(cat, "urn:felix")])
->>> found = entailed(base, [owl.ClassAssertion(cat, "urn:tom")])
+>>> base = Premises.build([owl.SubClassOf(cat, animal)], [owl.ClassAssertion(cat, "urn:felix")])
+>>> found = compute_entailment(base, [owl.ClassAssertion(cat, "urn:tom")])
 >>> found.verdict.value, sorted(found.types["urn:tom"]), "urn:felix" in found.types
 ('consistent', ['urn:Animal', 'urn:Cat'], False)
 """
@@ -29,12 +29,12 @@ def compute_entailment(
     *,
     static: bool = False,
 ) -> Entailment:
-    """What ``base`` with the event ``assertions`` entails of the event's individuals, blank
-    nodes too.
+    """Compute what ``base`` with the event ``assertions`` entails of the event's individuals, blank
+    nodes included.
 
-    Which of ``classes`` (None: those that T, B and E name) each belongs to, which pairs of them
-    stand in ``roles``; with ``static``, what the event makes of others besides. ⊤ and fresh
-    names are no answers. For many events, open an `Entailer`.
+    The answer has the ``classes`` of each individual (None: all that T, B and E name), and the
+    pairs of ``roles`` between them. With ``static`` it has the changes at other individuals too. ⊤
+    and fresh names are left out. For many events, open an `Entailer`.
     """
     with Entailer(base, classes, roles, static=static) as entailer:
         return entailer.entailment(assertions)

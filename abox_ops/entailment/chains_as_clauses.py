@@ -20,8 +20,11 @@ from shiq.simplify.loops import loop_class
 
 @dataclass(frozen=True, eq=False)
 class ClausalReading:
-    """``premises`` in SHIQ(D), with what is asked in their T; ``tbox`` tells what was read how.
-    ``is_below``: what follows of it follows, and there may be more.
+    """A reading of ``premises`` in SHIQ(D): chains, Self and reflexive roles as clauses, with what
+    is asked in the TBox.
+
+    tbox: the axioms, with a record of how each was read.
+    is_lower_bound: what follows from the reading follows, but there may be more.
     """
 
     premises: Premises
@@ -34,8 +37,8 @@ class ClausalReading:
     def build(
         cls, premises: Premises, asked: AskedVocabulary, *, is_below: bool = False
     ) -> ClausalReading | None:
-        """None where something else is beyond SHIQ(D), or chains and loops cannot be read as
-        clauses.
+        """Read ``premises`` so. Return None if something else is beyond SHIQ(D), or chains and
+        loops have no clausal form.
         """
         axioms = (*premises.all_axioms, *asked.axioms)
         if (
@@ -61,8 +64,8 @@ class ClausalReading:
         return found if found._are_loops_certain(has_pairs, found.has_same) else None
 
     def read_event(self, assertions: Sequence[owl.Assertion]) -> tuple[owl.Assertion, ...] | None:
-        """``assertions`` of SHIQ(D) beside this; None where they are not all plain, or loops may
-        arise that nobody tells.
+        """Read ``assertions`` for this TBox. Return None if one is not on names alone, or if loops
+        may arise that the clauses do not express.
         """
         for assertion in assertions:
             match assertion:
@@ -83,15 +86,15 @@ class ClausalReading:
         return (*assertions, *loops)
 
     def _are_loops_certain(self, has_pairs: bool, has_same: bool) -> bool:
-        """Whether no pair of two individuals can turn out to be a loop that matters."""
+        """Whether no pair of individuals can turn out to be a relevant loop by equality."""
         return self.is_lower_bound or not (has_pairs and (has_same or self.tbox.has_bounds))
 
 
 def _loops(
     tbox: ChainFreeTBox, assertions: Iterable[owl.Assertion]
 ) -> tuple[list[owl.Assertion], bool]:
-    """What asserted loops tell; and whether there are pairs that equality would make loops that
-    matter.
+    """Class assertions for the asserted loops, and whether there are pairs that equality would make
+    relevant loops.
     """
     told: dict[owl.Assertion, None] = {}
     has_pairs = False

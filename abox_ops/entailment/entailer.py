@@ -1,4 +1,4 @@
-"""(T, B) opened once, and asked of event after event."""
+"""(T, B) opened once and asked about many events."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from shiq.reasoner.protocol import Answer
 
 
 class Entailer:
-    """``premises`` opened for questions about ``classes`` (None: those that T, B and the event
-    name) and ``roles`` (IRIs).
+    """An entailment service: ``premises`` opened for questions about ``classes`` (None: those that
+    T, B and the event name) and ``roles`` (IRIs).
 
-    With ``static`` results tell what an event makes of individuals that it does not mention.
-    Each event is taken with B alone; nothing is kept of it.
+    With ``static``, results include what an event changes at individuals that it does not mention.
+    Each event is combined with B alone; nothing of it is kept.
     """
 
     def __init__(
@@ -70,7 +70,9 @@ class Entailer:
     def entailment(
         self, assertions: Iterable[owl.Assertion], deadline: float | None = None
     ) -> Entailment:
-        """What (T, B ∪ ``assertions``) entails; undetermined after ``deadline`` (`time.monotonic`)."""
+        """Compute what (T, B ∪ ``assertions``) entails; undetermined after ``deadline``
+        (`time.monotonic`).
+        """
         if self._horn_entailer is not None:
             given = list(assertions)
             found = self._horn_entailer.entailment(given, static=self.asked_vocabulary.static)
@@ -87,9 +89,8 @@ class Entailer:
         return self._full_entailer.entailment(event, deadline)
 
     def changed_individuals(self, assertions: Sequence[owl.Assertion]) -> frozenset[str] | None:
-        """Which individuals of B may be something else, or be linked otherwise, with
-        ``assertions`` than without: what follows of an event rests on them, or is the same.
-        None: there is no telling.
+        """The individuals of B that may have other classes or links with ``assertions`` than
+        without; None: possibly any. What follows of an event depends on them, or is the same.
         """
         if self._shiq_entailer is None:
             return None
@@ -101,8 +102,8 @@ class Entailer:
         )
 
     def base_entailment(self, deadline: float | None = None) -> Entailment:
-        """What (T, B) by itself entails of every individual of B: its verdict says whether
-        anything can be asked at all.
+        """Compute what (T, B) alone entails of every individual of B. Its verdict says whether
+        questions make sense at all.
         """
         premises = self.premises
         alone = Premises(premises.tbox, ABox(), premises.axioms, (), premises.problems)
@@ -114,11 +115,11 @@ class Entailer:
         ).entailment(premises.all_assertions, deadline)
 
     def is_consistent(self, deadline: float | None = None) -> Answer:
-        """Whether (T, B) is."""
+        """Decide whether (T, B) is consistent."""
         if self._shiq_entailer is not None and not self.premises.problems:
             return self._shiq_entailer.is_consistent(deadline)
         return self._full_entailer.is_consistent(deadline)
 
     def close(self) -> None:
-        """Lets the reasoners go; it may be called twice."""
+        """Stop the reasoners; may be called twice."""
         self.reasoners.close()

@@ -41,7 +41,7 @@ Denial = tuple[owl.ClassAssertion, ...]
 
 
 class FullEntailer:
-    """See `shiq.abox_ops.entailment.Entailer`, which this is for premises or events beyond SHIQ(D)."""
+    """The `shiq.abox_ops.entailment.Entailer` for premises or events outside SHIQ(D)."""
 
     def __init__(self, premises: Premises, asked: AskedVocabulary, reasoners: Reasoners) -> None:
         self._premises, self._asked, self._reasoners = premises, asked, reasoners
@@ -50,7 +50,7 @@ class FullEntailer:
         self._expected: set[tuple[str, frozenset[str]]] = set()
 
     def entailment(self, event: EventAssertions, deadline: float | None = None) -> Entailment:
-        """What (T, B ∪ ``event``) entails of the individuals of ``event``."""
+        """Compute what (T, B ∪ ``event``) entails of the individuals of ``event``."""
         within = event.individuals
         try:
             if not self._asked.static:
@@ -95,7 +95,9 @@ class FullEntailer:
         naming: EventAssertions,
         deadline: float | None,
     ) -> Conclusions:
-        """What follows of ``individuals``; ``naming``: the event whose classes are asked about."""
+        """Conclude what follows of ``individuals``; ``naming``: the event whose classes are asked
+        about.
+        """
         classes = asked_classes(self._premises, naming, self._asked.classes)
         low = self._lower_bound(event, individuals, deadline)
         whole = _DenialTester(self._full_question(event, classes), deadline)
@@ -160,8 +162,8 @@ class FullEntailer:
     def _lower_bound(
         self, event: EventAssertions, individuals: Sequence[str], deadline: float | None
     ) -> Conclusions:
-        """What follows from the part in SHIQ(D). Raises: Contradiction, which is one of the
-        whole then.
+        """Conclude what the part in SHIQ(D) entails. Raises: Contradiction; then all of it is
+        contradictory.
         """
         said = _named_nominals((*event.in_shiq, *event.beyond_shiq))
         for premises, entailer in self._lower_entailers:
@@ -183,7 +185,9 @@ class FullEntailer:
 
     @cached_property
     def _lower_entailers(self) -> list[tuple[Premises, ShiqEntailer]]:
-        """What is below: with chains and loops as clauses, where these can be read so; and without."""
+        """Entailers for parts of the premises: one with chains and loops as clauses, where
+        possible, and one without them.
+        """
         whole = (*self._premises.all_axioms, *self._premises.all_assertions)
         axioms = [rewrite_parts(axiom, _nominal_name) for axiom in self._premises.all_axioms]
         said = [*_named_nominals(self._premises.all_assertions), *_nominal_facts(whole)]
@@ -211,7 +215,7 @@ class FullEntailer:
 
 
 class _DenialTester:
-    """Denials beside one ontology, settled; ``require_consistent`` once it has to be."""
+    """Tests which denials contradict one ontology."""
 
     def __init__(self, question: FullQuestion, deadline: float | None) -> None:
         self._question, self._deadline = question, deadline
@@ -228,7 +232,7 @@ class _DenialTester:
         return [*self.entailed_denials(denied[:half]), *self.entailed_denials(denied[half:])]
 
     def require_consistent(self) -> None:
-        """Raises: Contradiction, OpenQuestion."""
+        """Check that the ontology itself is consistent. Raises: Contradiction, OpenQuestion."""
         if not self._is_consistent and not self._is_possible(()):
             raise Contradiction
 

@@ -1,11 +1,12 @@
-"""Horn clauses without counting: the labels of named individuals are closed one by one (THEORY,
-"Entailment").
+"""Entailment for Horn clauses without counting: the labels of named individuals are closed one by
+one (THEORY, "Entailment").
 
-A label is a set of names. What it entails at its own individual, by way of witnesses too, is one
-run of the tableau on a single node, remembered; what a role assertion sends from end to end
-depends on the labels of its ends, and is remembered. No role has a bound and no two individuals
-are one, so R(a, b) follows iff an assertion of a role below R says it, or a path of assertions of
-roles below a transitive role below R.
+A label is a set of names. What it entails at its own individual, witnesses included, is one run of
+the tableau on a single node, remembered. What a role assertion sends from end to end depends on the
+labels of its ends, and is remembered too.
+
+No role has a bound and no two individuals are equal. So R(a, b) follows iff an assertion of a role
+below R says it, or a path of roles below a transitive role below R.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ class LabelClash(Exception):
 
 
 class LabelOpen(Exception):
-    """The closure of a label is not known; the argument says why."""
+    """The closure of a label is unknown; the argument is the reason."""
 
 
 def is_horn(tbox: ClausalTBox) -> bool:
-    """Whether ``tbox`` has at most one atom in each head, no bound, no data, and nothing to say
-    of role assertions alone.
+    """Whether every head of ``tbox`` has at most one atom, and there are no bounds, no data and no
+    axioms on pairs of roles.
     """
     box = tbox.roles
     plain = all(isinstance(a, str) or hasattr(a, "role") for a in tbox.atoms)
@@ -77,7 +78,7 @@ class HornLabels:
         return known
 
     def close_label(self, names: int) -> int:
-        """The label of an individual that is told ``names``. Raises: LabelClash, LabelOpen."""
+        """The label of an individual with these asserted ``names``. Raises: LabelClash, LabelOpen."""
         known = self._label_of_names.get(names)
         if known is None:
             outcome = decide(self._tables, Module((names,), (0,)), _STEPS, None)
@@ -93,12 +94,12 @@ class HornLabels:
         return known
 
     def extend_label(self, label: int, names: int) -> int:
-        """The label with more ``names``."""
+        """The closed label with more ``names``."""
         told = self.names[label]
         return label if not names & ~told else self.close_label(told | names)
 
     def send(self, role: int, subject: int, object: int) -> tuple[int, int]:
-        """The labels of both ends of a role assertion, once, by what it sends."""
+        """The labels of both ends after one role assertion has sent its literals."""
         key = role, subject, object
         known = self._send_memo.get(key)
         if known is None:
@@ -147,11 +148,11 @@ class LabelledGraph:
         return self._base_labels.get(x, 0) if found is None else found
 
     def add_names(self, x: int, names: int) -> None:
-        """x belongs to ``names``."""
+        """Add ``names`` to the label of x."""
         self._set(x, self._labels.extend_label(self.label_of(x), names))
 
     def add_edge(self, role: int, x: int, y: int) -> None:
-        """A role assertion."""
+        """Add a role assertion and send along it."""
         edge = role, x, y
         self.edges.setdefault(x, []).append(edge)
         if x != y:
@@ -193,7 +194,9 @@ NumberPair = tuple[str, int, int]
 
 
 class RoleGraph:
-    """Role assertions between numbers, for the roles ``asked``; ``below``: what this one adds to."""
+    """Role assertions between numbers, for the roles ``asked``. ``below``: a graph that this one
+    extends.
+    """
 
     def __init__(
         self, box: RoleBox, asked: tuple[str, ...], below: RoleGraph | None = None
@@ -251,7 +254,7 @@ class RoleGraph:
         return within, {pair for pair in beyond if not self._base.has_pair(pair)}
 
     def _sources(self, step: int, among: set[int]) -> set[int]:
-        """Those of ``among`` from which an edge leads."""
+        """The nodes ``among`` which an edge starts."""
         own = among & self.forward[step].keys()
         return own if self._base is None else own | (among & self._base.forward[step].keys())
 
@@ -265,7 +268,7 @@ class RoleGraph:
         )
 
     def _new_pairs(self, step: int) -> Iterator[tuple[int, int]]:
-        """The pairs that a path along an assertion of this one makes."""
+        """Yield the pairs joined by a path along an assertion of this graph."""
         for a, ends in self.forward[step].items():
             starts = {a} | self._reachable(step, a, is_closed=True, backward=True)
             for b in ends:

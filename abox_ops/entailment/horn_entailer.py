@@ -1,5 +1,5 @@
-"""Entailment event by event where T is Horn and counts nothing: (T, B) saturated once, an event
-widens from what it touches.
+"""Entailment event by event for Horn TBoxes without counting. (T, B) is saturated once; each event
+is propagated from what it touches.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class UnsupportedAssertion(Exception):
 
 
 class HornEntailer:
-    """See `shiq.abox_ops.entailment.Entailer`, which this is for Horn T without counting and B of
-    plain assertions; `of` says whether it is one.
+    """The `shiq.abox_ops.entailment.Entailer` for a Horn T without counting and a B of assertions
+    on names.
     """
 
     def __init__(self, premises: Premises, asked: AskedVocabulary, labels: HornLabels) -> None:
@@ -73,7 +73,7 @@ class HornEntailer:
 
     @classmethod
     def build(cls, premises: Premises, asked: AskedVocabulary) -> HornEntailer | None:
-        """The same for ``premises``; None where T is not of this kind, or B not plain."""
+        """Open ``premises`` so; None if T is not Horn, or B has other assertions."""
         if (
             not premises.is_in_shiq
             or premises.problems
@@ -92,7 +92,7 @@ class HornEntailer:
             return None
 
     def entailment(self, assertions: Iterable[owl.Assertion], *, static: bool) -> Entailment | None:
-        """What (T, B ∪ ``assertions``) entails; None where these are not plain."""
+        """Compute what (T, B ∪ ``assertions``) entails; None if one of these is not on names."""
         if not self._is_consistent:
             return INCONSISTENT
         try:
@@ -234,9 +234,7 @@ class HornEntailer:
 
 
 class Individuals:
-    """Numbers of individuals: those of ``below``, and further ones; ``met``: who was asked for
-    here.
-    """
+    """Numbers of individuals, on top of those ``below``; ``numbers``: individuals looked up here."""
 
     def __init__(self, below: Individuals | None = None) -> None:
         self._base_numbers = {} if below is None else below.numbers
@@ -261,7 +259,7 @@ class Individuals:
         return self._names[number] if number < self.first else self._more[number - self.first]
 
     def freeze(self) -> Individuals:
-        """The same to be below others."""
+        """Make these the base of further ones."""
         self._names = [*self._names, *self._more]
         return self
 

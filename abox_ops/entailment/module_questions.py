@@ -1,4 +1,4 @@
-"""What follows in a module: by our own tableau, and question by question where that does not end
+"""Consequences in a module: by our own tableau, or question by question where that does not end
 (THEORY, "Entailment").
 """
 
@@ -22,7 +22,7 @@ from shiq.support import bits
 
 
 class OpenQuestion(Exception):
-    """Something is not decided; the argument says why."""
+    """Something is undecided; the argument is the reason."""
 
 
 class Contradiction(Exception):
@@ -31,9 +31,10 @@ class Contradiction(Exception):
 
 @dataclass(frozen=True)
 class AskedRole:
-    """A role that is asked about; ``ends``: the atoms D_R and N_R, which contradict where it
-    leads (`AskedVocabulary`). If it is not ``is_seen``, the edges of a model do not say where it
-    may lead.
+    """A role that is asked about.
+
+    ends: the atoms D_R and N_R, which contradict where the role leads (`AskedVocabulary`).
+    is_visible: whether the edges of a model show everywhere that the role may lead.
     """
 
     role: Role
@@ -48,8 +49,11 @@ NodePair: TypeAlias = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class ModuleAnswer:
-    """``types``: by node, the atoms that follow; ``pairs``: which roles lead where; ``held``: by
-    node, the atoms of one model.
+    """Answer about one module.
+
+    types: by node, the entailed atoms.
+    pairs: the entailed role pairs.
+    model_types: by node, the atoms of one model.
     """
 
     types: Atoms
@@ -77,7 +81,7 @@ class ModuleQuestions:
         roles: Sequence[AskedRole] = (),
         deadline: float | None = None,
     ) -> ModuleAnswer:
-        """Which of the ``wanted`` names follow at each node, and which ``roles`` lead from one
+        """Find the ``wanted`` names that follow at each node, and the ``roles`` that lead from one
         of these nodes to another. Raises: Contradiction, OpenQuestion.
         """
         if self._tables is None or self._tables.tbox is not tbox:
@@ -108,7 +112,7 @@ class ModuleQuestions:
         roles: Sequence[AskedRole],
         deadline: float | None,
     ) -> ModuleAnswer:
-        """The same, each denial a module of its own, for whoever can decide it."""
+        """The same with a module for each denial, for any reasoner that can decide it."""
         if self._is_refuted(tbox, module, deadline):
             raise Contradiction
         types = {
@@ -176,7 +180,7 @@ def is_entailed(questions: Questions, asked: AskedRole, first: int, second: int)
 def both_ends(
     asked: AskedRole, first: int, second: int
 ) -> tuple[tuple[int, int, bool], tuple[int, int, bool]]:
-    """What contradicts iff the role leads from ``first`` to ``second``."""
+    """Literals that contradict iff the role leads from ``first`` to ``second``."""
     return (first, asked.ends[0], True), (second, asked.ends[1], True)
 
 

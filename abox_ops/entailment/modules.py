@@ -40,9 +40,12 @@ MOST_TOUCHED = 1_000
 
 @dataclass(frozen=True)
 class AskedVocabulary:
-    """What T is extended by, for literals on names to say all that is asked: C ⊑ F for a class
-    that is not named, with R(a,b) entailed iff D_R(a) and N_R(b) contradict, D_R ⊑ ∀R.¬N_R.
-    ``static``: of individuals that E does not mention, too.
+    """Extension of T by which every question becomes one about literals on names.
+
+    A class C that is not named gets F with C ⊑ F. R(a,b) is entailed iff D_R(a) and N_R(b)
+    contradict, with D_R ⊑ ∀R.¬N_R.
+
+    static: questions include individuals that E does not mention.
     """
 
     classes: tuple[owl.ClassExpression, ...] | None = ()
@@ -80,10 +83,13 @@ class AskedVocabulary:
 
 @dataclass(frozen=True)
 class EventModules:
-    """``clauses``, over which ``modules`` are asked; None where told literals alone contradict.
-    ``nodes``: where individuals are, those of E among them: (module, node). ``touches``: all
-    whom the closure looked at, where it looks at nobody else in effect; ``changes``: those of
-    them who are in I, or are told more, and whom E mentions.
+    """Modules that answer the questions about one event.
+
+    clauses: the clauses of the modules.
+    modules: None if told literals alone contradict.
+    nodes: (module, node) by individual, those of E included.
+    touches: all individuals that the closure read; None if counting or equality may reach any.
+    changes: those of them that are in I, have more told literals, or are mentioned by E.
     """
 
     clauses: ClausalTBox
@@ -94,8 +100,8 @@ class EventModules:
 
 
 class ModuleFinder:
-    """(``premises``, extended by ``asked``) as columns. The classes that events bring are taken
-    in as they come up.
+    """Finds modules in (``premises``, extended by ``asked``), held as columns. Classes that events
+    bring are added as they come.
     """
 
     #: How often all of B is indexed again for new names; further ones cost time at each event that
@@ -126,7 +132,7 @@ class ModuleFinder:
         self._classes = used.union(names_of_b.classes.values)
 
     def is_consistent(self, reasoners: Reasoners, deadline: float | None) -> Answer:
-        """Whether (T, B) is."""
+        """Decide whether (T, B) is consistent."""
         base = self.knowledge_base
         if base.index.is_contradictory:
             return Answer(Verdict.INCONSISTENT)
@@ -138,7 +144,7 @@ class ModuleFinder:
         return refuted or undecided or Answer(Verdict.CONSISTENT)
 
     def find_modules(self, event: EventAssertions, individuals: Sequence[str]) -> EventModules:
-        """What answers about ``individuals``, of whom those of ``event`` are some."""
+        """Find the modules that answer about ``individuals``, including those of ``event``."""
         inside = self._relevant_assertions(event.in_shiq)
         new = {
             a.expression.iri
@@ -171,7 +177,9 @@ class ModuleFinder:
     def _touched_individuals(
         self, found: LocalAddSet, inside: Sequence[owl.Assertion]
     ) -> tuple[frozenset[str] | None, frozenset[str] | None]:
-        """Counting and equality look at groups that E is far from, so that there is no telling."""
+        """The individuals that were read, and those that may have changed. None with counting or
+        equality, which may reach far from E.
+        """
         graph = found.columns.graph
         if (
             not self._is_local

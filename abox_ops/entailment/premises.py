@@ -1,5 +1,5 @@
-"""What is entailed from: (T, B), split into what SHIQ(D) can say and the rest; the questions that are
-put to it, and the answer for the individuals of an event.
+"""Premises of entailment: (T, B), split into the part in SHIQ(D) and the rest. Questions about
+them, and answers for the individuals of an event.
 """
 
 from __future__ import annotations
@@ -20,7 +20,11 @@ from shiq.simplify.inclusion import PREFIX
 
 @dataclass(frozen=True)
 class EventAssertions:
-    """E: ``inside`` SHIQ(D), ``outside`` it; ``unread``: what is wrong with what is neither."""
+    """Assertions of an event E.
+
+    in_shiq: those that SHIQ(D) can express. beyond_shiq: those of OWL 2 DL outside it.
+    problems: messages about the others.
+    """
 
     in_shiq: tuple[owl.Assertion, ...] = ()
     beyond_shiq: tuple[owl.Assertion, ...] = ()
@@ -34,8 +38,10 @@ class EventAssertions:
 
 @dataclass(frozen=True, eq=False)
 class Premises:
-    """(T, B). ``tbox`` and ``abox`` lie in SHIQ(D), ``axioms`` and ``assertions`` are the rest
-    of OWL 2 DL; ``unread``: what is wrong with what is neither, and rests on no answer then.
+    """Premises (T, B).
+
+    tbox, abox: the part in SHIQ(D). axioms, assertions: the rest of OWL 2 DL.
+    problems: messages about what is neither; with any, there is no answer.
     """
 
     tbox: owl.TBox
@@ -48,7 +54,7 @@ class Premises:
     def build(
         cls, axioms: Iterable[owl.Axiom], assertions: Iterable[owl.Assertion] = ()
     ) -> Premises:
-        """(T, B) of OWL 2 DL values, wherever they lie."""
+        """Split OWL 2 DL axioms and assertions."""
         given = tuple(dict.fromkeys(axioms))
         inside, reported = split_axioms(given, chains=False)
         outside = dict.fromkeys(axiom for axiom, kind, _ in reported if kind == "outside-shiq")
@@ -64,11 +70,11 @@ class Premises:
         )
 
     def event(self, assertions: Iterable[owl.Assertion]) -> EventAssertions:
-        """``assertions`` as E beside this."""
+        """Split ``assertions`` as an event E for this TBox."""
         return _split(assertions, self.tbox.axioms)
 
     def can_express(self, expression: owl.ClassExpression) -> bool:
-        """Whether SHIQ(D) can say ``expression`` beside T."""
+        """Whether SHIQ(D) can express ``expression`` together with T."""
         name = owl.Class(PREFIX + "entailment:said")
         return isinstance(expression, owl.Class) or not any(
             axiom.sub == expression and kind not in _INSIDE
@@ -80,7 +86,7 @@ class Premises:
 
     @property
     def is_in_shiq(self) -> bool:
-        """Whether SHIQ(D) says all of it."""
+        """Whether SHIQ(D) expresses all of it."""
         return not (self.axioms or self.assertions)
 
     @cached_property
@@ -154,12 +160,12 @@ def _reportable_names(names: Iterable[str]) -> frozenset[str]:
 
 
 def is_reportable(name: str) -> bool:
-    """Whether a class may be told: neither ⊤, ⊥ nor a fresh name."""
+    """Whether a class may be in results: it is neither ⊤, ⊥ nor a fresh name."""
     return not is_reserved(name) and not name.startswith(PREFIX)
 
 
 def class_text(expression: owl.ClassExpression) -> str:
-    """How a class is called in a result: a named one by its IRI, another in functional syntax."""
+    """Text of a class in results: the IRI of a named one, functional syntax for others."""
     return expression.iri if isinstance(expression, owl.Class) else axiom_text(expression)
 
 
@@ -186,15 +192,15 @@ Types: TypeAlias = Mapping[str, frozenset[str]]
 
 @dataclass(frozen=True)
 class Entailment:
-    """What (T, B ∪ E) entails, exactly, where ``verdict`` is CONSISTENT; else nothing is told.
+    """Exact consequences of (T, B ∪ E), if ``verdict`` is CONSISTENT; otherwise nothing is listed.
 
-    ``types``: of each individual of E, which of the classes that were asked about it belongs to,
-    maybe none. ``pairs``: of the roles asked about, between individuals of E. ``static_types``,
-    ``static_pairs``, where they were asked for: the same of the individuals that E does not
-    mention (of pairs: with such an end), less what (T, B) by itself entails; only those with
-    any. ``reason``: why the verdict is UNDETERMINED. ``touches``: the individuals whose change
-    alone can change this; None: any. ``changes``: those who can be something else, or be linked
-    otherwise, with E than without, E's own too; None: any.
+    types: by individual of E, those of the asked classes that it belongs to.
+    pairs: pairs of the asked roles between individuals of E.
+    static_types, static_pairs: on request, new consequences about individuals that E does not
+        mention; for pairs, at one end.
+    reason: why the verdict is UNDETERMINED.
+    touches: the individuals whose change alone can change this; None: any.
+    changes: those that E may give other classes or links, E's own included; None: any.
     """
 
     verdict: Verdict
@@ -208,7 +214,7 @@ class Entailment:
 
 
 def undetermined_entailment(reason: str) -> Entailment:
-    """An entailment that is not known, for this reason."""
+    """An undetermined entailment with this reason."""
     return Entailment(Verdict.UNDETERMINED, reason=reason)
 
 

@@ -1,5 +1,5 @@
-"""Who is asked: a reasoner for modules of clauses, and HermiT for whole questions of OWL 2 DL;
-both are kept warm.
+"""Reasoners for entailment, started once: one for modules of clauses, and HermiT for ontologies of
+OWL 2 DL.
 """
 
 from __future__ import annotations
@@ -28,8 +28,11 @@ _CONSISTENT = Answer(Verdict.CONSISTENT)
 
 @dataclass
 class Reasoners:
-    """``name``: who decides modules (`shiq.reasoner.BACKENDS`); whole questions go to HermiT,
-    unless that is `own`. ``timeout``: seconds for one question; ``asked``: how many there were.
+    """Reasoners that are started when needed and kept running.
+
+    name: the reasoner for modules (`shiq.reasoner.BACKENDS`). Ontologies go to HermiT, unless it is
+        `own`.
+    timeout: seconds for one question. question_count: number of questions so far.
     """
 
     name: str = "auto"
@@ -48,7 +51,7 @@ class Reasoners:
     def decide(
         self, tbox: ClausalTBox, modules: Sequence[Module], deadline: float | None = None
     ) -> list[Answer]:
-        """One answer for each module; ``deadline``: see `left`."""
+        """One answer for each module; ``deadline``: see `seconds_left`."""
         left = self.seconds_left(deadline)
         if left is not None and left <= 0:
             return [_OVER] * len(modules)
@@ -63,7 +66,7 @@ class Reasoners:
         assertions: Iterable[owl.Assertion],
         deadline: float | None = None,
     ) -> Answer:
-        """Whether an ontology of OWL 2 DL is consistent."""
+        """Decide whether an ontology of OWL 2 DL is consistent."""
         left = self.seconds_left(deadline)
         if left is not None and left <= 0:
             return _OVER
@@ -89,13 +92,11 @@ class Reasoners:
     def full_question(
         self, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion]
     ) -> FullQuestion:
-        """(``axioms``, ``assertions``) to be asked about with class assertions on names beside
-        them.
-        """
+        """An ontology to be asked about repeatedly, with further class assertions on names."""
         return FullQuestion(self, axioms, assertions)
 
     def hermit(self) -> HermitReasoner:
-        """HermiT, kept warm."""
+        """HermiT, started on first use."""
         if self._hermit is None:
             self._hermit = HermitReasoner(self.heap)
         return self._hermit
@@ -110,7 +111,7 @@ class Reasoners:
         return left if self.timeout is None else min(left, self.timeout)
 
     def close(self) -> None:
-        """Lets the reasoners go; it may be called twice, and whoever asks again starts them again."""
+        """Stop the reasoners; may be called twice. A later question starts them again."""
         for reasoner in (self._modules, self._hermit):
             if reasoner is not None:
                 reasoner.close()
@@ -126,7 +127,9 @@ class Reasoners:
 
 
 class FullQuestion:
-    """An ontology of OWL 2 DL that is sent once, and asked about with more beside it."""
+    """An ontology of OWL 2 DL that is sent to the reasoner once and asked about with different
+    additions.
+    """
 
     def __init__(
         self, reasoners: Reasoners, axioms: Sequence[owl.Axiom], assertions: Sequence[owl.Assertion]
@@ -134,8 +137,8 @@ class FullQuestion:
         self._reasoners, self._axioms, self._assertions = reasoners, axioms, assertions
 
     def ask(self, more: Sequence[owl.ClassAssertion], deadline: float | None = None) -> Answer:
-        """Whether the ontology is consistent together with ``more``: assertions A(x) or ¬A(x), A
-        a class name.
+        """Decide whether the ontology is consistent together with ``more``: assertions A(x) or
+        ¬A(x), A a class name.
         """
         left = self._reasoners.seconds_left(deadline)
         if left is not None and left <= 0:
@@ -159,7 +162,7 @@ class FullQuestion:
 
     @cached_property
     def _shared_texts(self) -> tuple[OntologyText, ...] | None:
-        """What is sent once; None where each question takes more than one."""
+        """The texts that are sent once; None if each question needs two forms."""
         try:
             put = write_question(self._axioms, self._assertions)
             return (
@@ -180,9 +183,7 @@ def decide_consistency(
     reasoners: Reasoners,
     deadline: float | None = None,
 ) -> Answer:
-    """Whether (``tbox``, ``assertions``), both in SHIQ(D), is consistent: by all of it, in as
-    many modules as it falls into.
-    """
+    """Decide whether (``tbox``, ``assertions``), both in SHIQ(D), is consistent, module by module."""
     asked = ScratchQuestion.build(tbox, assertions)
     if asked.contradictory:
         return _INCONSISTENT

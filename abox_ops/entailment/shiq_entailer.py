@@ -1,4 +1,4 @@
-"""Entailment for (T, B) in SHIQ(D): the module of the event's individuals, and what follows
+"""Entailment for (T, B) in SHIQ(D): finds the module of the event's individuals, and concludes
 there (THEORY, "Entailment").
 """
 
@@ -36,15 +36,18 @@ from shiq.support import bits
 
 
 def union_or_any(parts: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
-    """All of them; None, which is anybody, where one is."""
+    """Union of the ``parts``; None, which stands for any individual, if one of them is None."""
     known = [*parts]
     return None if None in known else frozenset[str]().union(*filter(None, known))
 
 
 @dataclass(frozen=True)
 class Conclusions:
-    """What follows of individuals: ``types`` and ``pairs``; ``held``: the classes that they have
-    in one model; ``touches`` and ``changes``: see `EventModules`.
+    """Consequences about individuals.
+
+    types, pairs: entailed classes and role pairs.
+    model_types: their classes in one model.
+    touches, changes: see `EventModules`.
     """
 
     types: dict[str, frozenset[str]]
@@ -55,9 +58,7 @@ class Conclusions:
 
 
 class ShiqEntailer:
-    """See `shiq.abox_ops.entailment.Entailer`, which this is for premises inside SHIQ(D), or with a
-    ``reading`` as such.
-    """
+    """The `shiq.abox_ops.entailment.Entailer` for premises in SHIQ(D), or with a ``reading`` there."""
 
     def __init__(
         self,
@@ -86,7 +87,7 @@ class ShiqEntailer:
         self._base_touches: dict[str, frozenset[str] | None] = {}
 
     def entailment(self, event: EventAssertions, deadline: float | None = None) -> Entailment:
-        """What (T, B ∪ ``event``) entails of the individuals of ``event``."""
+        """Compute what (T, B ∪ ``event``) entails of the individuals of ``event``."""
         base = self.is_consistent(deadline)
         if base.verdict is not Verdict.CONSISTENT:
             return (
@@ -121,8 +122,8 @@ class ShiqEntailer:
         )
 
     def changed_individuals(self, assertions: Sequence[owl.Assertion]) -> frozenset[str] | None:
-        """The individuals that may be something else, or be linked otherwise, with
-        ``assertions`` than without; None: any.
+        """The individuals that may have other classes or links with ``assertions`` than without;
+        None: any.
         """
         event = self._premises.event(assertions)
         said = self._read_event(event)
@@ -131,18 +132,18 @@ class ShiqEntailer:
         return self._finder.find_modules(said, event.individuals).changes
 
     def _read_event(self, event: EventAssertions) -> EventAssertions | None:
-        """``event`` as the premises have it; None where loops may arise that no clause expresses."""
+        """Read ``event`` for the premises; None if loops may arise that no clause expresses."""
         if self._reading is None:
             return event
         said = self._reading.read_event(event.in_shiq)
         return None if said is None else EventAssertions(said)
 
     def can_read(self, event: EventAssertions) -> bool:
-        """Whether ``event`` is for this."""
+        """Whether this entailer can decide ``event``."""
         return not event.beyond_shiq and self._read_event(event) is not None
 
     def is_consistent(self, deadline: float | None = None) -> Answer:
-        """Whether (T, B) is; asked again where that was not decided."""
+        """Decide whether (T, B) is consistent; undetermined answers are not remembered."""
         if self._base_answer is None or self._base_answer.verdict is Verdict.UNDETERMINED:
             self._base_answer = self._finder.is_consistent(self._reasoners, deadline)
         return self._base_answer
@@ -154,8 +155,8 @@ class ShiqEntailer:
         mentioned: frozenset[str],
         deadline: float | None,
     ) -> tuple[Types, frozenset[RolePair]]:
-        """What (T, B) entails of ``individuals`` of B; the pairs are between them and those
-        ``mentioned`` too.
+        """Conclude what (T, B) entails of ``individuals`` of B. The pairs are between them and
+        those ``mentioned``.
         """
         new = [i for i in individuals if i not in self._base_types]
         asked = sorted({*individuals, *mentioned}) if self._asked.roles else new
@@ -178,7 +179,7 @@ class ShiqEntailer:
         *,
         alone: bool,
     ) -> Conclusions:
-        """What follows of ``individuals``, of which ``event`` mentions some; unless they are
+        """Conclude what follows of ``individuals``, which include those of ``event``; unless
         ``alone``, of all in I. Raises: Contradiction, OpenQuestion.
         """
         said = self._read_event(event)
@@ -226,7 +227,7 @@ class ShiqEntailer:
         return self._premises.names | named_classes(plain)
 
     def _class_texts(self, clauses: ClausalTBox, atoms: int) -> frozenset[str]:
-        """What the classes ``atoms`` are called."""
+        """Texts of the classes ``atoms``."""
         if self._clauses is not clauses:
             self._clauses, self._texts = clauses, {}
         if atoms not in self._texts:

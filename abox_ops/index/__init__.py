@@ -1,1 +1,1 @@
-"""What is worked out of (T, A) once, and kept through deletions."""
+"""The index of (T, A): results computed once, and kept up to date through deletions."""

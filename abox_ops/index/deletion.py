@@ -29,8 +29,8 @@ from shiq.model.roles import Role, RoleBox
 def index_after_deletion(
     index: Index, base: Base, less: OverlayBase, touched: Ints, roles: RoleBox
 ) -> Index:
-    """The index of ``less`` = ``base`` less role, class, data assertions and pairs at the
-    ``touched`` nodes, from the ``index`` of ``base``.
+    """Update ``index``, the index of ``base``, to ``less``: ``base`` without role, class and data
+    assertions and pairs at the ``touched`` nodes.
     """
     lost = _find_reach(index, base, less, roles, touched)
     return _rederive(index, less, roles, lost)
@@ -40,8 +40,8 @@ def index_after_deletion(
 
 
 def _find_reach(index: Index, base: Base, less: OverlayBase, roles: RoleBox, touched: Ints) -> Ints:
-    """The nodes of the elements of ``base`` whose label or members may rest on what was deleted
-    at ``touched`` nodes.
+    """Find the nodes whose element may lose labels or members by the deletions at ``touched``
+    nodes.
     """
     calculus = index.calculus
     old = Graph(view_without_batch(base), roles, index.equality, index.labels.label_of)
@@ -74,9 +74,12 @@ def _find_reach(index: Index, base: Base, less: OverlayBase, roles: RoleBox, tou
 
 
 class _ReachWalk:
-    """What may be lost, one element after another, where each round finds few. ``lost``: what is
-    known to be, by number; ``found``: what is lost beyond; ``todo``: what is to be gone on from,
-    in the end by arrays. Elements are keys.
+    """Search for lost elements one after another, where each round would find few. Elements are
+    keys.
+
+    lost: known lost elements, a flag by number.
+    lost_keys: further lost elements found.
+    todo: elements to go on from; at the end, those left to the rounds over arrays.
     """
 
     def __init__(self, calculus: NumberedCalculus, old: Graph, left: Graph, lost: Bools) -> None:
@@ -90,8 +93,8 @@ class _ReachWalk:
         self._answers: dict[tuple[int, int, int, int], bool] = {}
 
     def run(self, begun: list[int]) -> None:
-        """Goes on from the elements ``begun``, which are lost, until nothing is left, or one is
-        for arrays.
+        """Search from the lost elements ``begun``, until nothing is left or an element has too many
+        role assertions.
         """
         region, lost, self.todo = self.cache, self._lost, begun
         while self.todo:
@@ -133,8 +136,8 @@ class _ReachWalk:
 
 
 def _certain_labels(calculus: NumberedCalculus, left: Graph, keys: Ints) -> Ints:
-    """The literals that follow at each element from what is still asserted there; none where
-    several individuals are one.
+    """The literals that follow at each element from its remaining assertions alone; none for
+    elements of several individuals.
     """
     numbers = left.locate(keys)
     left.fetch_members(numbers)
@@ -149,7 +152,7 @@ def _certain_labels(calculus: NumberedCalculus, left: Graph, keys: Ints) -> Ints
 
 
 def _are_several(graph: Graph, elements: Ints) -> Bools:
-    """Which elements have more than one member."""
+    """Whether each element has more than one member."""
     return _have_several(graph, graph.key[elements])
 
 
@@ -184,9 +187,10 @@ def _may_have_sent(
 def may_have_sent(
     space: LabelCalculus, role: Role, source: Label, certain: Label, target: Label
 ) -> bool:
-    """Whether some u-type clause on ``role`` has all its literals at the subject refuted there,
-    one of them by a literal that is not ``certain``, and a literal at the object that holds
-    there.
+    """Whether some u-type clause on ``role`` may have sent a literal to the object.
+
+    All its literals at the subject are refuted there, one of them by a literal that is not
+    ``certain``. One of its literals at the object holds there.
     """
 
     def sends(here: tuple[int, int], there: tuple[int, int]) -> bool:
@@ -210,7 +214,7 @@ def may_have_sent(
 
 
 def _rederive(index: Index, less: OverlayBase, roles: RoleBox, lost: Ints) -> Index:
-    """``index`` with the elements of the ``lost`` nodes (ascending) worked out from ``less`` alone."""
+    """Recompute the elements of the ``lost`` nodes (ascending) in ``index`` from ``less`` alone."""
     calculus = index.calculus
     parts = _asserted_equals(less, lost)
     names = unique(parts)

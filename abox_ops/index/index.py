@@ -1,5 +1,5 @@
-"""What is worked out of (T, A) once, and kept: quotient, told literals and merge classes by element,
-and the calculus of each criterion, with the vocabulary that a batch brings.
+"""The index of (T, A): elements, told literals and merge classes, and the calculus of each
+criterion.
 """
 
 from __future__ import annotations
@@ -55,11 +55,12 @@ CLASSES_OF_N, CLASSES_OF_TOLD = ("outside", "outside_members"), ("merged", "merg
 
 @dataclass(frozen=True, eq=False)
 class ElementLabels:
-    """The told label of each element, from a table (element, label)."""
+    """Told labels by element, from a table (element, label)."""
 
     table: Table
 
     def label_of(self, elements: Ints) -> Ints:
+        """The number of the told label of each element."""
         rows = self.table.rows_of(elements)
         found: Ints = rows["label"][positions(rows["element"], elements)]
         return found
@@ -67,14 +68,16 @@ class ElementLabels:
 
 @dataclass(frozen=True, eq=False)
 class Index:
-    """``same``: individuals by asserted equality; ``equal``: by all equality known for certain;
-    ``merged``: elements by merge class. An element is named by its least node. ``labels``: the
-    numbers of told labels in ``calculus``.
+    """The index of (T, A). An element is named by its least node.
 
-    ``contradictory``: whether some told label clashes, so that A is inconsistent.
-    ``stored_labels``: how many labels the columns speak of; those beyond were met by checks.
-    ``detached``: nodes of elements that deletions have changed; what is left of them has the
-    merge class that it had, though counting might give a smaller one.
+    asserted_equality: individuals by asserted equality. equality: by all equality known for
+        certain.
+    merge_classes: elements by merge class.
+    labels: numbers of told labels in ``calculus``. stored_labels: how many of these the columns
+        use; further ones come from checks.
+    is_contradictory: whether some told label clashes, so that A is inconsistent.
+    detached_nodes: nodes of elements that deletions have changed. They keep their merge class,
+        though counting might give a smaller one.
     """
 
     extra: Extra
@@ -92,8 +95,8 @@ class Index:
 
 
 def stored_index(tbox: owl.TBox, roles: RoleBox, base: StoreBase) -> Index:
-    """The index that the store of ``base`` holds; built anew if this version of the program
-    reads ``tbox`` in other clauses.
+    """Read the index from the store of ``base``. It is built anew if this version of the program
+    makes other clauses of ``tbox``.
     """
     store = base.store
     document = store.index_document
@@ -118,7 +121,7 @@ def stored_index(tbox: owl.TBox, roles: RoleBox, base: StoreBase) -> Index:
 
 
 def build_index(tbox: owl.TBox, roles: RoleBox, base: Base) -> Index:
-    """The index of (``tbox``, ``base``), from scratch: one pass over everything, then the
+    """Build the index of (``tbox``, ``base``) from scratch: one pass over everything, then the
     fixpoints.
     """
     complex_ = all_complex(base)
@@ -190,7 +193,7 @@ def same_grouping(base: Base, nodes: Ints) -> StoredPartition:
 
 
 def view_without_batch(base: Base) -> UnionView:
-    """``base`` with an empty batch."""
+    """View ``base`` with an empty batch."""
     tables: dict[str, ArrayTable] = {
         name: array_table("node", dict.fromkeys(columns, NONE))
         for name, columns in ROW_COLUMNS.items()
@@ -209,8 +212,8 @@ def all_complex(base: Base) -> list[owl.Assertion]:
 def vocabulary_of(
     names: Names, classes: Ints, complex: Sequence[owl.Assertion], roles: RoleBox
 ) -> Extra:
-    """What the TBox has to be extended by for assertions on ``classes`` and the ``complex``
-    ones: what `vocabulary` gives for all of them.
+    """The vocabulary by which the TBox must be extended for assertions on ``classes`` and the
+    ``complex`` ones.
     """
     stand_ins = (
         owl.ClassAssertion(owl.Class(names.classes.values[i]), "") for i in classes.tolist()
@@ -240,9 +243,10 @@ def negative_vocabulary(
 
 @dataclass(frozen=True)
 class TouchedNodes:
-    """``nodes``: of all inserted assertions once normalised (a:⊤ is none). ``other``: the same
-    without role and data assertions; ``negative``: of negative assertions alone. ``data``: the
-    inserted data rows.
+    """Nodes of the insertions, once normalised (a:⊤ is dropped).
+
+    nodes: all of them. non_edge_nodes: those of assertions other than role and data assertions.
+    negative_nodes: those of negative assertions. data_rows: the inserted data rows.
     """
 
     nodes: Ints
@@ -254,7 +258,7 @@ class TouchedNodes:
 
 
 def touched_nodes(whole: UnionView, roles: RoleBox) -> TouchedNodes:
-    """What the insertions of ``whole`` touch."""
+    """Collect the nodes of the insertions of ``whole``."""
     tables = {name: table.columns for name, table in whole.inserted_tables.items()}
     classes = tables["class_assertions"]
     thing = whole.names.classes.ids.get(THING.iri, -1)
@@ -287,8 +291,9 @@ _REMEMBERED = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class CalculusCache:
-    """The calculi of one (T, A), remembered from batch to batch. ``source``: T as it is given;
-    ``names``: those of A.
+    """The calculi of one (T, A), remembered from batch to batch.
+
+    source: T as it is given. names: dictionaries of A.
     """
 
     source: TBox
@@ -298,11 +303,11 @@ class CalculusCache:
     _latest: list[NumberedCalculus] = field(default_factory=list, repr=False)
 
     def tbox_with_insertions(self, whole: UnionView) -> SimplifiedTBox:
-        """The simplified TBox with the vocabulary that the insertions bring."""
+        """The simplified TBox with the vocabulary of the insertions."""
         return self.extended_tbox(self.new_vocabulary(whole))
 
     def extended_tbox(self, added: Sequence[SubClassOf | Class]) -> SimplifiedTBox:
-        """The same with the vocabulary ``added``."""
+        """The simplified TBox with the vocabulary ``added``."""
         return (
             simplify(self.source, (*self.index.extra, *added))
             if added
@@ -310,7 +315,7 @@ class CalculusCache:
         )
 
     def new_vocabulary(self, whole: UnionView) -> list[SubClassOf | Class]:
-        """The vocabulary that the insertions bring, beyond that of T and A."""
+        """The vocabulary of the insertions that T and A do not have."""
         classes = unique(whole.inserted_tables["class_assertions"].columns["class"])
         brought = vocabulary_of(whole.names, classes, whole.complex_insertions(), self.roles)
         return [x for x in brought if x not in self._vocabulary]
@@ -327,8 +332,8 @@ class CalculusCache:
         return frozenset((*index.extra, *(Class(atom) for atom in atoms if isinstance(atom, str))))
 
     def lookup(self, simplified: SimplifiedTBox, criterion: str, names: Names) -> NumberedCalculus:
-        """The calculus of ``criterion``; where the batch brings no name and no axiom, one that
-        remembers earlier batches.
+        """The calculus of ``criterion``. Where the batch brings no name and no axiom, it is one
+        that remembers earlier batches.
         """
         index = self.index
         as_before = simplified is index.simplified_tbox and (

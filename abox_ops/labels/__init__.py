@@ -1,3 +1,3 @@
-"""Labels: what one set of literals says by itself, whoever has it (THEORY, "DL-clauses", "Told
+"""Labels: what one set of literals implies by itself, at any element (THEORY, "DL-clauses", "Told
 literals", "Irrelevant role assertions" and "Outside completion").
 """

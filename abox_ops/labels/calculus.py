@@ -33,8 +33,8 @@ Label: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class CompiledClause:
-    """A clause as bitmasks: body and head at the centre, body and head at a branch; ``n`` of an
-    m-type clause, else 0.
+    """A clause as bitmasks: body and head at the centre, body and head at a branch. ``n``: the
+    bound of an m-type clause, else 0.
     """
 
     index: int
@@ -49,11 +49,12 @@ class CompiledClause:
         return bool(self.head & label[0] or self.body & label[1])
 
     def is_decided_at_branch(self, label: Label) -> bool:
+        """Whether a literal of ``label`` satisfies the clause at its branch."""
         return bool(self.branch_head & label[0] or self.branch_body & label[1])
 
 
 class SentLiterals(NamedTuple):
-    """What one role assertion sends: literals for its subject and for its object (a clash bit
+    """Literals that one role assertion sends to its subject and to its object (a clash bit
     included).
     """
 
@@ -66,8 +67,8 @@ NOTHING_SENT = SentLiterals(EMPTY, EMPTY)
 
 
 def contradiction(tbox: ClausalTBox) -> Label:
-    """The label of a contradiction that no atom is to blame for, such as an asserted
-    owl:Nothing: no clause speaks of its bit.
+    """The label of a contradiction that no atom causes, such as an asserted owl:Nothing. No clause
+    uses its bit.
 
     In the labels of a TBox that has grown since, it is still a clash.
     """
@@ -76,20 +77,21 @@ def contradiction(tbox: ClausalTBox) -> Label:
 
 
 def clashes(label: Label) -> bool:
+    """Whether ``label`` contains a literal and its negation."""
     return bool(label[0] & label[1])
 
 
 def join(first: Label, second: Label) -> Label:
+    """The union of two labels."""
     return first[0] | second[0], first[1] | second[1]
 
 
 @dataclass
 class LabelCalculus:
-    """The label calculus of one clausal TBox, memoised.
+    """Unit propagation of one clausal TBox on labels, memoised.
 
-    ``data_mask``: the atoms that are data restrictions; ``clash``: see `contradiction`;
-    ``compiled``: the clauses with a role or with a restriction in the head (the others only
-    propagate).
+    data_mask: the atoms that are data restrictions. clash: see `contradiction`.
+    compiled: the clauses with a role, or with a restriction in the head; the others only propagate.
     """
 
     tbox: ClausalTBox
@@ -142,7 +144,7 @@ class LabelCalculus:
         return found
 
     def roles_below(self, clause: CompiledClause) -> frozenset[Role]:
-        """The roles below S, of an m-type ``clause`` with ≤n S.C."""
+        """The roles below S, for an m-type ``clause`` with ≤n S.C."""
         role = self.tbox.clauses[clause.index].role
         assert role is not None
         return self.tbox.roles.subroles(role)
@@ -168,8 +170,8 @@ class LabelCalculus:
         return found
 
     def extend_to_clash(self, closed: Label, more: Label) -> Label:
-        """The closure of a ``closed`` label with ``more``, where it does not clash; costs as
-        much as there is more.
+        """The closure of a ``closed`` label with ``more`` literals, ended at the first clash. The
+        cost depends on ``more`` alone.
         """
         label = join(closed, more)
         if label == closed:
@@ -179,8 +181,8 @@ class LabelCalculus:
         )
 
     def send(self, role: Role, subject: Label, object: Label) -> SentLiterals:
-        """What an assertion of ``role`` between elements with these labels sends to either end
-        by u-type clauses.
+        """The literals that an assertion of ``role`` sends to its ends by u-type clauses, for
+        elements with these labels.
         """
         key = (role, subject, object)
         found = self._send_memo.get(key)
@@ -254,11 +256,11 @@ def unsatisfiable_classes(
     decide: Callable[[Sequence[Module]], Sequence[Answer]],
     is_over: Callable[[], bool] = lambda: False,
 ) -> tuple[list[str], int]:
-    """The named classes, sorted, that have no member in any model of ``tbox``, and how many were
-    left undecided.
+    """Find the named classes, sorted, that have no member in any model of ``tbox``; and how many
+    stayed undecided.
 
-    Only classes that some clause mentions are asked about: another can always have a member,
-    unless nothing can.
+    Only classes that some clause mentions are asked about: any other can have a member, unless
+    nothing can.
     """
     names = sorted(
         (atom, i)

@@ -1,10 +1,9 @@
-"""Completing a label: a guess at which other literals hold at an element, by its label alone
-(THEORY, "Outside completion").
+"""Completion of a label: a guess at the other literals of an element, by its label alone (THEORY,
+"Outside completion").
 
-Nothing that is guessed is entailed. Names are taken for false as far as unit propagation allows,
-original ones before fresh ones; what that makes true, ≥-atoms included, is taken over.
-Propagation goes over the local clauses and over what the witness of a ≥-atom, itself closed so,
-sends back.
+Guesses are not entailed. Names are taken for false as far as unit propagation allows, original ones
+before fresh ones. What that makes true is added, ≥-atoms included. Propagation covers the local
+clauses and what the witness of a ≥-atom sends back.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ DEPTH = 2
 
 @dataclass
 class Completions:
-    """Completed labels of one label calculus, memoised."""
+    """Guessed labels of one label calculus, memoised."""
 
     space: LabelCalculus
 
@@ -41,9 +40,10 @@ class Completions:
         self._send_memo: dict[tuple[int, int, int, int], Label] = {}
 
     def guess_model_label(self, label: Label, triggers: int = 0) -> Label:
-        """``label`` with a guess for every name that unit propagation can live with; the atoms
-        in ``triggers`` are tried as true first. Contains the closed ``label``; does not clash
-        unless that does.
+        """Complete ``label`` with a guess for every name, as far as unit propagation allows. Atoms
+        in ``triggers`` are tried as true first.
+
+        The result contains the closed ``label``, and clashes only if that does.
         """
         key = (label, triggers)
         found = self._guess_memo.get(key)
@@ -65,9 +65,10 @@ class Completions:
         return label
 
     def _falsify_names(self, label: Label, names: NameHalves) -> Label:
-        """``label`` with as many of ``names`` false as go; a name that cannot be false is true.
+        """Add the negations of as many of ``names`` as possible; a name that cannot be false
+        becomes true.
 
-        Halves the names where not all of them go at once, so that a few exceptions cost little.
+        The names are halved where they cannot all be false, so that a few exceptions cost little.
         """
         mask = names.mask & ~(label[0] | label[1])
         if not mask:
@@ -117,8 +118,8 @@ class Completions:
         return label
 
     def _sent_back(self, i: int, label: Label, depth: int) -> Label:
-        """What a witness of the ≥-atom ``i`` sends to an element with ``label``; a clash if
-        there can be none.
+        """The literals that a witness of the ≥-atom ``i`` sends to an element with ``label``; a
+        clash if there can be no witness.
         """
         mask = self._masks[i]
         positive, negative = label[0] & mask, label[1] & mask
@@ -155,19 +156,20 @@ class Completions:
 
 @dataclass(frozen=True)
 class NameHalves:
-    """Tree of names to be tried by halves: atoms by position, and, if there are several, the two
-    halves of them in their order; made when asked for, since few of them are needed and there is
-    a mask for each.
+    """Binary tree over atoms: their positions and, if there are several, the two halves. Halves and
+    masks are made on demand.
     """
 
     positions: list[int]
 
     @cached_property
     def mask(self) -> int:
+        """Bitmask of the atoms."""
         return sum(1 << i for i in self.positions)
 
     @cached_property
     def halves(self) -> tuple[NameHalves, NameHalves] | None:
+        """First and second half; None for a single atom."""
         middle = len(self.positions) // 2
         return (
             (NameHalves(self.positions[:middle]), NameHalves(self.positions[middle:]))

@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class DataRestrictions:
-    """The data restrictions of one TBox, by property. ``negated``: properties of negative data
-    assertions in A ∪ A⁺.
-    """
+    """The data restrictions of one TBox, by property."""
 
     space: LabelCalculus
 
@@ -56,13 +54,15 @@ class DataRestrictions:
 
     @cached_property
     def theory(self) -> DataTheory:
-        """What the datatypes say; loaded where a value is looked at."""
+        """Reasoning about datatypes; loaded when a value is first looked at."""
         from shiq.datatypes import DataTheory
 
         return DataTheory(self.space.tbox.definitions, self.space.tbox.roles)
 
     def refuted_label(self, values: Iterable[tuple[str, Literal]]) -> Label:
-        """The ≤0 p.D that asserted values refute, as a label; a clash where a value is ill-typed."""
+        """The label of the ≤0 p.D that these asserted values refute; a clash if a value is
+        ill-typed.
+        """
         label = EMPTY
         for value in values:
             found = self._refuted_memo.get(value)

@@ -1,4 +1,4 @@
-"""How labels and complex assertions stand in the tables of a store."""
+"""Text forms of labels and complex assertions in the tables of a store."""
 
 from __future__ import annotations
 
@@ -40,9 +40,7 @@ def read_labels(rows: Columns) -> list[Label]:
 
 
 def clauses_hash(tbox: ClausalTBox) -> str:
-    """What the labels of an index rest on: the atoms and clauses, as this version of the program
-    makes them.
-    """
+    """Hash of the atoms and clauses that the labels of an index depend on."""
     return hashlib.sha256(
         repr(
             (

@@ -1,23 +1,20 @@
-"""Which clauses a role assertion leaves open: the literal half of irrelevance (THEORY,
+"""The clauses that labels leave open on a role assertion: the literal half of irrelevance (THEORY,
 "Irrelevant role assertions").
 
 A role assertion is tested at both ends and at every position of every clause that it matches.
-What literals do not discharge is *open*: an open u-type clause makes the assertion relevant, an
-open m-type clause leaves it to counting (`tests.spec.counting`).
+Clauses that literals do not discharge are *open*. An open u-type clause makes the assertion
+relevant; open m-type clauses are left to counting (`tests.spec.counting`).
 
-Needs: which ≥k R.D may have to be met at an element, by its label (THEORY, "Irrelevant role
-assertions").
+Needs: the ≥k R.D that may have to be met at an element, by its label (THEORY, "Irrelevant role
+    assertions").
 
-Residuals: what is asserted at the inside end of a crossing role assertion instead of looking
-at the other end (THEORY, "Inside").
+Residuals: assertions at the inside end of a crossing role assertion, made instead of looking at the
+    other end (THEORY, "Inside"). The residual of a clause at one end is the disjunction of its
+    literals there that are not refuted. Several literals get a name Q with Q ⊑ the disjunction, so
+    modules are decided over a TBox extended by these names.
 
-The residual of a clause at one end is the disjunction of its literals there that are not
-refuted. More than one of them need a name of their own: Q with Q ⊑ the disjunction, so the
-modules are decided over a TBox that is extended by these names.
-
-Which role assertions a disjointness, asymmetry, irreflexivity axiom or a negative assertion
-can see (THEORY, "Beyond SHIQ(D), at no loss"), or a class that asks for loops (THEORY, "Chains
-and loops").
+Constrained roles: those that a disjointness, asymmetry or irreflexivity axiom, a negative assertion
+or a class of loops can see (THEORY, "Beyond SHIQ(D), at no loss" and "Chains and loops").
 """
 
 from __future__ import annotations
@@ -48,8 +45,8 @@ class Needs:
                 self.heads.append((i, c.body, c.head & names))
 
     def possible_needs(self, label: Label) -> tuple[AtLeast, ...]:
-        """≥k R.D told at ``label``, or in the head of a clause without a body name negated or a
-        head name told there.
+        """The ≥k R.D told at ``label``, or in the head of a clause that ``label`` does not satisfy
+        by names.
         """
         found = self._needs_memo.get(label)
         if found is None:
@@ -64,9 +61,10 @@ class Needs:
 def witness_survives(
     tbox: ClausalTBox, need: AtLeast, certified: Label, label: Label, roles: Collection[Role]
 ) -> bool:
-    """(wit) The model did not take a for a witness of ``need`` at b, or the one witness asked
-    for may go on being a, which is ``certified``, has ``label`` and is reached from b by
-    asserted ``roles``.
+    """Condition (wit) of rule R: a can stay the witness of ``need`` at b, or was not used as one.
+
+    The certified model did not use a, whose label there is ``certified``. Or one witness is asked
+    for, and a with its new ``label`` still is one by the asserted ``roles`` from b.
     """
     bit = 0 if need.filler is None else 1 << tbox.atom_ids[need.filler]
     if bit & certified[1]:
@@ -76,8 +74,10 @@ def witness_survives(
 
 
 class OpenClauses(NamedTuple):
-    """What a role assertion leaves open: ``relevant``: a u-type clause is open.
-    ``at_subject``/``at_object``: m-type clauses open with their centre there.
+    """Clauses that a role assertion leaves open.
+
+    is_relevant: whether a u-type clause is open.
+    at_subject, at_object: open m-type clauses with their centre there.
     """
 
     is_relevant: bool
@@ -121,8 +121,8 @@ RESIDUAL = "urn:shiq:fresh:residual:"
 
 
 class Residuals:
-    """The residuals of one clausal TBox. ``tbox``: that TBox with their names at the end; it has
-    its atoms as a prefix.
+    """The residuals of one clausal TBox. ``tbox``: that TBox with their names as further atoms at
+    the end.
     """
 
     def __init__(self, space: LabelCalculus) -> None:
@@ -151,10 +151,10 @@ class Residuals:
         )
 
     def residual_at(self, clause: CompiledClause, at_branch: bool, label: Label) -> Label | None:
-        """What to assert at an end with ``label`` so that ``clause`` is met there; None if every
-        literal there is refuted.
+        """The label to assert at an end with ``label`` so that ``clause`` holds there; None if
+        every literal is refuted.
 
-        A literal, or the name of the disjunction; as a label over the extended TBox.
+        It has one literal, or the name of the disjunction, over the extended TBox.
         """
         body, head = (
             (clause.branch_body, clause.branch_head) if at_branch else (clause.body, clause.head)
@@ -170,8 +170,8 @@ class Residuals:
 
 
 def constrained_roles(roles: RoleBox) -> frozenset[Role]:
-    """The roles, closed under inverses, that lie below a role of a disjointness, asymmetry or
-    irreflexivity axiom, or below one for whose loops it matters whether they are there.
+    """The roles below one with a disjointness, asymmetry or irreflexivity axiom, or below one with
+    relevant loops. Closed under inverses.
     """
     named = (
         {r for pair in roles.disjoint for r in pair}
@@ -191,10 +191,10 @@ def roles_below(named: Iterable[Role], roles: RoleBox) -> frozenset[Role]:
 def is_violated(
     asserted: Collection[Role], negated: Collection[Role], is_loop: bool, roles: RoleBox
 ) -> bool:
-    """Whether role assertions ``asserted`` of one pair contradict a disjointness, asymmetry or
-    irreflexivity axiom, or a negative assertion ``negated`` of the same pair, or may contradict
-    what T says of loops; all of them as seen from the first of the pair; ``is_loop``: it is one
-    element.
+    """Whether the roles ``asserted`` of one pair contradict the role axioms, or roles ``negated``
+    for the same pair. Roles are as seen from the first end.
+
+    is_loop: whether both ends are one element; then relevant loops count as a contradiction too.
     """
     closed = {s for r in asserted for s in roles.superroles(r)}
     if is_loop:

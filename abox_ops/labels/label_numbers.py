@@ -1,7 +1,6 @@
-"""Labels by number: the per-signature calculus of `abox_ops`, applied to columns.
+"""Labels by number: the label calculus applied to columns.
 
-A label is computed once per distinct combination that occurs; columns hold its number.
-`EMPTY_ID` is the empty label.
+Each result is computed once per distinct combination of labels. `EMPTY_ID` is the empty label.
 """
 
 from __future__ import annotations
@@ -34,16 +33,14 @@ def by_distinct(keys: Ints, value: Callable[[int], int]) -> Ints:
 
 
 class Memo:
-    """Memory of a function of numbers: what was worked out for them, each once; asked of many at
-    once.
-    """
+    """Cache of a function of numbers, for many at once."""
 
     def __init__(self) -> None:
         self._keys = NONE
         self._values = NONE
 
     def lookup(self, keys: Ints, value: Callable[[int], int]) -> Ints:
-        """``value`` of each of the distinct ``keys``, ascending."""
+        """The ``value`` of each of the distinct ``keys``, ascending."""
         known, at = self._positions(keys)
         if not known.all():
             new = keys[~known]
@@ -66,7 +63,7 @@ class Memo:
 
 
 class LabelMemo:
-    """Memory of a function of label numbers, which are not many."""
+    """Cache of a function of label numbers, as an array."""
 
     def __init__(self) -> None:
         self._values = NONE
@@ -87,8 +84,8 @@ class LabelMemo:
 
 @dataclass
 class LabelNumbers:
-    """Labels of one `LabelCalculus`, numbered in the order met, and their operations on arrays of
-    numbers, memoised.
+    """Labels of one `LabelCalculus`, numbered in order of appearance, with operations on arrays of
+    numbers. Results are memoised.
     """
 
     space: LabelCalculus
@@ -106,6 +103,7 @@ class LabelNumbers:
         self._is_clash = np.zeros(0, np.bool_)
 
     def id(self, label: Label) -> int:
+        """The number of ``label``; a new one if it is new."""
         found = self._ids.get(label)
         if found is None:
             if len(self.labels) == _CAPACITY:
@@ -116,9 +114,11 @@ class LabelNumbers:
 
     @property
     def clash_id(self) -> int:
+        """The number of the label of a contradiction."""
         return self.id(self.space.clash)
 
     def ids(self, labels: Iterable[Label]) -> Ints:
+        """The number of each of ``labels``."""
         return np.fromiter(map(self.id, labels), np.int64)
 
     # --- on arrays of numbers ---------------------------------------------------------------------
@@ -139,7 +139,7 @@ class LabelNumbers:
         return by_distinct(ids, self._close)
 
     def restricted_each(self, ids: Ints, mask: Ints, masks: Sequence[int]) -> Ints:
-        """Each label without the atoms outside ``masks[mask[i]]``."""
+        """Each label, restricted to the atoms in ``masks[mask[i]]``."""
         if len(ids) <= TINY:
             return np.array(
                 [self.restrict(i, masks[m]) for i, m in zip(ids.tolist(), mask.tolist())], np.int64
@@ -156,16 +156,17 @@ class LabelNumbers:
         )[inverse]
 
     def restricted_to(self, ids: Ints, mask: int) -> Ints:
-        """Each label without the atoms outside ``mask``."""
+        """Each label, restricted to the atoms in ``mask``."""
         return self._restrict_to_memos.setdefault(mask, LabelMemo()).lookup(
             ids, lambda i: self.restrict(i, mask)
         )
 
     def without_data(self, ids: Ints) -> Ints:
-        """`LabelCalculus.without_data` of each."""
+        """See `LabelCalculus.without_data`, for each label."""
         return by_distinct(ids, self._drop_data)
 
     def clashes(self, ids: Ints) -> Bools:
+        """Whether each label clashes."""
         known = len(self._is_clash)
         if known < len(self.labels):
             self._is_clash = np.concatenate(
@@ -177,7 +178,7 @@ class LabelNumbers:
         return self._is_clash[ids]
 
     def test_labels(self, ids: Ints, test: Callable[[Label], bool]) -> Bools:
-        """Which labels satisfy ``test``."""
+        """Whether each label satisfies ``test``."""
         return by_distinct(ids, lambda i: test(self.labels[i])).astype(np.bool_)
 
     def accumulate(self, start: Ints, target: Ints, received: Ints) -> Ints:
@@ -195,7 +196,7 @@ class LabelNumbers:
         return found
 
     def restrict(self, i: int, mask: int) -> int:
-        """One label without the atoms outside ``mask``."""
+        """One label, restricted to the atoms in ``mask``."""
         found = self._restrict_memo.get((i, mask))
         if found is None:
             label = self.labels[i]
@@ -224,8 +225,8 @@ class LabelNumbers:
 
 @dataclass
 class RolePropagation:
-    """What a role assertion does, by (role number, label number, label number). ``roles`` gives
-    the role of each number.
+    """Effects of role assertions by numbers (role, label of the subject, label of the object).
+    ``roles`` gives the role of each number.
     """
 
     table: LabelNumbers
@@ -241,7 +242,7 @@ class RolePropagation:
         self._masks: list[int] = []
 
     def send_one(self, role: int, subject: int, object: int) -> tuple[int, int]:
-        """What one role assertion sends to its subject and to its object."""
+        """The labels that one role assertion sends to its subject and to its object."""
         masks = self._role_masks()
         restrict = self.table.restrict
         return self._send_one(
@@ -249,8 +250,8 @@ class RolePropagation:
         )
 
     def reduce_labels(self, role: Ints, label: Ints) -> Ints:
-        """Each label without the atoms that no clause on the role, seen from that end, speaks
-        of: much fewer are distinct.
+        """Each label, restricted to the atoms that clauses on the role use at that end. Far fewer
+        are distinct then.
         """
         return self.table.restricted_each(label, role, self._role_masks())
 
@@ -269,15 +270,15 @@ class RolePropagation:
     def distinct_edges(
         self, role: Ints, subject: Ints, object: Ints
     ) -> tuple[list[tuple[int, ...]], Ints]:
-        """The distinct role assertions by role and labels of their ends, as far as clauses on
-        the role speak of these; and which of them each is.
+        """The distinct (role, reduced labels of both ends), and the position of each role assertion
+        among them.
         """
         return combinations(
             role, self.reduce_labels(role, subject), self.reduce_labels(role ^ 1, object)
         )
 
     def send(self, role: Ints, subject: Ints, object: Ints) -> tuple[Ints, Ints]:
-        """What each role assertion sends to its subject and to its object."""
+        """The labels that each role assertion sends to its subject and to its object."""
         combination, inverse = self.distinct_edges(role, subject, object)
         sent = np.array([self._send_one(*key) for key in combination], np.int64).reshape(-1, 2)
         return sent[inverse, 0], sent[inverse, 1]
@@ -285,7 +286,7 @@ class RolePropagation:
     def open_clauses(
         self, role: Ints, subject: Ints, object: Ints
     ) -> tuple[list[OpenClauses], Ints]:
-        """The distinct `OpenClauses` values, and which of them each role assertion has."""
+        """The distinct `OpenClauses`, and the position of each role assertion among them."""
         combination, inverse = self.distinct_edges(role, subject, object)
         labels, roles = self.table.labels, self.roles()
         return [
@@ -295,8 +296,8 @@ class RolePropagation:
     def undecided_clauses(
         self, role: int, label: int, other: int
     ) -> tuple[tuple[CompiledClause, bool], ...]:
-        """The clauses on a role assertion that the labels of its ends do not decide, and whether
-        its first end is the branch.
+        """The clauses on a role assertion that the labels of its ends leave undecided, each with
+        whether its first end is the branch.
         """
         key = (role, label, other)
         found = self._undecided_memo.get(key)
@@ -340,7 +341,7 @@ class RolePropagation:
 
 
 def combinations(*columns: Ints) -> tuple[list[tuple[int, ...]], Ints]:
-    """The distinct rows of ``columns``, and which of them each row is."""
+    """The distinct rows of ``columns``, and the position of each row among them."""
     if len(columns[0]) <= TINY:
         rows = list(zip(*(column.tolist() for column in columns)))
         rank = {row: i for i, row in enumerate(sorted(set(rows)))}

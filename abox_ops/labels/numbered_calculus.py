@@ -1,6 +1,4 @@
-"""What one clausal TBox says of labels and roles, by the numbers of the columns. Nothing here
-knows an individual.
-"""
+"""The calculus of one clausal TBox on numbered labels and roles. It knows no individuals."""
 
 from __future__ import annotations
 
@@ -33,9 +31,11 @@ V = TypeVar("V")
 
 
 class NumberedCalculus:
-    """Label calculus on numbers: `LabelCalculus` and its companions for ``tbox``, on numbered
-    labels. ``labels``: numbers that were given out before, of a TBox whose atoms are a prefix.
-    ``like``: one for the same clauses, which shares what it works out.
+    """`LabelCalculus` and its companions for ``tbox``, on numbered labels.
+
+    Args:
+            labels: labels with numbers already, of a TBox whose atoms are a prefix.
+            like: a calculus of the same clauses, with which results are shared.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class NumberedCalculus:
         self._cached_values: dict[Callable[[NumberedCalculus], object], Any] = {}
 
     def cached(self, make: Callable[[NumberedCalculus], V]) -> V:
-        """What ``make`` makes of this calculus, made when it is first asked for."""
+        """The result of ``make`` for this calculus, made on first use."""
         if make not in self._cached_values:
             self._cached_values[make] = make(self)
         found: V = self._cached_values[make]
@@ -68,6 +68,7 @@ class NumberedCalculus:
 
     @cached_property
     def completions(self) -> Completions:
+        """Guesses of model labels."""
         return (
             Completions(self.space)
             if self._model_calculus is None
@@ -76,6 +77,7 @@ class NumberedCalculus:
 
     @cached_property
     def residuals(self) -> Residuals:
+        """Residuals of the clauses."""
         return (
             Residuals(self.space)
             if self._model_calculus is None
@@ -92,7 +94,7 @@ class NumberedCalculus:
         return self._roles
 
     def is_role_in(self, role: Ints, roles: frozenset[Role]) -> Bools:
-        """Which role numbers are of ``roles``."""
+        """Whether each role number is of one of ``roles``."""
         known = self._flags_by_roles.get(roles)
         if known is None or known[0] < len(self.roles):
             flags = np.fromiter((r in roles for r in self.roles), np.bool_, len(self.roles))
@@ -130,6 +132,7 @@ class NumberedCalculus:
 
     @cached_property
     def functional_clauses(self) -> list[CompiledClause]:
+        """The clauses of ≤1 S.C."""
         return [c for c in self.space.m_type if c.n == 1]
 
     @cached_property
@@ -160,7 +163,9 @@ class NumberedCalculus:
         )
 
     def is_in_force(self, labels: Ints, clause: CompiledClause) -> Bools:
-        """Which labels satisfy the body of ``clause`` at its centre and refute its head there."""
+        """Whether each label satisfies the body of ``clause`` at its centre and refutes its head
+        there.
+        """
         return self.table.test_labels(
             labels, lambda x: not (clause.body & ~x[0] or clause.head & ~x[1])
         )
@@ -210,8 +215,8 @@ class NumberedCalculus:
         return found
 
     def are_indistinct_strings(self, properties: Ints, strings: Bools) -> Bools:
-        """Which data assertions are ``strings`` on properties that cannot tell one string from
-        another.
+        """Whether each data assertion has one of the ``strings`` on a property that treats all
+        strings alike.
         """
         names = self.names.data_properties.values
         found = np.fromiter(
@@ -221,8 +226,8 @@ class NumberedCalculus:
 
     @cached_property
     def _tells_strings_apart(self) -> frozenset[str]:
-        """The data properties with a ≤n f.D on them that not all strings are told alike by:
-        neither D, nor what it is the complement of, is a datatype that has all of them or none.
+        """The data properties with some ≤n f.D whose range D holds some strings and not others, as
+        far as known.
         """
         found: set[str] = set()
         for atom in self.tbox.atoms:
@@ -237,7 +242,7 @@ class NumberedCalculus:
         return self.tbox.roles.data_below(found)
 
     def are_ill_typed(self, literals: Iterable[owl.Literal]) -> Bools:
-        """Which literals denote nothing."""
+        """Whether each literal is ill-typed, so that it denotes no value."""
         values = list(literals)
         found = ~are_strings(values)
         for i in found.nonzero()[0].tolist():
@@ -256,7 +261,7 @@ def _tells_all_strings_alike(datatype: str) -> bool:
 
 
 def distinct_values(rows: Columns) -> tuple[Columns, Ints]:
-    """The distinct (property, literal) of data ``rows``, and which of them each row has."""
+    """The distinct (property, literal) of data ``rows``, and the position of each row among them."""
     found, inverse = combinations(rows["property"], rows["literal"])
     columns = np.array(found, np.int64).reshape(-1, 2)
     return {"property": columns[:, 0], "literal": columns[:, 1]}, inverse

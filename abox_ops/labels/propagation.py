@@ -46,7 +46,7 @@ def propagation_of(
 
 
 class MaskPropagation:
-    """Propagation with a clause as a mask."""
+    """Propagation with clauses as bitmasks."""
 
     def __init__(
         self, width: int, clauses: Iterable[Sequence[int]], clash: tuple[int, int]
@@ -61,6 +61,7 @@ class MaskPropagation:
                 self._clauses_by_literal.setdefault(literal, []).append(clause)
 
     def everywhere(self) -> tuple[int, int]:
+        """See `Propagation`."""
         return self.closure(
             (0, 0), (0, 0), [clause for clause in self._clauses if not clause & (clause - 1)]
         )
@@ -125,9 +126,7 @@ class MaskPropagation:
 
 
 class WidePropagation:
-    """Propagation with a clause as the tuple of its literals, and a count of those that are not
-    refuted.
-    """
+    """Propagation with clauses as tuples of literals, and a count of those not refuted."""
 
     def __init__(
         self, width: int, clauses: Iterable[Sequence[int]], clash: tuple[int, int]
@@ -142,6 +141,7 @@ class WidePropagation:
                 self._clauses_by_literal.setdefault(literal, []).append(i)
 
     def everywhere(self) -> tuple[int, int]:
+        """See `Propagation`."""
         return self.closure(
             (0, 0), (0, 0), [i for i, clause in enumerate(self._clauses) if len(clause) < 2]
         )

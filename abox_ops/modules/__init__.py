@@ -1,1 +1,1 @@
-"""Modules, their shapes, and what is answered of them (THEORY, "Modules")."""
+"""Modules, their shapes, and their answers (THEORY, "Modules")."""

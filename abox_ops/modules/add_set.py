@@ -1,8 +1,8 @@
 """A_add by element in columns, and its modules: connected components, with the names of their
-individuals and what is answered of them.
+individuals and their answers.
 
-Most modules are alike, so nothing is done once for each. Which individuals the nodes of a module
-are matters for those that are not consistent alone, and is looked up for these.
+Most modules are alike, so work is done once per distinct module. The individuals of a module are
+looked up only where it is not consistent.
 """
 
 from __future__ import annotations
@@ -35,25 +35,23 @@ NOTHING, ROLES, _CLAUSES = 0, 1, 2
 
 
 def clause_code(clause: CompiledClause) -> int:
-    """What is noted for a clause."""
+    """The code of a clause in `PulledInReasons`."""
     return _CLAUSES + clause.index
 
 
 def clause_index(code: int) -> int | None:
-    """The index of the clause that a code stands for, if it does."""
+    """The index of the clause with this code; None for other codes."""
     return code - _CLAUSES if code >= _CLAUSES else None
 
 
 class PulledInReasons:
-    """Reasons of elements that came in, by element number: what asked for each first."""
+    """The first reason for which each element came in, by element number."""
 
     def __init__(self) -> None:
         self._codes = NONE
 
     def note(self, elements: Ints, codes: Ints | int) -> None:
-        """Says what asked for ``elements``, where nothing has been noted; of an element that
-        stands twice, one code.
-        """
+        """Note the reasons of ``elements`` that have none yet."""
         if not len(elements):
             return
         count = int(elements.max()) + 1
@@ -65,7 +63,7 @@ class PulledInReasons:
         self._codes[elements[new]] = codes[new] if isinstance(codes, np.ndarray) else codes
 
     def codes(self, graph: Graph) -> Ints:
-        """The code of each element, by its `rep`: that of one of its parts."""
+        """The code of each representative: its own, or that of one of its parts."""
         found = np.zeros(len(graph), np.int64)
         noted = np.flatnonzero(self._codes)
         found[graph.rep[noted]] = self._codes[noted]
@@ -75,13 +73,16 @@ class PulledInReasons:
 
 @dataclass
 class AddSetColumns:
-    """A closure in columns, by element number of ``graph`` (elements by their `rep`, ascending).
+    """A_add in columns, by element number of ``graph`` (representatives, ascending).
 
-    ``region``: I; ``has_label``: elements that ``labels`` are given for; ``labels``: by number;
-    ``kept_labels``: what modules hold; ``contradictory``: elements of I that clash; ``edges``:
-    kept role assertions (source, role, target), roles not inverted, each once; ``data``: kept
-    data rows (element, node, property, literal); ``remedies``: (element, name, positive);
-    ``pulled_in``: why elements are there, under the criteria `clausal` and `model`.
+    region: I.
+    has_label: whether ``labels`` has a label for the element.
+    labels: label numbers. kept_labels: the labels in modules.
+    touched_elements: elements of the batch. contradictory: elements of I that clash.
+    edges: kept role assertions (source, role, target), roles not inverted, each once.
+    data: kept data rows (element, node, property, literal).
+    remedies: (element, name, positive).
+    pulled_in: why elements are there, under the criteria `clausal` and `model`.
     """
 
     graph: Graph
@@ -99,8 +100,8 @@ class AddSetColumns:
 
 @dataclass(frozen=True, eq=False)
 class FoundModules:
-    """What was ``found`` of ``whole`` = A ∪ A⁺, written out as modules; ``decided``: these,
-    where they are known.
+    """The modules of A_add, from its ``columns`` over ``union`` = A ∪ A⁺. ``decided_modules``: the
+    modules, where they are known already.
     """
 
     calculus: NumberedCalculus
@@ -122,8 +123,8 @@ class FoundModules:
 
     @cached_property
     def modules(self) -> Sequence[NamedModule]:
-        """The connected components of what is kept, in the order of their least members; or
-        those that were ``decided``.
+        """The connected components of A_add, ordered by their least members; or the
+        ``decided_modules``.
         """
         if self.decided_modules is not None:
             return self.decided_modules
@@ -154,7 +155,7 @@ class FoundModules:
         )
 
     def _linked_elements(self) -> Ints:
-        """The elements that more may be kept of than a label."""
+        """The elements of which more than a label may be kept."""
         found, graph = self.columns, self.columns.graph
         ends = [graph.different["source"], graph.different["target"]]
         rare = [e for x, _, y in graph.complex_facts.negative_edges for e in (x, y)] + [
@@ -280,9 +281,12 @@ def _distinct(rows: Columns) -> Columns:
 
 
 class NamedModules(LazySequence[NamedModule]):
-    """Modules: each of the ``distinct`` ones so many times as ``counts`` says; ``named`` gives
-    all, each with an object of ``distinct``. ``crowd``: the most individuals that one node
-    stands for.
+    """A sequence of modules in which few are distinct.
+
+    Args:
+            distinct, counts: the distinct modules, and how often each occurs.
+            crowd: the most individuals that one node stands for.
+            named: gives all modules, each with an object of ``distinct``.
     """
 
     def __init__(
@@ -297,7 +301,7 @@ class NamedModules(LazySequence[NamedModule]):
 
     @classmethod
     def from_modules(cls, modules: Sequence[NamedModule]) -> NamedModules:
-        """``modules``, which are there already."""
+        """Wrap modules that exist already."""
         if isinstance(modules, cls):
             return modules
         distinct = {id(m.module): m.module for m in modules}
@@ -307,7 +311,7 @@ class NamedModules(LazySequence[NamedModule]):
 
 
 class ModuleAnswers(LazySequence[Answer]):
-    """An answer for each of ``modules``: what ``distinct`` says of its distinct ones."""
+    """One answer for each of ``modules``, stored for the distinct ones."""
 
     def __init__(self, modules: NamedModules, distinct: Sequence[Answer]) -> None:
         super().__init__(len(modules), self._expand_answers)
@@ -321,25 +325,25 @@ class ModuleAnswers(LazySequence[Answer]):
 def ask_distinct(
     modules: Sequence[NamedModule], decide: Callable[[Sequence[Module]], Sequence[Answer]]
 ) -> ModuleAnswers:
-    """What ``decide`` answers of ``modules``; it is asked about each distinct one once."""
+    """Ask ``decide`` once about each distinct module; return an answer for every module."""
     named = NamedModules.from_modules(modules)
     return ModuleAnswers(named, decide(named.distinct))
 
 
 def distinct_answers(answers: Sequence[Answer]) -> Iterable[Answer]:
-    """Each of ``answers`` at least once."""
+    """The answers, each at least once."""
     return answers.distinct if isinstance(answers, ModuleAnswers) else answers
 
 
 def answer_positions(answers: Sequence[Answer], is_chosen: Callable[[Answer], bool]) -> list[int]:
-    """Where in ``answers`` those are that are chosen."""
+    """Positions in ``answers`` of the chosen ones."""
     if not any(map(is_chosen, distinct_answers(answers))):
         return []
     return [i for i, answer in enumerate(answers) if is_chosen(answer)]
 
 
 def tally(answers: Sequence[Answer]) -> Counter[Verdict]:
-    """How often each verdict was given."""
+    """Count the answers by verdict."""
     found: Counter[Verdict] = Counter()
     if isinstance(answers, ModuleAnswers):
         for answer, count in zip(answers.distinct, answers.modules.counts):
@@ -350,8 +354,8 @@ def tally(answers: Sequence[Answer]) -> Counter[Verdict]:
 
 
 def inconsistent_groups(add_set: AddSet, answers: Sequence[Answer]) -> list[tuple[str, ...]]:
-    """The individuals of each element, or module, that is known to be contradictory; of a
-    module, those near the contradiction where the reasoner says which.
+    """The individuals of each contradictory element and of each inconsistent module. Of a module
+    only those near the contradiction, if the reasoner says which.
     """
     return [
         *add_set.contradictory,

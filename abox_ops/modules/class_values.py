@@ -1,9 +1,9 @@
-"""The values of merge classes, counted for data restrictions by label and by datatype region
-(THEORY, "The add set": data).
+"""The values of merge classes, counted for data restrictions by label and by range (THEORY, "The
+add set": data).
 
-A merge class may hold most of the graph. So its values are gathered once, each distinct value is
-put to the datatypes once for a range, each distinct label is asked once what it needs, and the
-sums are those of columns.
+A merge class may hold most of the graph, so its values are gathered once. Each distinct value is
+compared with a range once, each distinct label is asked for its needs once, and sums are made in
+columns.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class ClassValues:
         )
 
     def _is_row_below(self, property: str) -> Bools:
-        """Which rows are on ``property`` or one below."""
+        """Whether each row is on ``property`` or one below it."""
         below = self._calculus.data.subproperties(property)
         names = self._calculus.names.data_properties.values
         found: Bools = np.fromiter((p in below for p in names), np.bool_, len(names))[
@@ -114,7 +114,9 @@ class ClassValues:
         return found
 
     def _is_in_range(self, range: DataRange, literals: Ints, *, maybe: bool) -> Bools:
-        """Which of the numbered ``literals`` lie in ``range``; ``maybe``: or may do so."""
+        """Whether each of the numbered ``literals`` lies in ``range``; ``maybe``: undecided ones
+        count too.
+        """
         numbers, which, _ = distinct(literals)
         contains = self._calculus.data.theory.contains
         answers = [contains(range, self._literals[i]) for i in numbers.tolist()]

@@ -34,8 +34,8 @@ class KeptAssertions:
     negative_data: set[tuple[str, str, Literal]] = field(default_factory=set)
 
     def keep_negative(self, graph: ElementGraph, element: str) -> None:
-        """Keeps every negative assertion and inequality of ``element``; of those with another
-        element, where that is kept too.
+        """Keep the negative assertions and inequalities of ``element``; those with another element
+        only if that is kept too.
         """
         self.negative_edges |= {
             (element, r, b)
@@ -53,11 +53,10 @@ class KeptAssertions:
 def component_modules(
     kept: KeptAssertions, members: Mapping[str, tuple[str, ...]] | None = None
 ) -> list[NamedModule]:
-    """The components of ``kept`` under its role assertions, in the order of their least elements.
+    """Split ``kept`` into the components of its role assertions, ordered by their least elements.
 
-    Inequalities and negative role assertions between components hold of themselves, since the
-    domains of the components' models are disjoint (no nominals); inside a component they are
-    kept.
+    Between components, inequalities and negative role assertions hold anyway: the domains of the
+    components' models are disjoint, since there are no nominals. Inside a component they are kept.
     """
     components: Partition[str] = Partition()
     for subject, _, object in kept.edges:
@@ -95,10 +94,11 @@ def component_modules(
 
 @dataclass(frozen=True)
 class Closure:
-    """``seen``: I; ``labels``: told⁺ of I and of the touched; ``touched``: elements of A⁺;
-    ``contradictory``: elements of I whose label clashes; ``kept``: A_add without them;
-    ``remedies``: (element, name, positive) that stand for role assertions which were dropped
-    (definition7).
+    """Outcome of a criterion on dictionaries.
+
+    region: I. labels: told⁺ of I and of the touched elements. touched_elements: elements of A⁺.
+    contradictory: elements of I whose label clashes. add_set: A_add without these.
+    remedies: (element, name, positive), in place of dropped role assertions (definition7).
     """
 
     region: frozenset[str]

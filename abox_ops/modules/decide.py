@@ -1,10 +1,9 @@
-"""Deciding the modules of an add set: one question per shape, answers remembered.
+"""Decisions about the modules of an add set: one question per shape, with answers remembered.
 
-Answers of a small budget are remembered by themselves (`Decider.attempt`): they never stand for
-an answer in full. A share of the shapes may be decided again by a second reasoner (``--audit``).
-Which ones follows from what they are, so the same question is audited the same way every time. A
-disagreement is a fault in one of two reasoners: nothing that rests on either can be believed, so
-the run stops there.
+Answers within a small budget are remembered separately (`Decider.attempt`); they never replace a
+full answer. A share of the shapes may be decided again by a second reasoner (``--audit``). The
+choice depends on the shape alone, so it is repeatable. A disagreement means that one of the
+reasoners is wrong, so the run stops there.
 """
 
 from __future__ import annotations
@@ -34,11 +33,14 @@ KnownReasons: TypeAlias = "dict[tuple[Row, ...], tuple[list[Axiom], bool]]"
 
 @dataclass
 class Decider:
-    """Asks ``reasoner`` about shapes that it has not answered yet. ``asked`` counts the modules
-    that reached the reasoner, ``shapes`` the distinct ones met. Undetermined answers are not
-    remembered. After a disagreement in ``audit`` nothing is answered any more. ``beside``: what
-    whole questions are put to, once there was one. ``attempts``: answers of a small budget, by
-    the TBox as in ``known``.
+    """Asks ``reasoner`` about shapes that have no answer yet. Undetermined answers are not
+    remembered.
+
+    question_count: modules that reached the reasoner.
+    answers_by_tbox: by id of a TBox, the shapes and their full answers. attempts_by_tbox: the same
+        for small budgets.
+    audit: audit of a share of the answers; after a disagreement nothing is answered any more.
+    full_reasoner: the reasoner for ontologies of OWL 2 DL, once one was needed.
     """
 
     reasoner: Reasoner
@@ -113,15 +115,13 @@ class Decider:
     def attempt_once(
         self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
     ) -> list[Answer]:
-        """As `attempt`, of modules as they stand, and not remembered: what comes once only need
-        not be put in order.
-        """
+        """See `attempt`, without ordering and remembering: for modules that come only once."""
         self.question_count += len(modules)
         return list(self.own_reasoner.attempt(tbox, modules, timeout))
 
     @property
     def own_reasoner(self) -> OwnReasoner:
-        """What small budgets are given to."""
+        """The own reasoner, which answers within small budgets."""
         if self._own_reasoner is None:
             from shiq.reasoner.own_reasoner import OwnReasoner
 
@@ -163,7 +163,7 @@ class Decider:
         return found
 
     def forget(self) -> None:
-        """Forgets what was answered."""
+        """Forget all answers."""
         self.answers_by_tbox.clear()
         self.attempts_by_tbox.clear()
 
@@ -210,21 +210,19 @@ class Decider:
         )
 
     def space(self, tbox: ClausalTBox) -> LabelCalculus:
-        """The labels of ``tbox``, remembered while nobody asks for those of another."""
+        """The label calculus of ``tbox``; the last one is cached."""
         if self._space is None or self._space.tbox is not tbox:
             self._space = LabelCalculus(tbox)
         return self._space
 
     def reasons(self, tbox: TBox) -> KnownReasons:
-        """The axioms that conflicts of ``tbox`` rest on, remembered like `space`; whoever finds
-        some adds them.
-        """
+        """The known reasons of conflicts of ``tbox``, to be added to; the last ones are cached."""
         if self._reasons is None or self._reasons[0] is not tbox:
             self._reasons = (tbox, {})
         return self._reasons[1]
 
     def shapes(self, tbox: ClausalTBox, modules: Sequence[Module]) -> int:
-        """How many distinct shapes ``modules`` have."""
+        """Number of distinct shapes of ``modules``."""
         return len(self.shape_keys(tbox, modules))
 
     def shape_keys(self, tbox: ClausalTBox, modules: Sequence[Module]) -> frozenset[Shape]:
@@ -264,9 +262,11 @@ class Disagreement:
 
 @dataclass
 class Audit:
-    """``share`` of the shapes, 0 to 1, goes to a second reasoner, made when it is first needed:
-    ``seconds`` says by whom each reasoner is audited. ``asked``, ``agreed``, ``unsettled`` count
-    shapes; unsettled ones the second could not decide.
+    """Audit of a share of the shapes by a second reasoner.
+
+    share: 0 to 1. auditors: makes the auditor of each reasoner, by name, when it is first needed.
+    audited_count, agreement_count, undecided_count: numbers of shapes; the auditor could not decide
+        the undecided ones.
     """
 
     share: float
@@ -278,15 +278,15 @@ class Audit:
     _open_auditors: dict[str, Reasoner] = field(default_factory=dict)
 
     def is_drawn(self, shape: Shape) -> bool:
-        """Whether ``shape`` is among the share."""
+        """Whether ``shape`` belongs to the share."""
         digest = blake2b(repr(shape).encode("utf-8", "surrogatepass"), digest_size=8).digest()
         return int.from_bytes(digest, "big") < self.share * 2**64
 
     def examine(
         self, tbox: ClausalTBox, asked: Sequence[tuple[Module, Answer, str]], timeout: float | None
     ) -> None:
-        """Puts decided modules to the auditor of who answered, and books what it says; the first
-        disagreement ends it.
+        """Ask the auditors about decided modules and record the outcome. The first disagreement
+        ends it.
         """
         by_name: dict[str, list[tuple[Module, Answer]]] = {}
         for module, answer, name in asked:
@@ -309,7 +309,7 @@ class Audit:
                     return
 
     def close(self) -> None:
-        """Frees the auditors."""
+        """Stop the auditors."""
         for reasoner in self._open_auditors.values():
             reasoner.close()
         self._open_auditors.clear()
@@ -343,8 +343,8 @@ class DrawnShapes:
 def draw_shapes(
     tbox: ClausalTBox, decided: Iterable[tuple[Module, str]], share: float
 ) -> DrawnShapes:
-    """The ``decided`` modules that are among the ``share``, one of each shape: the same ones with
-    every engine.
+    """Draw the audited ``share`` of the ``decided`` modules, one of each shape. Every engine draws
+    the same.
     """
     audit, shapes = Audit(share, {}), Shapes(tbox)
     asked = ((shapes.shape(pair[0]), pair) for pair in decided) if share else ()
@@ -352,8 +352,8 @@ def draw_shapes(
 
 
 def examine(asked: DrawnShapes, decider: Decider, seconds: float | None) -> None:
-    """Puts ``asked`` to ``decider``, which audits, and books a disagreement with an executor as
-    one.
+    """Ask ``decider``, which audits, about the shapes of executors. A difference from an executor
+    is recorded as a disagreement.
     """
     audit, name = decider.audit, decider.reasoner.name
     if audit is None or not asked.modules:

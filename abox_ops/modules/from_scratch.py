@@ -1,5 +1,5 @@
-"""Consistency from scratch: all of a small ABox by its asserted labels, in modules (the criterion
-`none`). Single questions are asked so: whether a conflict is one, whether anything can exist.
+"""Consistency from scratch: all of a small ABox with its asserted labels, in modules (the criterion
+`none`). It answers single questions, such as whether a conflict is one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ class ScratchQuestion:
 
     @classmethod
     def build(cls, tbox: TBox, assertions: Iterable[Assertion]) -> ScratchQuestion:
-        """Ask whether (``tbox``, ``assertions``), which lies in SHIQ(D), is consistent."""
+        """Build the question whether (``tbox``, ``assertions``), which lies in SHIQ(D), is
+        consistent.
+        """
         batch, roles = sorted(set(assertions), key=repr), role_box(tbox.axioms)
         clauses = simplify(tbox, vocabulary(batch, roles)).clauses
         graph = ElementGraph(clauses)

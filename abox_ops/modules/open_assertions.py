@@ -1,5 +1,5 @@
-"""What labels and counts leave open of role and data assertions, in columns (THEORY, "Irrelevant
-role assertions", "The add set" and "Beyond SHIQ(D), at no loss").
+"""Role and data assertions that labels and counts leave open, in columns (THEORY, "Irrelevant role
+assertions", "The add set" and "Beyond SHIQ(D), at no loss").
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from shiq.model.roles import Role
 
 @dataclass(frozen=True)
 class NegatedProperties:
-    """The roles and data properties that negative statements are about: ``axiom_roles`` those of
-    disjointness, asymmetry and irreflexivity axioms, ``roles`` and ``data`` those of negative
-    assertions; all with the ones below.
+    """Properties of negative statements, closed downwards.
+
+    axiom_roles: roles of disjointness, asymmetry and irreflexivity axioms.
+    roles, data: roles and data properties of negative assertions.
     """
 
     axiom_roles: frozenset[Role]
@@ -50,8 +51,10 @@ def negated_properties(
 
 @dataclass(frozen=True, eq=False)
 class OpenAssertions:
-    """The assertions of one graph, judged by ``labels`` (by number, as many as the graph has by
-    now) and by the merge classes that ``counts`` gives; it is called only where some are asked for.
+    """Test of the assertions of one graph for openness.
+
+    labels: gives the label number of each element. counts: gives the merge classes; called only
+        when needed.
     """
 
     calculus: NumberedCalculus

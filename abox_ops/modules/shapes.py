@@ -1,8 +1,8 @@
 """Shapes: modules that are equal up to renaming have the same answer (THEORY, "Modules").
 
-The key of a shape is the module itself, its nodes in canonical order (`shiq.model.canonical`): equal
-keys mean isomorphic modules, whatever the order; a poor order only costs a hit. Literals are
-replaced by what the TBox can tell of them.
+The key of a shape is the module with its nodes in canonical order (`shiq.model.canonical`). Equal
+keys mean isomorphic modules; a poor order only costs a cache hit. Literals are replaced by what the
+TBox can distinguish.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ class Shapes:
         )
 
     def canonical_module(self, module: Module) -> tuple[Module, Sequence[int]]:
-        """``module`` with its nodes in the order of its key, and which node of ``module`` each
-        is: what a search makes of it then depends on its shape alone.
+        """``module`` with its nodes in the order of its key, and the original node of each. A
+        search on it depends on the shape alone.
         """
         order = _order(module, self._node_data(module))
         place = node_positions(order)

@@ -17,13 +17,13 @@ from shiq.columns.rows import DIFFERENT, SAME
 
 
 def assume_labels(region: PatchRegion) -> None:
-    """Give every element of I a label. Writes ``is_new``, ``joined`` and the labels ``mu``."""
+    """Give every element of I a label. Writes ``is_new``, ``is_joined`` and the labels ``mu``."""
     assume_given(region, region.graph.is_new(), region.graph.is_joined())
 
 
 def assume_given(region: PatchRegion, is_new: Bools, joined: Bools) -> None:
-    """`assume_labels`, given what is new and what was made of several: first without triggers,
-    then with those of clauses that such labels leave overfull.
+    """`assume_labels`, given the new elements and the merged ones. Labels are guessed first without
+    triggers, then with those of clauses left overfull.
     """
     graph, table = region.graph, region.calculus.table
     region.is_new, region.is_joined = is_new, joined
@@ -93,8 +93,8 @@ def _new_triggers(region: PatchRegion, elements: Ints, counts: MergeClasses | No
 
 
 def initial_region(region: PatchRegion) -> Ints:
-    """Find the stale elements about which the insertions, role assertions apart, say what is not
-    part of the certified model.
+    """Find the stale elements where insertions, role assertions apart, go beyond the certified
+    model.
     """
     graph, given, judged = region.graph, region.input, open_assertions(region)
     found = [graph.elements_of(given.touched_nodes.negative_nodes)]
@@ -114,8 +114,8 @@ def initial_region(region: PatchRegion) -> Ints:
 
 
 def _unsettled_pairs(region: PatchRegion) -> list[Ints]:
-    """The ends of the inserted equalities, and of those inequalities that the certified model
-    does not have.
+    """The ends of inserted equalities, and of inserted inequalities that the certified model does
+    not have.
     """
     graph = region.graph
     pairs = graph.union.inserted_tables["pairs"].columns
@@ -129,8 +129,8 @@ def _unsettled_pairs(region: PatchRegion) -> list[Ints]:
 
 
 def uncovered_insertions(region: PatchRegion) -> Ints:
-    """Find the ends of inserted role assertions, of uncertain elements, that no rule covers as
-    things are. Those of contradictory elements ask for nothing.
+    """Find the ends of inserted role assertions, of uncertain elements, that no border rule covers.
+    Contradictory elements ask for nothing.
     """
     graph = region.graph
     if not len(graph.union.inserted_tables["half_edges"]):

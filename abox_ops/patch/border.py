@@ -1,5 +1,5 @@
-"""The border of I: the role assertions that lead out of it, what they bring in, and the rules by
-which a check may leave one out (THEORY, "Border rules"; `tests.spec.border`).
+"""The border of I: role assertions that lead out of it, the elements they bring in, and the rules
+by which one may be left out (THEORY, "Border rules"; `tests.spec.border`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from shiq.model.roles import Role
 
 
 def residual_of(region: PatchRegion, clause: CompiledClause, at_branch: bool, labels: Ints) -> Ints:
-    """The residual of ``clause`` at an end with each of ``labels``, as the number of a label: what
-    to assert there instead. -1 where every literal is refuted there.
+    """The residual of ``clause`` at an end with each of ``labels``, as a label number: the literals
+    to assert there. -1 where all are refuted.
     """
     table, residuals = region.calculus.table, region.calculus.residuals
 
@@ -40,8 +40,8 @@ def residual_of(region: PatchRegion, clause: CompiledClause, at_branch: bool, la
 def is_covered(
     region: PatchRegion, clause: CompiledClause, at_branch: bool, a: Ints, b: Ints, is_old: Bools
 ) -> Bools:
-    """Whether ``clause`` is met by the certified model, or bounded, on each role assertion (a
-    inside, b outside); rules R0, C, R.
+    """Whether rule R0, C or R covers ``clause`` on each role assertion (a inside, b outside): the
+    certified model meets it, or counting bounds it.
     """
     table = region.calculus.table
     if clause.n and not at_branch:
@@ -129,10 +129,10 @@ def are_different(region: PatchRegion, first: Ints, second: Ints) -> Bools:
 
 @dataclass(frozen=True)
 class Crossings:
-    """What the border asks for.
+    """Demands of the border rules.
 
     source, target: role assertions, by their ends inside and outside, that bring in the target.
-    unassumed: elements of I whose assumption leaves a clause unmet.
+    unassumed_elements: elements of I whose assumption leaves a clause unmet.
     kept_out: the other role assertions, with their residuals.
     """
 

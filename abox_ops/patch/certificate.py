@@ -1,4 +1,4 @@
-"""N of a consistent (T, A), read off a certificate (THEORY, "Outside completion";
+"""The certified model of a consistent (T, A), read off a certificate (THEORY, "Outside completion";
 `tests.spec.certificate`).
 """
 
@@ -71,7 +71,9 @@ CERTIFYING = PatchRound(
 
 @dataclass(frozen=True, eq=False)
 class BaseCertificate:
-    """The certificate of a base: N, what was kept for it, and its modules with their answers."""
+    """The certificate of a base: the certified model, the patch that found it, and its modules with
+    their answers.
+    """
 
     model: CertifiedModel
     patch: Patch
@@ -85,9 +87,10 @@ def certify_base(
     named: Callable[[Graph], ModuleNamer],
     inquiry: Inquiry,
 ) -> BaseCertificate:
-    """(T, ``base``), which ``index`` belongs to, by itself. Where A turns out to be
-    inconsistent, or is left undecided under an assumption, N says nothing beyond told.
-    ``named``: see `PatchInput`.
+    """Certify (T, ``base``) by finding a model. ``index`` is its index; ``named``: gives the module
+    namer of a graph (`PatchInput`).
+
+    If A is inconsistent, or undecided under an assumption, the model contains told literals alone.
     """
     enter_stage("certifying: completing the model")
     calculus = index.calculus
@@ -133,7 +136,7 @@ def certify_base(
 def told_model(
     calculus: NumberedCalculus, classes: StoredPartition | None = None
 ) -> CertifiedModel:
-    """The N that says nothing beyond what is told, with its merge classes."""
+    """The model that contains told literals alone, with its merge classes."""
     nobody = grouping(NONE, NONE)
     others = array_table("element", {"element": NONE, "label": NONE})
     known = calculus.table.labels.__getitem__
@@ -141,7 +144,7 @@ def told_model(
 
 
 def _partition_by(graph: Graph, group: Ints) -> StoredPartition:
-    """The elements of ``graph`` by what ``group`` gives each of them, under their keys."""
+    """Partition the elements of ``graph``, by their keys, by the values in ``group``."""
     return grouping(
         graph.key, group_minimum(group, graph.key, int(group.max(initial=-1)) + 1)[group]
     )

@@ -1,7 +1,8 @@
-"""N in columns: `tests.spec.certified_model` (THEORY, "Outside completion"), by the numbers of a base.
+"""The certified model ("N") in columns: `tests.spec.certified_model` (THEORY, "Outside
+completion"), by the numbers of a base.
 
-An element's certified label is its told label completed, which depends on that label alone; only
-the elements for which it is another one are listed.
+The model label of an element is its told label completed by a guess, which depends on that label
+alone. Only the exceptions are listed.
 """
 
 from __future__ import annotations
@@ -23,10 +24,14 @@ from shiq.columns.arrays import Ints, Table, positions, replace_rows, set_differ
 
 @dataclass(frozen=True, eq=False)
 class CertifiedModel:
-    """N over the elements of a base. ``is_guessed``: whether it says more than told; ``others``:
-    (element, label) where the certified label is not the completed told one; ``classes``: the
-    merge classes of the certified model; ``modules``: elements by module of the certificate.
-    ``known``: the labels that the numbers in ``others`` stand for; ``completions``: over them.
+    """The certified model over the elements of a base; N in THEORY.
+
+    is_guessed: whether it says more than told.
+    exceptional_labels: table (element, label) of the model labels that are not the completed told
+        label.
+    classes: the merge classes of the model. modules: elements by module of the certificate.
+    label_of: gives the label of each number in ``exceptional_labels``. completions: guesses over
+        these labels.
     """
 
     is_guessed: bool
@@ -40,9 +45,10 @@ class CertifiedModel:
     def model_labels(
         self, calculus: NumberedCalculus, keys: Ints, told: Ints, absent: int = 0
     ) -> Ints:
-        """told_N of elements by their keys and told labels, closed; ``absent``: names that T and
-        A do not have, which are empty. An individual that the base does not have has the label
-        of everything.
+        """Model labels (told_N) of elements by their keys and told labels, closed. ``absent``:
+        names that T and A do not have, which are false.
+
+        Individuals that are not in the base get the label that holds of every individual.
         """
         table = calculus.table
         nothing: Label = (0, absent)
@@ -64,10 +70,14 @@ class CertifiedModel:
         return found
 
     def after_deletion(self, before: Index, after: Index, vanished: Ints) -> CertifiedModel:
-        """N of A less deletions (THEORY, "N in a store, and its renewal"); ``before`` and
-        ``after`` are the indexes, ``vanished`` the individuals that nothing mentions any more.
-        The model stays: what is left of an element keeps its label, and is of one merge class
-        and of one module with whatever else is left of it.
+        """The certified model of A without deletions (THEORY, "N in a store, and its renewal").
+
+        Each remaining part of an element keeps its label. The parts of one element share their
+        merge class and their module.
+
+        Args:
+                before, after: the indexes.
+                vanished: the individuals that nothing mentions any more.
         """
         lost = unique(before.equality.group_of(after.detached_nodes))
         left = unique(after.equality.group_of(set_difference(after.detached_nodes, vanished)))
@@ -85,7 +95,7 @@ class CertifiedModel:
         )
 
     def guessed_label(self, label: Label) -> Label:
-        """What a told label says with the names that it leaves open guessed."""
+        """The told ``label``, completed by a guess for the names that it leaves open."""
         if not self.is_guessed:
             return label
         found = self._guess_memo.get(label)
@@ -94,8 +104,8 @@ class CertifiedModel:
         return found
 
     def are_in_different_modules(self, first: Ints, second: Ints) -> Bools:
-        """Which elements of the base are different in the certified model, since they are of
-        different modules.
+        """Whether each two elements are in different modules of the certificate, and so different
+        in the model.
         """
         if not self.is_guessed:
             return np.zeros(len(first), np.bool_)
@@ -105,8 +115,8 @@ class CertifiedModel:
 
 
 def stored_model(index: Index, store: StoredSnapshot) -> CertifiedModel | None:
-    """The completion that ``store`` holds, in the numbers of the ``index`` that it holds too;
-    None if there is none.
+    """Read the certified model from ``store``, in the numbers of its ``index``; None if there is
+    none.
     """
     if not store.is_completed or not isinstance(index.labels.table, type(store.table("elements"))):
         return None

@@ -27,10 +27,13 @@ DEEP = 8
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """``turns``: how often modules of an element failed and were widened; ``elements``: how many
-    elements these had; ``is_closed``: whether what no rule covers is pulled in without a residual;
-    ``depth``: how many role assertions, one behind the other, it came in over by border rules
-    (`shiq.abox_ops.patch.stride`).
+    """Cost and reach of the questions about one element.
+
+    turns: how often modules of the element failed and were widened. elements: the elements in these
+        modules.
+    is_closed: whether uncovered neighbours are pulled in without a residual.
+    depth: the number of role assertions, one behind the other, over which border rules brought it
+        in (`shiq.abox_ops.patch.stride`).
     """
 
     turns: int = 0
@@ -39,7 +42,7 @@ class Effort:
     depth: int = 0
 
     def join(self, other: Effort) -> Effort:
-        """The greater of each."""
+        """The greater value of each field."""
         return Effort(
             max(self.turns, other.turns),
             max(self.elements, other.elements),
@@ -62,8 +65,8 @@ NO_EFFORT = Effort()
 
 
 def widened_effort(before: Iterable[Effort], size: int) -> Effort:
-    """The effort of what comes in for a module of ``size`` elements, whose efforts were
-    ``before``, when it is widened.
+    """The effort that a module of ``size`` elements, with efforts ``before``, gets when it is
+    widened.
     """
     known = NO_EFFORT
     for effort in before:
@@ -72,8 +75,8 @@ def widened_effort(before: Iterable[Effort], size: int) -> Effort:
 
 
 def next_effort(turns: int, elements: int, size: int) -> Effort:
-    """`turn` for the greatest ``turns`` and ``elements`` of a module's elements. What is closed
-    goes on in strides.
+    """See `widened_effort`, given the greatest ``turns`` and ``elements`` in the module. A closed
+    module goes on in strides.
     """
     turns, elements = turns + 1, elements + size
     is_closed = 2 * turns > MOST_QUESTIONS or elements > MOST_ELEMENTS
@@ -81,7 +84,9 @@ def next_effort(turns: int, elements: int, size: int) -> Effort:
 
 
 class EffortColumns:
-    """Turns, elements, whether closed, and depth, a row each; 0 of elements beyond the columns."""
+    """Efforts as columns: turns, elements, whether closed, and depth. Elements beyond the columns
+    have 0.
+    """
 
     def __init__(self) -> None:
         self._rows = np.zeros((4, 0), np.int64)
@@ -92,7 +97,7 @@ class EffortColumns:
         return bool(self._rows[:2].any())
 
     def are_closed(self, elements: Ints) -> Bools:
-        """Whether each of ``elements`` pulls in what no rule covers, without a residual."""
+        """Whether each of ``elements`` pulls in uncovered neighbours without a residual."""
         known = elements < self._rows.shape[1]
         found = np.zeros(len(elements), np.bool_)
         found[known] = self._rows[2, elements[known]] > 0
@@ -112,7 +117,7 @@ class EffortColumns:
             self._rows[:, elements] = np.maximum(self._rows[:, elements], _as_rows([effort]))
 
     def hand_on(self, source: Ints, target: Ints, *, deeper: bool) -> None:
-        """Gives each of ``target`` what it has of coming in over a role assertion of ``source``;
+        """Give each ``target`` the effort of coming in over a role assertion of ``source``;
         ``deeper``: by a border rule.
         """
         if not len(source):
@@ -122,9 +127,7 @@ class EffortColumns:
         self._raise(target, turns, laid_out, closed, depth + 1 if deeper else 0 * depth)
 
     def deep_elements(self, elements: Ints) -> dict[int, Effort]:
-        """The efforts of those of ``elements`` that bring in more, which have all been handed on
-        to.
-        """
+        """The efforts of those ``elements`` that bring in further ones by strides."""
         chosen = unique(elements[self._rows[3, elements] >= DEEP]) if len(elements) else NONE
         return {e: Effort(*self._rows[:, e].tolist()) for e in chosen.tolist()}
 
@@ -134,8 +137,8 @@ class EffortColumns:
         self._raise(elements, *_as_rows(efforts))
 
     def merge(self, rep: Ints) -> None:
-        """Gives each element that is made of several the greatest efforts of its parts; ``rep``:
-        the element of each number.
+        """Give each merged element the greatest efforts of its parts; ``rep``: the representative
+        of each number.
         """
         moved = np.flatnonzero(rep[: self._rows.shape[1]] != np.arange(self._rows.shape[1]))
         if len(moved):

@@ -65,11 +65,13 @@ def renumber(ids: Ints, first: int) -> Ints:
 def layer(
     index: Index, whole: UnionView, patch: Patch
 ) -> tuple[Base, Index, CertifiedModel] | None:
-    """(T, A ∪ A⁺) with its index and N, for ``whole`` = A ∪ A⁺ that ``patch`` has found
-    consistent, over the ``index`` of A.
+    """(T, A ∪ A⁺) with its index and certified model, laid over the ``index`` of A; ``patch`` found
+    ``whole`` = A ∪ A⁺ consistent.
 
-    None where that is no small change: A⁺ has complex assertions, brings axioms, or says of
-    somebody that it is a ⊤ and no more; or A is less deletions, or without N.
+    Returns:
+            None if a layer would be no small change. So it is where A⁺ has complex assertions,
+        brings axioms or only asserts ⊤ of an individual. It is also where A lacks deletions or has
+        no certified model.
     """
     given = patch.region.input
     calculus, graph, outside = given.calculus, given.graph, given.model

@@ -35,14 +35,15 @@ from shiq.model.clause import ClausalTBox
 
 
 class PatchRound(NamedTuple):
-    """The steps of a round, in their order; each says what of the region it writes.
+    """The steps of a round, in order; each documents the fields of the region that it writes.
 
-    told: told⁺, and what it brings in; whether the round ends there with a clash.
-    labels: what is new, and the labels that are assumed in I.
-    counts: the merge classes under these.
-    crossings: what the border rules bring in.
-    start: what insertions bring in, role assertions apart.
-    uncovered: the ends of inserted role assertions that no rule covers; asked last.
+    settle_told: saturates told⁺ and brings in what it asks for; returns whether the round ends
+        there with a clash.
+    assume_labels: finds new elements, and assumes labels in I.
+    count_classes: counts merge classes under these labels.
+    find_crossings: asks the border rules.
+    find_initial_region: finds what insertions bring in, role assertions apart.
+    find_uncovered: finds the ends of inserted role assertions that no rule covers; asked last.
     """
 
     settle_told: Callable[[PatchRegion, bool, InconsistencyCallback], bool]
@@ -92,12 +93,12 @@ def close_region(
 
 
 def _is_stable(region: PatchRegion, grown: Ints, unassumed: Ints) -> bool:
-    """Whether elements are in I already, and others are plain."""
+    """Whether all of ``grown`` are in I already, and all of ``unassumed`` are plain."""
     return bool(region.is_inside[grown].all() and region.is_plain[unassumed].all())
 
 
 def _columns_read(region: PatchRegion) -> tuple[Ints | Bools, ...]:
-    """What a round reads of each element, by number."""
+    """The columns that a round reads, by element number."""
     return (
         region.graph.label,
         region.labels.mu,
@@ -123,7 +124,9 @@ def _grow(region: PatchRegion, grown: Ints, crossings: Crossings) -> None:
 
 @dataclass(eq=False)
 class Patch:
-    """See `shiq.abox_ops.patch.widening.GrowingRegion`: a region, and the ``steps`` by which it grows."""
+    """A region with the ``steps`` by which it grows; see
+    `shiq.abox_ops.patch.widening.GrowingRegion`.
+    """
 
     region: PatchRegion
     steps: PatchRound = field(default_factory=lambda: ROUND)
@@ -143,13 +146,13 @@ class Patch:
         return close_region(self.region, self.steps, to_clash=to_clash, certain=certain)
 
     def add_set_columns(self, *, is_bare: bool = True) -> AddSetColumns:
-        """A_add; ``is_bare``: with told⁺ alone, else with what is assumed and the residuals."""
+        """A_add: with told⁺ alone if ``is_bare``, else with assumptions and residuals."""
         if self._kept_rows is None:
             self._kept_rows = kept_rows(self.region)
         return add_set_of(self.region, self._kept_rows, is_bare=is_bare)
 
     def assumed_modules(self) -> Sequence[NamedModule]:
-        """The modules as they are asked: with what is assumed, and residuals."""
+        """The modules with assumptions and residuals."""
         if self._assumed_modules is None:
             self._assumed_modules = self.region.input.name_modules(
                 self.add_set_columns(is_bare=False)
@@ -189,8 +192,8 @@ def is_kept(
     target: Ints,
     may_clash_between: MayClash = may_clash,
 ) -> Bools:
-    """Whether each role assertion is kept; all between their ends are among them, from the first
-    to the second.
+    """Whether each role assertion is kept. The rows contain all assertions between their ends, seen
+    from the source.
     """
     judged = open_assertions(region)
     open_ = judged.is_relevant(source, role, target)
@@ -217,8 +220,8 @@ def kept_rows(region: PatchRegion) -> tuple[Columns, Columns]:
 def add_set_of(
     region: PatchRegion, rows: tuple[Columns, Columns], *, is_bare: bool
 ) -> AddSetColumns:
-    """A_add with its kept ``rows``; ``is_bare``: with told⁺ alone, else with what is assumed and
-    the residuals.
+    """A_add with the kept ``rows``: with told⁺ alone if ``is_bare``, else with assumptions and
+    residuals.
     """
     graph, table = region.graph, region.calculus.table
     clash = is_contradictory(region)

@@ -1,9 +1,9 @@
-"""The certificate of a base, range by range: what `shiq.abox_ops.patch.certificate` finds of all
-elements at once (THEORY, "By ranges of ids").
+"""The certificate of a base, range by range, with the result of `shiq.abox_ops.patch.certificate`
+(THEORY, "By ranges of ids").
 
-A range is certified as a part of all of A put into nothing: its elements are in I, and of the
-others it takes for granted what is known of them so far. It tells what it has read, so that it
-is certified again where that turns out otherwise.
+In the certificate of a range its elements are in I, and the latest known labels of other elements
+are assumed. The range lists the elements that it has read. It is certified again if an assumption
+about one of them turns out wrong.
 """
 
 from __future__ import annotations
@@ -43,28 +43,32 @@ from shiq.model.roles import RoleBox
 
 
 class ElementAssumptions(Protocol):
-    """What is known of elements, by key, beyond what is told."""
+    """Current assumptions about elements, by key, beyond their told labels."""
 
     def are_plain(self, keys: Ints) -> Bools:
-        """Which of them nothing is assumed of."""
+        """Whether each element is plain: nothing is assumed of it."""
 
     def turns_of(self, keys: Ints) -> tuple[Ints, Ints]:
-        """The turns and elements that each of them has (`shiq.abox_ops.patch.effort`)."""
+        """The turns and elements of each effort (`shiq.abox_ops.patch.effort`)."""
 
     def labels_of(self, keys: Ints, calculus: NumberedCalculus) -> tuple[Ints, Ints]:
-        """Positions in ``keys`` of those that have another label than the completed told one,
-        and the numbers of these labels.
+        """Positions in ``keys`` of elements whose label is not the completed told one, and the
+        numbers of their labels.
         """
 
 
 @dataclass(frozen=True)
 class CertifiedRange:
-    """What came of a range, by key: its elements with ``other`` labels than the completed told
-    ones; all that was ``read``; pairs of elements that single ones make one class (``first``,
-    ``second``), unless classes are known; its elements of which more is kept than a label
-    (``open``), and the role assertions kept there (``source``, ``target``), seen from its own
-    end; the others (``alone``) with what their modules say; how many role and data assertions
-    are kept (``size``).
+    """Outcome of a range; elements by key.
+
+    exceptional_elements, exceptional_labels: elements whose label is not the completed told one.
+    read_elements: all elements that were read.
+    first, second: pairs that single elements make one class, unless classes are known.
+    open_elements: elements of the range of which more than a label is kept.
+    source, target: role assertions kept there, seen from the end in the range.
+    single_elements, single_labels: the other elements of the range, with the labels of their
+        modules.
+    size: the number of kept role and data assertions.
     """
 
     exceptional_elements: Ints
@@ -82,8 +86,10 @@ class CertifiedRange:
 
 @dataclass(frozen=True)
 class FailedModules:
-    """What modules that failed change, by key: the elements that become ``plain``; those that
-    have another effort, with it.
+    """Changes by failed modules, elements by key.
+
+    plain: elements that become plain.
+    element, turns, elements: elements with another effort, and that effort.
     """
 
     plain: Ints
@@ -94,7 +100,7 @@ class FailedModules:
 
 @dataclass(frozen=True, eq=False)
 class RangeCertifier:
-    """Certifies parts of ``base``, with what is ``known`` of the rest of it, and the merge
+    """Certifies ranges of ``base`` under ``assumptions`` on other elements and the merge
     ``classes`` so far.
     """
 
@@ -105,7 +111,7 @@ class RangeCertifier:
     classes: StoredPartition = field(default_factory=lambda: grouping(NONE, NONE))
 
     def certify_range(self, elements: Ints) -> CertifiedRange:
-        """What comes of a range, which has these ``elements``."""
+        """Certify the range with these ``elements``."""
         region, own = self._region(elements)
         assume_everywhere(region)
         settle_labels(region, own, self.assumptions)
@@ -147,14 +153,14 @@ class RangeCertifier:
         )
 
     def find_ties(self, classes: Ints) -> tuple[Ints, Ints]:
-        """Pairs of elements that ``classes``, named by one of their elements each, make one class."""
+        """Find pairs of elements that ``classes``, each named by one element, make one class."""
         region, own = self._region(classes)
         settle_labels(region, own, self.assumptions)
         first, second = missing_ties(region.counts, own)
         return region.graph.key[first], region.graph.key[second]
 
     def kept_columns(self, elements: Ints) -> AddSetColumns:
-        """What is kept of ``elements``, all of some components, with what is assumed of them."""
+        """A_add of ``elements``, all of some components, with their assumed labels."""
         region, own = self._region(elements)
         settle_labels(region, own, self.assumptions)
         graph = region.graph
@@ -170,9 +176,9 @@ class RangeCertifier:
         return AddSetColumns(graph, own, mine, graph.label, labels, own, NONE, edges, data)
 
     def widen(self, modules: Sequence[Ints]) -> FailedModules:
-        """What ``modules`` that failed change: see
-        `shiq.abox_ops.patch.widening.widen_region`. Nothing, where nothing is assumed
-        of their elements.
+        """Compute the changes by ``modules`` that failed, as
+        `shiq.abox_ops.patch.widening.widen_region` does. Modules without assumptions change
+        nothing.
         """
         every = unique(np.concatenate([NONE, *modules]))
         assumed = self._assumed_elements(every)
@@ -203,7 +209,7 @@ class RangeCertifier:
         return FailedModules(unique(np.concatenate(plain)), *np.concatenate(rows, axis=1))
 
     def _assumed_elements(self, elements: Ints) -> Ints:
-        """Those of ``elements`` that are assumed to be more than they are told."""
+        """The ``elements`` whose assumed label goes beyond told."""
         region, own = self._region(elements)
         settle_labels(region, own, self.assumptions)
         more = region.labels.mu[own] != region.graph.label[own]
@@ -228,8 +234,8 @@ class RangeCertifier:
 
 
 def range_region(index: Index, graph: Graph, own: Ints, known: ElementAssumptions) -> PatchRegion:
-    """The elements ``own`` as I. Others have guessed labels without triggers, unless nothing is
-    assumed of them by what is ``known``.
+    """The region with I = ``own``. Other elements get guessed labels without triggers, unless they
+    are plain.
     """
     calculus = index.calculus
 
@@ -249,8 +255,8 @@ def range_region(index: Index, graph: Graph, own: Ints, known: ElementAssumption
 
 
 def settle_labels(region: PatchRegion, own: Ints, known: ElementAssumptions) -> None:
-    """From here on, all elements have the labels that are ``known`` of them; ``own`` those that
-    were assumed, if any were. Writes the labels, ``counts`` and ``joined``.
+    """Replace the labels of other elements by the ``known`` ones; ``own`` elements keep their
+    assumed labels. Writes the labels, ``counts`` and ``is_joined``.
     """
     calculus, graph = region.calculus, region.graph
 
@@ -269,7 +275,7 @@ def settle_labels(region: PatchRegion, own: Ints, known: ElementAssumptions) -> 
 
 
 def complete_labels(calculus: NumberedCalculus, told: Ints) -> Ints:
-    """Told labels with the names that they leave open guessed, by number."""
+    """Told labels, completed by a guess, by number."""
     table = calculus.table
     return by_distinct(
         told, lambda i: table.id(calculus.completions.guess_model_label(table.labels[i]))

@@ -36,7 +36,9 @@ from shiq.model.roles import Role
 
 
 class Frontier:
-    """Columns by element number, and counts, as they were when elements were last read."""
+    """Snapshot of the columns and counts that a round has read, to find the elements that changed
+    since.
+    """
 
     def __init__(self) -> None:
         self._rep: Ints | None = None
@@ -44,7 +46,7 @@ class Frontier:
         self._counts: MergeClasses | None = None
 
     def remember(self, graph: Graph, counts: MergeClasses | None, *columns: Ints | Bools) -> None:
-        """Note what was read just now."""
+        """Take a snapshot of the columns read."""
         self._rep, self._counts = graph.rep, counts
         # Numbers of labels and elements are small: half the memory.
         self._columns = [
@@ -54,9 +56,10 @@ class Frontier:
     def changed_elements(
         self, graph: Graph, counts: MergeClasses | None, *columns: Ints | Bools
     ) -> Bools:
-        """The elements that were met since, or of which a column is another now, or of which a
-        role assertion leads to one of those; counting reads the fillers of ≥-atoms one step
-        further. All where elements were joined.
+        """The elements that are new or have changed since the snapshot, and those with a role
+        assertion to one of them.
+
+        Counting reads the fillers of ≥-atoms one step further. All elements, if some were joined.
         """
         if self._rep is None or not np.array_equal(self._rep, graph.rep[: len(self._rep)]):
             return np.ones(len(graph), np.bool_)
@@ -75,7 +78,7 @@ class Frontier:
         return graph.with_neighbours(changed)
 
     def stale_elements(self, graph: Graph, counts: MergeClasses, *columns: Ints | Bools) -> Bools:
-        """The same with all that are, or were, of a merge class with one of them."""
+        """The changed elements, and all that are or were in a merge class with one of them."""
         found = self.changed_elements(graph, counts, *columns)
         if self._counts is None or found.all():
             return found
@@ -88,12 +91,12 @@ ModuleNamer = Callable[[AddSetColumns], Sequence[NamedModule]]
 
 @dataclass(frozen=True, eq=False)
 class PatchInput:
-    """What a patch is made of: (T, A) as ``index`` and N as ``outside`` have it, A ∪ A⁺ as
-    ``graph`` has it.
+    """Input of a patch.
 
-    name: gives the modules of an add set.
-    absent: names that T has not without the batch.
-    all_plain: whether nothing is ever assumed of an element of I (criterion `clausal`).
+    index: (T, A). model: the certified model of A. graph: A ∪ A⁺.
+    name_modules: gives the modules of an add set.
+    absent: names that T does not have without the batch, as a mask.
+    all_plain: whether every element of I is plain (criterion `clausal`).
     """
 
     index: Index
@@ -112,19 +115,21 @@ class PatchInput:
 
     @cached_property
     def has_grown_tbox(self) -> bool:
-        """Whether the batch brings names, so that T has clauses which the index does not know."""
+        """Whether the batch brings names, so that T has clauses that the index does not know."""
         known = self.index.simplified_tbox.clauses.clauses
         return len(self.calculus.tbox.clauses) > len(known)
 
     def certified_labels(self, keys: Ints, told: Ints) -> Ints:
-        """told_N of elements by their keys, with their told labels in A."""
+        """Model labels (told_N) of elements by their keys and told labels in A."""
         return self.model.model_labels(self.calculus, keys, told, self.absent)
 
 
 class PartLabels:
-    """Two labels of each element, by number. ``certified``: told_N; ``mu``: its label in its
-    part. An element that the graph has met meanwhile is outside: both are what ``outside_labels``
-    gives for its key and its told label in A.
+    """Two labels of each element, by number.
+
+    model_label: told_N, in the certified model.
+    mu: the label in the part that the element belongs to, I or outside. Elements met later are
+        outside, with the label that ``outside_labels`` gives for key and told label.
     """
 
     def __init__(self, graph: Graph, outside_labels: Callable[[Ints, Ints], Ints]) -> None:
@@ -162,8 +167,10 @@ class PartLabels:
 
 @dataclass
 class Triggers:
-    """Head atoms that are better tried as true, by element as the number of a label, or -1; with
-    what they rest on, and what was counted for them.
+    """Head atoms to be tried as true first.
+
+    label: by element the number of a label of such atoms, or -1.
+    frontier, answers: the columns and counts that they depend on.
     """
 
     label: Ints = field(default_factory=lambda: NONE)
@@ -173,10 +180,10 @@ class Triggers:
 
 @dataclass
 class RoundMemory:
-    """What a round leaves to the next so that elements which did not change are not looked at
-    again. A new one changes no answer.
+    """Cache from one round to the next, so that unchanged elements are not examined again. An empty
+    one gives the same results.
 
-    frontier: what the last round has read. answers: what it has counted.
+    frontier: the columns that the last round has read. answers: its counts.
     """
 
     turns: ToldTurns
@@ -191,17 +198,18 @@ KeptOut = tuple[Ints, Ints, Ints, Ints]
 
 
 class PatchRegion:
-    """I of one batch, and what is known of the elements around it, by number; columns lengthen
-    with the graph. The steps of a round read and write it.
+    """I of one batch, and the elements around it, by number; columns lengthen with the graph. The
+    steps of a round read and write it.
 
-    inside: I. plain: elements of which nothing is assumed. active: those that have told⁺.
-    is_new: elements that A does not have, or not as they are now. joined: those made of several.
-    stale: elements that this round has to look at again. uncertain: those that some round had to
-        since inserted role assertions were last looked at.
-    labels, counts: told_N and the labels in the parts; the merge classes under these, which the
-        first round makes unless it ends with a clash.
-    effort: what asking about each element has cost. pulled_in: why it came in.
-    touched: the elements of the batch, as they were met; None before.
+    is_inside: whether an element is in I. is_plain: whether nothing is assumed of it. is_active:
+        whether it has told⁺.
+    is_new: whether A lacks it, or has it otherwise. is_joined: whether it is made of several.
+    is_stale: whether this round examines it again. is_uncertain: whether some round did since
+        inserted role assertions were last examined.
+    labels, counts: the labels, and the merge classes under them; a first round that ends with a
+        clash makes none.
+    effort: the cost of questions about each element. pulled_in: why it came in.
+    touched_elements: the elements of the batch; None at first.
     """
 
     is_inside, is_plain, is_active = ElementFlags(), ElementFlags(), ElementFlags()
@@ -223,7 +231,7 @@ class PatchRegion:
 
     @property
     def graph(self) -> Graph:
-        """A ∪ A⁺, as far as it was fetched."""
+        """A ∪ A⁺, as far as it is fetched."""
         return self.input.graph
 
     @property
@@ -232,7 +240,7 @@ class PatchRegion:
         return self.input.calculus
 
     def model_labels_of(self, keys: Ints, labels: Ints, numbers: Ints) -> Ints:
-        """told_N of elements by their keys, with labels in A, and numbers or -1
+        """Model labels of elements by key, told label in A, and number or -1
         (`shiq.abox_ops.told.element_cache`).
         """
         known = numbers >= 0
@@ -243,7 +251,7 @@ class PatchRegion:
 
 
 def open_assertions(region: PatchRegion) -> OpenAssertions:
-    """The assertions of the graph, judged by the labels and counts that the region has now."""
+    """The open assertions under the current labels and counts of the region."""
     given = region.input
     return OpenAssertions(
         given.calculus,
@@ -263,12 +271,12 @@ def count_region(region: PatchRegion) -> MergeClasses:
 
 
 def is_clashing(region: PatchRegion) -> Bools:
-    """Whether told⁺ contradicts an element, by number."""
+    """Whether told⁺ of an element clashes, by number."""
     return _clashes_among(region, region.is_active)
 
 
 def is_contradictory(region: PatchRegion) -> Bools:
-    """Whether an element is in I and told⁺ alone contradicts it, by number."""
+    """Whether an element of I has a clashing told⁺, by number."""
     return _clashes_among(region, region.is_inside)
 
 
@@ -279,9 +287,11 @@ def _clashes_among(region: PatchRegion, elements: Bools) -> Bools:
 
 
 def may_clash(region: PatchRegion, first: Ints, second: Ints) -> Bools:
-    """Whether a disjointness, asymmetry or irreflexivity axiom or a negative assertion may
-    contradict what stands between two elements: either may be one with another, or what is
-    asserted of the two contradicts as it is.
+    """Whether a role axiom (disjointness, asymmetry, irreflexivity) or a negative assertion may
+    contradict the assertions between each two elements.
+
+    So it is if either may be equal to another element, or if their assertions contradict as they
+    are.
     """
     if not len(first):
         return np.zeros(0, np.bool_)
@@ -296,8 +306,8 @@ def _may_share(region: PatchRegion, elements: Ints) -> Bools:
 
 
 def are_violated(calculus: NumberedCalculus, graph: Graph, first: Ints, second: Ints) -> Bools:
-    """Whether what is asserted between each two elements contradicts as it is: a disjointness,
-    asymmetry or irreflexivity axiom or a negative assertion.
+    """Whether the assertions between each two elements violate a disjointness, asymmetry or
+    irreflexivity axiom or a negative assertion.
     """
     if not len(first):
         return np.zeros(0, np.bool_)
@@ -320,9 +330,7 @@ def are_violated(calculus: NumberedCalculus, graph: Graph, first: Ints, second: 
 def roles_between(
     calculus: NumberedCalculus, graph: Graph, first: Ints, second: Ints
 ) -> tuple[Ints, list[frozenset[Role]]]:
-    """The roles that are asserted between each two elements, as a number of the list that goes
-    with it.
-    """
+    """The asserted roles between each two elements: a position for each, and the list of sets."""
     roles = calculus.roles
     source, role, target = graph.half_edges(flags(len(graph), first))
     between = is_row_in([source, target], [first, second])

@@ -1,9 +1,9 @@
-"""N of (A ∪ A⁺), from that of A and the patch by which A⁺ was accepted (THEORY, "N in a store,
-and its renewal").
+"""The certified model of A ∪ A⁺, from that of A and the patch that accepted A⁺ (THEORY, "N in a
+store, and its renewal").
 
-The model of the patch is that of I beside the one that certified A: so the labels of I are what
-its modules were asked with, those of all others stay, with what is told by now. Elements that
-the model of A may make one stay together, whatever they are now.
+The patch's model is that of I beside the certified one. So elements of I get the labels of their
+modules. Other elements keep their labels, with the told ones added. Elements that the model of A
+may make one stay in one class.
 """
 
 from __future__ import annotations
@@ -37,10 +37,14 @@ Renewal: TypeAlias = dict[str, tuple[Columns, Columns]]
 
 @dataclass(frozen=True)
 class ElementRenames:
-    """The elements that a batch may have changed. Of each as it is now: the ``name`` that the
-    store will give it, its label ``told``, and one ``node`` of it. Of each of A less the
-    deletions: ``key``, and the name ``into`` of what it is part of now. ``gone``: elements of A
-    whose name none has now. ``first_new``: the number that the first fresh individual gets.
+    """Elements that a batch may have changed.
+
+    name, told_label, node: for each current element, its name in the store, its told label and one
+        node.
+    key, new_name: for each element of A without the deletions, the name of the element that
+        contains it now.
+    gone_elements: elements of A whose name is no longer used.
+    first_new: the number of the first fresh individual.
     """
 
     name: Ints
@@ -52,12 +56,12 @@ class ElementRenames:
     first_new: int
 
     def stored_elements(self, names: Ints) -> Ints:
-        """The elements of which the store may have rows, with those of ``names``."""
+        """The elements for which the store may have rows, including ``names``."""
         found = unique(np.concatenate([self.name, names, self.gone_elements, self.key]))
         return found[found < self.first_new]
 
     def current_names(self, keys: Ints) -> Ints:
-        """The names of what elements of A less the deletions are part of."""
+        """The current names of elements of A without the deletions."""
         if not len(self.key):
             return keys
         at = np.minimum(self.key.searchsorted(keys), len(self.key) - 1)
@@ -66,7 +70,9 @@ class ElementRenames:
 
 
 def renew_model(patch: Patch, calculus: NumberedCalculus, renamed: ElementRenames) -> Renewal:
-    """The change of N by ``patch``, with the labels that are ``told`` now in ``calculus``."""
+    """The change of the certified model by ``patch``, with the told labels numbered in
+    ``calculus``.
+    """
     region = patch.region
     graph, outside, inside = region.graph, region.input.model, region.is_inside.nonzero()[0]
     element = graph.elements_of(renamed.node)
@@ -112,7 +118,7 @@ def renew_model(patch: Patch, calculus: NumberedCalculus, renamed: ElementRename
 def _modules(
     patch: Patch, place: Ints, inside: Ints, renamed: ElementRenames
 ) -> tuple[Columns, Columns]:
-    """The modules of the certificate: those of I, and outside those that deletions have changed."""
+    """The change of certificate modules: those of I, and outside those that deletions have changed."""
     modules = patch.region.input.model.modules
     edges = patch.add_set_columns().edges
     module = components(len(patch.region.graph), edges["source"], edges["target"])
@@ -131,7 +137,7 @@ def _modules(
 def _classes(
     patch: Patch, place: Ints, inside: Ints, renamed: ElementRenames
 ) -> tuple[Columns, Columns]:
-    """The merge classes of the elements around: as they were, and those that the patch made."""
+    """The change of merge classes around I: the old classes, united by those of the patch."""
     outside = patch.region.input.model.classes
     known = patch.region.graph.key[patch.region.graph.parts(inside)]
     keys = unique(np.concatenate([renamed.key, known[known < FRESH]]))

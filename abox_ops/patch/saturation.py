@@ -1,4 +1,4 @@
-"""told⁺ of what the batch touches and of I, and what it brings into I by itself, turn by turn
+"""told⁺ of the touched elements and of I, and the elements that it brings into I, turn by turn
 (THEORY, "The loop").
 """
 
@@ -29,8 +29,9 @@ from shiq.columns.arrays import Ints, unique
 
 
 class TurnWalk:
-    """I of ``state``, growing turn by turn from elements that have just come in. ``walk``:
-    told⁺; ``codes``: what asked for each element that came in, by key.
+    """Turns as a work list: grows I of ``state`` from elements that have just come in.
+
+    walk: told⁺. codes: by key of an element that came in, the code of its reason.
     """
 
     def __init__(self, state: PatchRegion, asking: ToldTurns) -> None:
@@ -43,8 +44,8 @@ class TurnWalk:
         self._changed_keys: dict[int, None] = {}
 
     def run(self, elements: Ints) -> None:
-        """Goes on from the ``elements``, until no turn brings in more, or one is for arrays: at
-        an element with many role assertions, or after a clash.
+        """Go on from ``elements`` until no turn brings in more. Stops early at an element with many
+        role assertions, or after a clash.
         """
         walk, frontier = self.walk, self.state.graph.key[elements].tolist()
         while frontier:
@@ -61,7 +62,7 @@ class TurnWalk:
             frontier = self._turn(dict.fromkeys(map(walk.find, (*frontier, *changed))))
 
     def _turn(self, elements: Iterable[int]) -> list[int]:
-        """What these elements, which have come in or changed, bring in."""
+        """The elements brought in by ``elements``, which have come in or changed."""
         found: dict[int, int] = {}
         for key in elements:
             if key in self.inside_keys:
@@ -81,7 +82,7 @@ class TurnWalk:
         return list(found)
 
     def _ask(self, a: int, edges: list[HalfEdge], found: dict[int, int]) -> None:
-        """Notes what the role assertions of ``a``, in I, ask for."""
+        """Collect the elements that the role assertions of ``a``, in I, ask for."""
         region, inside, find, code = self.cache, self.inside_keys, self.walk.find, self.asking.code
         label, certified = region.label[a], region.model_label
         is_new = self._is_new(a)
@@ -105,7 +106,7 @@ class TurnWalk:
         return key >= FRESH or key in self.walk.merged_keys or self.cache.is_joined(key)
 
     def adopt(self) -> Bools:
-        """Takes over into ``state`` what came of the turns; which elements have changed or come in."""
+        """Write the results into ``state``; return the elements that have changed or come in."""
         state, graph, walk = self.state, self.state.graph, self.walk
         reps = adopt_walk(graph, walk, [*self._changed_keys, *self.codes])
         state.is_active = active_after(graph, state.is_active, reps)
@@ -179,9 +180,7 @@ def saturate_region(region: PatchRegion) -> None:
 
 
 def _saturate_from(region: PatchRegion, changed: Bools | None) -> None:
-    """Make told⁺ of the active elements, all of which have it already but for those that
-    ``changed`` (None: all).
-    """
+    """Saturate told⁺ of the active elements, starting from those that ``changed`` (None: all)."""
     graph = region.graph
     # Where T grew, what A asserts may mean more than it did.
     add_all = (
@@ -201,7 +200,7 @@ def add_asserted(region: PatchRegion, elements: Ints, *, inserted_only: bool) ->
 
 
 def find_told_requests(region: PatchRegion) -> tuple[Ints, Ints, Ints]:
-    """Find the elements that told⁺ alone asks for, and over which role assertions: pairs of an
+    """Find the elements that told⁺ alone asks for, and the role assertions over which: pairs of an
     element in I and one of these. Writes ``is_new`` and ``pulled_in``.
     """
     # Those that the batch touches come in without their role assertions in A.

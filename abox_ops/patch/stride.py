@@ -1,10 +1,9 @@
-"""How far a patch goes at once where rounds repeat (THEORY, "Strides").
+"""Strides: growing I by several levels at once where rounds repeat (THEORY, "Strides").
 
-What border rules ask for comes in one element behind the other, a round each, and a round looks
-at all of I. The *depth* of an element says how many role assertions away it began
-(`shiq.abox_ops.patch.effort`). From `DEEP` on, what role assertions that labels leave open lead to
-comes in with it, as many more: so the depth doubles with each round. `strides` is the walk;
-`stride` walks over a region.
+Border rules bring in one element behind the other, a round each, and a round looks at all of I. The
+*depth* of an element counts the role assertions from where it began (`shiq.abox_ops.patch.effort`).
+From `DEEP` on, as many further levels of open role assertions come in at once, so the depth doubles
+with each round. `strides` is the walk; `stride` walks over a region.
 """
 
 from __future__ import annotations
@@ -46,9 +45,10 @@ def strides(pulled: Mapping[E, Effort], onward: Onward[E]) -> Iterator[tuple[E, 
 
 
 def _stride(begun: Sequence[E], effort: Effort, onward: Onward[E]) -> dict[E, tuple[int, E]]:
-    """The elements near ``begun``, how many role assertions away each is, and from which: level
-    by level, as many as these are deep, each as a whole, and for each at most twice as many
-    elements.
+    """The elements near ``begun``: by element, its distance and the origin.
+
+    Whole levels are taken, as many as the depth, while there are at most 2 · depth elements for
+    each of ``begun``.
     """
     reached = {x: (0, x) for x in begun}
     level = reached
@@ -67,8 +67,10 @@ def _stride(begun: Sequence[E], effort: Effort, onward: Onward[E]) -> dict[E, tu
 
 @dataclass(frozen=True, slots=True)
 class ModuleSurroundings(Generic[E]):
-    """Changes around a module that failed: the elements that become ``plain``, its own among
-    them; those next to these (``rim``); the ``effort`` that both have from then on.
+    """Changes around a module that failed.
+
+    plain: the elements that become plain, its own among them. rim: the elements next to these.
+    effort: the new effort of both.
     """
 
     plain: Collection[E]
@@ -79,11 +81,11 @@ class ModuleSurroundings(Generic[E]):
 def surroundings(
     elements: Collection[E], effort: Effort, onward: Callable[[E], Iterable[E]]
 ) -> ModuleSurroundings[E]:
-    """The surroundings of a module of ``elements`` with the ``effort`` of its turn; ``onward``:
-    see `Onward`, within I.
+    """The surroundings of a failed module of ``elements``, with the ``effort`` of its turn;
+    ``onward``: see `Onward`, within I.
 
-    Around a closed module level by level, each as a whole, at most twice the effort's elements,
-    the first level in any case. A rim of too many elements is none.
+    Around a closed module whole levels become plain, with at most twice the effort's elements; the
+    first level always. A rim that is too large is dropped.
     """
     reached, level = dict.fromkeys(elements), list(elements)
     most, is_first = len(elements) + 2 * effort.elements, True
@@ -98,8 +100,8 @@ def surroundings(
 
 
 def stride(state: PatchRegion, begun: Mapping[int, Effort]) -> Ints:
-    """Raises the efforts of what comes in with ``begun``, elements outside I by number; gives
-    these elements.
+    """Raise the efforts of the elements that come in with ``begun`` (elements outside I, by
+    number); return these elements.
     """
     graph, walk = state.graph, _OuterEdges(state)
     pulled = {int(graph.key[number]): effort for number, effort in begun.items()}
@@ -117,7 +119,7 @@ def stride(state: PatchRegion, begun: Mapping[int, Effort]) -> Ints:
 
 
 class _OpenEdges:
-    """Role assertions that labels leave open, by key."""
+    """Role assertions that labels leave open, by element key."""
 
     def __init__(
         self,
@@ -159,7 +161,7 @@ class _OpenEdges:
 
 
 class _OuterEdges(_OpenEdges):
-    """Those that lead out of I."""
+    """Open role assertions that lead out of I."""
 
     def __init__(self, state: PatchRegion) -> None:
         super().__init__(state.graph, state.calculus, state.is_inside, state.model_labels_of)
@@ -172,7 +174,7 @@ class _OuterEdges(_OpenEdges):
 
 
 class InnerEdges(_OpenEdges):
-    """Those within I that told⁺ leaves open; of a range all elements are in I."""
+    """Role assertions within I that told⁺ leaves open; in a range, all elements are in I."""
 
     def __init__(self, graph: Graph, calculus: NumberedCalculus, inside: Bools | None) -> None:
         super().__init__(graph, calculus, flags(0, NONE) if inside is None else inside)

@@ -1,5 +1,5 @@
-"""Turns of told⁺ (THEORY, "The loop"): what brings elements into I before labels are assumed, for
-all elements that changed. `asking_clause` decides one role assertion.
+"""Turns of told⁺ (THEORY, "The loop"): bringing elements into I before labels are assumed.
+`asking_clause` decides one role assertion.
 """
 
 from __future__ import annotations
@@ -34,9 +34,12 @@ def asking_clause(
     *,
     all_plain: bool,
 ) -> CompiledClause | None:
-    """The first u-type clause on role(a, b), a in I and b not, that b has to come in for.
-    ``inside``: told⁺ of a; ``outside``: told_N of b; ``before``: told_N of a where the assertion
-    is one of A between elements as they are now, else None.
+    """The first u-type clause on role(a, b), a in I and b outside, that requires b to come in.
+
+    Args:
+            inside: told⁺ of a.
+            outside: told_N of b.
+            before: told_N of a if the assertion is one of A between unchanged elements, else None.
     """
     for named, at_branch in ((role, False), (role.inverse, True)):
         for c in space.clauses_of(named):
@@ -67,8 +70,8 @@ NEW = -1
 
 
 class ToldTurns:
-    """Elements that come in, turn after turn, and what asks for each. Of an element that is as
-    it was when its role assertions were last looked at, nothing is asked again.
+    """Finds the elements that told⁺ brings in, turn after turn. Elements unchanged since their role
+    assertions were last examined are skipped.
     """
 
     def __init__(self, calculus: NumberedCalculus, *, all_plain: bool) -> None:
@@ -79,8 +82,8 @@ class ToldTurns:
         self._exceeds_memo: dict[tuple[int, int], bool] = {}
 
     def turn(self, region: PatchRegion) -> tuple[Ints, Ints, Ints]:
-        """The elements that told⁺ asks for as it stands, and over which role assertions: pairs
-        of an element in I and one of these. Notes for what clauses they come in.
+        """The elements that told⁺ asks for now, and the role assertions over which: pairs of an
+        element in I and one of these. Notes the clauses as reasons.
         """
         graph = region.graph
         is_new, count = region.is_new, len(graph)
@@ -101,8 +104,8 @@ class ToldTurns:
         return unique(np.concatenate([own, target])), source, target
 
     def note(self, region: PatchRegion, looked_at: Bools) -> None:
-        """Says that the role assertions of the elements ``looked_at`` (a flag by number) were
-        looked at as they are now.
+        """Note that the role assertions of the elements ``looked_at`` (a flag by number) were
+        examined in their current state.
         """
         graph = region.graph
         label = np.full(len(graph), -1, np.int64)
@@ -123,8 +126,8 @@ class ToldTurns:
         return np.array(found, np.bool_)[inverse] if keys else np.zeros(0, np.bool_)
 
     def exceeds_model(self, told: int, known: int) -> bool:
-        """Whether a label goes beyond that of told_N. Where every element is plain, a clash that
-        A has by itself is nothing new.
+        """Whether a told label goes beyond the label in the certified model. If every element is
+        plain, a clash that A has already does not count.
         """
         found = self._exceeds_memo.get((told, known))
         if found is None:
@@ -137,8 +140,8 @@ class ToldTurns:
         return found
 
     def _neighbours(self, region: PatchRegion, centres: Bools) -> tuple[Ints, Ints, Ints]:
-        """The role assertions of ``centres``, elements of I, on which clauses ask for the other
-        end, and the code of each.
+        """The role assertions of ``centres``, elements of I, with a clause that asks for the other
+        end; and the code of each.
         """
         graph = region.graph
         source, role, target = graph.half_edges(centres)
@@ -176,8 +179,8 @@ class ToldTurns:
         return np.array([self.code(*key) for key in keys], np.int64)[inverse]
 
     def code(self, role: int, inside: int, before: int, outside: int) -> int:
-        """The code of what asks for the far end of a role assertion, by the numbers of the role
-        and of the labels that `asking_clause` takes; 0 where nothing does.
+        """The code of the clause that asks for the far end of a role assertion; 0 if there is none.
+        Arguments are numbers of what `asking_clause` takes.
         """
         key = (role, inside, before, outside)
         found = self._codes.get(key)

@@ -1,12 +1,11 @@
-"""The loop of Theorem 3: asks for the modules of a patch and widens it where one fails (THEORY,
+"""The loop of Theorem 3: asks about the modules of a patch, and widens it where one fails (THEORY,
 "The loop": steps (a) to (d); "How much is asked, and how far I grows").
 
-Consistent modules are exact as they are asked. One that is inconsistent, or undecided, is asked
-bare (a): without assumptions and residuals it consists of consequences of (T, A ∪ A⁺), so
-inconsistent is exact then. Otherwise its assumptions are given up (b); with none left, what its
-residuals kept out is pulled in (c); with none of these left, it was bare already (d). Only then
-is it asked in full: before, an answer other than consistent, or a bare one other than
-inconsistent, means no more than to widen.
+A consistent module is final. An inconsistent or undecided one is asked bare (a): without
+assumptions and residuals it consists of consequences of (T, A ∪ A⁺), so inconsistent is final then.
+Otherwise its assumptions are given up (b). If there are none, the elements that its residuals kept
+out are pulled in (c). If there are none of these, it was bare already (d). Only then is it asked in
+full; before, other answers only mean to widen.
 """
 
 from __future__ import annotations
@@ -52,36 +51,38 @@ class GrowingRegion(Protocol):
     def close(
         self, *, to_clash: bool = False, certain: InconsistencyCallback = ignore_inconsistency
     ) -> bool:
-        """Brings in what the border rules ask for. With ``to_clash``, goes no further than to
-        elements that told⁺ contradicts, which are then all of I; whether there are any.
-        ``certain`` is called where there are some, with and without.
+        """Bring in what the border rules ask for. With ``to_clash``, stop as soon as told⁺
+        contradicts elements; these are all of I then.
+
+        ``certain`` is called if there are such elements, in both cases. Returns: whether it stopped
+        at them.
         """
 
     def assumed_modules(self) -> Sequence[NamedModule]:
-        """The modules as they are asked: with what is assumed, and residuals."""
+        """The modules with assumptions and residuals."""
 
     def bare_modules(self) -> Sequence[NamedModule]:
-        """The same modules, in the same order, without."""
+        """The same modules, in the same order, without these."""
 
     def can_widen(self, modules: Sequence[Sequence[str]]) -> Sequence[bool]:
-        """Whether anything is assumed of the individuals of each of ``modules``, or kept out by
-        a residual of theirs.
-        """
+        """Whether each of ``modules`` has assumptions, or residuals that keep something out."""
 
     def widen(self, modules: Sequence[Sequence[str]]) -> None:
-        """Makes the elements of each of ``modules`` plain, or, where nothing is assumed of them,
-        takes in what their residuals kept out. All at once, from what I is now.
+        """Make the elements of each of ``modules`` plain or, if they are, take in what their
+        residuals kept out. All at once, from the current I.
         """
 
     def closed_count(self) -> int:
-        """How many elements of I are closed (`shiq.abox_ops.patch.effort`)."""
+        """Number of closed elements of I (`shiq.abox_ops.patch.effort`)."""
 
 
 @dataclass(frozen=True)
 class PatchOutcome:
-    """What came of a patch. ``modules`` with one answer each: the refuted ones as they were
-    asked bare, then the others as they were asked last. ``widening``: what asking again has
-    cost.
+    """Outcome of a patch.
+
+    modules, answers: the refuted modules, bare, then the others as they were asked last; one answer
+        each.
+    widening: the cost of asking again.
     """
 
     modules: Sequence[NamedModule]
@@ -90,12 +91,13 @@ class PatchOutcome:
 
     @property
     def is_consistent(self) -> bool:
+        """Whether every module is consistent."""
         return all(a.verdict is Verdict.CONSISTENT for a in distinct_answers(self.answers))
 
 
 @dataclass
 class _RefutedModules:
-    """Modules that were found inconsistent as they stand, and the individuals in them."""
+    """Inconsistent bare modules, and their individuals."""
 
     modules: list[NamedModule] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
@@ -107,7 +109,7 @@ class _RefutedModules:
         self.individuals.update(individuals_in(module))
 
     def disjoint_modules(self, modules: Sequence[NamedModule]) -> Sequence[int]:
-        """Which of ``modules`` have none of the individuals."""
+        """Positions of the ``modules`` without any of the individuals."""
         if not self.individuals:
             return range(len(modules))
         return [
@@ -119,20 +121,20 @@ class _RefutedModules:
 
 @dataclass
 class _OpenQuestions:
-    """Bare questions that a small budget did not decide: the smallest of those about modules of
-    each individual, as these were widened.
+    """Bare questions that a small budget left open: by individual, the smallest of those about its
+    modules.
     """
 
     smallest: dict[str, NamedModule] = field(default_factory=dict)
 
     def add(self, module: NamedModule) -> None:
-        """Notes ``module``, which was asked bare."""
+        """Note ``module``, which was asked bare."""
         individuals = individuals_in(module)
         least = min((module, *self._questions_about(individuals)), key=_size)
         self.smallest.update(dict.fromkeys(individuals, least))
 
     def smallest_about(self, module: NamedModule) -> NamedModule | None:
-        """The smallest about an individual of ``module``."""
+        """The smallest open question about an individual of ``module``."""
         return min(self._questions_about(individuals_in(module)), key=_size, default=None)
 
     def _questions_about(self, individuals: Sequence[str]) -> list[NamedModule]:
@@ -144,7 +146,7 @@ def _size(module: NamedModule) -> tuple[int, tuple[tuple[str, ...], ...]]:
 
 
 class _Questions:
-    """What is asked of a reasoner for a patch, and what is remembered of it while the loop goes on."""
+    """Questions to the reasoner for one patch, and answers remembered during the loop."""
 
     def __init__(self, patch: GrowingRegion, inquiry: Inquiry) -> None:
         self.patch, self.inquiry = patch, inquiry
@@ -157,7 +159,7 @@ class _Questions:
         return (self.inquiry.attempt or self.inquiry.decide)(self.patch.tbox, modules)
 
     def decide_in_full(self, modules: Sequence[Module]) -> list[Answer]:
-        """Answers of the whole reasoner, for bare modules that cannot be widened."""
+        """Full answers, for bare modules that cannot be widened."""
         new = [module for module in dict.fromkeys(modules) if module not in self._undecided_answers]
         told = dict(zip(new, self.inquiry.decide(self.patch.tbox, new))) if new else {}
         self._undecided_answers.update(
@@ -168,8 +170,8 @@ class _Questions:
     def final_answers(
         self, asked: Sequence[NamedModule], answers: Sequence[Answer], bare: Sequence[NamedModule]
     ) -> list[Answer]:
-        """Answers for modules that cannot be widened: what was answered when they were
-        ``asked``, where that is exact for the ``bare`` module; else what is answered in full.
+        """Answers for modules that cannot be widened: those to ``asked`` where they are exact for
+        ``bare`` too, else full answers.
         """
         found: list[Answer | None] = [
             answer
@@ -187,8 +189,8 @@ class _Questions:
 
 
 def decide_patch(patch: GrowingRegion, inquiry: Inquiry) -> PatchOutcome:
-    """Decides (T, A ∪ A⁺) by patching the certified model. That it is inconsistent is known as
-    soon as consequences of (T, A ∪ A⁺) alone show it.
+    """Decide (T, A ∪ A⁺) by patching the certified model. Inconsistency is reported as soon as
+    consequences of (T, A ∪ A⁺) alone show it.
 
     Stops because every round refutes a module, makes an element plain, or pulls one in.
     """
@@ -260,7 +262,7 @@ def decide_patch(patch: GrowingRegion, inquiry: Inquiry) -> PatchOutcome:
 
 
 def _as_undetermined(answer: Answer) -> Answer:
-    """An answer that is no proof, since the module rests on assumptions, as undetermined."""
+    """The answer as undetermined: it is no proof, since its module has assumptions."""
     if answer.verdict is Verdict.UNDETERMINED:
         return answer
     return Answer(
@@ -269,13 +271,13 @@ def _as_undetermined(answer: Answer) -> Answer:
 
 
 def can_widen(region: PatchRegion, elements: Ints) -> bool:
-    """Whether anything is assumed of ``elements``, or kept out by a residual of theirs."""
+    """Whether ``elements`` have assumptions, or residuals that keep something out."""
     return bool(_is_guessed(region, elements).any() or _is_kept_out_of(region, elements).any())
 
 
 def widen_region(region: PatchRegion, modules: Sequence[Ints]) -> None:
-    """Make the elements of each of ``modules`` plain, or, where nothing is assumed of them, take
-    in what their residuals kept out. Writes ``plain``, ``inside``, ``effort``, ``pulled_in``.
+    """Make the elements of each of ``modules`` plain or, if they are, take in what their residuals
+    kept out. Writes ``is_plain``, ``is_inside``, ``effort``, ``pulled_in``.
     """
     _, out, _, codes = region.kept_out
     pulled: list[tuple[Ints, Effort]] = []
@@ -314,7 +316,7 @@ def _spread(region: PatchRegion, failed: Sequence[tuple[Ints, Effort]]) -> None:
 
 
 def _is_guessed(region: PatchRegion, elements: Ints) -> Bools:
-    """Whether more is assumed of each of ``elements`` than told."""
+    """Whether the assumed label of each element goes beyond told."""
     found: Bools = (
         region.is_inside[elements]
         & (region.labels.mu[elements] != region.graph.label[elements])
@@ -324,7 +326,7 @@ def _is_guessed(region: PatchRegion, elements: Ints) -> Bools:
 
 
 def _is_kept_out_of(region: PatchRegion, elements: Ints) -> Bools:
-    """Whether each role assertion that is kept out is so by a residual of ``elements``."""
+    """Whether each kept-out role assertion is kept out by a residual of ``elements``."""
     here, out, _, _ = region.kept_out
     found: Bools = is_in(here, elements) & ~region.is_inside[out]
     return found

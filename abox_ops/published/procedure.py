@@ -34,13 +34,14 @@ from shiq.simplify.restrictions import Universal
 
 
 class AssertedLabels:
-    """The asserted label of each element of a graph, worked out when it is asked for."""
+    """Asserted labels by element of a graph, computed on demand."""
 
     def __init__(self, calculus: NumberedCalculus, graph: Graph) -> None:
         self.calculus, self.graph = calculus, graph
         self._is_known = np.zeros(0, np.bool_)
 
     def lookup(self, elements: Ints) -> Ints:
+        """The asserted label of each element."""
         graph = self.graph
         self._is_known = lengthen(self._is_known, len(graph))
         new = unique(elements[~self._is_known[elements]])
@@ -61,8 +62,8 @@ def make_rules(index: Index, tbox: SimplifiedTBox, touched: TouchedNodes) -> Def
 def initial_nodes(
     calculus: NumberedCalculus, whole: UnionView, touched: TouchedNodes, features: frozenset[str]
 ) -> Ints:
-    """The nodes that enter at once: those of every inserted assertion but role assertions, and
-    data that cannot matter.
+    """The nodes that enter at once: those of all inserted assertions, except role assertions and
+    irrelevant data.
     """
     data = touched.data_rows
     seen = _has_feature(calculus, data, features) | _is_ill_typed(calculus, whole, data)
@@ -70,9 +71,7 @@ def initial_nodes(
 
 
 class PublishedProcedure:
-    """One run of the published procedure for one batch. ``old_graph``: that of A less the
-    deletions alone.
-    """
+    """One run of the published procedure for one batch. ``old_graph``: A without the deletions."""
 
     def __init__(
         self,
@@ -119,7 +118,7 @@ class PublishedProcedure:
     # --- step 3 -----------------------------------------------------------------------------------
 
     def _process_edges(self, chosen: Bools) -> Ints:
-        """Keeps the chosen half-edges or puts their remedies in their place; the elements that
+        """Keep the ``chosen`` half edges or replace them by remedies; return the elements that
         enter by that.
         """
         edges = self.graph.edges
@@ -143,7 +142,9 @@ class PublishedProcedure:
         return unique(np.concatenate([source[at_source], target[at_target]]))
 
     def _outcomes(self, rows: Columns, source: Ints, target: Ints) -> tuple[list[Outcome], Ints]:
-        """The distinct outcomes of role assertions, and which of them each has."""
+        """The distinct outcomes of role assertions, and the position of each role assertion among
+        them.
+        """
         open_ = ~self.calculus.is_role_in(rows["role"], self.rules.always_relevant_roles)
         old = open_ & ~rows["inserted"]
         labels = np.full((4, len(source)), EMPTY_ID, np.int64)
@@ -191,7 +192,7 @@ class PublishedProcedure:
 def keep_everything(
     index: Index, calculus: NumberedCalculus, graph: Graph, touched: TouchedNodes
 ) -> AddSetColumns:
-    """All of A ∪ A⁺, with asserted labels: `tests.spec.published.everything`."""
+    """Keep all of A ∪ A⁺ with asserted labels: the criterion `none`."""
     graph.locate(unique(graph.keys_of(graph.union.nodes())))
     graph.fetch_edges(graph.representatives())
     seen = graph.representatives()
@@ -212,8 +213,8 @@ def _make_columns(
     rows: Columns,
     features: frozenset[str],
 ) -> AddSetColumns:
-    """The elements ``seen`` with their labels; role assertions ``rows`` between them, and their
-    data on ``features``.
+    """A_add of the elements ``seen``: their labels, the role assertions ``rows`` between them, and
+    their data on ``features``.
     """
     graph.label[_elements_with_ill_typed(calculus, graph, seen)] = calculus.table.clash_id
     clash = calculus.table.clashes(graph.label[seen])
@@ -242,7 +243,7 @@ def _make_columns(
 
 
 def _has_feature(calculus: NumberedCalculus, rows: Columns, features: frozenset[str]) -> Bools:
-    """Which data rows are on one of ``features``."""
+    """Whether each data row is on one of ``features``."""
     names = calculus.names.data_properties.values
     found: Bools = np.fromiter((p in features for p in names), np.bool_, len(names))[
         rows["property"]
@@ -251,7 +252,7 @@ def _has_feature(calculus: NumberedCalculus, rows: Columns, features: frozenset[
 
 
 def _is_ill_typed(calculus: NumberedCalculus, whole: UnionView, rows: Columns) -> Bools:
-    """Which data rows have a literal that its datatype does not have."""
+    """Whether each data row has an ill-typed literal."""
     values, which, _ = distinct(rows["literal"])
     return calculus.are_ill_typed(whole.literals_of(values))[which]
 
@@ -283,10 +284,10 @@ class Remedy(NamedTuple):
 def remedies(
     axioms: Iterable[Universal], centre: Label, branch: Label, atom_ids: Mapping[Atom, int]
 ) -> Iterator[Remedy | None]:
-    """The remedy of a role assertion from ``centre`` to ``branch`` for each of ``axioms`` that
-    is not met; None for one without.
+    """Yield the remedy of a role assertion from ``centre`` to ``branch`` for each of ``axioms``
+    that it does not meet; None if there is none.
 
-    ``axioms`` are those whose role lies above the assertion's.
+    ``axioms`` are those with a role above the assertion's.
     """
 
     def holds(name: str, positive: bool, label: Label) -> bool:
@@ -306,8 +307,11 @@ def remedies(
 
 
 class Outcome(NamedTuple):
-    """What becomes of a role assertion: it is kept, or ``remedies`` (whether at its object,
-    name, positive) stand for it, perhaps none; and which of its ends enter.
+    """Outcome of a role assertion.
+
+    is_kept: whether it is kept.
+    remedies: else its remedies, maybe none: (whether at its object, name, positive).
+    subject_enters, object_enters: whether these ends enter.
     """
 
     is_kept: bool
@@ -324,10 +328,10 @@ _GONE = Outcome(False, (), False, False)
 class Definition7:
     """Definitions 5 to 7 for one TBox and the negative assertions.
 
-    ``never``: the roles that are never irrelevant, closed under inverses: those with a ≤n, and
-    those that an axiom on roles or a negative assertion can see (THEORY, "Beyond SHIQ(D), at no
-    loss"); ``axioms``: by role S, the L₁ ⊑ ∀S'.L₂ with S ⊑* S', for every role for which S or S⁻
-    has one; ``features``: the data properties that T or a negative assertion can see.
+    always_relevant_roles: roles with a ≤n, and constrained roles (THEORY, "Beyond SHIQ(D), at no
+        loss"); closed under inverses.
+    axioms: by role S, the L₁ ⊑ ∀S'.L₂ with S ⊑* S', for every role for which S or S⁻ has one.
+    features: the data properties that T or a negative assertion can see.
     """
 
     always_relevant_roles: frozenset[Role]
@@ -339,6 +343,7 @@ class Definition7:
     def build(
         cls, tbox: SimplifiedTBox, negated_roles: Iterable[Role], negated_properties: Iterable[str]
     ) -> Definition7:
+        """Derive the rules from the TBox and the negated properties."""
         clauses = tbox.definition4_clauses
         roles = clauses.roles
         return cls(
@@ -371,9 +376,10 @@ class Definition7:
     def outcome(
         self, role: Role, subject: Label, object: Label, old: tuple[Label, Label] | None
     ) -> Outcome:
-        """What becomes of a role assertion between elements with these asserted labels; ``old``:
-        the labels of its ends in A less the deletions, None where it is inserted. A remedy that
-        these give too makes nobody enter: A entails it.
+        """Decide a role assertion between elements with these asserted labels.
+
+        old: the labels of its ends in A without the deletions; None if it is inserted. A remedy
+            that these give too is entailed by A, so its element does not enter.
         """
         if role in self.always_relevant_roles:
             return _KEPT

@@ -1,6 +1,6 @@
 """Told literals: what (T, A) entails without branching, at all elements at once (THEORY, "Told
 literals").
 
-`shiq.abox_ops.index.deletion` maintains them where assertions are deleted, `shiq.abox_ops.patch` where
-some are inserted.
+`shiq.abox_ops.index.deletion` maintains them under deletions, `shiq.abox_ops.patch` under
+insertions.
 """

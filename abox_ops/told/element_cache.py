@@ -1,9 +1,9 @@
-"""The role assertions around elements, for whoever walks from one to the next: plain
-dictionaries, fetched many at a time.
+"""Cache of role assertions by element, as plain dictionaries, for walks from one element to the
+next.
 
 A walk goes one step at a time, and an array of one row costs as much as one of a thousand. So
-the elements whose numbers lie around the one asked for are fetched with it; the more often
-something was missing, the more.
+elements with nearby numbers are fetched together, the more of them, the more often something was
+missing.
 """
 
 from __future__ import annotations
@@ -32,13 +32,14 @@ _AROUND = 256
 
 
 class ElementCache:
-    """What is known of elements, by *key*: that of the element that stands for them in
-    ``graph``, which is not changed.
+    """Labels and role assertions of elements by *key*, that of the representative in ``graph``. The
+    graph itself is not changed.
 
-    ``label``: as in ``graph``, or that in A of an element that ``graph`` has not met;
-    ``certified``: told_N, where it is asked for; ``known``: the number of those that ``graph``
-    has met; ``paired``: those of which something is asserted to differ; ``wide``: those with too
-    many role assertions for a walk, which are not fetched.
+    label: the label in ``graph``, or in A for elements that ``graph`` does not have.
+    model_label: told_N, where it is asked for.
+    number: the number of elements that ``graph`` has.
+    unequal_keys: elements with an asserted inequality.
+    wide_keys: elements with too many role assertions for a walk; these are not fetched.
     """
 
     def __init__(self, graph: Graph, certified: CertifiedLabels | None = None) -> None:
@@ -61,9 +62,7 @@ class ElementCache:
         return key in self._parts
 
     def edges_of(self, key: int) -> list[HalfEdge]:
-        """The role assertions of the element that ``key`` stands for; none of one that is too
-        ``wide``.
-        """
+        """The role assertions of an element; none if there are too many (`wide_keys`)."""
         found = self._edges.get(key)
         if found is None:
             self._fetch(key)
@@ -71,7 +70,7 @@ class ElementCache:
         return found
 
     def set_edges(self, key: int, edges: list[HalfEdge]) -> None:
-        """Says that the element has these role assertions from now on."""
+        """Replace the role assertions of an element."""
         self._edges[key] = edges
 
     def _fetch(self, key: int) -> None:
@@ -80,8 +79,8 @@ class ElementCache:
         self._read(np.array(sorted(parts), np.int64) if parts else self._nearby_keys(key), key)
 
     def _nearby_keys(self, key: int) -> Ints:
-        """The keys to fetch with ``key``, ascending. Each time that the number of fetches has
-        doubled, that many more.
+        """The keys to fetch together with ``key``, ascending. Whenever the number of fetches has
+        doubled, a wider range is fetched.
         """
         self.fetches += 1
         doubled = self.fetches & (self.fetches - 1) == 0
@@ -154,9 +153,7 @@ class ElementCache:
         return node[order], key[order]
 
     def note_elements(self, keys: Ints) -> Ints:
-        """Notes what ``graph`` knows of ``keys``, else what A says; the keys of what they are
-        part of.
-        """
+        """Note labels and numbers of ``keys``; return the keys of their representatives."""
         graph = self.graph
         number = numbers_of(graph, keys)
         is_known = number >= 0

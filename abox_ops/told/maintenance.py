@@ -1,9 +1,8 @@
-"""Told literals of A ∪ A⁺ from those of A, outward from what changed, in columns (THEORY,
-"Maintenance of the told sets").
+"""Told literals of A ∪ A⁺ from those of A, propagated outward from what changed, in columns
+(THEORY, "Maintenance of the told sets").
 
-A role assertion of A is met where a clause on its role can do more with the label of one end
-than with the told one: of a hub whose label stays none is, of one whose label grows those by the
-roles on which that matters.
+A role assertion of A is read only where a clause on its role can do more with the new label of one
+end than with the old one. Of a hub with an unchanged label none is read.
 """
 
 from __future__ import annotations
@@ -29,10 +28,11 @@ from shiq.model.roles import Role
 
 
 def saturate_insertions(calculus: NumberedCalculus, graph: Graph, touched: Ints) -> None:
-    """Brings the labels of ``graph``, which are told of A, to told of A ∪ A⁺, and joins what is
-    equal by that. ``touched``: the nodes of A⁺. What is no longer as in A is gathered then.
+    """Bring the labels of ``graph`` from told of A to told of A ∪ A⁺, and join the elements that
+    become equal.
 
-    Stops because labels grow within finitely many literals and elements only merge.
+    ``touched``: the nodes of A⁺. Members of all changed elements are fetched. Stops because labels
+    grow within finitely many literals and elements only merge.
     """
     outward, pace = _OutwardWalk(calculus, graph), RoundSizes()
     changed = outward.start(touched)
@@ -46,9 +46,11 @@ def saturate_insertions(calculus: NumberedCalculus, graph: Graph, touched: Ints)
 
 
 class _OutwardWalk:
-    """``met``: the role assertions that take part (source, role, target), from the end that
-    wanted them, the inserted ones from both; ``unmet``: the others of elements that changed
-    (source, role, node). Ends are elements as they are numbered.
+    """Propagation outward from the insertions. Ends are element numbers as first given.
+
+    active_edges: role assertions that take part (source, role, target): inserted ones from both
+        ends, others from the end that asked for them.
+    pending_edges: further role assertions of changed elements (source, role, node).
     """
 
     def __init__(self, calculus: NumberedCalculus, graph: Graph) -> None:
@@ -63,7 +65,7 @@ class _OutwardWalk:
         self._has_read = np.zeros(0, np.bool_)
 
     def start(self, touched: Ints) -> Ints:
-        """Takes in what is asserted at the ``touched`` nodes; their elements."""
+        """Join the assertions at the ``touched`` nodes to their labels; return their elements."""
         calculus, graph = self.calculus, self.graph
         first = graph.locate_nodes(touched)
         graph.fetch_members(first)
@@ -76,7 +78,9 @@ class _OutwardWalk:
         return elements
 
     def send_round(self, changed: Ints) -> Ints:
-        """One round from the ``changed`` elements; which elements it changed."""
+        """Send along the role assertions of the ``changed`` elements; return the elements that
+        changed by it.
+        """
         graph = self.graph
         self._read(changed)
         self._activate_edges(self._is_wanted(changed))
@@ -94,8 +98,8 @@ class _OutwardWalk:
         )
 
     def merge_round(self) -> Ints:
-        """Joins the told neighbours of every element at which a ≤1 S.C is in force, and which or
-        whose neighbours changed; the elements that grew.
+        """Join the told neighbours of each changed element, or neighbour of one, at which a ≤1 S.C
+        is in force; return the elements that grew.
         """
         calculus, graph = self.calculus, self.graph
         pairs = [self._forced_equal(clause) for clause in calculus.functional_clauses]
@@ -136,8 +140,8 @@ class _OutwardWalk:
     # --- role assertions of A ---------------------------------------------------------------------
 
     def _read(self, elements: Ints) -> None:
-        """Fetches the role assertions of A of ``elements``, where that was not done before;
-        nobody is met by that.
+        """Fetch the role assertions of ``elements`` in A as pending ones, where that was not done
+        before.
         """
         graph = self.graph
         graph.fetch_members(elements)
@@ -158,7 +162,7 @@ class _OutwardWalk:
         }
 
     def _activate_edges(self, wanted: Bools) -> None:
-        """Lets the ``wanted`` ones of the unmet role assertions take part."""
+        """Let the ``wanted`` pending role assertions take part."""
         found = {name: column[wanted] for name, column in self.pending_edges.items()}
         found["target"] = self.graph.locate_nodes(found["node"])
         self.active_edges = {
@@ -168,7 +172,9 @@ class _OutwardWalk:
         self.pending_edges = {name: column[~wanted] for name, column in self.pending_edges.items()}
 
     def _is_wanted(self, changed: Ints) -> Bools:
-        """Which unmet role assertions of ``changed`` elements may do what they did not do in A."""
+        """Whether each pending role assertion of ``changed`` elements may send or merge more than
+        in A.
+        """
         graph, labels = self.graph, self.calculus.table.labels
         wanted = flags(len(graph), changed)[graph.rep[self.pending_edges["source"]]]
         source, role = self.pending_edges["source"][wanted], self.pending_edges["role"][wanted]
@@ -201,6 +207,6 @@ class _OutwardWalk:
 
 
 def _open(literals: Label, label: Label) -> int:
-    """How many literals of one end of a clause ``label`` does not refute."""
+    """Number of literals at one end of a clause that ``label`` does not refute."""
     head, body = literals
     return (head & ~label[1]).bit_count() + (body & ~label[0]).bit_count()

@@ -28,22 +28,22 @@ _FEW, _SHARE = 64, 256
 
 
 class RoundSizes:
-    """Whether rounds have become so small that a work list is cheaper. It waits longer each time
-    that a list did little.
+    """Decides when rounds have become so small that a work list is cheaper. It waits longer after
+    each list that did little.
     """
 
     def __init__(self) -> None:
         self._small, self._patience = 0, _PATIENCE
 
     def is_slow(self, changed: int, everything: int) -> bool:
-        """Notes a round that changed so many elements, in a graph of ``everything``; whether it
-        is time for a list.
+        """Note a round that changed this many elements, in a graph of ``everything``; whether to
+        use a list now.
         """
         self._small = self._small + 1 if changed <= _FEW + everything // _SHARE else 0
         return self._small >= self._patience
 
     def judge(self, steps: int) -> None:
-        """Notes how many steps a list did."""
+        """Note the number of steps of a list."""
         self._small = 0
         self._patience = _PATIENCE if steps > 8 * self._patience else 2 * self._patience
 
@@ -57,14 +57,19 @@ def saturate(
     changed: Bools | None = None,
     from_outside: bool = False,
 ) -> Bools:
-    """Brings the labels of the ``active`` elements (expanded ones, a flag by number) to the
-    fixpoint; gives the elements that are active then: those that entailed equalities made are,
-    in place of their parts. ``take_in`` is called with those.
-
-    ``changed``: all others were at the fixpoint without these. ``from_outside``: neighbours that
-    are not active send too, and make equal what they must; they themselves stay as they are.
+    """Bring the labels of the ``active`` elements (a flag by number, with their role assertions) to
+    the fixpoint.
 
     Stops because labels grow within finitely many literals and elements only merge.
+
+    Args:
+            take_in: called with the elements that entailed equalities made.
+            changed: all other elements are at the fixpoint already.
+            from_outside: inactive neighbours send literals and force equalities too, but keep their
+            labels.
+
+    Returns:
+            The active elements then; merged elements replace their parts.
     """
     changed = active if changed is None else changed
     close_labels(calculus, graph, changed)
@@ -97,8 +102,8 @@ def saturate(
 
 
 def close_labels(calculus: NumberedCalculus, graph: Graph, chosen: Bools) -> None:
-    """Closes the labels of the ``chosen`` elements; those of which two members are asserted to
-    be different clash.
+    """Close the labels of the ``chosen`` elements. Those with two members asserted different get a
+    clash.
     """
     apart = graph.elements_with_unequal_members()
     apart = apart[chosen[apart]]
@@ -109,7 +114,7 @@ def close_labels(calculus: NumberedCalculus, graph: Graph, chosen: Bools) -> Non
 
 
 def _with_neighbours(graph: Graph, active: Bools) -> Bools:
-    """The active elements and their neighbours, expanded."""
+    """The active elements and their neighbours, with role assertions fetched."""
     _, _, target = graph.half_edges(active)
     graph.fetch_edges(unique(target))
     found = lengthen(active, len(graph))
@@ -120,8 +125,8 @@ def _with_neighbours(graph: Graph, active: Bools) -> Bools:
 def _send(
     calculus: NumberedCalculus, graph: Graph, active: Bools, changed: Bools, from_outside: bool
 ) -> Bools:
-    """One round along the role assertions of the ``changed`` elements; which active elements it
-    changed.
+    """Send along the role assertions of the ``changed`` elements; return the active elements that
+    changed by it.
     """
     source, role, target = graph.half_edges(changed & active)
     inside = active[target]
@@ -137,8 +142,8 @@ def _send(
 
 
 def receive_labels(calculus: NumberedCalculus, graph: Graph, element: Ints, label: Ints) -> Ints:
-    """Joins label[i] to that of element[i], for every i, and closes these; the elements that
-    changed.
+    """Join label[i] to the label of element[i], for every i, and close these; return the elements
+    that changed.
     """
     said = label != EMPTY_ID
     reached, position, _ = distinct(element[said])
@@ -151,7 +156,7 @@ def receive_labels(calculus: NumberedCalculus, graph: Graph, element: Ints, labe
 
 
 def _merge(calculus: NumberedCalculus, graph: Graph, centres: Bools) -> Ints:
-    """Joins the told neighbours of every one of ``centres`` at which a ≤1 S.C is in force; the
+    """Join the told neighbours of each of ``centres`` at which a ≤1 S.C is in force; return the
     elements that grew.
     """
     asked = centres.nonzero()[0]
@@ -185,8 +190,8 @@ def forced_pairs(
     centres: Ints,
     edges: tuple[Ints, Ints, Ints],
 ) -> tuple[Ints, Ints]:
-    """Pairs that ``clause``, a ≤1 S.C in force at ``centres``, makes equal: each told neighbour
-    by ``edges`` with the next.
+    """Pairs that ``clause``, a ≤1 S.C in force at ``centres``, makes equal: each told neighbour by
+    ``edges`` with the next one.
     """
     rows = (
         calculus.is_role_in(edges[1], calculus.roles_below(clause))
@@ -202,7 +207,7 @@ def forced_pairs(
 
 
 def combine(calculus: NumberedCalculus, graph: Graph, grown: Ints) -> None:
-    """Gives each of the (ascending) elements that grew the labels of its parts."""
+    """Give each of the (ascending) ``grown`` elements the labels of its parts."""
     parts = graph.parts(grown)
     whole = grown.searchsorted(graph.rep[parts])
     graph.label[grown] = calculus.table.accumulate(graph.label[grown], whole, graph.label[parts])
@@ -220,8 +225,8 @@ def _activate(graph: Graph, active: Bools, grown: Ints) -> Bools:
 def asserted_labels(
     calculus: NumberedCalculus, graph: Graph, elements: Ints, *, inserted_only: bool = False
 ) -> Ints:
-    """The literals asserted at each of the gathered ``elements`` (ascending), joined; a clash
-    where two members are different.
+    """The asserted literals of each of the ``elements`` (ascending), as a label; a clash where two
+    members are different.
     """
     element, node = graph.nodes_of(elements)
     rows = graph.union.rows_of("class_assertions", np.sort(node), with_old=not inserted_only)
@@ -250,7 +255,9 @@ def asserted_labels(
 def refuted_labels(
     calculus: NumberedCalculus, graph: Graph, elements: Ints, *, inserted_only: bool = False
 ) -> Ints:
-    """What the data assertions of each of the gathered ``elements`` (ascending) refute, joined."""
+    """The data restrictions that the data assertions of each of the ``elements`` (ascending)
+    refute, as a label.
+    """
     element, node = graph.nodes_of(elements)
     rows = graph.union.rows_of("data_assertions", np.sort(node), with_old=not inserted_only)
     values, inverse = distinct_values(rows)

@@ -1,10 +1,9 @@
-"""told literals one element after another, where each step changes little: a literal that runs
-along a chain, or equalities along two lists (THEORY, "Maintenance of the told sets": the work
-list).
+"""Told literals one element after another, for chains and lists, where each round would change
+little (THEORY, "Maintenance of the told sets": the work list).
 
-`shiq.abox_ops.told.saturation` does a round over arrays for each step, which costs what arrays cost; a
-work list looks at the role assertions of what changed and at nothing else. It may stop at any
-step: told is one fixpoint whatever the order, and the rounds go on from where it is.
+A round of `shiq.abox_ops.told.saturation` costs what arrays cost, for each step. A work list looks
+only at the role assertions of changed elements. It may stop at any step: the fixpoint does not
+depend on the order, and rounds go on from there.
 """
 
 from __future__ import annotations
@@ -22,13 +21,14 @@ from shiq.columns.arrays import Ints, unique
 
 
 class WorkList:
-    """told of ``region``, from the labels that it has: literals run between ``active`` elements.
+    """Saturation of the labels in ``cache``; literals run between ``active`` elements.
     ``from_outside``: see `shiq.abox_ops.told.saturation.saturate`.
 
-    ``changed``: elements with another label than at first, or made of several; ``unions``: pairs
-    that became one; ``steps``: how many elements were looked at; ``has_clash``: whether one of
-    ``changed`` clashes; ``has_stopped``: whether one was met that is for arrays. Elements are
-    keys; `find` gives the one that stands for what became one.
+    Elements are keys; `find` gives the representative.
+
+    changed_keys: elements with a new label, or merged ones. unions: pairs that became one.
+    steps: number of elements examined. has_clash: whether one of ``changed_keys`` clashes.
+    has_stopped: whether an element was met that only rounds can handle.
     """
 
     def __init__(
@@ -65,14 +65,14 @@ class WorkList:
         ]
 
     def find(self, key: int) -> int:
-        """The key of the element that an element is part of by now."""
+        """The key of the representative."""
         root = self._root
         while key in root:
             key = root[key]
         return key
 
     def close(self) -> None:
-        """Goes on until nothing is left to do, or the list stops: at an element that is for arrays."""
+        """Work until nothing is left, or an element is met that only rounds can handle."""
         bounded = frozenset[int]().union(*(below for _, below, _ in self._bounds))
         while self.todo and not self.has_stopped:
             key, _ = self.todo.popitem()
@@ -89,7 +89,7 @@ class WorkList:
         return edges
 
     def _send(self, x: int, edges: list[HalfEdge]) -> bool:
-        """Sends along the role assertions of ``x``; whether ``x`` itself changed."""
+        """Send along the role assertions of ``x``; return whether ``x`` itself changed."""
         label, active, known, root = self.cache.label, self.active_keys, self._send_memo, self._root
         before = label[x]
         for role, y, _ in edges:
@@ -127,8 +127,8 @@ class WorkList:
     # --- equalities -------------------------------------------------------------------------------
 
     def _merge_around(self, key: int, edges: list[HalfEdge], bounded: frozenset[int]) -> None:
-        """Merge what a ≤1 S.C forces to be equal at ``key`` and at those that have it for a
-        neighbour. ``bounded``: the roles below any such S.
+        """Merge the elements that a ≤1 S.C forces to be equal at ``key`` and at its neighbours.
+        ``bounded``: the roles below any such S.
         """
         centres = {self.find(y): None for role, y, _ in edges if role ^ 1 in bounded}
         for centre in (key, *centres):
@@ -159,7 +159,7 @@ class WorkList:
         return found
 
     def _join(self, parts: set[int]) -> None:
-        """Makes one of ``parts``: the one with the most role assertions stands for them."""
+        """Merge ``parts``; the one with the most role assertions represents them."""
         region = self.cache
         edges = {part: self._edges_of(part) for part in parts}
         # What is asserted to differ is known of those whose role assertions are.
@@ -185,8 +185,8 @@ class WorkList:
 def walk_active(
     calculus: NumberedCalculus, graph: Graph, active: Bools, changed: Bools, *, from_outside: bool
 ) -> tuple[Bools, Bools, int]:
-    """Goes on from the ``changed`` elements by a work list. Gives the active elements, those
-    that have changed, and the steps.
+    """Saturate from the ``changed`` elements by a work list. Returns: the active elements, those
+    that have changed, and the number of steps.
     """
     region = ElementCache(graph)
     walk = WorkList(calculus, region, set(graph.key[active].tolist()), from_outside=from_outside)
@@ -202,15 +202,15 @@ def walk_active(
 
 
 class _Everyone(set[int]):
-    """The elements that take part where all do."""
+    """A set that contains every element."""
 
     def __contains__(self, key: object) -> bool:
         return True
 
 
 def walk_everywhere(calculus: NumberedCalculus, graph: Graph, changed: Ints) -> tuple[Ints, int]:
-    """Goes on from the ``changed`` elements of A ∪ A⁺ by a work list in which every element
-    takes part. Gives all that have changed, and the steps.
+    """Saturate from the ``changed`` elements of A ∪ A⁺ by a work list in which every element takes
+    part. Returns: the changed elements, and the number of steps.
     """
     walk = WorkList(calculus, ElementCache(graph), _Everyone())
     walk.todo = dict.fromkeys(graph.key[changed].tolist())
@@ -220,7 +220,7 @@ def walk_everywhere(calculus: NumberedCalculus, graph: Graph, changed: Ints) -> 
 
 
 def adopt_walk(graph: Graph, walk: WorkList, keys: Iterable[int]) -> Ints:
-    """Takes over into ``graph`` what a list found; the elements of ``keys`` there, expanded."""
+    """Write the results of a list into ``graph``; return the elements of ``keys`` there."""
     chosen = np.array([*dict.fromkeys(map(walk.find, keys))], np.int64)
     number = graph.locate(chosen)
     if walk.unions:
@@ -234,7 +234,7 @@ def adopt_walk(graph: Graph, walk: WorkList, keys: Iterable[int]) -> Ints:
 
 
 def active_after(graph: Graph, active: Bools, reps: Ints) -> Bools:
-    """The ``active`` elements with ``reps``, of those that stand for what became one."""
+    """The ``active`` elements and ``reps``, without merged parts."""
     found = lengthen(active, len(graph))
     found[reps] = True
     found &= graph.rep == np.arange(len(graph))

@@ -67,7 +67,7 @@ def test_each_value_is_looked_at_equally_often_however_many_there_are(
 
 
 def compare_pairs(shapes: Shapes, row: list[tuple[bool, str, Literal]]) -> Hashable:
-    """The slow reference of `Shapes._tokenised`."""
+    """The slow reference of `Shapes._tokenise`."""
     row = sorted(
         row,
         key=lambda x: (
