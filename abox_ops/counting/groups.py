@@ -116,7 +116,7 @@ class CountedGraph:
     @cached_property
     def bits(self) -> LabelBits:
         """The labels as rows of bits, shared by all counts of the calculus."""
-        return self.calculus.cached(LabelBits)
+        return self.calculus.cache_once(LabelBits)
 
     def counted_labels(self) -> CountedLabels:
         """The label bits that counting depends on, by number of element."""

@@ -57,7 +57,7 @@ class NumberedCalculus:
         self._flags_by_roles: dict[frozenset[Role], tuple[int, Bools]] = {}
         self._cached_values: dict[Callable[[NumberedCalculus], object], Any] = {}
 
-    def cached(self, make: Callable[[NumberedCalculus], V]) -> V:
+    def cache_once(self, make: Callable[[NumberedCalculus], V]) -> V:
         """The result of ``make`` for this calculus, made on first use."""
         if make not in self._cached_values:
             self._cached_values[make] = make(self)

@@ -86,6 +86,7 @@ ALLOWED = {
     "Manifest.created": _JSON,
     "Result.committed": _JSON,
     "TableVersion.removed": _JSON,
+    "WideningFigures.closed": _JSON,
     "Options.known": _OPTION,
     "Options.outside": _OPTION,
     "StreamArguments.out": _OPTION,
