@@ -233,7 +233,7 @@ PLANTED: dict[str, tuple[type, str, Any]] = {
     "new pair outside": (Border, "is_covered_outside", _always),
     "pulled in with what was inserted": (
         Patch,
-        "_told_plus",
+        "_told_plus_label",
         lambda self, e: self.told_plus.base_label(e),
     ),
     "neq": (Border, "_is_apart", _always),
@@ -305,8 +305,8 @@ def _bounds_forgotten(patch: Patch, role: Role, a: str, b: str) -> bool:
 FUZZED: dict[str, tuple[int, type, str, Any]] = {
     "an assumption proves": (10, Patch, "_make_add_sets", _assumptions_as_proof),
     "an assumption is not asked": (10, Patch, "_make_add_sets", _assumptions_not_asked),
-    "told⁺ reads assumptions": (45, Patch, "_told_plus", _told_reads_assumptions),
-    "told⁺ reads N": (2, Patch, "_told_plus", _told_reads_completion),
+    "told⁺ reads assumptions": (45, Patch, "_told_plus_label", _told_reads_assumptions),
+    "told⁺ reads N": (2, Patch, "_told_plus_label", _told_reads_completion),
     "no ≤n inside": (22, Patch, "_is_open", _bounds_forgotten),
     "no ≤n outside": (33, Border, "is_within_bound_outside", _always),
     "no residuals": (23, Border, "unmet_clauses", lambda *_: iter(())),

@@ -502,5 +502,5 @@ def test_a_planted_mistake_is_found(
     name: str, tmp_path: Path, decider: Decider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seed, mistaken = PLANTED[name]
-    monkeypatch.setattr(growth, "renewed", mistaken)
+    monkeypatch.setattr(growth, "renew_model", mistaken)
     assert disagreement(seed, tmp_path / "kg", decider)[0]

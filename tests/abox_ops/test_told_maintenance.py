@@ -170,7 +170,7 @@ def test_equal_to_told_from_scratch_on_many(kind: str) -> None:
 
 def _sends_alone(self: _OutwardWalk, role: Any, before: Any, now: Any) -> bool:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(vars(self.calculus), "functional", [])
+        patch.setitem(vars(self.calculus), "functional_clauses", [])
         return _MATTERS(self, role, before, now)
 
 

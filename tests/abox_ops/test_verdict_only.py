@@ -95,7 +95,7 @@ def _guessed(region: PatchRegion) -> Bools:
 def test_a_clash_with_what_is_assumed_is_no_contradiction(
     decider: Decider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saturation, "clashing", _guessed)
+    monkeypatch.setattr(saturation, "is_clashing", _guessed)
     with pytest.raises(AssertionError):
         for seed in SEEDS:
             check(seed, decider)
