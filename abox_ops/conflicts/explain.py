@@ -201,7 +201,9 @@ class Explainer:
         return new
 
     def _is_enough(self, more: int) -> bool:
-        """Whether no conflicts are looked for but those found and ``more``."""
+        """Whether the search ends with the conflicts found and ``more`` candidates: by time or by
+        the limit.
+        """
         return self.refuter.is_over() or len(self.by_insertions) + more >= self.limit
 
     def _minimise_insertions(

@@ -126,7 +126,7 @@ class SupportSets:
             self._told_labels.update(zip(new, self.add_set.labels(new)))
 
     def _mentioned_individuals(self, individual: str, inside: dict[str, None]) -> Iterator[str]:
-        """All that an assertion about ``individual`` mentions."""
+        """All individuals in assertions about ``individual``."""
         return (
             other
             for assertion in self.assertions_about(individual)

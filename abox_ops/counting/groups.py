@@ -32,7 +32,7 @@ class CountedLabels(NamedTuple):
     fillers: Ints
 
     def first_rows(self, count: int) -> CountedLabels:
-        """The same for the first ``count`` elements."""
+        """The label bits of the first ``count`` elements."""
         return CountedLabels(self.label[:count], self.fillers[:count])
 
 

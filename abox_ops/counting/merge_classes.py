@@ -29,9 +29,11 @@ from shiq.columns.arrays import NONE, Ints, distinct, row_codes, unique
 
 
 class MergeClasses:
-    """The merge classes of a graph: those of its ``inside`` elements, made by what is
-    ``counted``, and those of the certified model. ``contradictory``: elements of I that are in no
-    merge class, of I or of the outside (THEORY, "Contradictory elements").
+    """The merge classes of a graph: those of its ``inside`` elements, computed by counting, and
+    those of the certified model.
+
+    contradictory: elements of I that are in no merge class, neither of I nor outside (THEORY,
+        "Contradictory elements").
     """
 
     def __init__(
@@ -63,7 +65,9 @@ class MergeClasses:
         return self._outside_class
 
     def classes(self, elements: Ints) -> Ints:
-        """The code of the class of each element, in its part."""
+        """The code of the merge class of each element: that of I for elements of I, else that of
+        the certified model.
+        """
         inside = self.is_inside(elements)
         found = self.outside_classes()[elements] * 2
         found[inside] = self._class[elements[inside]] * 2 + 1

@@ -392,7 +392,9 @@ def as_overlay(base: Base) -> OverlayBase:
 
 
 def remove_rows(base: Base, removed: dict[str, Columns]) -> OverlayBase:
-    """Lay the deletion of the ``removed`` rows of each table, all of which it has, over ``base``."""
+    """Lay an overlay over ``base`` that deletes the ``removed`` rows of each table. The base must
+    have all of them.
+    """
     under = as_overlay(base)
     tables = {
         name: overlay(table, dict.fromkeys(ROW_COLUMNS[name], NONE), removed[name])

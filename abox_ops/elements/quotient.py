@@ -103,9 +103,10 @@ def _key(value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class StoredPartition:
-    """Partition as a store keeps it: ``by_member``: (member, group) and ``by_group``: (group,
-    member), of the classes that have more than one member. A group is named by one of its
-    members.
+    """Partition in the form of a store, for groups with more than one member. A group is named by
+    one of its members.
+
+    by_member: table (member, group). by_group: table (group, member).
     """
 
     by_member: Table
@@ -147,8 +148,8 @@ class StoredPartition:
         )
 
     def regroup(self, members: Ints, groups: Ints) -> StoredPartition:
-        """Put each of the (distinct) ``members``, which are whole groups, into the group of its
-        position in ``groups``.
+        """Move each of ``members``, which make up whole groups, into the group at its position in
+        ``groups``.
         """
         member, group = drop_single_groups(members, groups)
         return self.change_rows({"member": member, "group": group}, self.by_member.rows_of(members))

@@ -112,7 +112,7 @@ class ModuleQuestions:
         roles: Sequence[AskedRole],
         deadline: float | None,
     ) -> ModuleAnswer:
-        """The same with a module for each denial, for any reasoner that can decide it."""
+        """Answer with a module for each denial, for any reasoner that can decide it."""
         if self._is_refuted(tbox, module, deadline):
             raise Contradiction
         types = {

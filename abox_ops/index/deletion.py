@@ -157,7 +157,7 @@ def _are_several(graph: Graph, elements: Ints) -> Bools:
 
 
 def _have_several(graph: Graph, keys: Ints) -> Bools:
-    """The same of elements by their keys."""
+    """Whether each element, given by its key, has more than one member."""
     if not len(graph.equality):
         return np.zeros(len(keys), np.bool_)
     ordered = unique(keys)

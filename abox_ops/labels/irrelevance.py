@@ -31,7 +31,7 @@ from shiq.support import bits
 
 @dataclass
 class Needs:
-    """The ≥k R.D that may have to be met at an element, by label, memoised."""
+    """The ≥k R.D that may have to be met at an element, by its label; memoised."""
 
     space: LabelCalculus
 
@@ -107,8 +107,8 @@ class Irrelevance:
         return found
 
     def undecided_clauses(self, role: Role, centre: Label, branch: Label) -> list[CompiledClause]:
-        """The clauses with their centre at the first of ``role``'s ends that neither end's label
-        decides.
+        """The clauses that an assertion of ``role`` matches with its subject as the centre, and
+        that neither label satisfies.
         """
         return [
             c

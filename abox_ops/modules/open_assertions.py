@@ -164,7 +164,9 @@ class OpenAssertions:
         return decided
 
     def _decided_by_values(self, element: Ints, property: Ints, literal: Ints) -> Bools:
-        """The same for properties that some ≤n restricts, asked once per distinct question."""
+        """Whether each data assertion on a property with some ≤n is decided, asked once per
+        distinct question.
+        """
         calculus = self.calculus
         names = calculus.names.data_properties.values
         _, which, example = distinct(literal)
@@ -229,7 +231,9 @@ class OpenAssertions:
 
 
 def data_rows(graph: Graph, elements: Ints) -> Columns:
-    """The data assertions of expanded elements: element, node, property, literal, inserted."""
+    """The data assertions of ``elements`` with fetched members: element, node, property, literal,
+    inserted.
+    """
     element, node = graph.nodes_of(elements)
     order = node.argsort()
     rows = graph.union.rows_of("data_assertions", node[order])

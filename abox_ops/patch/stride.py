@@ -136,7 +136,9 @@ class _OpenEdges:
         self._undecided = calculus.role_propagation.undecided_clauses
 
     def lead_to(self, key: int, near: Mapping[int, int], far: Mapping[int, int]) -> Iterator[int]:
-        """The far ends of those of the element ``key``; ``near``: its label, ``far``: theirs."""
+        """The far ends of the open role assertions of the element ``key``. ``near``: labels to use
+        for the element, ``far``: for the far ends.
+        """
         edges = self._edges_of(key)
         label = near[key]
         return (b for role, b, _ in edges if self._undecided(role, label, far[b]))

@@ -269,7 +269,7 @@ def u_part(tbox: SimplifiedTBox) -> frozenset[Role]:
 
 
 def m_part(tbox: SimplifiedTBox) -> frozenset[Role]:
-    """The same with ≤n in place of ∀."""
+    """The roles S with some L₁ ⊑ ≤n S'.L₂ or L₁ ⊑ ≤n S'⁻.L₂ and S ⊑* S'. S is among them iff S⁻ is."""
     return roles_below((axiom.role for axiom in tbox.at_mosts), tbox.definition4_clauses.roles)
 
 

@@ -192,8 +192,8 @@ class _OutwardWalk:
         return wanted
 
     def _matters(self, role: Role, before: Label, now: Label) -> bool:
-        """Whether an assertion of ``role`` may send, or make equal, more with the label ``now``
-        at its subject than with the one ``before``, whatever the label of its object.
+        """Whether an assertion of ``role`` may send or merge more with the label ``now`` at its
+        subject than with ``before``, whatever its object's label.
         """
         space = self.calculus.space
         here = [(c.head, c.body) for c in space.clauses_of(role) if not c.n]
