@@ -107,6 +107,8 @@ def open_replacement(path: Path) -> Iterator[IO[bytes]]:
             with contextlib.suppress(OSError):
                 os.unlink(file.name)
             raise
+    if os.name == "nt":  # which opens no folder
+        return
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

@@ -198,6 +198,7 @@ def index_locally(request: BuildRequest) -> Result | None:
     ontology, options = request.ontology, request.options
     if (
         not isinstance(request.store, Path)
+        or os.name == "nt"  # pipes of workers are those of POSIX
         or options.timeout is not None
         or options.audit
         or options.criterion not in (AUTO, MODEL)

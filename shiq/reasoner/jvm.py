@@ -40,6 +40,7 @@ DRIVER = Path(__file__).parent / "java"
 HERMIT = "org.semanticweb.HermiT.Reasoner"
 
 _REMEDY_JAVA = "Install a Java runtime (11 or later; Debian: default-jre-headless), or set JAVA_HOME; or use --reasoner own."
+_REMEDY_OWN = "Use --reasoner own, or Linux, macOS or WSL."
 _REMEDY_START = "Try another --heap, and `java -version` in a shell; or use --reasoner own."
 _REMEDY_JAR = "Install owlready2 in this Python environment (pip install 'shiq[hermit]'); or use --reasoner own."
 
@@ -97,6 +98,10 @@ def find_java() -> str:
     found = candidate or shutil.which("java")
     if found is None:
         raise ReasonerError("no Java runtime was found", _REMEDY_JAVA)
+    if not hasattr(select, "poll"):  # Windows
+        raise ReasonerError(
+            "a JVM is asked over pipes that this system cannot wait for", _REMEDY_OWN
+        )
     return found
 
 

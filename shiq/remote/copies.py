@@ -117,11 +117,16 @@ def copies() -> Copies:
     temporary files. Raises: UsageError, OperationalError.
     """
     spark = os.environ.get("SPARK_LOCAL_DIRS", "").partition(",")[0]
-    own = Path(spark or tempfile.gettempdir()) / f"shiq-cache-{os.getuid()}"
+    own = Path(spark or tempfile.gettempdir()) / f"shiq-cache-{_user_id()}"
     return _open_copies(
         Path(os.environ.get("SHIQ_CACHE") or own),
         _size(os.environ.get("SHIQ_CACHE_SIZE") or str(_LIMIT)),
     )
+
+
+def _user_id() -> int:
+    """Return the number of the user; 0, as `stat` has it, where users have none (Windows)."""
+    return os.getuid() if hasattr(os, "getuid") else 0
 
 
 _open: dict[tuple[Path, int], Copies] = {}
@@ -132,7 +137,7 @@ def _open_copies(folder: Path, limit: int) -> Copies:
         return _open[folder, limit]
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        is_ours = folder.stat().st_uid == os.getuid()
+        is_ours = folder.stat().st_uid == _user_id()
     except OSError as error:
         raise OperationalError(
             f"{folder}: cannot hold copies ({error.strerror})", "Name another folder in SHIQ_CACHE."

@@ -7,7 +7,6 @@ A program without a key has one bucket; one without input has its points all the
 from __future__ import annotations
 
 import json
-import resource
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -387,6 +386,10 @@ def _of_before(state: bytes) -> dict[str, Any]:
 
 
 def peak_mb() -> float:
-    """The most memory that this process has had, in MB."""
+    """The most memory that this process has had, in MB; 0 where it is not counted (Windows)."""
+    try:
+        import resource
+    except ImportError:
+        return 0.0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return round(peak / (1 << 20 if sys.platform == "darwin" else 1 << 10), 1)
