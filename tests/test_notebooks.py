@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import sys
 from contextlib import redirect_stdout
 from io import StringIO
@@ -74,3 +75,16 @@ def test_a_notebook_shows_what_it_shows(path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_there_are_notebooks() -> None:
     assert {path.stem for path in NOTEBOOKS} == {"own-data", "streams"}
+
+
+def test_the_example_of_the_python_page_runs(caplog: pytest.LogCaptureFixture) -> None:
+    text = (NOTEBOOKS[0].parent.parent / "API.md").read_text("utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    caplog.set_level("DEBUG", "shiq")
+    names: dict[str, Any] = {}
+    exec(compile(code, "API.md", "exec"), names)
+    assert names["steps"]
+    assert any(
+        record.name == "shiq.checking" and re.fullmatch(r"\S.*: \d+\.\d+ s", record.getMessage())
+        for record in caplog.records
+    )

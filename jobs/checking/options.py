@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -498,7 +499,11 @@ class Clock:
     def end_stage(self, name: str) -> None:
         """Add the time since the last call to the stage ``name``."""
         now = time.perf_counter()
-        self.seconds[name] = self.seconds.get(name, 0.0) + now - self._stage_start
+        spent = now - self._stage_start
+        self.seconds[name] = self.seconds.get(name, 0.0) + spent
+        # A program that logs nothing has not loaded `logging`, which takes longer than most steps.
+        if logging := sys.modules.get("logging"):
+            logging.getLogger("shiq.checking").debug("%s: %.3f s", name, spent)
         self._stage_start = now
 
 

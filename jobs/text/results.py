@@ -322,13 +322,14 @@ _LOCAL = re.compile(r"\w(?:[\w.-]*[\w-])?")
 
 
 def file_prefixes(
-    inputs: Mapping[str, Any], names: Iterable[str] = ("tbox", "abox", "insertions", "deletions")
+    inputs: Mapping[str, Any],
+    names: Iterable[str] = ("tbox", "ontology", "abox", "insertions", "deletions"),
 ) -> dict[str, str]:
     """Prefixes that the input files declare, by namespace. Of several for one namespace, or the
     reverse, the first counts.
     """
     found: dict[str, str] = {}
-    for name in ("tbox", "abox", "insertions", "deletions"):
+    for name in names:
         given = inputs.get(name) or ()
         for file in [given] if isinstance(given, str | Path) else given:
             with suppress(ShiqError, OSError, ValueError):

@@ -80,6 +80,8 @@ def test_a_terminal_shows_names_and_json_has_the_iris(tmp_path: Path) -> None:
     assert any(
         "<urn:zoo#tom>" in line for line in whole["conflicts"][0]["insertions"]
     ) and "z:" not in json.dumps(whole["conflicts"])
+    alone = shiq("certify", tmp_path / "t.ttl", tmp_path / "b.nt", "-q").stdout
+    assert f"z:tom <{RDF}type> z:Cat ." in alone
     linted = shiq("lint", tmp_path / "t.ttl", "--data", tmp_path / "b.nt", "-q").stdout
     shown, _, steps = linted.partition("what to do")
     assert "z:Cta" in shown and "<urn:zoo#" not in shown and "urn:zoo#Cta" in steps
